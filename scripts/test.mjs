@@ -30,7 +30,10 @@ const together = 14
 /** Of those that wait: they take long, whatever else runs. */
 const waitTogether = 5
 
+// Of a fresh clone the first processes would each compile all of it, since what one has compiled is there once it ends.
+const compiled = named.length === 0 && compileOnce()
 const cluster = process.env.HOLDFAST_TEST_DATABASE_URL ? undefined : await startTestCluster()
+await compiled
 const scratch = mkdtempSync(join(tmpdir(), 'hft-run-'))
 const statements = join(scratch, 'statements')
 mkdirSync(statements)
@@ -42,6 +45,14 @@ const environment = {
 }
 let child
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+
+/** Resolves when it has ended, however: the tests say what is wrong. */
+function compileOnce() {
+  const code = `await import(${JSON.stringify(pathToFileURL(join(root, 'packages/server/test/kit.ts')))})`
+  const options = { cwd: root, stdio: 'ignore', timeout: 30_000 }
+  const compiling = spawn(process.execPath, ['--input-type=module', '-e', code], options)
+  return new Promise((resolve) => compiling.on('close', resolve).on('error', resolve))
+}
 
 /** Resolves with the exit code of `node --test`. */
 const run = (files) =>

@@ -16,11 +16,15 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [/^crypto\//, /^crypto\//],
   [/^policy\//, /^(contract|policy)\//],
   [/^sdk\//, /^(contract|crypto|sdk)\//],
-  [/^cli\//, /^(contract|crypto|sdk|cli)\//],
+  [/^cli\//, /^(contract|crypto|sdk|cli|server\/src\/backup\/index)(\/|\.ts$)/],
   [/^bench\//, /^(contract|crypto|policy|sdk|bench|server\/src\/embedded)\//],
   [/^server\/src\/(kernel|db)\//, /^(contract\/src\/vocabulary|server\/src\/(kernel|db)\/)/],
   [/^server\/src\/memory\//, /^server\/src\/(kernel|db|memory)\//],
   [/^server\/src\/embedded\//, /^server\/src\/embedded\//],
+  [
+    /^server\/src\/backup\//,
+    new RegExp(`^(crypto/|${spine}|server/src/(backup|config|embedded)/|server/src/modules/(audit|updates)/index)`),
+  ],
   [/^server\/src\/config\//, /^(crypto\/|server\/src\/config\/)/],
   [/^server\/src\/outbound\//, /^server\/src\/(outbound|kernel)\//],
   [/^server\/src\/metrics\//, /^(contract\/|server\/src\/(metrics\/|jobs\/runner|http\/plain-listener))/],
@@ -52,8 +56,8 @@ const order = [
   ['access', 'tenancy', 'notifications'],
   ['identity', 'trust', 'devices', 'policy', 'gateways', 'siem'],
   ['federation', 'directory', 'certificates', 'updates'],
-  ['enrollment', 'expiry', 'compliance'],
-  ['dashboard'],
+  ['enrollment', 'expiry', 'compliance', 'locks'],
+  ['operations', 'workflows', 'dashboard'],
 ]
 
 const packageOf = new Map(

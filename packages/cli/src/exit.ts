@@ -2,8 +2,8 @@ import { ApiError, ConnectionError, NotApprovedError, VerificationError } from '
 import { CommanderError } from 'commander'
 import { plain } from './text.ts'
 
-/** 0 done · 1 refused by the server, or what it sent is not to be trusted · 2 wrong use · 3 no connection */
-const exitCodes = { refused: 1, usage: 2, unreachable: 3 } as const
+/** 0 done · 1 refused by the server, or what it sent is not to be trusted · 2 wrong use, or it differs · 3 no connection */
+const exitCodes = { refused: 1, usage: 2, differs: 2, unreachable: 3 } as const
 
 /** The command can't be done as it was written. */
 export class UsageError extends Error {
@@ -15,6 +15,11 @@ export class Declined extends Error {
   override readonly name = 'Declined'
 }
 
+/** What there is differs from what it was compared with, which has been printed. */
+export class Differs extends Error {
+  override readonly name = 'Differs'
+}
+
 /** Somebody else than the server said no. */
 export class NotSignedIn extends Error {
   override readonly name = 'NotSignedIn'
@@ -23,6 +28,7 @@ export class NotSignedIn extends Error {
 /** What to say on stderr about an error, and the exit code that goes with it. */
 export function explainError(error: unknown): { code: number; lines: string[] } {
   if (error instanceof Declined) return { code: exitCodes.refused, lines: [] }
+  if (error instanceof Differs) return { code: exitCodes.differs, lines: [] }
   // Commander has said what it has to say.
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : exitCodes.usage, lines: [] }
   if (error instanceof ConnectionError)

@@ -154,6 +154,7 @@ export function withNames(client: Client, scope: () => { tenant_id?: string }): 
     return id
   }
   const resolve = async (field: string, value: unknown): Promise<unknown> => {
+    if (field === 'target') return resolveTarget(value)
     const noun = nounOfField[field]
     if (noun && typeof value === 'string') return idOf(noun, value)
     if (Array.isArray(value)) return Promise.all(value.map((each) => resolve(field, each)))
@@ -162,6 +163,11 @@ export function withNames(client: Client, scope: () => { tenant_id?: string }): 
     if (Symbol.asyncIterator in value) return value
     const entries = Object.entries(value).map(async ([name, inner]) => [name, await resolve(name, inner)] as const)
     return Object.fromEntries(await Promise.all(entries))
+  }
+  /** The noun of a lock's target stands beside it. */
+  const resolveTarget = async (target: unknown): Promise<unknown> => {
+    const { type, id } = (target ?? {}) as { type?: Noun; id?: unknown }
+    return type && typeof id === 'string' ? { type, id: await idOf(type, id) } : target
   }
   type Call = (input?: unknown, options?: unknown) => unknown
   const named = (Object.entries(client) as [string, Call][]).map(([operation, call]) => [

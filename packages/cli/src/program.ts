@@ -4,22 +4,28 @@ import { createCli, type Streams } from './cli.ts'
 import { addAdminSession } from './commands/admin-session.ts'
 import { addAudit } from './commands/audit.ts'
 import { addAuth } from './commands/auth.ts'
+import { addBackup } from './commands/backup.ts'
+import { addConfig } from './commands/config.ts'
 import { addDevice } from './commands/device.ts'
 import { addDirectory } from './commands/directory.ts'
 import { addEnroll } from './commands/enroll.ts'
 import { addExpiry } from './commands/expiry.ts'
 import { addGateway } from './commands/gateway.ts'
 import { addGroup } from './commands/group.ts'
+import { addIncident } from './commands/incident.ts'
 import { addKey } from './commands/key.ts'
 import { addLegalHold } from './commands/legal-hold.ts'
 import { addLicense } from './commands/license.ts'
+import { addLock } from './commands/lock.ts'
 import { addMasterKey } from './commands/master-key.ts'
 import { addNotification } from './commands/notification.ts'
+import { addOps } from './commands/ops.ts'
 import { addPlan } from './commands/plan.ts'
 import { addPolicy } from './commands/policy.ts'
 import { addPool } from './commands/pool.ts'
 import { addProvider } from './commands/provider.ts'
 import { addRelease } from './commands/release.ts'
+import { addRestore } from './commands/restore.ts'
 import { addRetention } from './commands/retention.ts'
 import { addRole } from './commands/role.ts'
 import { addSession } from './commands/session.ts'
@@ -32,8 +38,10 @@ import { addTenant } from './commands/tenant.ts'
 import { addToken } from './commands/token.ts'
 import { addTotp } from './commands/totp.ts'
 import { addTrust } from './commands/trust.ts'
+import { addTruth } from './commands/truth.ts'
 import { addUpdate } from './commands/update.ts'
 import { addUser } from './commands/user.ts'
+import { addWorkflow } from './commands/workflow.ts'
 import { explainError } from './exit.ts'
 import { version } from './version.ts'
 
@@ -52,13 +60,19 @@ const nouns = [
   addPool,
   addGateway,
   addSession,
+  addTruth,
   addKey,
+  addIncident,
+  addLock,
+  addWorkflow,
   addAudit,
   addSiem,
   addRetention,
   addLegalHold,
   addNotification,
   addExpiry,
+  addOps,
+  addConfig,
   addStatus,
   addSettings,
   addTrust,
@@ -70,6 +84,8 @@ const nouns = [
   addPlan,
   addLicense,
   addMasterKey,
+  addBackup,
+  addRestore,
   addEnroll,
 ]
 
@@ -82,7 +98,7 @@ Environment:
 Names: wherever a tenant, plan, user, group, device, gateway, pool, token, key, provider, release or policy version is asked
 for, its name (or version number) will do as well as its id.
 
-Exit codes: 0 done, 1 refused by the server, 2 wrong use, 3 no connection.`
+Exit codes: 0 done, 1 refused by the server, 2 wrong use (of config plan also: it differs), 3 no connection.`
 
 /** Runs one command line (without node and script) and answers its exit code. */
 export async function runCli(args: readonly string[], streams: Streams): Promise<number> {

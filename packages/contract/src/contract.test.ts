@@ -80,8 +80,11 @@ test('how long something lasts is asked for in one way, and shown as one moment'
   assert.deepEqual(asked, [
     ['createApiKey', 'expires_in_seconds', 60, 63_072_000],
     ['generateToken', 'expires_in_seconds', 60, 7_776_000],
+    // Of its own certificate, which is not asked for here.
+    ['heartbeat', 'certificate_expires_at', undefined, undefined],
     // As TUF has it.
     ['replaceTufRoot', 'expires', undefined, undefined],
+    ['createLock', 'expires_in_seconds', 60, 7_776_000],
   ])
 })
 

@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import type { Contract, Operation } from './index.ts'
 import { exampleId } from './schema.ts'
 import { defaultSecuritySettings } from './settings.ts'
+import { workflowExamples } from './workflow-examples.ts'
 
 type WithBody = {
   [K in Operation]: Contract[K] extends { upload: true } ? never : Contract[K] extends { body: TSchema } ? K : never
@@ -49,6 +50,7 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   endAdminSession: { reason: 'left on a shared computer' },
   createApiKey: { name: 'ci', role: 'viewer' },
   revokeApiKey: { reason: 'no longer used' },
+  ...workflowExamples,
   changeUser: { operation: 'create', user: { username: 'jane' } },
   suspendUser: { user_id, reason: 'on leave' },
   reactivateUser: { user_id },
@@ -272,13 +274,8 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   changeRelease: { operation: 'pause', reason: 'reports of slow starts' },
   replaceTufRoot: {
     signed: {
-      ...{
-        _type: 'root',
-        spec_version: '1.0.31',
-        version: 2,
-        expires: '2027-01-31T09:30:00Z',
-        consistent_snapshot: true,
-      },
+      ...{ _type: 'root', spec_version: '1.0.31', version: 2, consistent_snapshot: true },
+      expires: '2027-01-31T09:30:00Z',
       keys: { [keyid]: { keytype: 'ed25519', scheme: 'ed25519', keyval: { public: keyid } } },
       roles: { root: tufRole, targets: tufRole, snapshot: tufRole, timestamp: tufRole },
     },

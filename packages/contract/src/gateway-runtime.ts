@@ -98,6 +98,15 @@ export const identifyGateway = endpoint({
   }),
 })
 
+const SentAt = Type.Optional(
+  Type.String({
+    format: 'date-time',
+    maxLength: 40,
+    description:
+      "By the gateway's own clock, whatever it says, at each attempt anew: how far it is off, and other times with it",
+  }),
+)
+
 export const heartbeat = endpoint({
   method: 'POST',
   path: '/v1/gateway/runtime/heartbeat',
@@ -112,6 +121,14 @@ export const heartbeat = endpoint({
     rx_bps: Type.Optional(Count),
     tx_bps: Type.Optional(Count),
     system: Type.Optional(SystemLoad),
+    sent_at: SentAt,
+    certificate_expires_at: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        maxLength: 40,
+        description: 'When the certificate ends that it shows devices',
+      }),
+    ),
     applied: Type.Optional(
       Closed({
         policy_digest: Type.Optional(Type.String({ maxLength: 80 })),
@@ -177,6 +194,7 @@ export const metering = endpoint({
     sequence: Count,
     interval_start: Time,
     interval_end: Time,
+    sent_at: SentAt,
     samples: Type.Array(Sample, { maxItems: 10_000 }),
     load: Type.Optional(Closed({ active_sessions: Count, rx_bps: Type.Optional(Count), tx_bps: Type.Optional(Count) })),
   }),

@@ -2,6 +2,7 @@ import * as access from './access.ts'
 import * as audit from './audit.ts'
 import * as auditExport from './audit-export.ts'
 import * as auditProof from './audit-proof.ts'
+import * as connectionTruth from './connection-truth.ts'
 import * as dashboard from './dashboard.ts'
 import * as devices from './devices.ts'
 import * as directory from './directory.ts'
@@ -12,12 +13,15 @@ import * as entitlement from './entitlement.ts'
 import * as expiry from './expiry.ts'
 import * as federation from './federation.ts'
 import * as federationLogout from './federation-logout.ts'
+import * as gatewayHealth from './gateway-health.ts'
 import * as gatewayRuntime from './gateway-runtime.ts'
 import * as gateways from './gateways.ts'
 import * as groups from './groups.ts'
 import * as health from './health.ts'
+import * as locks from './locks.ts'
 import * as masterKeys from './master-keys.ts'
 import * as notifications from './notifications.ts'
+import * as opsExport from './ops-export.ts'
 import * as policy from './policy.ts'
 import * as posture from './posture.ts'
 import * as rbac from './rbac.ts'
@@ -36,6 +40,7 @@ import * as updates from './updates.ts'
 import * as userCredentials from './user-credentials.ts'
 import * as users from './users.ts'
 import * as vpnSessions from './vpn-sessions.ts'
+import * as workflows from './workflows.ts'
 
 type EndpointsOf<M> = { [K in keyof M as M[K] extends Endpoint ? K : never]: M[K] }
 const endpointsOf = <M extends object>(module: M) =>
@@ -59,8 +64,14 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Posture', about: 'What devices report of themselves, and what checks make of it', module: posture },
   { tag: 'Policy', about: 'Documents, published bundles, and what a device gets', module: policy },
   { tag: 'Gateways', about: 'Gateway pools and gateways', module: gateways },
+  { tag: 'Gateway health', about: 'How gateways do, and whom it concerns', module: gatewayHealth },
   { tag: 'Gateway runtime', about: 'What gateways fetch and report', module: gatewayRuntime },
   { tag: 'VPN sessions', about: 'Connections of devices through gateways', module: vpnSessions },
+  {
+    tag: 'Connection truth',
+    about: 'What each witness of a connection says, and whether they agree',
+    module: connectionTruth,
+  },
   { tag: 'Settings', about: 'What a tenant decides about its security', module: settings },
   { tag: 'Identity providers', about: 'With whom people sign in, and as whom', module: federation },
   { tag: 'Single logout', about: 'What identity providers say of who signed out', module: federationLogout },
@@ -75,12 +86,15 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Releases', about: 'Releases of the client, their packages, and to whom they are offered', module: updates },
   { tag: 'Updates', about: 'What a device is offered and downloads', module: updateDelivery },
   { tag: 'TUF', about: 'The same as a repository of The Update Framework', module: tuf },
+  { tag: 'Locks', about: 'What is kept out at once, whatever else holds', module: locks },
+  { tag: 'Workflows', about: 'Workflows and incident playbooks, and their runs', module: workflows },
   { tag: 'Audit', about: 'What happened', module: audit },
   { tag: 'Audit exports', about: 'The record as a file, and what proves it', module: auditExport },
   { tag: 'Audit evidence', about: 'That what happened is still what was recorded', module: auditProof },
   { tag: 'SIEM', about: 'Where audit events are forwarded to', module: siem },
   { tag: 'SIEM exports', about: 'What is sent there once more, and how it looks', module: siemExports },
   { tag: 'Retention', about: 'How long data is kept, and legal holds', module: retention },
+  { tag: 'Operations', about: 'What there is, given out as a whole', module: opsExport },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
 ]
 export const areaOf = (operation: string): string =>
@@ -103,10 +117,12 @@ export const contract = {
   ...endpointsOf(scim),
   ...endpointsOf(directorySources),
   ...endpointsOf(enrollment),
+  ...endpointsOf(connectionTruth),
   ...endpointsOf(devices),
   ...endpointsOf(posture),
   ...endpointsOf(policy),
   ...endpointsOf(gateways),
+  ...endpointsOf(gatewayHealth),
   ...endpointsOf(gatewayRuntime),
   ...endpointsOf(vpnSessions),
   ...endpointsOf(settings),
@@ -121,6 +137,8 @@ export const contract = {
   ...endpointsOf(updates),
   ...endpointsOf(updateDelivery),
   ...endpointsOf(tuf),
+  ...endpointsOf(locks),
+  ...endpointsOf(workflows),
   ...endpointsOf(audit),
   ...endpointsOf(auditExport),
   ...endpointsOf(auditProof),
@@ -128,6 +146,7 @@ export const contract = {
   ...endpointsOf(siemExports),
   ...endpointsOf(retention),
   ...endpointsOf(notifications),
+  ...endpointsOf(opsExport),
 }
 export type Contract = typeof contract
 export type Operation = keyof Contract

@@ -60,7 +60,10 @@ export const Retention = Closed(
       Type.String({ format: 'date-time', description: 'Nothing is purged before: a period was made shorter lately' }),
     ),
     clock_trusted_from: Nullable(
-      Type.String({ format: 'date-time', description: 'Nothing is purged before: the clock leapt, or is off' }),
+      Type.String({
+        format: 'date-time',
+        description: 'Nothing is purged before: the clock leapt or is off, or a backup was restored',
+      }),
     ),
     record_begins_after: Nullable(
       Closed({

@@ -34,6 +34,8 @@ export const idPrefixes = {
   spc: 'spc',
   release: 'rel',
   package: 'pkg',
+  lock: 'lck',
+  workflow_run: 'wfr',
   siem_connector: 'sie',
   siem_export: 'exp',
   legal_hold: 'lgh',
@@ -249,6 +251,9 @@ export const siemExportStatuses = ['preparing', 'running', 'finished', 'failed']
 export const notificationKinds = [
   'account.locked',
   'break_glass.used',
+  'connection.conflict',
+  'connection.stale',
+  'connection.unauthorized',
   'directory.failing',
   'directory.held',
   'directory.recovered',
@@ -292,3 +297,4 @@ export const retentionClasses = [
 ] as const
 export type RetentionClass = (typeof retentionClasses)[number]
 export const retentionSources = ['tenant', 'deployment', 'default'] as const
+export * from './workflow-vocabulary.ts'

@@ -47,7 +47,10 @@ const sessionFields = {
   protocol: Protocol,
   client_version: Nullable(Type.String()),
   auth_method: Type.String(),
-  policy_digest: Nullable(Type.String()),
+  policy_digest: Nullable(
+    Type.String({ description: 'What its gateway says that it enforces; null: it does not say' }),
+  ),
+  assigned_digest: Nullable(Type.String({ description: 'What the device was to have when the session began' })),
   posture_verdict: PostureVerdict,
   rx_bytes: Bytes,
   tx_bytes: Bytes,

@@ -94,6 +94,7 @@ export {
   takenTo,
 } from './peppers.ts'
 export { type Kek, openKek, reseal, seal, sealedKid, sealedPrefix, unseal } from './seal.ts'
+export { sealTo } from './seal-to.ts'
 export { QueueFullError } from './semaphore.ts'
 export type { VerificationKey } from './signature.ts'
 export { type GeneratedKey, generateKey, type Purpose, remoteSigner, type Signer, softwareSigner } from './signer.ts'

@@ -19,6 +19,7 @@ const gateway = {
   public_key: 'k',
   weight: 100,
   status: 'healthy',
+  standby: false,
 }
 const pool = {
   pool_id: 'gwp_a',

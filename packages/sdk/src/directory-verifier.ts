@@ -9,6 +9,8 @@ export type DirectoryGateway = {
   public_key: string | null
   weight: number
   status: string
+  /** Not to be chosen while there is another: it is not healthy, came back lately, or is full. */
+  standby: boolean
 }
 /** A pool and how a device uses it. */
 export type DirectoryPool = {
@@ -78,6 +80,7 @@ function gatewayOf(value: unknown): DirectoryGateway {
     public_key: value.public_key === null ? null : textOf(value.public_key, 'public_key'),
     weight: countOf(value.weight, 'weight'),
     status: textOf(value.status, 'status'),
+    standby: value.standby === true,
   }
 }
 

@@ -25,7 +25,12 @@ export function createApplier({ state, random }: { state: () => GatewayState | n
 
   async function hand(change: GatewayChange | null, apply: Apply, onError: (e: unknown) => void): Promise<void> {
     const current = state()
-    if (!current || !(change || failures > 0)) return
+    if (!current) return
+    if (!change && failures === 0) {
+      // Nothing of it is new to who enforces it.
+      if (enforced) enforced = { ...enforced, seq: current.seq }
+      return
+    }
     try {
       await apply(change && failures === 0 ? change : wholeOf(current), current)
       failures = 0

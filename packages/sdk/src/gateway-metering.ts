@@ -6,7 +6,7 @@ import type { GatewayStore } from './gateway-store.ts'
 import { bodyOf, type Send } from './send.ts'
 import { isObject } from './signed.ts'
 
-type Report = Input<Contract['metering']>['body']
+type Report = Omit<Input<Contract['metering']>['body'], 'sent_at'>
 export type MeteringSample = Report['samples'][number]
 export type MeteringLoad = NonNullable<Report['load']>
 export type Metered = Output<Contract['metering']>
@@ -46,7 +46,8 @@ export function createMeter(send: Send, { bootId, query, now, random, store, onS
   async function deliver(report: Report, signal: AbortSignal | undefined): Promise<Metered> {
     for (let failures = 1; ; failures++) {
       try {
-        const answer = bodyOf(await send('metering', { body: report, query }, { signal }))
+        const body = { ...report, sent_at: now().toISOString() }
+        const answer = bodyOf(await send('metering', { body, query }, { signal }))
         await forget(report)
         return answer
       } catch (e) {

@@ -27,6 +27,11 @@ export type PullingOptions = {
    */
   onChange: (change: GatewayChange, state: GatewayState) => void | Promise<void>
   /**
+   * Called when what `onChange` settled for is in force, with its `seq`: an agent sends a heartbeat then, so that the
+   * control plane knows at once. Nothing waits for it; what it throws or rejects with goes to `onError`.
+   */
+  onApplied?: (seq: number) => void | Promise<void>
+  /**
    * With it the revocation lists of device certificates are followed beside the policy. Called with those that are in
    * force, the saved ones first, and with null when one of them has ended. One call at a time. Where it throws or
    * rejects, it is called again, until it settles or something newer is in force.
@@ -49,10 +54,17 @@ const longestPause = 12
 /** Pulls until aborted, then settles; see `PullingOptions`. Nothing else ends it. */
 export async function runPulling(
   holder: Holder,
-  { signal, onChange, onStatus, onError = () => {}, wait = 25 }: PullingOptions,
+  { signal, onChange, onApplied = () => {}, onStatus, onError = () => {}, wait = 25 }: PullingOptions,
   { applier, now, random }: { applier: ReturnType<typeof createApplier>; now: () => Date; random: Random },
 ): Promise<void> {
-  const hand = (change: GatewayChange | null) => applier.hand(change, onChange, safely(onError))
+  let applied: number | null = null
+  async function hand(change: GatewayChange | null): Promise<void> {
+    await applier.hand(change, onChange, safely(onError))
+    const { seq, failure } = applier.enforced ?? { seq: null, failure: null }
+    if (seq === null || failure || seq === applied) return
+    applied = seq
+    new Promise((resolve) => resolve(onApplied(seq))).catch(safely(onError))
+  }
   const tell = createTeller(safely(onStatus), now)
 
   /** What time alone changes, and what could not be applied. */

@@ -211,7 +211,7 @@ test('a heartbeat says what is enforced, and what keeps it from enforcing what c
   const beat = async () => {
     assert.equal((await gateway.heartbeat({ active_sessions: 3 })).status, 'healthy')
     const { applied, apply_error, ...rest } = control.asks('heartbeat').at(-1)!.body as Record<string, unknown>
-    assert.deepEqual(rest, { active_sessions: 3, boot_id: gateway.bootId })
+    assert.deepEqual(rest, { active_sessions: 3, boot_id: gateway.bootId, sent_at: '2030-01-01T00:00:00.000Z' })
     return [applied, apply_error]
   }
   await gateway.pull()
@@ -256,13 +256,14 @@ test('a report is sent under one sequence until it is acknowledged; the next wai
   await Promise.all([gateway.meter([sample]), gateway.meter([sample, sample])])
   const reports = control
     .asks('metering')
-    .map(({ body }) => body as { sequence: number; report_id: string; boot_id: string })
+    .map(({ body }) => body as { sequence: number; report_id: string; boot_id: string; sent_at: string })
   assert.deepEqual(
     reports.map(({ sequence }) => sequence),
     [1, 1, 1, 2],
   )
   assert.equal(new Set(reports.map(({ report_id }) => report_id)).size, 2)
-  assert.ok(reports.every(({ boot_id }) => boot_id === gateway.bootId))
+  const sent = reports.map((r) => [r.boot_id, r.sent_at])
+  assert.deepEqual(sent, Array(4).fill([gateway.bootId, '2030-01-01T00:00:00.000Z']))
 })
 
 test('a report that the server refuses is thrown, and the next one goes', async (t) => {

@@ -57,7 +57,7 @@ export type GatewayOptions = {
 }
 
 type Ask = { signal?: AbortSignal | undefined }
-type Beat = Omit<Input<Contract['heartbeat']>['body'], 'boot_id' | 'applied' | 'apply_error'>
+type Beat = Omit<Input<Contract['heartbeat']>['body'], 'boot_id' | 'applied' | 'apply_error' | 'sent_at'>
 
 /**
  * A gateway's link to the control plane. `state` is what has to be enforced now. Where the control plane can not be
@@ -188,7 +188,13 @@ export function openGateway({
      * Says that the gateway lives, what it carries, what it enforces and what keeps it from enforcing something newer.
      */
     heartbeat: async (beat: Beat, { signal }: Ask = {}) =>
-      bodyOf(await send('heartbeat', { query, body: { ...beat, boot_id: bootId, ...applied() } }, { signal })),
+      bodyOf(
+        await send(
+          'heartbeat',
+          { query, body: { ...beat, boot_id: bootId, sent_at: now().toISOString(), ...applied() } },
+          { signal },
+        ),
+      ),
     /**
      * Judges a device that wants to open a session, from what `device.sessionProof` made, without asking the control
      * plane. Throws `VerificationError`; see `verifyDeviceAtGateway`.

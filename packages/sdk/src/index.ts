@@ -47,6 +47,7 @@ export {
 } from './errors.ts'
 export { type Gateway, type GatewayOptions, openGateway } from './gateway.ts'
 export type { ApplyFailure } from './gateway-applier.ts'
+export { chooseGateway, type GatewayChoice, type Position } from './gateway-choice.ts'
 export type { GatewayCrls } from './gateway-crls.ts'
 export type { AddressMove } from './gateway-keys.ts'
 export type { Metered, MeteringLoad, MeteringSample } from './gateway-metering.ts'

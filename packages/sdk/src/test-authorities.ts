@@ -17,9 +17,9 @@ export async function createAuthorities({ tenantId, now }: { tenantId: string; n
   const after = (hours: number) => new Date(now().getTime() + hours * hour)
   const rootSigner = softwareSigner('ca-root', generateKey('ES384').privateJwk)
   const issuingSigner = softwareSigner('ca-issuing', generateKey('ES256').privateJwk)
-  const fields = () => ({ tenantId, serial: mintSerial(), notBefore: after(-1), notAfter: after(8760) })
-  const root = await createRootCertificate(rootSigner, fields())
-  const issuing = await createIssuingCertificate(rootSigner, root.pem, issuingSigner.publicJwk, fields())
+  const fields = (hours: number) => ({ tenantId, serial: mintSerial(), notBefore: after(-1), notAfter: after(hours) })
+  const root = await createRootCertificate(rootSigner, fields(8761))
+  const issuing = await createIssuingCertificate(rootSigner, root.pem, issuingSigner.publicJwk, fields(8760))
   const issuer = spcIssuer(issuingSigner, issuing.pem, { trustDomain: 'holdfast.example' })
   const listOf = async (
     { signer, pem }: { signer: typeof rootSigner; pem: string },

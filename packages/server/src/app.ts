@@ -12,6 +12,7 @@ import { createEnding } from './http/ending.ts'
 import type { Handlers } from './http/handlers.ts'
 import { ofOpenTenants } from './http/of-open-tenants.ts'
 import { usualPace } from './http/pace.ts'
+import { createPerform } from './http/perform.ts'
 import { createChanges } from './memory/changes.ts'
 import { createClock } from './memory/clock.ts'
 import { createFeed } from './memory/feed.ts'
@@ -36,13 +37,16 @@ import { createFederation } from './modules/federation/index.ts'
 import { createGateways, trustCoverageOfGateways } from './modules/gateways/index.ts'
 import { createHealth } from './modules/health/index.ts'
 import { createIdentity, usualPasswordCost } from './modules/identity/index.ts'
+import { createLocking } from './modules/locks/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
+import { createOperations } from './modules/operations/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
 import { createSecrets, presenceOf } from './modules/secrets/index.ts'
 import { createSiem } from './modules/siem/index.ts'
 import { createTenancy } from './modules/tenancy/index.ts'
 import { createKeyProviders, createTrust } from './modules/trust/index.ts'
 import { createUpdates } from './modules/updates/index.ts'
+import { createWorkflows } from './modules/workflows/index.ts'
 import { createOutbound } from './outbound/outbound.ts'
 
 /** The composition root: every module is made once, by hand, in the order in which they may use each other. */
@@ -124,14 +128,11 @@ export function createApp({
   }
   const fleet = createFleet({ ...base, idle, checks: (tenant) => policy.checks(tenant) })
   const policy = createPolicy({ ...base, idle, audit, fleet, trust, gatewaysKnow: config.gatewaysKnow })
+  const { gatewayServiceSecrets: serviceSecrets } = secrets
   const gateways = createGateways({
     ...limited,
-    meter,
-    serviceSecrets: secrets.gatewayServiceSecrets,
-    fleet,
-    policy,
-    trust,
-    snapshotSize,
+    ...{ meter, serviceSecrets, fleet, policy, trust, notifications, snapshotSize },
+    certificateEnds: (...given) => certificates.endsOf(...given),
   })
   const { policyOf } = policy
   const tenants = tenancy.listTenantIds
@@ -149,12 +150,8 @@ export function createApp({
   const { notify } = notifications
   const identity = createIdentity({
     ...base,
-    audit,
-    tenancy,
-    passwordCost,
+    ...{ audit, tenancy, passwordCost, endSessionsOf, notify },
     rulesUsingGroup: policy.rulesUsingGroup,
-    endSessionsOf,
-    notify,
     waysIn: (tenantName, caller) => federation.waysIn(tenantName, caller),
     endSessionAt: (tenant, providerId) => federation.endSessionAt(tenant, providerId),
   })
@@ -162,14 +159,7 @@ export function createApp({
   const federation = createFederation({ ...base, audit, tenancy, outbound, readToken, people: identity.people })
   const directory = createDirectory({ ...base, audit, identity, outbound, notifications, tenancy })
   const activity = createActivity(base)
-  const devices = createDevices({
-    ...limited,
-    fleet,
-    trust,
-    endSessionsOf,
-    appraise: policy.appraise,
-    policyOf,
-  })
+  const devices = createDevices({ ...limited, fleet, trust, endSessionsOf, appraise: policy.appraise, policyOf })
   const enrollment = createEnrollment({ ...limited, trust, settings, federation, failures: identity.failures })
   const updates = createUpdates({
     ...base,
@@ -188,16 +178,23 @@ export function createApp({
     deployment: { isHome: tenancy.isHome, license: tenancy.licenseExpiries, tlsCertificate: tls?.cert },
   })
   const siem = createSiem({ ...base, audit, outbound, notifications, oidArc: config.oidArc })
+  const locks = createLocking({ ...base, audit, gateways, identity })
+  const workflows = createWorkflows({
+    ...{ ...base, audit, standingOf: access.standingOf, requireStepUp: identity.requireStepUp },
+    confirmed: gateways.confirmed,
+    perform: () => perform,
+    purgeNow: (...given) => compliance.purges.now(...given),
+  })
   const health = createHealth(base)
   const dashboard = createDashboard({ now, devices, identity, gateways, policy, notifications, expiry, tenancy, audit })
   // Tokens go after the devices that were enrolled with them.
   const prunes = [
     ...[tenancy, identity, federation, certificates, trust, policy, devices],
-    ...[enrollment, gateways, notifications, directory, expiry, updates, siem, audit],
+    ...[enrollment, gateways, notifications, directory, expiry, updates, siem, locks, workflows, audit],
   ].flatMap((module) => module.prunes)
   const compliance = createCompliance({ ...base, audit, log, prunes })
   const rotation = createSecrets({ ...base, masterKeys })
-  const handlers: Handlers = {
+  const reads = {
     ...createDescription().handlers,
     ...health.handlers,
     ...rotation.handlers,
@@ -219,7 +216,11 @@ export function createApp({
     ...dashboard.handlers,
     ...updates.handlers,
     ...siem.handlers,
+    ...locks.handlers,
+    ...workflows.handlers,
   }
+  const handlers: Handlers = { ...reads, ...createOperations({ reads, now }).handlers }
+  const perform = createPerform(handlers)
 
   const verifiers = ofOpenTenants(
     {
@@ -251,7 +252,7 @@ export function createApp({
     prunes,
     working: [
       ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
-      ...[rotation, expiry, updates, audit, siem],
+      ...[rotation, expiry, updates, audit, siem, locks, workflows],
       ...[{ jobs: access.jobs(tenants) }, { jobs: notifications.jobs(gateways.gatewaysDown) }],
     ],
   })
@@ -263,7 +264,7 @@ export function createApp({
     letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo],
     writes: [
       ...[refuse.flush, notifications.stop, activity.flush, trustMarks.flush, access.stop],
-      ...[identity.stop, enrollment.stop, federation.stop, directory.stop, siem.stop],
+      ...[identity.stop, enrollment.stop, federation.stop, directory.stop, siem.stop, workflows.stop],
     ],
     release: [audit.stop, feed.stop, trust.stop, db.close],
     onError,
@@ -273,9 +274,8 @@ export function createApp({
     http,
     /** Undefined where the operator wants none. */
     listeners,
-    jobs: meters?.jobs.around(jobs) ?? jobs,
-    ...{ db, changes, feed, fleet },
-    ...{ tenancy, access, identity, trust, policy, gateways, devices, notifications },
+    ...{ jobs: meters?.jobs.around(jobs) ?? jobs, db, changes, feed },
+    ...{ tenancy, access, identity, trust, fleet, policy, gateways, devices, notifications },
     /** Someone can sign in from now on. */
     markReady: health.open,
     /** Proves the database; with one tenant reads what its first requests would otherwise wait for. */
@@ -284,6 +284,7 @@ export function createApp({
       await rotation.begin()
       await ensurePartitions(db, now())
       updates.start()
+      void workflows.begin().catch(onError)
       audit.start()
       siem.start()
       // Of several tenants each is read when it is first asked for.

@@ -35,6 +35,8 @@ const cheap: PasswordParams = { m: 64, t: 1, p: 1 }
 /** Twenty at once on a machine that does much else beside take far longer than in service. */
 const busy = 5
 const publicUrl = 'http://holdfast.test'
+/** As it stands in a master key file, in base64. */
+export const masterKeyLine = (name: string): string => keyNamed(name).toString('base64')
 const keyNamed = (name: string) => createHash('sha256').update(`of the tests: ${name}`).digest()
 /** Of a replica whose file has these master keys, by names that tests give them. */
 export function secretsOf(...names: [string, ...string[]]): Secrets {

@@ -32,6 +32,8 @@ export const things = [
   'session_id',
   'signer_id',
   'spc_id',
+  'lock_id',
+  'workflow_run_id',
   'event_id',
   'connector_id',
   'export_id',
@@ -176,6 +178,17 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
     spc_id: async () => {
       const body = { csr: await newCsr(), device_id: await idOf('device_id') }
       return (await client.issueSpc({ body })).spc.spc_id
+    },
+    // Of a group of its own: nothing else of a population is kept out.
+    lock_id: async () => {
+      const { group } = await client.changeGroup({ body: { operation: 'create', group: { name: named('locked') } } })
+      const target = { type: 'group', id: group.group_id } as const
+      return (await client.createLock({ body: { target, reason: 'for tests' } })).lock.lock_id
+    },
+    // It waits for somebody else, and does nothing until then.
+    workflow_run_id: async () => {
+      const body = { workflow: 'rotate_trust_anchors', params: { mode: 'emergency' } } as const
+      return (await client.runWorkflow({ body })).run.workflow_run_id!
     },
   }
   for (const thing of wanted) await idOf(thing)

@@ -95,6 +95,8 @@ const thingOf: Readonly<Record<string, Thing>> = {
   spc: 'spc_id',
   rel: 'release_id',
   pkg: 'package_id',
+  lck: 'lock_id',
+  wfr: 'workflow_run_id',
   sie: 'connector_id',
   exp: 'export_id',
 }
@@ -119,8 +121,11 @@ export function thingsIn(name: Operation): Thing[] {
 }
 
 /** What a write has to say in its query. */
-export const exampleQuery = (name: Operation): string =>
-  name === 'uploadPackage' ? '?platform=linux&arch=arm64&filename=client' : ''
+export const exampleQuery = (name: Operation): string => queries[name] ?? ''
+const queries: Partial<Record<Operation, string>> = {
+  uploadPackage: '?platform=linux&arch=arm64&filename=client',
+  exportOperations: '?kind=inventory',
+}
 
 /** The contract's example of a body, with the ids of a population; undefined where there is no body. */
 export const exampleBody = (name: Operation, ids: Record<string, string>): unknown => {

@@ -4,7 +4,7 @@ import { seedAuditLog } from './rig/audit-log.ts'
 import { pack, rawRequest } from './rig/requests.ts'
 import { type Benchmark, milliseconds, type Row, verdictOf } from './rig/result.ts'
 import { median, quantile } from './rig/rounds.ts'
-import { openAdmin, type Server } from './rig/server.ts'
+import { openAdmin, type Server, signInAdmin } from './rig/server.ts'
 import { rateOf, startRig } from './rig/throughput.ts'
 
 const work = 'a page of 50 of the audit log'
@@ -48,7 +48,7 @@ export const auditQuery: Benchmark = {
     const { scale, say } = bench
     const count = scale.size(fullLog)
     const server = await bench.startServer()
-    const { admin, person, cookie } = await openAdmin(server)
+    const { admin } = await openAdmin(server)
     const { tenant_id } = await admin.me()
     say(`${count.toLocaleString('en')} events`)
     await seed(server, count)
@@ -56,6 +56,8 @@ export const auditQuery: Benchmark = {
     for (let i = 0; i < 256; i++) await admin.listAuditEvents({ query: { limit: 1 } })
     say('their words are read')
     await wordsRead(server)
+    // A session that was idle for as long as that takes is over.
+    const { client: person, cookie } = await signInAdmin(server)
     const { load } = startRig(bench)
     const latencies = async (query: Query, seconds: number): Promise<Float64Array> => {
       const path = `/v1/audit/events?${new URLSearchParams({ limit: String(pageSize), ...query })}`

@@ -160,6 +160,15 @@ async function keepCurrent(index: number, wait: number): Promise<void> {
   await Promise.race([heard.promise, one.stopped])
 }
 
+/** What a device says of a session; of an invented one it expects that its event is rejected. */
+export type Told = {
+  index: number
+  gatewayId: string
+  sessionId: string
+  kind: 'connected' | 'disconnected'
+  isLie?: boolean
+}
+
 const commands = {
   /** One after the other up to `width` at a time; what fails is told as an event. */
   enroll: async ({ baseUrl, jobs, width }: { baseUrl: string; jobs: EnrollJob[]; width: number }) => {
@@ -235,23 +244,18 @@ const commands = {
     return offers
   },
   /** Tells the server about a session as the device sees it. */
-  tellSessions: ({
-    sessions,
-    width,
-  }: {
-    sessions: { index: number; gatewayId: string; sessionId: string; kind: 'connected' | 'disconnected' }[]
-    width: number
-  }) => {
+  tellSessions: ({ sessions, width }: { sessions: Told[]; width: number }) => {
     const byIndex = new Map(sessions.map((session) => [session.index, session]))
     const events = new Map<number, TelemetryEvent>()
     return timed(byIndex.keys(), width, 'telemetry', async (device, index) => {
       const session = byIndex.get(index)
       if (!session) return
-      const { gatewayId, sessionId, kind } = session
+      const { gatewayId, sessionId, kind, isLie = false } = session
       const seen = { kind, gateway_id: gatewayId, session_id: sessionId, latency_ms: 12 }
       const event = events.get(index) ?? device.observed(seen)
       events.set(index, event)
       const { rejected } = await device.reportTelemetry([event])
+      if (isLie) return
       for (const { error } of rejected) fail(index, 'telemetry', new Error(`${kind} was rejected: ${error}`))
     })
   },

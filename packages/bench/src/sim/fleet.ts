@@ -1,7 +1,7 @@
 import type { PolicyContent } from '@holdfast/sdk'
 import type { Complaints } from './complaints.ts'
 import type { Facts, SimDevice } from './directory.ts'
-import type { FleetCommands, FleetEvent, Held } from './fleet-process.ts'
+import type { FleetCommands, FleetEvent, Held, Told } from './fleet-process.ts'
 import { within } from './in-parallel.ts'
 import { startWorker, type Worker } from './worker.ts'
 
@@ -125,9 +125,7 @@ export function startFleet(
       (await each(indexes, itself, (worker, part) => worker.call('ask', { indexes: part }))).flat(),
     gateways: async (indexes: readonly number[]) =>
       (await each(indexes, itself, (worker, part) => worker.call('gateways', { indexes: part, width }))).flat(),
-    tellSessions: async (
-      sessions: readonly { index: number; gatewayId: string; sessionId: string; kind: 'connected' | 'disconnected' }[],
-    ) =>
+    tellSessions: async (sessions: readonly Told[]) =>
       (
         await each(
           sessions,

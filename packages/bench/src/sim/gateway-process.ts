@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { type Gateway, type GatewayState, type GatewayStatus, type MeteringSample, openGateway } from '@holdfast/sdk'
+import { type Gateway, type GatewayState, type GatewayStatus, openGateway } from '@holdfast/sdk'
 import { type Connections, flattenPeers } from './boxes.ts'
 import { clock, within } from './in-parallel.ts'
 import { agentAt } from './lines.ts'
 import type { Found } from './reach.ts'
 import { retryAfter, turnOf } from './retry-after.ts'
 import { mintSessionId } from './session-id.ts'
+import { type Carried, type Session, sampleOf } from './traffic.ts'
 import { serveCommands } from './worker.ts'
 
 export type GatewayEvent =
@@ -13,18 +14,6 @@ export type GatewayEvent =
   | { kind: 'busy'; gatewayId: string }
   | { kind: 'unanswered'; gatewayId: string; where: string; message: string }
   | { kind: 'error'; gatewayId: string; where: string; message: string }
-/** Of the policy: half of what a session carries is said to be of it. */
-const meteredResource = 'git'
-type Carried = {
-  sessionId: string
-  deviceId: string
-  gatewayId: string
-  rx: number
-  tx: number
-  ofResource: number
-  ended: boolean
-}
-type Session = Carried & { startedAt: string; endReason: string | undefined; reportedEnd: boolean }
 type Running = {
   gateway: Gateway
   stop: AbortController
@@ -33,7 +22,10 @@ type Running = {
   sessions: Map<string, Session>
   woken: (() => void)[]
   beat: NodeJS.Timeout | undefined
+  behaviour: Behaviour
 }
+/** stopped: it neither pulls nor reports; deaf: it goes on with whom it must not carry; mute: it meters nothing. */
+type Behaviour = 'honest' | 'stopped' | 'deaf' | 'mute'
 /** By gateway: the devices it must let in, each with the digest of its variant. */
 export type WantedPeers = {
   gatewayId: string
@@ -49,15 +41,19 @@ const fail = (gatewayId: string, where: string, error: unknown) => {
 }
 
 function startGateway(gateway: Gateway, id: string): void {
-  const stop = new AbortController()
   const one: Running = {
-    ...{ gateway, stop, stopped: Promise.resolve(), status: undefined },
-    ...{ sessions: new Map(), woken: [], beat: undefined },
+    ...{ gateway, stop: new AbortController(), stopped: Promise.resolve(), status: undefined },
+    ...{ sessions: new Map(), woken: [], beat: undefined, behaviour: 'honest' },
   }
   running.set(id, one)
-  one.stopped = gateway
+  startPulling(one, id)
+}
+
+function startPulling(one: Running, id: string): void {
+  one.stop = new AbortController()
+  one.stopped = one.gateway
     .runPulling({
-      signal: stop.signal,
+      signal: one.stop.signal,
       wait: 20,
       onChange: ({ removedPeers, revokedDevices, revokedSessions }) => {
         const deviceIds = [...removedPeers, ...revokedDevices]
@@ -88,7 +84,8 @@ async function keepBeating(gatewayId: string, one: Running): Promise<void> {
 }
 
 /** A gateway lets go of those it may not carry any more; the next report says so. */
-function cut({ sessions }: Running, deviceIds: Set<string>, sessionIds: Set<string>): void {
+function cut({ sessions, behaviour }: Running, deviceIds: Set<string>, sessionIds: Set<string>): void {
+  if (behaviour === 'deaf') return
   for (const session of sessions.values()) {
     if (session.ended || !(deviceIds.has(session.deviceId) || sessionIds.has(session.sessionId))) continue
     session.ended = true
@@ -226,7 +223,8 @@ const commands = {
     let accepted = 0
     const rejected: string[] = []
     await Promise.all(
-      [...running].map(async ([gatewayId, { gateway, sessions }]) => {
+      [...running].map(async ([gatewayId, { gateway, sessions, behaviour }]) => {
+        if (behaviour === 'stopped' || behaviour === 'mute') return
         const samples = [...sessions.values()]
           .filter((s) => !s.reportedEnd)
           .map((session, i) => sampleOf(session, bytes + i))
@@ -239,6 +237,23 @@ const commands = {
       }),
     )
     return { accepted, rejected }
+  },
+  /** Answers when it reported last, or is about to. */
+  behave: async ({ gatewayId, as }: { gatewayId: string; as: Behaviour }): Promise<number> => {
+    const one = running.get(gatewayId)
+    if (!one) throw new Error(`${gatewayId} does not run`)
+    const before = one.behaviour
+    one.behaviour = as
+    if (as === 'stopped') {
+      clearInterval(one.beat)
+      one.stop.abort()
+      await one.stopped
+      await one.gateway.heartbeat({ active_sessions: one.sessions.size, version: 'sim/1' })
+    } else if (before === 'stopped') {
+      startPulling(one, gatewayId)
+      await keepBeating(gatewayId, one)
+    }
+    return clock()
   },
   carried: async (_: null): Promise<Carried[]> =>
     [...running.values()].flatMap(({ sessions }) =>
@@ -261,24 +276,5 @@ const commands = {
   },
 }
 export type GatewayCommands = typeof commands
-
-function sampleOf(session: Session, bytes: number): MeteringSample {
-  const [rx, tx] = [bytes, bytes * 3]
-  session.rx += rx
-  session.ofResource += (rx >> 1) + (tx >> 1)
-  session.tx += tx
-  session.reportedEnd = session.ended
-  return {
-    session_id: session.sessionId,
-    device_id: session.deviceId,
-    state: session.ended ? 'ended' : 'active',
-    rx_bytes: rx,
-    tx_bytes: tx,
-    started_at: session.startedAt,
-    source_ip: '192.0.2.7',
-    resources: [{ resource: meteredResource, rx_bytes: rx >> 1, tx_bytes: tx >> 1 }],
-    ...(session.endReason && { end_reason: session.endReason }),
-  }
-}
 
 const tell = serveCommands<GatewayEvent>(commands)

@@ -12,6 +12,8 @@ export type Options = {
   kills: number
   /** No story: the fleet enrolls, a policy is published, the boxes of all peers are compared, and all devices poll. */
   boxes: boolean
+  /** No story: a gateway stops and comes back, and one witness of a connection after the other lies. */
+  outage: boolean
   keep: boolean
   /** A deployment that runs already, with a key of a platform administrator; undefined: one of our own. */
   remote: { url: string; apiKey: string } | undefined
@@ -32,6 +34,7 @@ export const help = `holdfast sim: a fleet of devices and gateways over HTTP, an
   --kill N         instead of the story: kill the server N times while it works, and look for what it had acknowledged
   --boxes          instead of the story: one policy, of which the boxes of every peer at every gateway are compared; then all
                    devices poll and must hold it
+  --outage         instead of the story: a gateway stops and comes back, then gateways and devices lie; six minutes
   --url URL        a server that runs already, with --api-key or HOLDFAST_API_KEY; its rates are as they are, and no name of a sim is in it
   --api-key KEY    key of a platform administrator of that server
   --keep           keep the data directory of the server that was started
@@ -41,6 +44,7 @@ Examples
   npm run sim
   npm run sim -- --devices 2000 --gateways 10
   npm run sim -- --boxes --devices 20000 --gateways 20
+  npm run sim -- --outage --gateways 6
   npm run sim -- --kill 20 --seed 7
   npm run sim -- --url https://vpn.example.com --devices 50
 
@@ -65,6 +69,7 @@ export function readOptions(args: string[], environmentKey: string | undefined):
     seed: wholeNumber('--seed', values.seed, 1, 0, 4_294_967_295),
     kills,
     boxes: values.boxes ?? false,
+    outage: values.outage ?? false,
     keep: values.keep ?? false,
     remote: values.url !== undefined && apiKey ? { url: new URL(values.url).origin, apiKey } : undefined,
   }
@@ -103,6 +108,7 @@ function parse(args: string[]) {
         url: text,
         'api-key': text,
         boxes: flag,
+        outage: flag,
         keep: flag,
         help: flag,
       },

@@ -11,6 +11,7 @@ import { createRandom } from './random.ts'
 import { type Measures, type Scene, settle, startPolling } from './scene.ts'
 import * as setup from './setup.ts'
 import { compareBoxes, onlyBoxes } from './story-boxes.ts'
+import { outage } from './story-outage.ts'
 import * as policy from './story-policy.ts'
 import { closeSessions, compareSessions, meter, openSessions, tellConnected } from './story-sessions.ts'
 import { stopSome } from './story-stops.ts'
@@ -89,6 +90,11 @@ export async function runStory(server: Server, admin: Client, options: Options):
     const sessions = await openSessions(scene, { stable, canary: undefined })
     await meter(scene)
     await tellConnected(scene, sessions)
+    if (options.outage) {
+      await outage(scene, sessions)
+      printSummary(scene, [{ name: 'wall time, s', value: ((performance.now() - started) / 1000).toFixed(1) }])
+      return complaints.mismatches + complaints.errors === 0
+    }
     await policy.publishCanary(scene, stable)
     const revised = await policy.publishRevision(scene, stable)
     const force: InForce = { stable: revised, canary: undefined }

@@ -57,6 +57,7 @@ export async function startSoakFleet(url: string, admin: Client, { devices, gate
       seed,
       kills: 0,
       boxes: false,
+      outage: false,
       keep: false,
       remote: undefined,
     },

@@ -37,9 +37,9 @@ export type Known = Checkpoint & { note: string; isSigned: boolean }
  */
 export function readCheckpoint(note: string, trusted: Trusted | undefined): Known {
   const known = openKnown(note, trusted)
-  const tenantId = known.origin.slice(known.origin.lastIndexOf('/') + 1)
+  const [, tenantId] = /^[^/]+\/audit\/([^/]+)(?:\/[^/]+)?$/.exec(known.origin) ?? []
   if (trusted && tenantId !== trusted.tenantId)
-    throw new BadRecord(1, `a checkpoint is of another record: that of ${tenantId}`)
+    throw new BadRecord(1, `a checkpoint is of another record: that of ${tenantId ?? known.origin}`)
   return known
 }
 

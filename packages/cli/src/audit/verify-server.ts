@@ -27,7 +27,8 @@ export async function verifyServer({ client, scope, trusted, kept, progress }: O
   const keptOnes = kept ? [kept] : []
   // Before the export begins: all that is signed by now is in it.
   const [newest] = (await client.listAuditCheckpoints({ query: { ...scope, limit: 1 } })).items
-  const reached = [...keptOnes, ...(newest ? [read(newest.note)] : [])]
+  const present = newest && read(newest.note)
+  const reached = [...keptOnes, ...(present ? [present] : [])]
 
   async function* listed(): AsyncGenerator<Known> {
     let cursor: string | null = null
@@ -92,6 +93,8 @@ export async function verifyServer({ client, scope, trusted, kept, progress }: O
     startOf,
     progress,
   }).catch((e: unknown) => {
+    if (e instanceof BadRecord && kept && present && kept.origin !== present.origin)
+      throw new BadRecord(e.seq, `${e.message}; since ${kept.origin} it was set back to a backup: ${present.origin}`)
     if (!(e instanceof ApiError) || e.code !== 'internal_error') throw e
     throw new Error(`the server failed, which is no verdict: ${e.detail}`, { cause: e })
   })

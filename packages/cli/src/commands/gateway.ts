@@ -5,6 +5,7 @@ import { type Cli, given } from '../cli.ts'
 import { UsageError } from '../exit.ts'
 import { examples, integer, limit, reason } from '../options.ts'
 import { type Column, type Page, printItem, printList, printSecret } from '../output.ts'
+import { addGatewayHealth } from './gateway-health.ts'
 
 type Gateway = Output<Contract['getGateway']>
 type Endpoint = Gateway['endpoints'][number]
@@ -34,6 +35,7 @@ export function addGateway(program: Command, cli: Cli): void {
       .action((options: { limit: number; pool?: string }) => list(cli, options)),
     'gateway list --pool frankfurt',
   )
+  addGatewayHealth(gateway, cli)
   examples(
     gateway
       .command('create <name>')

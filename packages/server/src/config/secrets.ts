@@ -5,7 +5,7 @@ import { type Kek, openKek } from '@holdfast/crypto'
 import { type Config, ConfigError } from './config.ts'
 
 /** What is derived from one line of the master key file. `id` is that of its key-encryption key. */
-type MasterKey = { id: string; pepper: KeyObject; cursorKey: KeyObject; serviceSecret: string }
+type MasterKey = { id: string; pepper: KeyObject; cursorKey: KeyObject; backupKey: KeyObject; serviceSecret: string }
 /** Never logged, never serialised. */
 export type Secrets = {
   /** Wraps what is stored encrypted: signing keys, replayable answers. */
@@ -59,10 +59,19 @@ export function deriveKeys([first, ...others]: readonly [Buffer, ...Buffer[]]): 
     id: openKek(derive(master, 'key encryption')).kid,
     pepper: createSecretKey(derive(master, 'token digests')),
     cursorKey: createSecretKey(derive(master, 'cursors')),
+    backupKey: createSecretKey(derive(master, 'backups')),
     serviceSecret: derive(master, 'gateway service secret').toString('base64url'),
   })
   const sealedUnder = (master: Buffer) => derive(master, 'key encryption')
   return { kek: openKek(sealedUnder(first), others.map(sealedUnder)), masterKeys: [keyOf(first), ...others.map(keyOf)] }
+}
+
+/** The master keys of a deployment that is there already: none are made. */
+export async function readMasterKeys(file: string): Promise<Secrets['masterKeys']> {
+  const text = await readFile(file, 'utf8').catch((e: Error) => {
+    throw new ConfigError(`The master key file ${file} (HOLDFAST_MASTER_KEY_FILE) can not be read: ${e.message}.`)
+  })
+  return deriveKeys(masterKeysIn(text.trim(), file)).masterKeys
 }
 
 function masterKeysIn(text: string, file: string): [Buffer, ...Buffer[]] {
@@ -81,7 +90,7 @@ function masterKeysIn(text: string, file: string): [Buffer, ...Buffer[]] {
   return keys as [Buffer, ...Buffer[]]
 }
 
-function bucketCredential(env: Record<string, string | undefined>, config: Config): Secrets['bucketCredential'] {
+export function bucketCredential(env: Record<string, string | undefined>, config: Config): Secrets['bucketCredential'] {
   const { HOLDFAST_S3_ACCESS_KEY_ID: accessKeyId, HOLDFAST_S3_SECRET_ACCESS_KEY: secretAccessKey } = env
   if (!config.packages.bucket) return undefined
   if (!accessKeyId || !secretAccessKey)

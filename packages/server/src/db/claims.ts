@@ -26,6 +26,19 @@ export const take = async (tx: Tx, { tenantId, principal, key, attempt }: Claim,
     .executeTakeFirstOrThrow()
 }
 
+/**
+ * For the one who carries out what the key stands for, and knows that nobody else does: an attempt that has not come to
+ * its change never will. True: the change was made.
+ */
+export const takeOver = async (tx: Tx, { tenantId, principal, key, attempt }: Claim, fingerprint: Buffer) => {
+  const { rows } = await sql`
+    insert into idempotency_keys as i (tenant_id, principal, key, fingerprint, attempt, created_at)
+    values (${tenantId}, ${principal}, ${key}, ${fingerprint}, ${attempt}, clock_timestamp())
+    on conflict (tenant_id, principal, key) do update set attempt = excluded.attempt where i.state = 'started'
+    returning key`.execute(tx)
+  return rows.length === 0
+}
+
 const own = (tx: Tx, { tenantId, principal, key, attempt }: Claim) =>
   tx
     .updateTable('idempotency_keys')
@@ -57,5 +70,7 @@ export const drop = (tx: Tx, { tenantId, principal, key, attempt }: Claim) =>
     .where('state', '=', 'started')
     .execute()
 
+/** Those of steps stay while a run may still be gone on with, however long the deployment was away. */
 export const forgetOld = (tx: Tx) =>
-  sql`delete from idempotency_keys where created_at < clock_timestamp() - interval '1 day'`.execute(tx)
+  sql`delete from idempotency_keys where created_at < clock_timestamp() - interval '1 day'
+    and (principal not like 'workflow_run:%' or created_at < clock_timestamp() - interval '90 days')`.execute(tx)

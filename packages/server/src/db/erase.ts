@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { TenantId } from '../kernel/actor.ts'
 import { background, type Database, type Tx } from './database.ts'
+import { type Reference, referencesBetween, referringFirst } from './table-order.ts'
 import type { Tables } from './tables/index.ts'
 
 const batch = 5000
@@ -18,19 +19,9 @@ async function tablesInOrder(tx: Tx): Promise<(keyof Tables)[]> {
     select c.relname as name from pg_class c
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and c.relrowsecurity
     order by 1`.execute(tx)
-  const { rows: references } = await sql<{ from: string; to: string }>`
-    select distinct f.relname as from, t.relname as to
-    from pg_constraint x join pg_class f on f.oid = x.conrelid join pg_class t on t.oid = x.confrelid
-    where x.contype = 'f' and x.conparentid = 0 and f.oid <> t.oid`.execute(tx)
-  const left = new Set(tables.map((t) => t.name).filter((name) => !kept.includes(name)))
-  const order: string[] = []
-  while (left.size > 0) {
-    const free = [...left].filter((name) => !references.some((r) => r.to === name && left.has(r.from)))
-    if (free.length === 0) throw new Error(`tables refer to each other in a circle: ${[...left].join(', ')}`)
-    for (const name of free) left.delete(name)
-    order.push(...free)
-  }
-  return order as (keyof Tables)[]
+  const { rows: references } = await sql.raw<Reference>(referencesBetween).execute(tx)
+  const erased = tables.map((t) => t.name).filter((name) => !kept.includes(name))
+  return referringFirst(erased, references) as (keyof Tables)[]
 }
 
 /**

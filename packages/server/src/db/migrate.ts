@@ -9,8 +9,11 @@ const migrationLock = 7_264_401
 
 export class MigrationError extends Error {}
 
-/** Brings the schema to this version: numbered files, each in a transaction of its own, forward only. */
-export const migrate = (url: string): Promise<{ applied: string[] }> =>
+/**
+ * Brings the schema to this version, or to an earlier one that is named: numbered files, each in a transaction of its
+ * own, forward only.
+ */
+export const migrate = (url: string, to = Number.POSITIVE_INFINITY): Promise<{ applied: string[] }> =>
   withDatabaseLock(url, migrationLock, async (connection) => {
     await connection.ask(
       'create table if not exists schema_migrations (version integer primary key, name text not null, sha256 text not null, applied_at timestamptz not null default now())',
@@ -21,13 +24,15 @@ export const migrate = (url: string): Promise<{ applied: string[] }> =>
     const known = new Map(rows.map((r) => [r.version, r.sha256]))
     const files = (await readdir(directory)).filter((f) => /^\d{4}_\w+\.sql$/.test(f)).sort()
     const newest = Math.max(0, ...known.keys())
-    if (newest > files.length)
+    const ours = Number(files.at(-1)?.slice(0, 4))
+    if (newest > ours)
       throw new MigrationError(
-        `The database was migrated by a newer Holdfast (schema ${newest}, this version knows ${files.length}): install that version or a newer one.`,
+        `The database was migrated by a newer Holdfast (schema ${newest}, this version knows ${ours}): install that version or a newer one.`,
       )
     const applied: string[] = []
     for (const name of files) {
       const version = Number(name.slice(0, 4))
+      if (version > to) break
       const text = await readFile(join(directory, name), 'utf8')
       const sha256 = createHash('sha256').update(text).digest('hex')
       const before = known.get(version)

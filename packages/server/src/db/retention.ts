@@ -97,10 +97,45 @@ const selectErased = async (tx: Tx): Promise<TenantId[]> =>
       .execute()
   ).map((t) => t.tenant_id)
 
+type Forgotten = { isOnRecord: boolean; purged: Map<RetentionClass, number> }
+
 /**
- * Forgets what nobody asks for any more: tenant by tenant, in short transactions with a rest as long as each between
- * them, a bounded number of them a run. Of most tenants there is nothing, which is one question. `recordPurges` puts on
- * record what went, also what a run that was cut off took; an erased tenant has a record no more.
+ * Forgets what nobody asks for any more of one tenant: in short transactions with a rest as long as each between them,
+ * a bounded number of them a run, until the signal. Says how many rows of each class went.
+ */
+export const createForgetting = ({ db, prunes }: { db: Database; prunes: readonly Prune[] }) => {
+  async function dueOf(tx: Tx, tenant: TenantId) {
+    const { rows } = await sql<{ due: boolean[]; unrecorded: boolean }>`
+      select array[${sql.join(prunes.map((p) => p.isDue(tenant)))}] as due,
+        ${hasUnrecorded(tenant)} as unrecorded`.execute(tx)
+    return { due: prunes.filter((_, i) => rows[0]?.due[i]), unrecorded: rows[0]?.unrecorded === true }
+  }
+  async function takeAll(tenant: TenantId, prune: Prune, signal?: AbortSignal): Promise<number> {
+    let taken = 0
+    for (let i = 0; i < batchesARun; i++) {
+      const since = performance.now()
+      const rows = await db.inTenant(tenant, (tx) => takeSome(tx, tenant, prune), background)
+      taken += rows
+      if (rows < batch) return taken
+      await delay(Math.min(performance.now() - since, second), undefined, signal && { signal })
+    }
+    return taken
+  }
+  return async (tenant: TenantId, signal?: AbortSignal): Promise<Forgotten> => {
+    const { due, unrecorded } = await db.inTenant(tenant, (tx) => dueOf(tx, tenant), background)
+    const purged: Forgotten['purged'] = new Map()
+    for (const prune of due) {
+      signal?.throwIfAborted()
+      const rows = await takeAll(tenant, prune, signal)
+      if (prune.kept && rows > 0) purged.set(prune.kept.class, (purged.get(prune.kept.class) ?? 0) + rows)
+    }
+    return { isOnRecord: !unrecorded && !due.some((p) => p.kept), purged }
+  }
+}
+
+/**
+ * The same of every tenant. Of most there is nothing, which is one question. `recordPurges` puts on record what went,
+ * also what a run that was cut off took; an erased tenant has a record no more.
  */
 export const createRetention = ({
   db,
@@ -113,29 +148,12 @@ export const createRetention = ({
   prunes: readonly Prune[]
   recordPurges: (tenant: TenantId) => Promise<void>
 }) => {
-  async function dueOf(tx: Tx, tenant: TenantId) {
-    const { rows } = await sql<{ due: boolean[]; unrecorded: boolean }>`
-      select array[${sql.join(prunes.map((p) => p.isDue(tenant)))}] as due,
-        ${hasUnrecorded(tenant)} as unrecorded`.execute(tx)
-    return { due: prunes.filter((_, i) => rows[0]?.due[i]), unrecorded: rows[0]?.unrecorded === true }
-  }
-  async function takeAll(tenant: TenantId, prune: Prune): Promise<void> {
-    for (let i = 0; i < batchesARun; i++) {
-      const since = performance.now()
-      if ((await db.inTenant(tenant, (tx) => takeSome(tx, tenant, prune), background)) < batch) return
-      await delay(Math.min(performance.now() - since, second))
-    }
-  }
-  async function forget(tenant: TenantId): Promise<{ isOnRecord: boolean }> {
-    const { due, unrecorded } = await db.inTenant(tenant, (tx) => dueOf(tx, tenant), background)
-    for (const prune of due) await takeAll(tenant, prune)
-    return { isOnRecord: !unrecorded && !due.some((p) => p.kept) }
-  }
+  const forget = createForgetting({ db, prunes })
 
   return async (): Promise<void> => {
     await eachTenant(await tenants(), async (tenant) => {
       if (!(await forget(tenant)).isOnRecord) await recordPurges(tenant)
     })
-    await eachTenant(await db.acrossTenants(selectErased, background), forget)
+    await eachTenant(await db.acrossTenants(selectErased, background), async (tenant) => void (await forget(tenant)))
   }
 }

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'
@@ -79,6 +79,13 @@ export async function startEmbeddedPostgres(options: { dataDir: string; log: Log
     lock.release()
     throw error
   }
+}
+
+/** The PostgreSQL of a Holdfast process that runs on `dataDir`, if one does. */
+export async function findEmbeddedPostgres(dataDir: string, log: Log): Promise<string | undefined> {
+  if (!existsSync(join(dataDir, 'postgres')) && !existsSync(join(dataDir, 'postgres-location'))) return undefined
+  const url = connectionString(openHome(dataDir, log), 'holdfast')
+  return (await answers(url)) ? url : undefined
 }
 
 /** Starts a cluster whose data does not matter in the empty directory `home`, which is removed when it ends. */

@@ -156,7 +156,7 @@ function requirePermission(actor: Actor | null, permission: Permission): void {
 }
 
 /** Whether a body is one of those that the endpoint guards with a fresh one-time code. */
-const needsStepUp = ({ stepUp }: Endpoint, body: unknown): boolean =>
+export const needsStepUp = ({ stepUp }: Endpoint, body: unknown): boolean =>
   stepUp !== undefined &&
   Object.entries(stepUp).every(([field, value]) => (body as Record<string, unknown>)[field] === value)
 

@@ -24,6 +24,7 @@ export const changeKinds = [
   'settings',
   'identity_provider',
   'tenant',
+  'workflow_run',
 ] as const
 export type ChangeKind = (typeof changeKinds)[number]
 export type Change = { kind: ChangeKind; subject: string }

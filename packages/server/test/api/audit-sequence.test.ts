@@ -1,41 +1,11 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { canonicalJson } from '@holdfast/crypto'
 import pg from 'pg'
 import { uuidv7 } from 'uuidv7'
+import { recordOf, requireChain } from '../audit-chain.ts'
 import { type Kit, startKit, times } from '../kit.ts'
 import { until } from '../promptly.ts'
-
-type Event = Awaited<ReturnType<Kit['admin']['listAuditEvents']>>['items'][number]
-
-/** Everything on record, first come first. */
-async function recordOf({ admin }: Pick<Kit, 'admin'>): Promise<Event[]> {
-  const events: Event[] = []
-  for (let cursor: string | undefined; ; ) {
-    const page = await admin.listAuditEvents({ query: { limit: 200, ...(cursor && { cursor }) } })
-    events.push(...page.items)
-    if (page.next_cursor === null) return events.sort((a, b) => a.seq - b.seq)
-    cursor = page.next_cursor
-  }
-}
-
-/** What `docs/audit.md` says of the hash, computed by itself. */
-function hashOf(before: string, { seq, hash: _, ...event }: Event): string {
-  const place = Buffer.alloc(8)
-  place.writeBigUInt64BE(BigInt(seq))
-  return createHash('sha256')
-    .update(Buffer.concat([Buffer.of(0), Buffer.from(before, 'hex'), place, Buffer.from(canonicalJson(event))]))
-    .digest('hex')
-}
-function requireChain(events: readonly Event[]): void {
-  let before = '00'.repeat(32)
-  for (const [i, event] of events.entries()) {
-    assert.equal(event.seq, i + 1, 'no place is left out, none is there twice')
-    assert.equal(event.hash, hashOf(before, event), `place ${event.seq}: ${event.kind}`)
-    before = event.hash
-  }
-}
 
 async function connect(kit: Kit, options?: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: kit.databaseUrl, ...(options && { options }) })

@@ -141,4 +141,18 @@ test('a device has one active session in a pool, whichever gateways take it', as
       for (const { id } of devices) assert.equal((await active(id)).length, 1, id)
     },
   )
+  await t.test('a gateway that waits hears within a second that a session of its is over', async () => {
+    const gateway = open(kit, a, undefined, kit.replicas[1]!)
+    const s = sample(device, ago(0))
+    await a.client.metering({ body: report([s]) })
+    await gateway.pull()
+    const hears = gateway.pull({ wait: 20 })
+    await admin.terminateSessions({
+      body: { operation: 'terminate', session_ids: [s.session_id], block_seconds: 0 },
+    })
+    const acknowledged = performance.now()
+    assert.ok((await hears)?.revokedSessions.includes(s.session_id))
+    const ms = performance.now() - acknowledged
+    assert.ok(ms < 1000, `${ms} ms`)
+  })
 })

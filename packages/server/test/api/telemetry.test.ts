@@ -83,6 +83,27 @@ test('telemetry', async (t: TestContext) => {
     assert.equal((await device.client.telemetry({ body: { events: [applied] } })).accepted, 0)
     assert.notEqual((await deviceNow()).policy.applied_digest, digest, 'what is rejected says nothing')
   })
+  await t.test('twenty who say the same at once, on two replicas, put one connection in question once', async () => {
+    const liar = await enroll(kit, 'liar')
+    const session_id = newSession()
+    await times(20, (i) =>
+      liar
+        .at(kit.replicas[i % 2]!)
+        .telemetry({ body: { events: [event(`loud ${i}`, { kind: 'connected', session_id })] } }),
+    )
+    const rows = async (table: 'device_claims' | 'connections_in_question') =>
+      (
+        await kit.db.inTenant(kit.tenant, (tx) =>
+          tx
+            .selectFrom(table)
+            .select('device_id')
+            .where('tenant_id', '=', kit.tenant)
+            .where('device_id', '=', decodeId('device', liar.id)!)
+            .execute(),
+        )
+      ).length
+    assert.deepEqual([await rows('device_claims'), await rows('connections_in_question')], [1, 1])
+  })
   await t.test('times out of bounds and foreign ids are rejected by index', async () => {
     const at = (ms: number) => new Date(Date.now() + ms).toISOString()
     const answer = await device.client.telemetry({

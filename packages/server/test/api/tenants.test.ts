@@ -45,7 +45,7 @@ test('a tenant is created with its administrator, its keys, and a record in both
       .where('tenant_id', '=', decodeId('tenant', tenant_id) as typeof kit.tenant)
       .execute(),
   }))
-  assert.equal(rows.length, 6)
+  assert.equal(rows.length, 7)
 
   await assert.rejects(kit.admin.changeTenant({ body: acme }), refusedWith(422, /tenant\.name: is already taken/))
   for (const name of ['Acme', 'a/b', '-a', 'a b', '', 'x'.repeat(64)])

@@ -1,12 +1,23 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { type Endpoint, operations } from '@holdfast/contract'
+import { type Endpoint, type Operation, operations } from '@holdfast/contract'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
 import { decodeId, encodeId, newUuid } from '../../src/kernel/ids.ts'
 import { people, snapshotOf } from '../directories.ts'
 import { type Kit, startKit } from '../kit.ts'
-import { bearer, call, chunkOf, createWorld, fill, operation, send, speaking, type World } from '../world.ts'
+import {
+  bearer,
+  call,
+  chunkOf,
+  createWorld,
+  exampleQuery,
+  fill,
+  operation,
+  send,
+  speaking,
+  type World,
+} from '../world.ts'
 import { askPython, without } from './tools.ts'
 
 type Sample = { name: string; method: string; path: string; status: number; answer: object }
@@ -49,7 +60,9 @@ async function createFullWorld(kit: Kit) {
   )
   const { tenant_id } = world.own.ids
   await kit.admin.changeTenant({ body: { operation: 'update', tenant_id, tenant: { limits: { gateways: 1 } } } })
-  const { event_id, connector_id } = world.own.ids
+  const { event_id, connector_id, workflow_run_id } = world.own.ids
+  // There is evidence of what has ended.
+  await kit.admin.changeWorkflowRun({ params: { workflow_run_id }, body: { operation: 'cancel' } })
   await kit.admin.proveAuditEvent({ params: { event_id } })
   const place = { tenant_id: kit.tenant, connector_id: decodeId('siem_connector', connector_id)!, seq: 1 }
   const refused = {
@@ -93,7 +106,7 @@ async function sample(
   const { by } = e.access
   const kind = (['api_key', 'device', 'gateway', 'session'] as const).find((k) => by !== 'anyone' && by.includes(k))
   const path = fill(e.path, ids)
-  const query = queries[name]?.(ids) ?? ''
+  const query = queries[name]?.(ids) ?? exampleQuery(name as Operation)
   const caller = kind && speaking(e, own, callers[kind])
   const got = await send(kit, e.method, path + query, caller?.(e.method, kit.publicUrl + path) ?? {})
   return { name, method: e.method.toLowerCase(), path: e.path, status: got.status, answer: got.json }

@@ -107,7 +107,7 @@ test('nothing that is secret is in any column of the database, nor in the log', 
   ] as const)
     assert.deepEqual([what, holding(cells, Buffer.from(bytes))], [what, []])
 
-  assert.equal(keys.length, 7)
+  assert.equal(keys.length, 8)
   for (const { kid, private_jwe, x } of keys) {
     const opened = await unseal(kit.secrets.kek, `signing_keys/${kid}/private_jwe`, private_jwe)
     const { d } = JSON.parse(opened.toString()) as { d: string }

@@ -77,6 +77,8 @@ export const owners: Readonly<Record<string, string>> = {
   vpn_sessions: 'gateways',
   metering_reports: 'gateways',
   telemetry_events: 'gateways',
+  device_claims: 'gateways',
+  connections_in_question: 'gateways',
   enrollment_tokens: 'enrollment',
   directories: 'directory',
   directory_runs: 'directory',
@@ -93,6 +95,9 @@ export const owners: Readonly<Record<string, string>> = {
   release_packages: 'updates',
   package_blobs: 'updates',
   tuf_metadata: 'updates',
+  locks: 'locks',
+  workflow_runs: 'workflows',
+  workflow_steps: 'workflows',
 }
 
 /** Counters of a tenant that are taken where they are used, in columns of their own. */
@@ -133,6 +138,15 @@ export const alsoReads: Readonly<Record<string, Readonly<Record<string, string>>
     cross_certificates: 'what roots certified of one that was compromised',
     signing_keys: 'which authorities have lists, and which were compromised',
   },
+  locks: {
+    users: 'what a target is called',
+    devices: 'what a target is called',
+    gateways: 'what a target is called',
+    groups: 'what a target is called',
+    tenants: 'what a target is called',
+    group_members: 'whom a group binds',
+    device_groups: 'what a group binds',
+  },
   directory: { tenants: 'whether it is open' },
   siem: {
     audit_log: 'what is forwarded',
@@ -147,6 +161,7 @@ export function mayTouch(origin: string, table: string, how: 'reads' | 'writes')
   const room = origin.split('/')[0] ?? ''
   if (owners[table] === room || table in (alsoWrites[room] ?? {})) return true
   // What prunes, pages and reseals any table is handed it by its owner.
-  if (room === 'db' || (how === 'reads' && table in (alsoReads[room] ?? {}))) return true
+  // A backup is of all tables, a restore writes them before anybody else may.
+  if (room === 'db' || room === 'backup' || (how === 'reads' && table in (alsoReads[room] ?? {}))) return true
   return false
 }

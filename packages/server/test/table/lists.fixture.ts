@@ -4,6 +4,7 @@ import { encodeId } from '../../src/kernel/ids.ts'
 import type { Kit } from '../kit.ts'
 import { federationRows } from './lists-federation.fixture.ts'
 import { updateRows } from './lists-updates.fixture.ts'
+import { workflowRows } from './lists-workflows.fixture.ts'
 
 const named = [
   ...(['user', 'token', 'rareToken', 'provider', 'rareProvider', 'group', 'rareGroup'] as const),
@@ -92,6 +93,10 @@ export async function fillLists(kit: Kit, rows: number) {
         case when i < 9 then '${id.rareGateway}'::uuid else '${id.gateway}'::uuid end, '${id.pool}',
         case when i % 20 = 0 then 'active' else 'ended' end, ${at}, now(), case when i % 20 > 0 then now() end,
         case when i % 20 > 0 then 'client' end, 'wireguard', 'device_key', 'unknown' ${each(rows)}`,
+    `insert into connections_in_question (tenant_id, question_id, device_id, gateway_id, judge_at, verdict, since)
+      select ${t}, ${nth('question')}, case when i < 2 then '${id.device}' else ${nth('device')} end,
+        case when i < 9 then '${id.rareGateway}'::uuid else '${id.gateway}'::uuid end, now(),
+        case when i % 100 = 5 then 'unauthorized' when i % 2 = 0 then 'conflict' else 'stale' end, ${at} ${each(few)}`,
     `insert into admin_sessions (tenant_id, session_id, user_id, secret_digest, auth_method, started_at, last_seen_at,
         idle_seconds, expires_at)
       select ${t}, ${nth('admin')}, case when i < 9 then '${id.user}' else ${nth('user')} end,
@@ -115,6 +120,7 @@ export async function fillLists(kit: Kit, rows: number) {
         case when i < 9 then '192.0.2.7' else '192.0.2.' || i % 5 + 10 end, 'req_' || i, '${eventRecord}', sha256('') ${each(rows)}`,
     ...federationRows({ id, tenant: t, rows, few, at, nth, each }),
     ...updateRows({ id, tenant: t, few, at, nth, each }),
+    ...workflowRows({ tenant: t, few, at, nth, each }),
     'vacuum analyze',
   ])
     await client.query(statement)

@@ -44,6 +44,10 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'api/enroll-device-code-limits.test.ts',
     'of twenty who ask at once on two replicas one asks the provider, and of twenty who finish one enrolls',
   ],
+  'a connection in question': [
+    'api/telemetry.test.ts',
+    'twenty who say the same at once, on two replicas, put one connection in question once',
+  ],
   'an event that a gateway puts on record': [
     'api/audit-ingest.test.ts',
     'an event of a gateway counts once, whoever of twenty callers brings it to which of two replicas',
@@ -72,6 +76,11 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
   'what several first starts say of their master keys': [
     'faults/master-keys.test.ts',
     'of twenty starts at once, with different lines, each key has one version',
+  ],
+  'a lock of a target': ['api/locks.test.ts', 'of twenty locks of one target there is one'],
+  'a run that is undone': [
+    'api/workflow-resume.test.ts',
+    'of twenty who undo one run at once, on two replicas, one does',
   ],
   'a purge of the record': [
     'api/audit-purge.test.ts',

@@ -177,6 +177,8 @@ const inventedIds = () => ({
   scim_group_id: encodeId('group', crypto.randomUUID()),
   source_id: encodeId('directory_source', crypto.randomUUID()),
   signer_id: encodeId('signer', crypto.randomUUID()),
+  lock_id: encodeId('lock', crypto.randomUUID()),
+  workflow_run_id: encodeId('workflow_run', crypto.randomUUID()),
   spc_id: encodeId('spc', crypto.randomUUID()),
   release_id: encodeId('release', crypto.randomUUID()),
   package_id: encodeId('package', crypto.randomUUID()),

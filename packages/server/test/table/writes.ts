@@ -28,6 +28,7 @@ import { answeredMachine, samlMachine } from './saml-machine.ts'
 import { tenancyWrites } from './tenancy-writes.ts'
 import { trustWrites } from './trust-writes.ts'
 import { updateWrites } from './update-writes.ts'
+import { workflowWrites } from './workflow-writes.ts'
 
 type Example = { caller: Caller; path?: Record<string, string>; body?: unknown; query?: string }
 export type Setup = (kit: Kit, world: World) => Promise<Example> | Example
@@ -42,6 +43,7 @@ const special: Partial<Record<Operation, Setup>> = {
   ...gatewayWrites,
   ...trustWrites,
   ...updateWrites,
+  ...workflowWrites,
   createSiemConnector: (_, world) => ({
     caller: world.callers.api_key,
     body: { ...examples.createSiemConnector, name: randomBytes(6).toString('hex') },

@@ -133,6 +133,9 @@ export async function startServer({
   }
 }
 
+export const signInAdmin = ({ url }: Pick<Server, 'url'>) =>
+  signIn({ baseUrl: url, username: 'admin', password: adminPassword })
+
 /**
  * A platform administrator with an API key whose rate is not what is measured, and the cookie that it was made with.
  */
@@ -143,7 +146,7 @@ export async function openAdmin({ url }: Server): Promise<{
   apiKey: string
   cookie: string
 }> {
-  const { client, cookie } = await signIn({ baseUrl: url, username: 'admin', password: adminPassword })
+  const { client, cookie } = await signInAdmin({ url })
   await changeSecuritySettings(client, { api: unlimited })
   const { secret: apiKey } = await client.createApiKey({ body: { name: 'bench', role: 'platform_admin' } })
   return { admin: createAdmin({ baseUrl: url, apiKey }), person: client, apiKey, cookie }

@@ -57,6 +57,7 @@ export type GatewaysTables = {
     weight: Default<number>
     draining: Default<boolean>
     drain_reason: string | null
+    drained_at: Default<Date | null>
     created_at: Default<Date>
     updated_at: Default<Date>
     deleted_at: Date | null
@@ -89,6 +90,10 @@ export type GatewaysTables = {
     apply_error: { code: string; detail: string; at: string } | null
     last_seen_at: Date
     system: SystemLoad | null
+    /** Since when it reports without a pause as long as a gateway that is down. */
+    up_since: Date | null
+    clock_offset_ms: number | null
+    certificate_expires_at: Date | null
   }
   vpn_sessions: {
     tenant_id: TenantId
@@ -108,7 +113,12 @@ export type GatewaysTables = {
     protocol: 'wireguard' | 'ipsec' | 'openvpn'
     client_version: string | null
     auth_method: string
+    /** What the gateway says that it enforces. */
     policy_digest: string | null
+    /** What the device was to have when the session began. */
+    assigned_digest: string | null
+    gateway_state: 'active' | 'ended' | null
+    defied_since: Date | null
     posture_verdict: PostureVerdict
     rx_bytes: Default<number>
     tx_bytes: Default<number>
@@ -118,6 +128,28 @@ export type GatewaysTables = {
     latest_handshake_at: Date | null
     source_port: number | null
     resources: Default<ResourceBytes>
+  }
+  device_claims: {
+    tenant_id: TenantId
+    device_id: string
+    gateway_id: string | null
+    session_id: string | null
+    state: 'connected' | 'disconnected'
+    since: Date
+    said_at: Date
+    policy_digest: string | null
+    latency_ms: number | null
+    reason: string | null
+  }
+  connections_in_question: {
+    tenant_id: TenantId
+    question_id: string
+    device_id: string
+    gateway_id: string | null
+    judge_at: Date
+    verdict: 'stale' | 'conflict' | 'unauthorized' | null
+    since: Date | null
+    told: Default<boolean>
   }
   metering_reports: {
     tenant_id: TenantId

@@ -6,6 +6,7 @@ import type { ExpiryTables } from './expiry.ts'
 import type { FederationTables } from './federation.ts'
 import type { GatewaysTables } from './gateways.ts'
 import type { NotificationsTables } from './notifications.ts'
+import type { OperationsTables } from './operations.ts'
 import type { PeopleTables } from './people.ts'
 import type { PolicyTables } from './policy.ts'
 import type { RetentionTables } from './retention.ts'
@@ -29,6 +30,7 @@ export type Tables = AccessTables &
   DirectoryTables &
   GatewaysTables &
   NotificationsTables &
+  OperationsTables &
   PeopleTables &
   PolicyTables &
   SiemTables &

@@ -101,6 +101,7 @@ export type TenancyTables = {
     policy_version: Default<number>
     addresses: Default<number>
     changed_at: Generated<Date>
+    fenced_at: Date | null
   }
   changes: { tenant_id: TenantId; seq: number; kind: string; subject: string; at: Generated<Date> }
   idempotency_keys: {

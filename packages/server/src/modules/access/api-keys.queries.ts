@@ -78,6 +78,7 @@ export const findOwner = (tx: Tx, tenant: TenantId, user: string) =>
     .where('tenant_id', '=', tenant)
     .where('user_id', '=', user)
     .where('deleted_at', 'is', null)
+    .where(sql<boolean>`user_id not in (select * from locked_targets(${tenant}, 'user'))`)
     .executeTakeFirst()
 
 /** What binds the keys that a key makes. */

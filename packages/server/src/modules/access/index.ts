@@ -7,10 +7,12 @@ import type { Memory } from '../../memory/held.ts'
 import { apiKeyHandlers } from './api-keys.handlers.ts'
 import { type ApiKeysDeps, createApiKeys, type NewKey } from './api-keys.ts'
 import { createRates } from './rates.ts'
-import { createKeyVerifier, type StatusOf } from './verify-key.ts'
+import { createStanding } from './standing.ts'
+import { createKeyVerifier, createRights, type StatusOf } from './verify-key.ts'
 
 export type { Rates } from './rates.ts'
 export { covers, isRole, mayHandle, permissionsOfRoles } from './roles.ts'
+export type { Credential } from './standing.ts'
 
 type AccessDeps = ApiKeysDeps & {
   feed: Memory['feed']
@@ -23,7 +25,8 @@ type AccessDeps = ApiKeysDeps & {
 
 export function createAccess(deps: AccessDeps) {
   const keys = createApiKeys(deps)
-  const verifier = createKeyVerifier(deps)
+  const rightsOf = createRights(deps)
+  const verifier = createKeyVerifier({ ...deps, rightsOf })
   // The same request is asked about in front of the router and behind it.
   let last: { text: string; read: PresentedToken | undefined } | undefined
 
@@ -36,6 +39,8 @@ export function createAccess(deps: AccessDeps) {
       return last.read
     },
     verifyApiKey: verifier.verifyApiKey,
+    /** What whoever once asked for work may do now. */
+    standingOf: createStanding({ ...deps, rightsOf }),
     rates: createRates(deps.settings),
     /** A key made by the deployment itself; returns its secret. */
     createKeyFor: async (tenant: TenantId, wanted: NewKey): Promise<string> =>

@@ -25,19 +25,10 @@ type Known = {
   allowedCidrs: readonly string[]
 }
 
-export function createKeyVerifier(deps: {
-  db: Database
-  changes: Changes
-  feed: Memory['feed']
-  now: () => Date
-  peppers: Peppers
-  statusOf: StatusOf
-  onError: (e: Error) => void
-}) {
-  const { db, changes, feed, now, peppers, statusOf } = deps
-
-  /** What the key may do now; undefined when the user is gone or suspended whose rights bound it, or their tenant is. */
-  async function rightsOf(tenant: TenantId, role: string, owner: Owner | undefined) {
+/** What a key may do now; undefined when the user is gone, suspended or locked whose rights bound it, or their tenant is. */
+export const createRights =
+  ({ db, statusOf }: { db: Database; statusOf: StatusOf }) =>
+  async (tenant: TenantId, role: string, owner: Owner | undefined) => {
     if (!isRole(role)) return { roles: [], permissions: permissionsOfRoles([]), standsForPerson: false }
     if (!owner) return { roles: [role], permissions: permissionsOfRoles([role]), standsForPerson: false }
     const user = await db.inTenant(owner.tenantId, (tx) => findOwner(tx, owner.tenantId, owner.userId))
@@ -47,6 +38,18 @@ export function createKeyVerifier(deps: {
     if (owner.tenantId !== tenant && (await statusOf(owner.tenantId)) !== 'active') return undefined
     return { ...boundedBy(role, user.roles.filter(isRole)), standsForPerson: user.kind === 'person' }
   }
+export type RightsOf = ReturnType<typeof createRights>
+
+export function createKeyVerifier(deps: {
+  db: Database
+  changes: Changes
+  feed: Memory['feed']
+  now: () => Date
+  peppers: Peppers
+  rightsOf: RightsOf
+  onError: (e: Error) => void
+}) {
+  const { db, changes, feed, now, peppers, rightsOf } = deps
 
   async function load(presented: PresentedToken): Promise<Known | undefined> {
     const { tenant: tenantId, id } = presented

@@ -28,6 +28,7 @@ export function createCertificates(deps: CertificatesDeps) {
     /** In the transaction that ends authorities. */
     revokeIssuedBy: spcs.revokeIssuedBy,
     countOfIssuer: spcs.countOfIssuer,
+    endsOf: spcs.endsOf,
     isAwaited: anchors.isAwaited,
     expiries: createCertificateExpiries(deps),
     /** What certificates point to. */

@@ -1,12 +1,17 @@
 import { background, type Database, type Tx } from '../../db/database.ts'
 import { takeUnrecorded } from '../../db/purges.ts'
+import { createForgetting, type Prune } from '../../db/retention.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import type { Log } from '../../kernel/log.ts'
 import { type Audit, findBeginning } from '../audit/index.ts'
 import { checkClock } from './retention.queries.ts'
 
+type Deps = { db: Database; audit: Audit; log: Log; prunes: readonly Prune[] }
+
 /** What jobs that purge ask before, and say after. */
-export function createPurges({ db, audit, log }: { db: Database; audit: Audit; log: Log }) {
+export function createPurges({ db, audit, log, prunes }: Deps) {
+  const forget = createForgetting({ db, prunes })
+
   /** False where nothing is left. */
   async function recordOne(tx: Tx, tenant: TenantId): Promise<boolean> {
     const purge = await takeUnrecorded(tx, tenant)
@@ -24,16 +29,25 @@ export function createPurges({ db, audit, log }: { db: Database; audit: Audit; l
     return true
   }
 
-  return {
-    /** What went is put on record once, by whoever comes first, also after a run that was cut off. */
-    record: async (tenant: TenantId): Promise<void> => {
-      while (await db.inTenant(tenant, (tx) => recordOne(tx, tenant), background));
-    },
+  /** What went is put on record once, by whoever comes first, also after a run that was cut off. */
+  async function record(tenant: TenantId): Promise<void> {
+    while (await db.inTenant(tenant, (tx) => recordOne(tx, tenant), background));
+  }
+  /** The wall clock of this machine is the witness: time itself is the database's. */
+  async function lookAtClock(): Promise<void> {
+    const until = await db.acrossTenants((tx) => checkClock(tx, new Date(Date.now())), background)
+    if (until) log.warn({ until }, 'nothing is purged until then: the clock leapt or is off, or a backup was restored')
+  }
 
-    /** The wall clock of this machine is the witness: time itself is the database's. */
-    checkClock: async (): Promise<void> => {
-      const until = await db.acrossTenants((tx) => checkClock(tx, new Date(Date.now())), background)
-      if (until) log.warn({ until }, 'the clock leapt, or is off: nothing whose time is over is purged until then')
+  return {
+    record,
+    checkClock: lookAtClock,
+    /** What is over of a tenant goes now, as it would with the next hour and by the same rules. */
+    now: async (tenant: TenantId, signal: AbortSignal) => {
+      await lookAtClock()
+      const { purged } = await forget(tenant, signal)
+      await record(tenant)
+      return purged
     },
   }
 }

@@ -12,7 +12,7 @@ export type DashboardDeps = {
   now: () => Date
   devices: { count: (tenant: TenantId, most: number) => Promise<DeviceCounts> }
   identity: { countSuspended: (tenant: TenantId, most: number) => Promise<number> }
-  gateways: Pick<Gateways, 'standing'>
+  gateways: Pick<Gateways, 'statuses'>
   policy: Pick<Policy, 'current'>
   notifications: Pick<NotificationRules, 'countOpen'>
   expiry: Pick<ReturnType<typeof createExpiry>, 'soonest'>

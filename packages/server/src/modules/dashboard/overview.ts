@@ -24,7 +24,7 @@ export function createOverview(deps: DashboardDeps & { readMetrics: ReadMetrics 
     return {
       devices: await devices.count(tenant, countedUpTo),
       users: { active: counted.get('users') ?? 0, suspended: await identity.countSuspended(tenant, countedUpTo) },
-      gateways: { status: await gateways.standing(tenant) },
+      gateways: { status: await gateways.statuses(tenant) },
       sessions: { active: counted.get('sessions') ?? 0 },
       alerts: await notifications.countOpen(tenant, countedUpTo),
     } satisfies Partial<Overview>

@@ -54,6 +54,8 @@ export class FleetDevice {
   readonly name: string
   readonly platform: string
   readonly status: Exclude<DeviceStatus, 'revoked'>
+  /** A lock binds it, whatever its status. */
+  readonly isLocked: boolean
   readonly channel: 'auto' | 'canary' | 'stable'
   readonly tags: readonly string[]
   readonly jkt: string | null
@@ -96,6 +98,7 @@ export class FleetDevice {
     this.name = row.name
     this.platform = shared.text(row.platform)
     this.status = shared.text(row.status)
+    this.isLocked = row.locked
     this.channel = shared.text(row.channel)
     this.tags = shared.list(row.tags)
     this.jkt = before?.jkt === row.jkt ? before.jkt : row.jkt
@@ -126,9 +129,9 @@ export class FleetDevice {
   get usable(): boolean {
     return this.status === 'active' && !this.isSuspended
   }
-  /** Of a suspended user neither may do anything, whatever the device's own status. */
+  /** Of a suspended user none may do anything, whatever the device's own status; nor may one that is locked. */
   get isSuspended(): boolean {
-    return this.status === 'suspended' || (this.#user?.suspended ?? false)
+    return this.status === 'suspended' || this.isLocked || (this.#user?.suspended ?? false)
   }
   /** When its user last proved a second factor, to this server. */
   get mfaAt(): number | null {

@@ -28,6 +28,7 @@ const device = (more: Partial<FleetRow> = {}): FleetRow => ({
   wireguard_public_key: null,
   previous_wireguard_public_key: null,
   previous_wireguard_until: null,
+  locked: false,
   address_number: 1,
   credential_expires_at: new Date(0),
   facts: null,

@@ -23,7 +23,7 @@ export type FleetRow = Pick<
   | 'previous_wireguard_until'
   | 'address_number'
   | 'credential_expires_at'
-> & { status: Exclude<DeviceStatus, 'revoked'>; seq: number } & PostureRow
+> & { status: Exclude<DeviceStatus, 'revoked'>; locked: boolean; seq: number } & PostureRow
 type Posture = Selectable<Tables['device_postures']>
 /** Null: it never reported. */
 type PostureRow = { [K in 'facts' | 'reported_at' | 'verdict']: Posture[K] | null }
@@ -34,6 +34,11 @@ const postureOf = (names: readonly string[]) =>
     p.reported_at, p.verdict`
 
 type Condition = ReturnType<typeof sql>
+/** By itself, by a group of its own, or with all devices of the tenant; what its user is locked by is the user's. */
+const isLocked = (tenant: TenantId) => sql`(
+  d.device_id in (select * from locked_targets(${tenant}, 'device'))
+  or exists (select from locked_targets(${tenant}, 'tenant'))
+  or d.group_ids && array(select * from locked_targets(${tenant}, 'group')))`
 /**
  * `which` is asked of the devices and of their reports: pages of the two are merged, and each page would otherwise read
  * the reports of all before it.
@@ -49,7 +54,8 @@ const devicesWhere = async (
     await sql<FleetRow>`
       select d.device_id, d.user_id, d.name, d.platform, d.status, d.channel, d.tags, d.group_ids, d.jkt, d.previous_jkt,
         d.generation, d.previous_generation_until, d.wireguard_public_key, d.previous_wireguard_public_key,
-        d.previous_wireguard_until, d.address_number, d.credential_expires_at, e.seq, ${postureOf(facts)}
+        d.previous_wireguard_until, d.address_number, d.credential_expires_at, ${isLocked(tenant)} as locked, e.seq,
+        ${postureOf(facts)}
       from devices d join tenant_epochs e on e.tenant_id = ${tenant}
       left join device_postures p on p.tenant_id = ${tenant} and p.device_id = d.device_id and ${which(sql`p.device_id`)}
       where d.tenant_id = ${tenant} and d.status <> 'revoked' and ${which(sql`d.device_id`)} ${page}`.execute(tx)
@@ -81,11 +87,14 @@ export const posturesAfter = async (
 
 export type UserRow = { user_id: string; suspended: boolean; mfa_at: Date | null; group_ids: string[]; seq: number }
 
-/** A deleted user counts as suspended. */
+/** A deleted user counts as suspended, and one who is locked, or a group of whom is. */
 const usersWhere = async (tx: Tx, tenant: TenantId, where: Condition) =>
   (
     await sql<UserRow>`
-      select u.user_id, u.status = 'suspended' or u.deleted_at is not null as suspended, u.mfa_at, e.seq,
+      select u.user_id, u.status = 'suspended' or u.deleted_at is not null
+          or u.user_id in (select * from locked_targets(${tenant}, 'user'))
+          or u.user_id in (select m.user_id from group_members m where m.tenant_id = ${tenant}
+            and m.group_id in (select * from locked_targets(${tenant}, 'group'))) as suspended, u.mfa_at, e.seq,
         array(select m.group_id from group_members m where m.tenant_id = ${tenant} and m.user_id = u.user_id) as group_ids
       from users u join tenant_epochs e on e.tenant_id = ${tenant}
       where u.tenant_id = ${tenant} and ${where}`.execute(tx)

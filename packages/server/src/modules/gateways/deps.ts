@@ -1,10 +1,12 @@
 import type { Peppers } from '@holdfast/crypto'
-import type { Database } from '../../db/database.ts'
+import type { Database, Tx } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
+import type { TenantId } from '../../kernel/actor.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Feed } from '../../memory/feed.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Fleet } from '../devices/index.ts'
+import type { NotificationRules } from '../notifications/index.ts'
 import type { Policy } from '../policy/index.ts'
 import type { Entitlements, Tenancy } from '../tenancy/index.ts'
 import type { Trust } from '../trust/index.ts'
@@ -29,5 +31,8 @@ export type GatewaysDeps = {
   policy: Pick<Policy, 'at' | 'atVersions' | 'versionsAt' | 'bundleFor' | 'rulesUsingPool'>
   /** How large a pool's snapshot is before it is cut into chunks, and how large those are. */
   snapshotSize: SnapshotSize
+  notifications: Pick<NotificationRules, 'notify' | 'closeOthers' | 'tenantsWithOpen'>
+  /** Of these devices those that have had a certificate, and when the newest in use ends; null: none is. */
+  certificateEnds: (tx: Tx, tenant: TenantId, deviceIds: readonly string[]) => Promise<ReadonlyMap<string, Date | null>>
   trust: Pick<Trust, 'signerFor' | 'versionOf'>
 }

@@ -1,5 +1,7 @@
 import type { GatewaysDeps } from './deps.ts'
+import { createFleetHealth } from './health/fleet-health.ts'
 import { createPull } from './pull/pull.ts'
+import { createConfirmed } from './registry/confirmed.ts'
 import { createSecretExpiries } from './registry/expiries.ts'
 import { gatewayHandlers } from './registry/gateways.handlers.ts'
 import { createGatewayRules } from './registry/gateways.ts'
@@ -15,11 +17,12 @@ import { createMetering } from './reports/metering.ts'
 import { reportHandlers } from './reports/reports.handlers.ts'
 import { sessionHandlers } from './reports/sessions.handlers.ts'
 import { createSessions } from './reports/sessions.ts'
-import { createStanding } from './reports/standing.ts'
 import { createTelemetry } from './reports/telemetry.ts'
+import { createConnectionTruth } from './truth/connection-truth.ts'
 
 export type { GatewaysDeps } from './deps.ts'
 export type { SnapshotSize } from './pull/chunk.ts'
+export type { Confirmation } from './registry/confirmed.ts'
 export { trustCoverageOfGateways } from './registry/gateways.queries.ts'
 
 /** Gateways, what they must enforce and what they report: pools, secrets, sessions, metering, unified policy. */
@@ -27,33 +30,31 @@ export function createGateways(deps: GatewaysDeps) {
   const registry = createRegistry(deps)
   const activity = createActivity(deps)
   const secrets = createSecrets({ ...deps, registry })
-  const gateways = createGatewayRules({ ...deps, secrets })
   const sessions = createSessions(deps)
-  const { handlers: pulls, waiting, devicesWaiting, isAwaited, stop } = createPull({ ...deps, registry, activity })
-  const metering = createMetering({ ...deps, activity })
+  const heard = { ...deps, registry, activity }
+  const { handlers: pulls, ...pulling } = createPull(heard)
+  const truth = createConnectionTruth(heard)
+  const health = createFleetHealth(heard)
 
   return {
     handlers: {
       ...poolHandlers(createPools(deps)),
-      ...gatewayHandlers(gateways, createIdentities(deps), deps),
+      ...gatewayHandlers(createGatewayRules({ ...deps, secrets }), createIdentities(deps), deps),
       ...pulls,
-      ...reportHandlers({ ...deps, registry, activity, metering, telemetry: createTelemetry(deps) }),
+      ...reportHandlers({ ...heard, metering: createMetering(heard), telemetry: createTelemetry(heard) }),
       ...sessionHandlers(sessions),
+      ...{ ...truth.handlers, ...health.handlers },
     },
     /** For the pipe's table of verifiers. */
-    verifyGateway: secrets.verify,
-    service: secrets.service,
+    ...{ verifyGateway: secrets.verify, service: secrets.service },
     /** Ends the VPN sessions of devices or users in the transaction that stops them. */
-    endSessionsOf: sessions.endSessionsOf,
-    gatewaysDown: activity.down,
-    standing: createStanding({ ...deps, registry, activity }),
-    secretExpiries: createSecretExpiries(deps),
-    jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }],
-    prunes: [pruneSecrets, ...pruneHistory],
-    waiting,
-    devicesWaiting,
-    isAwaited,
-    stop,
+    ...{ endSessionsOf: sessions.endSessionsOf, endSessionsAt: sessions.endSessionsAt },
+    /** Who enforces what was changed since. */
+    confirmed: createConfirmed(deps),
+    ...{ gatewaysDown: activity.down, statuses: health.statuses, secretExpiries: createSecretExpiries(deps) },
+    jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }, ...truth.jobs],
+    prunes: [pruneSecrets, ...pruneHistory, ...truth.prunes],
+    ...pulling,
   }
 }
 export type Gateways = ReturnType<typeof createGateways>

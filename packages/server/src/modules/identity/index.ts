@@ -19,7 +19,7 @@ export { type IdentityDeps, type Notify, type PasswordCost, usualPasswordCost } 
 export * from './owned/door.ts'
 export { firstPasswordProblem } from './people/first-admin.ts'
 export { knownGroups, userExists, usernameOf } from './people/known.queries.ts'
-export { requireNotStronger } from './people/standing-in.ts'
+export { holdStoppable, requireMayLetIn, requireNotStronger } from './people/standing-in.ts'
 export * from './signin/door.ts'
 
 export function createIdentity(given: IdentityDeps) {
@@ -27,18 +27,18 @@ export function createIdentity(given: IdentityDeps) {
   const { db } = deps
   const rules = createRules(deps)
   const { sessions, login, stepUp, breakGlass } = rules
-  const { createUser, createFirstAdmin } = createFirstAdmins(deps)
 
   return {
     verifySession: sessions.verify,
     prunes: [pruneSessions],
-    createUser,
-    createFirstAdmin,
+    ...createFirstAdmins(deps),
     /** Hashed beforehand, written with the tenant. */
     prepareAdministrator: createTenantAdministrators(deps),
     /** For whoever runs the server: a break-glass user who comes in whatever became of the others. */
     recover: createRecovery({ ...deps, sessions }),
     breakGlass,
+    /** Ends the admin sessions of a user in the transaction that keeps them out; the caller records the changes. */
+    endSessionsOfUser: sessions.endOfUser,
     /** As far as `most`. */
     countSuspended: (tenant: TenantId, most: number) => db.inTenant(tenant, (tx) => countSuspended(tx, tenant, most)),
     owned: createOwned({ ...deps, sessions }),

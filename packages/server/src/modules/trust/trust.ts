@@ -1,8 +1,10 @@
 import type { PublicJwk, Purpose, Signer, VerificationKey } from '@holdfast/crypto'
 import type { TenantId } from '../../kernel/actor.ts'
+import { fenceAt } from '../../kernel/fence.ts'
 import { Representation } from '../../kernel/representation.ts'
 import { minute } from '../../kernel/time.ts'
 import { everything } from '../../memory/changes.ts'
+import { fencedAt } from '../../memory/fenced.ts'
 import { held } from '../../memory/held.ts'
 import { makeHierarchy } from './anchors/hierarchy.ts'
 import type { TrustDeps } from './deps.ts'
@@ -40,6 +42,7 @@ export function createTrusted({
       rows: await keyQueries.usableKeys(tx, tenant),
       crosses: await keyQueries.crossesOf(tx, tenant),
       newest: await setQueries.newestSet(tx, tenant),
+      fence: fenceAt(await fencedAt(tx, tenant)),
     }))
   /**
    * The first keys and certificates of a tenant; of two makers at once all of the first one's and none of the other's.
@@ -53,13 +56,15 @@ export function createTrusted({
   async function load(tenant: TenantId): Promise<Held> {
     const found = await read(tenant)
     // Whoever made the tenant may have ended before its keys were there.
-    const { rows, crosses, newest } = found.rows.length > 0 ? found : await makeKeys(tenant)
+    const { rows, crosses, newest, fence } = found.rows.length > 0 ? found : await makeKeys(tenant)
     const keyring = await openKeyring(providers, rows, crosses)
     const current = newest?.document as SignedTrustSet | undefined
-    const holds = current && now() < new Date(current.refresh_after) && saysSo(current, keyring)
+    // One of before a restore may be older than what clients have.
+    const isKnown = newest !== undefined && newest.version > fence
+    const holds = current && isKnown && now() < new Date(current.refresh_after) && saysSo(current, keyring)
     const { set, reviewAfter } = holds
       ? { set: current, reviewAfter: new Date(current.refresh_after) }
-      : await follow(tenant, keyring, current, newest?.version ?? 0)
+      : await follow(tenant, keyring, current, Math.max(newest?.version ?? 0, fence))
     const representation = new Representation<SignedTrustSet>(`ta-${set.version}`, Buffer.from(JSON.stringify(set)))
     return { keyring, set, reviewAfter, representation }
   }

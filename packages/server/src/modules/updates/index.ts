@@ -20,6 +20,8 @@ import { createRoots } from './tuf/roots.ts'
 import { tufHandlers } from './tuf/tuf.handlers.ts'
 import { pruneMetadata } from './tuf/tuf.queries.ts'
 
+export { createPackageStore, type PackageStore } from './store/store.ts'
+
 /** Releases of the client: their packages, to whom they are offered, and how a device makes sure of what it gets. */
 export function createUpdates(given: UpdatesDeps) {
   const deps = {

@@ -10,6 +10,7 @@ import {
 import type { Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
+import { fencedAt } from '../../../memory/fenced.ts'
 import * as queries from './proof.queries.ts'
 import { BrokenRecord, type Tiles } from './tiles.ts'
 
@@ -36,7 +37,12 @@ export function createCheckpoints({
   keys: CheckpointKeys
   tiles: Tiles
 }) {
-  const originOf = (tenant: TenantId) => `${new URL(publicUrl).host}/audit/${encodeId('tenant', tenant)}`
+  /**
+   * The name of a log, which it has for itself (C2SP tlog-checkpoint). Set back to a backup it is another one: what was
+   * signed of places after that stays true of the one before, and this one gets others there.
+   */
+  const originOf = (tenant: TenantId, fenced: Date | null): string =>
+    [new URL(publicUrl).host, 'audit', encodeId('tenant', tenant), ...(fenced ? [fenced.toISOString()] : [])].join('/')
 
   /** What was signed; of a key that has ended the tiles alone vouch. */
   function read(tenant: TenantId, { note, size }: queries.CheckpointRow, jwk: PublicJwk | undefined): Checkpoint {
@@ -61,7 +67,8 @@ export function createCheckpoints({
   /** One at the present end of the record; where that has one, the same. Undefined of an empty record. */
   async function make(tenant: TenantId): Promise<queries.CheckpointRow | undefined> {
     await catchUp(tenant)
-    const { size, newest } = await db.inTenant(tenant, async (tx) => ({
+    const { size, newest, fenced } = await db.inTenant(tenant, async (tx) => ({
+      fenced: await fencedAt(tx, tenant),
       size: await queries.sizeOf(tx, tenant),
       newest: await queries.newestCheckpoint(tx, tenant),
     }))
@@ -70,7 +77,7 @@ export function createCheckpoints({
     if (newest) await requireGrown(tenant, newest, size)
     const [root] = await tiles.hashesOf(tenant, [[0, size]])
     const signer = await keys.signer(tenant)
-    const note = await signCheckpoint({ origin: originOf(tenant), size, root: root! }, signer)
+    const note = await signCheckpoint({ origin: originOf(tenant, fenced), size, root: root! }, signer)
     const row = { size, kid: signer.kid, note, created_at: now() }
     return db.inTenant(tenant, async (tx) =>
       (await queries.insertCheckpoint(tx, tenant, row)) ? row : queries.newestCheckpoint(tx, tenant),

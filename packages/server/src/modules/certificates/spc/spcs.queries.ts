@@ -55,6 +55,19 @@ export const issuedOf = (tx: Tx, tenant: TenantId, spcIds: readonly string[]) =>
     .where('spc_id', '=', sql<string>`any(${spcIds}::uuid[])`)
     .execute()
 
+/** Of these devices those that have had a certificate, and when the newest in use ends; null: none is. */
+export const endsOf = (tx: Tx, tenant: TenantId, deviceIds: readonly string[], at: Date) =>
+  tx
+    .selectFrom('spcs')
+    .select('device_id')
+    .select((eb) =>
+      eb.fn.max('not_after').filterWhere('status', '=', 'active').filterWhere('not_after', '>', at).as('not_after'),
+    )
+    .where('tenant_id', '=', tenant)
+    .where('device_id', '=', sql<string>`any(${deviceIds}::uuid[])`)
+    .groupBy('device_id')
+    .execute()
+
 type End = { reason: string; at: Date }
 const anyNumber = 2 ** 31 - 1
 

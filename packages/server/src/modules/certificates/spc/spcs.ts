@@ -97,6 +97,10 @@ export function createSpcs({
 
     countOfIssuer: queries.countOfIssuer,
 
+    /** By device that has had a certificate: when the newest in use ends; null: none is in use any more. */
+    endsOf: async (tx: Tx, tenant: TenantId, deviceIds: readonly string[]): Promise<ReadonlyMap<string, Date | null>> =>
+      new Map((await queries.endsOf(tx, tenant, deviceIds, now())).map((r) => [r.device_id, r.not_after])),
+
     /** For the sweep: what was rotated, and whose overlap is over. */
     endSuperseded: async (tenant: TenantId): Promise<void> => {
       for (let ended = sweepSize; ended === sweepSize; ) {

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
-import type { Tables } from '../../../db/tables/index.ts'
+import type { DeviceStatus, Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 // Any number serves that no other user of the database takes.
@@ -58,8 +58,13 @@ export const findReported = (tx: Tx, tenant: TenantId, deviceId: string) =>
     .selectFrom('devices as d')
     .leftJoin('device_postures as p', (j) => j.on('p.tenant_id', '=', tenant).onRef('p.device_id', '=', 'd.device_id'))
     .leftJoin('users as u', (j) => j.on('u.tenant_id', '=', tenant).onRef('u.user_id', '=', 'd.user_id'))
-    .select(['d.device_id', 'd.user_id', 'd.name', 'd.status', 'd.jkt', 'd.platform'])
+    .select(['d.device_id', 'd.user_id', 'd.name', 'd.jkt', 'd.platform'])
     .select(['p.facts', 'p.facts_digest', 'p.reported_at'])
+    // One that is locked may do what one that is suspended may.
+    .select(
+      sql<DeviceStatus>`case when d.status = 'active' and device_is_locked(${tenant}, d.device_id)
+        then 'suspended' else d.status end`.as('status'),
+    )
     .select(sql<boolean>`coalesce(u.status = 'suspended' or u.deleted_at is not null, false)`.as('user_suspended'))
     .where('d.tenant_id', '=', tenant)
     .where('d.device_id', '=', deviceId)

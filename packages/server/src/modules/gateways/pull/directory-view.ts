@@ -3,7 +3,7 @@ import type { VariantContent } from '../../policy/index.ts'
 import type { PoolRow } from '../registry/pools.queries.ts'
 import type { Directory } from '../registry/registry.ts'
 import type { Liveness } from '../reports/liveness.ts'
-import { statusOf } from '../reports/status.ts'
+import { isSteady, statusOf } from '../reports/status.ts'
 import { isUnapproved } from './own-part.ts'
 import { tunnelOf } from './reach.ts'
 
@@ -11,7 +11,8 @@ const rank = { healthy: 0, degraded: 1, never_seen: 2, draining: 3, down: 3, pen
 
 /**
  * A pool as a device sees it, best gateways first. One that has never reported is offered only where its pool has
- * nothing better, so that a fleet can start; draining, silent and unapproved ones never are.
+ * nothing better, so that a fleet can start; draining, silent, locked and unapproved ones never are. Those that came
+ * back lately, or have their share of the pool's capacity, stand by behind the others of the same status.
  */
 export function viewPool({
   pool,
@@ -31,17 +32,21 @@ export function viewPool({
   const gateways = directory.gatewaysOf(pool.pool_id)
   const share = pool.capacity === null ? null : pool.capacity / Math.max(1, gateways.length)
   const candidates = gateways
-    .filter((gateway) => !isUnapproved(gateway, pool))
+    .filter((gateway) => !gateway.locked && !isUnapproved(gateway, pool))
     .map((gateway) => {
       const seen = byGateway.get(gateway.gateway_id)
       const { status } = statusOf(gateway, seen?.lastSeenMs ?? null, atMs)
-      return { gateway, status, rank: rank[status], load: loadOf(seen?.activeSessions ?? 0, share) }
+      const sessions = seen?.activeSessions ?? 0
+      const isFull = share !== null && sessions >= share
+      const standby = status !== 'healthy' || isFull || !isSteady(seen?.upSinceMs ?? null, atMs)
+      return { gateway, status, standby, rank: rank[status], load: loadOf(sessions, share) }
     })
   const serving = candidates.filter((c) => c.rank < rank.never_seen)
   const offered = serving.length > 0 ? serving : candidates.filter((c) => c.status === 'never_seen')
   offered.sort(
     (a, b) =>
       a.rank - b.rank ||
+      Number(a.standby) - Number(b.standby) ||
       b.gateway.weight - a.gateway.weight ||
       a.load - b.load ||
       (a.gateway.gateway_id < b.gateway.gateway_id ? -1 : 1),
@@ -53,13 +58,14 @@ export function viewPool({
     protocol: pool.protocol,
     selection: pool.selection,
     ...tunnelOf(content, pool, poolId, atMs),
-    gateways: offered.map(({ gateway, status }) => ({
+    gateways: offered.map(({ gateway, status, standby }) => ({
       gateway_id: encodeId('gateway', gateway.gateway_id),
       name: gateway.name,
       endpoints: gateway.endpoints,
       public_key: gateway.public_key,
       weight: gateway.weight,
       status,
+      standby,
     })),
   }
 }

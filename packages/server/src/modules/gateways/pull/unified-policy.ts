@@ -70,6 +70,7 @@ export function createUnifiedPolicy({
   async function asking({ tenantId, principal }: Actor<'gateway'>): Promise<Asking> {
     const { gateways, pools } = await registry.of(tenantId)
     const gateway = gateways.get(principal.id) ?? unauthorized()
+    if (gateway.locked) unauthorized()
     const pool = pools.get(gateway.pool_id) ?? unauthorized()
     return { tenant: tenantId, gateway, pool, isOpen: pool.enabled && !isUnapproved(gateway, pool) }
   }

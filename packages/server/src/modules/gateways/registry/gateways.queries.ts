@@ -90,7 +90,7 @@ export const setDraining = (
 ): Promise<GatewayRow | undefined> =>
   tx
     .updateTable('gateways')
-    .set({ draining, drain_reason: reason, updated_at: at })
+    .set({ draining, drain_reason: reason, drained_at: draining ? at : null, updated_at: at })
     .where('tenant_id', '=', tenant)
     .where('gateway_id', '=', gatewayId)
     .where('deleted_at', 'is', null)

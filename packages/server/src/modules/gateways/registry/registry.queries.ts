@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { GatewayRow } from './gateways.queries.ts'
@@ -12,10 +13,11 @@ export const allPools = (tx: Tx, tenant: TenantId): Promise<PoolRow[]> =>
     .orderBy('pool_id')
     .execute()
 
-export const allGateways = (tx: Tx, tenant: TenantId): Promise<GatewayRow[]> =>
+export const allGateways = (tx: Tx, tenant: TenantId): Promise<(GatewayRow & { locked: boolean })[]> =>
   tx
     .selectFrom('gateways')
     .selectAll()
+    .select(sql<boolean>`gateway_id in (select * from locked_targets(${tenant}, 'gateway'))`.as('locked'))
     .where('tenant_id', '=', tenant)
     .where('deleted_at', 'is', null)
     .orderBy('gateway_id')
@@ -24,6 +26,6 @@ export const allGateways = (tx: Tx, tenant: TenantId): Promise<GatewayRow[]> =>
 export const livenessOf = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('gateway_activity')
-    .select(['gateway_id', 'last_seen_at', 'active_sessions'])
+    .select(['gateway_id', 'last_seen_at', 'active_sessions', 'up_since'])
     .where('tenant_id', '=', tenant)
     .execute()

@@ -5,11 +5,13 @@ import type { GatewayRow } from './gateways.queries.ts'
 import type { PoolRow } from './pools.queries.ts'
 import * as queries from './registry.queries.ts'
 
+/** One that is locked is told nothing, and told of to nobody. */
+type KnownGateway = GatewayRow & { locked: boolean }
 /** The pools and live gateways of a tenant, by UUID. Never written into: a change makes a new one. */
 export type Directory = {
   pools: ReadonlyMap<string, PoolRow>
-  gateways: ReadonlyMap<string, GatewayRow>
-  gatewaysOf: (poolId: string) => readonly GatewayRow[]
+  gateways: ReadonlyMap<string, KnownGateway>
+  gatewaysOf: (poolId: string) => readonly KnownGateway[]
   /** Another number for what was read at another time. */
   revision: number
 }

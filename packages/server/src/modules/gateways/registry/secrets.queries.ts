@@ -19,6 +19,7 @@ export const findSecret = (tx: Tx, tenant: TenantId, lookup: string) =>
       j.onRef('g.tenant_id', '=', 's.tenant_id').onRef('g.gateway_id', '=', 's.gateway_id'),
     )
     .select(['s.gateway_id', 's.secret_id', 's.secret_digest', 's.valid_until', 'g.name', 'g.pool_id'])
+    .select(sql<boolean>`g.gateway_id in (select * from locked_targets(${tenant}, 'gateway'))`.as('locked'))
     .select((eb) =>
       eb
         .exists(

@@ -14,7 +14,7 @@ import * as queries from './secrets.queries.ts'
 /** How long a replaced secret works at most. */
 const overlapMs = 4 * hour
 
-type Known = { principal: Principal<'gateway'>; validUntil: Date | null }
+type Known = { principal: Principal<'gateway'>; validUntil: Date | null; isLocked: boolean }
 type NewSecret = { token: string; digest: queries.Digest }
 
 /**
@@ -50,6 +50,7 @@ export function createSecrets({
       return {
         principal: { kind: 'gateway', tenantId, id: row.gateway_id, name: row.name, poolId: row.pool_id },
         validUntil: row.valid_until,
+        isLocked: row.locked,
       }
     })
   }
@@ -68,14 +69,17 @@ export function createSecrets({
   }
 
   /** Operational tooling names the gateway that it speaks for. An unknown one is 404: the secret itself is valid. */
-  async function speakFor(scope: Incoming['scope']): Promise<Principal<'gateway'>> {
+  async function speakFor(scope: Incoming['scope']): Promise<Principal<'gateway'> | RefusedCredential> {
     if (scope.tenant_id === undefined || scope.gateway_id === undefined)
       fail('forbidden', 'the deployment-wide secret must name tenant_id and gateway_id in the query')
     const tenantId = decodeId('tenant', scope.tenant_id) as TenantId | undefined
     const gatewayId = decodeId('gateway', scope.gateway_id)
     const gateway = tenantId && gatewayId ? (await registry.of(tenantId)).gateways.get(gatewayId) : undefined
     if (!tenantId || !gateway) return fail('not_found', 'no such gateway')
-    return { kind: 'gateway', tenantId, id: gateway.gateway_id, name: gateway.name, poolId: gateway.pool_id }
+    const { gateway_id: id, name, pool_id: poolId } = gateway
+    return gateway.locked
+      ? refused({ tenantId, id, name }, 'suspended')
+      : { kind: 'gateway', tenantId, id, name, poolId }
   }
 
   return {
@@ -86,10 +90,8 @@ export function createSecrets({
     ): Promise<Principal<'gateway'> | RefusedCredential | undefined> => {
       const known = await cache.get(presented)
       if (!known) return undefined
-      if (known.validUntil !== null && known.validUntil <= now()) {
-        const { tenantId, id, name } = known.principal
-        return { kind: 'refused', of: 'gateway', tenantId, id, name, reason: 'superseded' }
-      }
+      const isOver = known.validUntil !== null && known.validUntil <= now()
+      if (known.isLocked || isOver) return refused(known.principal, known.isLocked ? 'suspended' : 'superseded')
       const { tenant_id, gateway_id } = incoming.scope
       if (tenant_id !== undefined && decodeId('tenant', tenant_id) !== known.principal.tenantId)
         fail('forbidden', 'tenant_id names another tenant')
@@ -136,3 +138,8 @@ export function createSecrets({
   }
 }
 export type Secrets = ReturnType<typeof createSecrets>
+
+const refused = (
+  { tenantId, id, name }: Pick<Principal<'gateway'>, 'tenantId' | 'id' | 'name'>,
+  reason: RefusedCredential['reason'],
+): RefusedCredential => ({ kind: 'refused', of: 'gateway', tenantId, id, name, reason })

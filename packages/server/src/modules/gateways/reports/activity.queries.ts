@@ -18,14 +18,16 @@ export type Report = {
   trustVersion: number | null
   applyError: ApplyError | 'none' | null
   system: SystemLoad | null
+  clockOffsetMs: number | null
+  certificateExpiresAt: Date | null
 }
 type ApplyError = { code: string; detail: string }
 
 /**
  * One statement for gateways of all tenants, one report each. The newest report wins; what it does not say stays,
- * unless the gateway was started anew.
+ * unless the gateway was started anew. Says since when those that were down before are up again.
  */
-export const upsertActivity = (tx: Tx, reports: readonly Report[]) => {
+export const upsertActivity = async (tx: Tx, reports: readonly Report[], downAfterMs: number) => {
   const column = <T>(of: (r: Report) => T) => reports.map(of)
   const said = sql.join(
     sayable.map((name) => {
@@ -33,17 +35,22 @@ export const upsertActivity = (tx: Tx, reports: readonly Report[]) => {
       return sql`${sql.ref(name)} = coalesce(${now}, case when a.boot_id = excluded.boot_id then ${before} end)`
     }),
   )
-  return sql`
+  const { rows } = await sql<{ gateway_id: string; up_since: Date | null }>`
     insert into gateway_activity as a (tenant_id, gateway_id, last_seen_at, boot_id, ${sql.join(sayable.map((n) => sql.ref(n)))})
     select * from unnest(${column((r) => r.tenantId)}::uuid[], ${column((r) => r.gatewayId)}::uuid[],
       ${column((r) => r.at)}::timestamptz[], ${column((r) => r.bootId)}::text[], ${column((r) => r.version)}::text[],
       ${column((r) => r.activeSessions)}::bigint[], ${column((r) => r.rxBps)}::bigint[], ${column((r) => r.txBps)}::bigint[],
       ${column((r) => r.policyDigest)}::text[], ${column((r) => r.policySeq)}::bigint[],
       ${column((r) => r.trustVersion)}::bigint[], ${column(appliedAt)}::timestamptz[],
-      ${column(applyError)}::jsonb[], ${column((r) => r.system && JSON.stringify(r.system))}::jsonb[])
+      ${column(applyError)}::jsonb[], ${column((r) => r.system && JSON.stringify(r.system))}::jsonb[],
+      ${column((r) => r.clockOffsetMs)}::bigint[], ${column((r) => r.certificateExpiresAt)}::timestamptz[])
     order by 1, 2
-    on conflict (tenant_id, gateway_id) do update set last_seen_at = excluded.last_seen_at, boot_id = excluded.boot_id, ${said}
-    where a.last_seen_at <= excluded.last_seen_at`.execute(tx)
+    on conflict (tenant_id, gateway_id) do update set last_seen_at = excluded.last_seen_at, boot_id = excluded.boot_id,
+      up_since = case when excluded.last_seen_at - a.last_seen_at >= make_interval(secs => ${downAfterMs / 1000})
+        then excluded.last_seen_at else a.up_since end, ${said}
+    where a.last_seen_at <= excluded.last_seen_at
+    returning gateway_id, up_since`.execute(tx)
+  return new Map(rows.map((r) => [r.gateway_id, r.up_since]))
 }
 /** What a report need not say. */
 const sayable = [
@@ -57,6 +64,8 @@ const sayable = [
   'applied_at',
   'apply_error',
   'system',
+  'clock_offset_ms',
+  'certificate_expires_at',
 ] as const
 
 const appliedAt = (r: Report): Date | null =>

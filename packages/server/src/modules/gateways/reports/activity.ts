@@ -7,8 +7,12 @@ import { downAfterMs } from './status.ts'
 /** What gateways say of themselves: written in batches, and held in memory for the directory. */
 export function createActivity({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
   const liveness = createLiveness({ db, now })
-  const join = createGroupCommit<Report>(
-    (batch) => db.acrossTenants((tx) => upsertActivity(tx, newest(batch)).then(() => [])),
+  /** What it gives: since when the gateway is up again; undefined where another replica has taken a newer report. */
+  const join = createGroupCommit<Report, Date | null | undefined>(
+    async (batch) => {
+      const upSince = await db.acrossTenants((tx) => upsertActivity(tx, newest(batch), downAfterMs))
+      return batch.map((report) => upSince.get(report.gatewayId))
+    },
     {
       tenantOf: (report) => report.tenantId,
       maxBatch: 2000,
@@ -20,8 +24,13 @@ export function createActivity({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
   return {
     /** Settles once the report is durable. */
     report: async (report: Report): Promise<void> => {
-      await join(report)
-      liveness.note(report.tenantId, report.gatewayId, report.at.getTime(), report.activeSessions)
+      const upSince = await join(report)
+      if (upSince === undefined) return
+      liveness.note(report.tenantId, report.gatewayId, {
+        lastSeenMs: report.at.getTime(),
+        activeSessions: report.activeSessions,
+        upSinceMs: upSince?.getTime() ?? null,
+      })
     },
     ...{ onChange: liveness.onChange, look: liveness.look, of: liveness.of },
 
@@ -63,5 +72,7 @@ function merge(a: Report, b: Report): Report {
     trustVersion: later.trustVersion ?? earlier.trustVersion,
     applyError: later.applyError ?? earlier.applyError,
     system: later.system ?? earlier.system,
+    clockOffsetMs: later.clockOffsetMs ?? earlier.clockOffsetMs,
+    certificateExpiresAt: later.certificateExpiresAt ?? earlier.certificateExpiresAt,
   }
 }

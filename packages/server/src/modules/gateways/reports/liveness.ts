@@ -2,12 +2,12 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { livenessOf } from '../registry/registry.queries.ts'
-import { statusOf } from './status.ts'
+import { isSteady, statusOf } from './status.ts'
 
 /** How long the reports that other replicas took may be unknown here; half of the step between two statuses is 15 s. */
 const rereadMs = 5000
 
-export type Liveness = { lastSeenMs: number; activeSessions: number }
+export type Liveness = { lastSeenMs: number; activeSessions: number; upSinceMs: number | null }
 type Known = Liveness & {
   /** What those who listen were told of it last. */
   told: string
@@ -21,7 +21,10 @@ type Held = {
 }
 
 const anyGateway = { draining: false, drain_reason: null, public_key: null, proposed_key: null }
-const wordOf = (l: Liveness, atMs: number): string => statusOf(anyGateway, l.lastSeenMs, atMs).status
+const wordOf = (l: Liveness, atMs: number): string => {
+  const { status } = statusOf(anyGateway, l.lastSeenMs, atMs)
+  return status === 'healthy' && !isSteady(l.upSinceMs, atMs) ? 'unsteady' : status
+}
 
 /**
  * When each gateway was last heard of, held in memory for the directory: by reports that came here, and by what was
@@ -52,6 +55,7 @@ export function createLiveness({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
       put(tenant, h, row.gateway_id, {
         lastSeenMs: row.last_seen_at.getTime(),
         activeSessions: row.active_sessions ?? 0,
+        upSinceMs: row.up_since?.getTime() ?? null,
       })
     h.readAtMs = at
   }
@@ -74,11 +78,15 @@ export function createLiveness({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
   }
 
   return {
-    note: (tenant: TenantId, gatewayId: string, lastSeenMs: number, activeSessions: number | null): void => {
+    note: (
+      tenant: TenantId,
+      gatewayId: string,
+      { activeSessions, ...times }: Omit<Liveness, 'activeSessions'> & { activeSessions: number | null },
+    ): void => {
       const h = held.get(tenant)
       if (!h) return
       const sessions = activeSessions ?? h.byGateway.get(gatewayId)?.activeSessions ?? 0
-      put(tenant, h, gatewayId, { lastSeenMs, activeSessions: sessions })
+      put(tenant, h, gatewayId, { ...times, activeSessions: sessions })
     },
 
     /** Calls when a gateway of a tenant is heard of again, for the first time, or no more. */

@@ -5,14 +5,18 @@ import type { Allowance, Granted } from '../../../kernel/allowance.ts'
 import { minute, second } from '../../../kernel/time.ts'
 import type { Change } from '../../../memory/changes.ts'
 import type { GatewaysDeps } from '../deps.ts'
+import { question } from '../truth/questions.queries.ts'
+import { cutGraceMs, graceMs } from '../truth/verdict.ts'
 import type { NewSession, Sample } from './metering.queries.ts'
 import * as queries from './metering.queries.ts'
 
 type Refused = { sessionId: string; error: string }
 /** `opened`: how many sessions began with it. `told`: what its transaction has to record at its end. */
-type Begun = { refused: Refused[]; opened: number; told: Change[] }
-type Taken = Begun & { unknownResources: string[] }
-const nothing: Begun = { refused: [], opened: 0, told: [] }
+type Opened = { refused: Refused[]; opened: number; told: Change[] }
+/** `defying`: devices that the gateway has let in although they may not connect. */
+type Begun = Opened & { defying: string[] }
+type Taken = Opened & { unknownResources: string[] }
+const nothing: Begun = { refused: [], opened: 0, told: [], defying: [] }
 /** How many more sessions the tenant may have, and when these were seen. */
 type Terms = { places: Allowance; seenAt: Date }
 type Reporter = Pick<NewSession, 'gateway_id' | 'pool_id' | 'protocol'>
@@ -61,7 +65,11 @@ export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
     const refused = samples
       .filter((s) => !opened.has(s.sessionId))
       .map((s) => ({ sessionId: s.sessionId, error: whyNot(s, gateway.gateway_id, owners, devices) }))
-    return { refused, opened: made.length, told: told.map((s) => ({ kind: 'vpn_session', subject: s.session_id })) }
+    return {
+      ...{ refused, opened: made.length },
+      told: told.map((s) => ({ kind: 'vpn_session', subject: s.session_id })),
+      defying: made.filter((s) => s.defied_since !== null).map((s) => s.device_id),
+    }
   }
 
   return {
@@ -87,14 +95,34 @@ export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
         owners = await queries.ownersOf(tx, tenant, idsOf(samples))
       }
       const known = samples.filter((s) => owners.has(s.sessionId))
-      const grown = known.length === 0 ? [] : await queries.addToSessions(tx, tenant, gateway.gateway_id, known, seenAt)
-      const stored = new Set(grown)
+      const cutBefore = new Date(seenAt.getTime() - cutGraceMs)
+      const grown =
+        known.length === 0
+          ? []
+          : await queries.addToSessions(tx, tenant, gateway.gateway_id, known, { seenAt, cutBefore })
+      const stored = new Set(grown.map((s) => s.session_id))
       const others = samples.filter((s) => !stored.has(s.sessionId))
       const begun = others.length === 0 ? nothing : await begin(tx, tenant, gateway, others, { owners, seenAt, places })
+      await doubt(tx, tenant, gateway, [
+        ...grown.filter((s) => s.defied).map((s) => ({ deviceId: s.device_id, judgeAt: seenAt })),
+        ...begun.defying.map((deviceId) => ({ deviceId, judgeAt: new Date(seenAt.getTime() + graceMs) })),
+      ])
       return { ...begun, unknownResources }
     },
   }
 }
+
+/** What a gateway says against what holds here is judged; of whom it has just let in, once it had the time to hear. */
+const doubt = (
+  tx: Tx,
+  tenantId: TenantId,
+  { gateway_id: gatewayId }: Reporter,
+  doubtful: readonly { deviceId: string; judgeAt: Date }[],
+) =>
+  question(
+    tx,
+    doubtful.map((d) => ({ ...d, tenantId, gatewayId })),
+  )
 
 /** The reason of a session that the plan has no room for; its gateway is told to end it. */
 const beyondLimit = 'entitlement_exceeded'
@@ -174,7 +202,10 @@ const sessionOf = (s: Sample, device: Device, gateway: Reporter, seenAt: Date): 
   assigned_ip: s.assignedIp,
   client_version: device.client_version,
   auth_method: device.jkt === null ? 'device_credential' : 'device_key',
-  policy_digest: s.policyDigest ?? s.currentDigest,
+  policy_digest: s.policyDigest,
+  assigned_digest: s.assignedDigest,
+  gateway_state: s.says,
+  defied_since: s.says === 'active' && !s.isLetIn ? seenAt : null,
   posture_verdict: device.verdict ?? 'unknown',
   rx_bytes: s.rxBytes,
   tx_bytes: s.txBytes,

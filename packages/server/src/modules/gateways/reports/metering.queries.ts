@@ -10,6 +10,8 @@ import { storableJson } from '../../../kernel/text.ts'
 export type Sample = {
   sessionId: string
   deviceId: string
+  /** What the gateway says; `ended` is what it is here. */
+  says: 'active' | 'ended'
   ended: boolean
   endReason: string
   startedAt: Date
@@ -24,8 +26,10 @@ export type Sample = {
   sourceIp: string | null
   assignedIp: string | null
   policyDigest: string | null
-  /** What the device should have when the gateway does not say what it has. */
-  currentDigest: string | null
+  /** What the device is to have, as of now. */
+  assignedDigest: string | null
+  /** Whether the device may use the gateway's pool. */
+  isLetIn: boolean
 }
 export type ReportKey = { gatewayId: string; bootId: string; sequence: number; intervalStart: Date; intervalEnd: Date }
 type ReportTotals = { reportId: string; samples: number; rxBytes: number; txBytes: number }
@@ -72,9 +76,10 @@ const unnested = (samples: readonly Sample[]) => {
       ${column((s) => s.policyDigest)}::text[], ${column((s) => s.rxPackets)}::bigint[],
       ${column((s) => s.txPackets)}::bigint[], ${column((s) => s.deniedPackets)}::bigint[],
       ${column((s) => s.latestHandshakeAt)}::timestamptz[], ${column((s) => s.sourcePort)}::integer[],
-      ${column((s) => (isEmpty(s.resources) ? null : storableJson(s.resources)))}::jsonb[])
+      ${column((s) => (isEmpty(s.resources) ? null : storableJson(s.resources)))}::jsonb[], ${column((s) => s.says)}::text[],
+      ${column((s) => s.isLetIn)}::boolean[])
     as s (session_id, device_id, ended, end_reason, started_at, rx_bytes, tx_bytes, source_ip, assigned_ip, policy_digest,
-      rx_packets, tx_packets, denied_packets, latest_handshake_at, source_port, resources)`
+      rx_packets, tx_packets, denied_packets, latest_handshake_at, source_port, resources, says, let_in)`
 }
 const isEmpty = (resources: ResourceBytes) => Object.keys(resources).length === 0
 
@@ -99,15 +104,22 @@ export const resourcesOf = async (tx: Tx, tenant: TenantId, gatewayId: string, s
   return new Map(rows.map((r) => [r.session_id, r.names]))
 }
 
-/** Adds to sessions that this gateway opened before. What has ended stays ended. Returns the ids found. */
+/**
+ * Adds to sessions that this gateway opened before. What has ended stays ended: a gateway that goes on with it, or with
+ * a device that its pool does not let in, defies that. Returns those found.
+ */
 export const addToSessions = async (
   tx: Tx,
   tenant: TenantId,
   gatewayId: string,
   samples: readonly Sample[],
-  seenAt: Date,
-): Promise<string[]> => {
-  const { rows } = await sql<{ session_id: string }>`
+  { seenAt, cutBefore }: { seenAt: Date; cutBefore: Date },
+): Promise<{ session_id: string; device_id: string; defied: boolean }[]> => {
+  const defies = sql`s.says = 'active' and case v.state
+    when 'ended' then v.ended_at <= ${cutBefore} else not s.let_in end`
+  // What comes late adds its bytes and takes no newer word back.
+  const isNewest = sql`(${seenAt}::timestamptz >= v.last_seen_at)`
+  const { rows } = await sql<{ session_id: string; device_id: string; defied: boolean }>`
     with locked as (
       select session_id from vpn_sessions
       where tenant_id = ${tenant} and session_id = any(${samples.map((s) => s.sessionId)}::uuid[])
@@ -125,12 +137,15 @@ export const addToSessions = async (
       ended_at = case when s.ended then coalesce(v.ended_at, ${seenAt}::timestamptz) else v.ended_at end,
       end_reason = case when s.ended and v.state = 'active' then s.end_reason else v.end_reason end,
       source_ip = coalesce(s.source_ip, v.source_ip), assigned_ip = coalesce(s.assigned_ip, v.assigned_ip),
-      policy_digest = coalesce(s.policy_digest, v.policy_digest)
+      policy_digest = case when ${isNewest} then coalesce(s.policy_digest, v.policy_digest) else v.policy_digest end,
+      gateway_state = case when ${isNewest} then s.says else v.gateway_state end,
+      defied_since = case when not ${isNewest} then v.defied_since
+        when ${defies} then coalesce(v.defied_since, ${seenAt}::timestamptz) end
     from ${unnested(samples)}, locked
     where v.tenant_id = ${tenant} and v.session_id = s.session_id and locked.session_id = s.session_id
       and v.gateway_id = ${gatewayId} and v.device_id = s.device_id
-    returning v.session_id`.execute(tx)
-  return rows.map((r) => r.session_id)
+    returning v.session_id, v.device_id, v.defied_since is not null as defied`.execute(tx)
+  return rows
 }
 
 /**
@@ -172,13 +187,14 @@ export const openSessions = async (
   const { rows } = await sql<{ session_id: string }>`
     insert into vpn_sessions (tenant_id, session_id, device_id, user_id, gateway_id, pool_id, state, started_at, last_seen_at,
       ended_at, end_reason, source_ip, assigned_ip, protocol, client_version, auth_method, policy_digest, posture_verdict,
-      rx_bytes, tx_bytes, rx_packets, tx_packets, denied_packets, latest_handshake_at, source_port, resources)
+      rx_bytes, tx_bytes, rx_packets, tx_packets, denied_packets, latest_handshake_at, source_port, resources,
+      assigned_digest, gateway_state, defied_since)
     select ${tenant}::uuid, s.* from jsonb_to_recordset(${storableJson(sessions)}::jsonb) as s (session_id uuid,
       device_id uuid, user_id uuid, gateway_id uuid, pool_id uuid, state text, started_at timestamptz,
       last_seen_at timestamptz, ended_at timestamptz, end_reason text, source_ip text, assigned_ip text, protocol text,
       client_version text, auth_method text, policy_digest text, posture_verdict text, rx_bytes bigint, tx_bytes bigint,
       rx_packets bigint, tx_packets bigint, denied_packets bigint, latest_handshake_at timestamptz, source_port integer,
-      resources jsonb)
+      resources jsonb, assigned_digest text, gateway_state text, defied_since timestamptz)
     order by s.session_id
     on conflict (tenant_id, session_id, ended_at) do nothing
     returning session_id`.execute(tx)

@@ -26,7 +26,7 @@ const sample = fc.record({
 test('every sample is either rejected or counted, once, and no byte is lost or made', () => {
   fc.assert(
     fc.property(fc.array(sample, { maxLength: 30 }), (given) => {
-      const read = readSamples(given, key, at)
+      const read = readSamples(given, key, { at, aheadMs: 0 })
       const counted = [...read.indexesOf.values()].flat()
       const all = [...counted, ...read.rejected.map((r) => r.index)].sort((a, b) => a - b)
       assert.deepEqual(all, [...given.keys()])
@@ -57,7 +57,7 @@ test('one ended sample ends the session, wherever it stands in the report', () =
     [one('ended', 'user'), one('active')],
     [one('active'), one('ended', 'user')],
   ]) {
-    const [merged] = readSamples(given, key, at).samples
+    const [merged] = readSamples(given, key, { at, aheadMs: 0 }).samples
     assert.deepEqual([merged?.ended, merged?.endReason, merged?.rxBytes], [true, 'user', 2])
   }
 })
@@ -67,7 +67,7 @@ test('a start after the interval is its end; one that no calendar has is rejecte
     readSamples(
       [{ session_id: sessions[0]!, device_id: devices[0]!, state: 'active', rx_bytes: 0, tx_bytes: 0, started_at }],
       key,
-      at,
+      { at, aheadMs: 0 },
     )
   assert.deepEqual(starting(new Date(at.getTime() + 60_000).toISOString()).samples[0]?.startedAt, at)
   assert.equal(starting('2016-12-31T23:59:60Z').rejected.length, 1)

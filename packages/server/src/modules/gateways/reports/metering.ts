@@ -5,10 +5,13 @@ import type { ResourceBytes } from '../../../db/tables/gateways.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { canonicalAddress } from '../../../kernel/cidr.ts'
-import { decodeId } from '../../../kernel/ids.ts'
+import { decodeId, encodeId } from '../../../kernel/ids.ts'
 import type { TenantPolicy } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
+import { poolAccessOf } from '../pull/pool-access.ts'
+import type { Registry } from '../registry/registry.ts'
 import type { Activity } from './activity.ts'
+import { correctionOf } from './gateway-clock.ts'
 import { acceptedAheadMs, acceptedInstant } from './instant.ts'
 import { createMeteredSessions } from './metered-sessions.ts'
 import type { ReportKey, Sample } from './metering.queries.ts'
@@ -35,20 +38,30 @@ export function createMetering({
   entitlements,
   meter,
   activity,
+  registry,
 }: Pick<GatewaysDeps, 'db' | 'changes' | 'fleet' | 'policy' | 'now' | 'entitlements' | 'meter'> & {
   activity: Activity
+  registry: Registry
 }) {
   const stored = createMeteredSessions({ now })
 
-  /** A session of a device that may not connect is over, whatever its gateway says. */
-  async function judge(tenant: TenantId, current: TenantPolicy, samples: Sample[]): Promise<Sample[]> {
+  /** A session of a device that may not connect is over, whatever its gateway, which is of `pool`, says. */
+  async function judge(
+    tenant: TenantId,
+    current: TenantPolicy,
+    pool: string | undefined,
+    samples: Sample[],
+  ): Promise<Sample[]> {
     const devices = await fleet.all(tenant)
     const at = now().getTime()
     return samples.map((s) => {
       const device = devices.get(s.deviceId)
-      if (!device?.usable && !s.ended) return { ...s, ended: true, endReason: device ? 'suspended' : 'revoked' }
+      const isLetIn =
+        device !== undefined && pool !== undefined && poolAccessOf(current, device, pool, at) !== undefined
+      if (!device?.usable && !s.ended)
+        return { ...s, ended: true, endReason: device ? 'suspended' : 'revoked', isLetIn }
       if (!device) return s
-      return { ...s, currentDigest: current.variantOf(device, at).digest }
+      return { ...s, assignedDigest: current.variantOf(device, at).digest, isLetIn }
     })
   }
 
@@ -57,10 +70,12 @@ export function createMetering({
       const tenant = actor.tenantId
       const gatewayId = actor.principal.id
       const at = now()
-      const key = readKey(gatewayId, body, at.getTime())
-      const read = readSamples(body.samples, key, at)
+      const aheadMs = correctionOf(body.sent_at, at)
+      const key = readKey(gatewayId, body, { at, aheadMs })
+      const read = readSamples(body.samples, key, { at, aheadMs })
       const current = await policy.at(tenant)
-      const samples = await judge(tenant, current, read.samples)
+      const poolId = (await registry.of(tenant)).gateways.get(gatewayId)?.pool_id
+      const samples = await judge(tenant, current, poolId && encodeId('gateway_pool', poolId), read.samples)
       const seenAt = key.intervalEnd < at ? key.intervalEnd : at
       const totals = {
         reportId: body.report_id,
@@ -103,6 +118,8 @@ export function createMetering({
         trustVersion: null,
         applyError: null,
         system: null,
+        clockOffsetMs: null,
+        certificateExpiresAt: null,
       })
       if (!outcome) return { accepted: 0, duplicate: true, rejected: [], unknown_resources: [] }
       const refused = outcome.refused.flatMap(({ sessionId, error }) =>
@@ -127,21 +144,25 @@ function carriedBy(samples: readonly Sample[], refused: readonly { sessionId: st
 const sum = (samples: readonly GivenSample[], of: (s: GivenSample) => number) =>
   atMost(samples.reduce((total, s) => total + of(s), 0))
 
-function readKey(gatewayId: string, body: Body, nowMs: number): ReportKey {
+/** When a report came, and how far its gateway's clock, by which its times are, is ahead of the one here. */
+type Clocks = { at: Date; aheadMs: number }
+
+function readKey(gatewayId: string, body: Body, { at, aheadMs }: Clocks): ReportKey {
   const between = 'must lie between 7 days ago and 5 minutes from now'
-  const intervalStart = acceptedInstant(body.interval_start, nowMs) ?? failField('interval_start', between)
-  const intervalEnd = acceptedInstant(body.interval_end, nowMs) ?? failField('interval_end', between)
+  const read = (text: string) => acceptedInstant(text, at.getTime(), aheadMs)
+  const intervalStart = read(body.interval_start) ?? failField('interval_start', between)
+  const intervalEnd = read(body.interval_end) ?? failField('interval_end', between)
   if (intervalEnd < intervalStart) failField('interval_end', 'lies before interval_start')
   return { gatewayId, bootId: body.boot_id, sequence: body.sequence, intervalStart, intervalEnd }
 }
 
 /** Samples by session: what a report says of one session in several samples is added up. */
-export function readSamples(given: readonly GivenSample[], key: ReportKey, at: Date) {
+export function readSamples(given: readonly GivenSample[], key: ReportKey, clocks: Clocks) {
   const bySession = new Map<string, Sample>()
   const indexesOf = new Map<string, number[]>()
   const rejected: Rejected[] = []
   for (const [index, sample] of given.entries()) {
-    const read = readSample(sample, key, at)
+    const read = readSample(sample, key, clocks)
     if ('error' in read) {
       rejected.push({ index, error: read.error })
       continue
@@ -157,24 +178,25 @@ export function readSamples(given: readonly GivenSample[], key: ReportKey, at: D
   return { samples: [...bySession.values()], indexesOf, rejected }
 }
 
-function readSample(s: GivenSample, key: ReportKey, at: Date): Sample | { error: string } {
+function readSample(s: GivenSample, key: ReportKey, { at, aheadMs }: Clocks): Sample | { error: string } {
   const sessionId = decodeId('vpn_session', s.session_id)
   if (!sessionId) return { error: 'session_id is not an id of a session (vse_…)' }
   const deviceId = decodeId('device', s.device_id)
   if (!deviceId) return { error: 'unknown device' }
-  const started = s.started_at === undefined ? key.intervalStart.getTime() : Date.parse(s.started_at)
+  const started = s.started_at === undefined ? key.intervalStart.getTime() : Date.parse(s.started_at) - aheadMs
   if (!(started >= oldestStart && started <= at.getTime() + acceptedAheadMs))
     return { error: 'started_at is not a time in the past' }
   const badAddress = (['source_ip', 'assigned_ip'] as const).find(
     (f) => s[f] !== undefined && canonicalAddress(s[f]) === undefined,
   )
   if (badAddress) return { error: `${badAddress} is not an address` }
-  const handshake = s.latest_handshake_at === undefined ? null : Date.parse(s.latest_handshake_at)
+  const handshake = s.latest_handshake_at === undefined ? null : Date.parse(s.latest_handshake_at) - aheadMs
   if (handshake !== null && !(handshake >= oldestStart && handshake <= at.getTime() + acceptedAheadMs))
     return { error: 'latest_handshake_at is not a time in the past' }
   return {
     sessionId,
     deviceId,
+    says: s.state,
     ended: s.state === 'ended',
     endReason: s.end_reason ?? 'gateway',
     startedAt: new Date(Math.min(started, key.intervalEnd.getTime())),
@@ -189,7 +211,8 @@ function readSample(s: GivenSample, key: ReportKey, at: Date): Sample | { error:
     sourceIp: s.source_ip === undefined ? null : (canonicalAddress(s.source_ip) ?? null),
     assignedIp: s.assigned_ip === undefined ? null : (canonicalAddress(s.assigned_ip) ?? null),
     policyDigest: s.policy_digest ?? null,
-    currentDigest: null,
+    assignedDigest: null,
+    isLetIn: false,
   }
 }
 
@@ -208,6 +231,7 @@ const latest = (a: Date | null, b: Date | null): Date | null => (a && b ? (a > b
 
 const add = (a: Sample, b: Sample): Sample => ({
   ...a,
+  says: a.says === 'ended' ? a.says : b.says,
   ended: a.ended || b.ended,
   endReason: a.ended ? a.endReason : b.endReason,
   startedAt: a.startedAt < b.startedAt ? a.startedAt : b.startedAt,

@@ -3,6 +3,7 @@ import { unauthorized } from '../../../kernel/app-error.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Activity } from './activity.ts'
+import { aheadOf } from './gateway-clock.ts'
 import type { Metering } from './metering.ts'
 import { statusOf } from './status.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -39,6 +40,8 @@ export const reportHandlers = ({
         policySeq: body.applied?.policy_seq ?? null,
         trustVersion: body.applied?.trust_version ?? null,
         system: body.system ?? null,
+        clockOffsetMs: aheadOf(body.sent_at, at),
+        certificateExpiresAt: body.certificate_expires_at === undefined ? null : timeOf(body.certificate_expires_at),
         applyError: body.apply_error === null ? 'none' : (body.apply_error ?? null),
       })
       const { status } = statusOf(gateway, at.getTime(), at.getTime())
@@ -47,3 +50,10 @@ export const reportHandlers = ({
     metering: ({ actor, body }) => metering.take(actor, body),
     telemetry: ({ actor, body }) => telemetry.take(actor, body.events),
   }) satisfies Partial<Handlers>
+
+const earliest = Date.UTC(1970)
+/** Null: a time that the calendar has not (a leap second), or that nobody can mean. */
+const timeOf = (text: string): Date | null => {
+  const ms = Date.parse(text)
+  return ms >= earliest ? new Date(ms) : null
+}

@@ -81,6 +81,7 @@ const viewSession = ({ row: s, deviceName }: Session): Output<typeof listSession
   client_version: s.client_version,
   auth_method: s.auth_method,
   policy_digest: s.policy_digest,
+  assigned_digest: s.assigned_digest,
   posture_verdict: s.posture_verdict,
   rx_bytes: s.rx_bytes,
   tx_bytes: s.tx_bytes,

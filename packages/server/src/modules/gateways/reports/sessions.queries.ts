@@ -4,7 +4,7 @@ import type { Tx } from '../../../db/database.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-export type SessionRow = Omit<Selectable<Tables['vpn_sessions']>, 'resources'>
+export type SessionRow = Omit<Selectable<Tables['vpn_sessions']>, 'resources' | 'gateway_state' | 'defied_since'>
 export type SessionFilter = { device_id?: string; user_id?: string; gateway_id?: string; pool_id?: string }
 
 /** What a list shows: bytes by resource are shown of one session only. */
@@ -27,6 +27,7 @@ const listed = [
   'client_version',
   'auth_method',
   'policy_digest',
+  'assigned_digest',
   'posture_verdict',
   'rx_bytes',
   'tx_bytes',
@@ -113,6 +114,9 @@ export const endMatching = (tx: Tx, tenant: TenantId, f: SessionFilter, end: End
   const parts = columns.flatMap((c) => (f[c] === undefined ? [] : [sql`${sql.ref(c)} = ${f[c]}`]))
   return endWhere(tx, tenant, sql`${sql.join(parts, sql` and `)}`, end, limit)
 }
+
+/** Some of all that run. */
+export const endAny = (tx: Tx, tenant: TenantId, end: End, limit: number) => endWhere(tx, tenant, sql`true`, end, limit)
 
 export const endOfDevicesAndUsers = (
   tx: Tx,

@@ -109,6 +109,13 @@ export function createSessions({
       return (await queries.endOfDevicesAndUsers(tx, tenant, { deviceIds, userIds }, end)).length
     },
 
+    /** The same, of all that one gateway carries, or those of the tenant: the next reports end what is beyond a bound. */
+    endSessionsAt: async (tx: Tx, tenant: TenantId, gatewayId: string | undefined): Promise<unknown> => {
+      if (gatewayId !== undefined) return queries.endSessionsOfGateway(tx, tenant, gatewayId, 'suspended', now())
+      const end = { reason: 'suspended', at: now(), blockUntil: null }
+      return queries.endAny(tx, tenant, end, terminateLimit)
+    },
+
     /** Sessions whose gateway stopped reporting them. Returns how many ended. */
     endSilent: async (): Promise<number> => {
       const at = now()

@@ -1,4 +1,4 @@
-import { second } from '../../../kernel/time.ts'
+import { minute, second } from '../../../kernel/time.ts'
 
 export type GatewayStatus = 'healthy' | 'degraded' | 'draining' | 'down' | 'never_seen' | 'pending'
 /** What of a gateway says how it stands, whatever it reports. */
@@ -11,6 +11,16 @@ type Standing = {
 
 const degradedAfterMs = 30 * second
 export const downAfterMs = 60 * second
+
+/** Whether it has not been heard of for longer than a report may be late. */
+export const isSilent = (lastSeenMs: number | null, nowMs: number): boolean =>
+  lastSeenMs === null || nowMs - lastSeenMs >= degradedAfterMs
+
+/** A gateway that was down is offered behind the others until it has reported for so long, so that nobody flaps. */
+export const steadyAfterMs = 5 * minute
+/** `upSinceMs`: since when it reports again after it was down; null: it never was. */
+export const isSteady = (upSinceMs: number | null, nowMs: number): boolean =>
+  upSinceMs === null || nowMs - upSinceMs >= steadyAfterMs
 
 /** What a gateway's silence says, and a sentence why. Draining is an administrator's word and comes before all else. */
 export function statusOf(

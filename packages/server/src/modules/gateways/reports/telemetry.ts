@@ -1,30 +1,47 @@
 import type { Given } from '@holdfast/contract'
 import type { telemetry } from '@holdfast/contract/gateway-runtime'
+import type { Tx } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { createGroupCommit } from '../../../kernel/group-commit.ts'
 import { decodeId } from '../../../kernel/ids.ts'
 import { markDevices, type Seen } from '../../devices/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
+import type { Registry } from '../registry/registry.ts'
+import { type Claim, unconfirmed, upsertClaims } from '../truth/claims.queries.ts'
+import { claimsOf } from '../truth/claims.ts'
+import { question } from '../truth/questions.queries.ts'
+import { graceMs } from '../truth/verdict.ts'
 import { acceptedInstant } from './instant.ts'
 import type { Event } from './telemetry.queries.ts'
 import * as queries from './telemetry.queries.ts'
 
 type GivenEvent = Given<typeof telemetry>['body']['events'][number]
 type Rejected = { index: number; error: string }
-/** The events of one request, each id once. */
-type Item = { tenantId: TenantId; deviceId: string; at: Date; events: Event[] }
+/** The events of one request, each id once; `gateways`: those that the tenant has. */
+type Item = { tenantId: TenantId; deviceId: string; at: Date; events: Event[]; gateways: ReadonlyMap<string, unknown> }
 /** How many of an item's events are new, and those about a session that is none of the device's. */
 type Written = { accepted: number; foreign: ReadonlySet<Event> }
 
 /** What devices saw of their connections: the reports of many devices share a statement and a commit. */
-export function createTelemetry({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
+export function createTelemetry({ db, now, registry }: Pick<GatewaysDeps, 'db' | 'now'> & { registry: Registry }) {
+  async function claim(tx: Tx, claims: readonly Claim[]): Promise<void> {
+    if (claims.length === 0) return
+    await upsertClaims(tx, claims)
+    const judgeAt = new Date(now().getTime() + graceMs)
+    const doubtful = await unconfirmed(tx, claims)
+    await question(
+      tx,
+      doubtful.map((d) => ({ tenantId: d.tenant_id, deviceId: d.device_id, gatewayId: d.gateway_id, judgeAt })),
+    )
+  }
+
   const write = (batch: Item[]): Promise<Written[]> =>
     db.acrossTenants(async (tx) => {
       const ofSessions = batch.flatMap((i) => i.events.filter((e) => e.sessionId !== null))
-      const own = new Set(
+      const own = new Map(
         ofSessions.length === 0
           ? []
-          : (await queries.ownSessions(tx, ofSessions)).map((r) => keyOf(r.device_id, r.session_id)),
+          : (await queries.ownSessions(tx, ofSessions)).map((r) => [keyOf(r.device_id, r.session_id), r.gateway_id]),
       )
       const foreign = new Set(ofSessions.filter((e) => !own.has(keyOf(e.deviceId, e.sessionId ?? ''))))
       const items = batch.map((i) => ({ ...i, events: i.events.filter((e) => !foreign.has(e)) }))
@@ -35,6 +52,11 @@ export function createTelemetry({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
         events.delete(keyOf(known.device_id, known.event_id))
       const inserted = await queries.insertEvents(tx, [...events.values()])
       const isNew = new Set(inserted.map((r) => keyOf(r.device_id, r.event_id)))
+      // Also of a session that nobody else knows: that a device says so is what counts here.
+      await claim(
+        tx,
+        claimsOf(batch, (e) => own.get(keyOf(e.deviceId, e.sessionId ?? ''))),
+      )
       return items.map((i) => ({
         accepted: i.events.filter((e) => isNew.delete(keyOf(e.deviceId, e.eventId))).length,
         foreign,
@@ -58,7 +80,9 @@ export function createTelemetry({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
         if ('error' in e) rejected.push({ index, error: e.error })
         else if (!events.has(e.eventId)) events.set(e.eventId, e)
       }
-      const { accepted, foreign } = await join({ tenantId, deviceId: principal.id, at, events: [...events.values()] })
+      const { gateways } = await registry.of(tenantId)
+      const item = { tenantId, deviceId: principal.id, at, events: [...events.values()], gateways }
+      const { accepted, foreign } = await join(item)
       for (const [index, e] of read.entries()) {
         const stored = 'error' in e ? undefined : events.get(e.eventId)
         if (stored && foreign.has(stored)) rejected.push({ index, error: noSession })

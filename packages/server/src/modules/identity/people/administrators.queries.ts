@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -23,4 +24,5 @@ export const selectHolders = (tx: Tx, tenant: TenantId, roles: readonly string[]
     .where('users.kind', '=', 'person')
     .where('users.status', '=', 'active')
     .where('users.deleted_at', 'is', null)
+    .where(sql<boolean>`users.user_id not in (select * from locked_targets(${tenant}, 'user'))`)
     .execute()

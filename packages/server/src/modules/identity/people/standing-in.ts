@@ -1,8 +1,9 @@
 import type { Tx } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
-import { refuseStronger } from './subject.ts'
-import { findUser } from './users.queries.ts'
+import { holdAdministrators, refuseLast } from './administrators.ts'
+import { present, refuseOneself, refuseStronger } from './subject.ts'
+import { findUser, lockUser } from './users.queries.ts'
 
 /**
  * For whatever lets its holder stand in for a user, as an enrollment token or a device does: 403 where that user may do
@@ -12,4 +13,23 @@ export async function requireNotStronger(tx: Tx, actor: Actor, user: string, fie
   const found = await findUser(tx, actor.tenantId, user)
   if (field !== undefined && (!found || found.deleted_at)) failField(field, 'no such user')
   if (found) refuseStronger(actor, found)
+}
+
+/**
+ * For whatever keeps a user out beside their status: held until commit, somebody else, nobody who may do more, and not
+ * the last who administers. Answers their name.
+ */
+export async function holdStoppable(tx: Tx, actor: Actor, user: string): Promise<string> {
+  refuseOneself(actor, user)
+  await holdAdministrators(tx, actor.tenantId)
+  const found = present(await lockUser(tx, actor.tenantId, user))
+  refuseStronger(actor, found)
+  await refuseLast(tx, actor.tenantId, found, found.roles)
+  return found.username
+}
+
+/** For whatever lets a user in again: somebody else, who may not do less. A user who is gone may be let in by anybody. */
+export async function requireMayLetIn(tx: Tx, actor: Actor, user: string): Promise<void> {
+  refuseOneself(actor, user)
+  await requireNotStronger(tx, actor, user)
 }

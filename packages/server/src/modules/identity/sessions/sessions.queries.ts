@@ -8,7 +8,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 export const insertSession = (tx: Tx, session: Omit<Selectable<Tables['admin_sessions']>, 'ended_at' | 'end_reason'>) =>
   tx.insertInto('admin_sessions').values(session).execute()
 
-/** Only of users who may still sign in. */
+/** Only of users who may still sign in, and are not locked. */
 export const findByDigest = (tx: Tx, tenant: TenantId, digests: readonly Buffer[]) =>
   tx
     .selectFrom('admin_sessions')
@@ -38,7 +38,15 @@ export const findByDigest = (tx: Tx, tenant: TenantId, digests: readonly Buffer[
     .where('admin_sessions.ended_at', 'is', null)
     .where('users.status', '=', 'active')
     .where('users.deleted_at', 'is', null)
+    .where(sql<boolean>`users.user_id not in (select * from locked_targets(${tenant}, 'user'))`)
     .executeTakeFirst()
+
+/** Whether a lock binds the user: nobody opens a session of theirs. */
+export const isLocked = async (tx: Tx, tenant: TenantId, user: string): Promise<boolean> => {
+  const { rows } = await sql<{ locked: boolean }>`
+    select ${user}::uuid in (select * from locked_targets(${tenant}, 'user')) as locked`.execute(tx)
+  return rows[0]?.locked ?? false
+}
 
 /** Null: the session has ended meanwhile. */
 export const findLastSeen = async (tx: Tx, tenant: TenantId, id: string): Promise<Date | null> => {

@@ -152,7 +152,10 @@ export function createSessions(deps: SessionsDeps) {
       return session
     },
 
-    /** In the transaction of the sign-in. `minted.token` is the cookie's value, nowhere stored. */
+    /**
+     * In the transaction of the sign-in; a lock of the user undoes that. `minted.token` is the cookie's value, nowhere
+     * stored.
+     */
     open: async (
       tx: Tx,
       source: Source,
@@ -164,6 +167,7 @@ export function createSessions(deps: SessionsDeps) {
         provider: { id: string; subject: string; sid: string | null } | null
       },
     ) => {
+      if (await queries.isLocked(tx, source.tenantId, user)) unauthorized()
       const minted = mintToken(peppers, 'hfs', source.tenantId)
       const at = now()
       const id = newUuid()

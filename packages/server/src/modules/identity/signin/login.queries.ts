@@ -53,16 +53,12 @@ export const findFullWindow = (
 export const findAccount = (tx: Tx, tenant: TenantId, username: string) =>
   tx
     .selectFrom('users')
-    .select([
-      'user_id',
-      'username',
-      'status',
-      'source',
-      'break_glass',
-      'password_phc',
-      'password_expires_at',
-      'locked_until',
-    ])
+    .select(['user_id', 'username', 'source', 'break_glass', 'password_phc', 'password_expires_at', 'locked_until'])
+    // Whom a lock binds signs in as little as who is suspended.
+    .select(
+      sql<'active' | 'suspended'>`case when user_id in (select * from locked_targets(${tenant}, 'user'))
+        then 'suspended' else status end`.as('status'),
+    )
     .select(
       sql<SealedSeed | null>`(select json_build_object('jwe', t.seed_jwe, 'factor', t.factor_id) from user_totp t
         where t.tenant_id = users.tenant_id and t.user_id = users.user_id and t.enrolled_at is not null)`.as('seed'),
@@ -92,6 +88,7 @@ export const reserveAttempt = async (
       locked_until = case when (case when locked_until is null then failed_logins + 1 else 1 end) >= ${threshold}
         then ${until}::timestamptz end
     where tenant_id = ${tenant} and user_id = ${user} and status = 'active' and deleted_at is null
+      and user_id not in (select * from locked_targets(${tenant}, 'user'))
       and (locked_until is null or locked_until <= ${at})
     returning failed_logins, locked_until`.execute(tx)
   return rows[0]

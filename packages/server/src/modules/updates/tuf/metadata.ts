@@ -53,18 +53,20 @@ export const namesOnline = ({ roles }: Root['signed'], keys: Keys): boolean =>
 /**
  * What is to be given out next, so that the metadata say what is offered, under the keys that sign now, and not about
  * to expire; in the order of the roles. Nothing while the root does not name these keys: nobody would believe it.
+ * Versions go on above `fence`, below which some may have been given out that are not known; but of the root each
+ * follows the one before.
  */
 export async function nextMetadata(
   state: State,
   targets: Record<string, Target>,
-  keys: Keys,
+  { keys, fence }: { keys: Keys; fence: number },
   now: Date,
 ): Promise<Made[]> {
   const made: Made[] = []
   const common = <R extends Role>(role: R, before: Issued | undefined) => ({
     _type: role,
     spec_version: tufSpecVersion,
-    version: (before?.version ?? 0) + 1,
+    version: Math.max(before?.version ?? 0, role === 'root' ? 0 : fence) + 1,
     expires: `${new Date(now.getTime() + lifetimes[role]).toISOString().slice(0, 19)}Z`,
   })
   const issue = async <S extends Common>(signed: S): Promise<Issued<S>> => {
@@ -83,7 +85,10 @@ export async function nextMetadata(
   if (!namesOnline(root.document.signed, keys)) return made
 
   const mustSign = (role: Role, before: Issued | undefined) =>
-    !before || isDue(before, role, now) || before.document.signatures[0]?.keyid !== keyIdOf(keys[role])
+    !before ||
+    before.version <= fence ||
+    isDue(before, role, now) ||
+    before.document.signatures[0]?.keyid !== keyIdOf(keys[role])
   let current = state.targets
   if (!current || mustSign('targets', current) || !isSame(current.document.signed.targets, targets))
     current = await issue({ ...common('targets', current), targets })

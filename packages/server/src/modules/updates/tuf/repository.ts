@@ -3,9 +3,11 @@ import { sha256Hex } from '@holdfast/crypto'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
+import { smallFenceAt } from '../../../kernel/fence.ts'
 import { Representation } from '../../../kernel/representation.ts'
 import { hour, minute } from '../../../kernel/time.ts'
 import { everything } from '../../../memory/changes.ts'
+import { fencedAt } from '../../../memory/fenced.ts'
 import { held } from '../../../memory/held.ts'
 import { KeyAwayError } from '../../trust/index.ts'
 import { liveReleases, packagesOf } from '../delivery/live.queries.ts'
@@ -72,7 +74,8 @@ export function createRepository({
   const read = (tenant: TenantId) =>
     db.inTenant(tenant, async (tx) => {
       const state = stateOf(await queries.newestMetadata(tx, tenant))
-      return { state, targets: await targetsOf(tx, tenant) }
+      const fence = smallFenceAt(await fencedAt(tx, tenant))
+      return { state, targets: await targetsOf(tx, tenant), fence }
     })
 
   /** All of them, or none where one of these versions is given out already. */
@@ -90,8 +93,8 @@ export function createRepository({
       })
 
   /** Undefined while the keys that sign are away and what they signed before is in force: clients are served that. */
-  const next = ({ state, targets }: Awaited<ReturnType<typeof read>>, keys: Keys): Promise<Made[] | undefined> =>
-    nextMetadata(state, targets, keys, now()).catch((e: unknown) => {
+  const next = ({ state, targets, fence }: Awaited<ReturnType<typeof read>>, keys: Keys): Promise<Made[] | undefined> =>
+    nextMetadata(state, targets, { keys, fence }, now()).catch((e: unknown) => {
       if (!(e instanceof KeyAwayError) || !roles.every((role) => state[role] && now() < state[role].expiresAt)) throw e
       onError(e.cause)
       return undefined

@@ -1,0 +1,74 @@
+import type { Command } from 'commander'
+import type { Cli } from '../cli.ts'
+import { offline, readLines } from '../deployment.ts'
+import { write, writeNew } from '../files.ts'
+import { examples } from '../options.ts'
+import { type Column, printAll, printItem } from '../output.ts'
+import { plain } from '../text.ts'
+
+type MakeOptions = { recipient?: string[]; recipientsFile?: string }
+type Table = { name: string; rows: number; bytes: number; sha256: string }
+const columns: readonly Column<Table>[] = [
+  ['TABLE', (t) => t.name],
+  ['ROWS', (t) => t.rows],
+  ['BYTES', (t) => t.bytes],
+  ['SHA-256', (t) => t.sha256],
+]
+const several = (text: string, before: string[] = []): string[] => [...before, text]
+
+export function addBackup(program: Command, cli: Cli): void {
+  const backup = program
+    .command('backup')
+    .description('back up the database of this deployment; run where the server runs, with its environment')
+  examples(
+    backup
+      .command('make <file>', { isDefault: true })
+      .description('write a backup, encrypted for the recipients, while the server runs or not')
+      .option('--recipient <age1…>', 'who may read it: a recipient of age; may be repeated', several)
+      .option('--recipients-file <file>', 'the same, one on each line')
+      .action((file: string, options: MakeOptions) => make(cli, file, options)),
+    'backup make nightly.age --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p',
+    'backup /mnt/backups/$(date +%F).age --recipients-file recipients.txt',
+  )
+  examples(
+    backup
+      .command('keygen')
+      .description('make an identity that reads backups, and print its recipient; needs no server')
+      .requiredOption('--out <file>', 'where to write the identity, mode 0600')
+      .option('--post-quantum', 'one that holds against quantum computers, too; age 1.3 and newer reads it')
+      .action((options: { out: string; postQuantum?: true }) => keygen(cli, options)),
+    'backup keygen --out backup.key',
+  )
+  examples(
+    backup
+      .command('verify <file>')
+      .description('read all of a backup and say what is in it; needs no database')
+      .requiredOption('--identity <file>', 'the identity of a recipient')
+      .action(async (file: string, { identity }: { identity: string }) => {
+        const identities = await readLines(identity)
+        const { head, tables } = await offline(cli, ({ verify }) => verify(cli.env, file, identities))
+        await printAll(cli, columns, tables)
+        cli.note(`Whole and unaltered. Taken at ${head.taken_at}, of ${head.tenants} tenants.`)
+      }),
+    'backup verify nightly.age --identity backup.key',
+  )
+}
+
+async function make(cli: Cli, file: string, { recipient = [], recipientsFile }: MakeOptions): Promise<void> {
+  const recipients = [...recipient, ...(recipientsFile === undefined ? [] : await readLines(recipientsFile))]
+  const { head, written } = await offline(cli, ({ backUp }, told) => backUp(cli.env, file, recipients, told))
+  const { taken_at, tenants, packages, master_keys } = head
+  printItem(cli, { file, ...written, taken_at, tenants, packages: packages.count, master_keys })
+  if (packages.count > 0)
+    cli.note(`${packages.count} packages (${packages.bytes} bytes) are kept beside the database: copy them, too.`)
+  cli.note('The master key is not in it: without a copy of its file, kept elsewhere, the backup restores nothing.')
+}
+
+async function keygen(cli: Cli, { out, postQuantum }: { out: string; postQuantum?: true }): Promise<void> {
+  const isPostQuantum = postQuantum === true
+  const { identity, recipient } = await offline(cli, ({ makeIdentity }) => makeIdentity({ isPostQuantum }))
+  await writeNew(out, '', 0o600)
+  await write(out, `# recipient: ${recipient}\n${identity}\n`)
+  printItem(cli, { recipient, identity_file: out })
+  cli.note(`Whoever has ${plain(out)} reads the backups: keep it off the server, which needs the recipient only.`)
+}

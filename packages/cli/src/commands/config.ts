@@ -1,0 +1,88 @@
+import type { Command } from 'commander'
+import { stringify } from 'yaml'
+import type { Cli } from '../cli.ts'
+import { currentConfig } from '../configuration/current.ts'
+import type { Step } from '../configuration/differences.ts'
+import { parseConfig } from '../configuration/document.ts'
+import { planOf } from '../configuration/plan.ts'
+import { Differs } from '../exit.ts'
+import { readText } from '../files.ts'
+import { examples } from '../options.ts'
+import { cellText } from '../output.ts'
+import { jsonText, plain } from '../text.ts'
+
+export function addConfig(program: Command, cli: Cli): void {
+  const config = program.command('config').description('the configuration of the tenant as a file')
+  examples(
+    config
+      .command('plan <file>')
+      .description('show what differs from the file (YAML or JSON); exit code 2 when anything does')
+      .action(async (file: string) => {
+        const { steps } = await read(cli, file)
+        show(cli, steps)
+        if (steps.length > 0) throw new Differs()
+      }),
+    'config plan holdfast.yaml',
+  )
+  examples(
+    config
+      .command('apply <file>')
+      .description('make everything as the file says; what it does not name stays')
+      .option('--yes', 'do not ask')
+      .action((file: string, { yes }: { yes?: true }) => apply(cli, file, yes)),
+    'config apply holdfast.yaml --yes',
+  )
+  examples(
+    config
+      .command('show')
+      .description('print the configuration as such a file')
+      .action(async () => {
+        const document = await currentConfig(await cli.client(), cli.scope)
+        cli.say(cli.json ? jsonText(document, 2) : stringify(document, { lineWidth: 0 }).trimEnd())
+      }),
+    'config show > holdfast.yaml',
+  )
+}
+
+async function read(cli: Cli, file: string): Promise<{ steps: Step[] }> {
+  const document = parseConfig(await readText(file), file)
+  return { steps: await planOf(await cli.client(), document, cli.scope) }
+}
+
+async function apply(cli: Cli, file: string, yes: true | undefined): Promise<void> {
+  const { steps } = await read(cli, file)
+  show(cli, steps)
+  if (steps.length === 0) return
+  await cli.sure(yes, `Make ${steps.length === 1 ? 'this change' : `these ${steps.length} changes`}?`)
+  for (const [done, { thing, action, apply }] of steps.entries()) {
+    try {
+      await apply()
+    } catch (e) {
+      cli.hint(`${done} of ${steps.length} changes were made; ${plain(thing)} was not.`)
+      throw e
+    }
+    cli.note(`${plain(thing)}: ${said[action]}.`)
+  }
+}
+
+const said = { create: 'created', update: 'changed', publish: 'published' } as const
+const marks = { create: '+', update: '~', publish: '~' } as const
+/** How much of a value is shown. */
+const longest = 80
+const short = (value: unknown): string => {
+  const text = cellText(value)
+  return text.length > longest ? `${text.slice(0, longest)}…` : text
+}
+
+function show(cli: Cli, steps: readonly Step[]): void {
+  if (cli.json) {
+    for (const { thing, action, fields } of steps) cli.say(jsonText({ thing, action, fields }))
+    return
+  }
+  for (const { thing, action, fields } of steps) {
+    cli.say(`${marks[action]} ${cli.strong(plain(thing))}`)
+    for (const { field, from, to } of fields)
+      cli.say(`    ${plain(field)}: ${action === 'create' ? '' : `${short(from)} -> `}${short(to)}`)
+  }
+  if (steps.length === 0) cli.note('Everything is as the file says.')
+}

@@ -1,0 +1,68 @@
+import type { Contract, Output } from '@holdfast/contract'
+import type { Command } from 'commander'
+import { type Cli, given } from '../cli.ts'
+import { choice, examples, limit } from '../options.ts'
+import { type Column, printList } from '../output.ts'
+
+type Health = Output<Contract['gatewayHealth']>['items'][number]
+const healthColumns: readonly Column<Health>[] = [
+  ['GATEWAY', (g) => g.name],
+  ['POOL', (g) => g.pool_name],
+  ['STATUS', (g) => g.status],
+  ['HEARD, S', (g) => g.heartbeat_age_seconds],
+  ['SESSIONS', (g) => g.active_sessions],
+  ['APPLIED', (g) => g.policy.applied_seq],
+  ['CLOCK, MS', (g) => g.clock_offset_ms],
+  ['PROBLEMS', (g) => g.problems.map((p) => p.code).join(' ')],
+]
+const statuses = ['healthy', 'degraded', 'draining', 'down', 'never_seen', 'pending'] as const
+
+type Affected = Output<Contract['gatewayImpact']>['items'][number]
+const impactColumns: readonly Column<Affected>[] = [
+  ['DEVICE', (d) => d.device_name ?? d.device_id],
+  ['OUTCOME', (d) => d.outcome],
+  ['SESSION', (d) => d.session_id],
+  ['LAST SEEN', (d) => d.last_seen_at],
+  ['NOW AT', (d) => d.moved_to?.gateway_id ?? null],
+]
+const outcomes = ['on_it', 'moved', 'stuck', 'left'] as const
+
+export function addGatewayHealth(gateway: Command, cli: Cli): void {
+  examples(
+    limit(gateway.command('health').description('how gateways do, and what is the matter with them'))
+      .option('--pool <pool>', 'of this pool only')
+      .addOption(choice('--status <status>', 'those that are so', statuses))
+      .action(async (options: { limit: number; pool?: string; status?: Health['status'] }) => {
+        const client = await cli.client()
+        const query = { ...given({ pool_id: options.pool, status: options.status }), ...cli.scope }
+        await printList(cli, options.limit, healthColumns, (page) =>
+          client.gatewayHealth({ query: { ...query, ...page } }),
+        )
+      }),
+    'gateway health --status down',
+  )
+  examples(
+    limit(gateway.command('impact <gateway>').description('who is on a gateway, who moved, and who is stuck'))
+      .addOption(choice('--outcome <outcome>', 'those only', outcomes))
+      .option('--since <time>', 'of those who were on it then or later')
+      .action(
+        async (
+          gateway_id: string,
+          options: { limit: number; outcome?: Affected['outcome']; since?: string },
+        ): Promise<void> => {
+          const client = await cli.client()
+          const query = { ...given({ outcome: options.outcome, since: options.since }), ...cli.scope }
+          await printList(cli, options.limit, impactColumns, async (page) => {
+            const found = await client.gatewayImpact({ params: { gateway_id }, query: { ...query, ...page } })
+            const { counts, since } = found
+            if (counts)
+              cli.note(
+                `Since ${since}: ${counts.on_it} on it, ${counts.moved} moved, ${counts.stuck} stuck, ${counts.left} left.`,
+              )
+            return found
+          })
+        },
+      ),
+    'gateway impact gw1 --outcome stuck',
+  )
+}

@@ -1,0 +1,34 @@
+import type { Contract, Input } from '@holdfast/contract'
+import { exportKinds } from '@holdfast/contract/ops-export'
+import type { Command } from 'commander'
+import type { Cli } from '../cli.ts'
+import { choice, examples } from '../options.ts'
+import { jsonText } from '../text.ts'
+
+type Kind = Input<Contract['exportOperations']>['query']['kind']
+const kinds = Object.keys(exportKinds) as Kind[]
+const pageSize = 200
+
+export function addOps(program: Command, cli: Cli): void {
+  const ops = program.command('ops').description('what there is, as a whole')
+  examples(
+    ops
+      .command('export')
+      .description('print what there is as one JSON object a line, without any secret')
+      .addOption(choice('--kind <kind>', 'what it is about', kinds).makeOptionMandatory())
+      .action(async ({ kind }: { kind: Kind }) => {
+        const client = await cli.client()
+        let cursor: string | null = null
+        do {
+          const query = { kind, limit: pageSize, ...(cursor !== null && { cursor }), ...cli.scope }
+          const page = await client.exportOperations({ query })
+          for (const item of page.items) cli.say(jsonText(item))
+          if (cursor === null && page.left_out.length > 0)
+            cli.note(`Left out, since it may not be read: ${page.left_out.join(', ')}.`)
+          cursor = page.next_cursor
+        } while (cursor !== null)
+      }),
+    'ops export --kind inventory > inventory.ndjson',
+    'ops export --kind configuration | jq -c \'select(.type == "gateway_pool")\'',
+  )
+}

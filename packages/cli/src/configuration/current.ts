@@ -1,0 +1,35 @@
+import type { Client } from '@holdfast/sdk'
+import type { ConfigDocument } from './document.ts'
+import { everyOne } from './every-one.ts'
+
+type Scope = { tenant_id?: string }
+
+/** Everything that a file may say, as it is. Groups of a directory are the directory's, and have no members here. */
+export async function currentConfig(client: Client, query: Scope): Promise<ConfigDocument> {
+  const { email, webhook } = await client.getNotificationSettings({ query })
+  const { available: _, ...ofEmail } = email
+  const pools = await everyOne((page) => client.listGatewayPools({ query: { ...query, ...page } }))
+  const groups = await everyOne((page) => client.listGroups({ query: { ...query, ...page } }))
+  const {
+    items: [newest],
+  } = await client.listPolicyBundles({ query: { channel: 'stable', limit: 1, ...query } })
+  const policy = newest && (await client.getPolicyBundle({ params: { bundle_id: newest.bundle_id }, query })).policy
+  const named: [string, { description: string; members: string[] }][] = []
+  for (const { group_id, name, description } of groups.filter(({ source }) => source === 'local')) {
+    const users = await everyOne((page) => client.listUsers({ query: { group_id, ...query, ...page } }))
+    named.push([name, { description, members: users.map((user) => user.username) }])
+  }
+  return {
+    format: 'holdfast.config/1',
+    security: await client.getSecuritySettings({ query }),
+    notifications: { email: ofEmail, webhook: { enabled: webhook.enabled, kinds: webhook.kinds } },
+    groups: Object.fromEntries(named),
+    gateway_pools: Object.fromEntries(
+      pools.map(({ name, pool_id: _, tenant_id: __, gateways: ___, created_at: ____, updated_at: _____, ...set }) => [
+        name,
+        set,
+      ]),
+    ),
+    ...(policy && { policy: { stable: policy as Record<string, unknown> } }),
+  }
+}

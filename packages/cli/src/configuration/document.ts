@@ -1,0 +1,97 @@
+import { contract } from '@holdfast/contract'
+import { type TObject, type TSchema, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { parse } from 'yaml'
+import { UsageError } from '../exit.ts'
+import { plain } from '../text.ts'
+
+const Closed = <T extends Record<string, TSchema>>(properties: T) =>
+  Type.Object(properties, { additionalProperties: false })
+/** Some of the fields of an object that an operation takes. */
+const someOf = ({ properties }: TObject, ...not: string[]) =>
+  Closed(
+    Object.fromEntries(
+      Object.entries(properties)
+        .filter(([name, field]) => !not.includes(name) && !('readOnly' in field))
+        .map(([name, field]) => [name, Type.Optional(field)]),
+    ),
+  )
+const byName = (of: TSchema) => Type.Record(Type.String({ minLength: 1, maxLength: 128 }), of)
+
+const { security, notifications, pool, policy } = {
+  security: contract.updateSecuritySettings.body.properties,
+  notifications: contract.updateNotificationSettings.body.properties,
+  pool: contract.createGatewayPool.body,
+  policy: contract.publishPolicy.body.properties.policy,
+}
+
+/** What a file may say. What it does not name is left as it is. */
+const Document = Closed({
+  format: Type.Literal('holdfast.config/1'),
+  security: Type.Optional(
+    Closed(
+      Object.fromEntries(Object.entries(security).map(([name, section]) => [name, Type.Optional(someOf(section))])),
+    ),
+  ),
+  notifications: Type.Optional(
+    Closed({
+      email: Type.Optional(someOf(notifications.email)),
+      // Its URL is never shown, so that nobody could tell whether it differs.
+      webhook: Type.Optional(someOf(notifications.webhook, 'url', 'rotate_secret')),
+    }),
+  ),
+  groups: Type.Optional(
+    byName(
+      Closed({
+        description: Type.Optional(Type.String({ maxLength: 1024 })),
+        members: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 10_000 })),
+      }),
+    ),
+  ),
+  gateway_pools: Type.Optional(byName(someOf(pool, 'name'))),
+  policy: Type.Optional(Closed({ stable: policy })),
+})
+/** In the form of the operations that it is made with. */
+export type ConfigDocument = {
+  format: 'holdfast.config/1'
+  security?: Record<string, Record<string, unknown>>
+  notifications?: Record<string, Record<string, unknown>>
+  groups?: Record<string, { description?: string; members?: string[] }>
+  gateway_pools?: Record<string, Record<string, unknown>>
+  policy?: { stable: Record<string, unknown> }
+}
+
+type SchemaError = { instancePath: string; message: string; params?: { additionalProperties?: string[] } }
+/** How many mistakes are said. */
+const mostErrors = 20
+
+/** Reads a YAML 1.2 file, or JSON, which is YAML; an error names each field that is wrong. */
+export function parseConfig(text: string, file: string): ConfigDocument {
+  let value: unknown
+  try {
+    value = parse(text, { uniqueKeys: true, strict: true, maxAliasCount: 0, stringKeys: true })
+  } catch (e) {
+    throw new UsageError(`${plain(file)} is not YAML: ${plain((e as Error).message.split('\n')[0] ?? '')}`)
+  }
+  const checked = Compile(Document)
+  if (checked.Check(value)) {
+    refuseTwins(value as ConfigDocument, file)
+    return value as ConfigDocument
+  }
+  const errors = (checked.Errors(value) as SchemaError[]).slice(0, mostErrors).map(sentenceOf)
+  throw new UsageError(`${plain(file)} is not as it must be:\n  ${[...new Set(errors)].map(plain).join('\n  ')}`)
+}
+
+function sentenceOf({ instancePath, message, params }: SchemaError): string {
+  const path = instancePath.slice(1).replaceAll('/', '.') || 'the file'
+  const unknown = params?.additionalProperties
+  return unknown ? `${path}: does not have ${unknown.join(', ')}` : `${path}: ${message}`
+}
+
+/** Names that differ in their case alone are one name to the server. */
+function refuseTwins({ groups = {}, gateway_pools: pools = {} }: ConfigDocument, file: string): void {
+  for (const names of [Object.keys(groups), Object.keys(pools)]) {
+    const twin = names.find((name, i) => names.findIndex((n) => n.toLowerCase() === name.toLowerCase()) < i)
+    if (twin !== undefined) throw new UsageError(`${plain(file)} names ${plain(twin)} twice.`)
+  }
+}

@@ -1,0 +1,14 @@
+import type { Page } from '../output.ts'
+
+type Ask<T> = (page: { limit: number; cursor?: string }) => Promise<Page<T>>
+
+/** All of a list, page by page. */
+export async function everyOne<T>(ask: Ask<T>): Promise<T[]> {
+  const items: T[] = []
+  for (let cursor: string | null = null; ; ) {
+    const page: Page<T> = await ask({ limit: 200, ...(cursor !== null && { cursor }) })
+    items.push(...page.items)
+    cursor = page.next_cursor
+    if (cursor === null) return items
+  }
+}

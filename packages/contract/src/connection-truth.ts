@@ -1,0 +1,128 @@
+import { type Static, Type } from 'typebox'
+import { PostureVerdict } from './devices.ts'
+import { endpoint } from './endpoint.ts'
+import { Closed, Count, Id, List, Nullable, OneOf, Time } from './schema.ts'
+import { SessionState } from './vpn-sessions.ts'
+
+/** What the witnesses of a connection come to, from the best to the worst. */
+export const connectionVerdicts = ['consistent', 'stale', 'conflict', 'unauthorized'] as const
+export type ConnectionVerdict = (typeof connectionVerdicts)[number]
+
+const Verdict = OneOf(connectionVerdicts, {
+  description:
+    'consistent: all say the same; stale: one says something older, or has fallen silent; conflict: two say different things; unauthorized: the gateway carries what may not be',
+})
+export const InQuestion = Closed(
+  { stale: Count, conflict: Count, unauthorized: Count },
+  {
+    title: 'ConnectionsInQuestion',
+    description: 'How many connections were last found to be so; of a list with its first page only',
+  },
+)
+const Age = Type.Integer({ minimum: 0, description: 'Seconds since it said so' })
+const Digest = Nullable(Type.String({ description: 'Of the policy variant' }))
+
+const ControlPlane = Closed(
+  {
+    at: Time,
+    age_seconds: Age,
+    device_status: OneOf(['pending', 'active', 'suspended', 'revoked', 'unknown'], {
+      description: 'suspended: itself or its user; unknown: there is no such device any more',
+    }),
+    credential_expires_at: Nullable(Time),
+    certificate_expires_at: Nullable(Type.String({ description: 'Of its newest SPC in use' })),
+    posture_verdict: Nullable(PostureVerdict),
+    policy_digest: Digest,
+    session_state: Nullable(SessionState),
+    end_reason: Nullable(Type.String()),
+  },
+  { title: 'ControlPlaneWitness', description: 'Credential, certificate, policy and session as they are here, now' },
+)
+const Gateway = Closed(
+  {
+    at: Time,
+    age_seconds: Age,
+    state: Nullable(SessionState),
+    policy_digest: Digest,
+    assigned_ip: Nullable(Type.String()),
+    source_ip: Nullable(Type.String()),
+    defied_since: Nullable(Time),
+  },
+  { title: 'GatewayWitness', description: 'What its metering says of the session' },
+)
+const Device = Closed(
+  {
+    at: Time,
+    age_seconds: Age,
+    state: OneOf(['connected', 'disconnected']),
+    since: Time,
+    session_id: Nullable(Id('vpn_session')),
+    policy_digest: Digest,
+    latency_ms: Nullable(Type.Number()),
+    reason: Nullable(Type.String()),
+  },
+  { title: 'DeviceWitness', description: 'What its telemetry says of its connection to this gateway' },
+)
+const Policy = Closed(
+  {
+    at: Time,
+    age_seconds: Age,
+    allowed: Type.Boolean(),
+    reason: Type.String({
+      description: 'allowed, revoked, suspended, pending, credential_expired, no_rule, no_gateway: a word for programs',
+    }),
+    allowed_until: Nullable(Time),
+  },
+  { title: 'PolicyWitness', description: 'Whether the device would be let into the pool of the gateway now' },
+)
+
+export const Connection = Closed(
+  {
+    device_id: Id('device'),
+    device_name: Nullable(Type.String()),
+    user_id: Nullable(Id('user')),
+    gateway_id: Nullable(Id('gateway')),
+    pool_id: Nullable(Id('gateway_pool')),
+    session_id: Nullable(Id('vpn_session')),
+    verdict: Verdict,
+    since: Nullable(
+      Type.String({ format: 'date-time', description: 'Since when it is known to be in question; null: it is not' }),
+    ),
+    disagreements: Type.Array(
+      Closed({
+        field: OneOf(['state', 'session_id', 'authorization', 'certificate', 'policy_digest', 'silence']),
+        control_plane: Nullable(Type.String()),
+        gateway: Nullable(Type.String()),
+        device: Nullable(Type.String()),
+        policy: Nullable(Type.String()),
+      }),
+      { description: 'The fields in which witnesses differ, and what each says; null: nothing' },
+    ),
+    control_plane: ControlPlane,
+    gateway: Nullable(Gateway),
+    device: Nullable(Device),
+    policy: Policy,
+  },
+  { title: 'Connection' },
+)
+export type Connection = Static<typeof Connection>
+
+export const connectionTruth = endpoint({
+  method: 'GET',
+  path: '/v1/admin/connection_truth',
+  summary:
+    'What four witnesses say of each connection, and whether they agree: of active sessions, newest first; with a verdict other than consistent, of what is in question, longest first, also where no gateway has a session',
+  access: { by: ['session', 'api_key'], permission: 'operations:read' },
+  query: Closed({
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Items a page; 50 unless said' })),
+    cursor: Type.Optional(Type.String({ maxLength: 1024 })),
+    device_id: Type.Optional(Id('device')),
+    user_id: Type.Optional(Id('user')),
+    gateway_id: Type.Optional(Id('gateway')),
+    verdict: Type.Optional(Verdict),
+  }),
+  response: Closed({
+    ...List(Connection).properties,
+    in_question: Nullable(InQuestion),
+  }),
+})

@@ -1,0 +1,130 @@
+import { Type } from 'typebox'
+import { InQuestion } from './connection-truth.ts'
+import { endpoint } from './endpoint.ts'
+import { GatewayStatus } from './gateways.ts'
+import { Closed, Count, Id, List, Nullable, OneOf, Time } from './schema.ts'
+
+const page = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Items a page; 50 unless said' })),
+  cursor: Type.Optional(Type.String({ maxLength: 1024 })),
+}
+export const GatewayHealth = Closed(
+  {
+    gateway_id: Id('gateway'),
+    name: Type.String(),
+    pool_id: Id('gateway_pool'),
+    pool_name: Type.String(),
+    region: Type.String({ description: "Code of the pool's region" }),
+    status: GatewayStatus,
+    status_reason: Type.String(),
+    problems: Type.Array(
+      Closed({
+        code: OneOf([
+          ...(['apply_error', 'policy_behind', 'clock_offset', 'certificate_expiring', 'certificate_expired'] as const),
+          ...(['unsteady', 'full', 'unauthorized_connections', 'connections_in_conflict', 'unmetered'] as const),
+        ]),
+        detail: Type.String({ description: 'One sentence' }),
+      }),
+      { description: 'What is the matter with it beside its silence' },
+    ),
+    last_seen_at: Nullable(Time),
+    heartbeat_age_seconds: Nullable(Count),
+    up_since: Nullable(
+      Type.String({ format: 'date-time', description: 'Since when it reports again; null: it was never down' }),
+    ),
+    stands_by_until: Nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'Until when devices are sent to others first, since it came back; null: they are not',
+      }),
+    ),
+    drained_at: Nullable(Time),
+    version: Nullable(Type.String()),
+    active_sessions: Count,
+    capacity: Nullable(Type.Integer({ description: "Its share of the pool's capacity; null: unlimited" })),
+    policy: Closed({
+      applied_digest: Nullable(Type.String()),
+      applied_seq: Nullable(Count),
+      applied_at: Nullable(Time),
+      expected_seq: Count,
+      behind: Type.Boolean({ description: 'It has not applied what it was told a minute ago or longer' }),
+    }),
+    trust_version: Nullable(Count),
+    clock_offset_ms: Nullable(
+      Type.Integer({ description: 'How far its clock is ahead; the way of its report counts as behind' }),
+    ),
+    certificate_expires_at: Nullable(Time),
+    in_question: InQuestion,
+  },
+  { title: 'GatewayHealth' },
+)
+
+export const gatewayHealth = endpoint({
+  method: 'GET',
+  path: '/v1/admin/gateway/health',
+  summary: 'How the gateways do, by name: state and why, heartbeat, policy in force, clock, certificate, load',
+  access: { by: ['session', 'api_key'], permission: 'operations:read' },
+  query: Closed({ ...page, pool_id: Type.Optional(Id('gateway_pool')), status: Type.Optional(GatewayStatus) }),
+  response: Closed({
+    ...List(GatewayHealth).properties,
+    summary: Nullable(
+      Closed(
+        { healthy: Count, degraded: Count, draining: Count, down: Count, never_seen: Count, pending: Count },
+        { title: 'GatewayHealthSummary', description: 'Of all gateways; with the first page only' },
+      ),
+    ),
+  }),
+})
+
+const Outcome = OneOf(['on_it', 'moved', 'stuck', 'left'], {
+  description:
+    'on_it: connected to it; moved: connected to another gateway of the pool; stuck: the gateway is silent, and the device neither says that it is connected nor is seen elsewhere; left: its session ended and it has no other',
+})
+const Affected = Closed(
+  {
+    device_id: Id('device'),
+    device_name: Nullable(Type.String()),
+    user_id: Nullable(Id('user')),
+    session_id: Id('vpn_session'),
+    outcome: Outcome,
+    last_seen_at: Time,
+    ended_at: Nullable(Time),
+    end_reason: Nullable(Type.String()),
+    moved_to: Nullable(Closed({ gateway_id: Id('gateway'), session_id: Id('vpn_session') })),
+  },
+  { title: 'AffectedDevice' },
+)
+
+export const gatewayImpact = endpoint({
+  method: 'GET',
+  path: '/v1/admin/gateways/{gateway_id}/impact',
+  summary: 'Whom a gateway concerns: who is on it, who moved to another one, and who is stuck',
+  access: { by: ['session', 'api_key'], permission: 'operations:read' },
+  params: Closed({ gateway_id: Id('gateway') }),
+  query: Closed({
+    ...page,
+    outcome: Type.Optional(Outcome),
+    since: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        maxLength: 40,
+        description:
+          'Of those who were on it then (at most 7 days ago) or later; unless said since it is silent or draining, else now',
+      }),
+    ),
+  }),
+  response: Closed({
+    gateway_id: Id('gateway'),
+    status: GatewayStatus,
+    status_reason: Type.String(),
+    since: Time,
+    others_serving: Type.Integer({ minimum: 0, description: 'Other gateways of its pool that devices are sent to' }),
+    counts: Nullable(
+      Closed(
+        { devices: Count, on_it: Count, moved: Count, stuck: Count, left: Count },
+        { title: 'ImpactCounts', description: 'Of all whom it concerns; with the first page only' },
+      ),
+    ),
+    ...List(Affected).properties,
+  }),
+})

@@ -1,0 +1,74 @@
+import { Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Closed, expiresInSeconds, Id, List, ListQuery, Nullable, OneOf, Party, Reason, Time } from './schema.ts'
+import { lockTargets } from './vocabulary.ts'
+
+export const Lock = Closed(
+  {
+    lock_id: Id('lock'),
+    target: Closed({ type: OneOf(lockTargets), id: Type.String(), name: Nullable(Type.String()) }),
+    status: OneOf(['active', 'released']),
+    reason: Type.String(),
+    created_by: Party,
+    created_at: Time,
+    expires_at: Nullable(Time),
+    released_by: Nullable(Party),
+    released_at: Nullable(Time),
+  },
+  { title: 'Lock', description: 'What binds beside every status, until it is released' },
+)
+const params = Closed({ lock_id: Id('lock') })
+const access = { by: ['session', 'api_key'], permission: 'incidents:run' } as const
+
+export const listLocks = endpoint({
+  method: 'GET',
+  path: '/v1/admin/locks',
+  summary: 'List locks, active ones unless said',
+  access: { by: ['session', 'api_key'], permission: 'incidents:read' },
+  query: ListQuery(
+    { status: Type.Optional(OneOf(['active', 'released', 'all'])), target_type: Type.Optional(OneOf(lockTargets)) },
+    ['created_at'] as const,
+  ),
+  response: List(Lock),
+})
+
+export const getLock = endpoint({
+  method: 'GET',
+  path: '/v1/admin/locks/{lock_id}',
+  summary: 'One lock',
+  access: { by: ['session', 'api_key'], permission: 'incidents:read' },
+  params,
+  response: Lock,
+})
+
+export const createLock = endpoint({
+  method: 'POST',
+  path: '/v1/admin/locks',
+  summary:
+    'Lock a user, a device, a gateway, the devices of a group, or all devices of the tenant, at once and everywhere',
+  access,
+  audit: 'lock.set',
+  body: Closed({
+    target: Closed({
+      type: OneOf(lockTargets),
+      id: Type.Optional(Type.String({ maxLength: 64, description: 'TypeID; the own tenant where the type is tenant' })),
+    }),
+    reason: Reason,
+    expires_in_seconds: expiresInSeconds(90, 'without it the lock holds until somebody releases it'),
+  }),
+  response: Closed({
+    lock: Lock,
+    changed: Type.Boolean({ description: 'False: it was locked already; that lock is given, as it was' }),
+  }),
+})
+
+export const releaseLock = endpoint({
+  method: 'POST',
+  path: '/v1/admin/locks/{lock_id}/release',
+  summary: 'Release a lock: what it bound stands as it would without it',
+  access,
+  audit: 'lock.released',
+  params,
+  body: Closed({ reason: Type.Optional(Reason) }),
+  response: Closed({ lock: Lock, changed: Type.Boolean() }),
+})

@@ -1,0 +1,101 @@
+import { type TSchema, Type } from 'typebox'
+import { listApiKeys } from './access.ts'
+import { listDevices } from './devices.ts'
+import { listDirectoryRuns } from './directory.ts'
+import { listDirectorySources } from './directory-sources.ts'
+import { endpoint } from './endpoint.ts'
+import { listTokens } from './enrollment.ts'
+import { listExpiries } from './expiry.ts'
+import { listIdentityProviders } from './federation.ts'
+import { listGatewayPools, listGateways } from './gateways.ts'
+import { listGroups } from './groups.ts'
+import { getNotificationSettings, listNotifications } from './notifications.ts'
+import { listPolicyBundles } from './policy.ts'
+import { listGrants } from './rbac.ts'
+import { getRetention, listLegalHolds } from './retention.ts'
+import { Closed, Nullable, OneOf, Time } from './schema.ts'
+import { getSecuritySettings } from './settings.ts'
+import { listSiemConnectors } from './siem.ts'
+import { listSigners } from './signers.ts'
+import { listReleases } from './updates.ts'
+import { listUsers } from './users.ts'
+
+const itemOf = <S extends TSchema>(list: { response: { properties: { items: { items: S } } } }): S =>
+  list.response.properties.items.items
+
+/** What an export gives out, a thing at a time, in the words of the operation that shows the same. */
+const exported = {
+  security_settings: getSecuritySettings.response,
+  notification_settings: getNotificationSettings.response,
+  retention: getRetention.response,
+  identity_provider: itemOf(listIdentityProviders),
+  directory_source: itemOf(listDirectorySources),
+  siem_connector: itemOf(listSiemConnectors),
+  legal_hold: itemOf(listLegalHolds),
+  gateway_pool: itemOf(listGatewayPools),
+  group: itemOf(listGroups),
+  grant: itemOf(listGrants),
+  policy_bundle: itemOf(listPolicyBundles),
+  user: itemOf(listUsers),
+  device: itemOf(listDevices),
+  gateway: itemOf(listGateways),
+  enrollment_token: itemOf(listTokens),
+  api_key: itemOf(listApiKeys),
+  release: itemOf(listReleases),
+  signer: itemOf(listSigners),
+  expiry: itemOf(listExpiries),
+  notification: itemOf(listNotifications),
+  directory_run: itemOf(listDirectoryRuns),
+}
+export type Exported = keyof typeof exported
+
+/** What is in an export of each kind, in this order. */
+export const exportKinds = {
+  configuration: [
+    'security_settings',
+    'notification_settings',
+    'retention',
+    'identity_provider',
+    'directory_source',
+    'siem_connector',
+    'legal_hold',
+    'gateway_pool',
+    'group',
+    'grant',
+    'policy_bundle',
+  ],
+  inventory: ['user', 'group', 'device', 'gateway_pool', 'gateway', 'enrollment_token', 'api_key', 'release'],
+  diagnostics: ['gateway', 'signer', 'expiry', 'notification', 'directory_run'],
+} as const satisfies Record<string, readonly Exported[]>
+export type ExportKind = keyof typeof exportKinds
+
+const kinds = Object.keys(exportKinds) as ExportKind[]
+const types = Object.keys(exported) as Exported[]
+const anyOf = Type.Partial(Closed(exported)).properties
+
+export const exportOperations = endpoint({
+  method: 'GET',
+  path: '/v1/admin/ops/export',
+  summary: 'What there is, for support, inventories and comparison: page by page, without any secret',
+  access: { by: ['session', 'api_key'], permission: 'operations:read' },
+  query: Closed({
+    kind: OneOf(kinds, { description: 'What it is about' }),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Items a page; 50 unless said' })),
+    cursor: Type.Optional(Type.String({ maxLength: 2200 })),
+  }),
+  response: Closed(
+    {
+      kind: OneOf(kinds),
+      exported_at: Time,
+      items: Type.Array(
+        Closed(
+          { type: OneOf(types, { description: 'Which of the other members there is' }), ...anyOf },
+          { title: 'ExportedItem' },
+        ),
+      ),
+      left_out: Type.Array(OneOf(types), { description: 'What the caller may not read, and is not in it' }),
+      next_cursor: Nullable(Type.String({ description: 'Give it as `cursor` for the next page; null at the end' })),
+    },
+    { title: 'OperationsExport' },
+  ),
+})

@@ -1,0 +1,172 @@
+import { Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Party, Reason, Text, Time } from './schema.ts'
+import { permissions, runOperations, runStatuses, stepStatuses, workflowKinds } from './vocabulary.ts'
+
+const Affected = Type.Array(Party, { description: 'The first 100 of them' })
+const Step = Closed(
+  {
+    step: Count,
+    action: Type.String({ description: 'An operation of this interface, or `confirm_gateways`' }),
+    summary: Type.String(),
+    status: OneOf(stepStatuses),
+    on_error: OneOf(['stop', 'continue']),
+    reversible: Type.Boolean(),
+    affects: Affected,
+    affects_count: Count,
+    result: Type.Record(Type.String(), Type.Unknown(), { description: 'What the operation said of what it did' }),
+    error: Nullable(Type.String()),
+    attempts: Count,
+    started_at: Nullable(Time),
+    finished_at: Nullable(Time),
+  },
+  { title: 'WorkflowStep' },
+)
+const runFields = {
+  workflow_run_id: Nullable(Id('workflow_run')),
+  kind: OneOf(workflowKinds),
+  workflow: Type.String(),
+  params: Type.Record(Type.String(), Type.Unknown()),
+  reason: Nullable(Type.String()),
+  status: OneOf(runStatuses, { description: '`planned`: a dry run; it has no id and is not kept' }),
+  second_approver: Type.Boolean({ description: 'Whether somebody else must approve it before it begins' }),
+  requested_by: Party,
+  approved_by: Nullable(Party),
+  undo_of: Nullable(Id('workflow_run')),
+  undo_at: Nullable(Time),
+  evidence_digest: Nullable(Type.String({ description: 'SHA-256 of its evidence, once it has ended' })),
+  created_at: Time,
+  started_at: Nullable(Time),
+  finished_at: Nullable(Time),
+}
+export const WorkflowRun = Closed(runFields, { title: 'WorkflowRun' })
+export const WorkflowRunDetail = Closed({ ...runFields, steps: Type.Array(Step) }, { title: 'WorkflowRunDetail' })
+
+const Workflow = Closed(
+  {
+    workflow: Type.String(),
+    summary: Type.String(),
+    params: Type.Unknown({ description: 'JSON Schema of its parameters' }),
+    permissions: Type.Array(OneOf(permissions), {
+      description: 'What whoever runs it needs beside the right to run; some parameters need more',
+    }),
+    second_approver: OneOf(['never', 'always', 'sometimes']),
+  },
+  { title: 'Workflow' },
+)
+
+const given = {
+  params: Type.Optional(
+    Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), { description: 'As its schema in the list says' }),
+  ),
+  dry_run: Type.Optional(Type.Boolean({ description: 'Says what it would do, and does nothing' })),
+  reason: Type.Optional(Reason),
+  undo_after_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 60,
+      maximum: 90 * 86_400,
+      description: 'When what can be undone of it is undone by itself',
+    }),
+  ),
+}
+const WorkflowName = Type.String({ minLength: 1, maxLength: 64 })
+const runs = '/v1/admin/workflows/runs'
+const params = Closed({ workflow_run_id: Id('workflow_run') })
+const reading = { by: ['session', 'api_key'], permission: 'workflows:read' } as const
+const changed = Closed({ operation: OneOf(runOperations), changed: Type.Boolean(), run: WorkflowRunDetail })
+const change = Closed({ operation: OneOf(runOperations), reason: Type.Optional(Text) })
+
+export const listWorkflows = endpoint({
+  method: 'GET',
+  path: '/v1/admin/workflows',
+  summary: 'Every workflow, and what it takes',
+  access: reading,
+  response: List(Workflow),
+})
+
+export const runWorkflow = endpoint({
+  method: 'POST',
+  path: '/v1/admin/workflows/run',
+  summary:
+    'Run a workflow, step by step, as whoever asks; the answer comes after 8 seconds at most, `running` while it is under way',
+  access: { by: ['session', 'api_key'], permission: 'workflows:run' },
+  audit: 'workflow.started',
+  patience: 60,
+  body: Closed({ workflow: WorkflowName, ...given }),
+  response: Closed({ run: WorkflowRunDetail }),
+})
+
+export const listWorkflowRuns = endpoint({
+  method: 'GET',
+  path: runs,
+  summary: 'List runs of workflows and playbooks',
+  access: reading,
+  query: ListQuery({ kind: Type.Optional(OneOf(workflowKinds)) }, ['created_at'] as const),
+  response: List(WorkflowRun),
+})
+
+export const getWorkflowRun = endpoint({
+  method: 'GET',
+  path: `${runs}/{workflow_run_id}`,
+  summary: 'One run with its steps',
+  access: reading,
+  params,
+  response: WorkflowRunDetail,
+})
+
+export const getWorkflowEvidence = endpoint({
+  method: 'GET',
+  path: `${runs}/{workflow_run_id}/evidence`,
+  summary: 'What a run that has ended did, in the one form that its digest is of',
+  access: reading,
+  params,
+  response: Closed({
+    evidence: Type.String({ description: 'Canonical JSON (RFC 8785)' }),
+    evidence_digest: Type.String({ description: 'SHA-256 of it; the audit event workflow.finished says the same' }),
+    request_id: Type.String({ description: 'Under which the audit log has every event of the run' }),
+  }),
+})
+
+export const changeWorkflowRun = endpoint({
+  method: 'POST',
+  path: `${runs}/{workflow_run_id}`,
+  summary: 'Approve, cancel, resume or undo a run of a workflow',
+  access: { by: ['session', 'api_key'], permission: 'workflows:run' },
+  audit: 'workflow.changed',
+  patience: 60,
+  params,
+  body: change,
+  response: changed,
+})
+
+export const listPlaybooks = endpoint({
+  method: 'GET',
+  path: '/v1/admin/incident/playbook',
+  summary: 'Every playbook, what it takes, and its last runs',
+  access: { by: ['session', 'api_key'], permission: 'incidents:read' },
+  response: Closed({ items: Type.Array(Workflow), runs: Type.Array(WorkflowRun) }),
+})
+
+export const runPlaybook = endpoint({
+  method: 'POST',
+  path: '/v1/admin/incident/playbook',
+  summary:
+    'Run a playbook, step by step, as whoever asks; the answer comes after 8 seconds at most, `running` while it is under way',
+  access: { by: ['session', 'api_key'], permission: 'incidents:run' },
+  audit: 'workflow.started',
+  patience: 60,
+  body: Closed({ playbook: WorkflowName, ...given }),
+  response: Closed({ run: WorkflowRunDetail }),
+})
+
+export const changePlaybookRun = endpoint({
+  method: 'POST',
+  path: '/v1/admin/incident/runs/{workflow_run_id}',
+  summary: 'Approve, cancel, resume or undo a run of a playbook',
+  access: { by: ['session', 'api_key'], permission: 'incidents:run' },
+  audit: 'workflow.changed',
+  patience: 60,
+  params,
+  body: change,
+  response: changed,
+})

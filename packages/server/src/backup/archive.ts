@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+import type { ReadableStream as WebStream } from 'node:stream/web'
+import { createGunzip, createGzip } from 'node:zlib'
+import { Decrypter, Encrypter } from 'age-encryption'
+import { createTarDecoder, createTarPacker } from 'modern-tar'
+import { BackupError } from './backup-error.ts'
+
+/** A file in the archive, whole in memory. */
+export type Entry = { name: string; bytes: Uint8Array }
+export type Written = { bytes: number; sha256: string }
+
+/** One row and what comes with it; more than the largest that the API takes. */
+const largestEntry = 256 * 1024 * 1024
+
+/**
+ * Writes entries as they come into a tar archive, in gzip, in the format of age (https://age-encryption.org/v1) for
+ * the recipients; so that `age -d | tar xz` reads it, too. Holds a few megabytes at a time. On disk when it returns.
+ */
+export async function writeArchive(
+  file: FileHandle,
+  recipients: readonly string[],
+  entries: AsyncIterable<Entry>,
+): Promise<Written> {
+  const { readable, controller } = createTarPacker()
+  const produce = async (): Promise<void> => {
+    try {
+      for await (const { name, bytes } of entries) {
+        if (bytes.length > largestEntry) throw new BackupError(`${name} is larger than a restore would take.`)
+        const writer = controller.add({ name, size: bytes.length, mode: 0o600, mtime: new Date(0) }).getWriter()
+        await writer.write(bytes)
+        await writer.close()
+      }
+      controller.finalize()
+    } catch (e) {
+      controller.error(e)
+      throw e
+    }
+  }
+  const hash = createHash('sha256')
+  let bytes = 0
+  const consume = async (): Promise<void> => {
+    const packed = createGzip()
+    // What fails on the way fails the stream that is read below.
+    pipeline(Readable.fromWeb(readable as WebStream), packed).catch(() => {})
+    const sealed = await encrypterFor(recipients).encrypt(Readable.toWeb(packed) as ReadableStream<Uint8Array>)
+    for await (const chunk of Readable.fromWeb(sealed as WebStream) as AsyncIterable<Uint8Array>) {
+      hash.update(chunk)
+      bytes += chunk.length
+      await file.writeFile(chunk)
+    }
+    await file.sync()
+  }
+  const consumed = consume().catch((e: unknown) => {
+    controller.error(e)
+    throw e
+  })
+  // Whichever fails first fails the other; nothing is written any more when both have ended.
+  for (const ended of await Promise.allSettled([produce(), consumed]))
+    if (ended.status === 'rejected') throw ended.reason
+  return { bytes, sha256: hash.digest('hex') }
+}
+
+/** The entries of such a file, in their order, as far as it is what was written. Whatever is wrong with it throws. */
+export async function* readArchive(file: string, identities: readonly string[]): AsyncGenerator<Entry> {
+  const bytes = createReadStream(file)
+  try {
+    const opened = await decrypterFor(identities).decrypt(Readable.toWeb(bytes) as ReadableStream<Uint8Array>)
+    const unpacked = createGunzip()
+    pipeline(Readable.fromWeb(opened as WebStream), unpacked).catch(() => {})
+    const tar = Readable.toWeb(unpacked) as ReadableStream<Uint8Array<ArrayBuffer>>
+    for await (const { header, body } of tar.pipeThrough(createTarDecoder({ strict: true })) as AsyncIterable<{
+      header: { name: string; size: number }
+      body: WebStream
+    }>) {
+      if (header.size > largestEntry) throw new BackupError('The backup holds a part that is larger than any is made.')
+      yield { name: header.name, bytes: await buffer(body) }
+    }
+  } catch (e) {
+    if (e instanceof BackupError) throw e
+    const { code, message } = e as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR')
+      throw new BackupError(`The backup ${file} can not be read: ${message}.`)
+    if (/no identity matched/.test(message))
+      throw new BackupError(
+        'None of the identities given opens this backup: name the one of a recipient it was made for.',
+      )
+    throw new BackupError(`The backup is damaged, or was cut short: ${message}.`, { cause: e })
+  } finally {
+    bytes.destroy()
+  }
+}
+
+function encrypterFor(recipients: readonly string[]): Encrypter {
+  if (recipients.length === 0) throw new BackupError('Name at least one recipient: nobody could read it otherwise.')
+  const encrypter = new Encrypter()
+  for (const recipient of recipients)
+    try {
+      encrypter.addRecipient(recipient)
+    } catch (cause) {
+      throw new BackupError(`"${recipient}" is no recipient of age: one begins with age1.`, { cause })
+    }
+  return encrypter
+}
+
+/** No message holds any of an identity. */
+function decrypterFor(identities: readonly string[]): Decrypter {
+  const decrypter = new Decrypter()
+  for (const identity of identities)
+    try {
+      decrypter.addIdentity(identity)
+    } catch (cause) {
+      throw new BackupError('The identity file holds a line that is no identity of age (AGE-SECRET-KEY-…).', { cause })
+    }
+  return decrypter
+}

@@ -1,0 +1,96 @@
+import type { Connection } from '../db/connection.ts'
+import { jobSource, type TenantId } from '../kernel/actor.ts'
+import { fenceAt, leap } from '../kernel/fence.ts'
+import { changeKinds, everything } from '../memory/changes.ts'
+import { arrivalOf } from '../modules/audit/index.ts'
+
+/** How many events are written at once. */
+const batch = 500
+
+/**
+ * For so long nothing is purged, and no tenant deleted whose time had come: holds, longer periods and deletions that
+ * were taken back may be missing, and what goes can not be had again.
+ */
+const grace = `interval '7 days'`
+
+/**
+ * Takes every tenant past all that it may have given out and does not know of, in the caller's transaction: devices,
+ * gateways and verifiers refuse what is older than what they have, and checkpoints are of another log from then on.
+ * Ends what nobody should go on with: sessions of administrators, sign-ins on their way, leases of who ran then. Says
+ * so on the record of each tenant. Returns how many tenants there are.
+ */
+export async function fence(
+  connection: Connection,
+  { job, taken_at }: { job: 'restore' | 'fence'; taken_at?: string },
+): Promise<number> {
+  // In the order in which they are locked everywhere: a server that runs waits for all of it, and nobody crosswise.
+  await connection.query(`lock table siem_streams, directory_pulls, sign_in_requests, saml_requests, device_grants,
+    admin_sessions, crls, idempotency_keys, tenant_epochs in exclusive mode`)
+  const { rows: clock } = await connection.query<{ at: Date }>('select clock_timestamp() as at')
+  const at = clock[0]!.at
+  const past = (column: string) => `case when ${column} < $1 then $1 else ${column} + ${leap} end`
+  const { rows: tenants } = await connection.query<{ tenant_id: TenantId; before: string; seq: string }>(
+    `with before as (select tenant_id, seq from tenant_epochs)
+     update tenant_epochs e set seq = ${past('e.seq')}, fenced_at = $2, changed_at = greatest(changed_at, $2)
+     from before where before.tenant_id = e.tenant_id
+     returning e.tenant_id, before.seq as before, e.seq`,
+    [fenceAt(at), at],
+  )
+  // Whoever followed the log can not follow it over the gap, and reads anew.
+  await connection.query('delete from changes')
+  await connection.query(
+    `insert into changes (tenant_id, seq, kind, subject, at)
+     select tenant_id, seq, kind, $1, changed_at from tenant_epochs, unnest($2::text[]) as kind`,
+    [everything, changeKinds],
+  )
+  await connection.query(
+    `update crls set number = ${past('number')}, revision = revision + 1, this_update = null, next_update = null, der = null`,
+    [fenceAt(at)],
+  )
+  await connection.query(`update admin_sessions set ended_at = $1, end_reason = 'manual' where ended_at is null`, [at])
+  for (const table of ['sign_in_requests', 'saml_requests', 'device_grants'])
+    await connection.query(`delete from ${table}`)
+  await endLeases(connection, at)
+  await putOffWhatIsForGood(connection, at)
+  for (let i = 0; i < tenants.length; i += batch) {
+    const events = tenants.slice(i, i + batch).map(({ tenant_id, before, seq }) => {
+      const fields = { cause: job, ...(taken_at && { taken_at }) }
+      const more = { changes: { seq: [Number(before), Number(seq)] as const } }
+      return arrivalOf(jobSource(tenant_id, job), 'deployment.fenced', fields, more, at)
+    })
+    await connection.query(
+      `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, actor_id, actor_name, record)
+       select tenant_id, event_id, at, kind, outcome, actor_id, actor_name, record from json_to_recordset($1)
+         as e (tenant_id uuid, event_id uuid, at timestamptz, kind text, outcome text, actor_id text, actor_name text,
+           record text)`,
+      [JSON.stringify(events)],
+    )
+  }
+  return tenants.length
+}
+
+/** Of replicas that are no more, by a clock that may not be this one: whoever comes goes on from where they were. */
+async function endLeases(connection: Connection, at: Date): Promise<void> {
+  await connection.query(
+    'update siem_streams set lease = null, leased_until = null, due_at = least(due_at, $1) where finished_at is null',
+    [at],
+  )
+  for (const table of ['directory_pulls', 'workflow_runs'])
+    await connection.query(`update ${table} set claimed_by = null, claimed_until = least(claimed_until, $1)`, [at])
+  // Settled in the transaction of the change: it was not made, and may be asked for again.
+  await connection.query(`delete from idempotency_keys where state = 'started'`)
+}
+
+async function putOffWhatIsForGood(connection: Connection, at: Date): Promise<void> {
+  await connection.query(
+    `insert into retention_clock as c (seen_at, trusted_from) values ($1, $1::timestamptz + ${grace})
+     on conflict (there_is_one) do update set seen_at = excluded.seen_at, trusted_from = greatest(c.trusted_from,
+       excluded.seen_at + least(greatest(excluded.seen_at - c.seen_at, ${grace}), interval '30 days'))`,
+    [at],
+  )
+  await connection.query(
+    `update tenants set delete_after = $1::timestamptz + ${grace}
+     where delete_after < $1::timestamptz + ${grace} and deleted_at is null`,
+    [at],
+  )
+}

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto'
+import { link, open, rename, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { generateHybridIdentity, generateX25519Identity, identityToRecipient } from 'age-encryption'
+import { ConfigError, parseConfig } from '../config/config.ts'
+import { bucketCredential, readMasterKeys } from '../config/secrets.ts'
+import { withConnection } from '../db/connection.ts'
+import { EmbeddedPostgresError } from '../embedded/postgres.ts'
+import { createPackageStore } from '../modules/updates/index.ts'
+import { type Written, writeArchive } from './archive.ts'
+import { BackupError, explained } from './backup-error.ts'
+import { dump, type Progress } from './dump.ts'
+import { fence } from './fence.ts'
+import { load } from './load.ts'
+import type { Content, Head } from './manifest.ts'
+import { missingPackages } from './packages.ts'
+import { withDatabase } from './place.ts'
+import { readBackup } from './read.ts'
+import { sessionSettings } from './schema.ts'
+
+type Env = Record<string, string | undefined>
+export type Told = { progress: Progress; note: (sentence: string) => void }
+type BackedUp = { head: Head; written: Written }
+type Restored = { head: Head; tenants: number; missing: string[] }
+
+/** Whether its message is a sentence for the operator. */
+export const isForOperator = (e: unknown): boolean =>
+  e instanceof BackupError || e instanceof ConfigError || e instanceof EmbeddedPostgresError
+
+/** An identity of age and its recipient. */
+export async function makeIdentity({ isPostQuantum }: { isPostQuantum: boolean }) {
+  const identity = await (isPostQuantum ? generateHybridIdentity() : generateX25519Identity())
+  return { identity, recipient: await identityToRecipient(identity) }
+}
+
+const logTo = ({ note }: Told) => ({ info: () => {}, warn: note })
+
+/** Writes a backup of the server's database, running or not, into a new file, which is there whole or not at all. */
+export async function backUp(env: Env, file: string, recipients: readonly string[], told: Told): Promise<BackedUp> {
+  const config = parseConfig(env)
+  const [key] = await readMasterKeys(config.masterKeyFile)
+  return withDatabase(config, { log: logTo(told), mayMake: false }, (url) =>
+    withConnection(url, async (connection) => {
+      let head: Head | undefined
+      const entries = dump(connection, { key, head: (found) => (head = found), progress: told.progress })
+      const written = await intoNewFile(file, (handle) => writeArchive(handle, recipients, entries))
+      return { head: head!, written }
+    }),
+  ).catch((e: unknown) => Promise.reject(explained(e, 'The backup was not made')))
+}
+
+/** Reads all of a backup and says what is in it. */
+export async function verify(
+  env: Env,
+  file: string,
+  identities: readonly string[],
+): Promise<{ head: Head; tables: Content[] }> {
+  const keys = await readMasterKeys(parseConfig(env).masterKeyFile)
+  return readBackup({ file, identities, keys })
+}
+
+/** Brings a backup into the server's database, which has to be empty, and looks for the packages beside it. */
+export async function restore(env: Env, file: string, identities: readonly string[], told: Told): Promise<Restored> {
+  const config = parseConfig(env)
+  const keys = await readMasterKeys(config.masterKeyFile)
+  const store = createPackageStore(config.packages, bucketCredential(env, config))
+  return withDatabase(config, { log: logTo(told), mayMake: true }, async (url) => {
+    const loaded = await load(url, { file, identities, keys }, told.progress).catch((e: unknown) =>
+      Promise.reject(explained(e, 'Nothing was restored')),
+    )
+    const missing = await missingPackages(url, store).catch((e: unknown) =>
+      Promise.reject(explained(e, 'The database was restored; its packages were not looked for')),
+    )
+    return { ...loaded, missing }
+  })
+}
+
+/** After a database was set back by other means: takes every tenant past what it may have given out. */
+export async function fenceDatabase(env: Env, told: Told): Promise<{ tenants: number }> {
+  const config = parseConfig(env)
+  return withDatabase(config, { log: logTo(told), mayMake: false }, (url) =>
+    withConnection(url, async (connection) => {
+      await connection.query(sessionSettings)
+      await connection.query('begin')
+      const tenants = await fence(connection, { job: 'fence' })
+      await connection.query('commit')
+      return { tenants }
+    }),
+  ).catch((e: unknown) => Promise.reject(explained(e, 'Nothing was changed')))
+}
+
+/** Under another name until it is whole and on disk, and never over a file that is there. */
+async function intoNewFile<T>(
+  file: string,
+  write: (handle: Awaited<ReturnType<typeof open>>) => Promise<T>,
+): Promise<T> {
+  const taken = new BackupError(`${file} is there already and is not overwritten.`)
+  if (await stat(file).catch(() => undefined)) throw taken
+  const unfinished = `${file}.${randomUUID().slice(0, 8)}.partial`
+  try {
+    const handle = await open(unfinished, 'wx', 0o600)
+    const made = await write(handle).finally(() => handle.close())
+    await link(unfinished, file).catch((e: NodeJS.ErrnoException) => {
+      if (e.code === 'EEXIST') throw taken
+      // A file system without links.
+      return rename(unfinished, file)
+    })
+    const folder = await open(dirname(file), 'r')
+    await folder.sync().finally(() => folder.close())
+    return made
+  } finally {
+    await rm(unfinished, { force: true })
+  }
+}

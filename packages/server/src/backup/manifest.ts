@@ -1,0 +1,91 @@
+import { createHash, createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { canonicalJson } from '@holdfast/crypto'
+import type { Static, TSchema } from 'typebox'
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { BackupError } from './backup-error.ts'
+
+const Closed = <T extends Record<string, TSchema>>(properties: T) =>
+  Type.Object(properties, { additionalProperties: false })
+const Digest = Type.String({ pattern: '^[0-9a-f]{64}$' })
+const Name = Type.String({ pattern: '^[a-z][a-z0-9_]{0,62}$' })
+const Count = Type.Integer({ minimum: 0 })
+
+/** The first entry: what the backup is of. */
+const Head = Closed({
+  format: Type.Literal('holdfast-backup-1'),
+  /** The moment of which everything in it is, by the database's clock. */
+  taken_at: Type.String({ format: 'date-time' }),
+  deployment_id: Type.String(),
+  tenants: Count,
+  migrations: Type.Array(Closed({ version: Count, sha256: Digest })),
+  /** Ids of the master keys without which it can not be used. */
+  master_keys: Type.Array(Type.String()),
+  tables: Type.Array(Closed({ name: Name, columns: Type.Array(Name) })),
+  months: Type.Array(Type.String({ pattern: '^\\d{4}-\\d{2}-01$' })),
+  counters: Type.Array(Closed({ name: Name, value: Type.String({ pattern: '^\\d{1,19}$' }) })),
+  /** Packages of releases, which are kept beside the database: how many, and their bytes. */
+  packages: Closed({ count: Count, bytes: Count }),
+})
+export type Head = Static<typeof Head>
+
+const Content = Closed({ name: Name, rows: Count, bytes: Count, sha256: Digest })
+export type Content = Static<typeof Content>
+/** The last entry: what was in it, and that it was made by who has the master key. */
+const Contents = Closed({
+  head_sha256: Digest,
+  tables: Type.Array(Content),
+  /** HMAC-SHA-256 of the members above, as RFC 8785 writes them, under a key derived from the master key `key_id`. */
+  mac: Closed({ key_id: Type.String(), value: Digest }),
+})
+type Contents = Static<typeof Contents>
+
+export const names = { head: 'backup.json', contents: 'contents.json' } as const
+export const partName = (table: string, part: number): string => `tables/${table}/${String(part).padStart(6, '0')}.copy`
+
+type BackupKey = { id: string; backupKey: KeyObject }
+
+const macOf = (key: KeyObject, of: Omit<Contents, 'mac'>): Buffer =>
+  createHmac('sha256', key)
+    .update(`holdfast backup\n${canonicalJson(of)}`)
+    .digest()
+
+export const jsonBytes = (value: unknown): Buffer => Buffer.from(`${JSON.stringify(value, null, 1)}\n`)
+
+export function contentsOf(head: Uint8Array, tables: Content[], { id, backupKey }: BackupKey): Contents {
+  const said = { head_sha256: createHash('sha256').update(head).digest('hex'), tables }
+  return { ...said, mac: { key_id: id, value: macOf(backupKey, said).toString('hex') } }
+}
+
+export const readHead = (bytes: Uint8Array): Head => read(Head, bytes)
+
+/**
+ * Throws unless who made it has a master key of ours: recipients are public, so that anybody could have encrypted it.
+ */
+export function requireContents(
+  bytes: Uint8Array,
+  { head, tables, keys }: { head: Uint8Array; tables: readonly Content[]; keys: readonly BackupKey[] },
+): void {
+  const { mac, ...said } = read(Contents, bytes)
+  const key = keys.find(({ id }) => id === mac.key_id)
+  if (!key) throw new BackupError(`The backup was made under the master key ${mac.key_id}, whose line is missing here.`)
+  if (!timingSafeEqual(macOf(key.backupKey, said), Buffer.from(mac.value, 'hex')))
+    throw new BackupError('The backup was not made by who has the master key: it is not used.')
+  const found = { head_sha256: createHash('sha256').update(head).digest('hex'), tables }
+  if (canonicalJson(found) !== canonicalJson(said))
+    throw new BackupError('The backup does not hold what its table of contents says: it is not used.')
+}
+
+function read<T extends TSchema>(schema: T, bytes: Uint8Array): Static<T> {
+  let value: unknown
+  try {
+    value = JSON.parse(Buffer.from(bytes).toString('utf8'))
+  } catch (cause) {
+    throw new BackupError('The file is no backup of Holdfast.', { cause })
+  }
+  const { format } = (value ?? {}) as { format?: unknown }
+  if (typeof format === 'string' && format !== 'holdfast-backup-1')
+    throw new BackupError(`The backup has the format ${format}, which another version of Holdfast reads.`)
+  if (!Compile(schema).Check(value)) throw new BackupError('The file is no backup of Holdfast.')
+  return value
+}

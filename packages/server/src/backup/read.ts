@@ -1,0 +1,65 @@
+import { createHash, type Hash, type KeyObject } from 'node:crypto'
+import { readArchive } from './archive.ts'
+import { BackupError } from './backup-error.ts'
+import { type Content, type Head, names, partName, readHead, requireContents } from './manifest.ts'
+
+export type Opening = {
+  file: string
+  identities: readonly string[]
+  keys: readonly { id: string; backupKey: KeyObject }[]
+}
+type Sink = {
+  begin: (head: Head) => Promise<void>
+  /** Whole rows of a table, as COPY writes them; tables come one after the other, in the order of the head. */
+  take: (table: Head['tables'][number], rows: Uint8Array) => Promise<void>
+}
+
+/**
+ * Hands on what a backup holds, in order, and throws where it is not what was written, all of it and nothing else. Who
+ * takes it undoes what was taken when this throws: the proof comes last.
+ */
+export async function readBackup(
+  { file, identities, keys }: Opening,
+  sink?: Sink,
+): Promise<{ head: Head; tables: Content[] }> {
+  const entries = readArchive(file, identities)
+  const first = await entries.next()
+  if (first.done || first.value.name !== names.head) throw new BackupError('The file is no backup of Holdfast.')
+  const headBytes = first.value.bytes
+  const head = readHead(headBytes)
+  const missing = head.master_keys.find((id) => !keys.some((key) => key.id === id))
+  if (missing !== undefined)
+    throw new BackupError(
+      `What is in the backup is sealed under the master key ${missing}, which HOLDFAST_MASTER_KEY_FILE does not have; it has ${keys.map(({ id }) => id).join(', ')}.`,
+    )
+  await sink?.begin(head)
+  const counted: { content: Content; hash: Hash; parts: number }[] = head.tables.map(({ name }) => ({
+    content: { name, rows: 0, bytes: 0, sha256: '' },
+    hash: createHash('sha256'),
+    parts: 0,
+  }))
+  let at = 0
+  for await (const { name, bytes } of entries) {
+    if (name === names.contents) {
+      const tables = counted.map(({ content, hash }) => ({ ...content, sha256: hash.digest('hex') }))
+      requireContents(bytes, { head: headBytes, tables, keys })
+      if (!(await entries.next()).done) throw new BackupError('The backup goes on after its end: it is not used.')
+      return { head, tables }
+    }
+    while (at < counted.length && name !== partName(counted[at]!.content.name, counted[at]!.parts + 1)) at++
+    const of = counted[at]
+    if (!of) throw new BackupError(`The backup holds ${name} where nothing of the kind belongs: it is not used.`)
+    of.parts++
+    of.hash.update(bytes)
+    of.content.bytes += bytes.length
+    of.content.rows += rowsIn(bytes)
+    await sink?.take(head.tables[at]!, bytes)
+  }
+  throw new BackupError('The backup was cut short: its table of contents is missing.')
+}
+
+function rowsIn(bytes: Uint8Array): number {
+  let rows = 0
+  for (let at = bytes.indexOf(0x0a); at >= 0; at = bytes.indexOf(0x0a, at + 1)) rows++
+  return rows
+}

@@ -1,0 +1,19 @@
+export type Reference = { from: string; to: string }
+
+/** All tables, those first that refer to others. */
+export function referringFirst(tables: readonly string[], references: readonly Reference[]): string[] {
+  const left = new Set(tables)
+  const order: string[] = []
+  while (left.size > 0) {
+    const free = [...left].filter((name) => !references.some((r) => r.to === name && left.has(r.from)))
+    if (free.length === 0) throw new Error(`tables refer to each other in a circle: ${[...left].join(', ')}`)
+    for (const name of free) left.delete(name)
+    order.push(...free)
+  }
+  return order
+}
+
+/** Which tables refer to which. A table may refer to itself. */
+export const referencesBetween = `select distinct f.relname as from, t.relname as to
+  from pg_constraint x join pg_class f on f.oid = x.conrelid join pg_class t on t.oid = x.confrelid
+  where x.contype = 'f' and x.conparentid = 0 and f.oid <> t.oid and f.relnamespace = 'public'::regnamespace`

@@ -1,0 +1,77 @@
+import type { LockTarget, RunStatus, StepStatus, WorkflowKind } from '@holdfast/contract/vocabulary'
+import type { TenantId } from '../../kernel/actor.ts'
+import type { Json } from './columns.ts'
+
+/** Who did something, as events name them. */
+export type StoredParty = { type: string; id: string | null; name: string | null }
+/** By which credential somebody asked for a run: UUIDs. */
+type Credential = { kind: 'session' | 'api_key'; tenant_id: TenantId; id: string; user_id: string | null }
+/** Who asked for a run, and where from. */
+export type Requester = StoredParty & {
+  credential: Credential
+  origin: 'api' | 'console'
+  source_ip: string
+  user_agent: string | null
+}
+/** A public key, as a JWK. */
+type Recipient = { kty: 'EC'; crv: 'P-256'; x: string; y: string }
+/** A call of an operation of the contract. `recipient`: whom the secret that it answers is sealed to. */
+export type StoredCall = { operation: string; params?: object; body?: object; recipient?: Recipient }
+
+export type OperationsTables = {
+  locks: {
+    tenant_id: TenantId
+    lock_id: string
+    target_type: LockTarget
+    target_id: string
+    target_name: string | null
+    reason: string
+    created_by: Json<StoredParty>
+    created_at: Date
+    expires_at: Date | null
+    released_by: Json<StoredParty> | null
+    released_at: Date | null
+  }
+  workflow_runs: {
+    tenant_id: TenantId
+    workflow_run_id: string
+    kind: WorkflowKind
+    workflow: string
+    params: Json<Record<string, unknown>>
+    reason: string | null
+    status: Exclude<RunStatus, 'planned'>
+    second_approver: boolean
+    requested_by: Json<Requester>
+    approved_by: Json<StoredParty> | null
+    undo_of: string | null
+    undo_after_seconds: number | null
+    undo_at: Date | null
+    seq_before: number
+    evidence: string | null
+    evidence_digest: string | null
+    claimed_by: string | null
+    claimed_until: Date
+    created_at: Date
+    started_at: Date | null
+    finished_at: Date | null
+  }
+  workflow_steps: {
+    tenant_id: TenantId
+    workflow_run_id: string
+    step: number
+    action: string
+    summary: string
+    input: Json<StoredCall>
+    affects: Json<StoredParty[]>
+    affects_count: number
+    on_error: 'stop' | 'continue'
+    reversible: boolean
+    status: StepStatus
+    result: Json<Record<string, unknown>>
+    undo: Json<StoredCall[]>
+    error: string | null
+    attempts: number
+    started_at: Date | null
+    finished_at: Date | null
+  }
+}

@@ -1,0 +1,12 @@
+import type { GatewaysDeps } from '../deps.ts'
+import type { Registry } from '../registry/registry.ts'
+import type { Activity } from '../reports/activity.ts'
+import { healthHandlers } from './health.handlers.ts'
+import { createHealth } from './health.ts'
+import { createImpact } from './impact.ts'
+
+/** How gateways do, and whom it concerns. */
+export function createFleetHealth(deps: GatewaysDeps & { registry: Registry; activity: Activity }) {
+  const health = createHealth(deps)
+  return { statuses: health.statuses, handlers: healthHandlers(health, createImpact(deps), deps.now) }
+}

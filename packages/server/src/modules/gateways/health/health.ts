@@ -1,0 +1,104 @@
+import type { PageQuery } from '../../../db/page.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { minute } from '../../../kernel/time.ts'
+import type { GatewaysDeps } from '../deps.ts'
+import { relevantKinds } from '../pull/waiters.ts'
+import { activityOf, type GatewayRow } from '../registry/gateways.queries.ts'
+import type { PoolRow } from '../registry/pools.queries.ts'
+import type { Registry } from '../registry/registry.ts'
+import type { Activity } from '../reports/activity.ts'
+import { type GatewayStatus, statusOf } from '../reports/status.ts'
+import * as queries from './health.queries.ts'
+
+/** So long after a change a gateway has heard of it and applied it. */
+const appliedWithinMs = minute
+
+type HealthFilter = { poolId?: string; status?: GatewayStatus }
+type Standing = { gateway: GatewayRow; pool: PoolRow; share: number | null; status: GatewayStatus; reason: string }
+export type Health = Standing & {
+  activity: Awaited<ReturnType<typeof activityOf>>[number] | undefined
+  expectedSeq: number
+  inQuestion: Counts
+}
+type Counts = { stale: number; conflict: number; unauthorized: number }
+type Found = { items: Health[]; next_cursor: string | null; statuses: Record<GatewayStatus, number> | null; at: Date }
+
+/** How the gateways of a tenant do: who there is and was heard of comes from memory, what a page shows is read. */
+export function createHealth({
+  db,
+  pager,
+  now,
+  registry,
+  activity,
+}: Pick<GatewaysDeps, 'db' | 'pager' | 'now'> & { registry: Registry; activity: Activity }) {
+  async function standings(tenant: TenantId, at: Date): Promise<Standing[]> {
+    const { gateways, pools, gatewaysOf } = await registry.of(tenant)
+    const { byGateway } = await activity.of(tenant)
+    return [...gateways.values()].flatMap((gateway) => {
+      const pool = pools.get(gateway.pool_id)
+      if (!pool) return []
+      const seen = byGateway.get(gateway.gateway_id)?.lastSeenMs ?? null
+      const { status, status_reason: reason } = statusOf(gateway, seen, at.getTime())
+      const share = pool.capacity === null ? null : pool.capacity / Math.max(1, gatewaysOf(pool.pool_id).length)
+      return [{ gateway, pool, share, status, reason }]
+    })
+  }
+
+  async function detailed(tenant: TenantId, page: readonly Standing[], at: Date): Promise<Health[]> {
+    if (page.length === 0) return []
+    const ids = page.map((s) => s.gateway.gateway_id)
+    const heardBy = new Date(at.getTime() - appliedWithinMs)
+    const [rows, expectedSeq, questions] = await db.inTenant(tenant, async (tx) => [
+      await activityOf(tx, tenant, ids),
+      await queries.newestTold(tx, tenant, relevantKinds, heardBy),
+      await queries.questionsOfGateways(tx, tenant, ids),
+    ])
+    const activities = new Map(rows.map((a) => [a.gateway_id, a]))
+    const counts = new Map<string, Counts>()
+    for (const { gateway_id, verdict, connections } of questions)
+      counts.set(gateway_id, { ...(counts.get(gateway_id) ?? noQuestions), [verdict]: connections })
+    return page.map((standing) => {
+      const id = standing.gateway.gateway_id
+      return { ...standing, activity: activities.get(id), expectedSeq, inQuestion: counts.get(id) ?? noQuestions }
+    })
+  }
+
+  return {
+    /** How many gateways stand how. */
+    statuses: async (tenant: TenantId): Promise<Record<GatewayStatus, number>> =>
+      countStatuses(await standings(tenant, now())),
+
+    list: async (tenant: TenantId, filter: HealthFilter, page: PageQuery): Promise<Found> => {
+      const at = now()
+      const all = await standings(tenant, at)
+      const fitting = all
+        .filter(({ gateway }) => filter.poolId === undefined || gateway.pool_id === filter.poolId)
+        .filter(({ status }) => filter.status === undefined || status === filter.status)
+        .sort((a, b) => order(placeOf(a), placeOf(b)))
+      const list = { operation: 'gatewayHealth', tenant, query: { ...page, ...filter } }
+      const found = await pager.gather(
+        list,
+        async (after, most) => ({
+          found: fitting.filter((s) => after === undefined || order(placeOf(s), after) > 0).slice(0, most),
+        }),
+        placeOf,
+      )
+      const statuses = page.cursor === undefined ? countStatuses(all) : null
+      return { items: await detailed(tenant, found.items, at), next_cursor: found.next_cursor, statuses, at }
+    },
+  }
+}
+export type HealthReads = ReturnType<typeof createHealth>
+
+const noQuestions: Counts = { stale: 0, conflict: 0, unauthorized: 0 }
+
+/** By name; its id breaks ties. */
+const placeOf = ({ gateway }: Standing) => [gateway.name_key, gateway.gateway_id] as const
+const order = (a: readonly [string, string], b: readonly [string, string]) =>
+  a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]) ? -1 : a[0] === b[0] && a[1] === b[1] ? 0 : 1
+
+function countStatuses(all: readonly Standing[]): Record<GatewayStatus, number> {
+  const counts = { healthy: 0, degraded: 0, draining: 0, down: 0, never_seen: 0, pending: 0 }
+  for (const { status } of all) counts[status]++
+  return counts
+}

@@ -1,0 +1,83 @@
+import type { PageQuery } from '../../../db/page.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { missing } from '../../../kernel/ids.ts'
+import type { GatewaysDeps } from '../deps.ts'
+import { isUnapproved } from '../pull/own-part.ts'
+import type { GatewayRow } from '../registry/gateways.queries.ts'
+import type { Registry } from '../registry/registry.ts'
+import type { Activity } from '../reports/activity.ts'
+import { deviceNames } from '../reports/sessions.queries.ts'
+import { type GatewayStatus, isSilent, statusOf } from '../reports/status.ts'
+import type { Affected, Outcome } from './impact.queries.ts'
+import * as queries from './impact.queries.ts'
+
+/** To such a gateway devices are sent. */
+const served: ReadonlySet<GatewayStatus> = new Set(['healthy', 'degraded'])
+type Shown = Affected & { deviceName: string | null }
+
+/** Whom a gateway concerns, in proportion to the sessions that it has and had. */
+export function createImpact({
+  db,
+  pager,
+  now,
+  registry,
+  activity,
+}: Pick<GatewaysDeps, 'db' | 'pager' | 'now'> & { registry: Registry; activity: Activity }) {
+  return {
+    read: async (
+      tenant: TenantId,
+      gatewayId: string,
+      { since: given, outcome }: { since?: Date; outcome?: Outcome },
+      page: PageQuery,
+    ) => {
+      const at = now()
+      const directory = await registry.of(tenant)
+      const gateway = directory.gateways.get(gatewayId) ?? missing('gateway')
+      const { byGateway } = await activity.of(tenant)
+      const seenOf = (id: string) => byGateway.get(id)?.lastSeenMs ?? null
+      const lastSeen = seenOf(gatewayId)
+      const silent = isSilent(lastSeen, at.getTime())
+      const { status, status_reason } = statusOf(gateway, lastSeen, at.getTime())
+      const since = given ?? (silent && lastSeen !== null ? new Date(lastSeen) : (gateway.drained_at ?? at))
+      const pool = directory.pools.get(gateway.pool_id) ?? missing('gateway_pool')
+      const isServing = (g: GatewayRow) =>
+        served.has(statusOf(g, seenOf(g.gateway_id), at.getTime()).status) && !isUnapproved(g, pool)
+      const others = directory.gatewaysOf(gateway.pool_id).filter((g) => g.gateway_id !== gatewayId)
+      const question = { gatewayId, since, isSilent: silent }
+      const { found, counted } = await db.inTenant(tenant, async (tx) => {
+        const found = await pager.gather<Shown>(
+          // A page goes on from where it was, whatever moment that was asked at.
+          { operation: `gatewayImpact|${gatewayId}`, tenant, query: { ...page, since: given?.getTime(), outcome } },
+          async (after, most) => {
+            const rows = await queries.listAffected(tx, tenant, { ...question, after: after?.[0] }, { outcome, most })
+            const names = await deviceNames(
+              tx,
+              tenant,
+              rows.map((r) => r.device_id),
+            )
+            return { found: rows.map((r) => ({ ...r, deviceName: names.get(r.device_id) ?? null })) }
+          },
+          (r) => [r.device_id, r.session_id],
+        )
+        const counted = page.cursor === undefined ? await queries.countAffected(tx, tenant, question) : null
+        return { found, counted }
+      })
+      return {
+        ...found,
+        ...{ status, status_reason, since },
+        othersServing: others.filter(isServing).length,
+        counts: counted && countsOf(counted),
+      }
+    },
+  }
+}
+export type Impact = ReturnType<typeof createImpact>
+
+function countsOf(counted: readonly { outcome: Outcome; devices: number }[]) {
+  const counts = { devices: 0, on_it: 0, moved: 0, stuck: 0, left: 0 }
+  for (const { outcome, devices } of counted) {
+    counts[outcome] += devices
+    counts.devices += devices
+  }
+  return counts
+}

@@ -1,0 +1,52 @@
+import type { Output } from '@holdfast/contract'
+import type { gatewayHealth } from '@holdfast/contract/gateway-health'
+import { day, second } from '../../../kernel/time.ts'
+import { mostOffsetMs } from '../reports/gateway-clock.ts'
+
+type Problem = Output<typeof gatewayHealth>['items'][number]['problems'][number]
+
+const certificateWarningMs = 14 * day
+
+/** What is the matter with a gateway beside its silence. Times are ms. */
+export function problemsOf(
+  g: {
+    applyError: { code: string; detail: string } | null
+    isBehind: boolean
+    clockOffsetMs: number | null
+    certificateEnd: number | null
+    standsByUntil: number | null
+    sessions: number
+    share: number | null
+    inQuestion: { stale: number; conflict: number; unauthorized: number }
+  },
+  nowMs: number,
+): Problem[] {
+  const problems: Problem[] = []
+  const add = (code: Problem['code'], detail: string) => problems.push({ code, detail })
+  const { unauthorized, conflict, stale } = g.inQuestion
+  if (unauthorized > 0)
+    add('unauthorized_connections', `It says that it carries what may not be: ${connections(unauthorized)}.`)
+  if (g.applyError)
+    add('apply_error', `It does not enforce what it was given (${g.applyError.code}): ${g.applyError.detail}`)
+  if (g.isBehind) add('policy_behind', 'It has not said that it applied what it was told a minute ago or longer.')
+  if (g.clockOffsetMs !== null && Math.abs(g.clockOffsetMs) >= mostOffsetMs) {
+    const seconds = Math.round(Math.abs(g.clockOffsetMs) / second)
+    add('clock_offset', `Its clock is ${seconds} s ${g.clockOffsetMs > 0 ? 'ahead' : 'behind'}.`)
+  }
+  if (g.certificateEnd !== null && g.certificateEnd <= nowMs)
+    add('certificate_expired', `Its certificate ended at ${new Date(g.certificateEnd).toISOString()}.`)
+  else if (g.certificateEnd !== null && g.certificateEnd - nowMs < certificateWarningMs)
+    add('certificate_expiring', `Its certificate ends at ${new Date(g.certificateEnd).toISOString()}.`)
+  if (conflict > 0) add('connections_in_conflict', `Witnesses contradict it: ${connections(conflict)}.`)
+  if (stale > 0) add('unmetered', `It does not meter any more what it carried: ${connections(stale)}.`)
+  if (g.standsByUntil !== null)
+    add(
+      'unsteady',
+      `It came back lately; devices are sent to others first until ${new Date(g.standsByUntil).toISOString()}.`,
+    )
+  if (g.share !== null && g.sessions >= g.share)
+    add('full', `It has ${g.sessions} sessions, and its share of the pool's capacity is ${Math.floor(g.share)}.`)
+  return problems
+}
+
+const connections = (n: number) => (n === 1 ? '1 connection' : `${n} connections`)

@@ -1,0 +1,24 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import type { ChangeKind } from '../../../memory/changes.ts'
+
+/** What was touched of these kinds after a number, the newest first. */
+export const touchedSince = async (tx: Tx, tenant: TenantId, kinds: readonly ChangeKind[], since: number) => {
+  const { rows } = await sql<{ kind: ChangeKind; subject: string; seq: number }>`
+    select kind, subject, max(seq) as seq from changes
+    where tenant_id = ${tenant} and seq > ${since} and kind = any(${kinds}::text[])
+    group by kind, subject order by seq desc limit 1000`.execute(tx)
+  return rows
+}
+
+/** Gateways that are not locked, when each was last heard of and what it says it enforces. */
+export const enforcedBy = async (tx: Tx, tenant: TenantId) => {
+  const { rows } = await sql<{ gateway_id: string; name: string; last_seen_at: Date | null; seq: number | null }>`
+    select g.gateway_id, g.name, a.last_seen_at, a.applied_policy_seq as seq
+      from gateways g left join gateway_activity a on a.tenant_id = ${tenant} and a.gateway_id = g.gateway_id
+     where g.tenant_id = ${tenant} and g.deleted_at is null
+       and g.gateway_id not in (select * from locked_targets(${tenant}, 'gateway'))
+     order by g.gateway_id`.execute(tx)
+  return rows
+}

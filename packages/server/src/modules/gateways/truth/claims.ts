@@ -1,0 +1,34 @@
+import type { TenantId } from '../../../kernel/actor.ts'
+import type { Event } from '../reports/telemetry.queries.ts'
+import type { Claim } from './claims.queries.ts'
+
+type Said = { tenantId: TenantId; at: Date; events: readonly Event[]; gateways: ReadonlyMap<string, unknown> }
+
+/**
+ * What devices say of their connections, one claim for each connection: that of the newest event. `gatewayOf`: the
+ * gateway of a session, where it is one of the device. An event that names neither session nor gateway claims nothing.
+ */
+export function claimsOf(said: readonly Said[], gatewayOf: (e: Event) => string | undefined): Claim[] {
+  const newest = new Map<string, Claim>()
+  for (const { tenantId, at: now, events, gateways } of said)
+    for (const e of events) {
+      if (e.kind === 'policy_applied' || (e.sessionId === null && e.gatewayId === null)) continue
+      const named = e.gatewayId !== null && gateways.has(e.gatewayId) ? e.gatewayId : null
+      const claim: Claim = {
+        tenantId,
+        deviceId: e.deviceId,
+        gatewayId: named ?? gatewayOf(e) ?? null,
+        sessionId: e.sessionId,
+        state: e.kind === 'disconnected' || e.kind === 'failed' ? 'disconnected' : 'connected',
+        // A device whose clock is ahead has said nothing later than now.
+        at: e.at < now ? e.at : now,
+        policyDigest: e.policyDigest,
+        latencyMs: e.latencyMs,
+        reason: e.reason,
+      }
+      const key = `${claim.deviceId}|${claim.gatewayId}`
+      const before = newest.get(key)
+      if (!before || before.at <= claim.at) newest.set(key, claim)
+    }
+  return [...newest.values()]
+}

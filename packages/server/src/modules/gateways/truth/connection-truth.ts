@@ -1,0 +1,19 @@
+import type { GatewaysDeps } from '../deps.ts'
+import type { Registry } from '../registry/registry.ts'
+import type { Activity } from '../reports/activity.ts'
+import { pruneClaims } from './claims.queries.ts'
+import { createConnections } from './connections.ts'
+import { createJudge } from './judge.ts'
+import { truthHandlers } from './truth.handlers.ts'
+import { createTruth } from './truth.ts'
+
+/** What the witnesses of each connection say: to be read, and judged where a word or a silence puts it in question. */
+export function createConnectionTruth(deps: GatewaysDeps & { registry: Registry; activity: Activity }) {
+  const connections = createConnections(deps)
+  const judge = createJudge({ ...deps, connections })
+  return {
+    handlers: truthHandlers(createTruth({ ...deps, connections })),
+    jobs: [{ name: 'judge_connections', cron: '* * * * *', run: judge.sweep }],
+    prunes: [pruneClaims],
+  }
+}

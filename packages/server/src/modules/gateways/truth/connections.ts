@@ -1,0 +1,140 @@
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import { day } from '../../../kernel/time.ts'
+import type { FleetDevice } from '../../devices/index.ts'
+import type { TenantPolicy } from '../../policy/index.ts'
+import type { GatewaysDeps } from '../deps.ts'
+import { poolAccessOf } from '../pull/pool-access.ts'
+import type { Directory, Registry } from '../registry/registry.ts'
+import { type Judgement, judge, type Standing } from './verdict.ts'
+import type { ConnectionKey, DeviceWord, SessionWord } from './words.queries.ts'
+import * as queries from './words.queries.ts'
+
+/** A session that ended longer ago says nothing of a connection of now. */
+const spokenOfForMs = day
+
+/** What the memory of this replica says, as of one moment. */
+type Memory = {
+  at: Date
+  devices: ReadonlyMap<string, FleetDevice>
+  policy: TenantPolicy
+  directory: Directory
+}
+type Said = {
+  session: SessionWord | undefined
+  claim: DeviceWord | undefined
+  /** Of the device's newest certificate in use; null: of those it had none is; undefined: it never had one. */
+  certificateEnd: Date | null | undefined
+}
+/** A connection with what each of its witnesses says, and what that comes to. */
+export type Connection = Judgement &
+  Said & {
+    key: ConnectionKey
+    at: Date
+    /** Undefined: it was revoked, or is not known any more. */
+    device: FleetDevice | undefined
+    poolId: string | null
+    standing: Standing & { allowedUntil: number | null }
+  }
+
+/** Puts the words of the four witnesses together. Of the fleet it reads what it is asked for, and no more. */
+export function createConnections({
+  fleet,
+  policy,
+  now,
+  certificateEnds,
+  registry,
+}: Pick<GatewaysDeps, 'fleet' | 'policy' | 'now' | 'certificateEnds'> & { registry: Registry }) {
+  return {
+    /** Read before a transaction begins. */
+    memory: async (tenant: TenantId): Promise<Memory> => {
+      const [devices, current] = [await fleet.all(tenant), await policy.at(tenant)]
+      return { devices, policy: current, directory: await registry.of(tenant), at: now() }
+    },
+
+    /** In the order of the keys. `known`: sessions of which a row is at hand. */
+    read: async (
+      tx: Tx,
+      tenant: TenantId,
+      memory: Memory,
+      keys: readonly ConnectionKey[],
+      known: readonly SessionWord[] = [],
+    ): Promise<Connection[]> => {
+      if (keys.length === 0) return []
+      const sessions = new Map(known.map((s) => [keyOf(s.device_id, s.gateway_id), s]))
+      const others = keys.filter((k) => k.gatewayId !== null && !sessions.has(keyOf(k.deviceId, k.gatewayId)))
+      const endedSince = new Date(memory.at.getTime() - spokenOfForMs)
+      if (others.length > 0)
+        for (const s of await queries.sessionWords(tx, tenant, others, endedSince))
+          sessions.set(keyOf(s.device_id, s.gateway_id), s)
+      const deviceIds = [...new Set(keys.map((k) => k.deviceId))]
+      const claims = await queries.deviceWords(tx, tenant, deviceIds)
+      const certificates = await certificateEnds(tx, tenant, deviceIds)
+      const claimed = new Map(claims.map((c) => [keyOf(c.device_id, c.gateway_id), c]))
+      return keys.map((key) => {
+        const of = keyOf(key.deviceId, key.gatewayId)
+        const said = { session: sessions.get(of), claim: claimed.get(of) }
+        return connectionOf(key, memory, { ...said, certificateEnd: certificates.get(key.deviceId) })
+      })
+    },
+  }
+}
+export type Connections = ReturnType<typeof createConnections>
+
+const keyOf = (deviceId: string, gatewayId: string | null) => `${deviceId}|${gatewayId ?? ''}`
+
+function connectionOf(
+  key: ConnectionKey,
+  { at, devices, policy, directory }: Memory,
+  { session, claim, certificateEnd }: Said,
+): Connection {
+  const device = devices.get(key.deviceId)
+  const gateway = key.gatewayId === null ? undefined : directory.gateways.get(key.gatewayId)
+  const poolId = gateway?.pool_id ?? session?.pool_id ?? null
+  const standing = standingOf(policy, device, gateway && poolId, at.getTime())
+  const words = {
+    ...{ session: session && wordsOf(session), device: claim && claimOf(claim), standing },
+    lostCertificate: certificateEnd === null,
+  }
+  return { ...judge(words, at.getTime()), key, at, session, claim, certificateEnd, device, poolId, standing }
+}
+
+/** Whether the device would be let in now, and a word why not. Without `poolId` there is no such gateway. */
+function standingOf(
+  policy: TenantPolicy,
+  device: FleetDevice | undefined,
+  poolId: string | null | undefined,
+  at: number,
+): Connection['standing'] {
+  const refused = (reason: string) => ({ allowed: false, reason, digest: null, allowedUntil: null })
+  if (!device) return refused('revoked')
+  if (!device.usable) return refused(device.isSuspended ? 'suspended' : 'pending')
+  if (device.credentialUntil <= at) return refused('credential_expired')
+  const { digest } = policy.variantOf(device, at)
+  if (!poolId) return { ...refused('no_gateway'), digest }
+  const access = poolAccessOf(policy, device, encodeId('gateway_pool', poolId), at)
+  if (!access) return { ...refused('no_rule'), digest }
+  const allowedUntil = Number.isFinite(access.until) ? access.until : null
+  return { allowed: true, reason: 'allowed', digest, allowedUntil }
+}
+
+const wordsOf = (s: SessionWord) => ({
+  sessionId: s.session_id,
+  state: s.state,
+  endReason: s.end_reason,
+  startedAt: s.started_at.getTime(),
+  endedAt: s.ended_at?.getTime() ?? null,
+  gatewayState: s.gateway_state ?? s.state,
+  gatewayAt: s.last_seen_at.getTime(),
+  gatewayDigest: s.policy_digest,
+  defiedSince: s.defied_since?.getTime() ?? null,
+})
+
+const claimOf = (c: DeviceWord) => ({
+  state: c.state,
+  sessionId: c.session_id,
+  since: c.since.getTime(),
+  at: c.said_at.getTime(),
+  digest: c.policy_digest,
+})

@@ -1,0 +1,117 @@
+import { background } from '../../../db/database.ts'
+import { jobSource, type TenantId } from '../../../kernel/actor.ts'
+import { eachTenant } from '../../../kernel/each-tenant.ts'
+import { minute } from '../../../kernel/time.ts'
+import type { GatewaysDeps } from '../deps.ts'
+import type { Registry } from '../registry/registry.ts'
+import type { Activity } from '../reports/activity.ts'
+import { tenantsWithSilent } from '../reports/sessions.queries.ts'
+import { statusOf } from '../reports/status.ts'
+import type { Connections } from './connections.ts'
+import { noticeOf } from './notice.ts'
+import type { Doubtful } from './questions.queries.ts'
+import * as queries from './questions.queries.ts'
+import { gatewaySilentMs } from './verdict.ts'
+
+/** What stays in question is looked at again after so long. */
+const againMs = minute
+/** A sweep takes so many at a time until nothing is left. */
+const batch = 500
+const mostSilent = 5000
+const kinds = ['stale', 'conflict', 'unauthorized'] as const satisfies readonly Doubtful[]
+
+/**
+ * Judges the connections that a word, or a silence, has put in question, and tells administrators. What nobody said
+ * anything new of costs nothing.
+ */
+export function createJudge({
+  db,
+  now,
+  connections,
+  registry,
+  activity,
+  notifications,
+}: Pick<GatewaysDeps, 'db' | 'now' | 'notifications'> & {
+  connections: Connections
+  registry: Registry
+  activity: Activity
+}) {
+  /** Whoever has fallen silent says no word that could put anything in question. */
+  async function questionSilent(tenant: TenantId, at: Date): Promise<void> {
+    const since = new Date(at.getTime() - gatewaySilentMs)
+    const silent = await db.inTenant(tenant, (tx) => queries.silentSessions(tx, tenant, since, mostSilent), background)
+    const asked = silent.map((s) => ({ tenantId: tenant, deviceId: s.device_id, gatewayId: s.gateway_id, judgeAt: at }))
+    if (asked.length > 0) await db.inTenant(tenant, (tx) => queries.question(tx, asked), background)
+  }
+
+  /** Returns how many were judged. */
+  async function judgeSome(tenant: TenantId, at: Date): Promise<number> {
+    const memory = await connections.memory(tenant)
+    return db.inTenant(
+      tenant,
+      async (tx) => {
+        const due = await queries.lockDue(tx, tenant, at, batch)
+        const keys = due.map((q) => ({ deviceId: q.device_id, gatewayId: q.gateway_id }))
+        const judged = await connections.read(tx, tenant, memory, keys)
+        const settled: string[] = []
+        const kept: { questionId: string; verdict: Doubtful | null }[] = []
+        for (const [i, { verdict, outcome }] of judged.entries()) {
+          const questionId = due[i]!.question_id
+          if (verdict === 'consistent' || outcome === 'settled') settled.push(questionId)
+          else kept.push({ questionId, verdict: outcome === 'found' ? verdict : null })
+        }
+        if (settled.length > 0) await queries.settle(tx, tenant, settled)
+        if (kept.length > 0)
+          await queries.keepInQuestion(tx, tenant, kept, { at, judgeAt: new Date(at.getTime() + againMs) })
+        return due.length
+      },
+      background,
+    )
+  }
+
+  /** One notification for each gateway and verdict; another once it was acknowledged and more connections are so. */
+  async function tell(tenant: TenantId): Promise<void> {
+    const { gateways } = await registry.of(tenant)
+    const { byGateway } = await activity.of(tenant)
+    /** Administrators hear of a silent gateway as such, and not of each connection it had. */
+    const isDown = (gatewayId: string | null): boolean => {
+      const gateway = gatewayId === null ? undefined : gateways.get(gatewayId)
+      if (!gateway) return false
+      const seen = byGateway.get(gateway.gateway_id)?.lastSeenMs ?? null
+      return statusOf({ ...gateway, draining: false }, seen, now().getTime()).status !== 'healthy'
+    }
+    const groups = await db.inTenant(tenant, (tx) => queries.countsByGateway(tx, tenant), background)
+    const told = groups.filter((g) => g.verdict !== 'stale' || !isDown(g.gateway_id))
+    for (const group of told.filter((g) => g.untold > 0))
+      await db.inTenant(
+        tenant,
+        async (tx) => {
+          await queries.markTold(tx, tenant, group.verdict, group.gateway_id)
+          await notifications.notify(tx, tenant, noticeOf(group, gateways.get(group.gateway_id ?? '')?.name ?? null))
+        },
+        background,
+      )
+    for (const verdict of kinds) {
+      const causes = told.filter((g) => g.verdict === verdict).map((g) => noticeOf(g, null).dedupe_key)
+      await notifications.closeOthers(jobSource(tenant, 'judge_connections'), `connection.${verdict}`, new Set(causes))
+    }
+  }
+
+  return {
+    sweep: async (): Promise<void> => {
+      const at = now()
+      const since = new Date(at.getTime() - gatewaySilentMs)
+      const tenants = await db.acrossTenants(
+        async (tx) => [...(await queries.tenantsWithDue(tx, at)), ...(await tenantsWithSilent(tx, since))],
+        background,
+      )
+      // What was settled by a sweep that died then is closed by the next one.
+      const open = await Promise.all(kinds.map((verdict) => notifications.tenantsWithOpen(`connection.${verdict}`)))
+      await eachTenant(new Set([...tenants, ...open.flat()]), async (tenant) => {
+        await questionSilent(tenant, at)
+        for (let judged = batch; judged === batch; ) judged = await judgeSome(tenant, at)
+        await tell(tenant)
+      })
+    },
+  }
+}

@@ -1,0 +1,93 @@
+import type { ConnectionVerdict } from '@holdfast/contract/connection-truth'
+import type { Tx } from '../../../db/database.ts'
+import type { PageQuery } from '../../../db/page.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import type { GatewaysDeps } from '../deps.ts'
+import { deviceNames } from '../reports/sessions.queries.ts'
+import type { Connection, Connections } from './connections.ts'
+import * as questions from './questions.queries.ts'
+import type { ConnectionKey } from './words.queries.ts'
+import * as words from './words.queries.ts'
+
+export type TruthFilter = { deviceId?: string; userId?: string; gatewayId?: string }
+/** A connection, and what is known of its device and of how long it is in question. */
+export type Shown = Connection & {
+  since: Date | null
+  /** Undefined: there is no such device any more. */
+  deviceName: string | undefined
+}
+type Found = { items: Shown[]; next_cursor: string | null; counts: Counts | null }
+type Counts = { stale: number; conflict: number; unauthorized: number }
+
+export function createTruth({
+  db,
+  pager,
+  connections,
+}: Pick<GatewaysDeps, 'db' | 'pager'> & { connections: Connections }) {
+  async function shown(tx: Tx, tenant: TenantId, found: readonly Connection[]): Promise<Shown[]> {
+    const ids = found.map((c) => c.key.deviceId)
+    const names = await deviceNames(tx, tenant, ids)
+    const asked = await questions.questionsOf(tx, tenant, ids)
+    const since = new Map(asked.map((q) => [keyOf({ deviceId: q.device_id, gatewayId: q.gateway_id }), q.since]))
+    return found.map((c) => ({
+      ...c,
+      since: c.verdict === 'consistent' ? null : (since.get(keyOf(c.key)) ?? null),
+      deviceName: names.get(c.key.deviceId),
+    }))
+  }
+
+  async function countsOf(tx: Tx, tenant: TenantId): Promise<Counts> {
+    const counts = { stale: 0, conflict: 0, unauthorized: 0 }
+    for (const { verdict, connections } of await questions.countsByGateway(tx, tenant)) counts[verdict] += connections
+    return counts
+  }
+
+  const listed = (tenant: TenantId, query: PageQuery & Record<string, unknown>) => ({
+    operation: 'connectionTruth',
+    tenant,
+    query,
+  })
+
+  return {
+    /**
+     * Active sessions, newest first; of a verdict other than `consistent` what was last found so, longest first. Each
+     * is judged as it stands now: what is not so any more is left out, so a page may be short and go on.
+     */
+    list: async (
+      tenant: TenantId,
+      verdict: ConnectionVerdict | undefined,
+      filter: TruthFilter,
+      page: PageQuery,
+    ): Promise<Found> => {
+      const memory = await connections.memory(tenant)
+      const found = await db.inTenant(tenant, async (tx) => {
+        const list = listed(tenant, { ...page, ...filter, verdict })
+        const counts = page.cursor === undefined ? await countsOf(tx, tenant) : null
+        if (verdict === undefined || verdict === 'consistent') {
+          const { items, next_cursor } = await pager.list(words.selectActive(tx, tenant, filter), {
+            ...list,
+            ...{ orders: { started_at: { column: 'started_at', kind: 'time' } }, otherwise: '-started_at' },
+            tie: 'session_id',
+          })
+          const keys = items.map((s) => ({ deviceId: s.device_id, gatewayId: s.gateway_id }))
+          const read = await connections.read(tx, tenant, memory, keys, items)
+          return { items: await shown(tx, tenant, read), next_cursor, counts }
+        }
+        const { items, next_cursor } = await pager.list(
+          questions.selectInQuestion(tx, tenant, { ...filter, verdict }),
+          {
+            ...list,
+            ...{ orders: { since: { column: 'since', kind: 'time' } }, otherwise: 'since' },
+            tie: 'question_id',
+          },
+        )
+        const keys = items.map((q) => ({ deviceId: q.device_id, gatewayId: q.gateway_id }))
+        return { items: await shown(tx, tenant, await connections.read(tx, tenant, memory, keys)), next_cursor, counts }
+      })
+      return { ...found, items: found.items.filter((c) => verdict === undefined || c.verdict === verdict) }
+    },
+  }
+}
+export type Truth = ReturnType<typeof createTruth>
+
+const keyOf = ({ deviceId, gatewayId }: ConnectionKey) => `${deviceId}|${gatewayId ?? ''}`

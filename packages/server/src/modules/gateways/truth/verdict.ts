@@ -1,0 +1,179 @@
+import type { ConnectionVerdict } from '@holdfast/contract/connection-truth'
+import { minute, second } from '../../../kernel/time.ts'
+
+/** A report a minute is the rule of gateways: two that are missing are a silence. */
+export const gatewaySilentMs = 150 * second
+/** What a device said longer ago bears no witness any more. */
+const deviceSilentMs = 5 * minute
+/** So much later than one witness of a change the other has spoken too. */
+export const graceMs = 90 * second
+/** A gateway hears of the end of a session within a second; what it says of this time is from before. */
+export const cutGraceMs = 5 * second
+
+/** A session as it is here, and what its gateway said of it last. Times are ms. */
+export type SessionWords = {
+  sessionId: string
+  state: 'active' | 'ended'
+  endReason: string | null
+  startedAt: number
+  endedAt: number | null
+  gatewayState: 'active' | 'ended'
+  gatewayAt: number
+  gatewayDigest: string | null
+  defiedSince: number | null
+}
+/** What its device said of it last. */
+export type DeviceWords = {
+  state: 'connected' | 'disconnected'
+  sessionId: string | null
+  since: number
+  at: number
+  digest: string | null
+}
+/** What holds now. */
+export type Standing = { allowed: boolean; reason: string; digest: string | null }
+export type Words = {
+  session: SessionWords | undefined
+  device: DeviceWords | undefined
+  standing: Standing
+  /** The device had certificates, and none of them is in use any more. */
+  lostCertificate: boolean
+}
+
+type Field = 'state' | 'session_id' | 'authorization' | 'certificate' | 'policy_digest' | 'silence'
+type Disagreement = {
+  field: Field
+  control_plane: string | null
+  gateway: string | null
+  device: string | null
+  policy: string | null
+}
+/**
+ * `outcome`: whether witnesses are known to disagree (found), may only not have spoken yet (pending), or do not, or
+ * only lag in policy or certificates (settled).
+ */
+export type Judgement = {
+  verdict: ConnectionVerdict
+  disagreements: Disagreement[]
+  outcome: 'found' | 'pending' | 'settled'
+}
+
+const unsaid = { control_plane: null, gateway: null, device: null, policy: null }
+/** Whoever ended it for one of these reasons wants that nobody carries it. */
+const byAuthority = new Set(['admin', 'revoked', 'suspended', 'blocked', 'entitlement_exceeded'])
+
+/**
+ * What the words of a connection's witnesses come to. A word counts as evidence against another only where whoever said
+ * it had the time to hear of what the other says: so a change that is on its way is no conflict.
+ */
+export function judge(words: Words, nowMs: number): Judgement {
+  const findings = [
+    carriesAgainstOurWord(words, nowMs),
+    claimsWhatNobodyCarries(words, nowMs),
+    carriesWhatItsDeviceLeft(words, nowMs),
+    namesAnotherSession(words, nowMs),
+    hasFallenSilent(words, nowMs),
+    carriesWithoutCertificate(words, nowMs),
+    differsInPolicy(words, nowMs),
+  ].filter((f) => f !== undefined)
+  const verdict = severity.findLast((v) => findings.some((f) => f.verdict === v)) ?? 'consistent'
+  const outcome = outcomes.find((o) => findings.some((f) => f.outcome === o)) ?? 'settled'
+  return { verdict, outcome, disagreements: findings.map((f) => f.disagreement) }
+}
+const severity = ['stale', 'conflict', 'unauthorized'] as const
+const outcomes = ['found', 'pending'] as const
+
+type Says = Partial<Omit<Disagreement, 'field'>>
+type Finding = Pick<Judgement, 'outcome'> & { verdict: (typeof severity)[number]; disagreement: Disagreement }
+const found = (verdict: Finding['verdict'], field: Field, says: Says): Finding => ({
+  ...{ verdict, outcome: 'found' },
+  disagreement: { ...unsaid, ...says, field },
+})
+const pending = (field: Field, says: Says): Finding => ({ ...found('stale', field, says), outcome: 'pending' })
+/** A conflict, once there was the time to hear of each other. */
+const conflict = (isSettled: boolean, field: Field, says: Says): Finding =>
+  isSettled ? found('conflict', field, says) : pending(field, says)
+
+const isHeard = (s: SessionWords, nowMs: number) => nowMs - s.gatewayAt < gatewaySilentMs
+const speaks = (d: DeviceWords | undefined, nowMs: number): d is DeviceWords =>
+  d !== undefined && nowMs - d.at < deviceSilentMs
+const isCarried = (s: SessionWords, nowMs: number) => s.gatewayState === 'active' && isHeard(s, nowMs)
+
+function carriesAgainstOurWord({ session: s, device, standing }: Words, nowMs: number): Finding | undefined {
+  if (!s || s.defiedSince === null || !isCarried(s, nowMs)) return undefined
+  const says = { gateway: s.gatewayState, device: speaks(device, nowMs) ? device.state : null }
+  const isSettled = couldHaveHeard(s, s.defiedSince, nowMs)
+  if (!standing.allowed) {
+    const all = { ...says, control_plane: s.state, policy: standing.reason }
+    return isSettled ? found('unauthorized', 'authorization', all) : pending('authorization', all)
+  }
+  if (s.state !== 'ended') return undefined
+  const all = { ...says, control_plane: `ended: ${s.endReason}` }
+  if (!isSettled) return pending('state', all)
+  return found(byAuthority.has(s.endReason ?? '') ? 'unauthorized' : 'conflict', 'state', all)
+}
+
+/** The end was known to it as it spoke; or it said so again, or had the time to say otherwise. */
+const couldHaveHeard = (s: SessionWords, defiedSince: number, nowMs: number): boolean =>
+  (s.endedAt !== null && defiedSince - s.endedAt >= cutGraceMs) ||
+  s.gatewayAt - defiedSince >= cutGraceMs ||
+  nowMs - defiedSince >= graceMs
+
+/** Of a gateway that is silent nobody knows what it carries: that is a silence, not a conflict. */
+function claimsWhatNobodyCarries({ session: s, device: d }: Words, nowMs: number): Finding | undefined {
+  if (!speaks(d, nowMs) || d.state !== 'connected') return undefined
+  if (s && (s.state === 'active' || (s.defiedSince !== null && isCarried(s, nowMs)))) return undefined
+  const endedAt = s && s.sessionId === d.sessionId ? s.endedAt : null
+  const isSettled =
+    nowMs - Math.max(d.since, endedAt ?? 0) >= graceMs && (endedAt === null || d.at - endedAt >= cutGraceMs)
+  return conflict(isSettled, 'state', {
+    control_plane: s ? s.state : null,
+    gateway: s ? s.gatewayState : null,
+    device: d.state,
+  })
+}
+
+function carriesWhatItsDeviceLeft({ session: s, device: d }: Words, nowMs: number): Finding | undefined {
+  if (s?.state !== 'active' || !isCarried(s, nowMs)) return undefined
+  if (!speaks(d, nowMs) || d.state !== 'disconnected') return undefined
+  if (d.sessionId === null ? s.startedAt > d.since : d.sessionId !== s.sessionId) return undefined
+  const isSettled = s.gatewayAt - d.since >= graceMs
+  return conflict(isSettled, 'state', { control_plane: s.state, gateway: s.gatewayState, device: d.state })
+}
+
+function namesAnotherSession({ session: s, device: d }: Words, nowMs: number): Finding | undefined {
+  if (s?.state !== 'active' || !speaks(d, nowMs) || d.state !== 'connected') return undefined
+  if (d.sessionId === null || d.sessionId === s.sessionId) return undefined
+  const isSettled = nowMs - Math.max(d.since, s.startedAt) >= graceMs && d.at - s.startedAt >= cutGraceMs
+  const says = { control_plane: s.sessionId, gateway: s.sessionId, device: d.sessionId }
+  return conflict(isSettled, 'session_id', says)
+}
+
+function hasFallenSilent({ session: s, device }: Words, nowMs: number): Finding | undefined {
+  if (s?.state !== 'active' || isHeard(s, nowMs)) return undefined
+  const seconds = Math.floor((nowMs - s.gatewayAt) / second)
+  return found('stale', 'silence', {
+    control_plane: s.state,
+    gateway: `silent for ${seconds} s`,
+    device: speaks(device, nowMs) ? device.state : null,
+  })
+}
+
+/** A gateway looks at certificates as a session begins: what it carries since may be older than their end. */
+function carriesWithoutCertificate(words: Words, nowMs: number): Finding | undefined {
+  const { session: s, standing, lostCertificate } = words
+  if (!lostCertificate || !standing.allowed || s?.state !== 'active' || !isCarried(s, nowMs)) return undefined
+  const says = { control_plane: 'none in use', gateway: s.gatewayState }
+  return { ...found('stale', 'certificate', says), outcome: 'settled' }
+}
+
+/** Another digest says that somebody has not caught up; who enforces what can only be old. */
+function differsInPolicy({ session: s, device, standing }: Words, nowMs: number): Finding | undefined {
+  if (s?.state !== 'active' || !standing.allowed) return undefined
+  const gateway = isHeard(s, nowMs) ? s.gatewayDigest : null
+  const said = [gateway, speaks(device, nowMs) ? device.digest : null]
+  if (said.every((digest) => digest === null || digest === standing.digest)) return undefined
+  const [, ofDevice = null] = said
+  const says = { control_plane: standing.digest, gateway, device: ofDevice }
+  return { ...found('stale', 'policy_digest', says), outcome: 'settled' }
+}

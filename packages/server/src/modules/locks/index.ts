@@ -1,0 +1,14 @@
+import type { Pager } from '../../db/page.ts'
+import { lockHandlers } from './locks.handlers.ts'
+import { pruneLocks } from './locks.queries.ts'
+import { createLocks, type LocksDeps } from './locks.ts'
+
+/** What is kept out at once, whatever else holds. */
+export function createLocking(deps: LocksDeps & { pager: Pager }) {
+  const locks = createLocks(deps)
+  return {
+    handlers: lockHandlers({ ...deps, locks }),
+    jobs: [{ name: locks.job, cron: '* * * * *', run: locks.endDue }],
+    prunes: [pruneLocks],
+  }
+}

@@ -1,0 +1,107 @@
+import { type Selectable, sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import { deleting } from '../../db/retention.ts'
+import type { Tables } from '../../db/tables/index.ts'
+import type { StoredParty } from '../../db/tables/operations.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+export type LockRow = Selectable<Tables['locks']>
+export type Target = { type: LockRow['target_type']; id: string }
+
+export const selectLocks = (tx: Tx, tenant: TenantId, status: 'active' | 'released' | 'all', type?: Target['type']) => {
+  const all = tx.selectFrom('locks').selectAll().where('tenant_id', '=', tenant)
+  const q = type === undefined ? all : all.where('target_type', '=', type)
+  return status === 'all' ? q : q.where('released_at', status === 'active' ? 'is' : 'is not', null)
+}
+
+export const findLock = (tx: Tx, tenant: TenantId, id: string): Promise<LockRow | undefined> =>
+  selectLocks(tx, tenant, 'all').where('lock_id', '=', id).executeTakeFirst()
+
+export const findActive = (tx: Tx, tenant: TenantId, { type, id }: Target): Promise<LockRow | undefined> =>
+  selectLocks(tx, tenant, 'active', type).where('target_id', '=', id).executeTakeFirst()
+
+type NewLock = {
+  id: string
+  target: Target
+  name: string | null
+  reason: string
+  by: StoredParty
+  expiresInSeconds: number | undefined
+}
+/** Undefined where the target is locked already: of any number of callers one makes the lock. */
+export const insertLock = (tx: Tx, tenant: TenantId, lock: NewLock, at: Date): Promise<LockRow | undefined> =>
+  tx
+    .insertInto('locks')
+    .values({
+      tenant_id: tenant,
+      lock_id: lock.id,
+      target_type: lock.target.type,
+      target_id: lock.target.id,
+      target_name: lock.name,
+      reason: lock.reason,
+      created_by: JSON.stringify(lock.by),
+      created_at: at,
+      expires_at:
+        lock.expiresInSeconds === undefined
+          ? null
+          : sql<Date>`clock_timestamp() + ${lock.expiresInSeconds} * interval '1 second'`,
+    })
+    .onConflict((c) =>
+      c.columns(['tenant_id', 'target_type', 'target_id']).where('released_at', 'is', null).doNothing(),
+    )
+    .returningAll()
+    .executeTakeFirst()
+
+/** As the row it has become, for the one that released it; `isDue`: only where its time is over, as the database says. */
+export const releaseLock = (
+  tx: Tx,
+  tenant: TenantId,
+  id: string,
+  { by, at, isDue }: { by: StoredParty; at: Date; isDue: boolean },
+): Promise<LockRow | undefined> => {
+  const q = tx
+    .updateTable('locks')
+    .set({ released_by: JSON.stringify(by), released_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('lock_id', '=', id)
+    .where('released_at', 'is', null)
+  const dbNow = sql<Date>`clock_timestamp()`
+  return (isDue ? q.where('expires_at', '<=', dbNow) : q).returningAll().executeTakeFirst()
+}
+
+/** Passes the tenant wall: locks whose time is over, the oldest first. */
+export const dueLocks = async (tx: Tx, limit: number) => {
+  const { rows } = await sql<{ tenant_id: TenantId; lock_id: string }>`
+    select tenant_id, lock_id from locks where released_at is null and expires_at <= now()
+    order by expires_at limit ${limit}`.execute(tx)
+  return rows
+}
+
+/** What a target that can be locked is called; undefined where there is none. A device that is revoked is none. */
+export const nameOf = async (tx: Tx, tenant: TenantId, { type, id }: Target): Promise<string | undefined> => {
+  const named = {
+    device: sql`select name from devices where tenant_id = ${tenant} and device_id = ${id} and status <> 'revoked'`,
+    gateway: sql`select name from gateways where tenant_id = ${tenant} and gateway_id = ${id} and deleted_at is null`,
+    group: sql`select name from groups where tenant_id = ${tenant} and group_id = ${id}`,
+    tenant: sql`select name from tenants where tenant_id = ${id} and tenant_id = ${tenant}`,
+    user: sql`select username as name from users where tenant_id = ${tenant} and user_id = ${id}`,
+  }[type]
+  const { rows } = await sql<{ name: string }>`${named}`.execute(tx)
+  return rows[0]?.name
+}
+
+/** Of a group, those whom and which it binds, each at most `limit`. */
+export const boundByGroup = async (tx: Tx, tenant: TenantId, group: string, limit: number) => {
+  const users = await sql<{ id: string }>`
+    select user_id as id from group_members where tenant_id = ${tenant} and group_id = ${group} limit ${limit}`.execute(
+    tx,
+  )
+  const devices = await sql<{ id: string }>`
+    select device_id as id from device_groups where tenant_id = ${tenant} and group_id = ${group} limit ${limit}`.execute(
+    tx,
+  )
+  return { users: users.rows.map((r) => r.id), devices: devices.rows.map((r) => r.id) }
+}
+
+/** A lock that was released is kept as long as usage is. */
+export const pruneLocks = deleting('locks', sql`released_at < now() - interval '400 days'`)

@@ -1,0 +1,131 @@
+import { background, type Database, type Tx } from '../../db/database.ts'
+import { type Actor, jobSource, type Source, type TenantId } from '../../kernel/actor.ts'
+import { eachTenant } from '../../kernel/each-tenant.ts'
+import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
+import { type Change, type Changes, everything } from '../../memory/changes.ts'
+import type { Audit } from '../audit/index.ts'
+import { holdStoppable, requireMayLetIn } from '../identity/index.ts'
+import type { LockRow, Target } from './locks.queries.ts'
+import * as queries from './locks.queries.ts'
+
+export type LocksDeps = {
+  db: Database
+  audit: Audit
+  changes: Changes
+  now: () => Date
+  /** End VPN sessions, in the transaction that locks. */
+  gateways: {
+    endSessionsOf: (
+      tx: Tx,
+      tenant: TenantId,
+      which: { userIds?: readonly string[]; deviceIds?: readonly string[]; reason: string },
+    ) => Promise<unknown>
+    endSessionsAt: (tx: Tx, tenant: TenantId, gatewayId: string | undefined) => Promise<unknown>
+  }
+  /** Ends admin sessions in it; what replicas must forget. */
+  identity: { endSessionsOfUser: (tx: Tx, source: Source, user: string) => Promise<Change[]> }
+}
+
+/** More than these are told of as all users, or devices, of the tenant. */
+const mostTold = 5000
+/** Ended at once by the job. */
+const perRound = 500
+const job = 'end_locks'
+
+/**
+ * Locks keep out, whatever the status is of what they bind; statuses stay as they are, so a release leaves everything
+ * as it would be without the lock. Whoever decides about a device, a session or a key reads them beside it, and the
+ * change of what is bound has all replicas and gateways look.
+ */
+export function createLocks({ db, audit, changes, now, gateways, identity }: LocksDeps) {
+  /** What runs ends with the lock: of a large group or a tenant the first, the rest with the next reports. */
+  async function cut(tx: Tx, source: Source, { type, id }: Target): Promise<Change[]> {
+    const { tenantId: tenant } = source
+    const reason = 'suspended'
+    if (type === 'gateway' || type === 'tenant')
+      await gateways.endSessionsAt(tx, tenant, type === 'gateway' ? id : undefined)
+    if (type === 'device') await gateways.endSessionsOf(tx, tenant, { reason, deviceIds: [id] })
+    if (type === 'group') {
+      const { users, devices } = await queries.boundByGroup(tx, tenant, id, mostTold)
+      await gateways.endSessionsOf(tx, tenant, { reason, userIds: users, deviceIds: devices })
+    }
+    if (type !== 'user') return []
+    await gateways.endSessionsOf(tx, tenant, { reason, userIds: [id] })
+    return identity.endSessionsOfUser(tx, source, id)
+  }
+  /** What replicas and gateways must look at. */
+  async function touched(tx: Tx, tenant: TenantId, { type, id }: Target): Promise<Change[]> {
+    if (type === 'tenant') return [{ kind: 'device', subject: everything }]
+    if (type !== 'group') return [{ kind: type, subject: id }]
+    const { users, devices } = await queries.boundByGroup(tx, tenant, id, mostTold + 1)
+    if (users.length > mostTold || devices.length > mostTold) return [{ kind: 'device', subject: everything }]
+    return [
+      { kind: 'group', subject: id },
+      ...users.map((subject): Change => ({ kind: 'user', subject })),
+      ...devices.map((subject): Change => ({ kind: 'device', subject })),
+    ]
+  }
+
+  const recordOf = (tx: Tx, source: Source, kind: 'lock.set' | 'lock.released', lock: LockRow, reason?: string) => {
+    const fields = { lock_id: encodeId('lock', lock.lock_id), target_type: lock.target_type }
+    const target = { type: lock.target_type, id: encodeId(lock.target_type, lock.target_id), name: lock.target_name }
+    return audit.record(tx, source, kind, fields, { target, ...(reason !== undefined && { details: { reason } }) })
+  }
+  const partyOf = ({ type, id, name }: Source) => ({ type, id, name })
+
+  async function release(tx: Tx, source: Source, id: string, reason: string | undefined, isDue = false) {
+    const { tenantId: tenant } = source
+    const released = await queries.releaseLock(tx, tenant, id, { by: partyOf(source), at: now(), isDue })
+    if (!released) return undefined
+    await recordOf(tx, source, 'lock.released', released, reason)
+    const target = { type: released.target_type, id: released.target_id }
+    await changes.record(tx, tenant, await touched(tx, tenant, target))
+    return released
+  }
+
+  return {
+    /** `changed` false: it was locked already, and stays as it was. */
+    create: (
+      actor: Actor,
+      target: Target,
+      { reason, expiresInSeconds }: { reason: string; expiresInSeconds: number | undefined },
+    ): Promise<{ lock: LockRow; changed: boolean }> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const { tenantId: tenant } = actor
+        const isUser = target.type === 'user'
+        const name = isUser ? await holdStoppable(tx, actor, target.id) : await queries.nameOf(tx, tenant, target)
+        if (name === undefined) return missing(target.type)
+        const wanted = { id: newUuid(), target, name, reason, by: partyOf(actor), expiresInSeconds }
+        const lock = await queries.insertLock(tx, tenant, wanted, now())
+        if (!lock) return { lock: (await queries.findActive(tx, tenant, target)) ?? missing('lock'), changed: false }
+        const ended = await cut(tx, actor, target)
+        await recordOf(tx, actor, 'lock.set', lock, reason)
+        await changes.record(tx, tenant, [...ended, ...(await touched(tx, tenant, target))])
+        return { lock, changed: true }
+      }),
+
+    release: (actor: Actor, id: string, reason: string | undefined): Promise<{ lock: LockRow; changed: boolean }> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const before = (await queries.findLock(tx, actor.tenantId, id)) ?? missing('lock')
+        if (before.released_at) return { lock: before, changed: false }
+        if (before.target_type === 'user') await requireMayLetIn(tx, actor, before.target_id)
+        const released = await release(tx, actor, id, reason)
+        return released
+          ? { lock: released, changed: true }
+          : { lock: (await queries.findLock(tx, actor.tenantId, id)) ?? missing('lock'), changed: false }
+      }),
+
+    /** Releases locks whose time is over. Says how many. */
+    endDue: async (): Promise<number> => {
+      const due = await db.acrossTenants((tx) => queries.dueLocks(tx, perRound), background)
+      let ended = 0
+      await eachTenant([...new Set(due.map((d) => d.tenant_id))], async (tenant) => {
+        for (const { lock_id } of due.filter((d) => d.tenant_id === tenant))
+          if (await db.inTenant(tenant, (tx) => release(tx, jobSource(tenant, job), lock_id, 'expired', true))) ended++
+      })
+      return ended
+    },
+    job,
+  }
+}
+export type Locks = ReturnType<typeof createLocks>

@@ -1,0 +1,28 @@
+import type { Handlers } from '../../http/handlers.ts'
+
+/** How others show what they have. */
+export type Reads = Pick<
+  Handlers,
+  | 'getSecuritySettings'
+  | 'getNotificationSettings'
+  | 'getRetention'
+  | 'listIdentityProviders'
+  | 'listDirectorySources'
+  | 'listSiemConnectors'
+  | 'listLegalHolds'
+  | 'listGatewayPools'
+  | 'listGroups'
+  | 'listGrants'
+  | 'listPolicyBundles'
+  | 'listUsers'
+  | 'listDevices'
+  | 'listGateways'
+  | 'listTokens'
+  | 'listApiKeys'
+  | 'listReleases'
+  | 'listSigners'
+  | 'listExpiries'
+  | 'listNotifications'
+  | 'listDirectoryRuns'
+>
+export type OperationsDeps = { reads: Reads; now: () => Date }

@@ -1,0 +1,143 @@
+import { background } from '../../db/database.ts'
+import type { Source, TenantId } from '../../kernel/actor.ts'
+import { createGate } from '../../kernel/gate.ts'
+import { encodeId, newUuid } from '../../kernel/ids.ts'
+import { second } from '../../kernel/time.ts'
+import type { WorkflowsDeps } from './deps.ts'
+import type { createEnd } from './end.ts'
+import type { Lease, RunRow } from './runs.queries.ts'
+import * as queries from './runs.queries.ts'
+import { leaseMs } from './runs.queries.ts'
+import type { Runs } from './runs.ts'
+import type { CarryOut } from './step.ts'
+
+const mostWatched = 1000
+const perLook = 100
+const atOnce = { perKey: 4, total: 16, waiting: 64 }
+
+type DriveDeps = Pick<WorkflowsDeps, 'db' | 'changes' | 'now' | 'onError'> & {
+  carryOut: CarryOut
+  end: ReturnType<typeof createEnd>
+  undoDue: Runs['undoDue']
+}
+
+/**
+ * Carries out runs, each on one replica at a time: whoever has its lease, which is a row and no transaction. Every
+ * replica hears of a run and looks again when the lease of who carries it out should have been renewed.
+ */
+export function createDriver({ db, changes, now, onError, carryOut, end, undoDue }: DriveDeps) {
+  const gate = createGate(atOnce)
+  const working = new Map<string, Promise<void>>()
+  const watched = new Map<string, NodeJS.Timeout>()
+  const stopping = new AbortController()
+
+  /** The next step of a run that is still this replica's; undefined when there is none, or it is not. */
+  const begin = (lease: Lease, run: RunRow) =>
+    db.inTenant(lease.tenant, async (tx) => {
+      if (!(await queries.keepRun(tx, lease))) return undefined
+      const steps = await queries.stepsOf(tx, lease.tenant, lease.id)
+      const isStopped = steps.some((s) => s.status === 'failed' && s.on_error === 'stop')
+      const next = isStopped ? undefined : steps.find((s) => s.status === 'pending' || s.status === 'running')
+      if (next) {
+        await queries.beginStep(tx, lease, next, now())
+        return { ...next, attempts: next.attempts + 1 }
+      }
+      const status = steps.some((s) => s.status === 'failed') ? 'failed' : 'succeeded'
+      await end(tx, sourceOf(run), { run, steps }, status)
+      return undefined
+    })
+
+  async function carry(lease: Lease, run: RunRow): Promise<void> {
+    for (let step = await begin(lease, run); step; step = await begin(lease, run)) {
+      const { step: number } = step
+      const outcome = await carryOut(run, step, stopping.signal)
+      const isOurs = await db.inTenant(lease.tenant, async (tx) => {
+        if (!(await queries.keepRun(tx, lease))) return false
+        await queries.endStep(tx, lease, number, outcome, now())
+        return true
+      })
+      if (!isOurs) return
+    }
+  }
+
+  async function drive(tenant: TenantId, id: string): Promise<void> {
+    const lease: Lease = { tenant, id, by: newUuid() }
+    const run = await db.inTenant(tenant, (tx) => queries.claimRun(tx, lease))
+    if (!run) return
+    const keep = () => db.inTenant(tenant, (tx) => queries.keepRun(tx, lease)).then(() => {}, onError)
+    const renewing = setInterval(() => void keep(), leaseMs / 3)
+    try {
+      await carry(lease, run)
+    } catch (e) {
+      // Whoever comes next goes on: after a stop at once, after a fault a little later.
+      const wait = stopping.signal.aborted ? 0 : second
+      await db.inTenant(tenant, (tx) => queries.keepRun(tx, lease, wait)).catch(onError)
+      if (!stopping.signal.aborted) onError(e)
+    } finally {
+      clearInterval(renewing)
+    }
+  }
+
+  /** Settles when this replica has done what it can of the run; never rejects. */
+  function start(tenant: TenantId, id: string): Promise<void> {
+    const before = working.get(id)
+    if (before || stopping.signal.aborted) return before ?? Promise.resolve()
+    const work = gate(tenant, () => drive(tenant, id))
+      .catch(onError)
+      .finally(() => working.delete(id))
+    working.set(id, work)
+    return work
+  }
+
+  /** Looks again after every lease until the run has ended. */
+  function watch(tenant: TenantId, id: string): void {
+    if (watched.has(id) || watched.size >= mostWatched || stopping.signal.aborted) return
+    const look = async () => {
+      watched.delete(id)
+      if (stopping.signal.aborted) return
+      await start(tenant, id)
+      const run = await db.inTenant(tenant, (tx) => queries.findRun(tx, tenant, id))
+      if (run?.status === 'running') watch(tenant, id)
+    }
+    const timer = setTimeout(() => void look().catch(onError), leaseMs * (1 + Math.random() / 10))
+    watched.set(id, timer.unref())
+  }
+  changes.listen('values', {
+    changed: (tenant, list) => {
+      for (const { kind, subject } of list) if (kind === 'workflow_run') watch(tenant, subject)
+    },
+    forgotten: () => {},
+  })
+
+  return {
+    start,
+    /** Goes on with what nobody carries out, looks again at what somebody does, and takes back what is due. */
+    run: async (): Promise<void> => {
+      for (const run of await db.acrossTenants((tx) => queries.runsToUndo(tx, perLook), background))
+        await undoDue(run).catch(onError)
+      for (const run of await db.acrossTenants((tx) => queries.openRuns(tx, perLook), background))
+        if (run.is_free) void start(run.tenant_id, run.workflow_run_id)
+        else watch(run.tenant_id, run.workflow_run_id)
+    },
+    /** What is under way here ends or is let go; another replica goes on with it. */
+    stop: async (): Promise<void> => {
+      stopping.abort()
+      for (const timer of watched.values()) clearTimeout(timer)
+      await Promise.all(working.values())
+    },
+  }
+}
+export type Driver = ReturnType<typeof createDriver>
+
+/** Whose run it is, as its end is on record. */
+const sourceOf = ({ tenant_id, workflow_run_id, requested_by: by }: RunRow): Source => ({
+  tenantId: tenant_id,
+  type: by.type as Source['type'],
+  id: by.id,
+  name: by.name,
+  origin: 'job',
+  sourceIp: by.source_ip,
+  userAgent: by.user_agent,
+  requestId: encodeId('workflow_run', workflow_run_id),
+  claim: null,
+})

@@ -1,0 +1,48 @@
+import { Closed, Id, OneOf } from '@holdfast/contract/schema'
+import { sealTo } from '@holdfast/crypto'
+import { Type } from 'typebox'
+import { failField } from '../../kernel/app-error.ts'
+import { callOf, definition, type Step } from './definition.ts'
+import { pageSize, walk } from './steps.ts'
+
+/** A step each. */
+const mostGateways = 500
+const Coordinate = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' })
+
+/** New secrets are answered once, to nobody who waits here: they are kept as only whoever asked can read them. */
+export const rotateGatewaySecrets = definition({
+  kind: 'workflow',
+  name: 'rotate_gateway_secrets',
+  summary: 'Give every gateway of a pool a new secret, sealed to a key of yours; the old ones work for 4 hours at most',
+  params: Closed({
+    pool_id: Id('gateway_pool'),
+    recipient: Closed(
+      { kty: OneOf(['EC']), crv: OneOf(['P-256']), x: Coordinate, y: Coordinate },
+      { description: 'JWK of a public key; each secret is a JWE to it (ECDH-ES+A256KW, A256GCM)' },
+    ),
+  }),
+  permissions: ['gateways:read', 'gateways:write'],
+  secondApprover: 'never',
+  steps: async ({ pool_id, recipient }, look) => {
+    await sealTo(recipient, '').catch(() => failField('params.recipient', 'must be a point of P-256'))
+    const steps: Step[] = []
+    await walk(
+      (cursor) =>
+        look('listGateways', {
+          params: { pool_id },
+          query: { sort: 'name', limit: pageSize, ...(cursor !== undefined && { cursor }) },
+        }),
+      ({ gateway_id, name }) => {
+        steps.push({
+          call: { ...callOf('rotateGatewaySecret', { params: { gateway_id } }), recipient },
+          summary: `Give the gateway ${name} a new secret`,
+          affects: [{ type: 'gateway', id: gateway_id, name }],
+          onError: 'stop',
+        })
+        return steps.length > mostGateways ? 'enough' : 'go on'
+      },
+    )
+    if (steps.length > mostGateways) failField('params.pool_id', `has more than ${mostGateways} gateways`)
+    return steps
+  },
+})

@@ -1,0 +1,35 @@
+import type { WorkflowsDeps } from './deps.ts'
+import { createDriver } from './drive.ts'
+import { createEnd } from './end.ts'
+import { createPlans } from './plan.ts'
+import { createActorOf } from './requester.ts'
+import { createRights } from './rights.ts'
+import { runHandlers } from './runs.handlers.ts'
+import { pruneRuns } from './runs.queries.ts'
+import { createRuns, job } from './runs.ts'
+import { createCarryOut } from './step.ts'
+
+/** Workflows and incident playbooks: operations one after the other, as whoever asks for them. */
+export function createWorkflows(deps: WorkflowsDeps) {
+  const rights = createRights(deps)
+  const plans = createPlans({ ...deps, rights })
+  const actorOf = createActorOf(deps.standingOf)
+  const end = createEnd(deps)
+  const runs = createRuns({
+    ...{ ...deps, plans, actorOf, end },
+    begun: (tenant, id) => void driver.start(tenant, id),
+  })
+  const driver = createDriver({
+    ...{ ...deps, end },
+    carryOut: createCarryOut({ ...deps, actorOf, rights }),
+    undoDue: runs.undoDue,
+  })
+  return {
+    handlers: runHandlers({ ...deps, plans, runs, driver }),
+    jobs: [{ name: job, cron: '* * * * *', run: driver.run }],
+    prunes: [pruneRuns],
+    /** What runs were left by a process that is gone; at start. */
+    begin: driver.run,
+    stop: driver.stop,
+  }
+}

@@ -1,0 +1,73 @@
+import { Closed } from '@holdfast/contract/schema'
+import type { WorkflowKind } from '@holdfast/contract/vocabulary'
+import type { StoredCall } from '../../db/tables/operations.ts'
+import type { Actor } from '../../kernel/actor.ts'
+import { fail, failField } from '../../kernel/app-error.ts'
+import type { Definition, Look, Step } from './definition.ts'
+import type { WorkflowsDeps } from './deps.ts'
+import { playbooks } from './playbooks.ts'
+import type { Rights } from './rights.ts'
+import { isReversible } from './takes-back.ts'
+import { workflows } from './workflows.ts'
+
+/** Of what a step would change, so many are named. */
+const mostNamed = 100
+export type Planned = { definition: Definition; secondApprover: boolean; steps: readonly Step[] }
+
+type PlansDeps = Pick<WorkflowsDeps, 'perform' | 'requireStepUp' | 'now'> & { rights: Rights }
+
+/** What each workflow would do for whoever asks, and whether they may. */
+export function createPlans({ perform, rights, requireStepUp, now }: PlansDeps) {
+  const all: readonly Definition[] = [...workflows(now), ...playbooks]
+  const shapes = new Map(all.map((d) => [d, Closed({ params: d.params })]))
+  const ofKind = (kind: WorkflowKind) => all.filter((d) => d.kind === kind)
+
+  /** Refused as a whole, before anything is done: nobody runs through a workflow what they may not do themselves. */
+  async function requireMay(actor: Actor, calls: readonly StoredCall[], isReal: boolean): Promise<void> {
+    for (const call of calls) {
+      const permission = rights.lacks(actor, call)
+      if (permission) fail('forbidden', `its step ${call.operation} needs the permission ${permission}`)
+    }
+    if (isReal && calls.some(rights.needsStepUp)) await requireStepUp(actor)
+  }
+
+  const lookAs =
+    (actor: Actor): Look =>
+    async (operation, input) => {
+      const call = { operation, ...(input as object) }
+      const permission = rights.lacks(actor, call)
+      if (permission) return fail('forbidden', `this needs the permission ${permission}`)
+      // A look is not what the Idempotency-Key of the request stands for.
+      return (await perform().run({ ...actor, claim: null }, call)) as never
+    }
+
+  return {
+    ofKind,
+    requireMay,
+    plan: async (
+      actor: Actor,
+      kind: WorkflowKind,
+      { name, params, reason }: { name: string; params: Record<string, unknown>; reason: string | undefined },
+    ): Promise<Planned> => {
+      const found = ofKind(kind).find((d) => d.name === name)
+      const names = ofKind(kind).map((d) => d.name)
+      const definition = found ?? failField(kind, `must be one of ${names.join(', ')}`)
+      perform().validate(shapes.get(definition)!, { params })
+      const { secondApprover: asks } = definition
+      const secondApprover = typeof asks === 'function' ? asks(params as never) : asks === 'always'
+      return { definition, secondApprover, steps: await definition.steps(params as never, lookAs(actor), reason) }
+    },
+  }
+}
+export type Plans = ReturnType<typeof createPlans>
+
+/** A step as it is kept. */
+export const stored = ({ call, summary, affects, onError }: Step) => ({
+  action: call.operation,
+  summary,
+  input: call,
+  affects: affects.slice(0, mostNamed),
+  affects_count: affects.length,
+  on_error: onError,
+  reversible: isReversible(call),
+})

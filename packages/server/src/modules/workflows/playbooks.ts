@@ -1,0 +1,130 @@
+import { Closed, Id } from '@holdfast/contract/schema'
+import { Type } from 'typebox'
+import { failField } from '../../kernel/app-error.ts'
+import { because, callOf, confirmGateways, type Definition, definition, type Step } from './definition.ts'
+import { revokeDevicesOf } from './steps.ts'
+
+const fallback = 'by a playbook'
+type LockTarget = { type: 'user' | 'device' | 'gateway' | 'tenant'; id?: string }
+
+const lock = (target: LockTarget, name: string | null, reason: string | undefined): Step => ({
+  call: callOf('createLock', { body: { target, reason: reason ?? fallback } }),
+  summary: name === null ? 'Lock all devices of the tenant' : `Lock the ${target.type} ${name}`,
+  affects: [{ type: target.type, id: target.id ?? null, name }],
+  onError: 'continue',
+})
+
+export const playbooks: readonly Definition[] = [
+  definition({
+    kind: 'playbook',
+    name: 'lost_device',
+    summary: 'Revoke a device for good, or lock it until it is found, and see that all gateways keep it out',
+    params: Closed({
+      device_id: Id('device'),
+      revoke: Type.Optional(
+        Type.Boolean({ description: 'True unless said; false: it is locked, which can be undone' }),
+      ),
+    }),
+    permissions: ['devices:read', 'devices:write'],
+    secondApprover: 'never',
+    steps: async ({ device_id, revoke = true }, look, reason) => {
+      const { name } = await look('getDevice', { params: { device_id } })
+      const revocation: Step = {
+        call: callOf('changeDevice', { body: { operation: 'revoke', device_id, ...because(reason) } }),
+        summary: `Revoke the device ${name}: its credential, certificates and sessions end`,
+        affects: [{ type: 'device', id: device_id, name }],
+        onError: 'continue',
+      }
+      return [revoke ? revocation : lock({ type: 'device', id: device_id }, name, reason), confirmGateways]
+    },
+  }),
+  definition({
+    kind: 'playbook',
+    name: 'compromised_user',
+    summary: 'Lock a user with sessions, keys and devices; suspend the account and revoke the devices where asked',
+    params: Closed({
+      user_id: Id('user'),
+      suspend: Type.Optional(Type.Boolean({ description: 'Also suspend the account, which outlasts the lock' })),
+      revoke_devices: Type.Optional(Type.Boolean({ description: 'Also revoke the devices, for good' })),
+    }),
+    permissions: ['users:read', 'incidents:run'],
+    secondApprover: 'never',
+    steps: async ({ user_id, suspend, revoke_devices }, look, reason) => {
+      const { username } = await look('getUser', { params: { user_id } })
+      const suspension: Step = {
+        call: callOf('suspendUser', { body: { user_id, ...because(reason) } }),
+        summary: `Suspend the user ${username}`,
+        affects: [{ type: 'user', id: user_id, name: username }],
+        onError: 'continue',
+      }
+      return [
+        lock({ type: 'user', id: user_id }, username, reason),
+        ...(suspend ? [suspension] : []),
+        ...(revoke_devices ? [await revokeDevicesOf(user_id, look, reason, 'continue')] : []),
+        confirmGateways,
+      ]
+    },
+  }),
+  definition({
+    kind: 'playbook',
+    name: 'compromised_gateway',
+    summary: 'Lock a gateway: its secret is refused, its sessions end, and no device is sent to it',
+    params: Closed({ gateway_id: Id('gateway') }),
+    permissions: ['gateways:read', 'incidents:run'],
+    secondApprover: 'never',
+    steps: async ({ gateway_id }, look, reason) => {
+      const { name } = await look('getGateway', { params: { gateway_id } })
+      return [lock({ type: 'gateway', id: gateway_id }, name, reason)]
+    },
+  }),
+  definition({
+    kind: 'playbook',
+    name: 'signing_key_compromise',
+    summary: 'Replace a signing key that somebody else may have, and end what it signed',
+    params: Closed({ signer_id: Id('signer') }),
+    permissions: ['trust:read', 'trust:write'],
+    secondApprover: 'always',
+    steps: async ({ signer_id }, look, reason) => {
+      const { purpose } = await look('getSigner', { params: { signer_id } })
+      const retirement: Step = {
+        call: callOf('retireSigner', { params: { signer_id }, body: { compromised: true, ...because(reason) } }),
+        summary: `Replace and end the compromised ${purpose} key`,
+        affects: [{ type: 'signer', id: signer_id, name: purpose }],
+        onError: 'stop',
+      }
+      return [retirement, confirmGateways]
+    },
+  }),
+  definition({
+    kind: 'playbook',
+    name: 'lockdown',
+    summary: 'Lock every device of the tenant; administrators and gateways go on',
+    params: Closed({}),
+    permissions: ['incidents:run'],
+    secondApprover: 'never',
+    steps: async (_, __, reason) => [lock({ type: 'tenant' }, null, reason), confirmGateways],
+  }),
+  definition({
+    kind: 'playbook',
+    name: 'release_lockdown',
+    summary: 'Release the lock of all devices; whatever else is locked stays so',
+    params: Closed({}),
+    permissions: ['incidents:read', 'incidents:run'],
+    secondApprover: 'never',
+    steps: async (_, look, reason) => {
+      const { lock_id, target } = await lockOfTenant(look)
+      const release: Step = {
+        call: callOf('releaseLock', { params: { lock_id }, body: because(reason) }),
+        summary: 'Release the lock of all devices of the tenant',
+        affects: [{ type: 'lock', id: lock_id, name: target.name }],
+        onError: 'stop',
+      }
+      return [release, confirmGateways]
+    },
+  }),
+]
+
+async function lockOfTenant(look: Parameters<Definition['steps']>[1]) {
+  const { items } = await look('listLocks', { query: { target_type: 'tenant', limit: 1 } })
+  return items[0] ?? failField('playbook', 'nothing to release: the tenant is not locked')
+}

@@ -1,0 +1,24 @@
+import type { Permission } from '@holdfast/contract/vocabulary'
+import type { StoredCall } from '../../db/tables/operations.ts'
+import type { Actor } from '../../kernel/actor.ts'
+import { permissionsOf } from '../../kernel/actor.ts'
+import { confirmation, purge } from './definition.ts'
+import type { WorkflowsDeps } from './deps.ts'
+
+/** What runs do beside operations of the contract, and what that needs: a purge as much as setting the days. */
+const own: Readonly<Record<string, { permission: Permission | undefined; stepUp: boolean }>> = {
+  [confirmation.operation]: { permission: undefined, stepUp: false },
+  [purge.operation]: { permission: 'audit:write', stepUp: true },
+}
+
+/** What somebody needs for a step, whether it is an operation of the contract or not. */
+export const createRights = ({ perform }: Pick<WorkflowsDeps, 'perform'>) => ({
+  /** A permission that the call needs and the actor does not have. */
+  lacks: (actor: Actor, call: StoredCall): string | undefined => {
+    const rule = own[call.operation]
+    if (!rule) return perform().lacks(actor, call)
+    return rule.permission && !permissionsOf(actor).has(rule.permission) ? rule.permission : undefined
+  },
+  needsStepUp: (call: StoredCall): boolean => own[call.operation]?.stepUp ?? perform().needsStepUp(call),
+})
+export type Rights = ReturnType<typeof createRights>

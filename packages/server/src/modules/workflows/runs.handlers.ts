@@ -1,0 +1,88 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { RunOperation, WorkflowKind } from '@holdfast/contract/vocabulary'
+import type { Handlers } from '../../http/handlers.ts'
+import type { Actor, TenantId } from '../../kernel/actor.ts'
+import { fail } from '../../kernel/app-error.ts'
+import { encodeId, idOf } from '../../kernel/ids.ts'
+import { second } from '../../kernel/time.ts'
+import type { WorkflowsDeps } from './deps.ts'
+import type { Driver } from './drive.ts'
+import type { Plans } from './plan.ts'
+import { selectRuns } from './runs.queries.ts'
+import type { Runs } from './runs.ts'
+import { type RunDetail, viewDefinition, viewDetail, viewPlan, viewRun } from './view.ts'
+
+/** An answer waits this long for the end of what it began; longer runs are asked for. */
+const answerWithinMs = 8 * second
+const lastRuns = 20
+
+type Given = { params?: Record<string, unknown>; dry_run?: boolean; reason?: string; undo_after_seconds?: number }
+
+export function runHandlers({
+  db,
+  pager,
+  now,
+  plans,
+  runs,
+  driver,
+}: Pick<WorkflowsDeps, 'db' | 'pager' | 'now'> & { plans: Plans; runs: Runs; driver: Driver }) {
+  /** As it stands when it has ended, or after a while. */
+  async function settled(tenant: TenantId, id: string): Promise<RunDetail> {
+    await Promise.race([driver.start(tenant, id), delay(answerWithinMs, undefined, { ref: false })])
+    return viewDetail(await runs.get(tenant, id))
+  }
+
+  async function start(actor: Actor, kind: WorkflowKind, name: string, given: Given): Promise<{ run: RunDetail }> {
+    const { params = {}, reason, undo_after_seconds: undoAfterSeconds, dry_run: isDry = false } = given
+    const asked = { name, params, reason, undoAfterSeconds }
+    const planned = await plans.plan(actor, kind, asked)
+    const calls = planned.steps.map((s) => s.call)
+    await plans.requireMay(actor, calls, !isDry)
+    if (isDry) {
+      await runs.noteDryRun(actor, name)
+      return { run: viewPlan(planned, actor, asked, now()) }
+    }
+    return { run: await settled(actor.tenantId, await runs.start(actor, planned, asked)) }
+  }
+
+  type Change = { operation: RunOperation; reason?: string }
+  async function change(actor: Actor, kind: WorkflowKind, wire: string, { operation, reason }: Change) {
+    const { id, changed } = await runs.change(actor, kind, idOf('workflow_run', wire), { operation, reason })
+    return { operation, changed, run: await settled(actor.tenantId, id) }
+  }
+
+  return {
+    listWorkflows: () => ({ items: plans.ofKind('workflow').map(viewDefinition), next_cursor: null }),
+    runWorkflow: ({ actor, body: { workflow, ...given } }) => start(actor, 'workflow', workflow, given),
+    runPlaybook: ({ actor, body: { playbook, ...given } }) => start(actor, 'playbook', playbook, given),
+    listWorkflowRuns: ({ actor, query: { kind, ...query } }) =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const found = await pager.list(selectRuns(tx, actor.tenantId, kind), {
+          operation: 'listWorkflowRuns',
+          tenant: actor.tenantId,
+          query: { ...query, kind },
+          orders: { created_at: { column: 'created_at', kind: 'time' } },
+          otherwise: '-created_at',
+          tie: 'workflow_run_id',
+        })
+        return { items: found.items.map(viewRun), next_cursor: found.next_cursor }
+      }),
+    getWorkflowRun: async ({ actor, params }) =>
+      viewDetail(await runs.get(actor.tenantId, idOf('workflow_run', params.workflow_run_id))),
+    getWorkflowEvidence: async ({ actor, params }) => {
+      const { run } = await runs.get(actor.tenantId, idOf('workflow_run', params.workflow_run_id))
+      const { evidence, evidence_digest } = run
+      if (evidence === null || evidence_digest === null)
+        return fail('validation_error', `the run is ${run.status}: there is evidence of what has ended`)
+      return { evidence, evidence_digest, request_id: encodeId('workflow_run', run.workflow_run_id) }
+    },
+    changeWorkflowRun: ({ actor, params, body }) => change(actor, 'workflow', params.workflow_run_id, body),
+    changePlaybookRun: ({ actor, params, body }) => change(actor, 'playbook', params.workflow_run_id, body),
+    listPlaybooks: ({ actor }) =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const q = selectRuns(tx, actor.tenantId, 'playbook')
+        const found = await q.orderBy('created_at', 'desc').orderBy('workflow_run_id', 'desc').limit(lastRuns).execute()
+        return { items: plans.ofKind('playbook').map(viewDefinition), runs: found.map(viewRun) }
+      }),
+  } satisfies Partial<Handlers>
+}

@@ -1,0 +1,214 @@
+import type { RunOperation, WorkflowKind } from '@holdfast/contract/vocabulary'
+import type { Tx } from '../../db/database.ts'
+import { type Actor, jobSource, type TenantId } from '../../kernel/actor.ts'
+import { fail } from '../../kernel/app-error.ts'
+import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
+import { confirmGateways, type Step } from './definition.ts'
+import type { WorkflowsDeps } from './deps.ts'
+import type { createEnd } from './end.ts'
+import { type Planned, type Plans, stored } from './plan.ts'
+import { type ActorOf, personOf, requesterOf } from './requester.ts'
+import type { RunRow, StepRow } from './runs.queries.ts'
+import * as queries from './runs.queries.ts'
+
+export const job = 'drive_workflows'
+export type Asked = {
+  name: string
+  params: Record<string, unknown>
+  reason: string | undefined
+  undoAfterSeconds: number | undefined
+}
+/** A run that is there: its row and its steps. */
+export type Run = { run: RunRow; steps: StepRow[] }
+type RunsDeps = Pick<WorkflowsDeps, 'db' | 'audit' | 'changes' | 'feed' | 'now'> & {
+  plans: Plans
+  actorOf: ActorOf
+  end: ReturnType<typeof createEnd>
+  /** Called after the commit that lets a run begin or go on. */
+  begun: (tenant: TenantId, id: string) => void
+}
+
+/** How runs begin, are approved, called off, gone on with and taken back. What they do, the driver does. */
+export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end, begun }: RunsDeps) {
+  const read = async (tx: Tx, tenant: TenantId, id: string): Promise<Run> => ({
+    run: (await queries.findRun(tx, tenant, id)) ?? missing('workflow_run'),
+    steps: await queries.stepsOf(tx, tenant, id),
+  })
+
+  /** Replicas hear of it, so that one of them goes on with it should this one end. */
+  async function set(tx: Tx, tenant: TenantId, id: string): Promise<void> {
+    await changes.record(tx, tenant, [{ kind: 'workflow_run', subject: id }])
+    db.afterCommit(tx, () => begun(tenant, id))
+  }
+
+  type What = {
+    kind: WorkflowKind
+    name: string
+    secondApprover: boolean
+    steps: readonly Step[]
+    undoOf: string | null
+  }
+  /** Undefined where it would undo what is being undone already. */
+  async function insert(tx: Tx, actor: Actor, what: What, asked: Omit<Asked, 'name'>): Promise<string | undefined> {
+    const { tenantId: tenant } = actor
+    const id = newUuid()
+    const at = now()
+    const made = await queries.insertRun(
+      tx,
+      {
+        tenant_id: tenant,
+        workflow_run_id: id,
+        kind: what.kind,
+        workflow: what.name,
+        params: JSON.stringify(asked.params),
+        reason: asked.reason ?? null,
+        status: what.secondApprover ? 'awaiting_approval' : 'running',
+        second_approver: what.secondApprover,
+        requested_by: JSON.stringify(requesterOf(actor)),
+        undo_of: what.undoOf,
+        undo_after_seconds: asked.undoAfterSeconds ?? null,
+        seq_before: feed.seqOf(tenant),
+        created_at: at,
+        started_at: what.secondApprover ? null : at,
+      },
+      what.steps.map(stored),
+    )
+    if (!made) return undefined
+    const workflow_run_id = encodeId('workflow_run', id)
+    const fields = { workflow: what.name, workflow_run_id, dry_run: false }
+    const target = { type: 'workflow_run', id: workflow_run_id, name: what.name }
+    const details = asked.reason === undefined ? {} : { details: { reason: asked.reason } }
+    await audit.record(tx, actor, 'workflow.started', fields, { target, ...details })
+    await set(tx, tenant, id)
+    return id
+  }
+
+  async function approve(tx: Tx, actor: Actor, { run }: Run): Promise<boolean> {
+    if (run.status !== 'awaiting_approval') return false
+    const [asked, approving] = [personOf(run.requested_by), personOf(requesterOf(actor))]
+    if (actor.principal.kind !== 'session' || asked === approving)
+      fail('forbidden', 'somebody else than who asked for it must approve it, signed in as a person')
+    const by = { type: actor.type, id: actor.id, name: actor.name }
+    if (!(await queries.approveRun(tx, run.tenant_id, run.workflow_run_id, by, now()))) return false
+    await set(tx, run.tenant_id, run.workflow_run_id)
+    return true
+  }
+  async function cancel(tx: Tx, actor: Actor, { run, steps }: Run): Promise<boolean> {
+    if (run.status === 'cancelled') return false
+    if (run.status !== 'awaiting_approval' && run.status !== 'running')
+      fail('validation_error', `the run has ${run.status}: undo it instead`)
+    if (steps.some((s) => s.status === 'running'))
+      fail('validation_error', 'a step of it is under way: cancel it again when that has ended')
+    return end(tx, actor, { run, steps }, 'cancelled')
+  }
+  async function resume(tx: Tx, { run }: Run): Promise<boolean> {
+    if (run.status === 'running') return false
+    if (run.status !== 'failed') fail('validation_error', `a run that is ${run.status} can not be resumed`)
+    if (await queries.undoingOf(tx, run.tenant_id, run.workflow_run_id))
+      fail('validation_error', 'the run was undone: run it anew')
+    await queries.resumeRun(tx, run.tenant_id, run.workflow_run_id)
+    await set(tx, run.tenant_id, run.workflow_run_id)
+    return true
+  }
+
+  /** The steps that were made, taken back in the opposite order. */
+  const takingBack = (steps: readonly StepRow[]): Step[] =>
+    steps
+      .toReversed()
+      .flatMap(({ undo, summary, affects }) =>
+        undo.map((call) => ({ call, summary: `Take back: ${summary}`, affects, onError: 'continue' as const })),
+      )
+  async function undo(
+    tx: Tx,
+    actor: Actor,
+    { run, steps }: Run,
+    reason: string | undefined,
+  ): Promise<string | undefined> {
+    if (run.status !== 'succeeded' && run.status !== 'failed')
+      fail('validation_error', `a run that is ${run.status} can not be undone`)
+    const back = takingBack(steps)
+    if (back.length === 0) fail('validation_error', 'nothing that it did can be taken back')
+    await queries.dropUndoAt(tx, run.tenant_id, run.workflow_run_id)
+    const what = { kind: run.kind, name: run.workflow, secondApprover: false, undoOf: run.workflow_run_id }
+    const asked = { params: run.params, reason, undoAfterSeconds: undefined }
+    return insert(tx, actor, { ...what, steps: [...back, confirmGateways] }, asked)
+  }
+
+  return {
+    get: (tenant: TenantId, id: string) => db.inTenant(tenant, (tx) => read(tx, tenant, id)),
+
+    /** A dry run leaves nothing but its audit event. */
+    noteDryRun: (actor: Actor, workflow: string): Promise<void> =>
+      db.inTenant(actor.tenantId, (tx) => audit.record(tx, actor, 'workflow.started', { workflow, dry_run: true }, {})),
+
+    start: async (actor: Actor, { definition, secondApprover, steps }: Planned, asked: Asked): Promise<string> => {
+      const what = { kind: definition.kind, name: definition.name, secondApprover, steps, undoOf: null }
+      return (await db.inTenant(actor.tenantId, (tx) => insert(tx, actor, what, asked))) ?? missing('workflow_run')
+    },
+
+    /** Answers the run that is to be shown: of an undo the one that undoes. */
+    change: async (
+      actor: Actor,
+      kind: WorkflowKind,
+      id: string,
+      { operation, reason }: { operation: RunOperation; reason: string | undefined },
+    ): Promise<{ id: string; changed: boolean }> => {
+      const { tenantId: tenant } = actor
+      const { run, steps } = await db.inTenant(tenant, (tx) => read(tx, tenant, id))
+      if (run.kind !== kind) missing('workflow_run')
+      const calls = operation === 'undo' ? takingBack(steps).map((s) => s.call) : steps.map((s) => s.input)
+      if (operation !== 'cancel') await plans.requireMay(actor, calls, true)
+      return db.inTenant(tenant, async (tx) => {
+        const held: Run = {
+          run: (await queries.lockRun(tx, tenant, id)) ?? missing('workflow_run'),
+          steps: await queries.stepsOf(tx, tenant, id),
+        }
+        if (operation === 'undo') {
+          const undoing = await undo(tx, actor, held, reason)
+          if (undoing !== undefined) await recordChange(tx, actor, held.run, operation, reason)
+          return { id: undoing ?? (await queries.undoingOf(tx, tenant, id)) ?? id, changed: undoing !== undefined }
+        }
+        const move = { approve, cancel, resume: (t: Tx, _: Actor, r: Run) => resume(t, r) }[operation]
+        const changed = await move(tx, actor, held)
+        if (changed) await recordChange(tx, actor, held.run, operation, reason)
+        return { id, changed }
+      })
+    },
+
+    /** Takes a run back whose time is over, as whoever asked for it: with what they may do now. */
+    undoDue: async (run: RunRow): Promise<void> => {
+      const actor = await actorOf(run)
+      await db.inTenant(run.tenant_id, async (tx) => {
+        const held = await queries.lockRun(tx, run.tenant_id, run.workflow_run_id)
+        if (!held?.undo_at) return
+        const steps = await queries.stepsOf(tx, run.tenant_id, run.workflow_run_id)
+        if (takingBack(steps).length === 0) await queries.dropUndoAt(tx, run.tenant_id, run.workflow_run_id)
+        else if (actor) await undo(tx, actor, { run: held, steps }, 'its time is over')
+        else await refuseUndo(tx, held)
+      })
+    },
+  }
+
+  /** What it did stays, and the record says why. */
+  async function refuseUndo(tx: Tx, run: RunRow): Promise<void> {
+    await queries.dropUndoAt(tx, run.tenant_id, run.workflow_run_id)
+    const workflow_run_id = encodeId('workflow_run', run.workflow_run_id)
+    const fields = { workflow: run.workflow, workflow_run_id, operation: 'undo' }
+    const target = { type: 'workflow_run', id: workflow_run_id, name: run.workflow }
+    const details = { reason: 'whoever asked for it may do nothing any more' }
+    await audit.record(tx, jobSource(run.tenant_id, job), 'workflow.changed', fields, {
+      target,
+      details,
+      outcome: 'failed',
+    })
+  }
+
+  async function recordChange(tx: Tx, actor: Actor, run: RunRow, operation: RunOperation, reason: string | undefined) {
+    const workflow_run_id = encodeId('workflow_run', run.workflow_run_id)
+    const target = { type: 'workflow_run', id: workflow_run_id, name: run.workflow }
+    const fields = { workflow: run.workflow, workflow_run_id, operation }
+    const details = reason === undefined ? {} : { details: { reason } }
+    await audit.record(tx, actor, 'workflow.changed', fields, { target, ...details })
+  }
+}
+export type Runs = ReturnType<typeof createRuns>

@@ -1,0 +1,41 @@
+import type { StoredParty } from '../../db/tables/operations.ts'
+import { because, callOf, type Look, type Step } from './definition.ts'
+
+/** All devices of a user that are not revoked yet, in one transaction. */
+export async function revokeDevicesOf(
+  user_id: string,
+  look: Look,
+  reason: string | undefined,
+  onError: Step['onError'],
+): Promise<Step> {
+  const which = { operation: 'revoke' as const, filter: { user_id } }
+  const { results } = await look('changeDevices', { body: { ...which, dry_run: true } })
+  const affects = results.flatMap(({ device_id, outcome }): StoredParty[] =>
+    outcome === 'changed' ? [{ type: 'device', id: device_id, name: null }] : [],
+  )
+  return {
+    call: callOf('changeDevices', { body: { ...which, ...because(reason) } }),
+    summary: 'Revoke the devices of the user',
+    affects,
+    onError,
+  }
+}
+
+export const pageSize = 200
+/** Pages of a list that are read at most. */
+const mostPages = 500
+
+/** Items of a list, page by page, until `take` says that there is enough. False: there was more than is looked at. */
+export async function walk<T>(
+  read: (cursor: string | undefined) => Promise<{ items: readonly T[]; next_cursor: string | null }>,
+  take: (item: T) => 'go on' | 'enough',
+): Promise<boolean> {
+  let cursor: string | undefined
+  for (let n = 0; n < mostPages; n++) {
+    const page = await read(cursor)
+    for (const item of page.items) if (take(item) === 'enough') return true
+    if (page.next_cursor === null) return true
+    cursor = page.next_cursor
+  }
+  return false
+}

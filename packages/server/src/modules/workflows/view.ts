@@ -1,0 +1,93 @@
+import type { Output } from '@holdfast/contract'
+import type { listWorkflowRuns, listWorkflows, runWorkflow } from '@holdfast/contract/workflows'
+import type { Requester, StoredParty } from '../../db/tables/operations.ts'
+import type { Actor } from '../../kernel/actor.ts'
+import { encodeId } from '../../kernel/ids.ts'
+import type { Definition } from './definition.ts'
+import { type Planned, stored } from './plan.ts'
+import type { RunRow, StepRow } from './runs.queries.ts'
+import type { Asked, Run } from './runs.ts'
+
+type RunView = Output<typeof listWorkflowRuns>['items'][number]
+export type RunDetail = Output<typeof runWorkflow>['run']
+type WorkflowView = Output<typeof listWorkflows>['items'][number]
+
+const party = ({ type, id, name }: StoredParty | Requester) => ({ type, id, name })
+const time = (at: Date | null): string | null => at?.toISOString() ?? null
+
+export const viewRun = (run: RunRow): RunView => ({
+  workflow_run_id: encodeId('workflow_run', run.workflow_run_id),
+  kind: run.kind,
+  workflow: run.workflow,
+  params: run.params,
+  reason: run.reason,
+  status: run.status,
+  second_approver: run.second_approver,
+  requested_by: party(run.requested_by),
+  approved_by: run.approved_by && party(run.approved_by),
+  undo_of: run.undo_of && encodeId('workflow_run', run.undo_of),
+  undo_at: time(run.undo_at),
+  evidence_digest: run.evidence_digest,
+  created_at: run.created_at.toISOString(),
+  started_at: time(run.started_at),
+  finished_at: time(run.finished_at),
+})
+
+export const viewDetail = ({ run, steps }: Run): RunDetail => ({ ...viewRun(run), steps: steps.map(viewStep) })
+
+const viewStep = (s: StepRow) => ({
+  step: s.step,
+  action: s.action,
+  summary: s.summary,
+  status: s.status,
+  on_error: s.on_error,
+  reversible: s.reversible,
+  affects: s.affects,
+  affects_count: s.affects_count,
+  result: s.result,
+  error: s.error,
+  attempts: s.attempts,
+  started_at: time(s.started_at),
+  finished_at: time(s.finished_at),
+})
+
+/** A run that would be, as one that is. */
+export const viewPlan = (
+  { definition, secondApprover, steps }: Planned,
+  actor: Actor,
+  asked: Asked,
+  at: Date,
+): RunDetail => ({
+  workflow_run_id: null,
+  kind: definition.kind,
+  workflow: definition.name,
+  params: asked.params,
+  reason: asked.reason ?? null,
+  status: 'planned',
+  second_approver: secondApprover,
+  requested_by: party(actor),
+  approved_by: null,
+  undo_of: null,
+  undo_at: null,
+  evidence_digest: null,
+  created_at: at.toISOString(),
+  started_at: null,
+  finished_at: null,
+  steps: steps.map(stored).map(({ input: _, ...step }, i) => ({
+    ...{ step: i + 1, ...step, affects: step.affects.map(party) },
+    status: 'pending' as const,
+    result: {},
+    error: null,
+    attempts: 0,
+    started_at: null,
+    finished_at: null,
+  })),
+})
+
+export const viewDefinition = ({ name, summary, params, permissions, secondApprover }: Definition): WorkflowView => ({
+  workflow: name,
+  summary,
+  params: JSON.parse(JSON.stringify(params)),
+  permissions: [...permissions],
+  second_approver: typeof secondApprover === 'function' ? 'sometimes' : secondApprover,
+})

@@ -1,0 +1,208 @@
+import { Closed, Id, OneOf } from '@holdfast/contract/schema'
+import { Type } from 'typebox'
+import type { StoredParty } from '../../db/tables/operations.ts'
+import { failField } from '../../kernel/app-error.ts'
+import { day, minute, second } from '../../kernel/time.ts'
+import {
+  because,
+  callOf,
+  confirmGateways,
+  type Definition,
+  definition,
+  type Look,
+  purge,
+  type Step,
+} from './definition.ts'
+import { rotateGatewaySecrets } from './gateway-secrets.ts'
+import { pageSize, revokeDevicesOf, walk } from './steps.ts'
+
+/** As many as one operation takes. */
+const most = 10_000
+const tooMany = (what: string) => failField('params', `${what}: more than one run takes; do the oldest first`)
+
+const publishing = (body: Parameters<typeof callOf<'publishPolicy'>>[1]['body'], summary: string): Step => ({
+  call: callOf('publishPolicy', { body }),
+  summary,
+  affects: [{ type: 'policy_channel', id: body.channel, name: body.channel }],
+  onError: 'stop',
+})
+
+export const workflows = (now: () => Date): readonly Definition[] => [
+  definition({
+    kind: 'workflow',
+    name: 'offboard_user',
+    summary: 'Suspend a user, revoke the devices, and delete the account where asked',
+    params: Closed({
+      user_id: Id('user'),
+      delete: Type.Optional(Type.Boolean({ description: 'Also delete the account; the audit log keeps it' })),
+    }),
+    permissions: ['users:read', 'users:write', 'devices:write'],
+    secondApprover: 'never',
+    steps: async ({ user_id, delete: deletes }, look, reason) => {
+      const { username } = await look('getUser', { params: { user_id } })
+      const affects = [{ type: 'user', id: user_id, name: username }]
+      const suspension = callOf('suspendUser', { body: { user_id, ...because(reason) } })
+      const deletion = callOf('changeUser', { body: { operation: 'delete', user_id, ...because(reason) } })
+      return [
+        { call: suspension, summary: `Suspend the user ${username}`, affects, onError: 'stop' },
+        await revokeDevicesOf(user_id, look, reason, 'stop'),
+        ...(deletes
+          ? [{ call: deletion, summary: `Delete the user ${username}`, affects, onError: 'stop' as const }]
+          : []),
+        confirmGateways,
+      ]
+    },
+  }),
+  definition({
+    kind: 'workflow',
+    name: 'expire_stale_devices',
+    summary: 'Suspend devices that nobody has seen for long, or revoke them',
+    params: Closed({
+      unseen_days: Type.Optional(Type.Integer({ minimum: 7, maximum: 3650, description: '90 unless said' })),
+      revoke: Type.Optional(Type.Boolean({ description: 'For good' })),
+    }),
+    permissions: ['devices:read', 'devices:write'],
+    secondApprover: 'never',
+    steps: async ({ unseen_days = 90, revoke }, look, reason) => {
+      const stale = await devicesUnseenSince(new Date(now().getTime() - unseen_days * day).toISOString(), look)
+      const operation = revoke ? 'revoke' : 'suspend'
+      const device_ids = stale.flatMap(({ id }) => id ?? [])
+      const body = { operation, device_ids, ...because(reason) } as const
+      return stale.length === 0
+        ? []
+        : [
+            {
+              call: callOf('changeDevices', { body }),
+              summary: `${revoke ? 'Revoke' : 'Suspend'} devices unseen for ${unseen_days} days`,
+              affects: stale,
+              onError: 'stop',
+            },
+            confirmGateways,
+          ]
+    },
+  }),
+  definition({
+    kind: 'workflow',
+    name: 'promote_canary',
+    summary: 'Publish to stable what canary holds',
+    params: Closed({}),
+    permissions: ['policy:read', 'policy:publish'],
+    secondApprover: 'never',
+    steps: async (_, look) => {
+      const { items } = await look('listPolicyBundles', { query: { channel: 'canary', limit: 1 } })
+      const [bundle] = items
+      if (!bundle?.current) return failField('workflow', 'no canary is under way')
+      const { version, digest } = bundle
+      const body = {
+        channel: 'stable',
+        from: { digest },
+        supersede: true,
+        note: `promoted version ${version}`,
+      } as const
+      return [publishing(body, `Publish version ${version} to stable`), confirmGateways]
+    },
+  }),
+  definition({
+    kind: 'workflow',
+    name: 'rollback_policy',
+    summary: 'Publish an earlier version again, the one before unless said',
+    params: Closed({
+      channel: Type.Optional(OneOf(['canary', 'stable'], { description: 'stable unless said' })),
+      version: Type.Optional(Type.Integer({ minimum: 1 })),
+    }),
+    permissions: ['policy:read', 'policy:publish'],
+    secondApprover: 'never',
+    steps: async ({ channel = 'stable', version: wanted }, look) => {
+      const { items } = await look('listPolicyBundles', { query: { channel, limit: 2 } })
+      const version = wanted ?? items[1]?.version ?? failField('params.version', `${channel} has no version before`)
+      const body = { channel, from: { version }, supersede: true, note: `rolled back to version ${version}` } as const
+      return [publishing(body, `Publish version ${version} to ${channel} again`), confirmGateways]
+    },
+  }),
+  definition({
+    kind: 'workflow',
+    name: 'reconcile_sessions',
+    summary: 'End VPN sessions that their gateways report no more',
+    params: Closed({
+      silent_minutes: Type.Optional(Type.Integer({ minimum: 2, maximum: 1440, description: '5 unless said' })),
+    }),
+    permissions: ['sessions:read', 'sessions:terminate'],
+    secondApprover: 'never',
+    steps: async ({ silent_minutes = 5 }, look, reason) => {
+      const since = new Date(now().getTime() - silent_minutes * minute).toISOString()
+      const silent: StoredParty[] = []
+      const whole = await walk(
+        (cursor) =>
+          look('listSessions', {
+            query: { sort: 'started_at', limit: pageSize, ...(cursor !== undefined && { cursor }) },
+          }),
+        ({ session_id, last_seen_at, device_name }) => {
+          if (last_seen_at < since) silent.push({ type: 'vpn_session', id: session_id, name: device_name })
+          return silent.length < most ? 'go on' : 'enough'
+        },
+      )
+      if (!whole) tooMany('sessions')
+      const session_ids = silent.flatMap(({ id }) => id ?? [])
+      const body = { operation: 'terminate', session_ids, block_seconds: 0, ...because(reason) } as const
+      const call = callOf('terminateSessions', { body })
+      return silent.length === 0
+        ? []
+        : [{ call, summary: `End sessions silent for ${silent_minutes} minutes`, affects: silent, onError: 'stop' }]
+    },
+  }),
+  rotateGatewaySecrets,
+  definition({
+    kind: 'workflow',
+    name: 'prune_retention',
+    summary: 'Purge now what is over by the retention of the tenant, under the same rules as every hour',
+    params: Closed({}),
+    permissions: ['audit:read', 'audit:write'],
+    secondApprover: 'never',
+    steps: async (_, look) => {
+      const { classes } = await look('getRetention', {})
+      const over = classes.filter((c) => c.over > 0)
+      const rows = over.map((c) => `${c.class} ${c.over}`).join(', ')
+      const affects = over.map((c) => ({ type: 'retention_class', id: null, name: c.class }))
+      return [{ call: purge, summary: `Purge rows that are over: ${rows || 'none'}`, affects, onError: 'stop' }]
+    },
+  }),
+  definition({
+    kind: 'workflow',
+    name: 'rotate_trust_anchors',
+    summary: 'Replace the active trust anchor, planned or at once',
+    params: Closed({
+      mode: Type.Optional(OneOf(['planned', 'emergency'], { description: 'planned unless said' })),
+      overlap_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 365 * (day / second) })),
+    }),
+    permissions: ['trust:read', 'trust:rotate'],
+    secondApprover: ({ mode }) => mode === 'emergency',
+    steps: async ({ mode = 'planned', overlap_seconds }, _, reason) => {
+      const overlap = overlap_seconds === undefined ? {} : { overlap_seconds }
+      const rotation: Step = {
+        call: callOf('rotateTrustAnchors', { body: { mode, ...overlap, ...because(reason) } }),
+        summary: `Rotate the trust anchor (${mode})`,
+        affects: [{ type: 'trust_anchor', id: null, name: null }],
+        onError: 'stop',
+      }
+      return [rotation, confirmGateways]
+    },
+  }),
+]
+
+/** Active ones, as many as one run takes; whoever enrolled later than that can not have been unseen for so long. */
+async function devicesUnseenSince(since: string, look: Look): Promise<StoredParty[]> {
+  const stale: StoredParty[] = []
+  const whole = await walk(
+    (cursor) =>
+      look('listDevices', {
+        query: { status: 'active', sort: 'enrolled_at', limit: pageSize, ...(cursor !== undefined && { cursor }) },
+      }),
+    ({ device_id, name, enrolled_at, last_seen_at }) => {
+      if (enrolled_at >= since) return 'enough'
+      if ((last_seen_at ?? enrolled_at) < since) stale.push({ type: 'device', id: device_id, name })
+      return stale.length < most ? 'go on' : 'enough'
+    },
+  )
+  if (!whole) tooMany('devices')
+  return stale
+}

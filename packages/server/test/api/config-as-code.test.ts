@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { startCommand } from '../command.ts'
+import { audited } from '../gateways.ts'
+import { startKit } from '../kit.ts'
+import { makeUser } from '../people.ts'
+
+const file = `
+format: holdfast.config/1
+security:
+  sessions: { idle_seconds: 900 }
+  mfa: { required_roles: [platform_admin] }
+notifications:
+  email: { recipients: [security@example.com], min_severity: warning }
+groups:
+  engineers:
+    description: Who may reach code
+    members: [Ada, grace]
+  guests: {}
+gateway_pools:
+  frankfurt:
+    region: { code: eu-1, name: Frankfurt }
+    mtu: 1380
+policy:
+  stable:
+    schema: holdfast.policy/1
+    resources: { code: { cidrs: [10.1.0.0/16], ports: [tcp/22] } }
+    rules:
+      - { id: code, action: allow, from: { groups: [engineers] }, to: [code], via: [frankfurt] }
+`
+
+test('a file is applied once, shows what drifted from it, and leaves what it does not name', async (t) => {
+  const kit = await startKit(t)
+  const { admin } = kit
+  for (const name of ['ada', 'grace', 'linus']) await makeUser(kit, name)
+  await admin.createGatewayPool({ body: { name: 'paris', region: { code: 'eu-2' } } })
+  const { run, file: path } = await startCommand(t, kit)
+  const given = async (text: string) => {
+    await writeFile(path('c.yaml'), text)
+    return path('c.yaml')
+  }
+  const at = await given(file)
+  const planned = await run('config', 'plan', at)
+  assert.equal(planned.code, 2, planned.err)
+  assert.match(planned.out, /^\+ group engineers$/m)
+  assert.match(planned.out, /sessions\.idle_seconds: 1800 -> 900/)
+  assert.equal((await admin.listGroups()).items.length, 0, 'a plan changes nothing')
+  assert.equal((await run('config', 'apply', at)).code, 2, 'it is asked first')
+  const applied = await run('config', 'apply', at, '--yes')
+  assert.equal(applied.code, 0, applied.err)
+
+  const events = async () => (await admin.listAuditEvents({ query: { limit: 200, outcome: 'success' } })).items
+  const writes = async () => (await events()).filter(({ kind }) => kind !== 'api_key.used').length
+  const before = await writes()
+  const again = await run('config', 'plan', at)
+  assert.deepEqual([again.code, again.out], [0, ''], again.err)
+  assert.equal((await run('config', 'apply', at)).code, 0, 'nothing is asked where nothing differs')
+  assert.equal(await writes(), before, 'and nothing is written')
+  assert.equal((await audited(kit, 'policy.published')).length, 1)
+  assert.equal((await admin.getSecuritySettings()).sessions.absolute_seconds, 43_200, 'what it does not name stays')
+
+  const [pool] = (await admin.listGatewayPools()).items.filter(({ name }) => name === 'frankfurt')
+  await admin.updateGatewayPool({ params: { pool_id: pool!.pool_id }, body: { ...pool!, mtu: 1400 } })
+  const engineers = (await admin.listGroups({ query: { q: 'engineers' } })).items[0]!
+  const linus = (await admin.listUsers({ query: { q: 'linus' } })).items[0]!
+  const group = { add_members: [linus.user_id] }
+  await admin.changeGroup({ body: { operation: 'update', group_id: engineers.group_id, group } })
+  const drifted = await run('--json', 'config', 'plan', at)
+  assert.equal(drifted.code, 2)
+  const lines = drifted.out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  assert.deepEqual(lines, [
+    {
+      ...{ thing: 'group engineers', action: 'update' },
+      fields: [{ field: 'members', from: ['ada', 'grace', 'linus'], to: ['ada', 'grace'] }],
+    },
+    { thing: 'gateway_pool frankfurt', action: 'update', fields: [{ field: 'mtu', from: 1400, to: 1380 }] },
+  ])
+  assert.equal((await run('config', 'apply', at, '--yes')).code, 0)
+  assert.equal((await run('config', 'plan', at)).code, 0)
+
+  const shown = await run('config', 'show')
+  assert.equal(shown.code, 0, shown.err)
+  const same = await run('config', 'plan', await given(shown.out))
+  assert.deepEqual([same.code, same.out], [0, ''], 'what is shown is as it is')
+})
+
+test('a file that is not in order is refused by the names of its fields, and nothing is asked of the server', async (t) => {
+  const kit = await startKit(t)
+  const { run, file: path } = await startCommand(t, kit)
+  const cases: [string, RegExp][] = [
+    ['- a list', /not as it must be/],
+    ['format: holdfast.config/2', /format/],
+    ['format: holdfast.config/1\ngateway_pool: {}', /does not have gateway_pool/],
+    ['format: holdfast.config/1\nsecurity: { sessions: { idle: 3 } }', /security\.sessions: does not have idle/],
+    ['format: holdfast.config/1\nsecurity: { sessions: { idle_seconds: "3" } }', /security\.sessions\.idle_seconds/],
+    ['format: holdfast.config/1\nnotifications: { webhook: { url: "https://a" } }', /does not have url/],
+    ['format: holdfast.config/1\ngroups: { A: {}, a: {} }', /names a twice/],
+    ['format: holdfast.config/1\ngroups: { a: {}, a: {} }', /is not YAML/],
+    ['a: &x [1]\nb: [*x, *x]', /not/],
+    ['a: [', /is not YAML/],
+  ]
+  for (const [text, why] of cases) {
+    await writeFile(path('c.yaml'), text)
+    const { code, err } = await run('config', 'plan', path('c.yaml'))
+    assert.equal(code, 2, text)
+    assert.match(err, why, text)
+  }
+})
+
+test('what fails says how far it came; the next one goes on from there', async (t) => {
+  const kit = await startKit(t)
+  const { run, file: path } = await startCommand(t, kit)
+  const text = 'format: holdfast.config/1\ngroups: { one: {} }\ngateway_pools: { two: { mtu: 1380 } }\n'
+  await writeFile(path('c.yaml'), text)
+  const failed = await run('config', 'apply', path('c.yaml'), '--yes')
+  assert.equal(failed.code, 1)
+  assert.match(failed.err, /region[\s\S]*1 of 2 changes were made; gateway_pool two was not/)
+  await writeFile(path('c.yaml'), text.replace('mtu: 1380', 'region: { code: eu }'))
+  assert.equal((await run('config', 'apply', path('c.yaml'), '--yes')).code, 0)
+  assert.equal((await kit.admin.listGroups()).items.length, 1)
+})

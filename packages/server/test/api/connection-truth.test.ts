@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { sql } from 'kysely'
+import { decodeId } from '../../src/kernel/ids.ts'
+import { newCsr } from '../certificates.ts'
+import { startCommand } from '../command.ts'
+import { enroll, newSession, open, publish, refused, report, rule, withGateway } from '../gateways.ts'
+import { runJob, startKit, times } from '../kit.ts'
+
+type Device = Awaited<ReturnType<typeof enroll>>
+type Fields = Record<string, unknown>
+
+test('connection truth', async (t: TestContext) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { admin } = kit
+  const { client, gateway, pool, secret } = await withGateway(kit)
+  const other = await withGateway(kit, 'g2')
+  await publish(kit, [rule('all', { any: true })])
+
+  const meter = (device: Device, session_id: string, more: Fields = {}, by = client) =>
+    by.metering({
+      body: report([{ session_id, device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1, ...more }]),
+    })
+  const say = (device: Device, kind: 'connected' | 'disconnected' | 'quality', more: Fields) =>
+    device.client.telemetry({
+      body: { events: [{ event_id: newSession(), kind, at: new Date().toISOString(), ...more }] },
+    })
+  /** The same as if everything of this device had been said so much earlier. */
+  const later = (device: Device, seconds: number) =>
+    kit.db.inTenant(kit.tenant, async (tx) => {
+      const [id, by] = [decodeId('device', device.id), sql`interval '1 second' * ${seconds}`]
+      await sql`update vpn_sessions set started_at = started_at - ${by}, last_seen_at = last_seen_at - ${by},
+        ended_at = ended_at - ${by}, defied_since = defied_since - ${by}
+        where tenant_id = ${kit.tenant} and device_id = ${id}`.execute(tx)
+      await sql`update device_claims set since = since - ${by}, said_at = said_at - ${by}
+        where tenant_id = ${kit.tenant} and device_id = ${id}`.execute(tx)
+      await sql`update connections_in_question set judge_at = judge_at - ${by}, since = since - ${by}
+        where tenant_id = ${kit.tenant} and device_id = ${id}`.execute(tx)
+    })
+  const truthOf = async (device: Device, verdict?: 'stale' | 'conflict' | 'unauthorized') =>
+    (await admin.connectionTruth({ query: { device_id: device.id, ...(verdict && { verdict }) } })).items
+  const alerts = async (kind: 'connection.stale' | 'connection.conflict' | 'connection.unauthorized') =>
+    (await admin.listNotifications({ query: { kind } })).items.map((n) => n.title)
+  const judge = () => runJob(kit.app, 'judge_connections')
+  const beat = (by = client) => by.heartbeat({ body: { boot_id: 'boot-1', active_sessions: 1 } })
+  await beat()
+
+  await t.test('four witnesses that agree', async () => {
+    const device = await enroll(kit, 'honest')
+    const session = newSession()
+    await meter(device, session, { source_ip: '192.0.2.7' })
+    await say(device, 'connected', { session_id: session, latency_ms: 12 })
+    const [found, ...more] = await truthOf(device)
+    assert.ok(found)
+    assert.deepEqual(more, [])
+    assert.deepEqual([found.verdict, found.since, found.disagreements], ['consistent', null, []])
+    assert.deepEqual([found.session_id, found.gateway_id, found.pool_id], [session, gateway.gateway_id, pool.pool_id])
+    assert.deepEqual([found.control_plane.device_status, found.control_plane.session_state], ['active', 'active'])
+    assert.deepEqual([found.gateway?.state, found.gateway?.source_ip], ['active', '192.0.2.7'])
+    assert.deepEqual([found.device?.state, found.device?.latency_ms], ['connected', 12])
+    assert.deepEqual([found.policy.allowed, found.policy.reason], [true, 'allowed'])
+    await judge()
+    assert.deepEqual(await alerts('connection.conflict'), [])
+
+    const { spc } = await admin.issueSpc({ body: { csr: await newCsr(), device_id: device.id } })
+    assert.equal((await truthOf(device))[0]?.control_plane.certificate_expires_at, spc.not_after)
+    await admin.revokeSpc({ body: { spc_id: spc.spc_id } })
+    const [without] = await truthOf(device)
+    assert.deepEqual([without?.verdict, without?.control_plane.certificate_expires_at], ['stale', null])
+    assert.deepEqual(without?.disagreements, [
+      { field: 'certificate', control_plane: 'none in use', gateway: 'active', device: null, policy: null },
+    ])
+  })
+
+  await t.test('what the gateway says and what it should have are two columns', async () => {
+    const device = await enroll(kit, 'two digests')
+    const [silent, outspoken] = [newSession(), newSession()]
+    await meter(device, silent)
+    const first = await admin.getSession({ params: { session_id: silent } })
+    assert.equal(first.policy_digest, null)
+    const digest = `sha256:${'a'.repeat(64)}`
+    await meter(device, outspoken, { policy_digest: digest, started_at: new Date().toISOString() })
+    const second = await admin.getSession({ params: { session_id: outspoken } })
+    assert.deepEqual([second.policy_digest, second.assigned_digest], [digest, first.assigned_digest])
+    const [found] = await truthOf(device)
+    assert.deepEqual(
+      [found?.verdict, found?.disagreements],
+      [
+        'stale',
+        [
+          {
+            field: 'policy_digest',
+            control_plane: first.assigned_digest,
+            gateway: digest,
+            device: null,
+            policy: null,
+          },
+        ],
+      ],
+    )
+  })
+
+  await t.test('a gateway that meters a revoked device: unauthorized, one alert, closed when it stops', async () => {
+    const devices = await times(2, (i) => enroll(kit, `revoked ${i}`))
+    const sessions = devices.map(newSession)
+    for (const [i, device] of devices.entries()) {
+      await meter(device, sessions[i]!)
+      await admin.changeDevice({ body: { operation: 'revoke', device_id: device.id } })
+    }
+    const [first, second] = devices as [Device, Device]
+    await meter(first, sessions[0]!)
+    await judge()
+    assert.deepEqual(await truthOf(first, 'unauthorized'), [], 'it may not have heard of it yet')
+    await later(first, 10)
+    await later(second, 10)
+    await meter(first, sessions[0]!)
+    await meter(second, sessions[1]!)
+    // A report of before that comes late takes nothing back.
+    const before = new Date(Date.now() - 60_000).toISOString()
+    const late = { session_id: sessions[0], device_id: first.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }
+    await client.metering({ body: report([late], { interval_start: before, interval_end: before }) })
+    await judge()
+    const [found] = await truthOf(first, 'unauthorized')
+    assert.ok(found?.since)
+    assert.deepEqual(
+      [found.control_plane.device_status, found.control_plane.end_reason, found.gateway?.state, found.policy.reason],
+      ['revoked', 'revoked', 'active', 'revoked'],
+    )
+    assert.deepEqual(found.disagreements, [
+      { field: 'authorization', control_plane: 'ended', gateway: 'active', device: null, policy: 'revoked' },
+    ])
+    assert.deepEqual(await alerts('connection.unauthorized'), ['2 connections of gateway g1 are unauthorized'])
+    const counted = await admin.connectionTruth({ query: { limit: 1 } })
+    assert.equal(counted.in_question?.unauthorized, 2)
+    const { run } = await startCommand(t, kit)
+    assert.match((await run('truth', 'list')).err, /In question: 2 unauthorized, 0 in conflict/)
+    assert.match((await run('truth', 'list', '--verdict', 'unauthorized')).out, /revoked 0 .* authorization/)
+
+    await judge()
+    assert.equal((await alerts('connection.unauthorized')).length, 1)
+    for (const [i, device] of devices.entries()) {
+      await meter(device, sessions[i]!, { state: 'ended' })
+      await later(device, 61)
+    }
+    await judge()
+    assert.deepEqual(await truthOf(first, 'unauthorized'), [])
+    assert.deepEqual(await alerts('connection.unauthorized'), [])
+  })
+
+  await t.test('a gateway whose clock is ten minutes off, either way, hides nothing and loses nothing', async () => {
+    const device = await enroll(kit, 'off')
+    const at = (off: number) => open(kit, { gateway, secret }, () => new Date(Date.now() + off * 1000))
+    const [ahead, behind] = [at(600), at(-600)]
+    const of = { session_id: newSession(), device_id: device.id, rx_bytes: 1, tx_bytes: 1 }
+    for (const agent of [ahead, behind]) {
+      await agent.meter([{ ...of, state: 'active' }])
+      assert.equal((await truthOf(device))[0]?.verdict, 'consistent')
+    }
+    const { started_at } = await admin.getSession({ params: { session_id: of.session_id } })
+    assert.ok(Math.abs(Date.parse(started_at) - Date.now()) < 60_000, started_at)
+    await admin.changeDevice({ body: { operation: 'revoke', device_id: device.id } })
+    await later(device, 10)
+    await behind.meter([{ ...of, state: 'active' }])
+    await judge()
+    assert.equal((await truthOf(device, 'unauthorized')).length, 1)
+  })
+
+  await t.test('a session that the policy does not let through the pool any more', async () => {
+    const device = await enroll(kit, 'not let in')
+    const session = newSession()
+    await meter(device, session)
+    await publish(kit, [rule('others', { any: true }, [other.pool.name])])
+    await meter(device, session)
+    await judge()
+    assert.deepEqual(await truthOf(device, 'unauthorized'), [], 'the policy may be on its way to the gateway')
+    assert.equal((await truthOf(device))[0]?.verdict, 'stale')
+    await later(device, 61)
+    await meter(device, session)
+    await judge()
+    const [found] = await truthOf(device, 'unauthorized')
+    assert.deepEqual(
+      [found?.policy.allowed, found?.policy.reason, found?.control_plane.device_status],
+      [false, 'no_rule', 'active'],
+    )
+    await publish(kit, [rule('all', { any: true })])
+    await meter(device, session)
+    await later(device, 61)
+    await meter(device, session)
+    await judge()
+    assert.deepEqual(await truthOf(device, 'unauthorized'), [])
+    assert.equal((await truthOf(device))[0]?.verdict, 'consistent')
+  })
+
+  await t.test(
+    'a device that claims a session no gateway has: conflict, once a gateway would have said so',
+    async () => {
+      const device = await enroll(kit, 'liar')
+      const claimed = newSession()
+      const of = { session_id: claimed, gateway_id: gateway.gateway_id }
+      assert.equal((await say(device, 'connected', of)).rejected.length, 1)
+      await judge()
+      assert.deepEqual(await truthOf(device, 'conflict'), [], 'the report of its gateway may be on its way')
+      await later(device, 91)
+      await say(device, 'quality', of)
+      await judge()
+      const [found] = await truthOf(device, 'conflict')
+      assert.deepEqual([found?.session_id, found?.gateway, found?.device?.session_id], [null, null, claimed])
+      assert.deepEqual(found?.disagreements, [
+        { field: 'state', control_plane: null, gateway: null, device: 'connected', policy: null },
+      ])
+      assert.deepEqual(await alerts('connection.conflict'), ['1 connection of gateway g1 is in conflict'])
+
+      await meter(device, claimed)
+      await later(device, 61)
+      await meter(device, claimed)
+      await judge()
+      assert.deepEqual(await truthOf(device, 'conflict'), [])
+      assert.deepEqual(await alerts('connection.conflict'), [])
+    },
+  )
+
+  await t.test('a claim that names no gateway, or one that there is not, is in question too', async () => {
+    const device = await enroll(kit, 'vague liar')
+    await say(device, 'connected', { session_id: newSession() })
+    await later(device, 91)
+    await judge()
+    const [found] = await truthOf(device, 'conflict')
+    assert.deepEqual([found?.gateway_id, found?.policy.reason], [null, 'no_gateway'])
+    await say(device, 'disconnected', { gateway_id: newSession().replace('vse', 'gwy') })
+    await later(device, 61)
+    await judge()
+    assert.deepEqual(await truthOf(device, 'conflict'), [])
+  })
+
+  await t.test('a gateway that carries what its device has left', async () => {
+    const device = await enroll(kit, 'left')
+    const session = newSession()
+    await meter(device, session)
+    await say(device, 'disconnected', { session_id: session })
+    await judge()
+    assert.equal((await truthOf(device))[0]?.verdict, 'stale')
+    await later(device, 100)
+    await meter(device, session)
+    await judge()
+    const [found] = await truthOf(device, 'conflict')
+    assert.deepEqual([found?.device?.state, found?.gateway?.state], ['disconnected', 'active'])
+    await meter(device, session, { state: 'ended' })
+    await later(device, 61)
+    await judge()
+    assert.deepEqual(await truthOf(device, 'conflict'), [])
+  })
+
+  await t.test('metering that stops: stale, with an alert while its gateway is heard of', async () => {
+    const device = await enroll(kit, 'unmetered')
+    const session = newSession()
+    await meter(device, session)
+    await later(device, 149)
+    await judge()
+    assert.deepEqual(await truthOf(device, 'stale'), [])
+    await later(device, 2)
+    await judge()
+    const [found] = await truthOf(device, 'stale')
+    assert.deepEqual(
+      found?.disagreements.map((d) => d.field),
+      ['silence'],
+    )
+    assert.ok((found?.gateway?.age_seconds ?? 0) > 150)
+    assert.deepEqual(await alerts('connection.stale'), ['1 connection of gateway g1 is stale'])
+    // As of a sweep that died after it had settled the last one.
+    await meter(device, session)
+    await kit.db.inTenant(kit.tenant, (tx) =>
+      sql`delete from connections_in_question where tenant_id = ${kit.tenant}`.execute(tx),
+    )
+    await judge()
+    assert.deepEqual(await alerts('connection.stale'), [])
+  })
+
+  await t.test('of a gateway that is down administrators hear as such, and not of its connections', async () => {
+    const device = await enroll(kit, 'lost')
+    await meter(device, newSession(), {}, other.client)
+    await later(device, 200)
+    await kit.db.inTenant(kit.tenant, (tx) =>
+      sql`update gateway_activity set last_seen_at = last_seen_at - interval '200 seconds'
+        where tenant_id = ${kit.tenant} and gateway_id = ${decodeId('gateway', other.gateway.gateway_id)}`.execute(tx),
+    )
+    // On the other replica, which did not take its reports.
+    await runJob(kit.replicas[1]!.app, 'judge_connections')
+    assert.equal((await truthOf(device, 'stale')).length, 1)
+    assert.deepEqual(await alerts('connection.stale'), [])
+  })
+
+  await t.test('a tenant has its own truth', async () => {
+    const stranger = await kit.as('tenant_admin', await kit.newTenant())
+    const none = { stale: 0, conflict: 0, unauthorized: 0 }
+    assert.deepEqual(await stranger.connectionTruth(), { items: [], next_cursor: null, in_question: none })
+    assert.deepEqual((await admin.connectionTruth({ query: { device_id: 'dev_x' } })).items, [])
+    await assert.rejects(admin.connectionTruth({ query: { verdict: 'wrong' as 'stale' } }), refused(400))
+  })
+})

@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { sql } from 'kysely'
+import { enroll, publish, refused, rule } from '../gateways.ts'
+import { createClock, runJob, startKit, times } from '../kit.ts'
+import { makeUser, signInAs } from '../people.ts'
+import { followingGateways } from '../workflows.ts'
+
+const everybody = [rule('all', { any: true }, ['pool'])]
+
+test('lost_device: from the call to the word of ten gateways', async (t) => {
+  const kit = await startKit(t)
+  const gateways = await followingGateways(kit, 10)
+  await publish(kit, everybody)
+  const device = await enroll(kit, 'laptop')
+  const kept = await enroll(kit, 'kept')
+  assert.equal((await device.client.policyDigest()).channel, 'stable')
+
+  const planned = await kit.admin.runPlaybook({
+    body: { playbook: 'lost_device', params: { device_id: device.id }, dry_run: true },
+  })
+  assert.equal(planned.run.status, 'planned')
+  assert.equal(planned.run.workflow_run_id, null)
+  assert.deepEqual(
+    planned.run.steps.map((s) => [s.action, s.status, s.affects]),
+    [
+      ['changeDevice', 'pending', [{ type: 'device', id: device.id, name: 'laptop' }]],
+      ['confirm_gateways', 'pending', []],
+    ],
+  )
+  assert.equal(
+    (await kit.admin.getDevice({ params: { device_id: device.id } })).status,
+    'active',
+    'a dry run does nothing',
+  )
+  assert.deepEqual((await kit.admin.listWorkflowRuns()).items, [])
+
+  const start = performance.now()
+  const { run } = await kit.admin.runPlaybook({
+    body: { playbook: 'lost_device', params: { device_id: device.id }, reason: 'left on a train' },
+  })
+  const took = performance.now() - start
+  assert.equal(run.status, 'succeeded', JSON.stringify(run.steps))
+  assert.equal(run.steps[1]?.result.confirmed, 10)
+  assert.ok(took < 2000, `confirmed after ${Math.round(took)} ms`)
+  t.diagnostic(`ten gateways confirmed after ${Math.round(took)} ms`)
+  for (const { gateway } of gateways) assert.deepEqual([...gateway.state!.peers.keys()], [kept.id])
+  await assert.rejects(device.client.policyDigest(), refused(401))
+
+  const { evidence, evidence_digest, request_id } = await kit.admin.getWorkflowEvidence({
+    params: { workflow_run_id: run.workflow_run_id! },
+  })
+  assert.equal(createHash('sha256').update(evidence).digest('hex'), evidence_digest)
+  assert.equal(run.evidence_digest, evidence_digest)
+  const events = (await kit.admin.listAuditEvents({ query: { request_id } })).items
+  assert.deepEqual(events.map((e) => e.kind).sort(), ['device.changed', 'workflow.finished'])
+  const finished = events.find((e) => e.kind === 'workflow.finished') as { evidence_digest?: string } | undefined
+  assert.equal(finished?.evidence_digest, evidence_digest)
+  const again = await kit.admin.runPlaybook({ body: { playbook: 'lost_device', params: { device_id: device.id } } })
+  assert.equal(again.run.steps[0]?.result.changed, false, 'a device that is revoked stays so')
+})
+
+test('nobody runs through a workflow what they may not do themselves', async (t) => {
+  const kit = await startKit(t)
+  const user_id = await makeUser(kit, 'ada')
+  const device = await enroll(kit, 'laptop', { user_id })
+  const operator = await kit.as('operator')
+  const security = await kit.as('security_admin')
+  const offboard = { workflow: 'offboard_user', params: { user_id } } as const
+  await assert.rejects(
+    operator.runWorkflow({ body: offboard }),
+    refused(403, /suspendUser needs the permission users:write/),
+  )
+  await assert.rejects(operator.runWorkflow({ body: { ...offboard, dry_run: true } }), refused(403))
+  await assert.rejects(security.runWorkflow({ body: offboard }), refused(403))
+  const compromised = { playbook: 'compromised_user', params: { user_id, suspend: true } } as const
+  await assert.rejects(security.runPlaybook({ body: compromised }), refused(403, /users:write/))
+  assert.equal((await kit.admin.getDevice({ params: { device_id: device.id } })).status, 'active')
+  assert.equal((await kit.admin.getUser({ params: { user_id } })).status, 'active', 'refused before its first step')
+
+  // A lock of somebody who may do more is a step that fails, as by itself.
+  const chief = await makeUser(kit, 'chief', ['tenant_admin'])
+  const { run } = await security.runPlaybook({ body: { playbook: 'compromised_user', params: { user_id: chief } } })
+  assert.equal(run.status, 'failed')
+  assert.match(run.steps[0]?.error ?? '', /allows more than you may do/)
+
+  const offboarded = await kit.admin.runWorkflow({ body: offboard })
+  assert.equal(offboarded.run.status, 'succeeded')
+  assert.equal((await kit.admin.getDevice({ params: { device_id: device.id } })).status, 'revoked')
+})
+
+test('what is asked for wrongly is refused by name', async (t) => {
+  const kit = await startKit(t)
+  const run = (body: object) => kit.admin.runWorkflow({ body: body as { workflow: string } })
+  await assert.rejects(run({ workflow: 'no_such' }), refused(422, /workflow: must be one of offboard_user/))
+  await assert.rejects(run({ workflow: 'lost_device' }), refused(422), 'a playbook is no workflow')
+  await assert.rejects(run({ workflow: 'offboard_user', params: { who: 1 } }), refused(422, /params\.user_id/))
+  await assert.rejects(run({ workflow: 'offboard_user', params: { user_id: 'usr_x' } }), refused(404))
+  await assert.rejects(run({ workflow: 'promote_canary' }), refused(422, /no canary/))
+  await assert.rejects(kit.admin.runPlaybook({ body: { playbook: 'release_lockdown' } }), refused(422, /not locked/))
+})
+
+test('twenty at once ask for the same with one key: one run', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const device = await enroll(kit, 'laptop')
+  const runs = await times(20, (i) =>
+    kit
+      .clientFor(kit.adminKey, kit.replicas[i % 2])
+      .runPlaybook({ body: { playbook: 'lost_device', params: { device_id: device.id } } }),
+  )
+  assert.deepEqual(new Set(runs.map(({ run }) => run.status)), new Set(['succeeded']))
+  const changed = runs.filter(({ run }) => run.steps[0]?.result.changed === true)
+  assert.equal(changed.length, 1, 'one of them revoked it')
+  assert.equal((await kit.admin.listAuditEvents({ query: { kind: 'device.changed' } })).items.length, 1)
+})
+
+test('a second approver, who is somebody else', async (t) => {
+  const kit = await startKit(t)
+  await makeUser(kit, 'ada', ['tenant_admin'])
+  await makeUser(kit, 'bob', ['tenant_admin'])
+  await makeUser(kit, 'eve', ['security_admin'])
+  const [ada, bob, eve] = [await signInAs(kit, 'ada'), await signInAs(kit, 'bob'), await signInAs(kit, 'eve')]
+  const before = (await kit.admin.listSigners({ query: { purpose: 'policy', state: 'active' } })).items[0]!
+  const asked = await ada.post('/v1/admin/incident/playbook', {
+    playbook: 'signing_key_compromise',
+    params: { signer_id: before.signer_id },
+    reason: 'found on a forum',
+  })
+  const { run } = asked.json
+  assert.equal(run.status, 'awaiting_approval', asked.text)
+  const change = `/v1/admin/incident/runs/${run.workflow_run_id}`
+  assert.equal((await ada.post(change, { operation: 'approve' })).status, 403, 'not by themselves')
+  await assert.rejects(
+    kit.admin.changePlaybookRun({ params: { workflow_run_id: run.workflow_run_id }, body: { operation: 'approve' } }),
+    refused(403),
+    'not by a key',
+  )
+  await assert.rejects(
+    kit.admin.changeWorkflowRun({ params: { workflow_run_id: run.workflow_run_id }, body: { operation: 'approve' } }),
+    refused(404),
+    'a playbook is no workflow',
+  )
+  const status = async () => (await kit.admin.getSigner({ params: { signer_id: before.signer_id } })).state
+  assert.equal(await status(), 'active')
+  const approvals = await times(6, (i) => (i % 2 ? bob : eve).post(change, { operation: 'approve' }))
+  assert.deepEqual(new Set(approvals.map((a) => a.status)), new Set([200]))
+  assert.equal(approvals.filter((a) => a.json.changed).length, 1)
+  assert.notEqual(await status(), 'active')
+  const done = await kit.admin.getWorkflowRun({ params: { workflow_run_id: run.workflow_run_id } })
+  assert.equal(done.status, 'succeeded', JSON.stringify(done.steps))
+  assert.ok(['bob', 'eve'].includes(done.approved_by?.name ?? ''))
+})
+
+test('an undo takes back what can be, once, by itself when its time is over', async (t) => {
+  // Nobody asks the clock of a replica.
+  const ahead = createClock(600_000)
+  const kit = await startKit(t, { now: ahead.now })
+  const user_id = await makeUser(kit, 'ada')
+  const device = await enroll(kit, 'laptop', { user_id, now: ahead.now })
+  const params = { user_id, suspend: true }
+  const { run } = await kit.admin.runPlaybook({
+    body: { playbook: 'compromised_user', params, undo_after_seconds: 300 },
+  })
+  assert.equal(run.status, 'succeeded', JSON.stringify(run.steps))
+  assert.notEqual(run.undo_at, null)
+  await assert.rejects(device.client.policyDigest(), refused(401))
+  const [lock] = (await kit.admin.listLocks()).items
+  assert.deepEqual([lock?.target.id, lock?.status], [user_id, 'active'])
+
+  await runJob(kit.app, 'drive_workflows')
+  assert.equal((await kit.admin.listLocks()).items.length, 1, 'not before its time')
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    tx.updateTable('workflow_runs').set({ undo_at: sql`now()` }).where('tenant_id', '=', kit.tenant).execute(),
+  )
+  await runJob(kit.app, 'drive_workflows')
+  const undoing = (await kit.admin.listWorkflowRuns()).items[0]!
+  assert.equal(undoing.undo_of, run.workflow_run_id)
+  const workflow_run_id = undoing.workflow_run_id!
+  const again = await kit.admin.changePlaybookRun({
+    params: { workflow_run_id: run.workflow_run_id! },
+    body: { operation: 'undo' },
+  })
+  assert.deepEqual([again.changed, again.run.workflow_run_id], [false, workflow_run_id])
+  assert.equal(again.run.status, 'succeeded', JSON.stringify(again.run.steps))
+  assert.deepEqual(
+    again.run.steps.map((s) => s.action),
+    ['reactivateUser', 'releaseLock', 'confirm_gateways'],
+  )
+  assert.deepEqual((await kit.admin.listLocks()).items, [])
+  assert.equal((await device.client.policyDigest()).channel, 'stable')
+  const revoked = await kit.admin.runPlaybook({ body: { playbook: 'lost_device', params: { device_id: device.id } } })
+  await assert.rejects(
+    kit.admin.changePlaybookRun({
+      params: { workflow_run_id: revoked.run.workflow_run_id! },
+      body: { operation: 'undo' },
+    }),
+    refused(422, /nothing that it did can be taken back/),
+  )
+})
+
+test('policy: promoted, and rolled back', async (t) => {
+  const kit = await startKit(t)
+  await publish(kit, [rule('first', { any: true })])
+  const policy = { schema: 'holdfast.policy/1', rules: [rule('second', { any: true })] }
+  await kit.admin.publishPolicy({ body: { channel: 'canary', policy } })
+  const promoted = await kit.admin.runWorkflow({ body: { workflow: 'promote_canary' } })
+  assert.equal(promoted.run.status, 'succeeded', JSON.stringify(promoted.run.steps))
+  const stable = async () => (await kit.admin.listPolicyBundles({ query: { channel: 'stable' } })).items
+  assert.deepEqual(
+    (await stable()).map((b) => b.version),
+    [3, 1],
+  )
+  const rolledBack = await kit.admin.runWorkflow({ body: { workflow: 'rollback_policy' } })
+  assert.equal(rolledBack.run.status, 'succeeded', JSON.stringify(rolledBack.run.steps))
+  const [now, , first] = await stable()
+  assert.equal(now?.digest, first?.digest)
+})
