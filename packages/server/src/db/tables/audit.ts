@@ -38,7 +38,7 @@ export type AuditTables = {
     hash: Buffer
     sequenced_at: Date
   }
-  /** How many events each hour had; written by `sequence_audit` alone. */
+  /** How many events each hour had, counted as they come into the record. */
   audit_counts: {
     tenant_id: TenantId
     hour: Date
