@@ -123,7 +123,7 @@ function wholeNumber(env: Env, name: string, otherwise: number, min: number, max
   return value
 }
 
-const hostInUrl = (host: string) => (isIP(host) === 6 ? `[${host}]` : host)
+export const hostInUrl = (host: string) => (isIP(host) === 6 ? `[${host}]` : host)
 
 /** Certificates name the deployment by it (SPIFFE-ID §2.1), which takes fewer characters than a URL does. */
 const isHost = ({ hostname }: URL) => /^[a-z0-9._-]{1,255}$|^\[/.test(hostname)
