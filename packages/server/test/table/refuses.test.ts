@@ -36,10 +36,12 @@ test('every route against every wrong caller', async (t) => {
   }
 
   await t.test('without a credential, with a broken one, with two: 401', async () => {
-    for (const [, e] of guarded) {
+    const broken = ['', 'x', 'hfk_nonsense', 'hfg_nonsense', 'hfe_nonsense', 'a.b.c', kit.adminKey.slice(0, -1)]
+    for (const [i, [, e]] of guarded.entries()) {
       await expect('none', 401, 'unauthorized', e, null)
-      for (const token of ['', 'x', 'hfk_nonsense', 'hfg_nonsense', 'hfe_nonsense', 'a.b.c', kit.adminKey.slice(0, -1)])
-        await expect(`bearer ${token}`, 401, 'unauthorized', e, () => ({ authorization: `Bearer ${token}` }))
+      // One after the other: what each of them is told, `credentials.test.ts` says.
+      const token = broken[i % broken.length]
+      await expect(`bearer ${token}`, 401, 'unauthorized', e, () => ({ authorization: `Bearer ${token}` }))
       await expect('basic', 401, 'unauthorized', e, () => ({ authorization: 'Basic YWRtaW46YWRtaW4=' }))
       await expect('cookie', 401, 'unauthorized', e, () => ({ cookie: 'holdfast_session=nonsense' }))
       await expect('cookie and key', 401, 'unauthorized', e, (m, u) => ({
