@@ -3,7 +3,7 @@ import { Channel } from './devices.ts'
 import { endpoint } from './endpoint.ts'
 import { usageSteps } from './entitlement.ts'
 import { Expiry } from './expiry.ts'
-import { Bytes, Closed, Count, Nullable, OneOf, Time } from './schema.ts'
+import { Bytes, Closed, Count, Id, List, Nullable, OneOf, pageQuery, Time } from './schema.ts'
 import { entitlementMetrics, entitlementStates } from './vocabulary.ts'
 
 const access = { by: ['session', 'api_key'], permission: 'operations:read' } as const
@@ -33,6 +33,10 @@ const ChannelAdoption = Closed(
     digest: Type.String(),
     published_at: Time,
     devices: Closed({ applied: Count, pending: Count }),
+    gateways: Closed(
+      { applied: Count, pending: Count },
+      { description: 'Of those that have ever reported; `applied`: what they enforce is as new as this version' },
+    ),
   },
   { title: 'ChannelAdoption' },
 )
@@ -60,7 +64,9 @@ export const dashboardOverview = endpoint({
         }),
       }),
       sessions: Closed({ active: Count }),
-      policy: Type.Array(ChannelAdoption, { description: 'What each channel delivers, and how far that has got' }),
+      policy: Type.Array(ChannelAdoption, {
+        description: 'What is delivered, by channel, and how far that has got; a canary only while it is under way',
+      }),
       logins: Closed({ failed_24h: Count }),
       alerts: Closed({ info: UpTo, warning: UpTo, critical: UpTo }, { description: 'Notifications that are open' }),
       expiring: Closed({
@@ -84,6 +90,29 @@ export const dashboardOverview = endpoint({
     },
     { title: 'Overview' },
   ),
+})
+
+const PendingAdoption = Closed(
+  {
+    type: OneOf(['gateway', 'device']),
+    id: Type.String(),
+    name: Type.String(),
+    applied_digest: Nullable(Type.String({ description: 'Of the policy that it says it applies' })),
+    applied_at: Nullable(Time),
+    last_seen_at: Nullable(Time),
+  },
+  { title: 'PendingAdoption' },
+)
+
+export const listPendingAdoption = endpoint({
+  method: 'GET',
+  path: '/v1/admin/policy/{bundle_id}/pending',
+  costly: true,
+  summary: 'Who lags behind a version that is delivered: gateways and devices that have not said that they apply it',
+  access,
+  params: Closed({ bundle_id: Id('policy_bundle') }),
+  query: Closed(pageQuery),
+  response: List(PendingAdoption),
 })
 
 export const readMetrics = endpoint({

@@ -186,7 +186,7 @@ export function createApp({
     purgeNow: (...given) => compliance.purges.now(...given),
   })
   const health = createHealth(base)
-  const dashboard = createDashboard({ now, devices, identity, gateways, policy, notifications, expiry, tenancy, audit })
+  const dashboard = createDashboard({ ...base, devices, gateways, policy, expiry, tenancy, audit })
   // Tokens go after the devices that were enrolled with them.
   const prunes = [
     ...[tenancy, identity, federation, certificates, trust, policy, devices],

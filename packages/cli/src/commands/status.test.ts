@@ -17,7 +17,7 @@ const overview = {
   policy: [
     {
       ...{ channel: 'stable', version: 7, digest: `sha256:${'0'.repeat(64)}`, published_at: step.at },
-      devices: { applied: 6, pending: 2 },
+      ...{ devices: { applied: 6, pending: 2 }, gateways: { applied: 1, pending: 1 } },
     },
   ],
   logins: { failed_24h: 4 },
@@ -35,7 +35,7 @@ test('how the fleet stands is a field a line, or the answer as it came; series a
   const shown = await run(['status'])
   assert.equal(shown.code, 0)
   assert.match(shown.out, /^devices\.status\.active +8$/m)
-  assert.match(shown.out, /^policy\.stable +version 7, applied by 6 of 8 devices$/m)
+  assert.match(shown.out, /^policy\.stable +version 7, applied by 6 of 8 devices and 1 of 2 gateways$/m)
   assert.match(shown.out, /^usage\.devices +8 of 10$/m)
   assert.deepEqual(JSON.parse((await run(['status', '--json'])).out), overview)
   const table = await run(['status', 'series', '--from', '2026-11-01T00:00:00Z'])

@@ -20,6 +20,9 @@ const columns = (step: Metrics['step']): readonly Column<Metrics['series'][numbe
   ['REFUSED', (s) => s.refused],
 ]
 
+type Adoption = { applied: number; pending: number }
+const share = ({ applied, pending }: Adoption) => `${applied} of ${applied + pending}`
+
 export function addStatus(program: Command, cli: Cli): void {
   const status = program.command('status').description('how the fleet stands, and stood')
   examples(status.command('show', { isDefault: true }), 'status', 'status --json')
@@ -33,9 +36,9 @@ export function addStatus(program: Command, cli: Cli): void {
       printItem(cli, {
         ...counts,
         policy: Object.fromEntries(
-          policy.map(({ channel, version, devices }) => [
+          policy.map(({ channel, version, devices, gateways }) => [
             channel,
-            `version ${version}, applied by ${devices.applied} of ${devices.applied + devices.pending} devices`,
+            `version ${version}, applied by ${share(devices)} devices and ${share(gateways)} gateways`,
           ]),
         ),
         expiring: { ...ending, soonest: soonest.map((e) => `${e.expires_at} ${e.type} ${e.name}`).join('; ') || null },

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { countOpen } from '../../src/modules/notifications/index.ts'
 import { enrollRaw } from '../calls.ts'
-import { publish, rule, withGateway } from '../gateways.ts'
+import { enroll, publish, refused, rule, seqOf, withGateway } from '../gateways.ts'
 import { createClock, type Kit, startKit, times } from '../kit.ts'
+import { notice } from '../notices.ts'
 import { refusedWith, signIn } from '../sign-in.ts'
 
 const hourMs = 3_600_000
@@ -46,7 +48,13 @@ test('the overview says how the fleet stands, the same on both replicas', async 
   assert.deepEqual([shown!.gateways.status.healthy, shown!.gateways.status.never_seen], [1, 1])
   const [channel, ...others] = shown!.policy
   assert.deepEqual([channel!.channel, channel!.version, others], ['stable', 1, []])
-  assert.deepEqual(channel!.devices, { applied: 0, pending: 3 })
+  assert.deepEqual(
+    [channel!.devices, channel!.gateways],
+    [
+      { applied: 0, pending: 3 },
+      { applied: 0, pending: 1 },
+    ],
+  )
   assert.equal(shown!.logins.failed_24h, 1)
   assert.equal(shown!.series.length, 24)
   assert.equal(shown!.series.at(-1)!.enrollments, 5)
@@ -113,4 +121,86 @@ test('what the record counts by the hour is what stands in it; series are by hou
   assert.deepEqual([days.step, days.series.at(-1)!.enrollments], ['day', 5])
   const longAgo = new Date(clock.now().getTime() - 500 * 24 * hourMs).toISOString()
   await assert.rejects(kit.admin.readMetrics({ query: { from: longAgo } }), refusedWith(422, /400 days/))
+})
+
+test('adoption: how many devices and gateways apply what is delivered, and who lags', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now })
+  const devices = await times(3, (i) => enroll(kit, `d${i}`, { now: clock.now }))
+  const { client: prompt } = await withGateway(kit, 'prompt')
+  const { client: late } = await withGateway(kit, 'late')
+  await withGateway(kit, 'never heard of')
+  const beat = (gateway: typeof prompt, policy_seq: number) =>
+    gateway.heartbeat({ body: { boot_id: 'boot', active_sessions: 0, applied: { policy_seq } } })
+  const before = await seqOf(kit)
+  const { bundle_id } = await publish(kit, [rule('all', { any: true })])
+  await beat(prompt, await seqOf(kit))
+  await beat(late, before)
+  const [first, ...others] = devices
+  const digest = async (device_id: string) => (await kit.admin.getDevice({ params: { device_id } })).policy.digest!
+  const apply = async ({ id, client }: typeof first & object) => {
+    const at = clock.now().toISOString()
+    const event = {
+      event_id: crypto.randomUUID(),
+      kind: 'policy_applied' as const,
+      at,
+      policy_digest: await digest(id),
+    }
+    await client.telemetry({ body: { events: [event] } })
+  }
+  await apply(first!)
+  const delivered = async () => {
+    clock.advance(allOfIt)
+    const { policy } = await kit.admin.dashboardOverview()
+    return policy.map((p) => [p.channel, p.version, p.devices, p.gateways])
+  }
+  assert.deepEqual(await delivered(), [['stable', 1, { applied: 1, pending: 2 }, { applied: 1, pending: 1 }]])
+
+  const params = { bundle_id }
+  const lagging = async (query = {}) => kit.admin.listPendingAdoption({ params, query })
+  const all = await lagging()
+  assert.deepEqual([all.items[0]!.name, all.items[0]!.type, all.next_cursor], ['late', 'gateway', null])
+  assert.deepEqual(
+    all.items
+      .slice(1)
+      .map(({ type, name, applied_digest }) => [type, name, applied_digest])
+      .sort(),
+    others.map((_, i) => ['device', `d${i + 1}`, null]),
+  )
+  const pages = []
+  for (let page = await lagging({ limit: 1 }); ; page = await lagging({ limit: 1, cursor: page.next_cursor })) {
+    pages.push(...page.items)
+    if (page.next_cursor === null) break
+  }
+  assert.deepEqual(pages, all.items)
+  const stranger = await kit.as('viewer', await kit.newTenant())
+  await assert.rejects(stranger.listPendingAdoption({ params }), refused(404))
+
+  for (const device of others) await apply(device)
+  await beat(late, await seqOf(kit))
+  assert.deepEqual((await lagging()).items, [])
+  await kit.admin.publishPolicy({ body: { channel: 'canary', from: { channel: 'stable' }, rollout: { percent: 100 } } })
+  assert.deepEqual(
+    (await delivered()).map(([channel, version]) => [channel, version]),
+    [
+      ['canary', 2],
+      ['stable', 1],
+    ],
+  )
+  await kit.admin.publishPolicy({ body: { channel: 'stable', from: { channel: 'canary' } } })
+  assert.deepEqual(
+    (await delivered()).map(([channel, version]) => [channel, version]),
+    [['stable', 3]],
+  )
+  assert.deepEqual((await lagging()).items, [], 'nobody is to apply what is delivered no more')
+})
+
+test('however many alerts of one severity are open, none of another is left out', async (t) => {
+  const kit = await startKit(t)
+  const counted = await kit.db.inTenant(kit.tenant, async (tx) => {
+    for (const [i, severity] of (['critical', 'info', 'info', 'info'] as const).entries())
+      await kit.app.notifications.notify(tx, kit.tenant, notice({ severity, title: `${i}` }))
+    return countOpen(tx, kit.tenant, 2)
+  })
+  assert.deepEqual(counted, { info: 2, warning: 0, critical: 1 })
 })

@@ -2,8 +2,14 @@ import type { Contract, Output } from '@holdfast/contract'
 import { countedUpTo } from '@holdfast/contract/dashboard'
 import type { TenantId } from '../../kernel/actor.ts'
 import { hour, minute, second } from '../../kernel/time.ts'
+import { countRevoked } from '../devices/index.ts'
+import { enforcedBy } from '../gateways/index.ts'
+import { countSuspended } from '../identity/index.ts'
+import { countOpen } from '../notifications/index.ts'
+import { usedOf } from '../tenancy/index.ts'
 import type { DashboardDeps } from './deps.ts'
 import type { ReadMetrics } from './metrics.ts'
+import { adoptionBy } from './pending-adoption.ts'
 import { createRecent } from './recent.ts'
 
 type Overview = Output<Contract['dashboardOverview']>
@@ -17,35 +23,54 @@ const mostEnding = 5
  * nobody's request reads the devices, the record or the sessions of a large tenant.
  */
 export function createOverview(deps: DashboardDeps & { readMetrics: ReadMetrics }) {
-  const { now, devices, identity, gateways, policy, notifications, expiry, tenancy, readMetrics } = deps
+  const { db, now, devices, gateways, policy, expiry, tenancy, readMetrics } = deps
 
+  /** What has to be asked of the database is asked in one transaction, while memory is counted. */
   async function readStanding(tenant: TenantId) {
-    const counted = await tenancy.counted(tenant)
+    const [{ status, posture }, byStatus, { used, revoked, suspended, alerts }] = await Promise.all([
+      devices.count(tenant),
+      gateways.statuses(tenant),
+      db.inTenant(tenant, async (tx) => ({
+        used: await usedOf(tx, tenant),
+        revoked: await countRevoked(tx, tenant, countedUpTo),
+        suspended: await countSuspended(tx, tenant, countedUpTo),
+        alerts: await countOpen(tx, tenant, countedUpTo),
+      })),
+    ])
     return {
-      devices: await devices.count(tenant, countedUpTo),
-      users: { active: counted.get('users') ?? 0, suspended: await identity.countSuspended(tenant, countedUpTo) },
-      gateways: { status: await gateways.statuses(tenant) },
-      sessions: { active: counted.get('sessions') ?? 0 },
-      alerts: await notifications.countOpen(tenant, countedUpTo),
+      devices: { status: { ...status, revoked }, posture },
+      users: { active: used.get('users') ?? 0, suspended },
+      gateways: { status: byStatus },
+      sessions: { active: used.get('sessions') ?? 0 },
+      alerts,
     } satisfies Partial<Overview>
   }
 
   async function readAdoption(tenant: TenantId) {
-    const found = await policy.current(tenant)
+    const [found, enforced] = await Promise.all([
+      policy.current(tenant),
+      db.inTenant(tenant, (tx) => enforcedBy(tx, tenant)),
+    ])
     return {
-      policy: found.map(({ bundle: { published_at, ...bundle }, reach: { applied, pending } }) => ({
-        ...bundle,
-        published_at: published_at.toISOString(),
-        devices: { applied, pending },
-      })),
+      policy: found.map(({ bundle: { published_at, seq, ...bundle }, reach }) => {
+        const { applied, pending } = adoptionBy(enforced, seq)
+        return {
+          ...bundle,
+          published_at: published_at.toISOString(),
+          devices: { applied: reach.applied, pending: reach.pending },
+          gateways: { applied, pending: pending.length },
+        }
+      }),
     } satisfies Partial<Overview>
   }
 
   async function readHourly(tenant: TenantId) {
-    const { ok: _, ...expiring } = await expiry.soonest(tenant, mostEnding)
     const from = new Date(now().getTime() - 23 * hour).toISOString()
-    const { series } = await readMetrics(tenant, { from, step: 'hour' })
-    const used = await tenancy.usageNow(tenant)
+    const [{ ok: _, ...expiring }, { series }, used] = await Promise.all([
+      expiry.soonest(tenant, mostEnding),
+      readMetrics(tenant, { from, step: 'hour' }),
+      tenancy.usageNow(tenant),
+    ])
     return {
       logins: { failed_24h: series.reduce((n, s) => n + s.logins_failed, 0) },
       expiring,

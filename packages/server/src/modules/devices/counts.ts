@@ -1,18 +1,16 @@
-import type { Database } from '../../db/database.ts'
 import type { DeviceStatus, PostureVerdict } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { createSlices } from '../../kernel/time-slice.ts'
-import { countRevoked } from './devices.queries.ts'
 import type { Fleet } from './fleet.ts'
 
 export type DeviceCounts = { status: Record<DeviceStatus, number>; posture: Record<PostureVerdict, number> }
 /** The clock is read once for so many devices. */
 const between = 256
 
-/** How many devices there are, from memory but for those that are revoked, which are counted as far as `most`. */
+/** How many devices there are, from memory, where those that are revoked are not. */
 export const createDeviceCounts =
-  ({ db, fleet }: { db: Database; fleet: Fleet }) =>
-  async (tenant: TenantId, most: number): Promise<DeviceCounts> => {
+  ({ fleet }: { fleet: Fleet }) =>
+  async (tenant: TenantId): Promise<DeviceCounts> => {
     const status = { pending: 0, active: 0, suspended: 0, revoked: 0 }
     const posture = { compliant: 0, non_compliant: 0, unknown: 0 }
     const slices = createSlices()
@@ -22,6 +20,5 @@ export const createDeviceCounts =
       posture[device.posture?.verdict ?? 'unknown']++
       if (++examined % between === 0 && slices.isOver()) await slices.next()
     }
-    status.revoked = await db.inTenant(tenant, (tx) => countRevoked(tx, tenant, most))
     return { status, posture }
   }

@@ -22,6 +22,7 @@ import { createConnectionTruth } from './truth/connection-truth.ts'
 
 export type { GatewaysDeps } from './deps.ts'
 export type { SnapshotSize } from './pull/chunk.ts'
+export { enforcedBy } from './registry/confirmed.queries.ts'
 export type { Confirmation } from './registry/confirmed.ts'
 export { trustCoverageOfGateways } from './registry/gateways.queries.ts'
 
@@ -42,8 +43,7 @@ export function createGateways(deps: GatewaysDeps) {
       ...gatewayHandlers(createGatewayRules({ ...deps, secrets }), createIdentities(deps), deps),
       ...pulls,
       ...reportHandlers({ ...heard, metering: createMetering(heard), telemetry: createTelemetry(heard) }),
-      ...sessionHandlers(sessions),
-      ...{ ...truth.handlers, ...health.handlers },
+      ...{ ...sessionHandlers(sessions), ...truth.handlers, ...health.handlers },
     },
     /** For the pipe's table of verifiers. */
     ...{ verifyGateway: secrets.verify, service: secrets.service },

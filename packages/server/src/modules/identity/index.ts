@@ -1,12 +1,10 @@
 import { createPasswordHasher } from '@holdfast/crypto'
 import { background } from '../../db/database.ts'
-import type { TenantId } from '../../kernel/actor.ts'
 import type { IdentityDeps } from './deps.ts'
 import { identityHandlers } from './handlers.ts'
 import { createOwned } from './owned/owned.ts'
 import { createTenantAdministrators } from './people/administrator-of-tenant.ts'
 import { createFirstAdmins } from './people/first-admin.ts'
-import { countSuspended } from './people/known.queries.ts'
 import { createRecovery } from './people/recovery.ts'
 import { createRules } from './rules.ts'
 import { pruneSessions } from './sessions/sessions.queries.ts'
@@ -18,7 +16,7 @@ import { createSourceFailures } from './signin/source-failures.ts'
 export { type IdentityDeps, type Notify, type PasswordCost, usualPasswordCost } from './deps.ts'
 export * from './owned/door.ts'
 export { firstPasswordProblem } from './people/first-admin.ts'
-export { knownGroups, userExists, usernameOf } from './people/known.queries.ts'
+export { countSuspended, knownGroups, userExists, usernameOf } from './people/known.queries.ts'
 export { holdStoppable, requireMayLetIn, requireNotStronger } from './people/standing-in.ts'
 export * from './signin/door.ts'
 
@@ -27,11 +25,13 @@ export function createIdentity(given: IdentityDeps) {
   const { db } = deps
   const rules = createRules(deps)
   const { sessions, login, stepUp, breakGlass } = rules
+  const { createUser, createFirstAdmin } = createFirstAdmins(deps)
 
   return {
     verifySession: sessions.verify,
     prunes: [pruneSessions],
-    ...createFirstAdmins(deps),
+    createUser,
+    createFirstAdmin,
     /** Hashed beforehand, written with the tenant. */
     prepareAdministrator: createTenantAdministrators(deps),
     /** For whoever runs the server: a break-glass user who comes in whatever became of the others. */
@@ -39,8 +39,6 @@ export function createIdentity(given: IdentityDeps) {
     breakGlass,
     /** Ends the admin sessions of a user in the transaction that keeps them out; the caller records the changes. */
     endSessionsOfUser: sessions.endOfUser,
-    /** As far as `most`. */
-    countSuspended: (tenant: TenantId, most: number) => db.inTenant(tenant, (tx) => countSuspended(tx, tenant, most)),
     owned: createOwned({ ...deps, sessions }),
     /** For the pipe: throws where a change needs a fresh one-time code that the session has not shown. */
     requireStepUp: stepUp.require,

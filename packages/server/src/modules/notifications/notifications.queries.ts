@@ -123,12 +123,13 @@ export const openOfKind = (tx: Tx, tenant: TenantId, kind: Kind) =>
     .where('acknowledged_at', 'is', null)
     .execute()
 
-/** How many are open of each severity, of the newest `most`. */
+/** How many are open of each severity, as far as `most`. */
 export const countOpen = async (tx: Tx, tenant: TenantId, most: number): Promise<Record<Severity, number>> => {
   const { rows } = await sql<{ severity: Severity; n: number }>`
-    select severity, count(*) as n from (
-      select severity from notifications where tenant_id = ${tenant} and acknowledged_at is null
-      order by created_at desc, notification_id desc limit ${most}) as open group by severity`.execute(tx)
+    select s.severity, (select count(*) from (
+        select from notifications n
+        where n.tenant_id = ${tenant} and n.severity = s.severity and n.acknowledged_at is null limit ${most}) as open) as n
+    from (values ('info'), ('warning'), ('critical')) as s (severity)`.execute(tx)
   return { info: 0, warning: 0, critical: 0, ...Object.fromEntries(rows.map((r) => [r.severity, r.n])) }
 }
 

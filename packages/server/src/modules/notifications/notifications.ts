@@ -95,9 +95,6 @@ export function createNotificationRules(deps: {
     /** Passes the tenant wall: in which tenants something of a kind is open. */
     tenantsWithOpen: (kind: NotificationKind): Promise<TenantId[]> =>
       db.acrossTenants((tx) => queries.tenantsWithOpen(tx, kind)),
-    /** Open ones by severity, of the newest `most`. */
-    countOpen: (tenant: TenantId, most: number): Promise<Record<NotificationSeverity, number>> =>
-      db.inTenant(tenant, (tx) => queries.countOpen(tx, tenant, most)),
     /** Idempotent: what is acknowledged keeps the name of who was first. */
     acknowledge: (actor: Actor, id: string): Promise<{ row: queries.NotificationRow; changed: boolean }> =>
       db.inTenant(actor.tenantId, async (tx) => {

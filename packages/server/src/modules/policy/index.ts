@@ -39,7 +39,7 @@ export function createPolicy(given: PolicyDeps) {
   return {
     handlers: policyHandlers({ ...deps, bundles, publishing, questions, trials, reads: ofDevices.reads }),
     at: store.at,
-    current: bundles.current,
+    ...{ current: bundles.current, deliveredTo: bundles.deliveredTo },
     atVersions: store.atVersions,
     versionsAt: store.versionsAt,
     checks: async (tenant: TenantId) => (await store.at(tenant)).checks,

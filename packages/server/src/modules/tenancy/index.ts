@@ -10,6 +10,7 @@ import { createFirstTenant } from './tenants/first-tenant.ts'
 import { createKnown } from './tenants/known.ts'
 import { pruneUsage } from './usage/usage.queries.ts'
 
+export { usedOf } from './entitlement/entitlement.queries.ts'
 export type { Entitlements } from './entitlement/entitlements.ts'
 
 export function createTenancy(deps: TenancyDeps) {
@@ -26,7 +27,7 @@ export function createTenancy(deps: TenancyDeps) {
     meter: usage.meter,
     /** Of all tenants together, what is counted of each. */
     totals: () => deps.db.acrossTenants(totalsOf),
-    ...{ usageOf: usage.of, usageNow: usage.standing, counted: usage.counted },
+    ...{ usageOf: usage.of, usageNow: usage.standing },
     loadLicense: license.load,
     /** Where the deployment itself is administered. */
     isHome: async (tenant: TenantId): Promise<boolean> => (await known.nameOf(tenant)) === defaultTenant,

@@ -3,7 +3,6 @@ import type { Database, Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { day, hour } from '../../../kernel/time.ts'
-import { usedOf } from '../entitlement/entitlement.queries.ts'
 import type { Entitlements } from '../entitlement/entitlements.ts'
 import { isCounted, type MetricStatus, monthOf, readStatus } from '../entitlement/status.ts'
 import { daysUntil, slopeOf } from './forecast.ts'
@@ -48,10 +47,6 @@ export function createUsage(deps: { db: Database; now: () => Date; entitlements:
     /** How much of what it may have a tenant has. */
     standing: async (tenant: TenantId): Promise<readonly MetricStatus[]> =>
       (await db.inTenant(tenant, (tx) => readStatus(tx, tenant, { ...deps, at: now() }))).metrics,
-
-    /** How many there are of what is counted. */
-    counted: (tenant: TenantId): Promise<ReadonlyMap<string, number>> =>
-      db.inTenant(tenant, (tx) => usedOf(tx, tenant)),
 
     of: async (tenant: TenantId, asked: Asked) => {
       const at = now()
