@@ -13,7 +13,7 @@ type Found = { place: Place; shown: Pending }
 type Compared = { found: Found[]; end: Place | undefined }
 
 /** How many devices are compared at a time, and at most for a page, which may be short then and says how to go on. */
-const atOnce = 2000
+const atOnce = 1000
 const mostCompared = 20_000
 
 /** Whether what a gateway enforces is as new as a version; one that was never heard of enforces nothing. */
