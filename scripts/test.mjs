@@ -1,7 +1,7 @@
 // node scripts/run.mjs scripts/test.mjs [options of node --test | files…]: every test, on one throw-away PostgreSQL.
 // Tests that take long (*.slow.test.ts) run only where they are named, as `npm run test:slow` names them.
 import { spawn } from 'node:child_process'
-import { globSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, constants, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -20,15 +20,15 @@ const files = named.length > 0 ? named : globSync(everything, { cwd: root, exclu
  * a process of its own.
  */
 const alone = /^packages\/server\/(test\/(memory\/|faults\/jobs\.)|src\/embedded\/)/
-/** Files of these folders wait more than they compute. */
-const waiting = /^packages\/(sdk|server\/(test\/(faults|interop|memory)|src\/embedded))\//
 /** These walk over everything that there is, which takes longest: they begin first, so that none is left at the end. */
 const longest = /^packages\/server\/test\/table\//
-/** The others share processes by folder or package, so that what they import is loaded once for several of them. */
-const shared = /^packages\/server\/(src\/kernel|src|test\/[^/]+)|^packages\/[^/]+|^[^/]+/
-const together = 14
-/** Of those that wait: they take long, whatever else runs. */
-const waitTogether = 5
+/** Files of these folders wait more than they compute: they are spread among the first half of the others. */
+const waiting = /^packages\/(sdk|server\/test\/(faults|interop))\//
+
+/** So many files share a process, of the others. */
+const together = 24
+/** Files wait for the database much of their time: two more at once than there are cores keep the cores busy. */
+const atOnce = availableParallelism() + 2
 
 // Of a fresh clone the first processes would each compile all of it, since what one has compiled is there once it ends.
 const compiled = named.length === 0 && compileOnce()
@@ -36,9 +36,11 @@ const cluster = process.env.HOLDFAST_TEST_DATABASE_URL ? undefined : await start
 await compiled
 const scratch = mkdtempSync(join(tmpdir(), 'hft-run-'))
 const statements = join(scratch, 'statements')
-mkdirSync(statements)
+for (const folder of ['statements', 'files', 'running']) mkdirSync(join(scratch, folder))
 const environment = {
   ...process.env,
+  HOLDFAST_TEST_SCRATCH: scratch,
+  HOLDFAST_TEST_FILES: together,
   HOLDFAST_TEST_STATEMENTS: statements,
   ...(named.length === 0 && { HOLDFAST_TEST_WHOLE_RUN: '1' }),
   ...(cluster && { HOLDFAST_TEST_DATABASE_URL: cluster.url }),
@@ -49,21 +51,15 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => c
 /** Resolves when it has ended, however: the tests say what is wrong. */
 function compileOnce() {
   const code = `await import(${JSON.stringify(pathToFileURL(join(root, 'packages/server/test/kit.ts')))})`
-  const options = { cwd: root, stdio: 'ignore', timeout: 30_000 }
-  const compiling = spawn(process.execPath, ['--input-type=module', '-e', code], options)
+  const quietly = { cwd: root, stdio: 'ignore', timeout: 30_000 }
+  const compiling = spawn(process.execPath, ['--input-type=module', '-e', code], quietly)
   return new Promise((resolve) => compiling.on('close', resolve).on('error', resolve))
 }
 
 /** Resolves with the exit code of `node --test`. */
 const run = (files) =>
   new Promise((resolve) => {
-    // Files wait for the database much of their time: two more at once than there are cores keep the cores busy.
-    const always = [
-      '--test',
-      '--test-reporter=spec',
-      '--test-timeout=180000',
-      `--test-concurrency=${availableParallelism() + 2}`,
-    ]
+    const always = ['--test', '--test-reporter=spec', '--test-timeout=180000', `--test-concurrency=${atOnce}`]
     child = spawn(process.execPath, [...always, ...options, ...files], {
       cwd: root,
       stdio: 'inherit',
@@ -72,35 +68,39 @@ const run = (files) =>
     child.on('exit', (code, signal) => resolve(signal ? 128 + constants.signals[signal] : code))
   })
 
+const nth = (i) => String(i).padStart(3, '0')
+
 /**
- * A file for each process, of which the runner takes one after the other by name: those that wait are spread among the
- * first of those that compute, so that the cores are busy to the end.
+ * Of all files, those that begin processes: the ones that have their own, and workers that take the others one after
+ * the other, in an order that keeps the cores busy to the end.
  */
-function grouped(files) {
-  const families = Map.groupBy(files, (file) => (alone.test(file) ? file : shared.exec(file)[0]))
+function distributed(files) {
+  const { true: own = [], false: others = [] } = Object.groupBy(files, (file) => alone.test(file))
   // Those of the server take longer than those of the other packages, which fill the end.
-  const groups = [...families.values()].reverse().flatMap((family) => {
-    const count = Math.ceil(family.length / (waiting.test(family[0]) ? waitTogether : together))
-    return Array.from({ length: count }, (_, n) => family.filter((_, i) => i % count === n))
+  const { true: waits = [], false: computes = [] } = Object.groupBy(others.reverse(), (file) => waiting.test(file))
+  const order = [
+    ...waits.map((file, i) => ({ file, at: (i + 0.5) / waits.length / 2 })),
+    ...computes.map((file, i) => ({ file, at: longest.test(file) ? 0 : (i + 0.5) / computes.length })),
+  ].sort((a, b) => a.at - b.at)
+  for (const [i, { file }] of order.entries()) writeFileSync(join(scratch, 'files', nth(i)), file)
+  // Those that are more than needed help at the end, or find nothing left and end at once.
+  const workers = Array(Math.ceil(others.length / together) + atOnce).fill('scripts/test-worker.mjs')
+  // The runner begins them by name, these before those that have their own: as many as wait at once, less one.
+  return [...workers.slice(0, atOnce - 1), ...own, ...workers.slice(atOnce - 1)].map((file, i) => {
+    const begins = join(scratch, `${nth(i)}.mjs`)
+    writeFileSync(begins, `import ${JSON.stringify(pathToFileURL(join(root, file)))}\n`)
+    return begins
   })
-  const both = Map.groupBy(groups, ([file]) => waiting.test(file))
-  const spread = [...both.values()].flatMap((some) =>
-    some.map((group, i) => {
-      const [file] = group
-      const share = (i + 0.5) / some.length
-      return { group, at: longest.test(file) ? 0 : waiting.test(file) ? share / 2 : share }
-    }),
-  )
-  return spread
-    .sort((a, b) => a.at - b.at)
-    .map(({ group }, i) => {
-      const all = join(scratch, `${String(i).padStart(3, '0')}.mjs`)
-      writeFileSync(all, group.map((file) => `import ${JSON.stringify(pathToFileURL(join(root, file)))}\n`).join(''))
-      return all
-    })
 }
 
-let code = await run(named.length > 0 ? files : grouped(files))
+let code = await run(named.length > 0 ? files : distributed(files))
+const unfinished = ['files', 'running'].flatMap((folder) =>
+  readdirSync(join(scratch, folder)).map((place) => readFileSync(join(scratch, folder, place), 'utf8')),
+)
+if (unfinished.length > 0 && code === 0) {
+  console.error(`A process ended before its tests had. Not run to their end:\n${unfinished.join('\n')}`)
+  code = 1
+}
 // What the tests' servers sent to PostgreSQL is judged as a whole.
 if (code < 128 && readdirSync(statements).length > 0)
   code = (await run(['packages/server/test/statements/judge.ts'])) || code

@@ -54,6 +54,15 @@ test('an export as it was made is what was recorded', async () => {
   assert.equal((await verify(await manifestOf([]))).events, 0)
 })
 
+test('a manifest is signed by a key that is younger than what was known when its export began', async () => {
+  const witness = { checkpoints: once<never>(), reached: [] }
+  const before = trustedBy({ ...trustSet, jwks: { keys: [] } })
+  const lines = () => linesOf(once(Buffer.from(text(rows) + manifest)), 'f')
+  const { verdict } = await verifyExport(lines(), { trusted: before, trustedNow: async () => trusted, witness })
+  assert.equal(verdict.manifest_is_signed, true)
+  await assert.rejects(verifyExport(lines(), { trusted: before, witness }), refused(1, /nobody who is trusted signed/))
+})
+
 test('one place is changed, removed, put in, moved: the first one that is not what was recorded is named', async () => {
   for (const n of [1, 2, 10, 19, 20]) {
     const without = rows.filter((row) => row.seq !== n)

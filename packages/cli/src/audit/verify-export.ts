@@ -9,6 +9,8 @@ import { isFiltered, type Manifest, openManifest, requireContent } from './manif
 type Options = {
   /** Whose signatures count; without it only checkpoints vouch for the record. */
   trusted: Trusted | undefined
+  /** The same as of now, where somebody can be asked: the key of a manifest may be younger than its export. */
+  trustedNow?: () => Promise<Trusted>
   witness: Witness
   /** What stands before a record that begins later than at place 1, where somebody can be asked. */
   startOf?: (first: Place) => Promise<Start>
@@ -19,7 +21,10 @@ type Options = {
  * An export of events, one on each line in the order of their places, and its manifest on the last. Throws `BadRecord`
  * for the first place that is not what was recorded, as far as can be told.
  */
-export async function verifyExport(lines: AsyncIterable<Buffer>, { trusted, witness, startOf, progress }: Options) {
+export async function verifyExport(
+  lines: AsyncIterable<Buffer>,
+  { trusted, trustedNow, witness, startOf, progress }: Options,
+) {
   const comparison = await createComparison(witness)
   const digest = createHash('sha256')
   let chain: ReturnType<typeof createChain> | undefined
@@ -44,7 +49,7 @@ export async function verifyExport(lines: AsyncIterable<Buffer>, { trusted, witn
     const what = readLine(line, expected)
     if ('manifest' in what) {
       isOver = true
-      if (trusted) manifest = openManifest(what, trusted, chain?.first?.seq ?? 1)
+      if (trusted) manifest = openManifest(what, (await trustedNow?.()) ?? trusted, chain?.first?.seq ?? 1)
       return
     }
     digest.update(line)

@@ -12,6 +12,8 @@ type Options = {
   client: Client
   scope: { tenant_id?: string }
   trusted: Trusted
+  /** The same as of now: the server may have made a key since. */
+  trustedNow: () => Promise<Trusted>
   kept: Known | undefined
   progress: (events: number) => void
 }
@@ -22,7 +24,7 @@ const hashes = (proof: readonly string[]) => proof.map((hash) => Buffer.from(has
  * The record of a server, from its first place to its last: each event in the hash of the next, and every checkpoint of
  * what stands there. Throws `BadRecord`; any other error is no verdict.
  */
-export async function verifyServer({ client, scope, trusted, kept, progress }: Options) {
+export async function verifyServer({ client, scope, trusted, trustedNow, kept, progress }: Options) {
   const read = (note: string) => readCheckpoint(note, trusted)
   const keptOnes = kept ? [kept] : []
   // Before the export begins: all that is signed by now is in it.
@@ -65,7 +67,8 @@ export async function verifyServer({ client, scope, trusted, kept, progress }: O
       if (e instanceof ApiError && e.code === 'internal_error') await requirePurged(seq - 1)
       throw e
     })
-    const known = read(proven.checkpoint.note)
+    const { note } = proven.checkpoint
+    const known = readCheckpoint(note, await trustedNow())
     if (!known.isSigned) throw new BadRecord(seq, 'nobody who is trusted signed the checkpoint that is to prove it')
     const path = hashes(proven.proof)
     if (!isIncluded({ leaf: leafHash(hash), index: seq - 1, size: known.size }, path, known.root))
@@ -89,6 +92,7 @@ export async function verifyServer({ client, scope, trusted, kept, progress }: O
   const checkpoints = inOrder(keptOnes, listed())
   return verifyExport(linesOf(exported, 'the export'), {
     trusted,
+    trustedNow,
     witness: { checkpoints, reached, follows },
     startOf,
     progress,

@@ -72,13 +72,16 @@ async function ofFile(cli: Cli, file: string, options: Options) {
 async function ofServer(cli: Cli, options: Options) {
   const client = await cli.client()
   const pinned = await readPinned(options)
-  const since = pinned && { since: pinned.version }
-  const present = await client.trustAnchors({ query: { ...cli.scope, ...since } })
-  // Keys that follow from those that were known; without them, those that the server names.
-  if (pinned) openTrust(pinned, { tenantId: pinned.tenant_id }).accept(present, new Date())
-  const trusted = trustedBy(present)
+  /** Keys that follow from those that were known; without them, those that the server names. */
+  const trustedNow = async (): Promise<Trusted> => {
+    const since = pinned && { since: pinned.version }
+    const present = await client.trustAnchors({ query: { ...cli.scope, ...since } })
+    if (pinned) openTrust(pinned, { tenantId: pinned.tenant_id }).accept(present, new Date())
+    return trustedBy(present)
+  }
+  const trusted = await trustedNow()
   const kept = await readKept(options, trusted)
-  return verifyServer({ client, scope: cli.scope, trusted, kept, progress: progressOf(cli) })
+  return verifyServer({ client, scope: cli.scope, trusted, trustedNow, kept, progress: progressOf(cli) })
 }
 
 type Verdict = Awaited<ReturnType<typeof verifyExport>>['verdict']

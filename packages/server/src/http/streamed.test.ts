@@ -33,7 +33,7 @@ async function streaming(t: TestContext, open: Streamed['open'], ready = Promise
   return { app, socket, gone: gone.promise, answered: answered.promise }
 }
 
-test('who has gone before anything is opened has nothing opened', { timeout: 10_000 }, async (t) => {
+test('who has gone before anything is opened has nothing opened', async (t) => {
   let opened = 0
   const open = async () => {
     opened++
@@ -49,7 +49,7 @@ test('who has gone before anything is opened has nothing opened', { timeout: 10_
   assert.equal(opened, 0)
 })
 
-test('who takes nothing of the end is cut, and who takes all of it is not', { timeout: 10_000 }, async (t) => {
+test('who takes nothing of the end is cut, and who takes all of it is not', async (t) => {
   // More than the system holds for a connection, made at once: nothing is left to be made while it waits.
   const end = Buffer.alloc(32 * 1024 * 1024, 'x')
   const endings: AbortSignal[] = []

@@ -93,8 +93,13 @@ test('what a code was matched with is the factor, however its seed is sealed by 
   for (const signIn of [signInWithTotp, signInWithCode]) {
     // It has matched the code and waits for the row of its user while the seed is sealed anew.
     await owner.query("begin; select from users where username = 'ana' for update")
-    const signedIn = signIn(reads!)
+    let answer: string | undefined
+    const signedIn = signIn(reads!).then((got) => {
+      answer = `${got.status} ${got.text}`
+      return got
+    })
     await until(async () => {
+      assert.equal(answer, undefined, 'answered before it waited')
       const { rows } = await owner.query(
         "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
       )

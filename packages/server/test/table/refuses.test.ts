@@ -39,9 +39,9 @@ test('every route against every wrong caller', async (t) => {
     const broken = ['', 'x', 'hfk_nonsense', 'hfg_nonsense', 'hfe_nonsense', 'a.b.c', kit.adminKey.slice(0, -1)]
     for (const [i, [, e]] of guarded.entries()) {
       await expect('none', 401, 'unauthorized', e, null)
-      // One after the other: what each of them is told, `credentials.test.ts` says.
-      const token = broken[i % broken.length]
-      await expect(`bearer ${token}`, 401, 'unauthorized', e, () => ({ authorization: `Bearer ${token}` }))
+      // What reads a token does not know the route: each is shown some of them.
+      for (const token of [broken[i % broken.length], broken[(i + 3) % broken.length]])
+        await expect(`bearer ${token}`, 401, 'unauthorized', e, () => ({ authorization: `Bearer ${token}` }))
       await expect('basic', 401, 'unauthorized', e, () => ({ authorization: 'Basic YWRtaW46YWRtaW4=' }))
       await expect('cookie', 401, 'unauthorized', e, () => ({ cookie: 'holdfast_session=nonsense' }))
       await expect('cookie and key', 401, 'unauthorized', e, (m, u) => ({

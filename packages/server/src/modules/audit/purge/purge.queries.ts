@@ -9,7 +9,7 @@ const first = (tenant: TenantId, most: number) => sql`(
   select seq, sequenced_at from audit_log where tenant_id = ${tenant} and seq > (select audit_begins_after(${tenant}))
   order by seq limit ${most})`
 
-/** The oldest of the record, in the order of its places; the database alone takes it */
+/** The oldest of the record, in the order of its places; the database alone takes it. */
 export const pruneRecord: Prune = {
   kept: {
     class: 'audit',
