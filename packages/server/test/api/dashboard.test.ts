@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
+import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { createPager } from '../../src/db/page.ts'
+import { decodeId } from '../../src/kernel/ids.ts'
+import { createPendingAdoption } from '../../src/modules/dashboard/pending-adoption.ts'
 import { countOpen } from '../../src/modules/notifications/index.ts'
 import { enrollRaw } from '../calls.ts'
 import { enroll, publish, refused, rule, seqOf, withGateway } from '../gateways.ts'
@@ -193,6 +197,23 @@ test('adoption: how many devices and gateways apply what is delivered, and who l
     [['stable', 3]],
   )
   assert.deepEqual((await lagging()).items, [], 'nobody is to apply what is delivered no more')
+})
+
+test('a page compares so many devices and no more, and says how to go on', async (t) => {
+  const kit = await startKit(t)
+  const device = await enroll(kit, 'the last of many')
+  const others = Array.from({ length: 20_500 }, (_, i) => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`)
+  const devices = [...others, decodeId('device', device.id)!].map((deviceId) => ({ deviceId, digest: 'sha256:x' }))
+  const list = createPendingAdoption({
+    db: kit.db,
+    pager: createPager([createSecretKey(randomBytes(32))]),
+    policy: { deliveredTo: async () => ({ seq: 1, devices }) },
+  })
+  const bundle = randomUUID()
+  const first = await list(kit.tenant, bundle, {})
+  assert.deepEqual(first.items, [])
+  const second = await list(kit.tenant, bundle, { cursor: first.next_cursor ?? assert.fail('there is more') })
+  assert.deepEqual([second.items.map(({ id }) => id), second.next_cursor], [[device.id], null])
 })
 
 test('however many alerts of one severity are open, none of another is left out', async (t) => {

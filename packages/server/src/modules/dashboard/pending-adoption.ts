@@ -24,7 +24,11 @@ export const adoptionBy = (gateways: readonly Enforced[], seq: number) => {
 }
 
 /** Who lags behind a version that is delivered: gateways first, each kind by id. */
-export function createPendingAdoption({ db, pager, policy }: Pick<DashboardDeps, 'db' | 'pager' | 'policy'>) {
+export function createPendingAdoption({
+  db,
+  pager,
+  policy,
+}: Pick<DashboardDeps, 'db' | 'pager'> & { policy: Pick<DashboardDeps['policy'], 'deliveredTo'> }) {
   async function gatewaysAfter(tenant: TenantId, seq: number, after: string): Promise<Found[]> {
     const { pending } = adoptionBy(await db.inTenant(tenant, (tx) => enforcedBy(tx, tenant)), seq)
     return pending.filter((g) => g.gateway_id > after).map((g) => viewGateway(g))
