@@ -1,5 +1,5 @@
-// Runs one file of tests after the other of those that scripts/test.mjs laid out, beside other workers: what they import
-// is loaded once for many.
+// Runs one file of tests after the other of those that scripts/test.mjs laid out, beside other workers: what they
+// import is loaded once for many.
 import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'node:test'
