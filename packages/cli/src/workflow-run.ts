@@ -74,7 +74,8 @@ export async function printRun(cli: Cli, run: Run): Promise<void> {
 /** What was asked for: exit code 1 where it has failed. */
 export async function printOutcome(cli: Cli, run: Run): Promise<void> {
   await printRun(cli, run)
-  if (run.status === 'awaiting_approval') cli.note('Somebody else must approve it.')
+  if (run.status === 'awaiting_approval') cli.note(`Somebody else must approve it until ${run.approval_expires_at}.`)
+  if (run.status === 'running') cli.note(`It goes on: holdfast workflow show ${run.workflow_run_id}`)
   if (run.status === 'failed') throw new Declined()
 }
 
@@ -88,7 +89,7 @@ type Change = (
 ) => Promise<{ changed: boolean; run: Run }>
 const changes: readonly (readonly [RunOperation, string])[] = [
   ['approve', 'approve a run that somebody else asked for'],
-  ['cancel', 'call a run off; what it did stays'],
+  ['cancel', 'call a run off after the step that is under way; what it did stays'],
   ['resume', 'try again what failed of a run'],
   ['undo', 'take back what can be of what a run did'],
 ]

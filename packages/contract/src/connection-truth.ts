@@ -69,7 +69,8 @@ const Policy = Closed(
     age_seconds: Age,
     allowed: Type.Boolean(),
     reason: Type.String({
-      description: 'allowed, revoked, suspended, pending, credential_expired, no_rule, no_gateway: a word for programs',
+      description:
+        'allowed; of the device: revoked, suspended, pending, credential_expired, no_rule; of the gateway: no_gateway, gateway_locked, gateway_pending, pool_disabled. A word for programs',
     }),
     allowed_until: Nullable(Time),
   },

@@ -20,8 +20,9 @@ export const GatewayHealth = Closed(
     problems: Type.Array(
       Closed({
         code: OneOf([
-          ...(['apply_error', 'policy_behind', 'clock_offset', 'certificate_expiring', 'certificate_expired'] as const),
-          ...(['unsteady', 'full', 'unauthorized_connections', 'connections_in_conflict', 'unmetered'] as const),
+          ...(['closed', 'apply_error', 'policy_behind', 'clock_offset', 'unsteady', 'full'] as const),
+          ...(['certificate_expiring', 'certificate_expired'] as const),
+          ...(['unauthorized_connections', 'connections_in_conflict', 'unmetered'] as const),
         ]),
         detail: Type.String({ description: 'One sentence' }),
       }),
@@ -78,7 +79,7 @@ export const gatewayHealth = endpoint({
 
 const Outcome = OneOf(['on_it', 'moved', 'stuck', 'left'], {
   description:
-    'on_it: connected to it; moved: connected to another gateway of the pool; stuck: the gateway is silent, and the device neither says that it is connected nor is seen elsewhere; left: its session ended and it has no other',
+    'on_it: connected to it; moved: connected to another gateway of the pool; stuck: the gateway is silent, and the device has not said for five minutes that it is connected, nor is seen elsewhere; left: its session was ended, by other than that silence, and it has no other',
 })
 const Affected = Closed(
   {

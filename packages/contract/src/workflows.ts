@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Party, Reason, Text, Time } from './schema.ts'
+import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Party, Reason, Time } from './schema.ts'
 import { permissions, runOperations, runStatuses, stepStatuses, workflowKinds } from './vocabulary.ts'
 
 const Affected = Type.Array(Party, { description: 'The first 100 of them' })
@@ -30,8 +30,10 @@ const runFields = {
   reason: Nullable(Type.String()),
   status: OneOf(runStatuses, { description: '`planned`: a dry run; it has no id and is not kept' }),
   second_approver: Type.Boolean({ description: 'Whether somebody else must approve it before it begins' }),
+  approval_expires_at: Nullable(Time),
   requested_by: Party,
   approved_by: Nullable(Party),
+  cancelled_at: Nullable(Time),
   undo_of: Nullable(Id('workflow_run')),
   undo_at: Nullable(Time),
   evidence_digest: Nullable(Type.String({ description: 'SHA-256 of its evidence, once it has ended' })),
@@ -74,7 +76,7 @@ const runs = '/v1/admin/workflows/runs'
 const params = Closed({ workflow_run_id: Id('workflow_run') })
 const reading = { by: ['session', 'api_key'], permission: 'workflows:read' } as const
 const changed = Closed({ operation: OneOf(runOperations), changed: Type.Boolean(), run: WorkflowRunDetail })
-const change = Closed({ operation: OneOf(runOperations), reason: Type.Optional(Text) })
+const change = Closed({ operation: OneOf(runOperations), reason: Type.Optional(Reason) })
 
 export const listWorkflows = endpoint({
   method: 'GET',

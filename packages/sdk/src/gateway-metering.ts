@@ -3,6 +3,7 @@ import type { Contract, Input, Output } from '@holdfast/contract'
 import { backoffSeconds, type Random, sleep } from './backoff.ts'
 import { ApiError, ConnectionError } from './errors.ts'
 import type { GatewayStore } from './gateway-store.ts'
+import { withNewer } from './newer-fields.ts'
 import { bodyOf, type Send } from './send.ts'
 import { isObject } from './signed.ts'
 
@@ -46,8 +47,11 @@ export function createMeter(send: Send, { bootId, query, now, random, store, onS
   async function deliver(report: Report, signal: AbortSignal | undefined): Promise<Metered> {
     for (let failures = 1; ; failures++) {
       try {
-        const body = { ...report, sent_at: now().toISOString() }
-        const answer = bodyOf(await send('metering', { body, query }, { signal }))
+        const answer = bodyOf(
+          await withNewer({ sent_at: now().toISOString() }, (more) =>
+            send('metering', { body: { ...report, ...more }, query }, { signal }),
+          ),
+        )
         await forget(report)
         return answer
       } catch (e) {

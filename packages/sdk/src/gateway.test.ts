@@ -1,67 +1,12 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { type GatewayChange, openGateway } from './index.ts'
-import { contentFor, createIssuer, digestOf, makeKey, peerOf, poolPart } from './test-issuer.ts'
-import { type Answered, type Asked, startServer } from './test-server.ts'
-
-const content = contentFor('a')
-const variant = digestOf(content)
-
-async function startControl(t: TestContext) {
-  const clock = { now: new Date('2030-01-01T00:00:00Z') }
-  const issuer = createIssuer({ now: () => clock.now })
-  const control = {
-    clock,
-    issuer,
-    trust: await issuer.trustSet(),
-    seq: 1,
-    peers: ['dev_1'],
-    /** The next answers in place of a right one. */
-    policies: [] as string[],
-    metering: [] as Answered[],
-    /** Answers in place of everything. */
-    instead: (): Answered | undefined => undefined,
-  }
-  const policyFor = async ({ search }: Asked): Promise<Answered> => {
-    const since = new URLSearchParams(search).get('since')
-    if (since !== null && Number(since) === control.seq && control.policies.length === 0) return { status: 304 }
-    const snapshot = {
-      seq: control.seq,
-      variants: { [variant]: content },
-      peers: control.peers.map((id) => peerOf(id, variant)),
-    }
-    const delta = { ...snapshot, kind: 'delta', base_seq: Number(since) }
-    const policy = control.policies.shift() ?? (await issuer.gatewayPolicy(since === null ? snapshot : delta))
-    return { body: { kind: 'snapshot', seq: 0, base_seq: null, policy, poll_seconds: 1 } }
-  }
-  const server = await startServer(t, (asked) => {
-    const other = control.instead()
-    if (other) return other
-    if (asked.headers.authorization !== 'Bearer hfg_x')
-      return { status: 401, body: { error: 'unauthorized', detail: 'missing or invalid credentials' } }
-    if (asked.path === '/v1/gateway/runtime/trust-anchors') return { body: control.trust }
-    if (asked.path === '/v1/gateway/runtime/unified-policy') return policyFor(asked)
-    if (asked.path === '/v1/gateway/metering')
-      return (
-        control.metering.shift() ?? { body: { accepted: 1, duplicate: false, rejected: [], unknown_resources: [] } }
-      )
-    return { body: { status: 'healthy', server_time: '', next_heartbeat_seconds: 10 } }
-  })
-  const open = (secret: string | (() => string) = 'hfg_x') =>
-    openGateway({
-      baseUrl: server.baseUrl,
-      secret,
-      gatewayId: 'gwy_a',
-      tenantId: issuer.tenantId,
-      now: () => clock.now,
-      random: () => 0,
-    })
-  const asks = (path: string) => server.asked.filter((a) => a.path.endsWith(path))
-  return Object.assign(control, { open, asks })
-}
+import { test } from 'node:test'
+import type { GatewayChange } from './index.ts'
+import { content, startGatewayControl, variant } from './test-gateway-control.ts'
+import { makeKey, peerOf, poolPart } from './test-issuer.ts'
+import type { Answered } from './test-server.ts'
 
 test('first a snapshot, then deltas on what is held', async (t) => {
-  const control = await startControl(t)
+  const control = await startGatewayControl(t)
   const gateway = control.open()
   assert.deepEqual((await gateway.pull())?.peers, ['dev_1'])
   assert.equal(await gateway.pull({ wait: 5 }), null)
@@ -82,7 +27,7 @@ test('first a snapshot, then deltas on what is held', async (t) => {
 })
 
 test('a delta on another base is answered with a fresh snapshot', async (t) => {
-  const control = await startControl(t)
+  const control = await startGatewayControl(t)
   const gateway = control.open()
   await gateway.pull()
   control.seq = 9
@@ -94,7 +39,7 @@ test('a delta on another base is answered with a fresh snapshot', async (t) => {
 })
 
 test('forged, foreign and old policies leave the state as it was', async (t) => {
-  const control = await startControl(t)
+  const control = await startGatewayControl(t)
   const { issuer } = control
   control.seq = 5
   const gateway = control.open()
@@ -116,7 +61,7 @@ test('forged, foreign and old policies leave the state as it was', async (t) => 
 })
 
 test('what has expired is in force for nobody; a delta on it brings all of it back', async (t) => {
-  const control = await startControl(t)
+  const control = await startGatewayControl(t)
   const gateway = control.open()
   await gateway.pull()
   const asOf = control.clock.now
@@ -136,7 +81,7 @@ test('what has expired is in force for nobody; a delta on it brings all of it ba
 })
 
 test('a policy that says so is in force beyond its end', async (t) => {
-  const control = await startControl(t)
+  const control = await startGatewayControl(t)
   const gateway = control.open()
   const open = {
     pool: poolPart({ fail_mode: 'open' }),
@@ -150,7 +95,7 @@ test('a policy that says so is in force beyond its end', async (t) => {
 })
 
 test('pulling tells each change', { timeout: 20_000 }, async (t) => {
-  const control = await startControl(t)
+  const control = await startGatewayControl(t)
   const abort = new AbortController()
   const seen: GatewayChange[] = []
   await control.open().runPulling({
@@ -174,7 +119,7 @@ test('pulling tells each change', { timeout: 20_000 }, async (t) => {
 test('a control plane that is away, and one that refuses, end nothing: each is said, and what comes after it', {
   timeout: 20_000,
 }, async (t) => {
-  const control = await startControl(t)
+  const control = await startGatewayControl(t)
   const stop = new AbortController()
   let asked = 0
   const seen: unknown[] = []
@@ -206,7 +151,7 @@ test('a control plane that is away, and one that refuses, end nothing: each is s
 test('a heartbeat says what is enforced, and what keeps it from enforcing what came after', {
   timeout: 20_000,
 }, async (t) => {
-  const control = await startControl(t)
+  const control = await startGatewayControl(t)
   const gateway = control.open()
   const beat = async () => {
     assert.equal((await gateway.heartbeat({ active_sessions: 3 })).status, 'healthy')
@@ -250,7 +195,7 @@ const sample = { session_id: 'vse_1', device_id: 'dev_1', state: 'active', rx_by
 test('a report is sent under one sequence until it is acknowledged; the next waits for it', {
   timeout: 20_000,
 }, async (t) => {
-  const control = await startControl(t)
+  const control = await startGatewayControl(t)
   control.metering = ['hang up', { status: 503, body: { error: 'internal_error', detail: 'x' } }]
   const gateway = control.open()
   await Promise.all([gateway.meter([sample]), gateway.meter([sample, sample])])
@@ -266,8 +211,28 @@ test('a report is sent under one sequence until it is acknowledged; the next wai
   assert.deepEqual(sent, Array(4).fill([gateway.bootId, '2030-01-01T00:00:00.000Z']))
 })
 
+test('a server of an earlier version, which refuses what it does not know, gets reports without it', async (t) => {
+  const control = await startGatewayControl(t)
+  control.unknown = ['sent_at', 'certificate_expires_at']
+  const gateway = control.open()
+  const certificate_expires_at = '2031-01-01T00:00:00Z'
+  assert.equal((await gateway.heartbeat({ active_sessions: 1, certificate_expires_at })).status, 'healthy')
+  assert.equal((await gateway.meter([sample])).accepted, 1)
+  const taken = [control.asks('heartbeat').at(-1), control.asks('metering').at(-1)]
+  for (const ask of taken) assert.ok(!Object.hasOwn(ask?.body as object, 'sent_at'))
+  assert.equal((control.asks('metering').at(-1)!.body as { sequence: number }).sequence, 1)
+
+  control.unknown = []
+  await gateway.heartbeat({ active_sessions: 1, certificate_expires_at })
+  const { sent_at, ...beat } = control.asks('heartbeat').at(-1)!.body as Record<string, unknown>
+  assert.deepEqual([sent_at, beat.certificate_expires_at], ['2030-01-01T00:00:00.000Z', certificate_expires_at])
+
+  control.unknown = ['certificate_expires_at']
+  await assert.rejects(gateway.heartbeat({ active_sessions: 1, certificate_expires_at }), { status: 422 })
+})
+
 test('a report that the server refuses is thrown, and the next one goes', async (t) => {
-  const control = await startControl(t)
+  const control = await startGatewayControl(t)
   control.metering = [{ status: 422, body: { error: 'validation_error', detail: 'no' } }]
   const gateway = control.open()
   const results = await Promise.allSettled([gateway.meter([sample]), gateway.meter([sample])])
@@ -278,7 +243,7 @@ test('a report that the server refuses is thrown, and the next one goes', async 
 })
 
 test('more samples than a report holds go in several', async (t) => {
-  const control = await startControl(t)
+  const control = await startGatewayControl(t)
   control.metering = [
     { body: { accepted: 10_000, duplicate: false, rejected: [], unknown_resources: ['wiki'] } },
     {

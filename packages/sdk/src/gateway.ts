@@ -19,6 +19,7 @@ import type { GatewayChange, GatewayState } from './gateway-state.ts'
 import type { GatewayStore } from './gateway-store.ts'
 import { createGatewayTrust, refuseWithoutTrust } from './gateway-trust.ts'
 import { followTrust } from './gateway-trust-following.ts'
+import { withNewer } from './newer-fields.ts'
 import { createArchive } from './policy-archive.ts'
 import { safely } from './safely.ts'
 import { bodyOf, createSender } from './send.ts'
@@ -187,14 +188,13 @@ export function openGateway({
     /**
      * Says that the gateway lives, what it carries, what it enforces and what keeps it from enforcing something newer.
      */
-    heartbeat: async (beat: Beat, { signal }: Ask = {}) =>
-      bodyOf(
-        await send(
-          'heartbeat',
-          { query, body: { ...beat, boot_id: bootId, sent_at: now().toISOString(), ...applied() } },
-          { signal },
-        ),
-      ),
+    heartbeat: async ({ certificate_expires_at: end, ...beat }: Beat, { signal }: Ask = {}) => {
+      const newer = { sent_at: now().toISOString(), ...(end !== undefined && { certificate_expires_at: end }) }
+      const said = { ...beat, boot_id: bootId, ...applied() }
+      return bodyOf(
+        await withNewer(newer, (more) => send('heartbeat', { query, body: { ...said, ...more } }, { signal })),
+      )
+    },
     /**
      * Judges a device that wants to open a session, from what `device.sessionProof` made, without asking the control
      * plane. Throws `VerificationError`; see `verifyDeviceAtGateway`.

@@ -50,9 +50,13 @@ create table workflow_runs (
   status text not null constraint workflow_run_status_is_known
     check (status in ('awaiting_approval', 'running', 'succeeded', 'failed', 'cancelled')),
   second_approver boolean not null,
+  -- Until when somebody may approve it.
+  approval_expires_at timestamptz,
   -- As whom each step is carried out, and from where it was asked for.
   requested_by jsonb not null,
   approved_by jsonb,
+  -- When somebody called it off: what is under way then ends, and nothing else begins.
+  cancelled_at timestamptz,
   undo_of uuid,
   undo_after_seconds integer,
   undo_at timestamptz,
@@ -67,6 +71,7 @@ create table workflow_runs (
   started_at timestamptz,
   finished_at timestamptz,
   primary key (tenant_id, workflow_run_id),
+  constraint approval_is_not_waited_for_forever check (status <> 'awaiting_approval' or approval_expires_at is not null),
   constraint ended_run_says_when_and_what check (
     (status in ('succeeded', 'failed', 'cancelled')) = (finished_at is not null and evidence_digest is not null))
 );
@@ -75,6 +80,7 @@ create unique index run_is_undone_once on workflow_runs (tenant_id, undo_of)
 create index workflow_runs_by_creation on workflow_runs (tenant_id, created_at, workflow_run_id);
 create index workflow_runs_by_kind on workflow_runs (tenant_id, kind, created_at, workflow_run_id);
 create index running_workflow_runs on workflow_runs (claimed_until) where status = 'running';
+create index workflow_runs_to_approve on workflow_runs (approval_expires_at) where status = 'awaiting_approval';
 create index workflow_runs_to_undo on workflow_runs (undo_at) where undo_at is not null;
 call raise_tenant_wall('workflow_runs');
 
@@ -101,4 +107,5 @@ create table workflow_steps (
   primary key (tenant_id, workflow_run_id, step),
   foreign key (tenant_id, workflow_run_id) references workflow_runs on delete cascade
 );
+create index workflow_steps_with_secret on workflow_steps (tenant_id, finished_at) where result ? 'secret_jwe';
 call raise_tenant_wall('workflow_steps');

@@ -152,6 +152,7 @@ export function createApp({
     ...base,
     ...{ audit, tenancy, passwordCost, endSessionsOf, notify },
     rulesUsingGroup: policy.rulesUsingGroup,
+    releaseLockOf: (...given) => locks.releaseOfUser(...given),
     waysIn: (tenantName, caller) => federation.waysIn(tenantName, caller),
     endSessionAt: (tenant, providerId) => federation.endSessionAt(tenant, providerId),
   })
@@ -181,7 +182,7 @@ export function createApp({
   const locks = createLocking({ ...base, audit, gateways, identity })
   const workflows = createWorkflows({
     ...{ ...base, audit, standingOf: access.standingOf, requireStepUp: identity.requireStepUp },
-    confirmed: gateways.confirmed,
+    confirmations: gateways.confirmations,
     perform: () => perform,
     purgeNow: (...given) => compliance.purges.now(...given),
   })
@@ -261,7 +262,7 @@ export function createApp({
     health,
     draining,
     listeners: [{ server: http.server, close: () => http.close() }, ...Object.values(listeners).filter((l) => !!l)],
-    letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo],
+    letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo, workflows.letGo],
     writes: [
       ...[refuse.flush, notifications.stop, activity.flush, trustMarks.flush, access.stop],
       ...[identity.stop, enrollment.stop, federation.stop, directory.stop, siem.stop, workflows.stop],

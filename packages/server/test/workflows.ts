@@ -1,6 +1,7 @@
-import type { Gateway } from '@holdfast/sdk'
-import { open, withGateway } from './gateways.ts'
-import { type Kit, times } from './kit.ts'
+import { generateKeyPairSync } from 'node:crypto'
+import { compactDecrypt } from 'jose'
+import { open, publish, rule, withGateway } from './gateways.ts'
+import { type Kit, runJob, times } from './kit.ts'
 import { until } from './promptly.ts'
 
 /** Gateways of one pool that follow their policy and say at once what they enforce, until the test ends. */
@@ -14,7 +15,7 @@ export async function followingGateways(kit: Kit, count: number) {
     return { gateway: made.gateway, secret: made.secret }
   })
   const ending = new AbortController()
-  const applied: number[] = times0(count)
+  const applied = new Array<number>(count).fill(0)
   const gateways = [first, ...others].map((made, i) => {
     const gateway = open(kit, made)
     const { gateway_id } = made.gateway
@@ -35,5 +36,47 @@ export async function followingGateways(kit: Kit, count: number) {
   await until(() => applied.every((seq) => seq > 0) && kit.app.gateways.waiting() === count, 'all gateways follow')
   return gateways.map(({ gateway, gateway_id }) => ({ gateway, gateway_id }))
 }
-const times0 = (n: number): number[] => Array.from({ length: n }, () => 0)
-export type Following = { gateway: Gateway; gateway_id: string }
+
+/** As a replica leaves a run that ends between the commit of its first step's change and the word that it was made. */
+export async function leave(kit: Kit, tenant = kit.tenant): Promise<void> {
+  await kit.db.inTenant(tenant, async (tx) => {
+    await tx
+      .updateTable('workflow_runs')
+      .set({ status: 'running', evidence: null, evidence_digest: null, finished_at: null, claimed_until: new Date(0) })
+      .where('tenant_id', '=', tenant)
+      .execute()
+    await tx
+      .updateTable('workflow_steps')
+      .set({ status: 'pending', result: '{}', undo: '[]', finished_at: null })
+      .where('tenant_id', '=', tenant)
+      .execute()
+  })
+}
+
+/** To whom new secrets are sealed, and what opens them. */
+export function newRecipient() {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const recipient = publicKey.export({ format: 'jwk' }) as { kty: string; crv: string; x: string; y: string }
+  const open = async (jwe: unknown) => Buffer.from((await compactDecrypt(String(jwe), privateKey)).plaintext).toString()
+  return { recipient, open }
+}
+
+/** Replicas look for what is left, by turns. */
+export const drive = (kit: Kit, n: number) =>
+  times(n, (i) => runJob(kit.replicas[i % kit.replicas.length]!.app, 'drive_workflows'))
+export const ended = async (kit: Kit, workflow_run_id: string | null) => {
+  const params = { workflow_run_id: workflow_run_id! }
+  await until(async () => (await kit.admin.getWorkflowRun({ params })).status !== 'running', 'the run ends')
+  return kit.admin.getWorkflowRun({ params })
+}
+
+/** A gateway of which only is heard that it is there, until it says more. */
+export async function withSlowGateway(kit: Kit) {
+  const gateway = open(kit, await withGateway(kit, 'g1', 'pool'))
+  await publish(kit, [rule('all', { any: true }, ['pool'])])
+  await gateway.heartbeat({ active_sessions: 0 })
+  return gateway
+}
+/** By the playbook, so that gateways are waited for. */
+export const lockDevice = (kit: Kit, device_id: string) =>
+  kit.admin.runPlaybook({ body: { playbook: 'lost_device', params: { device_id, revoke: false } } })

@@ -1,48 +1,20 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { sql } from 'kysely'
-import { decodeId } from '../../src/kernel/ids.ts'
+import { changeGatewayPool } from '@holdfast/sdk'
 import { newCsr } from '../certificates.ts'
 import { startCommand } from '../command.ts'
 import { enroll, newSession, open, publish, refused, report, rule, withGateway } from '../gateways.ts'
-import { runJob, startKit, times } from '../kit.ts'
-
-type Device = Awaited<ReturnType<typeof enroll>>
-type Fields = Record<string, unknown>
+import { startKit, times } from '../kit.ts'
+import { createWitnesses, type Device } from '../witnesses.ts'
 
 test('connection truth', async (t: TestContext) => {
-  const kit = await startKit(t, { replicas: 2 })
+  const kit = await startKit(t)
   const { admin } = kit
   const { client, gateway, pool, secret } = await withGateway(kit)
   const other = await withGateway(kit, 'g2')
   await publish(kit, [rule('all', { any: true })])
 
-  const meter = (device: Device, session_id: string, more: Fields = {}, by = client) =>
-    by.metering({
-      body: report([{ session_id, device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1, ...more }]),
-    })
-  const say = (device: Device, kind: 'connected' | 'disconnected' | 'quality', more: Fields) =>
-    device.client.telemetry({
-      body: { events: [{ event_id: newSession(), kind, at: new Date().toISOString(), ...more }] },
-    })
-  /** The same as if everything of this device had been said so much earlier. */
-  const later = (device: Device, seconds: number) =>
-    kit.db.inTenant(kit.tenant, async (tx) => {
-      const [id, by] = [decodeId('device', device.id), sql`interval '1 second' * ${seconds}`]
-      await sql`update vpn_sessions set started_at = started_at - ${by}, last_seen_at = last_seen_at - ${by},
-        ended_at = ended_at - ${by}, defied_since = defied_since - ${by}
-        where tenant_id = ${kit.tenant} and device_id = ${id}`.execute(tx)
-      await sql`update device_claims set since = since - ${by}, said_at = said_at - ${by}
-        where tenant_id = ${kit.tenant} and device_id = ${id}`.execute(tx)
-      await sql`update connections_in_question set judge_at = judge_at - ${by}, since = since - ${by}
-        where tenant_id = ${kit.tenant} and device_id = ${id}`.execute(tx)
-    })
-  const truthOf = async (device: Device, verdict?: 'stale' | 'conflict' | 'unauthorized') =>
-    (await admin.connectionTruth({ query: { device_id: device.id, ...(verdict && { verdict }) } })).items
-  const alerts = async (kind: 'connection.stale' | 'connection.conflict' | 'connection.unauthorized') =>
-    (await admin.listNotifications({ query: { kind } })).items.map((n) => n.title)
-  const judge = () => runJob(kit.app, 'judge_connections')
-  const beat = (by = client) => by.heartbeat({ body: { boot_id: 'boot-1', active_sessions: 1 } })
+  const { meter, say, later, truthOf, alerts, judge, beat } = createWitnesses(kit, client)
   await beat()
 
   await t.test('four witnesses that agree', async () => {
@@ -191,6 +163,27 @@ test('connection truth', async (t: TestContext) => {
     assert.equal((await truthOf(device))[0]?.verdict, 'consistent')
   })
 
+  await t.test('a gateway of a disabled pool, which is told of no device, may carry none', async () => {
+    const device = await enroll(kit, 'closed')
+    const session = newSession()
+    const params = { pool_id: other.pool.pool_id }
+    await meter(device, session, {}, other.client)
+    await changeGatewayPool(admin, { params }, { enabled: false })
+    await meter(device, session, {}, other.client)
+    await later(device, 61)
+    await meter(device, session, {}, other.client)
+    await judge()
+    const [found] = await truthOf(device, 'unauthorized')
+    assert.deepEqual([found?.policy.allowed, found?.policy.reason], [false, 'pool_disabled'])
+    const { items } = await admin.gatewayHealth({ query: { pool_id: params.pool_id } })
+    assert.ok(items[0]?.problems.some((p) => p.code === 'closed'))
+    await changeGatewayPool(admin, { params }, { enabled: true })
+    await meter(device, session, { state: 'ended' }, other.client)
+    await later(device, 61)
+    await judge()
+    assert.deepEqual(await truthOf(device, 'unauthorized'), [])
+  })
+
   await t.test(
     'a device that claims a session no gateway has: conflict, once a gateway would have said so',
     async () => {
@@ -226,6 +219,15 @@ test('connection truth', async (t: TestContext) => {
     await judge()
     const [found] = await truthOf(device, 'conflict')
     assert.deepEqual([found?.gateway_id, found?.policy.reason], [null, 'no_gateway'])
+    // Another told of its session before the gateway did.
+    const early = await enroll(kit, 'early')
+    const session = newSession()
+    await say(early, 'connected', { session_id: session })
+    await meter(early, session)
+    await later(early, 91)
+    await meter(early, session)
+    await judge()
+    assert.deepEqual(await truthOf(early, 'conflict'), [])
     await say(device, 'disconnected', { gateway_id: newSession().replace('vse', 'gwy') })
     await later(device, 61)
     await judge()
@@ -248,45 +250,15 @@ test('connection truth', async (t: TestContext) => {
     await later(device, 61)
     await judge()
     assert.deepEqual(await truthOf(device, 'conflict'), [])
-  })
-
-  await t.test('metering that stops: stale, with an alert while its gateway is heard of', async () => {
-    const device = await enroll(kit, 'unmetered')
-    const session = newSession()
-    await meter(device, session)
-    await later(device, 149)
+    // Another had left before its gateway told of the session at all.
+    const brief = await enroll(kit, 'brief')
+    const unheard = { session_id: newSession(), gateway_id: gateway.gateway_id }
+    await say(brief, 'disconnected', unheard)
+    await meter(brief, unheard.session_id)
+    await later(brief, 100)
+    await meter(brief, unheard.session_id)
     await judge()
-    assert.deepEqual(await truthOf(device, 'stale'), [])
-    await later(device, 2)
-    await judge()
-    const [found] = await truthOf(device, 'stale')
-    assert.deepEqual(
-      found?.disagreements.map((d) => d.field),
-      ['silence'],
-    )
-    assert.ok((found?.gateway?.age_seconds ?? 0) > 150)
-    assert.deepEqual(await alerts('connection.stale'), ['1 connection of gateway g1 is stale'])
-    // As of a sweep that died after it had settled the last one.
-    await meter(device, session)
-    await kit.db.inTenant(kit.tenant, (tx) =>
-      sql`delete from connections_in_question where tenant_id = ${kit.tenant}`.execute(tx),
-    )
-    await judge()
-    assert.deepEqual(await alerts('connection.stale'), [])
-  })
-
-  await t.test('of a gateway that is down administrators hear as such, and not of its connections', async () => {
-    const device = await enroll(kit, 'lost')
-    await meter(device, newSession(), {}, other.client)
-    await later(device, 200)
-    await kit.db.inTenant(kit.tenant, (tx) =>
-      sql`update gateway_activity set last_seen_at = last_seen_at - interval '200 seconds'
-        where tenant_id = ${kit.tenant} and gateway_id = ${decodeId('gateway', other.gateway.gateway_id)}`.execute(tx),
-    )
-    // On the other replica, which did not take its reports.
-    await runJob(kit.replicas[1]!.app, 'judge_connections')
-    assert.equal((await truthOf(device, 'stale')).length, 1)
-    assert.deepEqual(await alerts('connection.stale'), [])
+    assert.equal((await truthOf(brief, 'conflict')).length, 1)
   })
 
   await t.test('a tenant has its own truth', async () => {

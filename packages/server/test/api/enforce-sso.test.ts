@@ -15,6 +15,7 @@ const people = { anna: { name: 'anna' }, ben: { name: 'ben' } }
 const enforce = (kit: Kit, enforce_sso = true) => changeSecuritySettings(kit.admin, { login: { enforce_sso } })
 const mark = (kit: Kit, user_id: string, break_glass = true) =>
   kit.admin.setBreakGlass({ body: { user_id, break_glass } })
+const lock = (kit: Kit, id: string) => kit.admin.createLock({ body: { target: { type: 'user', id }, reason: 'tried' } })
 const holders = async (kit: Kit) => (await kit.admin.listUsers({ query: { role: 'tenant_admin' } })).items
 
 test('identity providers become the only way in, and what keeps a way open can not go', async (t) => {
@@ -92,6 +93,7 @@ test('identity providers become the only way in, and what keeps a way open can n
     () => kit.admin.revokeRole({ body: { user_id: safe, role: 'tenant_admin' } }),
     () => kit.admin.changePassword({ body: { user_id: safe, generate: true } }),
     () => mark(kit, safe, false),
+    () => lock(kit, safe),
   ]
   for (const way of ways) await assert.rejects(way(), last)
   const lastWay = refusedWith(422, /Login is the last identity provider that people sign in with/)
@@ -102,6 +104,9 @@ test('identity providers become the only way in, and what keeps a way open can n
 
   // With another beside them both may go, and an unmarked one is out at once.
   await mark(kit, ana)
+  const locked = await lock(kit, ana)
+  await assert.rejects(mark(kit, safe, false), last, 'who is locked is no help')
+  await kit.admin.releaseLock({ params: { lock_id: locked.lock.lock_id }, body: {} })
   assert.equal((await trySignIn(kit, 'ana')).status, 200)
   await mark(kit, safe, false)
   for (const replica of kit.replicas) await untilStatus(() => ofSafe.get('/v1/admin/me', replica), 401)
@@ -248,7 +253,7 @@ test('who runs the server comes in when nobody else can', async (t) => {
   assert.equal((await events()).length, 4)
   assert.equal((await person.get('/v1/admin/me')).status, 200)
 
-  // Suspended, without its role and flag, with a second factor that is lost: in again, by another password.
+  // Suspended, locked, without its role and flag, with a second factor that is lost: in again, by another password.
   const begun = await person.post('/v1/admin/users/totp/enroll', { current_password: found })
   const code = createAuthenticator(begun.json.secret).code()
   assert.equal((await person.post('/v1/admin/users/totp/verify', { code })).status, 200)
@@ -256,6 +261,7 @@ test('who runs the server comes in when nobody else can', async (t) => {
   await kit.admin.suspendUser({ body: { user_id } })
   await mark(kit, user_id, false)
   await kit.admin.revokeRole({ body: { user_id, role: 'platform_admin' } })
+  await lock(kit, user_id)
   await times(3, (i) => recover(`${found}!`, kit.replicas[i % 2]!.app))
   assert.equal((await come({ password: `${found}!` })).status, 200)
   const back = await kit.admin.getUser({ params: { user_id } })

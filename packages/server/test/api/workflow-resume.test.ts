@@ -1,70 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { encodeId } from '../../src/kernel/ids.ts'
-import { audited, enroll, publish, refused, rule } from '../gateways.ts'
+import { audited, enroll, publish, rule } from '../gateways.ts'
 import { holdTable } from '../hold-table.ts'
-import { createClock, type Kit, runJob, startKit, times } from '../kit.ts'
+import { startKit } from '../kit.ts'
 import { makeUser } from '../people.ts'
 import { until } from '../promptly.ts'
-
-/** As a replica leaves a run that ends between the commit of its first step's change and the word that it was made. */
-async function leave(kit: Kit, tenant = kit.tenant): Promise<void> {
-  await kit.db.inTenant(tenant, async (tx) => {
-    await tx
-      .updateTable('workflow_runs')
-      .set({ status: 'running', evidence: null, evidence_digest: null, finished_at: null, claimed_until: new Date(0) })
-      .where('tenant_id', '=', tenant)
-      .execute()
-    await tx
-      .updateTable('workflow_steps')
-      .set({ status: 'pending', result: '{}', undo: '[]', finished_at: null })
-      .where('tenant_id', '=', tenant)
-      .execute()
-  })
-}
-const drive = (kit: Kit, n: number) =>
-  times(n, (i) => runJob(kit.replicas[i % kit.replicas.length]!.app, 'drive_workflows'))
-const ended = async (kit: Kit, workflow_run_id: string | null) => {
-  const params = { workflow_run_id: workflow_run_id! }
-  await until(async () => (await kit.admin.getWorkflowRun({ params })).status !== 'running', 'the run ends')
-  return kit.admin.getWorkflowRun({ params })
-}
-
-test('what a replica left is gone on with by one of two, and nothing is made twice', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
-  await publish(kit, [rule('first', { any: true })])
-  await publish(kit, [rule('second', { any: true })])
-  const { run } = await kit.admin.runWorkflow({ body: { workflow: 'rollback_policy' } })
-  assert.equal(run.status, 'succeeded')
-  await leave(kit)
-  await drive(kit, 10)
-  const done = await ended(kit, run.workflow_run_id)
-  assert.equal(done.status, 'succeeded', JSON.stringify(done.steps))
-  assert.deepEqual([done.steps[0]?.attempts, done.steps[0]?.result], [2, { made_before: true }])
-  assert.equal((await audited(kit, 'policy.published')).length, 3, 'two by hand, one by the run')
-  assert.equal((await audited(kit, 'workflow.finished')).length, 2, 'each end of it is on record')
-})
-
-test('a replica whose clock is ten minutes ahead takes no run away from who carries it out', async (t) => {
-  const clock = createClock()
-  const kit = await startKit(t, { replicas: 2, now: clock.now })
-  const user_id = await makeUser(kit, 'ada')
-  const held = await holdTable(kit, 'users')
-  const running = kit.admin.runWorkflow({ body: { workflow: 'offboard_user', params: { user_id } } })
-  const leases = () =>
-    kit.db.inTenant(kit.tenant, (tx) =>
-      tx.selectFrom('workflow_runs').select('claimed_by').where('tenant_id', '=', kit.tenant).execute(),
-    )
-  await held.waits(1)
-  const before = await leases()
-  clock.advance(600)
-  for (const { app } of kit.replicas) await runJob(app, 'drive_workflows')
-  assert.deepEqual(await leases(), before)
-  await held.letGo()
-  const { run } = await running
-  assert.equal(run.status, 'succeeded', JSON.stringify(run.steps))
-  assert.deepEqual(new Set(run.steps.map((s) => s.attempts)), new Set([1]))
-})
+import { drive, ended, leave } from '../workflows.ts'
 
 test('what a step did is found on record and not done again, whatever became of it since', async (t) => {
   const kit = await startKit(t)
@@ -81,50 +22,26 @@ test('what a step did is found on record and not done again, whatever became of 
   assert.deepEqual((await kit.admin.listLocks()).items, [], 'whoever released it is not overruled')
 })
 
-test('a suspension of devices that was found made is taken back of those that it suspended', async (t) => {
+test('a promotion ends no canary but the one that it was planned for', async (t) => {
   const kit = await startKit(t)
-  const [stale, off] = [await enroll(kit, 'stale'), await enroll(kit, 'off')]
-  await kit.db.inTenant(kit.tenant, (tx) =>
-    tx
-      .updateTable('devices')
-      .set({ enrolled_at: new Date(0) })
-      .where('tenant_id', '=', kit.tenant)
-      .execute(),
-  )
-  const suspend = (id: string) => kit.admin.changeDevice({ body: { operation: 'suspend', device_id: id } })
-  const { run: planned } = await kit.admin.runWorkflow({ body: { workflow: 'expire_stale_devices', dry_run: true } })
-  assert.equal(planned.steps[0]?.affects_count, 2)
-  await suspend(off.id)
-  const { run } = await kit.admin.runWorkflow({ body: { workflow: 'expire_stale_devices' } })
+  const canary = (id: string) => {
+    const policy = { schema: 'holdfast.policy/1', rules: [rule(id, { any: true })] }
+    return kit.admin.publishPolicy({ body: { channel: 'canary', policy } })
+  }
+  await publish(kit, [rule('first', { any: true })])
+  await canary('second')
+  const { run } = await kit.admin.runWorkflow({ body: { workflow: 'promote_canary' } })
+  assert.equal(run.status, 'succeeded', JSON.stringify(run.steps))
+  // As if its step came after another canary.
+  await canary('third')
   await leave(kit)
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    tx.deleteFrom('idempotency_keys').where('tenant_id', '=', kit.tenant).execute(),
+  )
   await drive(kit, 1)
   const done = await ended(kit, run.workflow_run_id)
-  assert.equal(done.steps[0]?.result.made_before, true)
-  const params = { workflow_run_id: run.workflow_run_id! }
-  const undone = await kit.admin.changeWorkflowRun({ params, body: { operation: 'undo' } })
-  assert.equal(undone.run.status, 'succeeded', JSON.stringify(undone.run.steps))
-  const statusOf = async (device_id: string) => (await kit.admin.getDevice({ params: { device_id } })).status
-  assert.deepEqual([await statusOf(stale.id), await statusOf(off.id)], ['active', 'suspended'])
-})
-
-test('what was made is found, with how to take it back', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
-  const device = await enroll(kit, 'laptop')
-  const { run } = await kit.admin.runPlaybook({
-    body: { playbook: 'lost_device', params: { device_id: device.id, revoke: false } },
-  })
-  const lock_id = run.steps[0]?.result.lock_id
-  await leave(kit)
-  await drive(kit, 10)
-  const done = await ended(kit, run.workflow_run_id)
-  assert.deepEqual(done.steps[0]?.result, { changed: true, lock_id, made_before: true })
-  assert.equal((await audited(kit, 'lock.set')).length, 1)
-  const undone = await kit.admin.changePlaybookRun({
-    params: { workflow_run_id: run.workflow_run_id! },
-    body: { operation: 'undo' },
-  })
-  assert.equal(undone.run.status, 'succeeded', JSON.stringify(undone.run.steps))
-  assert.deepEqual((await kit.admin.listLocks()).items, [])
+  assert.equal(done.status, 'failed')
+  assert.match(done.steps[0]?.error ?? '', /canary version 4 is under way/)
 })
 
 test('a run goes on as whoever asked for it, and only with what they may do by then', async (t) => {
@@ -151,42 +68,32 @@ test('a run goes on as whoever asked for it, and only with what they may do by t
   assert.deepEqual((await kit.admin.listLocks()).items, [])
 })
 
-test('nothing goes on in a tenant that was suspended', async (t) => {
+test('a run that is called off ends with the step under way, and what it did can be taken back', async (t) => {
   const kit = await startKit(t)
-  const tenant = await kit.newTenant('other')
-  const secret = await kit.keyFor('tenant_admin', tenant)
-  const { run } = await kit.clientFor(secret).runPlaybook({ body: { playbook: 'lockdown' } })
-  assert.equal(run.status, 'succeeded', JSON.stringify(run.steps))
-  const tenant_id = encodeId('tenant', tenant)
-  await kit.admin.changeTenant({ body: { operation: 'suspend', tenant_id } })
-  await kit.heard()
-  await leave(kit, tenant)
-  await kit.db.inTenant(tenant, (tx) => tx.deleteFrom('idempotency_keys').where('tenant_id', '=', tenant).execute())
-  await drive(kit, 1)
-  const steps = () =>
-    kit.db.inTenant(tenant, (tx) =>
-      tx.selectFrom('workflow_steps').select('error').where('tenant_id', '=', tenant).where('step', '=', 1).execute(),
-    )
-  await until(async () => (await steps())[0]?.error !== null, 'the step fails')
-  assert.deepEqual(await steps(), [{ error: 'whoever asked for it may do nothing any more' }])
-})
-
-test('of twenty who undo one run at once, on two replicas, one does', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
-  const device = await enroll(kit, 'laptop')
-  const { run } = await kit.admin.runPlaybook({
-    body: { playbook: 'lost_device', params: { device_id: device.id, revoke: false } },
-  })
-  const params = { workflow_run_id: run.workflow_run_id! }
-  const by = (i: number) => kit.clientFor(kit.adminKey, kit.replicas[i % 2])
-  const undone = await times(20, (i) => by(i).changePlaybookRun({ params, body: { operation: 'undo' } }))
-  assert.equal(undone.filter((u) => u.changed).length, 1)
-  assert.equal(new Set(undone.map((u) => u.run.workflow_run_id)).size, 1, 'all are shown the one that undoes')
-  assert.equal((await audited(kit, 'lock.released')).length, 1)
-  await assert.rejects(
-    kit.admin.changePlaybookRun({ params, body: { operation: 'resume' } }),
-    refused(422, /is succeeded can not be resumed/),
+  const user_id = await makeUser(kit, 'ada')
+  const held = await holdTable(kit, 'locks')
+  const body = { playbook: 'compromised_user', params: { user_id, suspend: true } }
+  const running = kit.admin.runPlaybook({ body })
+  await held.waits(1)
+  const seen = async () => (await kit.admin.listWorkflowRuns()).items[0]!
+  const params = { workflow_run_id: (await seen()).workflow_run_id! }
+  const change = (operation: 'cancel' | 'undo') => kit.admin.changePlaybookRun({ params, body: { operation } })
+  const cancelling = change('cancel')
+  await until(async () => (await seen()).cancelled_at !== null, 'it is called off')
+  await held.letGo()
+  assert.equal((await cancelling).changed, true)
+  const { run } = await running
+  assert.equal(run.status, 'cancelled')
+  assert.deepEqual(
+    run.steps.map((s) => s.status),
+    ['succeeded', 'pending', 'pending'],
   )
+  assert.equal((await change('cancel')).changed, false)
+  assert.equal((await kit.admin.getUser({ params: { user_id } })).status, 'active')
+  assert.equal((await kit.admin.listLocks()).items.length, 1)
+  const undone = await change('undo')
+  assert.equal(undone.run.status, 'succeeded', JSON.stringify(undone.run.steps))
+  assert.deepEqual((await kit.admin.listLocks()).items, [])
 })
 
 test('what failed is tried again when somebody says so, and only that', async (t) => {

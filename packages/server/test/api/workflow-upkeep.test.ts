@@ -1,24 +1,18 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import { compactDecrypt } from 'jose'
+import { sql } from 'kysely'
 import { audited, refused, withGateway } from '../gateways.ts'
 import { type Kit, runJob, startKit } from '../kit.ts'
 import { until } from '../promptly.ts'
 import { addTelemetry, connectOwner, count, placeHold, purgesOf } from '../retention.ts'
+import { leave, newRecipient } from '../workflows.ts'
 
-const newKey = () => {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const recipient = publicKey.export({ format: 'jwk' }) as { kty: string; crv: string; x: string; y: string }
-  const open = async (jwe: unknown) => Buffer.from((await compactDecrypt(String(jwe), privateKey)).plaintext).toString()
-  return { recipient, open }
-}
 const meOf = (kit: Kit, secret: string) => kit.clientFor(secret).unifiedPolicy({ query: {} })
 
 test('gateways of a pool get new secrets that only whoever asked can read; the old ones work until then', async (t) => {
   const kit = await startKit(t)
   const { pool, gateway, secret } = await withGateway(kit, 'g1', 'pool')
-  const key = newKey()
+  const key = newRecipient()
   const params = { pool_id: pool.pool_id, recipient: key.recipient }
   const body = { workflow: 'rotate_gateway_secrets', params }
   const { run } = await kit.admin.runWorkflow({ body })
@@ -28,18 +22,7 @@ test('gateways of a pool get new secrets that only whoever asked can read; the o
   await meOf(kit, secret)
 
   // As a replica leaves it that ends after the change: nobody has that secret, so that there is another one.
-  await kit.db.inTenant(kit.tenant, async (tx) => {
-    await tx
-      .updateTable('workflow_runs')
-      .set({ status: 'running', evidence: null, evidence_digest: null, finished_at: null, claimed_until: new Date(0) })
-      .where('tenant_id', '=', kit.tenant)
-      .execute()
-    await tx
-      .updateTable('workflow_steps')
-      .set({ status: 'running', result: '{}', finished_at: null })
-      .where('tenant_id', '=', kit.tenant)
-      .execute()
-  })
+  await leave(kit)
   await runJob(kit.app, 'drive_workflows')
   const path = { workflow_run_id: run.workflow_run_id! }
   await until(async () => (await kit.admin.getWorkflowRun({ params: path })).status !== 'running', 'the run ends')
@@ -52,7 +35,19 @@ test('gateways of a pool get new secrets that only whoever asked can read; the o
   await assert.rejects(meOf(kit, secret), refused(401), 'since the first use of the new one')
   assert.equal((await audited(kit, 'gateway.secret_rotated')).length, 2)
   const { evidence } = await kit.admin.getWorkflowEvidence({ params: path })
-  assert.ok(!evidence.includes(fresh) && !kit.logs.some((line) => line.includes(fresh)))
+  assert.ok(!evidence.includes('secret_jwe') && !kit.logs.some((line) => line.includes(fresh)))
+  const sealed = async () => (await kit.admin.getWorkflowRun({ params: path })).steps[0]?.result.secret_jwe
+  await runJob(kit.app, 'forget_what_is_over')
+  assert.notEqual(await sealed(), undefined, 'it is there for a day')
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    tx
+      .updateTable('workflow_steps')
+      .set({ finished_at: sql`now() - interval '25 hours'` })
+      .where('tenant_id', '=', kit.tenant)
+      .execute(),
+  )
+  await runJob(kit.app, 'forget_what_is_over')
+  assert.equal(await sealed(), undefined, 'and no longer')
 
   const off = { ...key.recipient, y: key.recipient.x }
   await assert.rejects(

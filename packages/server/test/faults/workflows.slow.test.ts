@@ -1,15 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { createClient, openGateway, signIn } from '@holdfast/sdk'
 import pg from 'pg'
-import { cookieOf, send } from '../raw-http.ts'
+import { decodeId } from '../../src/kernel/ids.ts'
+import { newWireguardKey, region, rule } from '../gateways.ts'
+import { dispatcherTo, times } from '../kit.ts'
+import { enrollRaw } from '../world.ts'
 import { password, startDeployment } from './processes.ts'
 
-const origin = 'https://vpn.corp.example'
+const publicUrl = 'http://holdfast.test'
+const gatewayCount = 10
 /** Longer than a lease. */
 const patienceMs = 40_000
+async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (const end = performance.now() + patienceMs; performance.now() < end; await delay(20)) if (await holds()) return
+  assert.fail(`${what} did not come to hold`)
+}
 
-test('killed in the middle of a run and started again: it is finished, and each step was made once', async (t) => {
+test('lost_device with ten gateways: two seconds at most; killed in the middle, it is finished and made once', async (t) => {
   const { database, start } = await startDeployment(t)
   const sql = async () => {
     const client = new pg.Client({ connectionString: database.url })
@@ -19,58 +28,94 @@ test('killed in the middle of a run and started again: it is finished, and each 
     return client
   }
   const asks = await sql()
-  const until = async (question: string, what: string) => {
-    for (const end = performance.now() + patienceMs; performance.now() < end; await delay(20))
-      if ((await asks.query(question)).rows.length > 0) return
-    assert.fail(`${what} did not come to hold`)
-  }
-  const signIn = async (port: number) => {
-    const url = `http://127.0.0.1:${port}`
-    const got = await send(url, { method: 'POST', path: '/admin/login', json: { username: 'admin', password } })
-    assert.equal(got.status, 200, got.text)
-    const headers = { cookie: cookieOf(got), origin }
-    return (path: string, json: unknown) => send(url, { method: 'POST', path, json, headers })
-  }
+  const finds = async (question: string) => (await asks.query(question)).rows.length > 0
+  const environment = { HOLDFAST_PUBLIC_URL: publicUrl }
+  let process = await start(undefined, environment)
+  const { port } = process
+  const dispatcher = dispatcherTo(`http://127.0.0.1:${port}`)
+  const ending = new AbortController()
+  const pulling: Promise<void>[] = []
+  t.after(async () => {
+    ending.abort()
+    await Promise.all(pulling)
+    await dispatcher.destroy()
+  })
+
+  const { client } = await signIn({ baseUrl: publicUrl, username: 'admin', password, dispatcher })
+  const { secret: credential } = await client.createApiKey({ body: { name: 'key', role: 'platform_admin' } })
+  const admin = createClient({ baseUrl: publicUrl, credential, dispatcher })
+  const { tenant_id: tenantId } = await admin.me()
+  const { pool_id } = await admin.createGatewayPool({ body: { name: 'pool', region } })
+  const policy = { schema: 'holdfast.policy/1', rules: [rule('all', { any: true }, ['pool'])] }
+  await admin.publishPolicy({ body: { channel: 'stable', policy } })
+  const { secret: token } = await admin.generateToken({ body: { max_uses: 0 } })
+  const names = ['in time', 'before', 'after'] as const
+  const devices = await times(names.length, (i) => enrollRaw({ publicUrl, dispatcher }, token, names[i]))
+
+  const gateways = await times(gatewayCount, async (i) => {
+    const body = { name: `gw-${i}`, public_key: newWireguardKey() }
+    const { gateway, secret } = await admin.createGateway({ params: { pool_id }, body })
+    const opened = openGateway({ baseUrl: publicUrl, secret, dispatcher, gatewayId: gateway.gateway_id, tenantId })
+    const beat = async () => void (await opened.heartbeat({ active_sessions: 0 }).catch(() => {}))
+    pulling.push(opened.runPulling({ signal: ending.signal, onChange: () => {}, onApplied: beat }))
+    return opened
+  })
+  const knows = (count: number) => gateways.every((g) => g.state?.peers.size === count)
+  await until(() => knows(devices.length), 'all gateways know all devices')
+  const lost = (i: number) =>
+    admin.runPlaybook({ body: { playbook: 'lost_device', params: { device_id: devices[i]!.id } } })
+
+  const began = performance.now()
+  const { run } = await lost(0)
+  const took = Math.round(performance.now() - began)
+  assert.deepEqual([run.status, run.steps[1]?.result.confirmed], ['succeeded', gatewayCount], JSON.stringify(run.steps))
+  assert.ok(knows(devices.length - 1))
+  t.diagnostic(`lost_device: ${gatewayCount} gateways confirmed ${took} ms after the call`)
+  assert.ok(took <= 2000, `${took} ms`)
 
   // `before`: killed while the change waits; `after`: when it is committed and nobody has noted it.
-  for (const when of ['before', 'after'] as const) {
-    const process = await start()
-    const post = await signIn(process.port)
-    const made = await post('/v1/admin/users/lifecycle', { operation: 'create', user: { username: `of-${when}` } })
-    const { user_id } = made.json.user
-    const [holdsUser, holdsRun] = [await sql(), await sql()]
-    await holdsUser.query(`begin; select from users where username = 'of-${when}' for update`)
-    const asked = post('/v1/admin/workflows/run', { workflow: 'offboard_user', params: { user_id } }).catch(
-      () => undefined,
-    )
-    await until("select from workflow_steps where step = 1 and status = 'running'", 'the first step begins')
+  for (const [i, when] of names.entries()) {
+    if (i === 0) continue
+    const device = decodeId('device', devices[i]!.id)
+    const [holdsDevice, holdsRun] = [await sql(), await sql()]
+    await holdsDevice.query(`begin; select from devices where device_id = '${device}' for update`)
+    const asked = lost(i).catch(() => undefined)
+    const isBegun = "select from workflow_steps where step = 1 and status = 'running'"
+    await until(() => finds(isBegun), 'the first step begins')
     if (when === 'after') {
       await holdsRun.query("begin; select from workflow_runs where status = 'running' for update")
-      await holdsUser.query('commit')
-      await until("select from idempotency_keys where principal like 'workflow_run:%' and state = 'done'", 'the change')
+      await holdsDevice.query('commit')
+      const settled = "select from idempotency_keys where principal like 'workflow_run:%' and state = 'done'"
+      await until(async () => (await asks.query(settled)).rows.length === i + 1, 'the change')
     }
     process.kill()
     await process.end()
     await asked
-    await holdsUser.query('rollback')
+    await holdsDevice.query('rollback')
     await holdsRun.query('rollback')
-    const next = await start()
-    const began = performance.now()
-    await until(
-      `select from workflow_runs r where not exists (select from workflow_runs where status = 'running')`,
-      'the run ends',
-    )
-    t.diagnostic(`killed ${when} the change: finished ${Math.round(performance.now() - began)} ms after the next start`)
+    process = await start(undefined, { ...environment, HOLDFAST_PORT: String(port) })
+    const started = performance.now()
+    await until(async () => !(await finds("select from workflow_runs where status = 'running'")), 'the run ends')
+    const tookMs = Math.round(performance.now() - started)
+    t.diagnostic(`killed ${when} the change: finished ${tookMs} ms after the next start`)
     const { rows: runs } = await asks.query('select status from workflow_runs')
-    assert.deepEqual(new Set(runs.map((r) => r.status)), new Set(['succeeded']))
+    assert.deepEqual(
+      runs.map((r) => r.status),
+      names.slice(0, i + 1).map(() => 'succeeded'),
+    )
+    const { rows: confirmed } = await asks.query(
+      "select result -> 'confirmed' as n from workflow_steps where step = 2 order by started_at desc limit 1",
+    )
+    assert.equal(confirmed[0].n, gatewayCount)
+    assert.ok(knows(devices.length - 1 - i))
     const { rows } = await asks.query(
       `select from (select record from audit_log union all select record from audit_arrivals) as e
-       where record::jsonb ->> 'kind' = 'user.changed' and record::jsonb ->> 'operation' = 'suspend'
-         and record::jsonb ->> 'user_id' = $1`,
-      [user_id],
+       where record::jsonb ->> 'kind' = 'device.changed' and record::jsonb ->> 'operation' = 'revoke'
+         and record::jsonb ->> 'device_id' = $1`,
+      [devices[i]!.id],
     )
-    assert.equal(rows.length, 1, `${when}: suspended once`)
-    next.kill()
-    await next.end()
+    assert.equal(rows.length, 1, `${when}: revoked once`)
   }
+  process.kill()
+  await process.end()
 })

@@ -77,9 +77,9 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'faults/master-keys.test.ts',
     'of twenty starts at once, with different lines, each key has one version',
   ],
-  'a lock of a target': ['api/locks.test.ts', 'of twenty locks of one target there is one'],
+  'a lock of a target': ['api/locks.slow.test.ts', 'of twenty locks of one target there is one'],
   'a run that is undone': [
-    'api/workflow-resume.test.ts',
+    'api/workflow-replicas.slow.test.ts',
     'of twenty who undo one run at once, on two replicas, one does',
   ],
   'a purge of the record': [

@@ -41,8 +41,10 @@ export type OperationsTables = {
     reason: string | null
     status: Exclude<RunStatus, 'planned'>
     second_approver: boolean
+    approval_expires_at: Date | null
     requested_by: Json<Requester>
     approved_by: Json<StoredParty> | null
+    cancelled_at: Date | null
     undo_of: string | null
     undo_after_seconds: number | null
     undo_at: Date | null

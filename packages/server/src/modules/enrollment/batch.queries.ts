@@ -39,8 +39,8 @@ export async function heldUsers(tx: Tx, tenant: TenantId, userIds: readonly stri
 }
 
 /**
- * How many devices each of these users has; one who is suspended or deleted is missing. Enrollments for one user count
- * one after the other.
+ * How many devices each of these users has; one who is suspended, locked or deleted is missing. Enrollments for one
+ * user count one after the other.
  */
 export async function lockUsers(tx: Tx, tenant: TenantId, userIds: readonly string[]): Promise<Map<string, number>> {
   if (userIds.length === 0) return new Map()
@@ -51,6 +51,7 @@ export async function lockUsers(tx: Tx, tenant: TenantId, userIds: readonly stri
     .where(sql<boolean>`user_id = any(${userIds}::uuid[])`)
     .where('status', '=', 'active')
     .where('deleted_at', 'is', null)
+    .where(sql<boolean>`user_id not in (select * from locked_targets(${tenant}, 'user'))`)
     .orderBy('user_id')
     .forNoKeyUpdate()
     .execute()

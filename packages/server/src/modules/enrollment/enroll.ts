@@ -38,7 +38,8 @@ export const createEnroll =
 
     const enrolled = await admit(actor, { method: 'token', tokenId, userId: terms.user_id }, key, { terms, device })
     if (!('refused' in enrolled)) return enrolled
-    if (enrolled.refused === 'user_gone') fail('forbidden', 'the user of this enrollment token is suspended or deleted')
+    if (enrolled.refused === 'user_gone')
+      fail('forbidden', 'the user of this enrollment token is suspended, locked or deleted')
     refuseOpenly(enrolled.refused, terms)
     return unauthorized()
   }

@@ -1,7 +1,7 @@
 import type { GatewaysDeps } from './deps.ts'
 import { createFleetHealth } from './health/fleet-health.ts'
 import { createPull } from './pull/pull.ts'
-import { createConfirmed } from './registry/confirmed.ts'
+import { createConfirmations } from './registry/confirmed.ts'
 import { createSecretExpiries } from './registry/expiries.ts'
 import { gatewayHandlers } from './registry/gateways.handlers.ts'
 import { createGatewayRules } from './registry/gateways.ts'
@@ -23,7 +23,7 @@ import { createConnectionTruth } from './truth/connection-truth.ts'
 export type { GatewaysDeps } from './deps.ts'
 export type { SnapshotSize } from './pull/chunk.ts'
 export { enforcedBy } from './registry/confirmed.queries.ts'
-export type { Confirmation } from './registry/confirmed.ts'
+export type { Confirmations } from './registry/confirmed.ts'
 export { trustCoverageOfGateways } from './registry/gateways.queries.ts'
 
 /** Gateways, what they must enforce and what they report: pools, secrets, sessions, metering, unified policy. */
@@ -49,8 +49,8 @@ export function createGateways(deps: GatewaysDeps) {
     ...{ verifyGateway: secrets.verify, service: secrets.service },
     /** Ends the VPN sessions of devices or users in the transaction that stops them. */
     ...{ endSessionsOf: sessions.endSessionsOf, endSessionsAt: sessions.endSessionsAt },
-    /** Who enforces what was changed since. */
-    confirmed: createConfirmed(deps),
+    /** Who enforces what was changed. */
+    confirmations: createConfirmations(deps),
     ...{ gatewaysDown: activity.down, statuses: health.statuses, secretExpiries: createSecretExpiries(deps) },
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }, ...truth.jobs],
     prunes: [pruneSecrets, ...pruneHistory, ...truth.prunes],

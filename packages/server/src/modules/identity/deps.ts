@@ -1,7 +1,7 @@
 import type { Kek, PasswordParams as PasswordCost, Peppers } from '@holdfast/crypto'
 import type { Database, Tx } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
-import type { Caller, TenantId } from '../../kernel/actor.ts'
+import type { Caller, Source, TenantId } from '../../kernel/actor.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
@@ -48,6 +48,8 @@ export type IdentityDeps = {
   /** Ids of the rules of the published policy that name this group. */
   rulesUsingGroup: (tx: Tx, tenant: TenantId, groupId: string) => Promise<readonly string[]>
   endSessionsOf: EndSessionsOf
+  /** Releases the lock of a user, in the transaction that lets them in again; false where there is none. */
+  releaseLockOf: (tx: Tx, source: Source, user: string) => Promise<boolean>
   notify: Notify
   /** Whom the sign-in page of a tenant offers, and whether nothing else opens it. Throws `rate_limited`. */
   waysIn: (

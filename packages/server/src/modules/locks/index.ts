@@ -8,6 +8,7 @@ export function createLocking(deps: LocksDeps & { pager: Pager }) {
   const locks = createLocks(deps)
   return {
     handlers: lockHandlers({ ...deps, locks }),
+    releaseOfUser: locks.releaseOfUser,
     jobs: [{ name: locks.job, cron: '* * * * *', run: locks.endDue }],
     prunes: [pruneLocks],
   }

@@ -4,7 +4,7 @@ import { eachTenant } from '../../kernel/each-tenant.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import { type Change, type Changes, everything } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
-import { holdStoppable, requireMayLetIn } from '../identity/index.ts'
+import { holdStoppable, type Identity, requireMayLetIn } from '../identity/index.ts'
 import type { LockRow, Target } from './locks.queries.ts'
 import * as queries from './locks.queries.ts'
 
@@ -22,8 +22,11 @@ export type LocksDeps = {
     ) => Promise<unknown>
     endSessionsAt: (tx: Tx, tenant: TenantId, gatewayId: string | undefined) => Promise<unknown>
   }
-  /** Ends admin sessions in it; what replicas must forget. */
-  identity: { endSessionsOfUser: (tx: Tx, source: Source, user: string) => Promise<Change[]> }
+  identity: {
+    /** Ends admin sessions in it; what replicas must forget. */
+    endSessionsOfUser: (tx: Tx, source: Source, user: string) => Promise<Change[]>
+    breakGlass: Pick<Identity['breakGlass'], 'refuseLast'>
+  }
 }
 
 /** More than these are told of as all users, or devices, of the tenant. */
@@ -73,13 +76,17 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
   }
   const partyOf = ({ type, id, name }: Source) => ({ type, id, name })
 
+  async function free(tx: Tx, source: Source, id: string, reason: string | undefined, isDue = false) {
+    const how = { by: partyOf(source), at: now(), isDue }
+    const released = await queries.releaseLock(tx, source.tenantId, id, how)
+    if (released) await recordOf(tx, source, 'lock.released', released, reason)
+    return released
+  }
   async function release(tx: Tx, source: Source, id: string, reason: string | undefined, isDue = false) {
-    const { tenantId: tenant } = source
-    const released = await queries.releaseLock(tx, tenant, id, { by: partyOf(source), at: now(), isDue })
+    const released = await free(tx, source, id, reason, isDue)
     if (!released) return undefined
-    await recordOf(tx, source, 'lock.released', released, reason)
     const target = { type: released.target_type, id: released.target_id }
-    await changes.record(tx, tenant, await touched(tx, tenant, target))
+    await changes.record(tx, source.tenantId, await touched(tx, source.tenantId, target))
     return released
   }
 
@@ -95,6 +102,7 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
         const isUser = target.type === 'user'
         const name = isUser ? await holdStoppable(tx, actor, target.id) : await queries.nameOf(tx, tenant, target)
         if (name === undefined) return missing(target.type)
+        if (isUser) await identity.breakGlass.refuseLast(tx, tenant, { user_id: target.id, username: name })
         const wanted = { id: newUuid(), target, name, reason, by: partyOf(actor), expiresInSeconds }
         const lock = await queries.insertLock(tx, tenant, wanted, now())
         if (!lock) return { lock: (await queries.findActive(tx, tenant, target)) ?? missing('lock'), changed: false }
@@ -114,6 +122,12 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
           ? { lock: released, changed: true }
           : { lock: (await queries.findLock(tx, actor.tenantId, id)) ?? missing('lock'), changed: false }
       }),
+
+    /** In the transaction of whoever lets a user in, and tells of the user. False: nothing binds them. */
+    releaseOfUser: async (tx: Tx, source: Source, user: string): Promise<boolean> => {
+      const lock = await queries.findActive(tx, source.tenantId, { type: 'user', id: user })
+      return lock !== undefined && (await free(tx, source, lock.lock_id, undefined)) !== undefined
+    },
 
     /** Releases locks whose time is over. Says how many. */
     endDue: async (): Promise<number> => {

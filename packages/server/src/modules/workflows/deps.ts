@@ -7,7 +7,7 @@ import type { Changes } from '../../memory/changes.ts'
 import type { Feed } from '../../memory/feed.ts'
 import type { Access } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
-import type { Confirmation } from '../gateways/index.ts'
+import type { Confirmations } from '../gateways/index.ts'
 
 type Call = StoredCall & { query?: object }
 /** What the rooms of this module share; each takes the part it needs. */
@@ -30,7 +30,7 @@ export type WorkflowsDeps = {
     validate: (schema: TSchema, value: unknown) => void
   }
   requireStepUp: (actor: Actor) => Promise<void>
-  confirmed: (tenant: TenantId, since: number) => Promise<Confirmation>
+  confirmations: Confirmations
   /** Purges what is over of the tenant, until the signal; how many rows of each class went. */
   purgeNow: (tenant: TenantId, signal: AbortSignal) => Promise<ReadonlyMap<string, number>>
 }

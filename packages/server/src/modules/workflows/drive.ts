@@ -4,6 +4,7 @@ import { createGate } from '../../kernel/gate.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
 import type { WorkflowsDeps } from './deps.ts'
+import * as due from './due.queries.ts'
 import type { createEnd } from './end.ts'
 import type { Lease, RunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
@@ -13,42 +14,47 @@ import type { CarryOut } from './step.ts'
 
 const mostWatched = 1000
 const perLook = 100
-const atOnce = { perKey: 4, total: 16, waiting: 64 }
+/** Most of a run's time is waiting for gateways: what happened at once is to be answered at once. */
+const atOnce = { perKey: 16, total: 64, waiting: 256 }
 
 type DriveDeps = Pick<WorkflowsDeps, 'db' | 'changes' | 'now' | 'onError'> & {
   carryOut: CarryOut
   end: ReturnType<typeof createEnd>
-  undoDue: Runs['undoDue']
+  runs: Pick<Runs, 'endUnapproved' | 'undoDue'>
 }
 
 /**
  * Carries out runs, each on one replica at a time: whoever has its lease, which is a row and no transaction. Every
  * replica hears of a run and looks again when the lease of who carries it out should have been renewed.
  */
-export function createDriver({ db, changes, now, onError, carryOut, end, undoDue }: DriveDeps) {
+export function createDriver({ db, changes, now, onError, carryOut, end, runs }: DriveDeps) {
   const gate = createGate(atOnce)
   const working = new Map<string, Promise<void>>()
   const watched = new Map<string, NodeJS.Timeout>()
   const stopping = new AbortController()
 
   /** The next step of a run that is still this replica's; undefined when there is none, or it is not. */
-  const begin = (lease: Lease, run: RunRow) =>
+  const begin = (lease: Lease) =>
     db.inTenant(lease.tenant, async (tx) => {
-      if (!(await queries.keepRun(tx, lease))) return undefined
+      const run = await queries.keepRun(tx, lease)
+      if (!run) return undefined
+      const stand = await queries.standOf(tx, lease)
+      const left = stand.filter((s) => s.status === 'pending')
+      const isCancelled = run.cancelled_at !== null && left.length > 0
+      const isStopped = isCancelled || stand.some((s) => s.status === 'failed' && s.on_error === 'stop')
+      const next = stand.find((s) => s.status === 'running') ?? (isStopped ? undefined : left[0])
+      if (next) return queries.beginStep(tx, lease, next.step, now())
+      const ended = stand.some((s) => s.status === 'failed') ? 'failed' : 'succeeded'
       const steps = await queries.stepsOf(tx, lease.tenant, lease.id)
-      const isStopped = steps.some((s) => s.status === 'failed' && s.on_error === 'stop')
-      const next = isStopped ? undefined : steps.find((s) => s.status === 'pending' || s.status === 'running')
-      if (next) {
-        await queries.beginStep(tx, lease, next, now())
-        return { ...next, attempts: next.attempts + 1 }
-      }
-      const status = steps.some((s) => s.status === 'failed') ? 'failed' : 'succeeded'
-      await end(tx, sourceOf(run), { run, steps }, status)
+      await end(tx, sourceOf(run), { run, steps }, isCancelled ? 'cancelled' : ended)
       return undefined
     })
 
   async function carry(lease: Lease, run: RunRow): Promise<void> {
-    for (let step = await begin(lease, run); step; step = await begin(lease, run)) {
+    for (;;) {
+      stopping.signal.throwIfAborted()
+      const step = await begin(lease)
+      if (!step) return
       const { step: number } = step
       const outcome = await carryOut(run, step, stopping.signal)
       const isOurs = await db.inTenant(lease.tenant, async (tx) => {
@@ -61,6 +67,7 @@ export function createDriver({ db, changes, now, onError, carryOut, end, undoDue
   }
 
   async function drive(tenant: TenantId, id: string): Promise<void> {
+    if (stopping.signal.aborted) return
     const lease: Lease = { tenant, id, by: newUuid() }
     const run = await db.inTenant(tenant, (tx) => queries.claimRun(tx, lease))
     if (!run) return
@@ -111,20 +118,23 @@ export function createDriver({ db, changes, now, onError, carryOut, end, undoDue
 
   return {
     start,
-    /** Goes on with what nobody carries out, looks again at what somebody does, and takes back what is due. */
+    /** Goes on with what nobody carries out, looks again at what somebody does, and does what is due. */
     run: async (): Promise<void> => {
-      for (const run of await db.acrossTenants((tx) => queries.runsToUndo(tx, perLook), background))
-        await undoDue(run).catch(onError)
-      for (const run of await db.acrossTenants((tx) => queries.openRuns(tx, perLook), background))
+      for (const run of await db.acrossTenants((tx) => due.unapprovedRuns(tx, perLook), background))
+        await runs.endUnapproved(run.tenant_id, run.workflow_run_id).catch(onError)
+      for (const run of await db.acrossTenants((tx) => due.runsToUndo(tx, perLook), background))
+        await runs.undoDue(run.tenant_id, run.workflow_run_id).catch(onError)
+      for (const run of await db.acrossTenants((tx) => due.openRuns(tx, perLook), background))
         if (run.is_free) void start(run.tenant_id, run.workflow_run_id)
         else watch(run.tenant_id, run.workflow_run_id)
     },
-    /** What is under way here ends or is let go; another replica goes on with it. */
-    stop: async (): Promise<void> => {
+    /** Each run is let go when the step has ended that is under way; another replica goes on with it. */
+    letGo: (): void => {
       stopping.abort()
       for (const timer of watched.values()) clearTimeout(timer)
-      await Promise.all(working.values())
     },
+    /** After that: settles when nothing is under way here. */
+    stop: async (): Promise<void> => void (await Promise.all(working.values())),
   }
 }
 export type Driver = ReturnType<typeof createDriver>

@@ -3,7 +3,10 @@ import { canonicalJson } from '@holdfast/crypto'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Ended, RunRow, StepRow } from './runs.queries.ts'
 
-/** All that a run did, in one form (RFC 8785) and with its SHA-256. Ids are TypeIDs, times RFC 3339. */
+/**
+ * All that a run did, in one form (RFC 8785) and with its SHA-256. Ids are TypeIDs, times RFC 3339. It is kept for
+ * long, and holds no secret, sealed or not.
+ */
 export function evidenceOf(run: RunRow, steps: readonly StepRow[], status: Ended, at: Date) {
   const { credential: _, ...requested_by } = run.requested_by
   const evidence = canonicalJson({
@@ -20,14 +23,14 @@ export function evidenceOf(run: RunRow, steps: readonly StepRow[], status: Ended
     created_at: run.created_at.toISOString(),
     started_at: run.started_at?.toISOString() ?? null,
     finished_at: at.toISOString(),
-    steps: steps.map((s) => ({
+    steps: steps.map(({ result: { secret_jwe: _, ...result }, ...s }) => ({
       step: s.step,
       action: s.action,
       input: s.input,
       affects: s.affects,
       affects_count: s.affects_count,
       status: s.status,
-      result: s.result,
+      result,
       error: s.error,
       attempts: s.attempts,
       started_at: s.started_at?.toISOString() ?? null,

@@ -1,11 +1,11 @@
 import type { WorkflowsDeps } from './deps.ts'
 import { createDriver } from './drive.ts'
+import { pruneRuns, pruneSealed } from './due.queries.ts'
 import { createEnd } from './end.ts'
 import { createPlans } from './plan.ts'
 import { createActorOf } from './requester.ts'
 import { createRights } from './rights.ts'
 import { runHandlers } from './runs.handlers.ts'
-import { pruneRuns } from './runs.queries.ts'
 import { createRuns, job } from './runs.ts'
 import { createCarryOut } from './step.ts'
 
@@ -22,14 +22,14 @@ export function createWorkflows(deps: WorkflowsDeps) {
   const driver = createDriver({
     ...{ ...deps, end },
     carryOut: createCarryOut({ ...deps, actorOf, rights }),
-    undoDue: runs.undoDue,
+    runs,
   })
   return {
     handlers: runHandlers({ ...deps, plans, runs, driver }),
     jobs: [{ name: job, cron: '* * * * *', run: driver.run }],
-    prunes: [pruneRuns],
+    prunes: [pruneSealed, pruneRuns],
     /** What runs were left by a process that is gone; at start. */
     begin: driver.run,
-    stop: driver.stop,
+    ...{ letGo: driver.letGo, stop: driver.stop },
   }
 }

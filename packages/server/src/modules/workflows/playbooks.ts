@@ -85,12 +85,14 @@ export const playbooks: readonly Definition[] = [
     permissions: ['trust:read', 'trust:write'],
     secondApprover: 'always',
     steps: async ({ signer_id }, look, reason) => {
-      const { purpose } = await look('getSigner', { params: { signer_id } })
+      const { purpose, state } = await look('getSigner', { params: { signer_id } })
+      if (purpose === 'ca-root' && state === 'active')
+        failField('params.signer_id', 'is the active trust anchor: run rotate_trust_anchors, mode emergency')
       const retirement: Step = {
         call: callOf('retireSigner', { params: { signer_id }, body: { compromised: true, ...because(reason) } }),
         summary: `Replace and end the compromised ${purpose} key`,
         affects: [{ type: 'signer', id: signer_id, name: purpose }],
-        onError: 'stop',
+        onError: 'continue',
       }
       return [retirement, confirmGateways]
     },
@@ -117,7 +119,7 @@ export const playbooks: readonly Definition[] = [
         call: callOf('releaseLock', { params: { lock_id }, body: because(reason) }),
         summary: 'Release the lock of all devices of the tenant',
         affects: [{ type: 'lock', id: lock_id, name: target.name }],
-        onError: 'stop',
+        onError: 'continue',
       }
       return [release, confirmGateways]
     },

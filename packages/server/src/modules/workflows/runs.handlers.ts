@@ -2,14 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { RunOperation, WorkflowKind } from '@holdfast/contract/vocabulary'
 import type { Handlers } from '../../http/handlers.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
-import { fail } from '../../kernel/app-error.ts'
-import { encodeId, idOf } from '../../kernel/ids.ts'
+import { fail, failField } from '../../kernel/app-error.ts'
+import { encodeId, idOf, missing } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import type { Driver } from './drive.ts'
 import type { Plans } from './plan.ts'
-import { selectRuns } from './runs.queries.ts'
+import { findEvidence, selectRuns } from './runs.queries.ts'
 import type { Runs } from './runs.ts'
+import { isReversible } from './takes-back.ts'
 import { type RunDetail, viewDefinition, viewDetail, viewPlan, viewRun } from './view.ts'
 
 /** An answer waits this long for the end of what it began; longer runs are asked for. */
@@ -38,6 +39,8 @@ export function runHandlers({
     const planned = await plans.plan(actor, kind, asked)
     const calls = planned.steps.map((s) => s.call)
     await plans.requireMay(actor, calls, !isDry)
+    if (undoAfterSeconds !== undefined && calls.length > 0 && !calls.some(isReversible))
+      failField('undo_after_seconds', 'nothing that it does can be taken back')
     if (isDry) {
       await runs.noteDryRun(actor, name)
       return { run: viewPlan(planned, actor, asked, now()) }
@@ -69,12 +72,13 @@ export function runHandlers({
       }),
     getWorkflowRun: async ({ actor, params }) =>
       viewDetail(await runs.get(actor.tenantId, idOf('workflow_run', params.workflow_run_id))),
-    getWorkflowEvidence: async ({ actor, params }) => {
-      const { run } = await runs.get(actor.tenantId, idOf('workflow_run', params.workflow_run_id))
-      const { evidence, evidence_digest } = run
+    getWorkflowEvidence: async ({ actor: { tenantId }, params }) => {
+      const id = idOf('workflow_run', params.workflow_run_id)
+      const found = (await db.inTenant(tenantId, (tx) => findEvidence(tx, tenantId, id))) ?? missing('workflow_run')
+      const { status, evidence, evidence_digest } = found
       if (evidence === null || evidence_digest === null)
-        return fail('validation_error', `the run is ${run.status}: there is evidence of what has ended`)
-      return { evidence, evidence_digest, request_id: encodeId('workflow_run', run.workflow_run_id) }
+        return fail('validation_error', `the run is ${status}: there is evidence of what has ended`)
+      return { evidence, evidence_digest, request_id: encodeId('workflow_run', id) }
     },
     changeWorkflowRun: ({ actor, params, body }) => change(actor, 'workflow', params.workflow_run_id, body),
     changePlaybookRun: ({ actor, params, body }) => change(actor, 'playbook', params.workflow_run_id, body),

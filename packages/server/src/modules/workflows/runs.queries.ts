@@ -1,29 +1,47 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { happened } from '../../db/happened.ts'
-import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { StoredCall, StoredParty } from '../../db/tables/operations.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { second } from '../../kernel/time.ts'
+import { day, second } from '../../kernel/time.ts'
 
-export type RunRow = Selectable<Tables['workflow_runs']>
+/** All of a run but its evidence, which may be long and which few ask for. */
+export type RunRow = Omit<Selectable<Tables['workflow_runs']>, 'evidence'>
 export type StepRow = Selectable<Tables['workflow_steps']>
 export type Ended = 'succeeded' | 'failed' | 'cancelled'
 
 /** A replica that is gone is waited for this long; one that is there renews its lease in time. */
 export const leaseMs = 10_000
+/** What was looked at a day ago is planned anew. */
+const approvalMs = day
 // Leases and ends are judged by the clock of the database: a replica may believe whatever its own says.
 const dbNow = sql<Date>`clock_timestamp()`
 const inMs = (ms: number) => sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'`
 
+const columns = [
+  ...(['tenant_id', 'workflow_run_id', 'kind', 'workflow', 'params', 'reason', 'status'] as const),
+  ...(['second_approver', 'approval_expires_at', 'requested_by', 'approved_by', 'cancelled_at'] as const),
+  ...(['undo_of', 'undo_after_seconds', 'undo_at'] as const),
+  ...(['seq_before', 'evidence_digest', 'claimed_by', 'claimed_until'] as const),
+  ...(['created_at', 'started_at', 'finished_at'] as const),
+] as const
+
 export const selectRuns = (tx: Tx, tenant: TenantId, kind: RunRow['kind'] | undefined) => {
-  const q = tx.selectFrom('workflow_runs').selectAll().where('tenant_id', '=', tenant)
+  const q = tx.selectFrom('workflow_runs').select(columns).where('tenant_id', '=', tenant)
   return kind === undefined ? q : q.where('kind', '=', kind)
 }
 
 export const findRun = (tx: Tx, tenant: TenantId, id: string): Promise<RunRow | undefined> =>
   selectRuns(tx, tenant, undefined).where('workflow_run_id', '=', id).executeTakeFirst()
+
+export const findEvidence = (tx: Tx, tenant: TenantId, id: string) =>
+  tx
+    .selectFrom('workflow_runs')
+    .select(['status', 'evidence', 'evidence_digest'])
+    .where('tenant_id', '=', tenant)
+    .where('workflow_run_id', '=', id)
+    .executeTakeFirst()
 
 /** Until commit nobody else moves it or begins a step of it. */
 export const lockRun = (tx: Tx, tenant: TenantId, id: string): Promise<RunRow | undefined> =>
@@ -41,7 +59,15 @@ export const stepsOf = (tx: Tx, tenant: TenantId, id: string): Promise<StepRow[]
 type NewStep = Pick<StepRow, 'action' | 'summary' | 'input' | 'affects' | 'affects_count' | 'on_error' | 'reversible'>
 type NewRun = Omit<
   Insertable<Tables['workflow_runs']>,
-  'approved_by' | 'undo_at' | 'evidence' | 'evidence_digest' | 'claimed_by' | 'claimed_until' | 'finished_at'
+  | 'approval_expires_at'
+  | 'approved_by'
+  | 'cancelled_at'
+  | 'undo_at'
+  | 'evidence'
+  | 'evidence_digest'
+  | 'claimed_by'
+  | 'claimed_until'
+  | 'finished_at'
 >
 /** When a run that begins now is taken back by itself; null where nobody asked for that. */
 const undoAt = sql<Date | null>`clock_timestamp() + undo_after_seconds * interval '1 second'`
@@ -53,6 +79,7 @@ export async function insertRun(tx: Tx, run: NewRun, steps: readonly NewStep[]):
       .insertInto('workflow_runs')
       .values({
         ...run,
+        approval_expires_at: run.status === 'awaiting_approval' ? inMs(approvalMs) : null,
         undo_at: run.started_at && run.undo_after_seconds ? inMs(run.undo_after_seconds * second) : null,
         claimed_until: dbNow,
       })
@@ -89,6 +116,7 @@ export async function insertRun(tx: Tx, run: NewRun, steps: readonly NewStep[]):
 const runOf = (tx: Tx, tenant: TenantId, id: string) =>
   tx.updateTable('workflow_runs').where('tenant_id', '=', tenant).where('workflow_run_id', '=', id)
 
+/** False: it is too late. */
 export const approveRun = (tx: Tx, tenant: TenantId, id: string, by: StoredParty, at: Date) =>
   happened(
     runOf(tx, tenant, id)
@@ -100,6 +128,17 @@ export const approveRun = (tx: Tx, tenant: TenantId, id: string, by: StoredParty
         undo_at: undoAt,
       })
       .where('status', '=', 'awaiting_approval')
+      .where('approval_expires_at', '>', dbNow)
+      .returning('workflow_run_id'),
+  )
+
+/** Whoever carries it out ends it with the step that is under way. */
+export const cancelRun = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> =>
+  happened(
+    runOf(tx, tenant, id)
+      .set({ cancelled_at: at })
+      .where('status', 'in', ['awaiting_approval', 'running'])
+      .where('cancelled_at', 'is', null)
       .returning('workflow_run_id'),
   )
 
@@ -107,7 +146,14 @@ export const approveRun = (tx: Tx, tenant: TenantId, id: string, by: StoredParty
 export const resumeRun = async (tx: Tx, tenant: TenantId, id: string): Promise<boolean> => {
   const resumed = await happened(
     runOf(tx, tenant, id)
-      .set({ status: 'running', finished_at: null, evidence: null, evidence_digest: null, claimed_until: dbNow })
+      .set({
+        status: 'running',
+        cancelled_at: null,
+        finished_at: null,
+        evidence: null,
+        evidence_digest: null,
+        claimed_until: dbNow,
+      })
       .where('status', '=', 'failed')
       .returning('workflow_run_id'),
   )
@@ -143,18 +189,17 @@ export const claimRun = (tx: Tx, { tenant, id, by }: Lease) =>
     .set({ claimed_by: by, claimed_until: inMs(leaseMs) })
     .where('status', '=', 'running')
     .where('claimed_until', '<=', dbNow)
-    .returningAll()
+    .returning(columns)
     .executeTakeFirst()
 
-/** For so long. False: it ended, was cancelled, or another replica has it. */
-export const keepRun = (tx: Tx, { tenant, id, by }: Lease, ms = leaseMs): Promise<boolean> =>
-  happened(
-    runOf(tx, tenant, id)
-      .set({ claimed_until: inMs(ms) })
-      .where('status', '=', 'running')
-      .where('claimed_by', '=', by)
-      .returning('workflow_run_id'),
-  )
+/** For so long, as it is now. Undefined: it has ended, or another replica has it. */
+export const keepRun = (tx: Tx, { tenant, id, by }: Lease, ms = leaseMs): Promise<RunRow | undefined> =>
+  runOf(tx, tenant, id)
+    .set({ claimed_until: inMs(ms) })
+    .where('status', '=', 'running')
+    .where('claimed_by', '=', by)
+    .returning(columns)
+    .executeTakeFirst()
 
 const stepOf = (tx: Tx, { tenant, id }: Lease, step: number) =>
   tx
@@ -163,11 +208,26 @@ const stepOf = (tx: Tx, { tenant, id }: Lease, step: number) =>
     .where('workflow_run_id', '=', id)
     .where('step', '=', step)
 
-/** The run is held by its driver. */
-export const beginStep = (tx: Tx, lease: Lease, { step, attempts, started_at }: StepRow, at: Date) =>
-  stepOf(tx, lease, step)
-    .set({ status: 'running', attempts: attempts + 1, started_at: started_at ?? at })
+/** How each step of a run stands, without what it is given and has said. */
+export const standOf = (tx: Tx, { tenant, id }: Lease) =>
+  tx
+    .selectFrom('workflow_steps')
+    .select(['step', 'status', 'on_error'])
+    .where('tenant_id', '=', tenant)
+    .where('workflow_run_id', '=', id)
+    .orderBy('step')
     .execute()
+
+/** The run is held by its driver. */
+export const beginStep = (tx: Tx, lease: Lease, step: number, at: Date): Promise<StepRow> =>
+  stepOf(tx, lease, step)
+    .set({
+      status: 'running',
+      attempts: sql<number>`attempts + 1`,
+      started_at: sql<Date>`coalesce(started_at, ${at})`,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
 
 export type Outcome =
   | { status: 'succeeded'; result: Record<string, unknown>; undo: StoredCall[] }
@@ -195,22 +255,3 @@ export const undoingOf = async (tx: Tx, tenant: TenantId, id: string): Promise<s
 
 export const dropUndoAt = (tx: Tx, tenant: TenantId, id: string) =>
   happened(runOf(tx, tenant, id).set({ undo_at: null }).where('undo_at', 'is not', null).returning('workflow_run_id'))
-
-/** Passes the tenant wall: runs that have not ended, those first that nobody carries out. */
-export const openRuns = async (tx: Tx, limit: number) => {
-  const { rows } = await sql<{ tenant_id: TenantId; workflow_run_id: string; is_free: boolean }>`
-    select tenant_id, workflow_run_id, claimed_until <= clock_timestamp() as is_free
-    from workflow_runs where status = 'running'
-    order by claimed_until limit ${limit}`.execute(tx)
-  return rows
-}
-/** Passes the tenant wall: runs that have ended and whose time is over. */
-export const runsToUndo = async (tx: Tx, limit: number) => {
-  const { rows } = await sql<RunRow>`
-    select * from workflow_runs where undo_at <= now() and status in ('succeeded', 'failed')
-    order by undo_at limit ${limit}`.execute(tx)
-  return rows
-}
-
-/** A run is kept as long as usage is. */
-export const pruneRuns = deleting('workflow_runs', sql`finished_at < now() - interval '400 days' and undo_at is null`)

@@ -1,6 +1,6 @@
 import type { RunOperation, WorkflowKind } from '@holdfast/contract/vocabulary'
 import type { Tx } from '../../db/database.ts'
-import { type Actor, jobSource, type TenantId } from '../../kernel/actor.ts'
+import { type Actor, jobSource, type Source, type TenantId } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import { confirmGateways, type Step } from './definition.ts'
@@ -35,7 +35,7 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     steps: await queries.stepsOf(tx, tenant, id),
   })
 
-  /** Replicas hear of it, so that one of them goes on with it should this one end. */
+  /** Last: replicas hear of it, so that one of them goes on with it should this one end. */
   async function set(tx: Tx, tenant: TenantId, id: string): Promise<void> {
     await changes.record(tx, tenant, [{ kind: 'workflow_run', subject: id }])
     db.afterCommit(tx, () => begun(tenant, id))
@@ -79,7 +79,6 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     const target = { type: 'workflow_run', id: workflow_run_id, name: what.name }
     const details = asked.reason === undefined ? {} : { details: { reason: asked.reason } }
     await audit.record(tx, actor, 'workflow.started', fields, { target, ...details })
-    await set(tx, tenant, id)
     return id
   }
 
@@ -89,26 +88,24 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     if (actor.principal.kind !== 'session' || asked === approving)
       fail('forbidden', 'somebody else than who asked for it must approve it, signed in as a person')
     const by = { type: actor.type, id: actor.id, name: actor.name }
-    if (!(await queries.approveRun(tx, run.tenant_id, run.workflow_run_id, by, now()))) return false
-    await set(tx, run.tenant_id, run.workflow_run_id)
+    if (!(await queries.approveRun(tx, run.tenant_id, run.workflow_run_id, by, now())))
+      fail('validation_error', 'nobody has approved it within a day: run it anew')
     return true
   }
-  async function cancel(tx: Tx, actor: Actor, { run, steps }: Run): Promise<boolean> {
-    if (run.status === 'cancelled') return false
-    if (run.status !== 'awaiting_approval' && run.status !== 'running')
+  /** A step that is under way ends first, and what it did is noted; whoever carries it out then ends the run. */
+  async function cancel(tx: Tx, by: Source, { run, steps }: Run): Promise<boolean> {
+    if (run.status === 'succeeded' || run.status === 'failed')
       fail('validation_error', `the run has ${run.status}: undo it instead`)
-    if (steps.some((s) => s.status === 'running'))
-      fail('validation_error', 'a step of it is under way: cancel it again when that has ended')
-    return end(tx, actor, { run, steps }, 'cancelled')
+    if (!(await queries.cancelRun(tx, run.tenant_id, run.workflow_run_id, now()))) return false
+    if (!steps.some((s) => s.status === 'running')) await end(tx, by, { run, steps }, 'cancelled')
+    return true
   }
   async function resume(tx: Tx, { run }: Run): Promise<boolean> {
     if (run.status === 'running') return false
     if (run.status !== 'failed') fail('validation_error', `a run that is ${run.status} can not be resumed`)
     if (await queries.undoingOf(tx, run.tenant_id, run.workflow_run_id))
       fail('validation_error', 'the run was undone: run it anew')
-    await queries.resumeRun(tx, run.tenant_id, run.workflow_run_id)
-    await set(tx, run.tenant_id, run.workflow_run_id)
-    return true
+    return queries.resumeRun(tx, run.tenant_id, run.workflow_run_id)
   }
 
   /** The steps that were made, taken back in the opposite order. */
@@ -124,8 +121,8 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     { run, steps }: Run,
     reason: string | undefined,
   ): Promise<string | undefined> {
-    if (run.status !== 'succeeded' && run.status !== 'failed')
-      fail('validation_error', `a run that is ${run.status} can not be undone`)
+    if (run.status === 'awaiting_approval' || run.status === 'running')
+      fail('validation_error', `a run that is ${run.status} can not be undone: cancel it`)
     const back = takingBack(steps)
     if (back.length === 0) fail('validation_error', 'nothing that it did can be taken back')
     await queries.dropUndoAt(tx, run.tenant_id, run.workflow_run_id)
@@ -141,10 +138,13 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     noteDryRun: (actor: Actor, workflow: string): Promise<void> =>
       db.inTenant(actor.tenantId, (tx) => audit.record(tx, actor, 'workflow.started', { workflow, dry_run: true }, {})),
 
-    start: async (actor: Actor, { definition, secondApprover, steps }: Planned, asked: Asked): Promise<string> => {
-      const what = { kind: definition.kind, name: definition.name, secondApprover, steps, undoOf: null }
-      return (await db.inTenant(actor.tenantId, (tx) => insert(tx, actor, what, asked))) ?? missing('workflow_run')
-    },
+    start: (actor: Actor, { definition, secondApprover, steps }: Planned, asked: Asked): Promise<string> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const what = { kind: definition.kind, name: definition.name, secondApprover, steps, undoOf: null }
+        const id = (await insert(tx, actor, what, asked)) ?? missing('workflow_run')
+        await set(tx, actor.tenantId, id)
+        return id
+      }),
 
     /** Answers the run that is to be shown: of an undo the one that undoes. */
     change: async (
@@ -165,26 +165,43 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
         }
         if (operation === 'undo') {
           const undoing = await undo(tx, actor, held, reason)
-          if (undoing !== undefined) await recordChange(tx, actor, held.run, operation, reason)
-          return { id: undoing ?? (await queries.undoingOf(tx, tenant, id)) ?? id, changed: undoing !== undefined }
+          if (undoing === undefined) return { id: (await queries.undoingOf(tx, tenant, id)) ?? id, changed: false }
+          await recordChange(tx, actor, held.run, operation, reason)
+          await set(tx, tenant, undoing)
+          return { id: undoing, changed: true }
         }
         const move = { approve, cancel, resume: (t: Tx, _: Actor, r: Run) => resume(t, r) }[operation]
-        const changed = await move(tx, actor, held)
-        if (changed) await recordChange(tx, actor, held.run, operation, reason)
-        return { id, changed }
+        if (!(await move(tx, actor, held))) return { id, changed: false }
+        await recordChange(tx, actor, held.run, operation, reason)
+        if (operation !== 'cancel') await set(tx, tenant, id)
+        return { id, changed: true }
       })
     },
 
+    /** Calls a run off that nobody has approved in time. */
+    endUnapproved: (tenant: TenantId, id: string): Promise<void> =>
+      db.inTenant(tenant, async (tx) => {
+        const run = await queries.lockRun(tx, tenant, id)
+        if (run?.status !== 'awaiting_approval') return
+        const source = jobSource(tenant, job)
+        await cancel(tx, source, { run, steps: await queries.stepsOf(tx, tenant, id) })
+        await recordChange(tx, source, run, 'cancel', 'nobody has approved it within a day')
+      }),
+
     /** Takes a run back whose time is over, as whoever asked for it: with what they may do now. */
-    undoDue: async (run: RunRow): Promise<void> => {
-      const actor = await actorOf(run)
-      await db.inTenant(run.tenant_id, async (tx) => {
-        const held = await queries.lockRun(tx, run.tenant_id, run.workflow_run_id)
-        if (!held?.undo_at) return
-        const steps = await queries.stepsOf(tx, run.tenant_id, run.workflow_run_id)
-        if (takingBack(steps).length === 0) await queries.dropUndoAt(tx, run.tenant_id, run.workflow_run_id)
-        else if (actor) await undo(tx, actor, { run: held, steps }, 'its time is over')
-        else await refuseUndo(tx, held)
+    undoDue: async (tenant: TenantId, id: string): Promise<void> => {
+      const found = await db.inTenant(tenant, (tx) => queries.findRun(tx, tenant, id))
+      const actor = found && (await actorOf(found))
+      await db.inTenant(tenant, async (tx) => {
+        const run = await queries.lockRun(tx, tenant, id)
+        if (!run?.undo_at) return
+        const steps = await queries.stepsOf(tx, tenant, id)
+        if (takingBack(steps).length === 0) await queries.dropUndoAt(tx, tenant, id)
+        else if (!actor) await refuseUndo(tx, run)
+        else {
+          const undoing = await undo(tx, actor, { run, steps }, 'its time is over')
+          if (undoing !== undefined) await set(tx, tenant, undoing)
+        }
       })
     },
   }
@@ -203,12 +220,12 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     })
   }
 
-  async function recordChange(tx: Tx, actor: Actor, run: RunRow, operation: RunOperation, reason: string | undefined) {
+  async function recordChange(tx: Tx, by: Source, run: RunRow, operation: RunOperation, reason: string | undefined) {
     const workflow_run_id = encodeId('workflow_run', run.workflow_run_id)
     const target = { type: 'workflow_run', id: workflow_run_id, name: run.workflow }
     const fields = { workflow: run.workflow, workflow_run_id, operation }
     const details = reason === undefined ? {} : { details: { reason } }
-    await audit.record(tx, actor, 'workflow.changed', fields, { target, ...details })
+    await audit.record(tx, by, 'workflow.changed', fields, { target, ...details })
   }
 }
 export type Runs = ReturnType<typeof createRuns>

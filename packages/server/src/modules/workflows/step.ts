@@ -16,7 +16,9 @@ import type { Outcome, RunRow, StepRow } from './runs.queries.ts'
 import { pageSize, walk } from './steps.ts'
 import { isReversible, type Recorded, resultOf, saidBy, sealedResultOf, undoOf } from './takes-back.ts'
 
-const confirmEveryMs = 100
+/** How often heartbeats are looked at: often at first, since most gateways say so at once. */
+const confirmEveryMs = { first: 100, later: second }
+const firstMs = 3 * second
 /** A gateway that a change does not concern says so with its next pull. */
 const confirmWithinMs = 60 * second
 /** After so many attempts what is no refusal and no outage is given up. */
@@ -30,11 +32,11 @@ const mostAttempts = 5
 export function createCarryOut({
   db,
   perform,
-  confirmed,
+  confirmations,
   purgeNow,
   actorOf,
   rights,
-}: Pick<WorkflowsDeps, 'db' | 'perform' | 'confirmed' | 'purgeNow'> & { actorOf: ActorOf; rights: Rights }) {
+}: Pick<WorkflowsDeps, 'db' | 'perform' | 'confirmations' | 'purgeNow'> & { actorOf: ActorOf; rights: Rights }) {
   async function once(actor: Actor, run: RunRow, { step, input }: StepRow): Promise<Outcome> {
     const workflow_run_id = encodeId('workflow_run', run.workflow_run_id)
     const principal = `workflow_run:${workflow_run_id}`
@@ -78,20 +80,23 @@ export function createCarryOut({
       },
     )
     const said = saidBy(input, events)
-    return { status: 'succeeded', result: { ...resultOf(said), ...note }, undo: undoOf(input, said) }
+    const undo = undoOf(input, said)
+    // Tried again: an event has its place within a second or two.
+    if (undo.length === 0) throw new Error('the record does not have yet what a step has changed')
+    return { status: 'succeeded', result: { ...resultOf(said), ...note }, undo }
   }
 
+  /** Of what is there as it begins: what is changed later is waited for by whoever changes it. */
   async function confirm(run: RunRow, signal: AbortSignal): Promise<Outcome> {
-    for (const until = performance.now() + confirmWithinMs; ; await delay(confirmEveryMs, undefined, { signal })) {
-      const { confirmed: count, waiting, unreachable, seq } = await confirmed(run.tenant_id, run.seq_before)
-      const named = (list: { id: string }[]) => list.slice(0, 100).map(({ id }) => encodeId('gateway', id))
-      const result = { seq, confirmed: count, unreachable: named(unreachable) }
-      if (waiting.length === 0) return { status: 'succeeded', result, undo: [] }
-      if (performance.now() < until) continue
-      const names = waiting.slice(0, 10).map((g) => g.name)
-      const more = waiting.length > names.length ? ' and others' : ''
-      const error = `${waiting.length} gateways have not said that they enforce it: ${names.join(', ')}${more}`
-      return { status: 'failed', error }
+    const seq = await confirmations.newestTold(run.tenant_id, run.seq_before)
+    if (seq === null) return { status: 'succeeded', result: { seq }, undo: [] }
+    for (const began = performance.now(); ; ) {
+      const { confirmed, waiting, unreachable } = await confirmations.of(run.tenant_id, seq)
+      const named = unreachable.slice(0, 100).map(({ id }) => encodeId('gateway', id))
+      if (waiting.length === 0) return { status: 'succeeded', result: { seq, confirmed, unreachable: named }, undo: [] }
+      const took = performance.now() - began
+      if (took > confirmWithinMs) return { status: 'failed', error: notYet(waiting.map((g) => g.name)) }
+      await delay(took < firstMs ? confirmEveryMs.first : confirmEveryMs.later, undefined, { signal })
     }
   }
 
@@ -118,3 +123,8 @@ export function createCarryOut({
   }
 }
 export type CarryOut = ReturnType<typeof createCarryOut>
+
+function notYet(gateways: readonly string[]): string {
+  const more = gateways.length > 10 ? ' and others' : ''
+  return `${gateways.length} gateways have not said that they enforce it: ${gateways.slice(0, 10).join(', ')}${more}`
+}

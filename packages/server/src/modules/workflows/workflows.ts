@@ -93,12 +93,7 @@ export const workflows = (now: () => Date): readonly Definition[] => [
       const [bundle] = items
       if (!bundle?.current) return failField('workflow', 'no canary is under way')
       const { version, digest } = bundle
-      const body = {
-        channel: 'stable',
-        from: { digest },
-        supersede: true,
-        note: `promoted version ${version}`,
-      } as const
+      const body = { channel: 'stable', from: { digest }, note: `promoted version ${version}` } as const
       return [publishing(body, `Publish version ${version} to stable`), confirmGateways]
     },
   }),

@@ -29,6 +29,7 @@ export async function holdDevices(tx: Tx, tenant: TenantId, asked: readonly Owne
   const held = await tx
     .selectFrom('devices')
     .select(['device_id', 'user_id', 'status'])
+    .select(sql<boolean>`device_is_locked(${tenant}, device_id)`.as('is_locked'))
     .where('tenant_id', '=', tenant)
     .where('device_id', '=', sql<string>`any(${asked.map((a) => a.device_id)}::uuid[])`)
     .orderBy('device_id')
@@ -41,7 +42,13 @@ export async function holdDevices(tx: Tx, tenant: TenantId, asked: readonly Owne
       .map((d) => [d.device_id, { ...d, isUserSuspended: d.user_id !== null && statusOf.get(d.user_id) !== 'active' }]),
   )
 }
-export type HeldDevice = { device_id: string; user_id: string | null; status: DeviceStatus; isUserSuspended: boolean }
+export type HeldDevice = {
+  device_id: string
+  user_id: string | null
+  status: DeviceStatus
+  is_locked: boolean
+  isUserSuspended: boolean
+}
 
 export const isDevice = (tx: Tx, tenant: TenantId, deviceId: string): Promise<boolean> =>
   happened(

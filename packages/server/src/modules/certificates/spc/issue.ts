@@ -19,12 +19,15 @@ const overlap = hour
 const mostOfDevice = 10
 
 type Asked = Prepared & { source: Source }
-type Refusal = 'busy' | 'pending' | 'suspended' | 'revoked' | 'user_suspended' | 'key_taken' | 'too_many' | 'not_active'
+type Refusal =
+  | ('busy' | 'pending' | 'suspended' | 'revoked' | 'locked' | 'user_suspended')
+  | ('key_taken' | 'too_many' | 'not_active')
 
 const refusals: Record<Exclude<Refusal, 'busy'>, () => never> = {
   pending: () => fail('validation_error', 'the device waits for approval'),
   suspended: () => fail('validation_error', 'the device is suspended'),
   revoked: () => fail('validation_error', 'the device is revoked'),
+  locked: () => fail('validation_error', 'the device is locked, or what it belongs to is'),
   user_suspended: () => fail('validation_error', 'the user of the device is suspended'),
   key_taken: () => failField('csr', 'its key has had a certificate, or is used by somebody else: make a new one'),
   too_many: () =>
@@ -133,6 +136,7 @@ export type Issue = ReturnType<typeof createIssuing>
 function refusalOf(device: HeldDevice | undefined): Refusal | undefined {
   if (!device) return 'busy'
   if (device.status !== 'active') return device.status
+  if (device.is_locked) return 'locked'
   return device.isUserSuspended ? 'user_suspended' : undefined
 }
 

@@ -4,6 +4,7 @@ import type { Handlers } from '../../../http/handlers.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { decodeId, encodeId, idOf } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
+import { closedBy } from '../pull/own-part.ts'
 import { acceptedInstant } from '../reports/instant.ts'
 import { steadyAfterMs } from '../reports/status.ts'
 import type { Health, HealthReads } from './health.ts'
@@ -49,7 +50,7 @@ function viewHealth(h: Health, nowMs: number): Output<typeof gatewayHealth>['ite
     {
       ...{ applyError: a?.apply_error ?? null, isBehind, clockOffsetMs: a?.clock_offset_ms ?? null },
       ...{ certificateEnd: a?.certificate_expires_at?.getTime() ?? null, standsByUntil },
-      ...{ sessions, share, inQuestion },
+      ...{ sessions, share, inQuestion, closed: closedBy(gateway, pool) },
     },
     nowMs,
   )

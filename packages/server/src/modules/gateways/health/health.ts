@@ -3,9 +3,9 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { minute } from '../../../kernel/time.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { relevantKinds } from '../pull/waiters.ts'
-import { activityOf, type GatewayRow } from '../registry/gateways.queries.ts'
+import { activityOf } from '../registry/gateways.queries.ts'
 import type { PoolRow } from '../registry/pools.queries.ts'
-import type { Registry } from '../registry/registry.ts'
+import type { KnownGateway, Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
 import { type GatewayStatus, statusOf } from '../reports/status.ts'
 import * as queries from './health.queries.ts'
@@ -14,7 +14,7 @@ import * as queries from './health.queries.ts'
 const appliedWithinMs = minute
 
 type HealthFilter = { poolId?: string; status?: GatewayStatus }
-type Standing = { gateway: GatewayRow; pool: PoolRow; share: number | null; status: GatewayStatus; reason: string }
+type Standing = { gateway: KnownGateway; pool: PoolRow; share: number | null; status: GatewayStatus; reason: string }
 export type Health = Standing & {
   activity: Awaited<ReturnType<typeof activityOf>>[number] | undefined
   expectedSeq: number

@@ -14,21 +14,24 @@ export type Affected = {
   now_session_id: string | null
   outcome: Outcome
 }
-type Question = { gatewayId: string; since: Date; isSilent: boolean; after?: string | undefined }
+/** `saidSince`: what a device said before of its tunnel says nothing of now. */
+type Question = { gatewayId: string; since: Date; isSilent: boolean; saidSince: Date; after?: string | undefined }
 
 const none = '00000000-0000-0000-0000-000000000000'
 
 /**
  * Devices (after one) that were on a gateway at a moment or later, each with its last session there, and where in the
- * same pool it is now. Of a gateway that is silent a device's own word counts: it says whether its tunnel carries.
+ * same pool it is now. Of a gateway that is silent a device's own word counts: it says whether its tunnel carries; and
+ * who was ended by another's word than the silence is not stuck.
  */
-const affected = (tenant: TenantId, { gatewayId, since, isSilent, after = none }: Question) => sql`
+const affected = (tenant: TenantId, { gatewayId, since, isSilent, saidSince, after = none }: Question) => sql`
   select a.device_id, a.user_id, a.session_id, a.last_seen_at, a.ended_at, a.end_reason, n.gateway_id as now_gateway_id,
     n.session_id as now_session_id, case
       when n.session_id is not null then 'moved'
-      when not ${isSilent}::boolean then case a.state when 'active' then 'on_it' else 'left' end
+      when a.state = 'ended' and (not ${isSilent}::boolean or a.end_reason not in ('timeout', 'gateway_down')) then 'left'
+      when not ${isSilent}::boolean then 'on_it'
       when exists (select from device_claims c where c.tenant_id = ${tenant} and c.device_id = a.device_id
-        and c.gateway_id = ${gatewayId} and c.state = 'connected' and c.said_at > ${since}) then 'on_it'
+        and c.gateway_id = ${gatewayId} and c.state = 'connected' and c.said_at > ${saidSince}) then 'on_it'
       else 'stuck' end as outcome
   from (
     select distinct on (device_id) device_id, user_id, session_id, pool_id, state, last_seen_at, ended_at, end_reason

@@ -2,12 +2,12 @@ import type { PageQuery } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { missing } from '../../../kernel/ids.ts'
 import type { GatewaysDeps } from '../deps.ts'
-import { isUnapproved } from '../pull/own-part.ts'
-import type { GatewayRow } from '../registry/gateways.queries.ts'
-import type { Registry } from '../registry/registry.ts'
+import { closedBy } from '../pull/own-part.ts'
+import type { KnownGateway, Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
 import { deviceNames } from '../reports/sessions.queries.ts'
 import { type GatewayStatus, isSilent, statusOf } from '../reports/status.ts'
+import { deviceSilentMs } from '../truth/verdict.ts'
 import type { Affected, Outcome } from './impact.queries.ts'
 import * as queries from './impact.queries.ts'
 
@@ -40,10 +40,11 @@ export function createImpact({
       const { status, status_reason } = statusOf(gateway, lastSeen, at.getTime())
       const since = given ?? (silent && lastSeen !== null ? new Date(lastSeen) : (gateway.drained_at ?? at))
       const pool = directory.pools.get(gateway.pool_id) ?? missing('gateway_pool')
-      const isServing = (g: GatewayRow) =>
-        served.has(statusOf(g, seenOf(g.gateway_id), at.getTime()).status) && !isUnapproved(g, pool)
+      const isServing = (g: KnownGateway) =>
+        served.has(statusOf(g, seenOf(g.gateway_id), at.getTime()).status) && !closedBy(g, pool)
       const others = directory.gatewaysOf(gateway.pool_id).filter((g) => g.gateway_id !== gatewayId)
-      const question = { gatewayId, since, isSilent: silent }
+      const saidSince = new Date(Math.max(since.getTime(), at.getTime() - deviceSilentMs))
+      const question = { gatewayId, since, isSilent: silent, saidSince }
       const { found, counted } = await db.inTenant(tenant, async (tx) => {
         const found = await pager.gather<Shown>(
           // A page goes on from where it was, whatever moment that was asked at.

@@ -1,15 +1,22 @@
 import type { Output } from '@holdfast/contract'
 import type { gatewayHealth } from '@holdfast/contract/gateway-health'
 import { day, second } from '../../../kernel/time.ts'
+import type { closedBy } from '../pull/own-part.ts'
 import { mostOffsetMs } from '../reports/gateway-clock.ts'
 
 type Problem = Output<typeof gatewayHealth>['items'][number]['problems'][number]
 
 const certificateWarningMs = 14 * day
+const closures: Record<NonNullable<ReturnType<typeof closedBy>>, string> = {
+  gateway_locked: 'it is locked',
+  pool_disabled: 'its pool is disabled',
+  gateway_pending: 'its key waits for an administrator',
+}
 
 /** What is the matter with a gateway beside its silence. Times are ms. */
 export function problemsOf(
   g: {
+    closed: ReturnType<typeof closedBy>
     applyError: { code: string; detail: string } | null
     isBehind: boolean
     clockOffsetMs: number | null
@@ -26,6 +33,7 @@ export function problemsOf(
   const { unauthorized, conflict, stale } = g.inQuestion
   if (unauthorized > 0)
     add('unauthorized_connections', `It says that it carries what may not be: ${connections(unauthorized)}.`)
+  if (g.closed) add('closed', `It is told of no device, and offered to none: ${closures[g.closed]}.`)
   if (g.applyError)
     add('apply_error', `It does not enforce what it was given (${g.applyError.code}): ${g.applyError.detail}`)
   if (g.isBehind) add('policy_behind', 'It has not said that it applied what it was told a minute ago or longer.')

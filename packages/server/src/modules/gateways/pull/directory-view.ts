@@ -4,7 +4,7 @@ import type { PoolRow } from '../registry/pools.queries.ts'
 import type { Directory } from '../registry/registry.ts'
 import type { Liveness } from '../reports/liveness.ts'
 import { isSteady, statusOf } from '../reports/status.ts'
-import { isUnapproved } from './own-part.ts'
+import { closedBy } from './own-part.ts'
 import { tunnelOf } from './reach.ts'
 
 const rank = { healthy: 0, degraded: 1, never_seen: 2, draining: 3, down: 3, pending: 3 } as const
@@ -32,7 +32,7 @@ export function viewPool({
   const gateways = directory.gatewaysOf(pool.pool_id)
   const share = pool.capacity === null ? null : pool.capacity / Math.max(1, gateways.length)
   const candidates = gateways
-    .filter((gateway) => !gateway.locked && !isUnapproved(gateway, pool))
+    .filter((gateway) => !closedBy(gateway, pool))
     .map((gateway) => {
       const seen = byGateway.get(gateway.gateway_id)
       const { status } = statusOf(gateway, seen?.lastSeenMs ?? null, atMs)

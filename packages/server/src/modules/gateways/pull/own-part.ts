@@ -2,10 +2,14 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { gatewayAddressesOf, overlayOf } from '../../devices/index.ts'
 import type { GatewayRow } from '../registry/gateways.queries.ts'
 import type { PoolRow } from '../registry/pools.queries.ts'
+import type { KnownGateway } from '../registry/registry.ts'
 
-/** Whether a gateway has no key in force in a pool where one waits for an administrator: it is told of no peer. */
-export const isUnapproved = (gateway: GatewayRow, pool: PoolRow): boolean =>
-  pool.requires_approval && gateway.public_key === null
+/** Why a gateway is told of no peer and offered to nobody, whatever the policy says; undefined: it is open. */
+export function closedBy(gateway: KnownGateway, pool: PoolRow) {
+  if (gateway.locked) return 'gateway_locked'
+  if (!pool.enabled) return 'pool_disabled'
+  return pool.requires_approval && gateway.public_key === null ? 'gateway_pending' : undefined
+}
 
 /** What a gateway is told of itself, with every answer. */
 export function gatewayPart(tenant: TenantId, gateway: GatewayRow) {

@@ -13,7 +13,7 @@ import type { PoolRow } from '../registry/pools.queries.ts'
 import type { Registry } from '../registry/registry.ts'
 import { createByteCache } from './byte-cache.ts'
 import { concerns, type Deltas, type Touched } from './delta.ts'
-import { gatewayPart, isUnapproved, poolPart } from './own-part.ts'
+import { closedBy, gatewayPart, poolPart } from './own-part.ts'
 import type { Peers } from './peers.ts'
 import { nextEnd, type PoolView, timedAfter } from './pool-view.ts'
 import type { Snapshots } from './snapshots.ts'
@@ -72,7 +72,7 @@ export function createUnifiedPolicy({
     const gateway = gateways.get(principal.id) ?? unauthorized()
     if (gateway.locked) unauthorized()
     const pool = pools.get(gateway.pool_id) ?? unauthorized()
-    return { tenant: tenantId, gateway, pool, isOpen: pool.enabled && !isUnapproved(gateway, pool) }
+    return { tenant: tenantId, gateway, pool, isOpen: !closedBy(gateway, pool) }
   }
 
   /** What became of what the gateway knows: by changes, and where posture has an end, by time alone. */

@@ -4,9 +4,8 @@ import type { GatewaysDeps } from '../deps.ts'
 import { statusOf } from '../reports/status.ts'
 import * as queries from './confirmed.queries.ts'
 
-/** `seq`: what has to be enforced; null: nothing that gateways are told. Who is not heard of can not say anything. */
-export type Confirmation = {
-  seq: number | null
+/** Of gateways that have to enforce something: who says so, who does not yet, and who is not heard of. */
+type Confirmation = {
   confirmed: number
   waiting: { id: string; name: string }[]
   unreachable: { id: string; name: string }[]
@@ -15,8 +14,8 @@ export type Confirmation = {
 const toldToAll: readonly ChangeKind[] = ['device', 'user', 'group', 'policy', 'trust']
 const anyGateway = { draining: false, drain_reason: null, public_key: null, proposed_key: null }
 
-/** Which gateways say that they enforce all that was changed after a sequence number and concerns gateways. */
-export function createConfirmed({ db, fleet, now }: Pick<GatewaysDeps, 'db' | 'fleet' | 'now'>) {
+/** What gateways say that they enforce of what was changed. */
+export function createConfirmations({ db, fleet, now }: Pick<GatewaysDeps, 'db' | 'fleet' | 'now'>) {
   /** Users and groups without a device change nothing at a gateway. */
   async function isTold(tenant: TenantId, { kind, subject }: Change): Promise<boolean> {
     if (subject === everything) return true
@@ -24,24 +23,26 @@ export function createConfirmed({ db, fleet, now }: Pick<GatewaysDeps, 'db' | 'f
     return kind !== 'group' || (await fleet.devicesOfGroup(tenant, subject)).length > 0
   }
 
-  return async (tenant: TenantId, since: number): Promise<Confirmation> => {
-    const { touched, gateways } = await db.inTenant(tenant, async (tx) => ({
-      touched: await queries.touchedSince(tx, tenant, toldToAll, since),
-      gateways: await queries.enforcedBy(tx, tenant),
-    }))
-    let seq: number | null = null
-    for (const change of touched) {
-      if (!(await isTold(tenant, change))) continue
-      seq = change.seq
-      break
-    }
-    const at = now().getTime()
-    const found: Confirmation = { seq, confirmed: 0, waiting: [], unreachable: [] }
-    for (const { gateway_id: id, name, last_seen_at, seq: enforced } of gateways) {
-      const { status } = statusOf(anyGateway, last_seen_at?.getTime() ?? null, at)
-      if (seq === null || (enforced !== null && enforced >= seq)) found.confirmed++
-      else (status === 'healthy' ? found.waiting : found.unreachable).push({ id, name })
-    }
-    return found
+  return {
+    /** The newest change after a sequence number that gateways are told of, as of now; null where there is none. */
+    newestTold: async (tenant: TenantId, since: number): Promise<number | null> => {
+      const touched = await db.inTenant(tenant, (tx) => queries.touchedSince(tx, tenant, toldToAll, since))
+      for (const change of touched) if (await isTold(tenant, change)) return change.seq
+      return null
+    },
+
+    /** Who enforces all up to a sequence number. */
+    of: async (tenant: TenantId, seq: number): Promise<Confirmation> => {
+      const gateways = await db.inTenant(tenant, (tx) => queries.enforcedBy(tx, tenant))
+      const at = now().getTime()
+      const found: Confirmation = { confirmed: 0, waiting: [], unreachable: [] }
+      for (const { gateway_id: id, name, last_seen_at, seq: enforced } of gateways) {
+        const { status } = statusOf(anyGateway, last_seen_at?.getTime() ?? null, at)
+        if (enforced !== null && enforced >= seq) found.confirmed++
+        else (status === 'healthy' ? found.waiting : found.unreachable).push({ id, name })
+      }
+      return found
+    },
   }
 }
+export type Confirmations = ReturnType<typeof createConfirmations>

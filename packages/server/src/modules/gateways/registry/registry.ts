@@ -6,7 +6,7 @@ import type { PoolRow } from './pools.queries.ts'
 import * as queries from './registry.queries.ts'
 
 /** One that is locked is told nothing, and told of to nobody. */
-type KnownGateway = GatewayRow & { locked: boolean }
+export type KnownGateway = GatewayRow & { locked: boolean }
 /** The pools and live gateways of a tenant, by UUID. Never written into: a change makes a new one. */
 export type Directory = {
   pools: ReadonlyMap<string, PoolRow>

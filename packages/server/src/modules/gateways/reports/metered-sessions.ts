@@ -5,6 +5,7 @@ import type { Allowance, Granted } from '../../../kernel/allowance.ts'
 import { minute, second } from '../../../kernel/time.ts'
 import type { Change } from '../../../memory/changes.ts'
 import type { GatewaysDeps } from '../deps.ts'
+import { disconnectedFrom } from '../truth/claims.queries.ts'
 import { question } from '../truth/questions.queries.ts'
 import { cutGraceMs, graceMs } from '../truth/verdict.ts'
 import type { NewSession, Sample } from './metering.queries.ts'
@@ -13,10 +14,10 @@ import * as queries from './metering.queries.ts'
 type Refused = { sessionId: string; error: string }
 /** `opened`: how many sessions began with it. `told`: what its transaction has to record at its end. */
 type Opened = { refused: Refused[]; opened: number; told: Change[] }
-/** `defying`: devices that the gateway has let in although they may not connect. */
-type Begun = Opened & { defying: string[] }
+/** `doubtful`: devices that the gateway has let in although they may not connect, or say that they have left. */
+type Begun = Opened & { doubtful: string[] }
 type Taken = Opened & { unknownResources: string[] }
-const nothing: Begun = { refused: [], opened: 0, told: [], defying: [] }
+const nothing: Begun = { refused: [], opened: 0, told: [], doubtful: [] }
 /** How many more sessions the tenant may have, and when these were seen. */
 type Terms = { places: Allowance; seenAt: Date }
 type Reporter = Pick<NewSession, 'gateway_id' | 'pool_id' | 'protocol'>
@@ -65,10 +66,12 @@ export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
     const refused = samples
       .filter((s) => !opened.has(s.sessionId))
       .map((s) => ({ sessionId: s.sessionId, error: whyNot(s, gateway.gateway_id, owners, devices) }))
+    const running = made.filter((s) => s.state === 'active').map((s) => s.device_id)
+    const left = running.length === 0 ? [] : await disconnectedFrom(tx, tenant, gateway.gateway_id, running)
     return {
       ...{ refused, opened: made.length },
       told: told.map((s) => ({ kind: 'vpn_session', subject: s.session_id })),
-      defying: made.filter((s) => s.defied_since !== null).map((s) => s.device_id),
+      doubtful: [...made.filter((s) => s.defied_since !== null).map((s) => s.device_id), ...left],
     }
   }
 
@@ -105,7 +108,7 @@ export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
       const begun = others.length === 0 ? nothing : await begin(tx, tenant, gateway, others, { owners, seenAt, places })
       await doubt(tx, tenant, gateway, [
         ...grown.filter((s) => s.defied).map((s) => ({ deviceId: s.device_id, judgeAt: seenAt })),
-        ...begun.defying.map((deviceId) => ({ deviceId, judgeAt: new Date(seenAt.getTime() + graceMs) })),
+        ...begun.doubtful.map((deviceId) => ({ deviceId, judgeAt: new Date(seenAt.getTime() + graceMs) })),
       ])
       return { ...begun, unknownResources }
     },

@@ -8,6 +8,7 @@ import { canonicalAddress } from '../../../kernel/cidr.ts'
 import { decodeId, encodeId } from '../../../kernel/ids.ts'
 import type { TenantPolicy } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
+import { closedBy } from '../pull/own-part.ts'
 import { poolAccessOf } from '../pull/pool-access.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Activity } from './activity.ts'
@@ -45,7 +46,10 @@ export function createMetering({
 }) {
   const stored = createMeteredSessions({ now })
 
-  /** A session of a device that may not connect is over, whatever its gateway, which is of `pool`, says. */
+  /**
+   * A session of a device that may not connect is over, whatever its gateway says. `pool`: where that lets devices in;
+   * undefined: it may let in none.
+   */
   async function judge(
     tenant: TenantId,
     current: TenantPolicy,
@@ -74,8 +78,11 @@ export function createMetering({
       const key = readKey(gatewayId, body, { at, aheadMs })
       const read = readSamples(body.samples, key, { at, aheadMs })
       const current = await policy.at(tenant)
-      const poolId = (await registry.of(tenant)).gateways.get(gatewayId)?.pool_id
-      const samples = await judge(tenant, current, poolId && encodeId('gateway_pool', poolId), read.samples)
+      const { gateways, pools } = await registry.of(tenant)
+      const own = gateways.get(gatewayId)
+      const pool = own && pools.get(own.pool_id)
+      const open = own && pool && !closedBy(own, pool) ? encodeId('gateway_pool', pool.pool_id) : undefined
+      const samples = await judge(tenant, current, open, read.samples)
       const seenAt = key.intervalEnd < at ? key.intervalEnd : at
       const totals = {
         reportId: body.report_id,

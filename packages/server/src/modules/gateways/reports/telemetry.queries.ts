@@ -16,9 +16,10 @@ export type Event = {
   policyDigest: string | null
 }
 
+type OfSession = Pick<Event, 'tenantId' | 'deviceId' | 'sessionId'>
 /** Of these sessions those that are sessions of these devices, and their gateways. */
-export const ownSessions = async (tx: Tx, events: readonly Event[]) => {
-  const column = <T>(of: (e: Event) => T) => events.map(of)
+export const ownSessions = async (tx: Tx, events: readonly OfSession[]) => {
+  const column = <T>(of: (e: OfSession) => T) => events.map(of)
   const { rows } = await sql<{ device_id: string; session_id: string; gateway_id: string }>`
     select v.device_id, v.session_id, v.gateway_id
     from unnest(${column((e) => e.tenantId)}::uuid[], ${column((e) => e.deviceId)}::uuid[],

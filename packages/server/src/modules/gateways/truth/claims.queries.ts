@@ -54,5 +54,18 @@ export const unconfirmed = async (tx: Tx, claims: readonly Claim[]) => {
   return rows
 }
 
+/** Of these devices those that said last that they are not connected to this gateway. */
+export const disconnectedFrom = async (tx: Tx, tenant: TenantId, gatewayId: string, deviceIds: readonly string[]) => {
+  const rows = await tx
+    .selectFrom('device_claims')
+    .select('device_id')
+    .where('tenant_id', '=', tenant)
+    .where('device_id', '=', sql<string>`any(${deviceIds}::uuid[])`)
+    .where('gateway_id', '=', gatewayId)
+    .where('state', '=', 'disconnected')
+    .execute()
+  return rows.map((r) => r.device_id)
+}
+
 /** What a device said a week ago says nothing of now. */
 export const pruneClaims = deleting('device_claims', sql`said_at < now() - interval '7 days'`)

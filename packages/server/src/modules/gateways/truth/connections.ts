@@ -5,8 +5,11 @@ import { day } from '../../../kernel/time.ts'
 import type { FleetDevice } from '../../devices/index.ts'
 import type { TenantPolicy } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
+import { closedBy } from '../pull/own-part.ts'
 import { poolAccessOf } from '../pull/pool-access.ts'
-import type { Directory, Registry } from '../registry/registry.ts'
+import type { PoolRow } from '../registry/pools.queries.ts'
+import type { Directory, KnownGateway, Registry } from '../registry/registry.ts'
+import { ownSessions } from '../reports/telemetry.queries.ts'
 import { type Judgement, judge, type Standing } from './verdict.ts'
 import type { ConnectionKey, DeviceWord, SessionWord } from './words.queries.ts'
 import * as queries from './words.queries.ts'
@@ -71,7 +74,8 @@ export function createConnections({
       const deviceIds = [...new Set(keys.map((k) => k.deviceId))]
       const claims = await queries.deviceWords(tx, tenant, deviceIds)
       const certificates = await certificateEnds(tx, tenant, deviceIds)
-      const claimed = new Map(claims.map((c) => [keyOf(c.device_id, c.gateway_id), c]))
+      const placed = await placedSince(tx, tenant, claims)
+      const claimed = new Map(claims.filter((c) => !placed.has(c)).map((c) => [keyOf(c.device_id, c.gateway_id), c]))
       return keys.map((key) => {
         const of = keyOf(key.deviceId, key.gatewayId)
         const said = { session: sessions.get(of), claim: claimed.get(of) }
@@ -82,6 +86,15 @@ export function createConnections({
 }
 export type Connections = ReturnType<typeof createConnections>
 
+/** Claims that name a session alone, which a gateway has reported since: they are of the connection to that one. */
+async function placedSince(tx: Tx, tenant: TenantId, claims: readonly DeviceWord[]): Promise<Set<DeviceWord>> {
+  const unplaced = claims.filter((c) => c.gateway_id === null && c.session_id !== null)
+  if (unplaced.length === 0) return new Set()
+  const said = unplaced.map((c) => ({ tenantId: tenant, deviceId: c.device_id, sessionId: c.session_id }))
+  const reported = new Set((await ownSessions(tx, said)).map((s) => s.device_id))
+  return new Set(unplaced.filter((c) => reported.has(c.device_id)))
+}
+
 const keyOf = (deviceId: string, gatewayId: string | null) => `${deviceId}|${gatewayId ?? ''}`
 
 function connectionOf(
@@ -91,8 +104,9 @@ function connectionOf(
 ): Connection {
   const device = devices.get(key.deviceId)
   const gateway = key.gatewayId === null ? undefined : directory.gateways.get(key.gatewayId)
+  const pool = gateway && directory.pools.get(gateway.pool_id)
   const poolId = gateway?.pool_id ?? session?.pool_id ?? null
-  const standing = standingOf(policy, device, gateway && poolId, at.getTime())
+  const standing = standingOf(policy, device, gateway && pool && { gateway, pool }, at.getTime())
   const words = {
     ...{ session: session && wordsOf(session), device: claim && claimOf(claim), standing },
     lostCertificate: certificateEnd === null,
@@ -100,11 +114,11 @@ function connectionOf(
   return { ...judge(words, at.getTime()), key, at, session, claim, certificateEnd, device, poolId, standing }
 }
 
-/** Whether the device would be let in now, and a word why not. Without `poolId` there is no such gateway. */
+/** Whether the device would be let in now, and a word why not. `to` undefined: there is no such gateway. */
 function standingOf(
   policy: TenantPolicy,
   device: FleetDevice | undefined,
-  poolId: string | null | undefined,
+  to: { gateway: KnownGateway; pool: PoolRow } | undefined,
   at: number,
 ): Connection['standing'] {
   const refused = (reason: string) => ({ allowed: false, reason, digest: null, allowedUntil: null })
@@ -112,8 +126,10 @@ function standingOf(
   if (!device.usable) return refused(device.isSuspended ? 'suspended' : 'pending')
   if (device.credentialUntil <= at) return refused('credential_expired')
   const { digest } = policy.variantOf(device, at)
-  if (!poolId) return { ...refused('no_gateway'), digest }
-  const access = poolAccessOf(policy, device, encodeId('gateway_pool', poolId), at)
+  if (!to) return { ...refused('no_gateway'), digest }
+  const closed = closedBy(to.gateway, to.pool)
+  if (closed) return { ...refused(closed), digest }
+  const access = poolAccessOf(policy, device, encodeId('gateway_pool', to.pool.pool_id), at)
   if (!access) return { ...refused('no_rule'), digest }
   const allowedUntil = Number.isFinite(access.until) ? access.until : null
   return { allowed: true, reason: 'allowed', digest, allowedUntil }

@@ -73,12 +73,14 @@ export function createJudge({
   async function tell(tenant: TenantId): Promise<void> {
     const { gateways } = await registry.of(tenant)
     const { byGateway } = await activity.of(tenant)
-    /** Administrators hear of a silent gateway as such, and not of each connection it had. */
+    const at = now().getTime()
+    /** Administrators hear of a silent gateway as such, and not of each connection it had; nor before it can meter. */
     const isDown = (gatewayId: string | null): boolean => {
       const gateway = gatewayId === null ? undefined : gateways.get(gatewayId)
       if (!gateway) return false
-      const seen = byGateway.get(gateway.gateway_id)?.lastSeenMs ?? null
-      return statusOf({ ...gateway, draining: false }, seen, now().getTime()).status !== 'healthy'
+      const { lastSeenMs = null, upSinceMs = null } = byGateway.get(gateway.gateway_id) ?? {}
+      if (upSinceMs !== null && at - upSinceMs < gatewaySilentMs) return true
+      return statusOf({ ...gateway, draining: false }, lastSeenMs, at).status !== 'healthy'
     }
     const groups = await db.inTenant(tenant, (tx) => queries.countsByGateway(tx, tenant), background)
     const told = groups.filter((g) => g.verdict !== 'stale' || !isDown(g.gateway_id))

@@ -66,9 +66,13 @@ test('what one witness says alone is a conflict after the time in which another 
   assert.equal(outcome({ device: at(109, left) }), 'stale pending')
   assert.equal(outcome({ device: at(110, left) }), 'conflict found')
   assert.equal(outcome({ device: at(200, { ...left, sessionId: 's0' }) }), 'consistent settled', 'it left another one')
+  assert.equal(outcome({ device: at(900, { ...left, at: ago(900) }) }), 'conflict found', 'who has left says no more')
   const gone = { ...session, state: 'ended', endReason: 'user', gatewayState: 'ended', endedAt: ago(100) } as const
   assert.equal(outcome({ session: gone, device: at(900) }), 'conflict found')
   assert.equal(outcome({ session: gone, device: at(900, { at: ago(99) }) }), 'stale pending', 'said as it ended')
+  const unnamed = at(900, { sessionId: null, at: ago(110) })
+  assert.equal(outcome({ session: gone, device: unnamed }), 'stale pending', 'said before it ended')
+  assert.equal(outcome({ session: gone, device: { ...unnamed, at: ago(30) } }), 'conflict found')
 })
 
 test('silence and an older policy are stale, and only silence is in question', () => {

@@ -3,8 +3,8 @@ import { minute, second } from '../../../kernel/time.ts'
 
 /** A report a minute is the rule of gateways: two that are missing are a silence. */
 export const gatewaySilentMs = 150 * second
-/** What a device said longer ago bears no witness any more. */
-const deviceSilentMs = 5 * minute
+/** That it is connected, and what it has then, a device says again and again: what it said longer ago says nothing. */
+export const deviceSilentMs = 5 * minute
 /** So much later than one witness of a change the other has spoken too. */
 export const graceMs = 90 * second
 /** A gateway hears of the end of a session within a second; what it says of this time is from before. */
@@ -123,7 +123,7 @@ const couldHaveHeard = (s: SessionWords, defiedSince: number, nowMs: number): bo
 function claimsWhatNobodyCarries({ session: s, device: d }: Words, nowMs: number): Finding | undefined {
   if (!speaks(d, nowMs) || d.state !== 'connected') return undefined
   if (s && (s.state === 'active' || (s.defiedSince !== null && isCarried(s, nowMs)))) return undefined
-  const endedAt = s && s.sessionId === d.sessionId ? s.endedAt : null
+  const endedAt = s && (d.sessionId === null || d.sessionId === s.sessionId) ? s.endedAt : null
   const isSettled =
     nowMs - Math.max(d.since, endedAt ?? 0) >= graceMs && (endedAt === null || d.at - endedAt >= cutGraceMs)
   return conflict(isSettled, 'state', {
@@ -133,9 +133,9 @@ function claimsWhatNobodyCarries({ session: s, device: d }: Words, nowMs: number
   })
 }
 
+/** That it has left a device says once. */
 function carriesWhatItsDeviceLeft({ session: s, device: d }: Words, nowMs: number): Finding | undefined {
-  if (s?.state !== 'active' || !isCarried(s, nowMs)) return undefined
-  if (!speaks(d, nowMs) || d.state !== 'disconnected') return undefined
+  if (s?.state !== 'active' || !isCarried(s, nowMs) || d?.state !== 'disconnected') return undefined
   if (d.sessionId === null ? s.startedAt > d.since : d.sessionId !== s.sessionId) return undefined
   const isSettled = s.gatewayAt - d.since >= graceMs
   return conflict(isSettled, 'state', { control_plane: s.state, gateway: s.gatewayState, device: d.state })

@@ -22,6 +22,7 @@ export const selectBreakGlass = async (
     .where('deleted_at', 'is', null)
     .where('password_phc', 'is not', null)
     .where('password_must_change', '=', false)
+    .where(sql<boolean>`users.user_id not in (select * from locked_targets(${tenant}, 'user'))`)
     .where(sql<boolean>`exists (select from user_roles r where r.tenant_id = ${tenant}
       and r.user_id = users.user_id and r.role = any(${roles}::text[]))`)
     .limit(most)

@@ -32,10 +32,11 @@ export function createRecovery(deps: {
   changes: Changes
   now: () => Date
   hasher: PasswordHasher
+  releaseLockOf: IdentityDeps['releaseLockOf']
   notify: IdentityDeps['notify']
   sessions: Pick<Sessions, 'endOfUser'>
 }) {
-  const { db, audit, changes, now, hasher, notify, sessions } = deps
+  const { db, audit, changes, now, hasher, releaseLockOf, notify, sessions } = deps
 
   /** Each step says by its result whether there was anything to do, and is on record if there was. */
   async function restore(
@@ -51,6 +52,7 @@ export function createRecovery(deps: {
     const more = { target: { type: 'user', id: user_id, name: user.username } }
     const changed = (operation: string) => audit.record(tx, source, 'user.changed', { operation, user_id }, more)
     const ended: Change[] = []
+    const isReleased = await releaseLockOf(tx, source, id)
     if (phc !== undefined) {
       await storePassword(tx, tenant, id, { phc, mustChange: false, expiresAt: null, at }, undefined)
       await audit.record(tx, source, 'user.password_changed', { user_id, method: 'recovered' }, more)
@@ -69,7 +71,7 @@ export function createRecovery(deps: {
     if (isGranted) await audit.record(tx, source, 'role.granted', { user_id, role }, more)
     const isMarked = await updateBreakGlass(tx, tenant, id, true, at)
     if (isMarked) await audit.record(tx, source, 'user.break_glass_changed', { user_id, break_glass: true }, more)
-    const isChanged = phc !== undefined || isFree || isBack || isGranted || isMarked
+    const isChanged = phc !== undefined || isReleased || isFree || isBack || isGranted || isMarked
     return isChanged ? [{ kind: 'user', subject: id }, ...ended] : []
   }
 

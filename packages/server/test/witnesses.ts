@@ -1,0 +1,41 @@
+import { sql } from 'kysely'
+import { decodeId } from '../src/kernel/ids.ts'
+import { type enroll, newSession, report, type withGateway } from './gateways.ts'
+import { type Kit, runJob } from './kit.ts'
+
+export type Device = Awaited<ReturnType<typeof enroll>>
+type Client = Awaited<ReturnType<typeof withGateway>>['client']
+type Fields = Record<string, unknown>
+
+/** What gateways (`client` unless said) and devices say of connections, and what is found of it. */
+export function createWitnesses(kit: Kit, client: Client) {
+  const { admin } = kit
+  const meter = (device: Device, session_id: string, more: Fields = {}, by = client) =>
+    by.metering({
+      body: report([{ session_id, device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1, ...more }]),
+    })
+  const say = (device: Device, kind: 'connected' | 'disconnected' | 'quality', more: Fields) =>
+    device.client.telemetry({
+      body: { events: [{ event_id: newSession(), kind, at: new Date().toISOString(), ...more }] },
+    })
+  /** The same as if everything of this device had been said so much earlier. */
+  const later = (device: Device, seconds: number) =>
+    kit.db.inTenant(kit.tenant, async (tx) => {
+      const [id, by] = [decodeId('device', device.id), sql`interval '1 second' * ${seconds}`]
+      await sql`update vpn_sessions set started_at = started_at - ${by}, last_seen_at = last_seen_at - ${by},
+        ended_at = ended_at - ${by}, defied_since = defied_since - ${by}
+        where tenant_id = ${kit.tenant} and device_id = ${id}`.execute(tx)
+      await sql`update device_claims set since = since - ${by}, said_at = said_at - ${by}
+        where tenant_id = ${kit.tenant} and device_id = ${id}`.execute(tx)
+      await sql`update connections_in_question set judge_at = judge_at - ${by}, since = since - ${by}
+        where tenant_id = ${kit.tenant} and device_id = ${id}`.execute(tx)
+    })
+  const truthOf = async (device: Device, verdict?: 'stale' | 'conflict' | 'unauthorized') =>
+    (await admin.connectionTruth({ query: { device_id: device.id, ...(verdict && { verdict }) } })).items
+  const alerts = async (kind: 'connection.stale' | 'connection.conflict' | 'connection.unauthorized') =>
+    (await admin.listNotifications({ query: { kind } })).items.map((n) => n.title)
+  const judge = () => runJob(kit.app, 'judge_connections')
+  const beat = (by = client) => by.heartbeat({ body: { boot_id: 'boot-1', active_sessions: 1 } })
+
+  return { meter, say, later, truthOf, alerts, judge, beat }
+}
