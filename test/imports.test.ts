@@ -27,6 +27,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   ],
   [/^server\/src\/config\//, /^(crypto\/|server\/src\/config\/)/],
   [/^server\/src\/outbound\//, /^server\/src\/(outbound|kernel)\//],
+  [/^server\/src\/metrics\//, /^(contract\/|server\/src\/(metrics\/|jobs\/runner|http\/plain-listener))/],
   [/^server\/src\/jobs\//, /^server\/src\/(jobs|kernel|db)\//],
   [
     /^server\/src\/http\//,
@@ -39,13 +40,13 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [
     /^server\/src\/modules\/(\w+)\//,
     new RegExp(
-      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${door}|server/src/outbound/|server/src/http/(handlers|answer|page|pki|representation|authenticate))`,
+      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${door}|server/src/outbound/|server/src/http/(handlers|answer|page|plain-listener|representation|authenticate))`,
     ),
   ],
   [
-    /^server\/src\/(app|app-deps|app-jobs|app-pipe|bootstrap|main|terminal)\.ts$/,
+    /^server\/src\/(app|app-deps|app-jobs|app-listeners|app-metrics|app-pipe|bootstrap|main|terminal)\.ts$/,
     new RegExp(
-      `^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|memory|outbound)/|${door})`,
+      `^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|memory|metrics|outbound)/|${door})`,
     ),
   ],
 ]
@@ -56,7 +57,7 @@ const order = [
   ['identity', 'trust', 'devices', 'policy', 'gateways', 'siem'],
   ['federation', 'directory', 'certificates', 'updates'],
   ['enrollment', 'expiry', 'compliance', 'locks'],
-  ['operations', 'workflows'],
+  ['operations', 'workflows', 'dashboard'],
 ]
 
 const packageOf = new Map(

@@ -33,6 +33,7 @@ import { addSettings } from './commands/settings.ts'
 import { addSiem } from './commands/siem.ts'
 import { addSigner } from './commands/signer.ts'
 import { addSpc } from './commands/spc.ts'
+import { addStatus } from './commands/status.ts'
 import { addTenant } from './commands/tenant.ts'
 import { addToken } from './commands/token.ts'
 import { addTotp } from './commands/totp.ts'
@@ -72,6 +73,7 @@ const nouns = [
   addExpiry,
   addOps,
   addConfig,
+  addStatus,
   addSettings,
   addTrust,
   addRelease,

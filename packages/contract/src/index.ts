@@ -3,6 +3,7 @@ import * as audit from './audit.ts'
 import * as auditExport from './audit-export.ts'
 import * as auditProof from './audit-proof.ts'
 import * as connectionTruth from './connection-truth.ts'
+import * as dashboard from './dashboard.ts'
 import * as devices from './devices.ts'
 import * as directory from './directory.ts'
 import * as directorySources from './directory-sources.ts'
@@ -87,6 +88,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Signers', about: 'Signing keys and certification authorities', module: signers },
   { tag: 'Certificates', about: 'Security Policy Certificates (SPC) of devices', module: spc },
   { tag: 'Expiry', about: 'What runs out, and when', module: expiry },
+  { tag: 'Dashboard', about: 'How the fleet stands, at a glance and over time', module: dashboard },
   { tag: 'Releases', about: 'Releases of the client, their packages, and to whom they are offered', module: updates },
   { tag: 'Updates', about: 'What a device is offered and downloads', module: updateDelivery },
   { tag: 'TUF', about: 'The same as a repository of The Update Framework', module: tuf },
@@ -138,6 +140,7 @@ export const contract = {
   ...endpointsOf(signers),
   ...endpointsOf(spc),
   ...endpointsOf(expiry),
+  ...endpointsOf(dashboard),
   ...endpointsOf(updates),
   ...endpointsOf(updateDelivery),
   ...endpointsOf(tuf),

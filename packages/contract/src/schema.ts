@@ -111,11 +111,15 @@ export const List = <const S extends TSchema>(item: S) =>
     'title' in item ? { title: `${item.title}List` } : {},
   )
 
+/** Which page of a list. */
+export const pageQuery = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Items a page; 50 unless said' })),
+  cursor: Type.Optional(Type.String({ maxLength: 1024 })),
+}
 /** The query of a list: page, order and the named filters. `sort` takes one of `sorts`, `-` in front for descending. */
 export const ListQuery = <const F extends TProperties, const S extends readonly string[]>(filters: F, sorts: S) =>
   Closed({
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Items a page; 50 unless said' })),
-    cursor: Type.Optional(Type.String({ maxLength: 1024 })),
+    ...pageQuery,
     sort: Type.Optional(OneOf(sorts.flatMap((s) => [s, `-${s}`]) as `${'' | '-'}${S[number]}`[])),
     ...filters,
   })

@@ -18,6 +18,7 @@ import type { Actor } from './kernel/actor.ts'
 import type { AppError } from './kernel/app-error.ts'
 import { createGate } from './kernel/gate.ts'
 import type { Log } from './kernel/log.ts'
+import type { RequestMetrics } from './metrics/requests.ts'
 import type { Access } from './modules/access/index.ts'
 import type { Audit } from './modules/audit/index.ts'
 import type { createEnrollment } from './modules/enrollment/index.ts'
@@ -38,6 +39,7 @@ export function createPipe({
   handlers,
   tls,
   pace,
+  requests,
   ...modules
 }: {
   config: Config
@@ -50,6 +52,8 @@ export function createPipe({
   handlers: Handlers
   tls: { cert: Buffer; key: Buffer } | undefined
   pace: Pace
+  /** Undefined where nobody asks for metrics. */
+  requests: RequestMetrics | undefined
   audit: Audit
   tenancy: Tenancy
   access: Access
@@ -94,6 +98,8 @@ export function createPipe({
     inFront,
     admit,
     draining,
+    counting: requests?.around,
+    isOf: requests?.isOf,
     idempotency,
     requireStepUp: identity.requireStepUp,
     refusedLate: refuse.late,

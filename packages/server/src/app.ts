@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { AppDeps } from './app-deps.ts'
 import { appJobs } from './app-jobs.ts'
+import { createListeners } from './app-listeners.ts'
+import { createAppMetrics, createMeters } from './app-metrics.ts'
 import { createPipe } from './app-pipe.ts'
 import { connectDatabase } from './db/database.ts'
 import { createPager } from './db/page.ts'
@@ -11,7 +13,6 @@ import type { Handlers } from './http/handlers.ts'
 import { ofOpenTenants } from './http/of-open-tenants.ts'
 import { usualPace } from './http/pace.ts'
 import { createPerform } from './http/perform.ts'
-import { createPkiListener } from './http/pki.ts'
 import { createChanges } from './memory/changes.ts'
 import { createClock } from './memory/clock.ts'
 import { createFeed } from './memory/feed.ts'
@@ -20,6 +21,7 @@ import { createAccess } from './modules/access/index.ts'
 import { createAudit } from './modules/audit/index.ts'
 import { createCertificates } from './modules/certificates/index.ts'
 import { createCompliance } from './modules/compliance/index.ts'
+import { createDashboard } from './modules/dashboard/index.ts'
 import {
   createActivity,
   createDevices,
@@ -65,6 +67,7 @@ export function createApp({
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl, gatewaysKnow } = config
   const { kek, masterKeys } = secrets
+  const meters = config.metrics && createMeters()
 
   const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError, slowness })
   const clock = createClock()
@@ -147,11 +150,8 @@ export function createApp({
   }
   const identity = createIdentity({
     ...base,
-    audit,
-    tenancy,
-    passwordCost,
+    ...{ audit, tenancy, passwordCost, endSessionsOf, notify },
     rulesUsingGroup: policy.rulesUsingGroup,
-    ...{ endSessionsOf, notify },
     releaseLockOf: (...given) => locks.releaseOfUser(...given),
     waysIn: (tenantName, caller) => federation.waysIn(tenantName, caller),
     endSessionAt: (tenant, providerId) => federation.endSessionAt(tenant, providerId),
@@ -187,6 +187,7 @@ export function createApp({
     purgeNow: (...given) => compliance.purges.now(...given),
   })
   const health = createHealth(base)
+  const dashboard = createDashboard({ ...base, devices, gateways, policy, expiry, tenancy, audit })
   // Tokens go after the devices that were enrolled with them.
   const prunes = [
     ...[tenancy, identity, federation, certificates, trust, policy, devices],
@@ -213,6 +214,7 @@ export function createApp({
     ...enrollment.handlers,
     ...directory.handlers,
     ...expiry.handlers,
+    ...dashboard.handlers,
     ...updates.handlers,
     ...siem.handlers,
     ...locks.handlers,
@@ -235,12 +237,12 @@ export function createApp({
   )
   const { http, draining, idempotency, refuse } = createPipe({
     ...base,
-    ...{ config, log, verifiers, handlers, tls, pace },
+    ...{ config, log, verifiers, handlers, tls, pace, requests: meters?.requests },
     ...{ audit, tenancy, access, identity, federation, enrollment, policy },
   })
-  const { trustedProxies, maxConnections } = config
-  const pki =
-    config.pki && createPkiListener({ answer: certificates.pki, draining, trustedProxies, maxConnections, log })
+  const watched = { config, secrets, db, feed, fleet, policy, gateways, audit, siem, tenancy, onError }
+  const metrics = meters && createAppMetrics({ ...watched, meters })
+  const listeners = createListeners({ config, draining, log, answers: { pki: certificates.pki, metrics } })
 
   const jobs = appJobs({
     db,
@@ -252,15 +254,14 @@ export function createApp({
     working: [
       ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
       ...[rotation, expiry, updates, audit, siem, locks, workflows],
-      { jobs: access.jobs(tenants) },
-      { jobs: notifications.jobs(gateways.gatewaysDown) },
+      ...[{ jobs: access.jobs(tenants) }, { jobs: notifications.jobs(gateways.gatewaysDown) }],
     ],
   })
 
   const end = createEnding({
     health,
     draining,
-    listeners: [{ server: http.server, close: () => http.close() }, ...(pki ? [pki] : [])],
+    listeners: [{ server: http.server, close: () => http.close() }, ...Object.values(listeners).filter((l) => !!l)],
     letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo, workflows.letGo],
     writes: [
       ...[refuse.flush, notifications.stop, activity.flush, trustMarks.flush, access.stop],
@@ -273,8 +274,8 @@ export function createApp({
   return {
     http,
     /** Undefined where the operator wants none. */
-    pki,
-    ...{ jobs, db, changes, feed },
+    listeners,
+    ...{ jobs: meters?.jobs.around(jobs) ?? jobs, db, changes, feed },
     ...{ tenancy, access, identity, trust, fleet, policy, gateways, devices, notifications },
     /** Someone can sign in from now on. */
     markReady: health.open,

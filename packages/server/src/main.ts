@@ -86,8 +86,13 @@ async function start(): Promise<void> {
   await app.http
     .listen({ host: config.host, port: config.port, backlog: 4096 })
     .catch(taken(config.host, config.port, 'HOLDFAST_PORT'))
+  const { pki, metrics } = app.listeners
   if (config.pki)
-    await app.pki?.listen(config.pki.port, config.host).catch(taken(config.host, config.pki.port, 'HOLDFAST_PKI_PORT'))
+    await pki?.listen(config.pki.port, config.host).catch(taken(config.host, config.pki.port, 'HOLDFAST_PKI_PORT'))
+  if (config.metrics) {
+    const { host, port } = config.metrics
+    await metrics?.listen(port, host).catch(taken(host, port, 'HOLDFAST_METRICS_PORT', 'HOLDFAST_METRICS_HOST'))
+  }
   const makeFirst = () => bootstrap(app, secrets, (first) => printFirstStart(first, config))
   await patiently(() => withDatabaseLock(databaseUrl, bootstrapLock, makeFirst), stalls)
   if (stopping) return
@@ -122,14 +127,16 @@ const unreachable = (config: Config) => (e: unknown) => {
     )
   throw e
 }
-const taken = (host: string, port: number, name: string) => (e: NodeJS.ErrnoException) => {
-  if (e.code === 'EADDRINUSE')
-    throw new StartError(`Port ${port} on ${host} is in use: stop what listens there or set ${name}.`)
-  if (e.code === 'EACCES')
-    throw new StartError(`Port ${port} needs more rights than this user has: set ${name} to 1024 or higher.`)
-  if (e.code === 'EADDRNOTAVAIL') throw new StartError(`HOLDFAST_HOST ${host} is not an address of this machine.`)
-  throw e
-}
+const taken =
+  (host: string, port: number, name: string, hostName = 'HOLDFAST_HOST') =>
+  (e: NodeJS.ErrnoException) => {
+    if (e.code === 'EADDRINUSE')
+      throw new StartError(`Port ${port} on ${host} is in use: stop what listens there or set ${name}.`)
+    if (e.code === 'EACCES')
+      throw new StartError(`Port ${port} needs more rights than this user has: set ${name} to 1024 or higher.`)
+    if (e.code === 'EADDRNOTAVAIL') throw new StartError(`${hostName} ${host} is not an address of this machine.`)
+    throw e
+  }
 
 /** A failure of the start, said so that the operator can mend it. */
 function die(e: unknown): never {

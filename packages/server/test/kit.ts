@@ -48,6 +48,7 @@ export function secretsOf(...names: [string, ...string[]]): Secrets {
     adminPassword,
     breakGlassPassword: undefined,
     bucketCredential: undefined,
+    metricsToken: undefined,
     gatewayServiceSecrets,
   }
 }
@@ -58,6 +59,7 @@ const configFor = (databaseUrl: string): Config => ({
   port: 0,
   publicUrl,
   pki: undefined,
+  metrics: undefined,
   oidArc: defaultOidArc,
   dataDir: '/nonexistent',
   databaseUrl,
@@ -127,11 +129,12 @@ export function createClock(offset = 0) {
   return { now: () => new Date(Date.now() + offset), advance: (seconds: number) => (offset += seconds * 1000) }
 }
 
-/** `pkiUrl` is where it serves what certificates point to, if it does. */
+/** `pkiUrl` is where it serves what certificates point to, if it does, and `metricsUrl` where its metrics are. */
 export type Replica = {
   app: App
   url: string
   pkiUrl: string
+  metricsUrl: string
   dispatcher: Agent
   peppers: Peppers
   stop: () => Promise<void>
@@ -165,7 +168,7 @@ export async function startKit(
     pace?: Pace
     /** Where packages are kept and how much they may be, where that is not the usual. */
     packages?: Partial<Config['packages']>
-    bucketCredential?: Secrets['bucketCredential']
+    secrets?: Partial<Pick<Secrets, 'bucketCredential' | 'metricsToken'>>
   } = {},
 ) {
   const pkcs11 = options.config?.pkcs11 ?? tokenOfRun
@@ -184,7 +187,7 @@ export async function startKit(
     const peppers = await openPeppers(databaseUrl, secrets)
     const app = createApp({
       config,
-      secrets: { ...secrets, bucketCredential: options.bucketCredential },
+      secrets: { ...secrets, ...options.secrets },
       peppers,
       databaseUrl,
       log,
@@ -208,9 +211,13 @@ export async function startKit(
       stopping ??= dispatcher.destroy().then(app.stop)
       return stopping
     }
-    await app.pki?.listen(0, '127.0.0.1')
-    const pkiUrl = `http://127.0.0.1:${(app.pki?.server.address() as AddressInfo | undefined)?.port}`
-    const replica = { app, url, pkiUrl, dispatcher, peppers, stop }
+    const [pkiUrl, metricsUrl] = await Promise.all(
+      [app.listeners.pki, app.listeners.metrics].map(async (listener) => {
+        await listener?.listen(0, '127.0.0.1')
+        return `http://127.0.0.1:${(listener?.server.address() as AddressInfo | undefined)?.port}`
+      }),
+    )
+    const replica = { app, url, pkiUrl: pkiUrl!, metricsUrl: metricsUrl!, dispatcher, peppers, stop }
     replicas.push(replica)
     return replica
   }

@@ -24,7 +24,8 @@ export async function describeSchema(client: pg.Client): Promise<string> {
       from information_schema.role_table_grants g join pg_class c on c.relname = g.table_name and c.relnamespace = 'public'::regnamespace
       where grantee = 'holdfast_app' and table_schema = 'public' and not c.relispartition group by table_name order by table_name`,
     routines: `select p.proname || '(' || pg_get_function_arguments(p.oid) || ')' || case when p.prosecdef then ' security definer' else '' end as line
-      from pg_proc p where p.pronamespace = 'public'::regnamespace order by p.proname`,
+      from pg_proc p where p.pronamespace = 'public'::regnamespace
+      order by p.proname, pg_get_function_arguments(p.oid) collate "C"`,
   }
   const out: string[] = []
   for (const [title, query] of Object.entries(sections)) out.push(`# ${title}`, ...(await lines(query)), '')

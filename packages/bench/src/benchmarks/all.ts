@@ -13,6 +13,7 @@ import { certificates } from './p08-certificates.ts'
 import { auditIngest } from './p09-audit-ingest.ts'
 import { auditedRead } from './p10-audited-read.ts'
 import { deviceList } from './p12-device-list.ts'
+import { overview } from './p13-overview.ts'
 import { reconnectStorm } from './p14-reconnect-storm.ts'
 import { starting } from './p15-start.ts'
 import { memory } from './p16-memory.ts'
@@ -32,7 +33,18 @@ import { small } from './small.ts'
 /** In the order of the design. */
 export const benchmarks: readonly Benchmark[] = [
   ...[digestPoll, digestPollProof, bundleFetch, waiters, publish, membership, enrollment],
-  ...[certificates, auditIngest, auditedRead, deviceList, reconnectStorm, starting, memory, revocation, directory],
+  ...[
+    certificates,
+    auditIngest,
+    auditedRead,
+    deviceList,
+    overview,
+    reconnectStorm,
+    starting,
+    memory,
+    revocation,
+    directory,
+  ],
   ...[pollCost, forwarding, gatewaySnapshot, randomMemberships, flattening, tenants, auditExport, purge],
   ...[auditQuery, auditLag, loginFlood, forgedFlood, small],
 ]

@@ -22,6 +22,15 @@ const columns: readonly Column<Bundle>[] = [
   ['NOTE', (b) => b.note],
 ]
 
+type Pending = Output<Contract['listPendingAdoption']>['items'][number]
+const pendingColumns: readonly Column<Pending>[] = [
+  ['TYPE', (p) => p.type],
+  ['NAME', (p) => p.name],
+  ['ID', (p) => p.id],
+  ['APPLIED', (p) => p.applied_at],
+  ['LAST SEEN', (p) => p.last_seen_at],
+]
+
 export function addPolicy(program: Command, cli: Cli): void {
   const policy = program.command('policy').description('policies')
   examples(
@@ -70,6 +79,16 @@ export function addPolicy(program: Command, cli: Cli): void {
       }),
     'policy show 12 --document > policy.json',
   )
+  limit(
+    examples(policy.command('pending <bundle>'), 'policy pending 12').description(
+      'which gateways and devices have not said that they apply a version that is delivered',
+    ),
+  ).action(async (bundle_id: string, { limit: most }: { limit: number }) => {
+    const client = await cli.client()
+    await printList(cli, most, pendingColumns, (page) =>
+      client.listPendingAdoption({ params: { bundle_id }, query: { ...page, ...cli.scope } }),
+    )
+  })
   examples(policy.command('validate <file>'), 'policy validate policy.json')
     .description('check a document and run its tests; exit code 1 when it is not in order')
     .action((file: string) => validate(cli, file))

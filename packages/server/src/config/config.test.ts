@@ -117,6 +117,26 @@ test('what certificates point to is served where the operator says, in plain HTT
     )
 })
 
+test('metrics are served on loopback, or elsewhere to whoever has a token; nowhere unless said', () => {
+  const port = { HOLDFAST_METRICS_PORT: '9464' }
+  assert.equal(parseConfig({}).metrics, undefined)
+  assert.deepEqual(parseConfig(port).metrics, { host: '127.0.0.1', port: 9464 })
+  for (const host of ['127.0.0.2', '::1', 'localhost'])
+    assert.deepEqual(parseConfig({ ...port, HOLDFAST_METRICS_HOST: host }).metrics, { host, port: 9464 })
+  const open = { ...port, HOLDFAST_METRICS_HOST: '0.0.0.0' }
+  assert.equal(parseConfig({ ...open, HOLDFAST_METRICS_TOKEN: 't'.repeat(32) }).metrics?.host, '0.0.0.0')
+  const others = ['::', '10.0.0.1', '127.0.0.1.example.com', 'localhost.example.com', '1127.0.0.1']
+  for (const wrong of [
+    ...[open, { HOLDFAST_METRICS_HOST: '127.0.0.1' }, { HOLDFAST_METRICS_PORT: '0' }],
+    ...others.map((host) => ({ ...port, HOLDFAST_METRICS_HOST: host })),
+  ])
+    assert.throws(
+      () => parseConfig(wrong),
+      (e) => e instanceof ConfigError && /HOLDFAST_METRICS/.test(e.message),
+      JSON.stringify(wrong),
+    )
+})
+
 test('the arc of the operator is an object identifier; that of examples unless said', () => {
   assert.equal(parseConfig({}).oidArc, '1.3.6.1.4.1.32473')
   assert.equal(parseConfig({ HOLDFAST_OID_ARC: '1.3.6.1.4.1.55555' }).oidArc, '1.3.6.1.4.1.55555')

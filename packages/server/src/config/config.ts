@@ -14,6 +14,8 @@ export type Config = {
    * which certificates name it; undefined: nowhere.
    */
   pki: { port: number; url: string } | undefined
+  /** Where Prometheus' metrics are served; undefined: nowhere. */
+  metrics: { host: string; port: number } | undefined
   /** The operator's own arc, under which the extensions of certificates are named. */
   oidArc: string
   dataDir: string
@@ -82,6 +84,7 @@ export function parseConfig(env: Env): Config {
     port,
     publicUrl: originOf(env, 'HOLDFAST_PUBLIC_URL', `${tls ? 'https' : 'http'}://${hostInUrl(host)}:${port}`),
     pki: pki(env, host),
+    metrics: metrics(env),
     oidArc: oidArc(env),
     dataDir,
     databaseUrl: databaseUrl(env),
@@ -120,7 +123,7 @@ function wholeNumber(env: Env, name: string, otherwise: number, min: number, max
   return value
 }
 
-const hostInUrl = (host: string) => (isIP(host) === 6 ? `[${host}]` : host)
+export const hostInUrl = (host: string) => (isIP(host) === 6 ? `[${host}]` : host)
 
 /** Certificates name the deployment by it (SPIFFE-ID §2.1), which takes fewer characters than a URL does. */
 const isHost = ({ hostname }: URL) => /^[a-z0-9._-]{1,255}$|^\[/.test(hostname)
@@ -147,6 +150,21 @@ function pki(env: Env, host: string): Config['pki'] {
   if (!url.startsWith('http:'))
     throw new ConfigError('HOLDFAST_PKI_PUBLIC_URL must begin with http://: what is served there is signed already.')
   return { port, url }
+}
+
+/** Whoever reaches it from another machine needs a token. */
+function metrics(env: Env): Config['metrics'] {
+  if (!env.HOLDFAST_METRICS_PORT) {
+    if (env.HOLDFAST_METRICS_HOST)
+      throw new ConfigError('HOLDFAST_METRICS_HOST needs HOLDFAST_METRICS_PORT: nothing is served there without it.')
+    return undefined
+  }
+  const host = env.HOLDFAST_METRICS_HOST || '127.0.0.1'
+  if (!env.HOLDFAST_METRICS_TOKEN && !/^(127(\.\d+){3}|::1|localhost)$/.test(host))
+    throw new ConfigError(
+      `HOLDFAST_METRICS_HOST ${host} is reached by others: set HOLDFAST_METRICS_TOKEN, which they then need.`,
+    )
+  return { host, port: wholeNumber(env, 'HOLDFAST_METRICS_PORT', 0, 1, 65_535) }
 }
 
 function oidArc(env: Env): string {

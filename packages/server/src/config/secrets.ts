@@ -18,6 +18,8 @@ export type Secrets = {
   breakGlassPassword: string | undefined
   /** Of the bucket that keeps packages. */
   bucketCredential: { accessKeyId: string; secretAccessKey: string } | undefined
+  /** What opens the metrics; undefined: whoever reaches their port. */
+  metricsToken: string | undefined
   /** Deployment-wide gateway service secrets for operational tooling: the operator's, or one of each master key. */
   gatewayServiceSecrets: readonly string[]
 }
@@ -45,6 +47,7 @@ export async function loadSecrets(env: Record<string, string | undefined>, confi
     adminPassword: env.HOLDFAST_ADMIN_PASSWORD,
     breakGlassPassword: env.HOLDFAST_BREAK_GLASS_PASSWORD || undefined,
     bucketCredential: bucketCredential(env, config),
+    metricsToken: metricsToken(env),
     gatewayServiceSecrets: own ? [own] : masterKeys.map((k) => k.serviceSecret),
   }
 }
@@ -95,6 +98,13 @@ export function bucketCredential(env: Record<string, string | undefined>, config
       'HOLDFAST_S3_BUCKET_URL needs HOLDFAST_S3_ACCESS_KEY_ID and HOLDFAST_S3_SECRET_ACCESS_KEY beside it.',
     )
   return { accessKeyId, secretAccessKey }
+}
+
+function metricsToken({ HOLDFAST_METRICS_TOKEN: token }: Record<string, string | undefined>): string | undefined {
+  if (!token) return undefined
+  if (!/^[\x21-\x7e]{32,256}$/.test(token))
+    throw new ConfigError('HOLDFAST_METRICS_TOKEN must be 32 to 256 printable characters without spaces.')
+  return token
 }
 
 /** Of two first starts at once one makes the file and both read it; it is there whole or not at all. */

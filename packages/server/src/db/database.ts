@@ -50,6 +50,8 @@ export type Database = {
   alsoIn: <T>(tx: Tx, tenant: TenantId, work: (tx: Tx) => Promise<T>) => Promise<T>
   /** Registers work to run right after the transaction's commit, and not at all if it rolls back. */
   afterCommit: (tx: Tx, work: () => void) => void
+  /** How many there are now, of which some are free, and how many transactions wait for one. */
+  connections: () => { open: number; idle: number; waiting: number }
   /** Waits as long as a request may take; transactions that still run then are cut. */
   close: () => Promise<void>
 }
@@ -190,6 +192,7 @@ export function connectDatabase(
       if (!after) throw new Error('afterCommit outside a transaction')
       after.push(work)
     },
+    connections: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: async () => {
       const late = setTimeout(() => {
         for (const connection of open) connection.cut()

@@ -9,7 +9,7 @@ const batch = 5000
 /** What stays of a tenant: its tombstone, and its record until that is over by the days that the tenant had set. */
 const kept: readonly string[] = [
   'tenants',
-  ...['audit_arrivals', 'audit_log', 'audit_heads', 'audit_beginnings', 'audit_tiles', 'audit_leaves'],
+  ...['audit_arrivals', 'audit_log', 'audit_heads', 'audit_counts', 'audit_beginnings', 'audit_tiles', 'audit_leaves'],
   ...['audit_checkpoints', 'retention_purges', 'retention_settings'],
 ]
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Endpoint, Operation } from '@holdfast/contract'
 import { operationRule } from '@holdfast/contract/endpoint'
 import { deviceStatusHeader, type Permission } from '@holdfast/contract/vocabulary'
@@ -32,6 +33,8 @@ export type EndpointDeps = RefusalDeps & {
   /** Few at a time, of each tenant and of all. */
   costly: <T>(tenant: string, work: () => T | Promise<T>) => Promise<T>
   takeLargeBody: LargeBodies
+  /** Told which operation a request is, where they are counted. */
+  isOf: ((request: IncomingMessage, operation: Operation) => void) | undefined
   /** Of uploads and downloads. */
   pace: Pace
 }
@@ -115,6 +118,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
 
   return {
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: (e?: Error) => void) => {
+      deps.isOf?.(request.raw, name)
       const settle = (admission: Admission) => {
         request.admission = admission
         done(admission.refusal ?? refuseBody(admission, request, reply))

@@ -14,6 +14,8 @@ export type ServerDeps = {
   /** Each answers a request in front of the router; false when it is not one of its own. */
   inFront: readonly ((request: IncomingMessage, response: ServerResponse) => boolean)[]
   draining: Draining
+  /** Around all that answers, where requests are counted. */
+  counting: ((answer: RequestListener) => RequestListener) | undefined
   https?: { cert: Buffer; key: Buffer }
   maxConnections: number
 }
@@ -35,7 +37,7 @@ const reading = {
 
 /** Node's server, with what is answered in front of the router and a bound on every kind of waiting. */
 export function createServer(
-  { https, inFront, maxConnections, draining }: ServerDeps,
+  { https, inFront, maxConnections, draining, counting }: ServerDeps,
   router: RequestListener,
 ): Server {
   const answer: RequestListener = (request, response) => {
@@ -43,7 +45,7 @@ export function createServer(
     router(request, response)
   }
   const patience = createPatience()
-  const listener = withHost(draining.around(patience.around(answer)))
+  const listener = withHost(draining.around(patience.around(counting?.(answer) ?? answer)))
   const options = { ...https, ...waiting, ...reading }
   const server = https ? createHttpsServer(options, listener) : createHttpServer(options, listener)
   server.maxConnections = maxConnections

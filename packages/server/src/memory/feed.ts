@@ -229,6 +229,8 @@ export function createFeed(deps: {
     },
     /** Whether what this replica remembers was compared with the database within the last second. */
     isFresh: () => performance.now() - provenAt <= freshMs,
+    /** How long ago that was. */
+    ageMs: () => performance.now() - provenAt,
     /**
      * Compares with the database now, for a caller whose memory is not proven fresh or not new enough. A connection
      * that was lost is made anew once meanwhile. Throws while the database does not answer, so that nothing unproven is

@@ -37,6 +37,15 @@ test('twenty writers on two replicas make one sequence without gaps, each event 
   const events = await recordOf(kit)
   requireChain(events)
   assert.equal(events.filter((e) => e.kind === 'enrollment_token.created').length >= 20, true)
+  const [counted] = await kit.db.inTenant(kit.tenant, (tx) =>
+    tx
+      .selectFrom('audit_counts')
+      .select(({ fn }) => fn.sum<number>('events').as('events'))
+      .where('tenant_id', '=', kit.tenant)
+      .where('kind', '=', 'enrollment_token.created')
+      .execute(),
+  )
+  assert.equal(counted?.events, events.filter((e) => e.kind === 'enrollment_token.created').length)
   const other = await kit.newTenant()
   const theirs = await recordOf({ admin: kit.clientFor(await kit.keyFor('auditor', other)) })
   requireChain(theirs)

@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { canonicalJson } from '@holdfast/crypto'
 import { uuidv7 } from 'uuidv7'
 import { migrate } from '../../src/db/migrate.ts'
 import { createTestDatabase, withClient } from '../../src/embedded/test-database.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
-
-const directory = join(import.meta.dirname, '../../migrations')
-const isBefore = (name: string) => name < '0045'
+import { migrateBefore } from '../migrate-before.ts'
 
 test('what was on record before there were places gets them in the order of its time, and loses nothing', async (t) => {
   const database = await createTestDatabase()
@@ -18,19 +13,7 @@ test('what was on record before there were places gets them in the order of its 
   const [first, second] = [uuidv7(), uuidv7()]
   const fields = { 'b.2': 1, a: [1, { z: null, y: 'é\u0001"\\' }], ü: true }
   await withClient(database.url, async (client) => {
-    await client.query(
-      'create table schema_migrations (version integer primary key, name text not null, sha256 text not null, applied_at timestamptz not null default now())',
-    )
-    for (const name of (await readdir(directory)).filter(isBefore).sort()) {
-      const text = await readFile(join(directory, name), 'utf8')
-      await client.query(text)
-      const sha256 = createHash('sha256').update(text).digest('hex')
-      await client.query('insert into schema_migrations (version, name, sha256) values ($1, $2, $3)', [
-        Number(name.slice(0, 4)),
-        name,
-        sha256,
-      ])
-    }
+    await migrateBefore(client, 'audit_sequence')
     await client.query(`call ensure_partitions('2026-03-15'); call ensure_partitions('2026-10-15')`)
     for (const [tenant, at] of [
       [first, '2026-10-02T08:00:00.123Z'],

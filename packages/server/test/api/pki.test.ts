@@ -88,7 +88,7 @@ test('without the listener certificates point to nothing', async (t) => {
   const device = await enroll(kit, 'laptop')
   const { certificate } = await device.client.issueSpc({ body: { csr: await newCsr() } })
   assert.deepEqual(addressesIn(certificate), [])
-  assert.equal(kit.app.pki, undefined)
+  assert.equal(kit.app.listeners.pki, undefined)
 })
 
 test('OCSP says what has become of a certificate', async (t) => {

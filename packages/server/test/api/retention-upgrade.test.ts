@@ -1,30 +1,17 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { uuidv7 } from 'uuidv7'
 import { configureKept } from '../../src/db/kept.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { createTestDatabase, withClient } from '../../src/embedded/test-database.ts'
-
-const directory = join(import.meta.dirname, '../../migrations')
+import { migrateBefore } from '../migrate-before.ts'
 
 test('after an upgrade nothing goes by a period that nobody has confirmed yet, whichever version asks', async (t) => {
   const database = await createTestDatabase()
   t.after(() => database.drop())
   const tenant = uuidv7()
   await withClient(database.url, async (client) => {
-    await client.query(
-      'create table schema_migrations (version integer primary key, name text not null, sha256 text not null, applied_at timestamptz not null default now())',
-    )
-    for (const name of (await readdir(directory)).filter((n) => n < '0049').sort()) {
-      const text = await readFile(join(directory, name), 'utf8')
-      await client.query(text)
-      const sha256 = createHash('sha256').update(text).digest('hex')
-      const values = [Number(name.slice(0, 4)), name, sha256]
-      await client.query('insert into schema_migrations (version, name, sha256) values ($1, $2, $3)', values)
-    }
+    await migrateBefore(client, 'retention')
     await client.query(`insert into tenants (tenant_id, name, canary_salt) values ($1, 'default', '\\x00')`, [tenant])
     await client.query(`call ensure_partitions(now() - interval '100 days')`)
     await client.query(

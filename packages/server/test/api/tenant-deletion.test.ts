@@ -67,7 +67,7 @@ test('a tenant is deleted after its delay, taken back until then; nothing of it 
     }
     return found.sort()
   })
-  assert.deepEqual(left, ['audit_heads', 'audit_log', 'tenants'])
+  assert.deepEqual(left, ['audit_counts', 'audit_heads', 'audit_log', 'tenants'])
   const events = await kit.admin.listAuditEvents({ query: { kind: 'tenant.changed', target_id: tenant_id } })
   assert.deepEqual(events.items.map((e) => (e as { operation?: string }).operation).sort(), [
     'cancel_deletion',

@@ -29,7 +29,7 @@ async function startBucket(t: TestContext) {
   const { port } = await server.run()
   return {
     packages: { bucket: { url: `http://127.0.0.1:${port}/packages`, region: 'us-east-1' } },
-    bucketCredential: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
+    secrets: { bucketCredential: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' } },
     objects: async () =>
       (await readdir(join(directory, 'packages'), { recursive: true })).filter((f) => f.endsWith('_object')),
     close: () => server.close(),

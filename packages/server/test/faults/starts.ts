@@ -18,6 +18,7 @@ export const makeSecrets = (): Secrets => ({
   breakGlassPassword: undefined,
   gatewayServiceSecrets: [randomBytes(32).toString('base64url')],
   bucketCredential: undefined,
+  metricsToken: undefined,
 })
 
 /**

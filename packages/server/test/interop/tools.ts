@@ -38,6 +38,7 @@ const tools = {
       return ['--module', softHsmLibrary() ?? 'none', '--show-info']
     },
   },
+  promtool: { package: 'prometheus', commands: ['promtool'], probe: ['--version'] },
   openvpn: { package: 'openvpn', commands: ['openvpn', '/usr/sbin/openvpn'], probe: ['--show-tls'] },
   haproxy: { package: 'haproxy', commands: ['haproxy', '/usr/sbin/haproxy'], probe: ['-v'] },
   rsyslog: { package: 'rsyslog', commands: ['rsyslogd', '/usr/sbin/rsyslogd'], probe: ['-v'] },

@@ -18,6 +18,7 @@ export const owners: Readonly<Record<string, string>> = {
   audit_arrivals: 'audit',
   audit_log: 'audit',
   audit_heads: 'audit',
+  audit_counts: 'audit',
   audit_ingested: 'audit',
   audit_words: 'audit',
   audit_tiles: 'audit',

@@ -102,6 +102,8 @@ test(`no list scans: every filter × order at ${rows} rows is served by indexes`
       | Record<string, { enum?: string[]; anyOf?: { const: string }[] }>
       | undefined
     if (e.method !== 'GET' || !properties?.limit || !properties.cursor) continue
+    // An export asks what the other lists ask.
+    if (name === 'exportOperations') continue
     const choices = (p: { enum?: string[]; anyOf?: { const: string }[] } | undefined) =>
       p?.enum ?? p?.anyOf?.map((o) => o.const)
     const sorts = choices(properties.sort) ?? ['']
@@ -121,6 +123,7 @@ test(`no list scans: every filter × order at ${rows} rows is served by indexes`
           .replace('{pool_id}', ids.pool_id[0]!)
           .replace('{release_id}', ids.release_id[0]!)
           .replace('{connector_id}', own.connector_id)
+          .replace('{bundle_id}', own.bundle_id)
           // Whom a gateway concerns is found among its own sessions: of one that has few.
           .replace('{gateway_id}', ids.gateway_id.at(-1)!)
         const ask = async (more: string) => {

@@ -126,6 +126,8 @@ export const schema: Record<string, string> = {
   audit_arrivals_pkey: 'id',
   'audit_heads.seq': 'a place in the record',
   audit_heads_pkey: 'last',
+  audit_counts_pkey: 'last',
+  'audit_counts.events': 'a place in the record',
   'audit_checkpoints.size': 'a checkpoint, and the tiles under it',
   audit_checkpoints_pkey: 'a checkpoint, and the tiles under it',
   'audit_leaves.seq': 'id',

@@ -25,7 +25,7 @@ const record = `'{"actor":{"id":"' || actor_id || '","name":"' || actor_name || 
 
 /**
  * Puts so many events on record, evenly over the last ninety days, behind what is there. Its indexes are made after
- * that: what a row costs is no matter here.
+ * that, and nothing is counted of it: what a row costs is no matter here.
  */
 export async function seedAuditLog(db: pg.Client, tenantId: string, count: number): Promise<void> {
   await db.query(`set synchronous_commit = off; set maintenance_work_mem = '512MB'; set work_mem = '64MB'`)
@@ -34,6 +34,7 @@ export async function seedAuditLog(db: pg.Client, tenantId: string, count: numbe
     `select indexname as name, indexdef as definition from pg_indexes where tablename = 'audit_log' and indexname <> 'audit_log_pkey'`,
   )
   for (const { name } of indexes) await db.query(`drop index ${name}`)
+  await db.query('set session_replication_role = replica')
   await db.query(
     `insert into audit_log (tenant_id, seq, event_id, at, kind, outcome, actor_id, actor_name_key, target_id, target_name_key,
        source_ip, request_id, record, hash)
@@ -51,6 +52,7 @@ export async function seedAuditLog(db: pg.Client, tenantId: string, count: numbe
      on conflict (tenant_id) do update set seq = audit_heads.seq + excluded.seq`,
     [tenantId, count],
   )
+  await db.query('set session_replication_role = default')
   // As it is told, a definition leaves the partitions out.
   for (const { definition } of indexes) await db.query(definition.replace(' ON ONLY ', ' ON '))
   await db.query('vacuum analyze audit_log')

@@ -38,6 +38,14 @@ export type AuditTables = {
     hash: Buffer
     sequenced_at: Date
   }
+  /** How many events each hour had, counted as they come into the record. */
+  audit_counts: {
+    tenant_id: TenantId
+    hour: Date
+    kind: string
+    outcome: 'success' | 'refused' | 'failed'
+    events: number
+  }
   /** What gateways have reported, under their own ids. */
   audit_ingested: { tenant_id: TenantId; gateway_id: string; event_id: string; received_at: Date }
   /** Which words stand in which block of the record; `words` are hashes. */

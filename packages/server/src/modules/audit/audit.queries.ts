@@ -24,6 +24,14 @@ export async function sequence(tx: Tx, most: number): Promise<number | null> {
   return rows[0]?.count ?? null
 }
 
+/** Beyond the tenant wall: how many events have no place yet, of the first so many, and how long the oldest waits. */
+export async function backlogOf(tx: Tx, most: number): Promise<{ events: number; seconds: number }> {
+  const { rows } = await sql<{ events: number; seconds: number }>`
+    select count(*) as events, greatest(0, coalesce(extract(epoch from clock_timestamp() - min(at)), 0))::float8 as seconds
+    from (select at from audit_arrivals limit ${most}) as waiting`.execute(tx)
+  return rows[0] ?? { events: 0, seconds: 0 }
+}
+
 /** Tenants with events that have no place yet; each is one look at the index. */
 export async function tenantsWithArrivals(tx: Tx): Promise<TenantId[]> {
   const { rows } = await sql<{ tenant_id: TenantId }>`

@@ -1,3 +1,6 @@
+import type { TenantId } from '../../kernel/actor.ts'
+import { backlogOf } from './audit.queries.ts'
+import { countsBetween, pruneCounts } from './counts.queries.ts'
 import { eventHandlers } from './events/events.handlers.ts'
 import { createExport, type ExportDeps } from './export/index.ts'
 import { pruneReported } from './ingest/ingest.queries.ts'
@@ -30,6 +33,11 @@ export function createAudit(deps: AuditDeps) {
   return {
     ...recorder,
     catchUp,
+    /** Of all tenants, what has no place yet. */
+    backlog: () => deps.db.acrossTenants((tx) => backlogOf(tx, 10_000)),
+    /** How many events of what is charted each hour or day had. */
+    countsBetween: (tenant: TenantId, span: Parameters<typeof countsBetween>[2]) =>
+      deps.db.inTenant(tenant, (tx) => countsBetween(tx, tenant, span)),
     handlers: {
       ...eventHandlers({ ...deps, catchUp }),
       ...createIngest({ ...deps, write }).handlers,
@@ -37,7 +45,7 @@ export function createAudit(deps: AuditDeps) {
       ...proof.handlers,
     },
     jobs: proof.jobs,
-    prunes: [pruneRecord, pruneReported, pruneWords, ...proof.prunes],
+    prunes: [pruneRecord, pruneReported, pruneCounts, pruneWords, ...proof.prunes],
     start,
     stop: async (): Promise<void> => {
       await stop()

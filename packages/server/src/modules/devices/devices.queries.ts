@@ -188,3 +188,10 @@ export const silentEphemerals = async (tx: Tx, tenant: TenantId, at: Date, limit
     .execute()
   return rows.map((r) => r.device_id)
 }
+
+export const countRevoked = async (tx: Tx, tenant: TenantId, most: number): Promise<number> => {
+  const { rows } = await sql<{ n: number }>`
+    select count(*) as n from (
+      select from devices where tenant_id = ${tenant} and status = 'revoked' limit ${most}) as counted`.execute(tx)
+  return rows[0]?.n ?? 0
+}

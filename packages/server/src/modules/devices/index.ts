@@ -1,6 +1,7 @@
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Entitlements } from '../tenancy/index.ts'
+import { createDeviceCounts } from './counts.ts'
 import { deviceHandlers } from './devices.handlers.ts'
 import { deviceJobs } from './jobs.ts'
 import { createLifecycle, type EndSessionsOf } from './lifecycle.ts'
@@ -10,13 +11,14 @@ import type { PolicyOf } from './view.ts'
 
 export { createActivity } from './activity.ts'
 export { addressCapacity, addressesOf, gatewayAddressesOf, overlayOf } from './address.ts'
-export { labelDevices, markDevices, type Seen } from './devices.queries.ts'
+export type { DeviceCounts } from './counts.ts'
+export { countRevoked, labelDevices, markDevices, type Seen } from './devices.queries.ts'
 export { createFleet, type Fleet } from './fleet.ts'
 export type { FleetDevice, Selected } from './fleet-device.ts'
 export { type Caller, createHeldReads, type HeldReads } from './held-reads.ts'
 export type { Checks } from './held-reports.ts'
 export * as joining from './joining.queries.ts'
-export { deviceNameOf } from './known.queries.ts'
+export { type Assigned, deviceNameOf, notApplying } from './known.queries.ts'
 export type { Appraise } from './posture/appraisal.ts'
 export { holdVerdicts } from './posture/posture.queries.ts'
 export { rememberProofs } from './proofs.queries.ts'
@@ -37,6 +39,7 @@ export function createDevices(
   return {
     handlers: { ...deviceHandlers({ ...deps, lifecycle }), ...createPostureHandlers(deps) },
     jobs: deviceJobs({ ...deps, lifecycle }),
+    count: createDeviceCounts(deps),
     prunes: [pruneRevoked],
   }
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -11,3 +12,22 @@ export const deviceNameOf = async (tx: Tx, tenant: TenantId, deviceId: string): 
       .where('device_id', '=', deviceId)
       .executeTakeFirst()
   )?.name
+
+export type Assigned = { deviceId: string; digest: string }
+/** Of these devices, which stand by id, those that have not said that they apply what each is to. */
+export const notApplying = async (tx: Tx, tenant: TenantId, assigned: readonly Assigned[], most: number) => {
+  const { rows } = await sql<{
+    device_id: string
+    name: string
+    applied_digest: string | null
+    applied_at: Date | null
+    last_seen_at: Date | null
+  }>`
+    select d.device_id, d.name, a.applied_digest, a.applied_at, a.last_seen_at
+    from unnest(${assigned.map((d) => d.deviceId)}::uuid[], ${assigned.map((d) => d.digest)}::text[]) as w (device_id, digest)
+    join devices d on d.tenant_id = ${tenant} and d.device_id = w.device_id
+      and d.device_id between ${assigned[0]?.deviceId} and ${assigned.at(-1)?.deviceId}
+    left join device_activity a on a.tenant_id = ${tenant} and a.device_id = w.device_id
+    where a.applied_digest is distinct from w.digest order by d.device_id limit ${most}`.execute(tx)
+  return rows
+}

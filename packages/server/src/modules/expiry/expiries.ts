@@ -7,7 +7,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 import type { Expiry } from '../../kernel/expiry.ts'
 import { day } from '../../kernel/time.ts'
 import type { ExpiryDeps } from './deps.ts'
-import { endsWhile, renewsItself, statusOf } from './standing.ts'
+import { endsWhile, firstWarning, renewsItself, statusOf } from './standing.ts'
 import { certificatesIn } from './tls.ts'
 
 type Query = Static<Contract['listExpiries']['query']>
@@ -55,29 +55,33 @@ export function createExpiries({
     return pager.gather({ operation: 'listExpiries', tenant, query }, read, placeOf)
   }
 
-  async function summarise(tenant: TenantId, few: readonly Placed[], at: Date): Promise<Summary> {
+  async function count(tenant: TenantId, few: readonly Placed[], at: Date): Promise<Omit<Summary, 'spcs'>> {
     const spans = expiryStatuses.map((status) => keysWhile(status, at))
     const ofKeys = await keys.countEndingKeys(tenant, spans)
-    const count = (status: ExpiryStatus) =>
+    const of = (status: ExpiryStatus) =>
       (ofKeys[expiryStatuses.indexOf(status)] ?? 0) + few.filter((e) => statusOf(e, at) === status).length
-    return {
-      expired: count('expired'),
-      critical: count('critical'),
-      warning: count('warning'),
-      ok: count('ok'),
-      spcs: await spcsByDay(tenant),
-    }
+    return { expired: of('expired'), critical: of('critical'), warning: of('warning'), ok: of('ok') }
   }
 
   return {
     sourcesOf,
+
+    /** How much somebody has to renew, and at most so many of it, soonest first. */
+    soonest: async (tenant: TenantId, most: number) => {
+      const at = now()
+      const few = await others(tenant, at)
+      const query = { renews_itself: false, within_days: firstWarning / day, limit: most }
+      const { items } = await list(tenant, query, few, at)
+      return { ...(await count(tenant, few, at)), soonest: items, at }
+    },
 
     /** A page as of a moment; the first one comes with a summary of everything, whatever is asked for. */
     read: async (tenant: TenantId, query: Query) => {
       const at = now()
       const few = await others(tenant, at)
       const page = await list(tenant, query, few, at)
-      const summary = query.cursor === undefined ? await summarise(tenant, few, at) : null
+      const summary =
+        query.cursor === undefined ? { ...(await count(tenant, few, at)), spcs: await spcsByDay(tenant) } : null
       return { ...page, summary, at }
     },
   }

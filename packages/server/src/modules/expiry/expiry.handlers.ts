@@ -8,11 +8,11 @@ export const expiryHandlers = (expiries: Expiries) =>
   ({
     listExpiries: async ({ actor, query }) => {
       const { items, at, ...more } = await expiries.read(actor.tenantId, query)
-      return { items: items.map((e) => view(e, at)), ...more }
+      return { items: items.map((e) => viewExpiry(e, at)), ...more }
     },
   }) satisfies Partial<Handlers>
 
-const view = (e: Expiry, at: Date): Output<Contract['listExpiries']>['items'][number] => ({
+export const viewExpiry = (e: Expiry, at: Date): Output<Contract['listExpiries']>['items'][number] => ({
   type: e.type,
   id: e.id,
   name: e.name,

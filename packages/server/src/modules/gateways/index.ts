@@ -23,6 +23,7 @@ import { createConnectionTruth } from './truth/connection-truth.ts'
 export type { GatewaysDeps } from './deps.ts'
 export type { SnapshotSize } from './pull/chunk.ts'
 export { poolsOf } from './pull/pools-of-variant.ts'
+export { enforcedBy } from './registry/confirmed.queries.ts'
 export type { Confirmations } from './registry/confirmed.ts'
 export { trustCoverageOfGateways } from './registry/gateways.queries.ts'
 export * as reported from './reports/reported.queries.ts'
@@ -32,29 +33,29 @@ export function createGateways(deps: GatewaysDeps) {
   const registry = createRegistry(deps)
   const activity = createActivity(deps)
   const secrets = createSecrets({ ...deps, registry })
-  const gateways = createGatewayRules({ ...deps, secrets })
   const sessions = createSessions(deps)
   const heard = { ...deps, registry, activity }
   const { handlers: pulls, ...pulling } = createPull(heard)
   const truth = createConnectionTruth(heard)
+  const health = createFleetHealth(heard)
 
   return {
     handlers: {
       ...poolHandlers(createPools(deps)),
-      ...gatewayHandlers(gateways, createIdentities(deps), deps),
+      ...gatewayHandlers(createGatewayRules({ ...deps, secrets }), createIdentities(deps), deps),
       ...pulls,
       ...reportHandlers({ ...heard, metering: createMetering(heard), telemetry: createTelemetry(heard) }),
-      ...sessionHandlers(sessions),
-      ...{ ...truth.handlers, ...createFleetHealth(heard).handlers },
+      ...{ ...sessionHandlers(sessions), ...truth.handlers, ...health.handlers },
     },
     /** For the pipe's table of verifiers. */
     ...{ verifyGateway: secrets.verify, service: secrets.service },
     /** Ends the VPN sessions of devices or users in the transaction that stops them. */
     ...{ endSessionsOf: sessions.endSessionsOf, endSessionsAt: sessions.endSessionsAt },
     confirmations: createConfirmations(deps),
-    ...{ gatewaysDown: activity.down, secretExpiries: createSecretExpiries(deps) },
+    ...{ gatewaysDown: activity.down, statuses: health.statuses, secretExpiries: createSecretExpiries(deps) },
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }, ...truth.jobs],
     prunes: [pruneSecrets, ...pruneHistory, ...truth.prunes],
     ...pulling,
   }
 }
+export type Gateways = ReturnType<typeof createGateways>

@@ -16,7 +16,7 @@ import { createSourceFailures } from './signin/source-failures.ts'
 export { type IdentityDeps, type Notify, type PasswordCost, usualPasswordCost } from './deps.ts'
 export * from './owned/door.ts'
 export { firstPasswordProblem } from './people/first-admin.ts'
-export { knownGroups, userExists, usernameOf } from './people/known.queries.ts'
+export { countSuspended, knownGroups, userExists, usernameOf } from './people/known.queries.ts'
 export { holdStoppable, requireMayLetIn, requireNotStronger } from './people/standing-in.ts'
 export * from './signin/door.ts'
 

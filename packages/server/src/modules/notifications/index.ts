@@ -14,6 +14,7 @@ import { createChannelSettings } from './settings.ts'
 import { createTester } from './try-out.ts'
 import { createWatch, type SilentGateway } from './watch.ts'
 
+export { countOpen } from './notifications.queries.ts'
 export type { Notice, NotificationRules, Notify } from './notifications.ts'
 export type { SilentGateway } from './watch.ts'
 
@@ -44,9 +45,7 @@ export function createNotifications(deps: NotificationsDeps) {
   const watch = createWatch({ ...deps, rules })
 
   return {
-    notify: rules.notify,
-    closeOthers: rules.closeOthers,
-    tenantsWithOpen: rules.tenantsWithOpen,
+    ...{ notify: rules.notify, closeOthers: rules.closeOthers, tenantsWithOpen: rules.tenantsWithOpen },
     /** Which gateways are down, another module knows: whoever makes this one says whom to ask. */
     jobs: (gatewaysDown: () => Promise<readonly SilentGateway[]>) => [
       { name: 'deliver_notifications', cron: '* * * * *', run: deliveries.deliver },

@@ -123,6 +123,16 @@ export const openOfKind = (tx: Tx, tenant: TenantId, kind: Kind) =>
     .where('acknowledged_at', 'is', null)
     .execute()
 
+/** How many are open of each severity, as far as `most`. */
+export const countOpen = async (tx: Tx, tenant: TenantId, most: number): Promise<Record<Severity, number>> => {
+  const { rows } = await sql<{ severity: Severity; n: number }>`
+    select s.severity, (select count(*) from (
+        select from notifications n
+        where n.tenant_id = ${tenant} and n.severity = s.severity and n.acknowledged_at is null limit ${most}) as open) as n
+    from (values ('info'), ('warning'), ('critical')) as s (severity)`.execute(tx)
+  return { info: 0, warning: 0, critical: 0, ...Object.fromEntries(rows.map((r) => [r.severity, r.n])) }
+}
+
 /** Acknowledged ones. Deliveries go with their notification. */
 export const pruneNotifications = purging(
   'notifications',

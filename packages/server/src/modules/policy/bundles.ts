@@ -2,11 +2,31 @@ import type { Database } from '../../db/database.ts'
 import type { PageQuery, Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { missing } from '../../kernel/ids.ts'
+import type { Assigned, Fleet } from '../devices/index.ts'
+import { walkFleet } from './fleet-walk.ts'
 import * as queries from './policy.queries.ts'
 import type { ReachOf } from './reach.ts'
+import type { PolicyStore } from './store.ts'
+
+/** `seq`: from which number on gateways have it; devices by id, each with what it is to apply. */
+type Delivered = { seq: number; devices: Assigned[] }
 
 /** Published versions, each with how far it has got. */
-export function createBundles({ db, pager, reachOf }: { db: Database; pager: Pager; reachOf: ReachOf }) {
+export function createBundles({
+  db,
+  pager,
+  fleet,
+  store,
+  reachOf,
+  now,
+}: {
+  db: Database
+  pager: Pager
+  fleet: Fleet
+  store: PolicyStore
+  reachOf: ReachOf
+  now: () => Date
+}) {
   return {
     list: async (tenant: TenantId, query: PageQuery & { channel?: 'canary' | 'stable' }) => {
       const found = await db.inTenant(tenant, (tx) =>
@@ -27,6 +47,29 @@ export function createBundles({ db, pager, reachOf }: { db: Database; pager: Pag
         items: found.items.map((bundle) => ({ bundle, reach: reach(bundle.version) })),
         next_cursor: found.next_cursor,
       }
+    },
+    /** What is delivered now, by channel, and how far that has got: a canary only while it is under way. */
+    current: async (tenant: TenantId) => {
+      const { runningCanary, versions: newest } = await store.at(tenant)
+      const versions = [runningCanary?.version, newest.stable].filter((v) => typeof v === 'number')
+      const rows = await db.inTenant(tenant, (tx) => queries.bundlesOfVersions(tx, tenant, versions))
+      const reach = await reachOf(tenant, versions)
+      return rows.map((bundle) => ({ bundle, reach: reach(bundle.version) }))
+    },
+    /** To whom a version is delivered; undefined where it is not any more. */
+    deliveredTo: async (tenant: TenantId, bundleId: string): Promise<Delivered | undefined> => {
+      const { version, seq } =
+        (await db.inTenant(tenant, (tx) => queries.placeOfBundle(tx, tenant, bundleId))) ?? missing('policy_bundle')
+      const policy = await store.at(tenant)
+      if (version !== policy.runningCanary?.version && version !== policy.versions.stable) return undefined
+      const devices: Assigned[] = []
+      const at = now().getTime()
+      await walkFleet(await fleet.all(tenant), (device) => {
+        const variant = policy.variantOf(device, at)
+        if (variant.version === version) devices.push({ deviceId: device.deviceId, digest: variant.digest })
+      })
+      // Most of them stand in this order already.
+      return { seq, devices: devices.sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1)) }
     },
     get: async (tenant: TenantId, bundleId: string) => {
       const bundle =

@@ -45,6 +45,7 @@ export function createPolicy(given: PolicyDeps) {
       ...rollout.handlers,
     },
     ...{ at: store.at, atVersions: store.atVersions, versionsAt: store.versionsAt },
+    ...{ current: bundles.current, deliveredTo: bundles.deliveredTo },
     checks: async (tenant: TenantId) => (await store.at(tenant)).checks,
     ...ofDevices,
     appraise: createAppraisal(store),

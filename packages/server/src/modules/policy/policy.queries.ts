@@ -56,6 +56,14 @@ export const bundleById = (tx: Tx, tenant: TenantId, bundleId: string) =>
     .where('bundle_id', '=', bundleId)
     .executeTakeFirst()
 
+export const placeOfBundle = (tx: Tx, tenant: TenantId, bundleId: string) =>
+  tx
+    .selectFrom('policy_bundles')
+    .select(['version', 'seq'])
+    .where('tenant_id', '=', tenant)
+    .where('bundle_id', '=', bundleId)
+    .executeTakeFirst()
+
 /** What each channel delivers, with the tenant's sequence number in the same snapshot. */
 export const currentVersions = async (tx: Tx, tenant: TenantId) => {
   const { rows } = await sql<{ seq: number; canary: number | null; stable: number | null }>`
@@ -97,6 +105,15 @@ export const selectBundles = (tx: Tx, tenant: TenantId, channel: Channel | undef
     .where('tenant_id', '=', tenant)
   return channel ? q.where('channel', '=', channel) : q
 }
+
+export const bundlesOfVersions = (tx: Tx, tenant: TenantId, versions: readonly number[]) =>
+  tx
+    .selectFrom('policy_bundles')
+    .select(['channel', 'version', 'seq', 'digest', 'published_at'])
+    .where('tenant_id', '=', tenant)
+    .where('version', '=', sql<number>`any(${versions}::bigint[])`)
+    .orderBy('channel')
+    .execute()
 
 /** What each channel delivered when the tenant was at a sequence number. */
 export const channelsAt = async (tx: Tx, tenant: TenantId, seq: number) =>

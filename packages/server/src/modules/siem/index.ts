@@ -11,6 +11,7 @@ import { createDeadLetters } from './dead-letters.ts'
 import { createDeliveries } from './delivery/deliveries.ts'
 import { createNotices } from './delivery/notices.ts'
 import { createSending } from './delivery/sending.ts'
+import { standingOf } from './delivery/standing.queries.ts'
 import { exportHandlers } from './exports/exports.handlers.ts'
 import { createExports } from './exports/exports.ts'
 import { createReplay } from './replay.ts'
@@ -48,6 +49,8 @@ export function createSiem(deps: SiemDeps) {
     },
     jobs: [{ name: 'watch_siem', cron: '* * * * *', run: notices.sweep }],
     prunes: [pruneDeadLetters, pruneExports],
+    /** How delivery stands, of all tenants. */
+    standing: () => deps.db.acrossTenants(standingOf),
     start,
     stop,
   }

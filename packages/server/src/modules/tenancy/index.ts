@@ -1,6 +1,7 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { TenancyDeps } from './deps.ts'
+import { totalsOf } from './entitlement/entitlement.queries.ts'
 import { tenancyHandlers } from './handlers.ts'
 import { tenancyJobs } from './jobs.ts'
 import { createRules } from './rules.ts'
@@ -9,6 +10,7 @@ import { createFirstTenant } from './tenants/first-tenant.ts'
 import { createKnown } from './tenants/known.ts'
 import { pruneUsage } from './usage/usage.queries.ts'
 
+export { usedOf } from './entitlement/entitlement.queries.ts'
 export type { Entitlements } from './entitlement/entitlements.ts'
 
 export function createTenancy(deps: TenancyDeps) {
@@ -23,6 +25,9 @@ export function createTenancy(deps: TenancyDeps) {
     settings: (tenant: TenantId): SecuritySettings | Promise<SecuritySettings> => settings.read(tenant),
     entitlements,
     meter: usage.meter,
+    /** Of all tenants together, what is counted of each. */
+    totals: () => deps.db.acrossTenants(totalsOf),
+    ...{ usageOf: usage.of, usageNow: usage.standing },
     loadLicense: license.load,
     /** Where the deployment itself is administered. */
     isHome: async (tenant: TenantId): Promise<boolean> => (await known.nameOf(tenant)) === defaultTenant,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { ocspErrorResponse } from '@holdfast/crypto'
-import type { Answered, Asked } from '../../../http/pki.ts'
+import type { Answered, Asked } from '../../../http/plain-listener.ts'
 import { isKnown } from '../../../http/representation.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { AppError } from '../../../kernel/app-error.ts'

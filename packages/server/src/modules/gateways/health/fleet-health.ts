@@ -6,6 +6,7 @@ import { createHealth } from './health.ts'
 import { createImpact } from './impact.ts'
 
 /** How gateways do, and whom it concerns. */
-export const createFleetHealth = (deps: GatewaysDeps & { registry: Registry; activity: Activity }) => ({
-  handlers: healthHandlers(createHealth(deps), createImpact(deps), deps.now),
-})
+export function createFleetHealth(deps: GatewaysDeps & { registry: Registry; activity: Activity }) {
+  const health = createHealth(deps)
+  return { statuses: health.statuses, handlers: healthHandlers(health, createImpact(deps), deps.now) }
+}

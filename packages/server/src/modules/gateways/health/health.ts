@@ -64,6 +64,10 @@ export function createHealth({
   }
 
   return {
+    /** How many gateways stand how. */
+    statuses: async (tenant: TenantId): Promise<Record<GatewayStatus, number>> =>
+      countStatuses(await standings(tenant, now())),
+
     list: async (tenant: TenantId, filter: HealthFilter, page: PageQuery): Promise<Found> => {
       const at = now()
       const all = await standings(tenant, at)

@@ -12,10 +12,18 @@ export const touchedSince = async (tx: Tx, tenant: TenantId, kinds: readonly Cha
   return rows
 }
 
-/** Gateways that are not locked, when each was last heard of and what it says it enforces. */
-export const enforcedBy = async (tx: Tx, tenant: TenantId) => {
-  const { rows } = await sql<{ gateway_id: string; name: string; last_seen_at: Date | null; seq: number | null }>`
-    select g.gateway_id, g.name, a.last_seen_at, a.applied_policy_seq as seq
+type Enforced = {
+  gateway_id: string
+  name: string
+  last_seen_at: Date | null
+  seq: number | null
+  digest: string | null
+  applied_at: Date | null
+}
+/** Gateways that are not locked, when each was last heard of and what it says it enforces, by id. */
+export const enforcedBy = async (tx: Tx, tenant: TenantId): Promise<Enforced[]> => {
+  const { rows } = await sql<Enforced>`
+    select g.gateway_id, g.name, a.last_seen_at, a.applied_policy_seq as seq, a.applied_policy_digest as digest, a.applied_at
       from gateways g left join gateway_activity a on a.tenant_id = ${tenant} and a.gateway_id = g.gateway_id
      where g.tenant_id = ${tenant} and g.deleted_at is null
        and g.gateway_id not in (select * from locked_targets(${tenant}, 'gateway'))

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -34,3 +35,12 @@ export const knownGroups = async (tx: Tx, tenant: TenantId, ids: readonly string
           .where('group_id', 'in', [...ids])
           .execute()
       ).map((r) => r.group_id)
+
+/** As far as `most`. */
+export const countSuspended = async (tx: Tx, tenant: TenantId, most: number): Promise<number> => {
+  const { rows } = await sql<{ n: number }>`
+    select count(*) as n from (
+      select from users where tenant_id = ${tenant} and status = 'suspended' and deleted_at is null
+      limit ${most}) as counted`.execute(tx)
+  return rows[0]?.n ?? 0
+}

@@ -52,6 +52,14 @@ export const usedOf = async (tx: Tx, tenant: TenantId): Promise<Map<string, numb
   return new Map(rows.map((r) => [r.metric, r.used]))
 }
 
+/** Passes the tenant wall: how many there are of each metric, of all tenants together. */
+export const totalsOf = async (tx: Tx): Promise<Record<string, number>> => {
+  const { rows } = await sql<{ metric: string; used: number }>`
+    select c.metric, sum(c.used) + coalesce((select sum(m.delta) from entitlement_moves m where m.metric = c.metric), 0) as used
+    from entitlement_counters c group by c.metric order by c.metric`.execute(tx)
+  return Object.fromEntries(rows.map((r) => [r.metric, r.used]))
+}
+
 /** Passes the tenant wall: whose counters have moved. */
 export const tenantsWithMoves = async (tx: Tx): Promise<TenantId[]> => {
   const { rows } = await sql<{ tenant_id: TenantId }>`

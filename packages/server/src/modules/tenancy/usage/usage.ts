@@ -44,6 +44,10 @@ export function createUsage(deps: { db: Database; now: () => Date; entitlements:
       await queries.addTraffic(tx, tenant, { ...rest, hour: new Date(last - (last % hour)) })
     },
 
+    /** How much of what it may have a tenant has. */
+    standing: async (tenant: TenantId): Promise<readonly MetricStatus[]> =>
+      (await db.inTenant(tenant, (tx) => readStatus(tx, tenant, { ...deps, at: now() }))).metrics,
+
     of: async (tenant: TenantId, asked: Asked) => {
       const at = now()
       const span = spanOf(asked, at)

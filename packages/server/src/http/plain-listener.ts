@@ -8,7 +8,7 @@ import { second } from '../kernel/time.ts'
 import type { Draining } from './draining.ts'
 import { sourceOf } from './source-ip.ts'
 
-/** What is asked of the listener for the data of certificates. */
+/** What is asked of a listener beside the contract. */
 export type Asked = {
   method: string
   path: string
@@ -39,10 +39,10 @@ const perMinute = 6000
 const fixed = { 'x-content-type-options': 'nosniff', 'content-security-policy': "default-src 'none'" }
 
 /**
- * Plain HTTP for anybody, beside the contract: what RFC 5280 and RFC 6960 name by a URL. Every kind of waiting and
- * every length is bounded.
+ * Plain HTTP beside the contract, on a port of its own: for anybody what RFC 5280 and RFC 6960 name by a URL, for
+ * operators the metrics. Every kind of waiting and every length is bounded.
  */
-export function createPkiListener({
+export function createPlainListener({
   answer,
   draining,
   trustedProxies,
@@ -70,7 +70,7 @@ export function createPkiListener({
       send(response, await answerOf(request))
     } catch (e) {
       if (request.destroyed && !request.complete) return
-      log.error({ err: e }, 'what certificates point to could not be answered')
+      log.error({ err: e }, 'a request beside the contract could not be answered')
       send(response, { status: 503, headers: { 'retry-after': '2' } })
     }
   }

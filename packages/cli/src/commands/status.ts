@@ -1,0 +1,59 @@
+import type { Contract, Output } from '@holdfast/contract'
+import { usageSteps } from '@holdfast/contract/entitlement'
+import type { Command } from 'commander'
+import { type Cli, given } from '../cli.ts'
+import { choice, examples, parseMoment } from '../options.ts'
+import { type Column, printAll, printItem } from '../output.ts'
+import { bytesText } from '../text.ts'
+
+type Metrics = Output<Contract['readMetrics']>
+type Asked = Partial<Pick<Metrics, 'from' | 'to' | 'step'>>
+
+const columns = (step: Metrics['step']): readonly Column<Metrics['series'][number]>[] => [
+  ['AT', ({ at }) => (step === 'day' ? at.slice(0, 10) : at)],
+  ['RX', (s) => bytesText(s.rx_bytes)],
+  ['TX', (s) => bytesText(s.tx_bytes)],
+  ['SESSIONS', (s) => s.sessions],
+  ['STARTED', (s) => s.sessions_started],
+  ['ENROLLED', (s) => s.enrollments],
+  ['FAILED LOGINS', (s) => s.logins_failed],
+  ['REFUSED', (s) => s.refused],
+]
+
+type Adoption = { applied: number; pending: number }
+const share = ({ applied, pending }: Adoption) => `${applied} of ${applied + pending}`
+
+export function addStatus(program: Command, cli: Cli): void {
+  const status = program.command('status').description('how the fleet stands, and stood')
+  examples(status.command('show', { isDefault: true }), 'status', 'status --json')
+    .description('devices, users, gateways, sessions, policy, alerts and what runs out')
+    .action(async () => {
+      const client = await cli.client()
+      const overview = await client.dashboardOverview({ query: cli.scope })
+      if (cli.json) return printItem(cli, overview)
+      const { policy, usage, expiring, series: _, ...counts } = overview
+      const { soonest, ...ending } = expiring
+      printItem(cli, {
+        ...counts,
+        policy: Object.fromEntries(
+          policy.map(({ channel, version, devices, gateways }) => [
+            channel,
+            `version ${version}, applied by ${share(devices)} devices and ${share(gateways)} gateways`,
+          ]),
+        ),
+        expiring: { ...ending, soonest: soonest.map((e) => `${e.expires_at} ${e.type} ${e.name}`).join('; ') || null },
+        usage: Object.fromEntries(usage.map((u) => [u.metric, u.limit === null ? u.used : `${u.used} of ${u.limit}`])),
+      })
+    })
+  examples(status.command('series'), 'status series', 'status series --step hour --from 2026-11-01T00:00:00Z')
+    .description('traffic, sessions, enrollments and refusals by hour or day (UTC)')
+    .option('--from <time>', 'since then; 30 days before the end unless said', parseMoment)
+    .option('--to <time>', 'until then; now unless said', parseMoment)
+    .addOption(choice('--step <step>', 'of a line; day unless said', usageSteps))
+    .action(async (asked: Asked) => {
+      const client = await cli.client()
+      const found = await client.readMetrics({ query: { ...given(asked), ...cli.scope } })
+      if (cli.json) printItem(cli, found)
+      else await printAll(cli, columns(found.step), found.series)
+    })
+}

@@ -1,0 +1,132 @@
+import { Type } from 'typebox'
+import { Channel } from './devices.ts'
+import { endpoint } from './endpoint.ts'
+import { usageSteps } from './entitlement.ts'
+import { Expiry } from './expiry.ts'
+import { Bytes, Closed, Count, Id, List, Nullable, OneOf, pageQuery, Time } from './schema.ts'
+import { entitlementMetrics, entitlementStates } from './vocabulary.ts'
+
+const access = { by: ['session', 'api_key'], permission: 'operations:read' } as const
+/** Counted so far where rows have to be looked at; whoever has more is told this. */
+export const countedUpTo = 10_000
+const UpTo = Type.Integer({ minimum: 0, maximum: countedUpTo, description: 'Counted up to 10,000' })
+
+const MetricsStep = Closed(
+  {
+    at: Time,
+    rx_bytes: Bytes,
+    tx_bytes: Bytes,
+    sessions_started: Count,
+    sessions: Type.Integer({ minimum: 0, description: 'The most VPN sessions at once' }),
+    enrollments: Count,
+    logins_failed: Count,
+    refused: Type.Integer({ minimum: 0, description: 'Requests on record that were refused' }),
+  },
+  { title: 'MetricsStep' },
+)
+const Series = Type.Array(MetricsStep)
+
+const ChannelAdoption = Closed(
+  {
+    channel: Channel,
+    version: Count,
+    digest: Type.String(),
+    published_at: Time,
+    devices: Closed({ applied: Count, pending: Count }),
+    gateways: Closed(
+      { applied: Count, pending: Count },
+      { description: 'Of those that have ever reported; `applied`: what they enforce is as new as this version' },
+    ),
+  },
+  { title: 'ChannelAdoption' },
+)
+
+export const dashboardOverview = endpoint({
+  method: 'GET',
+  path: '/v1/admin/dashboard/overview',
+  summary: 'The first page of a console in one answer, some seconds old at most; what moves slowly a minute or two',
+  access,
+  etag: true,
+  response: Closed(
+    {
+      devices: Closed({
+        status: Closed({ pending: Count, active: Count, suspended: Count, revoked: UpTo }),
+        posture: Closed(
+          { compliant: Count, non_compliant: Count, unknown: Count },
+          { description: 'Of those that are not revoked' },
+        ),
+      }),
+      users: Closed({ active: Count, suspended: UpTo }),
+      gateways: Closed({
+        status: Closed({
+          ...{ healthy: Count, degraded: Count, draining: Count },
+          ...{ down: Count, never_seen: Count, pending: Count },
+        }),
+      }),
+      sessions: Closed({ active: Count }),
+      policy: Type.Array(ChannelAdoption, {
+        description: 'What is delivered, by channel, and how far that has got; a canary only while it is under way',
+      }),
+      logins: Closed({ failed_24h: Count }),
+      alerts: Closed({ info: UpTo, warning: UpTo, critical: UpTo }, { description: 'Notifications that are open' }),
+      expiring: Closed({
+        expired: Count,
+        critical: Count,
+        warning: Count,
+        soonest: Type.Array(Expiry, { description: 'What somebody has to renew first; five at most' }),
+      }),
+      usage: Type.Array(
+        Closed(
+          {
+            metric: OneOf(entitlementMetrics),
+            used: Type.Number({ minimum: 0 }),
+            limit: Nullable(Count),
+            state: OneOf(entitlementStates),
+          },
+          { title: 'UsageAgainstLimit' },
+        ),
+      ),
+      series: Series,
+    },
+    { title: 'Overview' },
+  ),
+})
+
+const PendingAdoption = Closed(
+  {
+    type: OneOf(['gateway', 'device']),
+    id: Type.String(),
+    name: Type.String(),
+    applied_digest: Nullable(Type.String({ description: 'Of the policy that it says it applies' })),
+    applied_at: Nullable(Time),
+    last_seen_at: Nullable(Time),
+  },
+  { title: 'PendingAdoption' },
+)
+
+export const listPendingAdoption = endpoint({
+  method: 'GET',
+  path: '/v1/admin/policy/{bundle_id}/pending',
+  costly: true,
+  summary: 'Who lags behind a version that is delivered: gateways and devices that have not said that they apply it',
+  access,
+  params: Closed({ bundle_id: Id('policy_bundle') }),
+  query: Closed(pageQuery),
+  response: List(PendingAdoption),
+})
+
+export const readMetrics = endpoint({
+  method: 'GET',
+  path: '/v1/admin/metrics',
+  costly: true,
+  summary: 'What charts are made of, by hour or day (UTC): traffic, VPN sessions, enrollments, refusals',
+  access,
+  query: Closed({
+    from: Type.Optional(Time),
+    to: Type.Optional(Time),
+    step: Type.Optional(
+      OneOf(usageSteps, { description: '`day` unless said; at most 31 days by hour, 400 days by day' }),
+    ),
+  }),
+  response: Closed({ from: Time, to: Time, step: OneOf(usageSteps), series: Series }, { title: 'Metrics' }),
+})

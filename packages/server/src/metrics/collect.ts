@@ -1,0 +1,48 @@
+import { expose, gauge, type Metric, type MetricSource } from './exposition.ts'
+
+/** What is asked of the database is asked again after so long. */
+const freshMs = 5000
+
+/**
+ * Everything as one text. Several that ask at once share one look; where the database does not answer, what it would
+ * have said is missing, and said to be.
+ */
+export function createCollector({
+  local,
+  stored,
+  onError,
+}: {
+  local: readonly MetricSource[]
+  /** Read from the database. */
+  stored: readonly MetricSource[]
+  onError: (e: unknown) => void
+}) {
+  let kept: { metrics: readonly Metric[]; failed: boolean; at: number } | undefined
+  let reading: Promise<NonNullable<typeof kept>> | undefined
+
+  async function read(): Promise<NonNullable<typeof kept>> {
+    const found = await Promise.allSettled(stored.map(async (source) => source()))
+    const refused = found.filter((f) => f.status === 'rejected')
+    if (refused[0]) onError(refused[0].reason)
+    return {
+      metrics: found.flatMap((f) => (f.status === 'fulfilled' ? f.value : [])),
+      failed: refused.length > 0,
+      at: performance.now(),
+    }
+  }
+  async function ofDatabase(): Promise<NonNullable<typeof kept>> {
+    if (kept && performance.now() - kept.at < freshMs) return kept
+    reading ??= read().finally(() => {
+      reading = undefined
+    })
+    kept = await reading
+    return kept
+  }
+
+  return async (): Promise<string> => {
+    const { metrics, failed } = await ofDatabase()
+    const own = (await Promise.all(local.map((source) => source()))).flat()
+    const up = gauge('holdfast_database_up', 'Whether the database answered what is asked of it here.', failed ? 0 : 1)
+    return expose([...own, up, ...metrics])
+  }
+}

@@ -1,0 +1,103 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { type Operation, operations } from '@holdfast/contract'
+import type { Metric, Sample } from './exposition.ts'
+
+/** Seconds; an answer that takes as long is still in the bucket. */
+const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+type Timed = { buckets: number[]; sum: number; count: number }
+type Counted = { byStatus: Map<number, number>; timed: Timed }
+
+/** What is answered in front of the router is known by its path. */
+const byPath = new Map<string, Operation>(
+  operations.flatMap(([name, { method, path }]) => (path.includes('{') ? [] : [[`${method} ${path}`, name]])),
+)
+const nobodysOperation = 'none'
+/** Who has gone before the answer. */
+const gone = 499
+
+/** How often each operation was asked for and how long it took, whichever way it was answered. */
+export function createRequestMetrics() {
+  const counted = new Map<string, Counted>()
+  const operationOf = new WeakMap<IncomingMessage, Operation>()
+  let open = 0
+
+  function count(request: IncomingMessage, response: ServerResponse, ms: number): void {
+    const { method = '', url = '', headers } = request
+    const name = operationOf.get(request) ?? byPath.get(`${method} ${url}`) ?? nobodysOperation
+    let its = counted.get(name)
+    if (!its) {
+      its = { byStatus: new Map(), timed: { buckets: bounds.map(() => 0), sum: 0, count: 0 } }
+      counted.set(name, its)
+    }
+    const status = response.writableEnded ? response.statusCode : gone
+    its.byStatus.set(status, (its.byStatus.get(status) ?? 0) + 1)
+    // How long one that may be held takes says nothing.
+    if (headers.prefer === undefined) time(its.timed, ms / 1000)
+  }
+
+  return {
+    /** Around all that answers. */
+    around:
+      (answer: RequestListener): RequestListener =>
+      (request, response) => {
+        const begun = performance.now()
+        answer(request, response)
+        if (response.writableEnded) return count(request, response, performance.now() - begun)
+        open++
+        response.once('close', () => {
+          open--
+          count(request, response, performance.now() - begun)
+        })
+      },
+    /** Which operation a request turned out to be. */
+    isOf: (request: IncomingMessage, operation: Operation): void => {
+      operationOf.set(request, operation)
+    },
+
+    metrics: (): Metric[] => [
+      {
+        name: 'holdfast_http_requests_total',
+        help: 'Requests answered, by operation and status; 499: the client had gone.',
+        type: 'counter',
+        samples: [...counted].flatMap(([operation, { byStatus }]) =>
+          [...byStatus].map(([status, value]) => ({ labels: { operation, status: String(status) }, value })),
+        ),
+      },
+      {
+        name: 'holdfast_http_request_duration_seconds',
+        help: 'From a request to the end of its answer; without those that may be held (Prefer: wait).',
+        type: 'histogram',
+        samples: [...counted].flatMap(([operation, { timed }]) => samplesOf(operation, timed)),
+      },
+      {
+        name: 'holdfast_http_requests_open',
+        help: 'Requests that wait for their answer, held ones among them.',
+        type: 'gauge',
+        samples: [{ value: open }],
+      },
+    ],
+  }
+}
+export type RequestMetrics = ReturnType<typeof createRequestMetrics>
+
+function time(timed: Timed, seconds: number): void {
+  const bucket = bounds.findIndex((bound) => seconds <= bound)
+  if (bucket >= 0) timed.buckets[bucket]!++
+  timed.sum += seconds
+  timed.count++
+}
+
+/** Buckets are cumulative on the wire. */
+function samplesOf(operation: string, { buckets, sum, count }: Timed): Sample[] {
+  let below = 0
+  const within = bounds.map((bound, i) => {
+    below += buckets[i] ?? 0
+    return { suffix: '_bucket', labels: { operation, le: String(bound) }, value: below }
+  })
+  return [
+    ...within,
+    { suffix: '_bucket', labels: { operation, le: '+Inf' }, value: count },
+    { suffix: '_sum', labels: { operation }, value: sum },
+    { suffix: '_count', labels: { operation }, value: count },
+  ]
+}

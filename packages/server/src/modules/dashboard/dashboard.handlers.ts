@@ -1,0 +1,23 @@
+import type { Handlers } from '../../http/handlers.ts'
+import { idOf } from '../../kernel/ids.ts'
+import { versioned } from '../../kernel/version.ts'
+import type { ReadMetrics } from './metrics.ts'
+import type { ReadOverview } from './overview.ts'
+import type { ListPendingAdoption } from './pending-adoption.ts'
+
+export const dashboardHandlers = ({
+  readOverview,
+  readMetrics,
+  listPending,
+}: {
+  readOverview: ReadOverview
+  readMetrics: ReadMetrics
+  listPending: ListPendingAdoption
+}) =>
+  ({
+    // Nothing of it can be set, so its tag names what is shown alone.
+    dashboardOverview: async ({ actor }) => versioned(null, await readOverview(actor.tenantId)),
+    listPendingAdoption: ({ actor, params, query }) =>
+      listPending(actor.tenantId, idOf('policy_bundle', params.bundle_id), query),
+    readMetrics: ({ actor, query }) => readMetrics(actor.tenantId, query),
+  }) satisfies Partial<Handlers>

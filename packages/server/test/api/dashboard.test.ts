@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { createPager } from '../../src/db/page.ts'
+import { decodeId } from '../../src/kernel/ids.ts'
+import { createPendingAdoption } from '../../src/modules/dashboard/pending-adoption.ts'
+import { countOpen } from '../../src/modules/notifications/index.ts'
+import { enrollRaw } from '../calls.ts'
+import { enroll, publish, refused, rule, seqOf, withGateway } from '../gateways.ts'
+import { createClock, type Kit, startKit, times } from '../kit.ts'
+import { notice } from '../notices.ts'
+import { refusedWith, signIn } from '../sign-in.ts'
+
+const hourMs = 3_600_000
+/** As long as anything of the overview may be old. */
+const allOfIt = 130
+
+/** A fleet in every state that there is: five devices, two users, two gateways, a policy. */
+async function startFleet(t: Parameters<typeof startKit>[0]) {
+  const clock = createClock()
+  const kit = await startKit(t, { replicas: 2, now: clock.now })
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const devices = await times(5, (i) => enrollRaw(kit, token, `d${i}`))
+  const [first, second] = devices.map((d) => d.id) as [string, string]
+  await kit.admin.changeDevice({ body: { operation: 'suspend', device_id: first } })
+  await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: second } })
+  const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'eve' } } })
+  await kit.admin.suspendUser({ body: { user_id: user!.user_id } })
+  await withGateway(kit, 'never heard of')
+  const { client } = await withGateway(kit, 'heard of')
+  await client.metering({ body: { report_id: 'r', boot_id: 'b', sequence: 1, ...interval(clock.now()), samples: [] } })
+  await publish(kit, [rule('all', { any: true })])
+  return { kit, clock, devices }
+}
+const interval = (at: Date) => ({
+  interval_start: new Date(at.getTime() - 60_000).toISOString(),
+  interval_end: at.toISOString(),
+})
+const failSignIn = (kit: Kit) => signIn(kit.url, { username: 'admin', password: 'wrong' })
+
+test('the overview says how the fleet stands, the same on both replicas', async (t) => {
+  const { kit } = await startFleet(t)
+  assert.equal((await failSignIn(kit)).status, 401)
+  await kit.admin.listAuditEvents({ query: { limit: 1 } })
+  const viewer = await kit.keyFor('viewer')
+  const [shown, there] = await Promise.all(kit.replicas.map((r) => kit.clientFor(viewer, r).dashboardOverview()))
+  assert.deepEqual(shown!.devices, {
+    status: { pending: 0, active: 3, suspended: 1, revoked: 1 },
+    posture: { compliant: 0, non_compliant: 0, unknown: 4 },
+  })
+  assert.deepEqual(shown!.users, { active: 1, suspended: 1 })
+  assert.deepEqual([shown!.gateways.status.healthy, shown!.gateways.status.never_seen], [1, 1])
+  const [channel, ...others] = shown!.policy
+  assert.deepEqual([channel!.channel, channel!.version, others], ['stable', 1, []])
+  assert.deepEqual(
+    [channel!.devices, channel!.gateways],
+    [
+      { applied: 0, pending: 3 },
+      { applied: 0, pending: 1 },
+    ],
+  )
+  assert.equal(shown!.logins.failed_24h, 1)
+  assert.equal(shown!.series.length, 24)
+  assert.equal(shown!.series.at(-1)!.enrollments, 5)
+  assert.equal(shown!.usage.find((u) => u.metric === 'devices')?.used, 3)
+  assert.deepEqual(there, shown)
+})
+
+test('everybody who looks at once shares one reading, and hears of what changed some seconds later; nothing of another tenant is counted', async (t) => {
+  const { kit, clock, devices } = await startFleet(t)
+  const before = await times(20, () => kit.admin.dashboardOverview())
+  for (const one of before) assert.deepEqual(one, before[0])
+  await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: devices[4]!.id } })
+  clock.advance(5)
+  const { devices: after } = await kit.admin.dashboardOverview()
+  assert.deepEqual(after.status, { pending: 0, active: 2, suspended: 1, revoked: 2 })
+
+  const other = await kit.newTenant()
+  const shown = await (await kit.as('viewer', other)).dashboardOverview()
+  assert.deepEqual(shown.devices.status, { pending: 0, active: 0, suspended: 0, revoked: 0 })
+  assert.deepEqual(shown.users, { active: 0, suspended: 0 })
+  assert.deepEqual(shown.policy, [])
+  assert.ok(shown.series.every((s) => s.enrollments + s.logins_failed + s.refused === 0))
+})
+
+test('what the record counts by the hour is what stands in it; series are by hour or day, over a span that is bounded', async (t) => {
+  const { kit, clock } = await startFleet(t)
+  await times(10, () => failSignIn(kit))
+  await kit.admin.listAuditEvents({ query: { limit: 1 } })
+  const stood = await kit.db.inTenant(kit.tenant, (tx) =>
+    tx
+      .selectFrom('audit_log')
+      .select(({ fn }) => ['kind', 'outcome', fn.countAll<number>().as('events')])
+      .where('tenant_id', '=', kit.tenant)
+      .where('kind', '<>', 'api_key.used')
+      .groupBy(['kind', 'outcome'])
+      .orderBy('kind')
+      .orderBy('outcome')
+      .execute(),
+  )
+  const counted = await kit.db.inTenant(kit.tenant, (tx) =>
+    tx
+      .selectFrom('audit_counts')
+      .select(({ fn }) => ['kind', 'outcome', fn.sum<number>('events').as('events')])
+      .where('tenant_id', '=', kit.tenant)
+      .where('kind', '<>', 'api_key.used')
+      .groupBy(['kind', 'outcome'])
+      .orderBy('kind')
+      .orderBy('outcome')
+      .execute(),
+  )
+  assert.deepEqual(counted, stood)
+  assert.equal(stood.find((s) => s.kind === 'login.failed')?.events, 10)
+  clock.advance(allOfIt)
+  assert.equal((await kit.admin.dashboardOverview()).logins.failed_24h, 10)
+
+  const from = new Date(clock.now().getTime() - 3 * hourMs).toISOString()
+  const hours = await kit.admin.readMetrics({ query: { from, step: 'hour' } })
+  assert.equal(hours.series.length, 4)
+  assert.deepEqual(
+    hours.series.map((s) => s.enrollments),
+    [0, 0, 0, 5],
+  )
+  const days = await kit.admin.readMetrics()
+  assert.deepEqual([days.step, days.series.at(-1)!.enrollments], ['day', 5])
+  const longAgo = new Date(clock.now().getTime() - 500 * 24 * hourMs).toISOString()
+  await assert.rejects(kit.admin.readMetrics({ query: { from: longAgo } }), refusedWith(422, /400 days/))
+})
+
+test('adoption: how many devices and gateways apply what is delivered, and who lags', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now })
+  const devices = await times(3, (i) => enroll(kit, `d${i}`, { now: clock.now }))
+  const { client: prompt } = await withGateway(kit, 'prompt')
+  const { client: late } = await withGateway(kit, 'late')
+  await withGateway(kit, 'never heard of')
+  const beat = (gateway: typeof prompt, policy_seq: number) =>
+    gateway.heartbeat({ body: { boot_id: 'boot', active_sessions: 0, applied: { policy_seq } } })
+  const before = await seqOf(kit)
+  const { bundle_id } = await publish(kit, [rule('all', { any: true })])
+  await beat(prompt, await seqOf(kit))
+  await beat(late, before)
+  const [first, ...others] = devices
+  const digest = async (device_id: string) => (await kit.admin.getDevice({ params: { device_id } })).policy.digest!
+  const apply = async ({ id, client }: typeof first & object) => {
+    const at = clock.now().toISOString()
+    const event = {
+      event_id: crypto.randomUUID(),
+      kind: 'policy_applied' as const,
+      at,
+      policy_digest: await digest(id),
+    }
+    await client.telemetry({ body: { events: [event] } })
+  }
+  await apply(first!)
+  const delivered = async () => {
+    clock.advance(allOfIt)
+    const { policy } = await kit.admin.dashboardOverview()
+    return policy.map((p) => [p.channel, p.version, p.devices, p.gateways])
+  }
+  assert.deepEqual(await delivered(), [['stable', 1, { applied: 1, pending: 2 }, { applied: 1, pending: 1 }]])
+
+  const params = { bundle_id }
+  const lagging = async (query = {}) => kit.admin.listPendingAdoption({ params, query })
+  const all = await lagging()
+  assert.deepEqual([all.items[0]!.name, all.items[0]!.type, all.next_cursor], ['late', 'gateway', null])
+  assert.deepEqual(
+    all.items
+      .slice(1)
+      .map(({ type, name, applied_digest }) => [type, name, applied_digest])
+      .sort(),
+    others.map((_, i) => ['device', `d${i + 1}`, null]),
+  )
+  const pages = []
+  for (let page = await lagging({ limit: 1 }); ; page = await lagging({ limit: 1, cursor: page.next_cursor })) {
+    pages.push(...page.items)
+    if (page.next_cursor === null) break
+  }
+  assert.deepEqual(pages, all.items)
+  const stranger = await kit.as('viewer', await kit.newTenant())
+  await assert.rejects(stranger.listPendingAdoption({ params }), refused(404))
+
+  for (const device of others) await apply(device)
+  await beat(late, await seqOf(kit))
+  assert.deepEqual((await lagging()).items, [])
+  await kit.admin.publishPolicy({ body: { channel: 'canary', from: { channel: 'stable' }, rollout: { percent: 100 } } })
+  assert.deepEqual(
+    (await delivered()).map(([channel, version]) => [channel, version]),
+    [
+      ['canary', 2],
+      ['stable', 1],
+    ],
+  )
+  await kit.admin.publishPolicy({ body: { channel: 'stable', from: { channel: 'canary' } } })
+  assert.deepEqual(
+    (await delivered()).map(([channel, version]) => [channel, version]),
+    [['stable', 3]],
+  )
+  assert.deepEqual((await lagging()).items, [], 'nobody is to apply what is delivered no more')
+})
+
+test('a page compares so many devices and no more, and says how to go on', async (t) => {
+  const kit = await startKit(t)
+  const device = await enroll(kit, 'the last of many')
+  const others = Array.from({ length: 20_500 }, (_, i) => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`)
+  const devices = [...others, decodeId('device', device.id)!].map((deviceId) => ({ deviceId, digest: 'sha256:x' }))
+  const list = createPendingAdoption({
+    db: kit.db,
+    pager: createPager([createSecretKey(randomBytes(32))]),
+    policy: { deliveredTo: async () => ({ seq: 1, devices }) },
+  })
+  const bundle = randomUUID()
+  const first = await list(kit.tenant, bundle, {})
+  assert.deepEqual(first.items, [])
+  const second = await list(kit.tenant, bundle, { cursor: first.next_cursor ?? assert.fail('there is more') })
+  assert.deepEqual([second.items.map(({ id }) => id), second.next_cursor], [[device.id], null])
+})
+
+test('however many alerts of one severity are open, none of another is left out', async (t) => {
+  const kit = await startKit(t)
+  const counted = await kit.db.inTenant(kit.tenant, async (tx) => {
+    for (const [i, severity] of (['critical', 'info', 'info', 'info'] as const).entries())
+      await kit.app.notifications.notify(tx, kit.tenant, notice({ severity, title: `${i}` }))
+    return countOpen(tx, kit.tenant, 2)
+  })
+  assert.deepEqual(counted, { info: 2, warning: 0, critical: 1 })
+})
