@@ -54,6 +54,9 @@ export function secretsOf(...names: [string, ...string[]]): Secrets {
 }
 /** That of every kit, in whichever process: one first start is made for all, and what it sealed is copied with it. */
 export const usualMasterKey = 'master key'
+const usual = secretsOf(usualMasterKey)
+/** Every copy of that first start holds the same. */
+let usualPeppers: Promise<Peppers> | undefined
 const configFor = (databaseUrl: string): Config => ({
   host: '127.0.0.1',
   port: 0,
@@ -89,18 +92,17 @@ const started: Template = {
   prepare: async (url) => {
     const ignore = () => {}
     const log = { info: ignore, warn: ignore, error: ignore }
-    const secrets = secretsOf(usualMasterKey)
     const app = createApp({
       config: configFor(url),
-      secrets,
-      peppers: await openPeppers(url, secrets),
+      secrets: usual,
+      peppers: await openPeppers(url, usual),
       databaseUrl: url,
       log,
       passwordCost: cheap,
       slowness: busy,
     })
     await app.start()
-    await bootstrap(app, secrets, ignore)
+    await bootstrap(app, usual, ignore)
     const tenant = (await app.tenancy.tenantByName('default'))!
     // Tests are not to be slowed down by the rate that people are held to.
     await app.db.inTenant(tenant, (tx) =>
@@ -179,12 +181,13 @@ export async function startKit(
   const note = (o: object, message: string) => void logs.push(`${message} ${JSON.stringify(o, errors)}`)
   const log = { info: note, warn: note, error: note }
   const replicas: Replica[] = []
-  const startReplica = async (secrets = secretsOf(usualMasterKey)): Promise<Replica> => {
+  const startReplica = async (secrets = usual): Promise<Replica> => {
     const databaseUrl = (await options.route?.(database.url, replicas.length)) ?? database.url
     const packages = { ...configFor(databaseUrl).packages, dir: packagesDir, ...options.packages }
     const config: Config = { ...configFor(databaseUrl), packages, pkcs11, ...options.config }
     const snapshotSize = options.snapshotSizes?.[replicas.length]
-    const peppers = await openPeppers(databaseUrl, secrets)
+    usualPeppers ??= openPeppers(database.url, usual)
+    const peppers = await (secrets === usual ? usualPeppers : openPeppers(databaseUrl, secrets))
     const app = createApp({
       config,
       secrets: { ...secrets, ...options.secrets },
@@ -249,7 +252,7 @@ export async function startKit(
     databaseUrl: database.url,
     packagesDir,
     db: first.app.db,
-    secrets: secretsOf(usualMasterKey),
+    secrets: usual,
     publicUrl,
     tenant,
     adminKey,

@@ -25,7 +25,7 @@ const share = ({ applied, pending }: Adoption) => `${applied} of ${applied + pen
 
 export function addStatus(program: Command, cli: Cli): void {
   const status = program.command('status').description('how the fleet stands, and stood')
-  examples(status.command('show', { isDefault: true }), 'status', 'status --json')
+  examples(status.command('show', { isDefault: true }), 'status show', 'status show --json')
     .description('devices, users, gateways, sessions, policy, alerts and what runs out')
     .action(async () => {
       const client = await cli.client()

@@ -54,30 +54,56 @@ function findCluster(): Promise<string> {
   return cluster
 }
 
+/** Templates that this process has seen finished. */
+const finished = new Set<string>()
+let administrator: Promise<Client> | undefined
+let asked = 0
+
+/** Databases are made and dropped over one connection of this process, which holds it only while it is asked. */
+async function administer(server: string, statement: string): Promise<void> {
+  administrator ??= connected(server)
+  const client = await administrator
+  if (asked++ === 0) client.ref()
+  try {
+    await client.query(statement)
+  } finally {
+    if (--asked === 0) client.unref()
+  }
+}
+
+async function connected(server: string): Promise<Client> {
+  const client = new Client({ connectionString: server })
+  // The cluster goes when it is needed no more.
+  client.on('error', () => {})
+  await client.connect()
+  return client
+}
+
 /** Makes a database for one test file: empty, or a copy of the template, which the first caller prepares. */
 export async function createTestDatabase(template?: Template): Promise<TestDatabase> {
   const server = await findCluster()
   const name = `test_${randomBytes(8).toString('hex')}`
-  await withClient(server, async (client) => {
-    const source = template ? await ensureTemplate(client, server, template) : 'template1'
-    await client.query(copyOf(source, name))
-  })
+  if (template && !finished.has(template.name)) {
+    await withClient(server, (client) => ensureTemplate(client, server, template))
+    finished.add(template.name)
+  }
+  await administer(server, copyOf(template ? nameOf(template) : 'template1', name))
   return {
     url: urlOf(server, name),
-    drop: () =>
-      withClient(server, async (client) => {
-        await client.query(`drop database if exists ${escapeIdentifier(name)} with (force)`)
-      }),
+    drop: () => administer(server, `drop database if exists ${escapeIdentifier(name)} with (force)`),
   }
 }
+
+const nameOf = ({ name }: Template) => `template_${name}`
 
 /** Copying files takes half of what it takes to log every page of them. */
 const copyOf = (source: string, name: string) =>
   `create database ${escapeIdentifier(name)} template ${escapeIdentifier(source)} strategy file_copy`
 
 /** Only a finished template is marked as one (`datistemplate`); what a killed run left half made is made again. */
-async function ensureTemplate(client: Client, server: string, { name, from, prepare }: Template): Promise<string> {
-  const database = `template_${name}`
+async function ensureTemplate(client: Client, server: string, template: Template): Promise<string> {
+  const { from, prepare } = template
+  const database = nameOf(template)
   const identifier = escapeIdentifier(database)
   const isReady = async () => {
     const found = await client.query('select from pg_database where datname = $1 and datistemplate', [database])

@@ -41,9 +41,8 @@ export function createGateways(deps: GatewaysDeps) {
 
   return {
     handlers: {
-      ...poolHandlers(createPools(deps)),
+      ...{ ...pulls, ...poolHandlers(createPools(deps)) },
       ...gatewayHandlers(createGatewayRules({ ...deps, secrets }), createIdentities(deps), deps),
-      ...pulls,
       ...reportHandlers({ ...heard, metering: createMetering(heard), telemetry: createTelemetry(heard) }),
       ...{ ...sessionHandlers(sessions), ...truth.handlers, ...health.handlers },
     },

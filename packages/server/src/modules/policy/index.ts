@@ -25,10 +25,8 @@ export type { TenantPolicy } from './tenant-policy.ts'
 export function createPolicy(given: PolicyDeps) {
   const store = createPolicyStore(given)
   const deps = {
-    ...given,
-    store,
+    ...{ ...given, store, versions: createVersions(given) },
     ...{ readCandidate: createCandidates(given), impactOf: createImpactOf(given) },
-    versions: createVersions(given),
   }
   const publishing = createPublishing(deps)
   const questions = createQuestions(deps)
