@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { accessSync, constants, mkdtempSync, realpathSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Client, escapeIdentifier, escapeLiteral } from 'pg'
+import { Client, escapeIdentifier, escapeLiteral, Pool } from 'pg'
 import { accountOwning, chooseAccount, giveTo } from './account.ts'
 import { startThrowawayPostgres } from './postgres.ts'
 
@@ -56,27 +56,16 @@ function findCluster(): Promise<string> {
 
 /** Templates that this process has seen finished. */
 const finished = new Set<string>()
-let administrator: Promise<Client> | undefined
-let asked = 0
+let administrators: Pool | undefined
 
-/** Databases are made and dropped over one connection of this process, which holds it only while it is asked. */
+/** Databases are made and dropped over connections that this process keeps, which do not keep it from ending. */
 async function administer(server: string, statement: string): Promise<void> {
-  administrator ??= connected(server)
-  const client = await administrator
-  if (asked++ === 0) client.ref()
-  try {
-    await client.query(statement)
-  } finally {
-    if (--asked === 0) client.unref()
+  if (!administrators) {
+    administrators = new Pool({ connectionString: server, max: 2, idleTimeoutMillis: 0, allowExitOnIdle: true })
+    // The cluster goes when it is needed no more.
+    administrators.on('error', () => {})
   }
-}
-
-async function connected(server: string): Promise<Client> {
-  const client = new Client({ connectionString: server })
-  // The cluster goes when it is needed no more.
-  client.on('error', () => {})
-  await client.connect()
-  return client
+  await administrators.query(statement)
 }
 
 /** Makes a database for one test file: empty, or a copy of the template, which the first caller prepares. */
