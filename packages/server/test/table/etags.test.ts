@@ -34,13 +34,25 @@ const withHeaders =
   (caller: Caller | null, more: Record<string, string>): Caller =>
   (method, url) => ({ ...caller?.(method, url), ...more })
 
-test('every read with an ETag × {none, exact, weak, list, *, other} × GET, HEAD', async (t) => {
+test('what is read by its tag', async (t) => {
   const kit = await startKit(t)
   const world = await createWorld(kit)
   const own = await ownCallers(kit, world)
+  await t.test('every read with an ETag × {none, exact, weak, list, *, other} × GET, HEAD', () =>
+    byTags(kit, world, own),
+  )
+  await t.test('HEAD is answered as its GET, without the body: every read, known and refused', () =>
+    byHead(kit, world, own),
+  )
+  await t.test('Prefer: wait holds every read that waits, by any form of its tag, and says for how long', () =>
+    byWaiting(kit, world, own),
+  )
+})
+
+async function byTags(kit: Kit, world: World, own: Own): Promise<void> {
   Object.assign(world.own.ids, { digest: await chunkOf(kit, world), file: 'timestamp.json' })
   const wrong: string[] = []
-  const walk = async (name: string, e: Endpoint): Promise<string[]> => {
+  const walk = async (name: string, e: Endpoint, nth: number): Promise<string[]> => {
     const wrong: string[] = []
     const path = pathOf(e, world)
     const given = queryOf(name, world)
@@ -48,9 +60,12 @@ test('every read with an ETag × {none, exact, weak, list, *, other} × GET, HEA
       call(kit, { method, path }, withHeaders(callerOf(name, e, world, own), more), undefined, query)
     const etag = String((await ask('GET', {})).headers.etag)
     if (!/^"[^"]+"$/.test(etag)) wrong.push(`${name}: ETag: ${etag}`)
-    const table: readonly (readonly [what: string, ifNoneMatch: string | undefined, known: boolean])[] = [
+    type Form = readonly [what: string, ifNoneMatch: string | undefined, known: boolean]
+    const usual: readonly Form[] = [
       ['none', undefined, false],
       ['exact', etag, true],
+    ]
+    const forms: readonly Form[] = [
       ['weak', `W/${etag}`, true],
       ['list', `"a,b" , W/"x",${etag}`, true],
       ['*', '*', true],
@@ -59,41 +74,42 @@ test('every read with an ETag × {none, exact, weak, list, *, other} × GET, HEA
       ['no tag', etag.slice(1, -1), false],
       ['garbage before it', `x${etag}`, false],
     ]
-    // An empty query takes a request past the reads in front of the router: both ways answer alike.
-    const past: readonly [query: string, forms: typeof table][] = given ? [] : [['?', table.slice(0, 2)]]
-    for (const [query, forms] of [[given, table] as const, ...past])
-      for (const method of ['GET', 'HEAD'])
-        for (const [what, ifNoneMatch, known] of forms) {
-          const asked = ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch }
-          const answer = await ask(method, asked, query)
-          const { status, headers, text } = answer
-          const hasBody = method === 'GET' && !known
-          const fits =
-            status === (known ? 304 : 200) &&
-            headers.etag === etag &&
-            headers['x-request-id'] !== undefined &&
-            headers['cache-control'] === (e.immutable ? 'private, max-age=86400, immutable' : 'no-store') &&
-            (text !== '') === hasBody &&
-            (known ||
-              headers['content-type'] === `application/${e.protocol === 'scim' ? 'scim+' : ''}json; charset=utf-8`)
-          if (!fits) wrong.push(`${name} ${method} ${what}: ${status} ${JSON.stringify(headers)} ${text.slice(0, 80)}`)
-        }
+    // What reads a tag does not know what is read: each is asked for by some of the forms.
+    const inTurn = (k: number) => forms[(nth + k) % forms.length]!
+    const asking: readonly (readonly [method: string, query: string, forms: readonly Form[]])[] = [
+      ['GET', given, [...usual, inTurn(0), inTurn(2), inTurn(4)]],
+      ['HEAD', given, [...usual, inTurn(1)]],
+      // An empty query takes a request past the reads in front of the router: both ways answer alike.
+      ...(given ? [] : [['GET', '?', [...usual, inTurn(3)]] as const]),
+    ]
+    for (const [method, query, asked] of asking)
+      for (const [what, ifNoneMatch, known] of asked) {
+        const answer = await ask(method, ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch }, query)
+        const { status, headers, text } = answer
+        const hasBody = method === 'GET' && !known
+        const fits =
+          status === (known ? 304 : 200) &&
+          headers.etag === etag &&
+          headers['x-request-id'] !== undefined &&
+          headers['cache-control'] === (e.immutable ? 'private, max-age=86400, immutable' : 'no-store') &&
+          (text !== '') === hasBody &&
+          (known ||
+            headers['content-type'] === `application/${e.protocol === 'scim' ? 'scim+' : ''}json; charset=utf-8`)
+        if (!fits) wrong.push(`${name} ${method} ${what}: ${status} ${JSON.stringify(headers)} ${text.slice(0, 80)}`)
+      }
     return wrong
   }
-  for (const [name, e] of tagged) {
-    let found = await walk(name, e)
+  for (const [nth, [name, e]] of tagged.entries()) {
+    let found = await walk(name, e, nth)
     // What is measured of a thing may have moved meanwhile.
-    if (found.length > 0) found = await walk(name, e)
+    if (found.length > 0) found = await walk(name, e, nth)
     wrong.push(...found)
   }
   assert.ok(tagged.length >= 7)
   assert.deepEqual(wrong, [])
-})
+}
 
-test('HEAD is answered as its GET, without the body: every read, known and refused', async (t) => {
-  const kit = await startKit(t)
-  const world = await createWorld(kit)
-  const own = await ownCallers(kit, world)
+async function byHead(kit: Kit, world: World, own: Own): Promise<void> {
   const wrong: string[] = []
   for (const [name, e] of reads.filter(([, e]) => !e.begins))
     for (const caller of [callerOf(name, e, world, own), null]) {
@@ -105,12 +121,9 @@ test('HEAD is answered as its GET, without the body: every read, known and refus
         wrong.push(`${name}: GET ${get.status}, HEAD ${head.status} ${JSON.stringify(head.headers)}`)
     }
   assert.deepEqual(wrong, [])
-})
+}
 
-test('Prefer: wait holds every read that waits, by any form of its tag, and says for how long', async (t) => {
-  const kit = await startKit(t)
-  const world = await createWorld(kit)
-  const own = await ownCallers(kit, world)
+async function byWaiting(kit: Kit, world: World, own: Own): Promise<void> {
   const wrong: string[] = []
   const waiting = reads.filter(([, e]) => e.waits)
   // The last one goes past the reads in front of the router.
@@ -151,4 +164,4 @@ test('Prefer: wait holds every read that waits, by any form of its tag, and says
   assert.equal(await granted('respond-async, wait="7"; x=1'), 'wait=7')
   for (const none of ['wait=0', 'wait=x', 'respond-async', 'await=5'])
     assert.equal(await granted(none), undefined, none)
-})
+}

@@ -206,15 +206,20 @@ export function createPublishing({
       const before = await store.at(tenant)
       const diff = diffPolicies(before.versionOn(input.channel).compiled.resolved, candidate.resolved)
       const goesTo = input.channel === 'canary' ? rollout : undefined
-      const measuring = impactOf(tenant, before, candidate.compiled, goesTo).catch((e) => {
+      const failed = (e: unknown) => {
         onError(e)
         return undefined
-      })
+      }
+      const measuring = impactOf(tenant, before, candidate.compiled, goesTo).catch(failed)
       const known = await within(patienceMs.before, measuring)
       const bundle = await commit(actor, input, candidate, rollout, storedOf(diff, known))
-      if (!known)
-        measuring.then((found) => found && write(tenant, bundle.version, storedOf(diff, found))).catch(onError)
-      const found = known ?? (await within(patienceMs.after, measuring))
+      // Said to be known once it can be read.
+      const storing = async (): Promise<Measured | undefined> => {
+        const found = await measuring
+        if (found) await write(tenant, bundle.version, storedOf(diff, found))
+        return found
+      }
+      const found = known ?? (await within(patienceMs.after, storing().catch(failed)))
       const reach = {
         current: true,
         variants: found?.variants ?? 0,
