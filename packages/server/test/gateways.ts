@@ -54,6 +54,7 @@ export async function enroll(
   }: {
     user_id?: string
     tags?: string[]
+    ephemeral_seconds?: number
     now?: () => Date
     admin?: Kit['admin']
     wireguard_public_key?: string
