@@ -182,7 +182,7 @@ export function createApp({
   const locks = createLocking({ ...base, audit, gateways, identity })
   const workflows = createWorkflows({
     ...{ ...base, audit, standingOf: access.standingOf, requireStepUp: identity.requireStepUp },
-    confirmations: gateways.confirmations,
+    ...{ confirmations: gateways.confirmations, notifications },
     perform: () => perform,
     purgeNow: (...given) => compliance.purges.now(...given),
   })
