@@ -44,12 +44,8 @@ export function createNotifications(deps: NotificationsDeps) {
   const watch = createWatch({ ...deps, rules })
 
   return {
-    ...{
-      notify: rules.notify,
-      close: rules.close,
-      closeOthers: rules.closeOthers,
-      tenantsWithOpen: rules.tenantsWithOpen,
-    },
+    ...{ notify: rules.notify, close: rules.close },
+    ...{ closeOthers: rules.closeOthers, tenantsWithOpen: rules.tenantsWithOpen },
     /** Which gateways are silent, another module knows: whoever makes this one says whom to ask. */
     jobs: (silentGateways: () => Promise<Silence>) => [
       { name: 'deliver_notifications', cron: '* * * * *', run: deliveries.deliver },
