@@ -103,7 +103,7 @@ const SentAt = Type.Optional(
     format: 'date-time',
     maxLength: 40,
     description:
-      "By the gateway's own clock, whatever it says, at each attempt anew: how far it is off, and other times with it",
+      "By the sender's own clock, whatever it says, at each attempt anew: how far it is off, and other times with it",
   }),
 )
 
@@ -240,6 +240,6 @@ export const telemetry = endpoint({
   records: 'refusals',
   bodyLimit: 10 * 1024 * 1024,
   bodyNames: 200_000,
-  body: Closed({ events: Type.Array(TelemetryEvent, { minItems: 1, maxItems: 1000 }) }),
+  body: Closed({ sent_at: SentAt, events: Type.Array(TelemetryEvent, { minItems: 1, maxItems: 1000 }) }),
   response: Closed({ accepted: Count, duplicate: Count, rejected: Rejected }),
 })

@@ -259,6 +259,7 @@ export const notificationKinds = [
   'tenant.deletion_scheduled',
   'update_root.due',
   'webhook.disabled',
+  'workflow.awaiting_approval',
 ] as const
 export type NotificationKind = (typeof notificationKinds)[number]
 /** From the least to the most urgent. */

@@ -55,6 +55,14 @@ create index connections_of_gateways_in_question on connections_in_question (ten
   where verdict is not null;
 call raise_tenant_wall('connections_in_question');
 
+-- Since when this deployment listens without a break, and when it last did: silence before that is nobody's.
+create table listening (
+  there_is_one boolean primary key default true constraint there_is_one_listening check (there_is_one),
+  since timestamptz not null,
+  heard_at timestamptz not null
+);
+grant select, insert, update on listening to holdfast_app;
+
 -- A gateway that comes back is not the first choice at once; and what it says of its clock and its certificate.
 alter table gateway_activity
   add column up_since timestamptz,

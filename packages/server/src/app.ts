@@ -35,7 +35,7 @@ import { createEnrollment } from './modules/enrollment/index.ts'
 import { createExpiry } from './modules/expiry/index.ts'
 import { createFederation } from './modules/federation/index.ts'
 import { createGateways, trustCoverageOfGateways } from './modules/gateways/index.ts'
-import { createHealth } from './modules/health/index.ts'
+import { createHealth, createListening } from './modules/health/index.ts'
 import { createIdentity, usualPasswordCost } from './modules/identity/index.ts'
 import { createLocking } from './modules/locks/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
@@ -75,7 +75,7 @@ export function createApp({
   const changes = createChanges(db, now)
   const feed = createFeed({ url: databaseUrl, changes, clock, log, presence: presenceOf(peppers) })
   const pager = createPager(masterKeys.map((key) => key.cursorKey))
-  const base = { db, changes, feed, pager, now, peppers, kek, publicUrl, onError }
+  const base = { db, changes, feed, pager, now, peppers, kek, publicUrl, onError, listening: createListening({ db }) }
 
   const audit = createAudit({
     ...base,
@@ -182,7 +182,7 @@ export function createApp({
   const locks = createLocking({ ...base, audit, gateways, identity })
   const workflows = createWorkflows({
     ...{ ...base, audit, standingOf: access.standingOf, requireStepUp: identity.requireStepUp },
-    confirmations: gateways.confirmations,
+    ...{ confirmations: gateways.confirmations, notifications },
     perform: () => perform,
     purgeNow: (...given) => compliance.purges.now(...given),
   })
@@ -254,7 +254,7 @@ export function createApp({
     working: [
       ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
       ...[rotation, expiry, updates, audit, siem, locks, workflows],
-      ...[{ jobs: access.jobs(tenants) }, { jobs: notifications.jobs(gateways.gatewaysDown) }],
+      ...[{ jobs: access.jobs(tenants) }, { jobs: notifications.jobs(gateways.silentGateways) }],
     ],
   })
 

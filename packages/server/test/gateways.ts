@@ -54,6 +54,8 @@ export async function enroll(
   }: {
     user_id?: string
     tags?: string[]
+    group_ids?: string[]
+    ephemeral_seconds?: number
     now?: () => Date
     admin?: Kit['admin']
     wireguard_public_key?: string

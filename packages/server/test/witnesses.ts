@@ -7,6 +7,15 @@ export type Device = Awaited<ReturnType<typeof enroll>>
 type Client = Awaited<ReturnType<typeof withGateway>>['client']
 type Fields = Record<string, unknown>
 
+/** As if the deployment listened for so long without a break until some seconds ago. */
+export const listenedFor = (kit: Kit, seconds: number, untilSecondsAgo = 0) =>
+  kit.db.acrossTenants((tx) =>
+    sql`insert into listening as l (since, heard_at)
+      select until - interval '1 second' * ${seconds}, until
+      from (select clock_timestamp() - interval '1 second' * ${untilSecondsAgo} as until) as u
+      on conflict (there_is_one) do update set since = excluded.since, heard_at = excluded.heard_at`.execute(tx),
+  )
+
 /** What gateways (`client` unless said) and devices say of connections, and what is found of it. */
 export function createWitnesses(kit: Kit, client: Client) {
   const { admin } = kit

@@ -2,7 +2,7 @@ import type { Connection } from '../db/connection.ts'
 import { type Reference, referencesBetween, referringFirst } from '../db/table-order.ts'
 
 /** What is not in a backup: what is made anew where it is restored, and what concerns only who runs now. */
-const leftOut: readonly string[] = ['schema_migrations', 'replicas', 'changes']
+const leftOut: readonly string[] = ['schema_migrations', 'replicas', 'listening', 'changes']
 
 type Table = { name: string; columns: string[] }
 

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { enroll, newSession, publish, rule, withGateway } from '../gateways.ts'
 import { runJob, startKit } from '../kit.ts'
-import { createWitnesses } from '../witnesses.ts'
+import { createWitnesses, listenedFor } from '../witnesses.ts'
 
 test('gateways that fall silent', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
@@ -13,6 +13,7 @@ test('gateways that fall silent', async (t) => {
   await publish(kit, [rule('all', { any: true })])
   const { meter, later, truthOf, alerts, judge, beat } = createWitnesses(kit, client)
   await beat()
+  await listenedFor(kit, 3600)
 
   await t.test('metering that stops: stale, with an alert while its gateway is heard of', async () => {
     const device = await enroll(kit, 'unmetered')
@@ -22,6 +23,11 @@ test('gateways that fall silent', async (t) => {
     await judge()
     assert.deepEqual(await truthOf(device, 'stale'), [])
     await later(device, 2)
+    // Nobody could hear it for a while.
+    await listenedFor(kit, 3600, 120)
+    await judge()
+    assert.deepEqual(await truthOf(device, 'stale'), [])
+    await listenedFor(kit, 151)
     await judge()
     const [found] = await truthOf(device, 'stale')
     assert.deepEqual(
@@ -63,5 +69,27 @@ test('gateways that fall silent', async (t) => {
     await beat(other.client)
     await judge()
     assert.deepEqual(await alerts('connection.stale'), ['1 connection of gateway g2 is stale'])
+  })
+  await t.test('a device of an ephemeral token is revoked for a silence that somebody listened to', async () => {
+    const device = await enroll(kit, 'ephemeral', { ephemeral_seconds: 86_400 })
+    const id = decodeId('device', device.id)
+    await kit.db.inTenant(kit.tenant, async (tx) => {
+      const past = sql`interval '2 days'`
+      await sql`update devices set enrolled_at = enrolled_at - ${past}
+        where tenant_id = ${kit.tenant} and device_id = ${id}`.execute(tx)
+      await sql`update device_activity set last_seen_at = last_seen_at - ${past}
+        where tenant_id = ${kit.tenant} and device_id = ${id}`.execute(tx)
+    })
+    const statusAfter = async () => {
+      await runJob(kit.app, 'revoke_silent_devices')
+      return (await kit.admin.getDevice({ params: { device_id: device.id } })).status
+    }
+    // After an outage it has a quarter of an hour to come back.
+    await listenedFor(kit, 200_000, 120)
+    assert.equal(await statusAfter(), 'active')
+    await listenedFor(kit, 890)
+    assert.equal(await statusAfter(), 'active')
+    await listenedFor(kit, 901)
+    assert.equal(await statusAfter(), 'revoked')
   })
 })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { eventsOf } from '../events.ts'
 import { createClock, startKit } from '../kit.ts'
 import { inbox, run } from '../notices.ts'
+import { listenedFor } from '../witnesses.ts'
 import { bearer, call, operation } from '../world.ts'
 
 test('a silent gateway is reported once, and closed by the system when it is back', async (t) => {
@@ -23,6 +24,11 @@ test('a silent gateway is reported once, and closed by the system when it is bac
   assert.deepEqual(await inbox(kit), [])
 
   clock.advance(61)
+  // Nobody could hear it: after an outage it is given the time to report, and then it is down.
+  await listenedFor(kit, 50, -61)
+  await run(kit, 'watch_gateways')
+  assert.deepEqual(await inbox(kit), [])
+  await listenedFor(kit, 61, -61)
   await Promise.all([run(kit, 'watch_gateways'), run(kit, 'watch_gateways')])
   const [down, ...more] = await inbox(kit)
   assert.equal(more.length, 0)
@@ -41,6 +47,10 @@ test('a silent gateway is reported once, and closed by the system when it is bac
   // The next silence is another cause; who acknowledges it is not told of it again.
   clock.advance(61)
   await run(kit, 'watch_gateways')
+  // Nor is it taken for one that is back while nobody can say so.
+  await listenedFor(kit, 0, -80)
+  await run(kit, 'watch_gateways')
+  await listenedFor(kit, 122)
   const [again] = await inbox(kit)
   await kit.admin.acknowledgeNotification({ params: { notification_id: again!.notification_id } })
   clock.advance(600)

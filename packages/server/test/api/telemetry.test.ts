@@ -132,4 +132,19 @@ test('telemetry', async (t: TestContext) => {
     assert.equal((await deviceNow()).policy.applied_digest, digest('e'))
     assert.ok((await deviceNow()).last_seen_at)
   })
+  await t.test('of a device whose clock is off, either way, and that says so the times are put right', async () => {
+    const { client: gateway } = await withGateway(kit, 'clock')
+    for (const minutes of [-10, 10]) {
+      const off = await enroll(kit, `off by ${minutes}`)
+      const session_id = newSession()
+      const sample = { session_id, device_id: off.id, state: 'active' as const, rx_bytes: 1, tx_bytes: 1 }
+      await gateway.metering({ body: report([sample]) })
+      const sent_at = new Date(Date.now() + minutes * 60_000).toISOString()
+      const events = [{ event_id: 'e', kind: 'connected' as const, at: sent_at, session_id }]
+      assert.equal((await off.client.telemetry({ body: { sent_at, events } })).accepted, 1)
+      const [said] = (await kit.admin.connectionTruth({ query: { device_id: off.id } })).items
+      const age = said?.device?.age_seconds ?? Number.NaN
+      assert.ok(Math.abs(age) < 60, `${minutes}: ${JSON.stringify(said?.device)}`)
+    }
+  })
 })

@@ -3,9 +3,10 @@ import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { audited, enroll, newSession, refused, report, withGateway } from '../gateways.ts'
 import { runJob, startKit, times } from '../kit.ts'
+import { listenedFor } from '../witnesses.ts'
 
 test('VPN sessions', async (t: TestContext) => {
-  const kit = await startKit(t)
+  const kit = await startKit(t, { replicas: 2 })
   const { admin } = kit
   const { client, pool } = await withGateway(kit)
   const devices = await times(3, (i) => enroll(kit, `device ${i}`))
@@ -98,11 +99,23 @@ test('VPN sessions', async (t: TestContext) => {
   })
   await t.test('a session that nobody reports any more ends by itself', async () => {
     const [id] = await start(2)
+    await listenedFor(kit, 3600)
     assert.equal(await runJob(kit.app, 'end_silent_vpn_sessions'), 0)
     await kit.db.inTenant(kit.tenant, (tx) =>
       sql`update vpn_sessions set last_seen_at = last_seen_at - interval '16 minutes' where session_id in (
         select session_id from vpn_sessions where device_id is not null and state = 'active')`.execute(tx),
     )
+    const stateOf = async () => (await admin.getSession({ params: { session_id: id! } })).state
+    // Nobody listened for two minutes of this quarter of an hour: on whichever replica, the gateways have a whole one.
+    await listenedFor(kit, 3600, 120)
+    for (const { app } of kit.replicas) assert.equal(await runJob(app, 'end_silent_vpn_sessions'), 0)
+    await listenedFor(kit, 899)
+    await times(4, (i) => runJob(kit.replicas[i % kit.replicas.length]!.app, 'end_silent_vpn_sessions'))
+    assert.equal(await stateOf(), 'active')
+    // A clock that was put back counts nothing of what it said before.
+    await listenedFor(kit, 3600, -3600)
+    assert.equal(await runJob(kit.app, 'end_silent_vpn_sessions'), 0)
+    await listenedFor(kit, 3600, 60)
     assert.ok((await runJob(kit.app, 'end_silent_vpn_sessions')) >= 1)
     assert.equal((await admin.getSession({ params: { session_id: id! } })).end_reason, 'timeout')
   })

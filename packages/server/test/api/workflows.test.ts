@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { sql } from 'kysely'
 import { audited, enroll, publish, refused, rule } from '../gateways.ts'
 import { createClock, runJob, startKit, times } from '../kit.ts'
+import { inbox } from '../notices.ts'
 import { makeUser, signInAs } from '../people.ts'
 import { followingGateways } from '../workflows.ts'
 
@@ -120,6 +121,9 @@ test('a second approver, who is somebody else', async (t) => {
   })
   const { run } = asked.json
   assert.equal(run.status, 'awaiting_approval', asked.text)
+  const [told, ...others] = await inbox(kit)
+  assert.deepEqual([told?.kind, told?.subject.id, others], ['workflow.awaiting_approval', run.workflow_run_id, []])
+  assert.match(told?.detail ?? '', /^ada asks for it \(found on a forum\)\./)
   const change = `/v1/admin/incident/runs/${run.workflow_run_id}`
   assert.equal((await ada.post(change, { operation: 'approve' })).status, 403, 'not by themselves')
   await assert.rejects(
@@ -137,6 +141,7 @@ test('a second approver, who is somebody else', async (t) => {
   const approvals = await times(6, (i) => (i % 2 ? bob : eve).post(change, { operation: 'approve' }))
   assert.deepEqual(new Set(approvals.map((a) => a.status)), new Set([200]))
   assert.equal(approvals.filter((a) => a.json.changed).length, 1)
+  assert.deepEqual(await inbox(kit), [])
   assert.notEqual(await status(), 'active')
   const done = await kit.admin.getWorkflowRun({ params: { workflow_run_id: run.workflow_run_id } })
   assert.equal(done.status, 'succeeded', JSON.stringify(done.steps))
@@ -166,8 +171,10 @@ test('what nobody approves is called off, and can not be approved any more', asy
   )
   const late = await bob.post(`/v1/admin/workflows/runs/${run.workflow_run_id}`, { operation: 'approve' })
   assert.deepEqual([late.status, await status()], [422, 'awaiting_approval'], late.text)
+  assert.equal((await inbox(kit)).length, 1)
   await runJob(kit.app, 'drive_workflows')
   assert.equal(await status(), 'cancelled')
+  assert.deepEqual(await inbox(kit), [])
   const [event] = await audited(kit, 'workflow.changed')
   assert.deepEqual([event?.actor.type, event?.details], ['job', { reason: 'nobody has approved it within a day' }])
 })

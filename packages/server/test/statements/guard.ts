@@ -16,6 +16,7 @@ export const sharedTables: ReadonlySet<string> = new Set([
   'unneeded_token_keys',
   'login_failures',
   'replicas',
+  'listening',
   'plans',
   'licenses',
   'deployment',

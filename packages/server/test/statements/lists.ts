@@ -50,7 +50,7 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'workflows/due.queries.ts#openRuns': 'runs that a replica left or carries out',
   'workflows/due.queries.ts#unapprovedRuns': 'runs that nobody has approved in time',
   'workflows/due.queries.ts#runsToUndo': 'runs whose time is over',
-  'locks/locks.queries.ts#dueLocks': 'locks whose time is over',
+  'locks/locks.queries.ts#dueLocks': 'locks whose time is over, or whose target is gone',
   'directory/pull/sources.queries.ts#dueSources': 'whose directories are to be read now',
   'directory/pull/pulls.queries.ts#freePulls': 'pulls that a replica left',
   'policy/rollout/gate.queries.ts#tenantsWithGates': 'whose canaries are to be judged',

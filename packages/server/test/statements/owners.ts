@@ -14,6 +14,7 @@ export const owners: Readonly<Record<string, string>> = {
   changes: 'memory',
   idempotency_keys: 'db',
   replicas: 'health',
+  listening: 'health',
   master_keys: 'secrets',
   audit_arrivals: 'audit',
   audit_log: 'audit',

@@ -185,6 +185,7 @@ export const schema: Record<string, string> = {
   groups_pkey: 'id',
   notification_settings_pkey: 'last',
   replicas_pkey: 'own',
+  listening_pkey: 'last',
   schema_migrations_pkey: 'own',
   'schema_migrations.version': 'own',
   signing_keys_pkey: 'id',

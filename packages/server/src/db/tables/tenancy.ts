@@ -115,4 +115,5 @@ export type TenancyTables = {
     created_at: Default<Date>
   }
   replicas: { replica_id: string; seen_at: Date }
+  listening: { there_is_one: Default<boolean>; since: Date; heard_at: Date }
 }

@@ -170,8 +170,16 @@ export const tenantsWithEphemerals = async (tx: Tx): Promise<TenantId[]> => {
   return rows.map((r) => r.tenant_id)
 }
 
-/** Devices of ephemeral tokens that were silent for longer than the token allows. */
-export const silentEphemerals = async (tx: Tx, tenant: TenantId, at: Date, limit: number): Promise<string[]> => {
+/**
+ * Devices of ephemeral tokens that were silent for longer than the token allows, while somebody listened (for
+ * `listenedMs` now) for as long as that, or as any device needs to come back.
+ */
+export const silentEphemerals = async (
+  tx: Tx,
+  tenant: TenantId,
+  { at, listenedMs, comeBackMs }: { at: Date; listenedMs: number; comeBackMs: number },
+  limit: number,
+): Promise<string[]> => {
   const rows = await tx
     .selectFrom('devices')
     .leftJoin('device_activity as a', (j) =>
@@ -184,6 +192,7 @@ export const silentEphemerals = async (tx: Tx, tenant: TenantId, at: Date, limit
     .where(
       sql<boolean>`coalesce(a.last_seen_at, devices.enrolled_at) < ${at}::timestamptz - devices.ephemeral_seconds * interval '1 second'`,
     )
+    .where(sql<boolean>`least(devices.ephemeral_seconds * 1000::bigint, ${comeBackMs}) <= ${listenedMs}::float8`)
     .limit(limit)
     .execute()
   return rows.map((r) => r.device_id)

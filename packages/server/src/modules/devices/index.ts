@@ -1,5 +1,6 @@
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import type { Listening } from '../health/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
 import { createDeviceCounts } from './counts.ts'
 import { deviceHandlers } from './devices.handlers.ts'
@@ -32,6 +33,7 @@ export function createDevices(
     pager: Pager
     entitlements: Entitlements
     endSessionsOf: EndSessionsOf
+    listening: Listening
     policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
   },
 ) {

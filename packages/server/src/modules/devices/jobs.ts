@@ -1,6 +1,8 @@
 import { background, type Database } from '../../db/database.ts'
 import { jobSource } from '../../kernel/actor.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'
+import { minute } from '../../kernel/time.ts'
+import type { Listening } from '../health/index.ts'
 import * as queries from './devices.queries.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { forgetProofs } from './proofs.queries.ts'
@@ -8,14 +10,20 @@ import { forgetProofs } from './proofs.queries.ts'
 /** A sweep takes so many at a time until nothing is left. */
 const sweepSize = 1000
 
-export function deviceJobs({ db, now, lifecycle }: { db: Database; now: () => Date; lifecycle: Lifecycle }) {
+/** After a break in which nobody could hear them, devices that are there are heard of within this. */
+const comeBackMs = 15 * minute
+
+type Deps = { db: Database; now: () => Date; lifecycle: Lifecycle; listening: Listening }
+export function deviceJobs({ db, now, lifecycle, listening }: Deps) {
   /** Revokes the devices of ephemeral tokens that fell silent. */
   async function revokeSilent(): Promise<void> {
+    const at = now()
+    const listenedMs = at.getTime() - (await listening.since()).getTime()
     await eachTenant(await db.acrossTenants(queries.tenantsWithEphemerals, background), async (tenant) => {
       for (let found = sweepSize; found === sweepSize; ) {
         const silent = await db.inTenant(
           tenant,
-          (tx) => queries.silentEphemerals(tx, tenant, now(), sweepSize),
+          (tx) => queries.silentEphemerals(tx, tenant, { at, listenedMs, comeBackMs }, sweepSize),
           background,
         )
         if (silent.length > 0)

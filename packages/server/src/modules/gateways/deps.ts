@@ -6,6 +6,7 @@ import type { Changes } from '../../memory/changes.ts'
 import type { Feed } from '../../memory/feed.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Fleet } from '../devices/index.ts'
+import type { Listening } from '../health/index.ts'
 import type { NotificationRules } from '../notifications/index.ts'
 import type { Policy } from '../policy/index.ts'
 import type { Entitlements, Tenancy } from '../tenancy/index.ts'
@@ -35,4 +36,5 @@ export type GatewaysDeps = {
   /** Of these devices those that have had a certificate, and when the newest in use ends; null: none is. */
   certificateEnds: (tx: Tx, tenant: TenantId, deviceIds: readonly string[]) => Promise<ReadonlyMap<string, Date | null>>
   trust: Pick<Trust, 'signerFor' | 'versionOf'>
+  listening: Listening
 }

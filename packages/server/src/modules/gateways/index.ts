@@ -36,8 +36,7 @@ export function createGateways(deps: GatewaysDeps) {
   const sessions = createSessions(deps)
   const heard = { ...deps, registry, activity }
   const { handlers: pulls, ...pulling } = createPull(heard)
-  const truth = createConnectionTruth(heard)
-  const health = createFleetHealth(heard)
+  const [truth, health] = [createConnectionTruth(heard), createFleetHealth(heard)]
 
   return {
     handlers: {
@@ -51,7 +50,7 @@ export function createGateways(deps: GatewaysDeps) {
     /** Ends the VPN sessions of devices or users in the transaction that stops them. */
     ...{ endSessionsOf: sessions.endSessionsOf, endSessionsAt: sessions.endSessionsAt },
     confirmations: createConfirmations(deps),
-    ...{ gatewaysDown: activity.down, statuses: health.statuses, secretExpiries: createSecretExpiries(deps) },
+    ...{ silentGateways: activity.silent, statuses: health.statuses, secretExpiries: createSecretExpiries(deps) },
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }, ...truth.jobs],
     prunes: [pruneSecrets, ...pruneHistory, ...truth.prunes],
     ...pulling,

@@ -1,6 +1,8 @@
 import { healthHandlers } from './health.handlers.ts'
 import { createReadiness, type ReadinessDeps } from './readiness.ts'
 
+export { createListening, type Listening } from './listening.ts'
+
 /** Whether this replica may be sent requests. */
 export function createHealth(deps: ReadinessDeps) {
   const readiness = createReadiness(deps)

@@ -69,10 +69,24 @@ export const releaseLock = (
   return (isDue ? q.where('expires_at', '<=', dbNow) : q).returningAll().executeTakeFirst()
 }
 
-/** Passes the tenant wall: locks whose time is over, the oldest first. */
+/**
+ * Passes the tenant wall: locks whose time is over, the oldest first, and those whose target is gone, for good as all
+ * that is deleted or revoked. With a tenant that is deleted go its locks.
+ */
 export const dueLocks = async (tx: Tx, limit: number) => {
-  const { rows } = await sql<{ tenant_id: TenantId; lock_id: string }>`
-    select tenant_id, lock_id from locks where released_at is null and expires_at <= now()
+  const { rows } = await sql<{ tenant_id: TenantId; lock_id: string; is_over: boolean }>`
+    select tenant_id, lock_id, coalesce(expires_at <= now(), false) as is_over from locks l
+    where released_at is null
+      and exists (select from tenants t where t.tenant_id = l.tenant_id and t.deleted_at is null)
+      and (expires_at <= now() or not case target_type
+        when 'device' then exists (select from devices d
+          where d.tenant_id = l.tenant_id and d.device_id = l.target_id and d.status <> 'revoked')
+        when 'gateway' then exists (select from gateways g
+          where g.tenant_id = l.tenant_id and g.gateway_id = l.target_id and g.deleted_at is null)
+        when 'group' then exists (select from groups g where g.tenant_id = l.tenant_id and g.group_id = l.target_id)
+        when 'user' then exists (select from users u
+          where u.tenant_id = l.tenant_id and u.user_id = l.target_id and u.deleted_at is null)
+        else true end)
     order by expires_at limit ${limit}`.execute(tx)
   return rows
 }

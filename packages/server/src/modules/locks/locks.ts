@@ -129,13 +129,15 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
       return lock !== undefined && (await free(tx, source, lock.lock_id, undefined)) !== undefined
     },
 
-    /** Releases locks whose time is over. Says how many. */
+    /** Releases locks whose time is over, or whose target is gone. Says how many. */
     endDue: async (): Promise<number> => {
       const due = await db.acrossTenants((tx) => queries.dueLocks(tx, perRound), background)
       let ended = 0
       await eachTenant([...new Set(due.map((d) => d.tenant_id))], async (tenant) => {
-        for (const { lock_id } of due.filter((d) => d.tenant_id === tenant))
-          if (await db.inTenant(tenant, (tx) => release(tx, jobSource(tenant, job), lock_id, 'expired', true))) ended++
+        for (const { lock_id, is_over } of due.filter((d) => d.tenant_id === tenant)) {
+          const why = is_over ? 'expired' : 'its target is gone'
+          if (await db.inTenant(tenant, (tx) => release(tx, jobSource(tenant, job), lock_id, why, is_over))) ended++
+        }
       })
       return ended
     },

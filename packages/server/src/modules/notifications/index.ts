@@ -12,11 +12,10 @@ import { pruneNotifications } from './notifications.queries.ts'
 import { createNotificationRules } from './notifications.ts'
 import { createChannelSettings } from './settings.ts'
 import { createTester } from './try-out.ts'
-import { createWatch, type SilentGateway } from './watch.ts'
+import { createWatch, type Silence } from './watch.ts'
 
 export { countOpen } from './notifications.queries.ts'
 export type { Notice, NotificationRules, Notify } from './notifications.ts'
-export type { SilentGateway } from './watch.ts'
 
 type NotificationsDeps = {
   db: Database
@@ -45,11 +44,12 @@ export function createNotifications(deps: NotificationsDeps) {
   const watch = createWatch({ ...deps, rules })
 
   return {
-    ...{ notify: rules.notify, closeOthers: rules.closeOthers, tenantsWithOpen: rules.tenantsWithOpen },
-    /** Which gateways are down, another module knows: whoever makes this one says whom to ask. */
-    jobs: (gatewaysDown: () => Promise<readonly SilentGateway[]>) => [
+    ...{ notify: rules.notify, close: rules.close },
+    ...{ closeOthers: rules.closeOthers, tenantsWithOpen: rules.tenantsWithOpen },
+    /** Which gateways are silent, another module knows: whoever makes this one says whom to ask. */
+    jobs: (silentGateways: () => Promise<Silence>) => [
       { name: 'deliver_notifications', cron: '* * * * *', run: deliveries.deliver },
-      { name: 'watch_gateways', cron: '* * * * *', run: () => watch.watchGateways(gatewaysDown) },
+      { name: 'watch_gateways', cron: '* * * * *', run: () => watch.watchGateways(silentGateways) },
     ],
     prunes: [pruneNotifications],
     deliver: deliveries.deliver,

@@ -114,6 +114,16 @@ export const tenantsWithOpen = async (tx: Tx, kind: Kind): Promise<TenantId[]> =
   return rows.map((r) => r.tenant_id)
 }
 
+/** At most one: a second one of its cause is not made. */
+export const openOf = (tx: Tx, tenant: TenantId, dedupeKey: string) =>
+  tx
+    .selectFrom('notifications')
+    .select(['notification_id', 'title'])
+    .where('tenant_id', '=', tenant)
+    .where('dedupe_key', '=', dedupeKey)
+    .where('acknowledged_at', 'is', null)
+    .executeTakeFirst()
+
 export const openOfKind = (tx: Tx, tenant: TenantId, kind: Kind) =>
   tx
     .selectFrom('notifications')

@@ -75,6 +75,11 @@ export function createNotificationRules(deps: {
 
   return {
     notify,
+    /** Closes what is open of a cause, in the transaction that ends the cause. */
+    close: async (tx: Tx, source: Source, dedupeKey: string): Promise<void> => {
+      const open = await queries.openOf(tx, source.tenantId, dedupeKey)
+      if (open) await acknowledgeAs(tx, source, bySystem, open)
+    },
     /**
      * Closes what is open of a kind and has none of these causes any more. Causes that may come back meanwhile are read
      * in the transaction that closes, where they are locked.

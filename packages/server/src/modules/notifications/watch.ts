@@ -6,7 +6,9 @@ import * as queries from './notifications.queries.ts'
 import type { Notice, NotificationRules } from './notifications.ts'
 
 /** A gateway that has fallen silent. */
-export type SilentGateway = { tenantId: TenantId; gatewayId: string; name: string; lastSeenAt: Date }
+type SilentGateway = { tenantId: TenantId; gatewayId: string; name: string; lastSeenAt: Date }
+/** `isListenedFor`: somebody would have heard them for as long as makes them down. */
+export type Silence = { gateways: readonly SilentGateway[]; isListenedFor: boolean }
 type Caused = Notice & { dedupe_key: string }
 
 type WatchDeps = { db: Database; rules: Pick<NotificationRules, 'notify' | 'closeOthers' | 'tenantsWithOpen'> }
@@ -25,13 +27,15 @@ export function createWatch({ db, rules }: WatchDeps) {
   return {
     /**
      * One notification for each silence, closed by the system when the gateway reports again or is taken out of use.
+     * While nobody could hear them none is made, and those that are open stay.
      */
-    watchGateways: async (gatewaysDown: () => Promise<readonly SilentGateway[]>): Promise<void> => {
-      const down = Map.groupBy(await gatewaysDown(), (g) => g.tenantId)
+    watchGateways: async (silentGateways: () => Promise<Silence>): Promise<void> => {
+      const { gateways, isListenedFor } = await silentGateways()
+      const down = Map.groupBy(gateways, (g) => g.tenantId)
       const open = await rules.tenantsWithOpen('gateway.down')
       await eachTenant(new Set([...down.keys(), ...open]), async (tenant) => {
         const notices = (down.get(tenant) ?? []).map(silenceOf)
-        if (notices.length > 0) await raiseOnce(tenant, notices)
+        if (isListenedFor && notices.length > 0) await raiseOnce(tenant, notices)
         const stillDown = new Set(notices.map((n) => n.dedupe_key))
         await rules.closeOthers(jobSource(tenant, 'watch_gateways'), 'gateway.down', stillDown)
       })

@@ -45,9 +45,8 @@ export function createPolicy(given: PolicyDeps) {
     ...{ at: store.at, atVersions: store.atVersions, versionsAt: store.versionsAt },
     ...{ current: bundles.current, deliveredTo: bundles.deliveredTo },
     checks: async (tenant: TenantId) => (await store.at(tenant)).checks,
-    ...ofDevices,
     appraise: createAppraisal(store),
-    ...createUses(),
+    ...{ ...ofDevices, ...createUses() },
     jobs: [
       { name: 'expire_posture', cron: '* * * * *', run: turns.sweep },
       ...rollout.jobs,

@@ -8,6 +8,7 @@ import type { Feed } from '../../memory/feed.ts'
 import type { Access } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Confirmations } from '../gateways/index.ts'
+import type { NotificationRules } from '../notifications/index.ts'
 
 type Call = StoredCall & { query?: object }
 /** What the rooms of this module share; each takes the part it needs. */
@@ -31,6 +32,7 @@ export type WorkflowsDeps = {
   }
   requireStepUp: (actor: Actor) => Promise<void>
   confirmations: Confirmations
+  notifications: Pick<NotificationRules, 'notify' | 'close'>
   /** Purges what is over of the tenant, until the signal; how many rows of each class went. */
   purgeNow: (tenant: TenantId, signal: AbortSignal) => Promise<ReadonlyMap<string, number>>
 }

@@ -6,6 +6,7 @@ import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import { confirmGateways, type Step } from './definition.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import type { createEnd } from './end.ts'
+import { causeOf, waitingNotice } from './notice.ts'
 import { type Planned, type Plans, stored } from './plan.ts'
 import { type ActorOf, personOf, requesterOf } from './requester.ts'
 import type { RunRow, StepRow } from './runs.queries.ts'
@@ -20,7 +21,7 @@ export type Asked = {
 }
 /** A run that is there: its row and its steps. */
 export type Run = { run: RunRow; steps: StepRow[] }
-type RunsDeps = Pick<WorkflowsDeps, 'db' | 'audit' | 'changes' | 'feed' | 'now'> & {
+type RunsDeps = Pick<WorkflowsDeps, 'db' | 'audit' | 'changes' | 'feed' | 'now' | 'notifications'> & {
   plans: Plans
   actorOf: ActorOf
   end: ReturnType<typeof createEnd>
@@ -29,7 +30,7 @@ type RunsDeps = Pick<WorkflowsDeps, 'db' | 'audit' | 'changes' | 'feed' | 'now'>
 }
 
 /** How runs begin, are approved, called off, gone on with and taken back. What they do, the driver does. */
-export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end, begun }: RunsDeps) {
+export function createRuns({ db, audit, changes, feed, now, notifications, plans, actorOf, end, begun }: RunsDeps) {
   const read = async (tx: Tx, tenant: TenantId, id: string): Promise<Run> => ({
     run: (await queries.findRun(tx, tenant, id)) ?? missing('workflow_run'),
     steps: await queries.stepsOf(tx, tenant, id),
@@ -79,6 +80,8 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     const target = { type: 'workflow_run', id: workflow_run_id, name: what.name }
     const details = asked.reason === undefined ? {} : { details: { reason: asked.reason } }
     await audit.record(tx, actor, 'workflow.started', fields, { target, ...details })
+    const waiting = { id, kind: what.kind, name: what.name, requester: actor.name, reason: asked.reason }
+    if (what.secondApprover) await notifications.notify(tx, tenant, waitingNotice(waiting))
     return id
   }
 
@@ -90,6 +93,7 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     const by = { type: actor.type, id: actor.id, name: actor.name }
     if (!(await queries.approveRun(tx, run.tenant_id, run.workflow_run_id, by, now())))
       fail('validation_error', 'nobody has approved it within a day: run it anew')
+    await notifications.close(tx, actor, causeOf(run.workflow_run_id))
     return true
   }
   /** A step that is under way ends first, and what it did is noted; whoever carries it out then ends the run. */
@@ -97,6 +101,7 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     if (run.status === 'succeeded' || run.status === 'failed')
       fail('validation_error', `the run has ${run.status}: undo it instead`)
     if (!(await queries.cancelRun(tx, run.tenant_id, run.workflow_run_id, now()))) return false
+    if (run.status === 'awaiting_approval') await notifications.close(tx, by, causeOf(run.workflow_run_id))
     if (!steps.some((s) => s.status === 'running')) await end(tx, by, { run, steps }, 'cancelled')
     return true
   }

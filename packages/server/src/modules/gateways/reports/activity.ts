@@ -5,7 +5,7 @@ import { createLiveness } from './liveness.ts'
 import { downAfterMs } from './status.ts'
 
 /** What gateways say of themselves: written in batches, and held in memory for the directory. */
-export function createActivity({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
+export function createActivity({ db, now, listening }: Pick<GatewaysDeps, 'db' | 'now' | 'listening'>) {
   const liveness = createLiveness({ db, now })
   /** What it gives: since when the gateway is up again; undefined where another replica has taken a newer report. */
   const join = createGroupCommit<Report, Date | null | undefined>(
@@ -34,15 +34,18 @@ export function createActivity({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
     },
     ...{ onChange: liveness.onChange, look: liveness.look, of: liveness.of },
 
-    /** Gateways of all tenants that are down, and since when they are silent. */
-    down: async () => {
-      const rows = await db.acrossTenants((tx) => silentSince(tx, new Date(now().getTime() - downAfterMs)))
-      return rows.map((r) => ({
+    /** Gateways of all tenants that are silent, since when, and whether somebody listened for as long as makes it down. */
+    silent: async () => {
+      const before = new Date(now().getTime() - downAfterMs)
+      const isListenedFor = (await listening.since()) <= before
+      const rows = await db.acrossTenants((tx) => silentSince(tx, before))
+      const gateways = rows.map((r) => ({
         tenantId: r.tenant_id,
         gatewayId: r.gateway_id,
         name: r.name,
         lastSeenAt: r.last_seen_at,
       }))
+      return { gateways, isListenedFor }
     },
   }
 }

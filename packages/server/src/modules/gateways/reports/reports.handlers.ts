@@ -48,7 +48,7 @@ export const reportHandlers = ({
       return { status, server_time: now().toISOString(), next_heartbeat_seconds: heartbeatSeconds }
     },
     metering: ({ actor, body }) => metering.take(actor, body),
-    telemetry: ({ actor, body }) => telemetry.take(actor, body.events),
+    telemetry: ({ actor, body }) => telemetry.take(actor, body),
   }) satisfies Partial<Handlers>
 
 const earliest = Date.UTC(1970)

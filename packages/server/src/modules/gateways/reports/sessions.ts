@@ -26,7 +26,8 @@ export function createSessions({
   changes,
   pager,
   now,
-}: Pick<GatewaysDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now'>) {
+  listening,
+}: Pick<GatewaysDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now' | 'listening'>) {
   const withNames = async (tx: Tx, tenant: TenantId, rows: SessionRow[]): Promise<Session[]> => {
     const names = await queries.deviceNames(
       tx,
@@ -116,10 +117,11 @@ export function createSessions({
       return queries.endAny(tx, tenant, end, terminateLimit)
     },
 
-    /** Sessions whose gateway stopped reporting them. Returns how many ended. */
+    /** Sessions whose gateway stopped reporting them, though somebody listened. Returns how many ended. */
     endSilent: async (): Promise<number> => {
       const at = now()
       const since = new Date(at.getTime() - silentAfterMs)
+      if ((await listening.since()) > since) return 0
       let ended = 0
       const tenants = await db.acrossTenants((tx) => queries.tenantsWithSilent(tx, since), background)
       await eachTenant(tenants, async (tenant) => {

@@ -11,11 +11,13 @@ import { type Claim, unconfirmed, upsertClaims } from '../truth/claims.queries.t
 import { claimsOf } from '../truth/claims.ts'
 import { question } from '../truth/questions.queries.ts'
 import { graceMs } from '../truth/verdict.ts'
+import { correctionOf } from './gateway-clock.ts'
 import { acceptedInstant } from './instant.ts'
 import type { Event } from './telemetry.queries.ts'
 import * as queries from './telemetry.queries.ts'
 
-type GivenEvent = Given<typeof telemetry>['body']['events'][number]
+type Body = Given<typeof telemetry>['body']
+type GivenEvent = Body['events'][number]
 type Rejected = { index: number; error: string }
 /** The events of one request, each id once; `gateways`: those that the tenant has. */
 type Item = { tenantId: TenantId; deviceId: string; at: Date; events: Event[]; gateways: ReadonlyMap<string, unknown> }
@@ -71,11 +73,12 @@ export function createTelemetry({ db, now, registry }: Pick<GatewaysDeps, 'db' |
   })
 
   return {
-    take: async ({ tenantId, principal }: Actor<'device'>, given: readonly GivenEvent[]) => {
+    take: async ({ tenantId, principal }: Actor<'device'>, { events: given, sent_at }: Body) => {
       const at = now()
+      const aheadMs = correctionOf(sent_at, at)
       const rejected: Rejected[] = []
       const events = new Map<string, Event>()
-      const read = given.map((e) => readEvent(tenantId, principal.id, e, at))
+      const read = given.map((e) => readEvent(tenantId, principal.id, e, { at, aheadMs }))
       for (const [index, e] of read.entries()) {
         if ('error' in e) rejected.push({ index, error: e.error })
         else if (!events.has(e.eventId)) events.set(e.eventId, e)
@@ -98,8 +101,14 @@ export type Telemetry = ReturnType<typeof createTelemetry>
 const noSession = 'no such VPN session of this device'
 const keyOf = (deviceId: string, id: string) => `${deviceId}|${id}`
 
-function readEvent(tenantId: TenantId, deviceId: string, e: GivenEvent, now: Date): Event | { error: string } {
-  const at = acceptedInstant(e.at, now.getTime())
+/** `aheadMs`: what the device's clock is ahead. */
+function readEvent(
+  tenantId: TenantId,
+  deviceId: string,
+  e: GivenEvent,
+  { at: now, aheadMs }: { at: Date; aheadMs: number },
+): Event | { error: string } {
+  const at = acceptedInstant(e.at, now.getTime(), aheadMs)
   if (!at) return { error: 'at must lie between 7 days ago and 5 minutes from now' }
   const sessionId = e.session_id === undefined ? null : decodeId('vpn_session', e.session_id)
   if (sessionId === undefined) return { error: noSession }

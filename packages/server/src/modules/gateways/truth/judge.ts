@@ -31,14 +31,14 @@ export function createJudge({
   registry,
   activity,
   notifications,
-}: Pick<GatewaysDeps, 'db' | 'now' | 'notifications'> & {
+  listening,
+}: Pick<GatewaysDeps, 'db' | 'now' | 'notifications' | 'listening'> & {
   connections: Connections
   registry: Registry
   activity: Activity
 }) {
   /** Whoever has fallen silent says no word that could put anything in question. */
-  async function questionSilent(tenant: TenantId, at: Date): Promise<void> {
-    const since = new Date(at.getTime() - gatewaySilentMs)
+  async function questionSilent(tenant: TenantId, at: Date, since: Date): Promise<void> {
     const silent = await db.inTenant(tenant, (tx) => queries.silentSessions(tx, tenant, since, mostSilent), background)
     const asked = silent.map((s) => ({ tenantId: tenant, deviceId: s.device_id, gatewayId: s.gateway_id, judgeAt: at }))
     if (asked.length > 0) await db.inTenant(tenant, (tx) => queries.question(tx, asked), background)
@@ -103,14 +103,15 @@ export function createJudge({
     sweep: async (): Promise<void> => {
       const at = now()
       const since = new Date(at.getTime() - gatewaySilentMs)
-      const tenants = await db.acrossTenants(
-        async (tx) => [...(await queries.tenantsWithDue(tx, at)), ...(await tenantsWithSilent(tx, since))],
-        background,
-      )
+      const isListenedFor = (await listening.since()) <= since
+      const tenants = await db.acrossTenants(async (tx) => {
+        const due = await queries.tenantsWithDue(tx, at)
+        return isListenedFor ? [...due, ...(await tenantsWithSilent(tx, since))] : due
+      }, background)
       // What was settled by a sweep that died then is closed by the next one.
       const open = await Promise.all(kinds.map((verdict) => notifications.tenantsWithOpen(`connection.${verdict}`)))
       await eachTenant(new Set([...tenants, ...open.flat()]), async (tenant) => {
-        await questionSilent(tenant, at)
+        if (isListenedFor) await questionSilent(tenant, at, since)
         for (let judged = batch; judged === batch; ) judged = await judgeSome(tenant, at)
         await tell(tenant)
       })
