@@ -83,7 +83,8 @@ test('a backup of an older version comes to this one and behind its fence, both 
     await inTheMiddle(url, 'perform pg_advisory_xact_lock_shared(1);')
     const restoring = operator.restore(url, 'older.age')
     await until(async () => {
-      const { rows } = await client.query(`select from pg_locks where locktype = 'advisory' and not granted`)
+      const { rows } = await client.query(`select from pg_locks l join pg_database d on d.oid = l.database
+         where d.datname = current_database() and l.locktype = 'advisory' and not l.granted`)
       return rows.length > 0
     }, 'the restore is in the middle')
     const starting = migrate(url)
