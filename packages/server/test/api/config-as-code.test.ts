@@ -89,6 +89,10 @@ test('a file is applied once, shows what drifted from it, and leaves what it doe
   assert.equal((await run('config', 'apply', at, '--yes')).code, 0)
   assert.equal((await run('config', 'plan', at)).code, 0)
 
+  const resources = { code: { cidrs: ['10.1.0.0/16'], description: 'ends the file, with an empty line\n\n' } }
+  await admin.publishPolicy({
+    body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [], resources } },
+  })
   const shown = await run('config', 'show')
   assert.equal(shown.code, 0, shown.err)
   const same = await run('config', 'plan', await given(shown.out))
