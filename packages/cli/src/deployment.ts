@@ -30,10 +30,10 @@ export async function offline<T>(cli: Cli, work: (deployment: Deployment, told: 
   let toldAt = performance.now()
   const told: Told = {
     note: cli.note,
-    progress: ({ table, rows }) => {
+    progress: (sentence) => {
       if (performance.now() - toldAt < tellEveryMs) return
       toldAt = performance.now()
-      cli.note(`${plain(table)}: ${rows} rows`)
+      cli.note(plain(sentence))
     },
   }
   try {

@@ -7,8 +7,10 @@ import { endpoint } from './endpoint.ts'
 import { listTokens } from './enrollment.ts'
 import { listExpiries } from './expiry.ts'
 import { listIdentityProviders } from './federation.ts'
+import { gatewayHealth } from './gateway-health.ts'
 import { listGatewayPools, listGateways } from './gateways.ts'
 import { listGroups } from './groups.ts'
+import { listLocks } from './locks.ts'
 import { getNotificationSettings, listNotifications } from './notifications.ts'
 import { listPolicyBundles } from './policy.ts'
 import { listGrants } from './rbac.ts'
@@ -42,6 +44,8 @@ const exported = {
   enrollment_token: itemOf(listTokens),
   api_key: itemOf(listApiKeys),
   release: itemOf(listReleases),
+  gateway_health: itemOf(gatewayHealth),
+  lock: itemOf(listLocks),
   signer: itemOf(listSigners),
   expiry: itemOf(listExpiries),
   notification: itemOf(listNotifications),
@@ -65,7 +69,7 @@ export const exportKinds = {
     'policy_bundle',
   ],
   inventory: ['user', 'group', 'device', 'gateway_pool', 'gateway', 'enrollment_token', 'api_key', 'release'],
-  diagnostics: ['gateway', 'signer', 'expiry', 'notification', 'directory_run'],
+  diagnostics: ['gateway', 'gateway_health', 'lock', 'signer', 'expiry', 'notification', 'directory_run'],
 } as const satisfies Record<string, readonly Exported[]>
 export type ExportKind = keyof typeof exportKinds
 

@@ -89,6 +89,11 @@ export const publishPolicy = endpoint({
       }),
     ),
     rollout: Type.Optional(Rollout),
+    previous_digest: Type.Optional(
+      Type.Union([Digest, Type.Null()], {
+        description: 'What the channel has to hold until then, null for nothing; 422 where it holds anything else',
+      }),
+    ),
     note: Type.Optional(Text),
     allow_failing_tests: Type.Optional(Type.Boolean()),
     gate: Type.Optional(GateTerms),

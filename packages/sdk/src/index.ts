@@ -76,6 +76,7 @@ export {
   changeRetention,
   changeSecuritySettings,
   changeSiemConnector,
+  overlay,
 } from './partial-changes.ts'
 export {
   type DevicePolicy,

@@ -18,7 +18,7 @@ type Sections<T> = { readonly [K in keyof T]?: Readonly<Partial<T[K]>> }
 type Scope = Pick<CallInput<Contract['getSecuritySettings']>, 'query'>
 
 /** Values laid over an object: a section that is named keeps its fields that are not. */
-function overlay<T extends object>(whole: T, named: Sections<T>): T {
+export function overlay<T extends object>(whole: T, named: Sections<T>): T {
   const under = new Map<string, object>(Object.entries(whole))
   const over = Object.entries<object | undefined>(named)
   return { ...whole, ...Object.fromEntries(over.map(([k, fields]) => [k, { ...under.get(k), ...fields }])) }

@@ -12,22 +12,26 @@ export async function startCommand(t: TestContext, kit: Kit) {
   reachedBy(t, kit.dispatcher)
   const home = await mkdtemp(join(tmpdir(), 'holdfast-command-'))
   t.after(() => rm(home, { recursive: true, force: true }))
+  const runWith = async (args: string[], answer?: () => Promise<string>) => {
+    const said = { out: '', err: '' }
+    const input = Object.assign(new PassThrough(), { isTTY: answer !== undefined })
+    if (!answer) input.end()
+    const collect = (name: 'out' | 'err') =>
+      new Writable({
+        write: (chunk, _encoding, done) => {
+          said[name] += String(chunk)
+          if (answer && String(chunk).includes('[y/N]')) void answer().then((line) => input.end(`${line}\n`))
+          done()
+        },
+      })
+    const env = { HOME: home, HOLDFAST_URL: kit.publicUrl, HOLDFAST_API_KEY: kit.adminKey }
+    const code = await runCli(args, { input, output: collect('out'), errors: collect('err'), env })
+    return { code, ...said }
+  }
   return {
     file: (name: string) => join(home, name),
-    run: async (...args: string[]) => {
-      const said = { out: '', err: '' }
-      const collect = (name: 'out' | 'err') =>
-        new Writable({
-          write: (chunk, _encoding, done) => {
-            said[name] += String(chunk)
-            done()
-          },
-        })
-      const input = new PassThrough()
-      input.end()
-      const env = { HOME: home, HOLDFAST_URL: kit.publicUrl, HOLDFAST_API_KEY: kit.adminKey }
-      const code = await runCli(args, { input, output: collect('out'), errors: collect('err'), env })
-      return { code, ...said }
-    },
+    run: (...args: string[]) => runWith(args),
+    /** On a terminal, where somebody answers a question that can be said no to. */
+    runAnswering: (answer: () => Promise<string>, ...args: string[]) => runWith(args, answer),
   }
 }

@@ -1,3 +1,4 @@
+import { ApiError } from '@holdfast/sdk'
 import type { Command } from 'commander'
 import { stringify } from 'yaml'
 import type { Cli } from '../cli.ts'
@@ -39,7 +40,7 @@ export function addConfig(program: Command, cli: Cli): void {
       .description('print the configuration as such a file')
       .action(async () => {
         const document = await currentConfig(patient(await cli.client()), cli.scope)
-        cli.say(cli.json ? jsonText(document, 2) : stringify(document, { lineWidth: 0 }).trimEnd())
+        cli.say(cli.json ? jsonText(document, 2) : stringify(document, { lineWidth: 0 }).replace(/\n$/, ''))
       }),
     'config show > holdfast.yaml',
   )
@@ -60,11 +61,17 @@ async function apply(cli: Cli, file: string, yes: true | undefined): Promise<voi
       await apply()
     } catch (e) {
       cli.hint(`${done} of ${steps.length} changes were made; ${plain(thing)} was not.`)
+      if (isOutdated(e))
+        cli.hint(`Somebody changed ${plain(thing)} since it was planned: look at what config plan says now.`)
       throw e
     }
     cli.note(`${plain(thing)}: ${said[action]}.`)
   }
 }
+
+/** What is to be changed is not what the plan saw. */
+const isOutdated = (e: unknown): boolean =>
+  e instanceof ApiError && e.errors.some(({ field }) => field === 'If-Match' || field === 'previous_digest')
 
 const said = { create: 'created', update: 'changed', publish: 'published' } as const
 const marks = { create: '+', update: '~', publish: '~' } as const

@@ -1,8 +1,8 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Contract, Input } from '@holdfast/contract'
-import { type Client, changeGatewayPool, changeNotificationSettings, changeSecuritySettings } from '@holdfast/sdk'
+import { type Client, overlay, versionOf } from '@holdfast/sdk'
 import { UsageError } from '../exit.ts'
 import { plain } from '../text.ts'
+import { oneSpelling } from './address.ts'
 import { fieldsOf, fieldsOfSections, type Step } from './differences.ts'
 import type { ConfigDocument } from './document.ts'
 import { everyOne } from './every-one.ts'
@@ -10,15 +10,19 @@ import { everyOne } from './every-one.ts'
 type Scope = { tenant_id?: string }
 type PoolBody = Input<Contract['createGatewayPool']>['body']
 
-/** What has to be done so that everything is as the file says, in an order in which it can be; empty: it is. */
+/**
+ * What has to be done so that everything is as the file says, in an order in which it can be; empty: it is. Each step
+ * is refused where what it changes is not what was seen here any more.
+ */
 export async function planOf(client: Client, document: ConfigDocument, scope: Scope): Promise<Step[]> {
-  return [
+  const steps = [
     ...(await settingsSteps(client, document, scope)),
     ...(await groupSteps(client, document.groups ?? {}, scope)),
     ...(await poolSteps(client, document.gateway_pools ?? {}, scope)),
     // It names groups and pools.
     ...(await policySteps(client, document.policy, scope)),
   ]
+  return steps.filter(({ action, fields }) => action === 'create' || fields.length > 0)
 }
 
 async function settingsSteps(
@@ -28,36 +32,46 @@ async function settingsSteps(
 ): Promise<Step[]> {
   const steps: Step[] = []
   if (security) {
-    const fields = fieldsOfSections(await client.getSecuritySettings({ query }), security)
+    const is = await client.getSecuritySettings({ query })
     const apply = () =>
-      changeSecuritySettings(client, security as Parameters<typeof changeSecuritySettings>[1], { query })
-    steps.push({ thing: 'security', action: 'update', fields, apply })
+      client.updateSecuritySettings({ query, body: overlay(is, security) }, { ifMatch: versionOf(is) })
+    steps.push({ thing: 'security', action: 'update', fields: fieldsOfSections(is, security), apply })
   }
   if (notifications) {
-    const fields = fieldsOfSections(await client.getNotificationSettings({ query }), notifications)
-    const named = notifications as Parameters<typeof changeNotificationSettings>[1]
-    const apply = () => changeNotificationSettings(client, named, { query })
-    steps.push({ thing: 'notifications', action: 'update', fields, apply })
+    const is = await client.getNotificationSettings({ query })
+    const body = overlay<Input<Contract['updateNotificationSettings']>['body']>(is, notifications)
+    const apply = () => client.updateNotificationSettings({ query, body }, { ifMatch: versionOf(is) })
+    steps.push({ thing: 'notifications', action: 'update', fields: fieldsOfSections(is, notifications), apply })
   }
-  return steps.filter(({ fields }) => fields.length > 0)
+  return steps
 }
 
 async function poolSteps(client: Client, named: NonNullable<ConfigDocument['gateway_pools']>, query: Scope) {
   if (Object.keys(named).length === 0) return []
   const pools = await everyOne((page) => client.listGatewayPools({ query: { ...query, ...page } }))
-  return Object.entries(named).flatMap(([name, given]): Step[] => {
+  const steps: Step[] = []
+  for (const [name, given] of Object.entries(named)) {
     const thing = `gateway_pool ${name}`
-    const body = { name, ...given } as PoolBody
-    const is = pools.find((pool) => sameName(pool.name, name))
-    if (!is) {
+    const set = given as Omit<PoolBody, 'name'>
+    const body = { name, ...set, ...(set.dns && { dns: resolvers(set.dns) }) }
+    const found = pools.find((pool) => sameName(pool.name, name))
+    if (!found) {
       const apply = () => client.createGatewayPool({ query, body })
-      return [{ thing, action: 'create', fields: fieldsOf({}, given), apply }]
+      steps.push({ thing, action: 'create', fields: fieldsOf({}, given), apply })
+      continue
     }
-    const fields = fieldsOf(is, body)
-    const apply = () => changeGatewayPool(client, { params: { pool_id: is.pool_id }, query }, body)
-    return fields.length > 0 ? [{ thing, action: 'update', fields, apply }] : []
-  })
+    const fieldsAt = (pool: typeof found) => fieldsOf({ ...pool, dns: resolvers(pool.dns) }, body)
+    if (fieldsAt(found).length === 0) continue
+    // Lists show no versions.
+    const of = { params: { pool_id: found.pool_id }, query }
+    const is = await client.getGatewayPool(of)
+    const apply = () => client.updateGatewayPool({ ...of, body: { ...is, ...body } }, { ifMatch: versionOf(is) })
+    steps.push({ thing, action: 'update', fields: fieldsAt(is), apply })
+  }
+  return steps
 }
+
+const resolvers = (addresses: readonly string[]) => [...new Set(addresses.map(oneSpelling))]
 
 async function groupSteps(client: Client, named: NonNullable<ConfigDocument['groups']>, query: Scope): Promise<Step[]> {
   if (Object.keys(named).length === 0) return []
@@ -69,26 +83,31 @@ async function groupSteps(client: Client, named: NonNullable<ConfigDocument['gro
     const members = usernames && [...new Set(usernames.map(lower))].sort()
     const ids = members && idOf && { members: members.map(idOf) }
     const wanted = { name, ...given }
-    const is = groups.find((group) => sameName(group.name, name))
-    if (!is) {
+    const found = groups.find((group) => sameName(group.name, name))
+    if (!found) {
       const group = { ...wanted, ...ids }
       const apply = () => client.changeGroup({ query, body: { operation: 'create', group } })
       steps.push({ thing, action: 'create', fields: fieldsOf({}, { ...given, ...(members && { members }) }), apply })
       continue
     }
-    const group_id = is.group_id
-    const fields = fieldsOf(is, wanted)
-    let change: NonNullable<Input<Contract['changeGroup']>['body']['group']> = fields.length > 0 ? wanted : {}
-    if (members) {
+    const { group_id } = found
+    const fieldsAt = async (group: typeof found) => {
+      if (!members) return fieldsOf(group, wanted)
       const users = await everyOne((page) => client.listUsers({ query: { group_id, ...query, ...page } }))
-      const from = users.map((user) => lower(user.username)).sort()
-      if (!isDeepStrictEqual(from, members)) {
-        fields.push({ field: 'members', from, to: members })
-        change = { ...change, ...ids }
-      }
+      const now = users.map((user) => lower(user.username)).sort()
+      return fieldsOf({ ...group, members: now }, { ...wanted, members })
     }
-    const apply = () => client.changeGroup({ query, body: { operation: 'update', group_id, group: change } })
-    if (fields.length > 0) steps.push({ thing, action: 'update', fields, apply })
+    if ((await fieldsAt(found)).length === 0) continue
+    // Before its members, so that who comes or goes after they were read makes it stale.
+    const is = await client.getGroup({ params: { group_id }, query })
+    const fields = await fieldsAt(is)
+    const group = {
+      ...(fields.some(({ field }) => field !== 'members') && wanted),
+      ...(fields.some(({ field }) => field === 'members') && ids),
+    }
+    const apply = () =>
+      client.changeGroup({ query, body: { operation: 'update', group_id, group } }, { ifMatch: versionOf(is) })
+    steps.push({ thing, action: 'update', fields, apply })
   }
   return steps
 }
@@ -114,8 +133,9 @@ async function policySteps(client: Client, wanted: ConfigDocument['policy'], que
     ...Object.fromEntries(Object.keys(is ?? {}).map((key) => [key, undefined])),
     ...policy,
   })
-  const apply = () => client.publishPolicy({ query, body: { channel: 'stable', policy, note: 'config apply' } })
-  return fields.length > 0 ? [{ thing: 'policy stable', action: 'publish', fields, apply }] : []
+  const body = { channel: 'stable', policy, previous_digest: newest?.digest ?? null, note: 'config apply' } as const
+  const apply = () => client.publishPolicy({ query, body })
+  return [{ thing: 'policy stable', action: 'publish', fields, apply }]
 }
 
 const lower = (name: string): string => name.toLowerCase()

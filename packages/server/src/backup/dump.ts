@@ -10,7 +10,8 @@ import { countersOf, migrationsOf, monthsOf, quoted, sessionSettings, tableNames
 const partBytes = 1024 * 1024
 
 type BackupKey = Parameters<typeof contentsOf>[2]
-export type Progress = (done: { table: string; rows: number }) => void
+/** Is told how far it is, often. */
+export type Progress = (sentence: string) => void
 
 /**
  * Everything as of one moment, by one transaction that writes nothing and holds nobody up: rows are written meanwhile
@@ -45,7 +46,7 @@ export async function* dump(
     }
     content.rows = rows.rowCount
     contents.push({ ...content, sha256: hash.digest('hex') })
-    progress({ table: name, rows: content.rows })
+    progress(`${name}: ${content.rows} rows`)
   }
   await connection.query('commit')
   yield { name: names.contents, bytes: jsonBytes(contentsOf(headBytes, contents, key)) }

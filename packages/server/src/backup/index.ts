@@ -5,8 +5,10 @@ import { generateHybridIdentity, generateX25519Identity, identityToRecipient } f
 import { ConfigError, parseConfig } from '../config/config.ts'
 import { bucketCredential, readMasterKeys } from '../config/secrets.ts'
 import { withConnection } from '../db/connection.ts'
+import { bringForward, MigrationError, whileNobodyMigrates } from '../db/migrate.ts'
 import { EmbeddedPostgresError } from '../embedded/postgres.ts'
 import { createPackageStore } from '../modules/updates/index.ts'
+import { analyze } from './analyze.ts'
 import { type Written, writeArchive } from './archive.ts'
 import { BackupError, explained } from './backup-error.ts'
 import { dump, type Progress } from './dump.ts'
@@ -16,7 +18,7 @@ import type { Content, Head } from './manifest.ts'
 import { missingPackages } from './packages.ts'
 import { withDatabase } from './place.ts'
 import { readBackup } from './read.ts'
-import { sessionSettings } from './schema.ts'
+import { sessionSettings, tableNames } from './schema.ts'
 
 type Env = Record<string, string | undefined>
 export type Told = { progress: Progress; note: (sentence: string) => void }
@@ -25,7 +27,7 @@ type Restored = { head: Head; tenants: number; missing: string[] }
 
 /** Whether its message is a sentence for the operator. */
 export const isForOperator = (e: unknown): boolean =>
-  e instanceof BackupError || e instanceof ConfigError || e instanceof EmbeddedPostgresError
+  [BackupError, ConfigError, EmbeddedPostgresError, MigrationError].some((kind) => e instanceof kind)
 
 /** An identity of age and its recipient. */
 export async function makeIdentity({ isPostQuantum }: { isPostQuantum: boolean }) {
@@ -68,6 +70,9 @@ export async function restore(env: Env, file: string, identities: readonly strin
     const loaded = await load(url, { file, identities, keys }, told.progress).catch((e: unknown) =>
       Promise.reject(explained(e, 'Nothing was restored')),
     )
+    await analyze(url, told).catch((e: unknown) =>
+      told.note(`The database was restored, but not analyzed (${(e as Error).message}): run ANALYZE in it.`),
+    )
     const missing = await missingPackages(url, store).catch((e: unknown) =>
       Promise.reject(explained(e, 'The database was restored; its packages were not looked for')),
     )
@@ -75,13 +80,19 @@ export async function restore(env: Env, file: string, identities: readonly strin
   })
 }
 
-/** After a database was set back by other means: takes every tenant past what it may have given out. */
+/**
+ * After a database was set back by other means: brings it to this version and takes every tenant past what it may have
+ * given out, both or neither.
+ */
 export async function fenceDatabase(env: Env, told: Told): Promise<{ tenants: number }> {
   const config = parseConfig(env)
   return withDatabase(config, { log: logTo(told), mayMake: false }, (url) =>
-    withConnection(url, async (connection) => {
+    whileNobodyMigrates(url, async (connection) => {
+      if (!(await tableNames(connection)).includes('tenants'))
+        throw new BackupError('There is no deployment in the database: there is nothing to fence.')
       await connection.query(sessionSettings)
       await connection.query('begin')
+      await bringForward(connection, { ownTransactions: false })
       const tenants = await fence(connection, { job: 'fence' })
       await connection.query('commit')
       return { tenants }

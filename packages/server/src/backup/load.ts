@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { isDeepStrictEqual } from 'node:util'
 import copyStreams from 'pg-copy-streams'
-import { type Connection, withConnection } from '../db/connection.ts'
-import { MigrationError, migrate } from '../db/migrate.ts'
+import type { Connection } from '../db/connection.ts'
+import { bringForward, knownMigrations, whileNobodyMigrates } from '../db/migrate.ts'
 import { BackupError } from './backup-error.ts'
 import type { Progress } from './dump.ts'
 import { fence } from './fence.ts'
@@ -11,8 +11,9 @@ import { type Opening, readBackup } from './read.ts'
 import { migrationsOf, quoted, sessionSettings, tableNames, tablesToKeep } from './schema.ts'
 
 /**
- * Brings a backup into an empty database: the schema as it was then, and then all rows and the fence in one
- * transaction, which is committed when the backup has proved to be whole. Later migrations are the next start's.
+ * Brings a backup into an empty database: the schema as it was then, and in one transaction all rows, the migrations
+ * that came after it, and the fence. It is committed when the backup has proved to be whole; until then nobody else
+ * migrates, so that a server that starts meanwhile waits and finds all of it, or nothing.
  */
 export async function load(
   url: string,
@@ -21,16 +22,13 @@ export async function load(
 ): Promise<{ head: Head; tenants: number }> {
   // A pass of its own, so that a file that is no good is found before anything is written.
   const { head, tables } = await readBackup(opening)
-  await withConnection(url, requireEmpty)
-  const newest = Math.max(0, ...head.migrations.map(({ version }) => version))
-  await migrate(url, newest).catch((e: unknown) => {
-    throw e instanceof MigrationError ? new BackupError(e.message) : e
-  })
-  return withConnection(url, async (connection) => {
+  const newest = await requireKnown(head)
+  return whileNobodyMigrates(url, async (connection) => {
+    await requireEmpty(connection)
+    await bringForward(connection, { to: newest })
     await connection.query(sessionSettings)
     await connection.query('begin')
     try {
-      // A server that starts meanwhile waits for what will be here.
       await connection.query('lock table tenants in access exclusive mode')
       await requireEmpty(connection)
       await requireSameSchema(connection, head)
@@ -41,15 +39,17 @@ export async function load(
           if (!isDeepStrictEqual(again, head)) throw new BackupError('The backup was changed while it was read.')
         },
         take: async (table, bytes) => {
-          const before = rows.get(table.name) ?? 0
-          rows.set(table.name, before + (await copyIn(connection, table, bytes)))
-          progress({ table: table.name, rows: rows.get(table.name) ?? 0 })
+          const taken = (rows.get(table.name) ?? 0) + (await copyIn(connection, table, bytes))
+          rows.set(table.name, taken)
+          progress(`${table.name}: ${taken} rows`)
         },
       })
       for (const { name, rows: expected } of tables)
         if ((rows.get(name) ?? 0) !== expected)
           throw new BackupError(`The database took ${rows.get(name) ?? 0} rows of ${name} where there are ${expected}.`)
       await finish(connection, head)
+      // What fences knows the tables of this version.
+      await bringForward(connection, { ownTransactions: false })
       const tenants = await fence(connection, { job: 'restore', taken_at: head.taken_at })
       await connection.query('commit').catch((cause: unknown) => {
         throw new BackupError(
@@ -66,6 +66,22 @@ export async function load(
   })
 }
 
+/** The newest migration of a backup, all of which this version has to know as they were. */
+async function requireKnown({ migrations }: Head): Promise<number> {
+  const known = await knownMigrations()
+  const [newest, ours] = [migrations, known].map((all) => all.at(-1)?.version ?? 0) as [number, number]
+  if (newest > ours)
+    throw new BackupError(
+      `The backup is of a newer Holdfast (schema ${newest}, this version knows ${ours}): install that version or a newer one, and restore it with that.`,
+    )
+  const other = migrations.find(({ version, sha256 }, i) => known[i]?.version !== version || known[i].sha256 !== sha256)
+  if (other)
+    throw new BackupError(
+      `The backup is of another Holdfast, whose migration ${other.version} this version does not have: restore it with the version that made it.`,
+    )
+  return newest
+}
+
 async function requireEmpty(connection: Connection): Promise<void> {
   const tables = await tableNames(connection)
   if (tables.length === 0) return
@@ -80,7 +96,7 @@ async function requireEmpty(connection: Connection): Promise<void> {
 async function requireSameSchema(connection: Connection, head: Head): Promise<void> {
   if (!isDeepStrictEqual(await migrationsOf(connection), head.migrations))
     throw new BackupError(
-      'The backup was made by a Holdfast whose schema this version does not have: restore it with that version, and start this one then.',
+      'The database is not empty: it has the tables of another version, without a deployment. Name one that is, or drop this one.',
     )
   // Names go from here into statements: they are those of the database.
   if (!isDeepStrictEqual(await tablesToKeep(connection), head.tables))

@@ -134,7 +134,18 @@ test('a restore takes an empty database only, and gives all of it or nothing', a
   )
   assert.equal((await operator.backUp(kit.databaseUrl, 'later.age')).code, 0)
   const third = await emptyDatabase(beside)
-  assert.match((await operator.restore(third, 'later.age')).err, /whose schema this version does not have/)
+  assert.match(
+    (await operator.restore(third, 'later.age')).err,
+    /of a newer Holdfast \(schema 9999.*install that version/,
+  )
+  await withClient(kit.databaseUrl, async (c) => {
+    await c.query('delete from schema_migrations where version = 9999')
+    await c.query(`update schema_migrations set sha256 = repeat('0', 64) where version = 50`)
+  })
+  assert.equal((await operator.backUp(kit.databaseUrl, 'other.age')).code, 0)
+  assert.match((await operator.restore(third, 'other.age')).err, /whose migration 50 this version does not have/)
+  const untouched = await withClient(third, (c) => c.query(`select from pg_tables where schemaname = 'public'`))
+  assert.equal(untouched.rowCount, 0)
 })
 
 test('a full disk ends what is written', {

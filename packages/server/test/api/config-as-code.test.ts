@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
+import { oneSpelling } from '@holdfast/cli/configuration/address'
 import { changeSecuritySettings } from '@holdfast/sdk'
+import fc from 'fast-check'
+import { canonicalAddress } from '../../src/kernel/cidr.ts'
 import { startCommand } from '../command.ts'
-import { audited } from '../gateways.ts'
-import { startKit } from '../kit.ts'
+import { audited, refused } from '../gateways.ts'
+import { startKit, times } from '../kit.ts'
 import { makeUser } from '../people.ts'
 
 const file = `
@@ -23,10 +26,12 @@ gateway_pools:
   frankfurt:
     region: { code: eu-1, name: Frankfurt }
     mtu: 1380
+    dns: ['FD00:0:0::35', '::FFFF:10.0.0.53', 10.0.0.53]
 policy:
   stable:
     schema: holdfast.policy/1
-    resources: { code: { cidrs: [10.1.0.0/16], ports: [tcp/22] } }
+    resources: { code: { cidrs: [10.1.0.0/16, 'FD00:0::/64'], dns: [Git.Example.COM], ports: [tcp/22] } }
+    settings: { dns: { servers: ['FD00:0::35'], match_domains: [Example.COM] } }
     rules:
       - { id: code, action: allow, from: { groups: [engineers] }, to: [code], via: [frankfurt] }
 `
@@ -62,6 +67,7 @@ test('a file is applied once, shows what drifted from it, and leaves what it doe
   assert.equal((await admin.getSecuritySettings()).sessions.absolute_seconds, 43_200, 'what it does not name stays')
 
   const [pool] = (await admin.listGatewayPools()).items.filter(({ name }) => name === 'frankfurt')
+  assert.deepEqual(pool!.dns, ['fd00::35', '10.0.0.53'])
   await admin.updateGatewayPool({ params: { pool_id: pool!.pool_id }, body: { ...pool!, mtu: 1400 } })
   const engineers = (await admin.listGroups({ query: { q: 'engineers' } })).items[0]!
   const linus = (await admin.listUsers({ query: { q: 'linus' } })).items[0]!
@@ -83,6 +89,10 @@ test('a file is applied once, shows what drifted from it, and leaves what it doe
   assert.equal((await run('config', 'apply', at, '--yes')).code, 0)
   assert.equal((await run('config', 'plan', at)).code, 0)
 
+  const resources = { code: { cidrs: ['10.1.0.0/16'], description: 'ends the file, with an empty line\n\n' } }
+  await admin.publishPolicy({
+    body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [], resources } },
+  })
   const shown = await run('config', 'show')
   assert.equal(shown.code, 0, shown.err)
   const same = await run('config', 'plan', await given(shown.out))
@@ -123,6 +133,81 @@ test('what fails says how far it came; the next one goes on from there', async (
   await writeFile(path('c.yaml'), text.replace('mtu: 1380', 'region: { code: eu }'))
   assert.equal((await run('config', 'apply', path('c.yaml'), '--yes')).code, 0)
   assert.equal((await kit.admin.listGroups()).items.length, 1)
+})
+
+test('what somebody changed between the plan and its making is not overwritten', async (t) => {
+  const kit = await startKit(t)
+  const { admin } = kit
+  for (const name of ['ada', 'grace']) await makeUser(kit, name)
+  const { run, runAnswering, file: path } = await startCommand(t, kit)
+  const at = path('c.yaml')
+  await writeFile(at, file.replace('Ada, grace', 'ada'))
+  assert.equal((await run('config', 'apply', at, '--yes')).code, 0)
+  await writeFile(at, file.replace('idle_seconds: 900', 'idle_seconds: 800'))
+  const theirs = { schema: 'holdfast.policy/1', rules: [] }
+  const outdated = async (change: () => Promise<unknown>, thing: string) => {
+    const answer = async () => {
+      await change()
+      return 'y'
+    }
+    const { code, err } = await runAnswering(answer, 'config', 'apply', at)
+    assert.equal(code, 1, err)
+    assert.match(err, new RegExp(`changes were made; ${thing} was not[^]*Somebody changed ${thing} since`))
+  }
+  await outdated(() => changeSecuritySettings(admin, { sessions: { absolute_seconds: 7200 } }), 'security')
+  assert.equal((await admin.getSecuritySettings()).sessions.idle_seconds, 900)
+  assert.equal((await run('config', 'apply', at, '--yes')).code, 0)
+
+  const [group] = (await admin.listGroups({ query: { q: 'engineers' } })).items
+  await writeFile(at, file.replace('Ada, grace', 'grace'))
+  const ada = (await admin.listUsers({ query: { q: 'ada' } })).items[0]!
+  const removed = { group_id: group!.group_id, group: { remove_members: [ada.user_id] } }
+  await outdated(() => admin.changeGroup({ body: { operation: 'update', ...removed } }), 'group engineers')
+
+  await writeFile(at, file.replace('mtu: 1380', 'mtu: 1390'))
+  const [pool] = (await admin.listGatewayPools()).items
+  const of = { params: { pool_id: pool!.pool_id } }
+  await outdated(() => admin.updateGatewayPool({ ...of, body: { ...pool!, mtu: 1400 } }), 'gateway_pool frankfurt')
+  assert.equal((await admin.getGatewayPool(of)).mtu, 1400)
+
+  await writeFile(at, file.replace('tcp/22', 'tcp/23'))
+  await outdated(() => admin.publishPolicy({ body: { channel: 'stable', policy: theirs } }), 'policy stable')
+  const [newest] = (await admin.listPolicyBundles()).items
+  const { policy, digest } = await admin.getPolicyBundle({ params: { bundle_id: newest!.bundle_id } })
+  assert.deepEqual(policy, theirs)
+  assert.equal((await run('config', 'apply', at, '--yes')).code, 0)
+  const refusedAs = (e: unknown) => {
+    assert.ok(refused(422, /previous_digest.*by now/)(e))
+    return 0
+  }
+  const published = async (previous_digest: string | null) => {
+    const body = { channel: 'canary', policy: theirs, previous_digest } as const
+    const answers = times(20, () =>
+      admin
+        .publishPolicy({ body })
+        .then(() => 1)
+        .catch(refusedAs),
+    )
+    return (await answers).reduce((a, b) => a + b)
+  }
+  assert.equal(await published(digest), 0, 'that is what stable held')
+  assert.equal(await published(null), 1, 'of many who saw the same one publishes')
+})
+
+test('an address is compared in the one spelling that the server keeps', () => {
+  const address = fc.oneof(
+    fc.ipV6(),
+    fc.ipV4().map((ipv4) => `::ffff:${ipv4}`),
+    fc.ipV4(),
+    fc.array(fc.constantFrom('0', '00', '1', 'aB'), { minLength: 8, maxLength: 8 }).map((parts) => parts.join(':')),
+  )
+  fc.assert(
+    fc.property(address, fc.boolean(), (text, isLoud) => {
+      const given = isLoud ? text.toUpperCase() : text
+      assert.equal(oneSpelling(given), canonicalAddress(given))
+    }),
+  )
+  assert.equal(oneSpelling('FE80::1%eth0'), 'fe80::1%eth0')
 })
 
 test('more members than a key may ask for one by one are set in one step, and named in any case', async (t) => {

@@ -39,6 +39,21 @@ test('an export gives each thing once, as its own list shows it, page by page', 
   const gateways = of('gateway').map((g) => (g as { gateway_id: string }).gateway_id)
   assert.equal(gateways.length, new Set(gateways).size)
   assert.ok(gateways.length >= 7)
+  const lockOf = async (id: string) => {
+    const body = { target: { type: 'gateway' as const, id }, reason: 'stolen' }
+    return (await admin.createLock({ body })).lock
+  }
+  const [kept, released] = [await lockOf(gateways[0]!), await lockOf(gateways[1]!)]
+  await admin.releaseLock({ params: { lock_id: released.lock_id }, body: {} })
+  const diagnostics = await exported(admin, 'diagnostics', 1)
+  const locks = diagnostics.flatMap(({ lock }) => (lock ? [lock.lock_id] : []))
+  assert.deepEqual([locks.includes(kept.lock_id), locks.includes(released.lock_id)], [true, false])
+  const health = diagnostics.flatMap(({ gateway_health: h }) => (h ? [`${h.gateway_id} ${h.status}`] : []))
+  const shown = (await admin.gatewayHealth({ query: { limit: 200 } })).items
+  assert.deepEqual(
+    health,
+    shown.map((h) => `${h.gateway_id} ${h.status}`),
+  )
   const configuration = await exported(admin, 'configuration')
   assert.deepEqual(configuration[0]?.security_settings, await admin.getSecuritySettings())
   for (const kind of Object.keys(exportKinds) as Kind[]) {
@@ -62,6 +77,7 @@ test('an export holds what its caller may read, and no secret', async (t) => {
   const { left_out } = await viewer.exportOperations({ query: { kind: 'inventory' } })
   assert.deepEqual(left_out, ['gateway_pool', 'gateway', 'enrollment_token', 'api_key', 'release'])
   assert.ok((await exported(viewer, 'inventory')).every((item) => !left_out.includes(item.type)))
+  assert.ok((await viewer.exportOperations({ query: { kind: 'diagnostics' } })).left_out.includes('lock'))
   await assert.rejects(
     viewer.exportOperations({ query: { kind: 'inventory', cursor: 'api_key.' } }),
     refused(400, /not a cursor of this export/),

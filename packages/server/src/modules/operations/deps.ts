@@ -17,6 +17,8 @@ export type Reads = Pick<
   | 'listUsers'
   | 'listDevices'
   | 'listGateways'
+  | 'gatewayHealth'
+  | 'listLocks'
   | 'listTokens'
   | 'listApiKeys'
   | 'listReleases'

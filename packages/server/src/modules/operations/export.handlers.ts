@@ -76,6 +76,9 @@ function sectionsOf(reads: Reads): Record<Exported, Section> {
     enrollment_token: list('listTokens'),
     api_key: list('listApiKeys'),
     release: list('listReleases'),
+    gateway_health: list('gatewayHealth'),
+    // Those that bind: it is what the list shows unless asked otherwise.
+    lock: list('listLocks'),
     signer: list('listSigners'),
     expiry: list('listExpiries'),
     notification: list('listNotifications'),

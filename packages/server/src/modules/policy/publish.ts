@@ -25,6 +25,8 @@ type PublishInput = {
   policy?: Record<string, unknown>
   from?: { channel?: Channel; version?: number; digest?: string }
   rollout?: { percent?: number; group_ids?: string[]; device_ids?: string[] }
+  /** What the publisher saw on the channel. */
+  previous_digest?: string | null
   note?: string
   allow_failing_tests?: boolean
   gate?: GateTerms
@@ -124,6 +126,12 @@ export function createPublishing({
     )
   }
 
+  /** The caller holds the versions. */
+  function refuseStale({ channel, previous_digest: seen }: PublishInput, previous: string | null): void {
+    if (seen === undefined || seen === previous) return
+    failField('previous_digest', `${channel} holds ${previous ?? 'nothing'} by now`)
+  }
+
   /**
    * A name that was deleted since it was resolved; from here on it can't be until the policy that names it is in force.
    */
@@ -156,13 +164,15 @@ export function createPublishing({
       await holdVerdicts(tx, tenant)
       const version = await queries.takeVersion(tx, tenant)
       const inForce = await queries.inForce(tx, tenant)
+      const previous = inForce.get(input.channel)?.digest ?? null
+      refuseStale(input, previous)
       if (input.channel === 'stable' && !input.supersede) refuseSuperseding(inForce, candidate)
       if (input.gate && !inForce.has('stable'))
         failField('gate', 'needs a version on stable, to compare with and to go back to')
       const overridden = input.channel === 'stable' && (await isGateOverridden(tx, tenant, candidate, input))
       const { digest, document, resolved: resolution, tests } = candidate
       const bundle = await versions.put(tx, actor, version, {
-        ...{ channel: input.channel, previous: inForce.get(input.channel)?.digest ?? null, digest, document },
+        ...{ channel: input.channel, previous, digest, document },
         ...{ resolution, tests, rollout, impact, overridden },
         note: input.note ?? '',
         gate: input.gate ? termsOf(input.gate) : null,

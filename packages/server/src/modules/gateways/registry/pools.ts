@@ -160,8 +160,8 @@ export function createPools({
 }
 export type Pools = ReturnType<typeof createPools>
 
-/** Addresses in their one spelling; one that is none is 422 by its position. */
+/** Addresses in their one spelling, each once; one that is none is 422 by its position. */
 const spelled = (f: PoolFields): PoolFields => ({
   ...f,
-  dns: f.dns.map((text, i) => canonicalAddress(text) ?? failField(`dns[${i}]`, 'is not an address')),
+  dns: [...new Set(f.dns.map((text, i) => canonicalAddress(text) ?? failField(`dns[${i}]`, 'is not an address')))],
 })
