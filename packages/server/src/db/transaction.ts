@@ -85,9 +85,20 @@ class OneTransaction implements DatabaseConnection {
   }
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     if (this.#ended) throw new Error('a statement after the end of its transaction')
-    const { command, rowCount, rows } = await this.#client.query({ text: sql, values: [...parameters] })
+    const { command, rowCount, rows } = await this.#answer({ text: sql, values: [...parameters] })
     const writes = command === 'INSERT' || command === 'UPDATE' || command === 'DELETE' || command === 'MERGE'
     return { rows: rows ?? [], ...(writes && { numAffectedRows: BigInt(rowCount ?? 0) }) }
+  }
+  /** By a callback given at once: what pg's own promise is given outlives every collection but that of all memory. */
+  #answer(query: pg.QueryConfig): Promise<pg.QueryResult> {
+    const answered = new Promise<pg.QueryResult>((resolve, reject) => {
+      this.#client.query(query, (e: Error | null, result: pg.QueryResult) => (e ? reject(e) : resolve(result)))
+    })
+    return answered.catch((e: Error) => {
+      // It names the socket that was read, and is to name who asked.
+      Error.captureStackTrace(e)
+      throw e
+    })
   }
   streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     throw new Error('results are read in pages, not streamed')
