@@ -11,7 +11,8 @@ type Said = { id: number; result: unknown } | { id: number; error: string } | { 
 /** In the process: answers calls until the parent is gone, and then ends. Returns the way to tell events. */
 export function serveCommands<E>(commands: Commands): (event: E) => void {
   const say = (said: Said) => {
-    if (process.connected) process.send?.(said)
+    const orEnd = (error: Error | null) => void (error && process.exit(0))
+    if (process.connected) process.send?.(said, undefined, undefined, orEnd)
   }
   process.on('disconnect', () => process.exit(0))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
