@@ -89,7 +89,10 @@ class OneTransaction implements DatabaseConnection {
     const writes = command === 'INSERT' || command === 'UPDATE' || command === 'DELETE' || command === 'MERGE'
     return { rows: rows ?? [], ...(writes && { numAffectedRows: BigInt(rowCount ?? 0) }) }
   }
-  /** By a callback given at once: what pg's own promise is given outlives every collection but that of all memory. */
+  /**
+   * By a callback given at once. For a promise pg sets one later, as a property: V8 makes such a function old at birth,
+   * and all rows that it leads to outlive every collection but that of the whole heap.
+   */
   #answer(query: pg.QueryConfig): Promise<pg.QueryResult> {
     const answered = new Promise<pg.QueryResult>((resolve, reject) => {
       this.#client.query(query, (e: Error | null, result: pg.QueryResult) => (e ? reject(e) : resolve(result)))
