@@ -11,7 +11,7 @@ import { selectVariant } from './select.ts'
 import type { Target } from './target.ts'
 import { variantContent } from './variant.ts'
 
-const options = { numRuns: 150 }
+const options = { numRuns: 60 }
 
 const arbitraryTarget: fc.Arbitrary<Target> = fc
   .tuple(
@@ -257,7 +257,7 @@ test('a stored policy compiles to the same', () => {
       const [one, other] = [compilePolicy(resolved), compilePolicy(JSON.parse(JSON.stringify(resolved)))]
       assert.deepEqual(selectVariant(one, facts, NOW), selectVariant(other, facts, NOW))
     }),
-    { numRuns: 50 },
+    { numRuns: 25 },
   )
 })
 

@@ -3,15 +3,25 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { changeDirectorySource } from '@holdfast/sdk'
 import { createOutbound, type Outbound } from '../../src/outbound/outbound.ts'
-import { createClock, runJob, startKit } from '../kit.ts'
+import { createClock, type Kit, runJob, startKit } from '../kit.ts'
 import { inbox } from '../notices.ts'
 import { makeUser } from '../people.ts'
 import { promptly, until } from '../promptly.ts'
 import { config, heldOf, populateKeycloak, pull, settled, sourceOf, startKeycloak } from '../pulls.ts'
 import { bearer, call, operation } from '../world.ts'
 
-test('a run that is cancelled, or whose source is changed, applies nothing', async (t) => {
-  const kit = await startKit(t, { config })
+test('a pull that is called off', async (t) => {
+  const usual = createOutbound(config)
+  const slowToLetGo: Outbound = {
+    ...usual,
+    request: (...given) => usual.request(...given).catch((e) => delay(500).then(() => Promise.reject(e))),
+  }
+  const kit = await startKit(t, { config, outbound: slowToLetGo })
+  await t.test('a run that is cancelled, or whose source is changed, applies nothing', () => cancelled(kit))
+  await t.test('who asks again while the reading that was called off still ends is not forgotten', () => again(kit))
+})
+
+async function cancelled(kit: Kit): Promise<void> {
   const { admin } = kit
   const keycloak = await startKeycloak(kit)
   populateKeycloak(keycloak)
@@ -20,9 +30,9 @@ test('a run that is cancelled, or whose source is changed, applies nothing', asy
   keycloak.meddle(({ url }) => (url.pathname.endsWith('/groups') ? 'hang' : undefined))
   const { run } = await admin.runDirectorySource({ params, body: {} })
   const cancel = { params: { run_id: run.run_id }, body: { reason: 'not now' } }
-  const cancelled = await admin.cancelDirectoryRun(cancel)
+  const off = await admin.cancelDirectoryRun(cancel)
   assert.deepEqual(
-    [cancelled.changed, cancelled.run.status, cancelled.run.failure, (await admin.cancelDirectoryRun(cancel)).changed],
+    [off.changed, off.run.status, off.run.failure, (await admin.cancelDirectoryRun(cancel)).changed],
     [true, 'cancelled', 'not now', false],
   )
   const second = await admin.runDirectorySource({ params, body: {} })
@@ -50,16 +60,11 @@ test('a run that is cancelled, or whose source is changed, applies nothing', asy
     bearer(kit.adminKey),
     {},
   )
+  await admin.deleteDirectorySource({ params: { source_id: anew.source_id } })
   assert.deepEqual([over.status, /this run is applied/.test(over.text)], [422, true])
-})
+}
 
-test('who asks again while the reading that was called off still ends is not forgotten', async (t) => {
-  const usual = createOutbound(config)
-  const slowToLetGo: Outbound = {
-    ...usual,
-    request: (...given) => usual.request(...given).catch((e) => delay(500).then(() => Promise.reject(e))),
-  }
-  const kit = await startKit(t, { config, outbound: slowToLetGo })
+async function again(kit: Kit): Promise<void> {
   const { admin } = kit
   const keycloak = await startKeycloak(kit)
   populateKeycloak(keycloak)
@@ -70,9 +75,9 @@ test('who asks again while the reading that was called off still ends is not for
   await until(() => keycloak.asked.length > 0)
   await admin.cancelDirectoryRun({ params: { run_id: run.run_id }, body: {} })
   keycloak.meddle()
-  const again = await admin.runDirectorySource({ params, body: {} })
-  assert.equal((await settled(admin, again.run.run_id, promptly)).status, 'applied')
-})
+  const next = await admin.runDirectorySource({ params, body: {} })
+  assert.equal((await settled(admin, next.run.run_id, promptly)).status, 'applied')
+}
 
 test('on its schedule: spread, later and later while it fails, one word when it begins and one when it ends', async (t) => {
   const clock = createClock()

@@ -78,8 +78,19 @@ test('credentials that fail', async (t) => {
   })
 })
 
-test('what is refused without a credential, or with a token that is used up, is on record once at once', async (t) => {
-  const kit = await startKit(t)
+test('everybody else at the doors', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  await t.test('what is refused without a credential, or with a token that is used up, is on record once at once', () =>
+    onceOnRecord(kit),
+  )
+  await t.test('bodies of strangers are short, few-named, and not waited for', () => ofStrangers(kit))
+  await t.test('a moment that is none is refused where it is read', () => moments(kit))
+  await t.test('a key does what its owner may do now', () => keyOf(kit))
+  await t.test('a device stands and falls with its user and with the key that the tenant asks for', () => deviceOf(kit))
+  await t.test('everyone has a rate: a device, a session, a key; and nobody uses up that of another', () => rates(kit))
+})
+
+async function onceOnRecord(kit: Kit): Promise<void> {
   const login = (json: object) => send(kit.url, { method: 'POST', path: '/admin/login', json })
   const unread = [...(await times(10, () => login({ username: 'x' }))), await login({ username: '', password: '' })]
   assert.deepEqual(statuses(unread), new Set([422]))
@@ -96,42 +107,9 @@ test('what is refused without a credential, or with a token that is used up, is 
     spent.map((e) => [e.token_id, e.reason, e.refused]),
     [[enrollment_token.token_id, 'spent', 1]],
   )
-})
+}
 
-test('everyone has a rate: a device, a session, a key; and nobody uses up that of another', async (t) => {
-  const kit = await startKit(t)
-  const { admin } = kit
-  const { secret: token } = await admin.generateToken({ body: { max_uses: 0 } })
-  const [busy, calm] = [await enrollRaw(kit, token, 'busy'), await enrollRaw(kit, token, 'calm')]
-  await makeUser(kit, 'grace', ['viewer'])
-  const grace = await signInAs(kit, 'grace')
-  const key = await kit.keyFor('viewer')
-  await changeSecuritySettings(admin, {
-    api: {
-      requests_per_minute_per_device: 60,
-      requests_per_minute_per_session: 60,
-      requests_per_minute_per_key: 60,
-    },
-  })
-  const few = async (ask: (i: number) => Promise<{ status: number }>) => {
-    const began = performance.now()
-    const answers = await times(30, ask)
-    assertOneASecond(answers, 200, began)
-    assert.deepEqual(statuses(answers), new Set([200, 429]))
-  }
-  await few((i) => call(kit, operation(i % 2 ? 'policyDigest' : 'trustAnchors'), busy.caller))
-  assert.deepEqual(statuses(await times(8, () => call(kit, operation('policyDigest'), calm.caller))), new Set([200]))
-  await few(() => grace.get('/v1/admin/me'))
-  await few(() => use(kit, key))
-  const throttled = await onRecord(kit, 'api_key.throttled')
-  assert.deepEqual(
-    throttled.map((e) => [e.refused, e.outcome]),
-    [[1, 'refused']],
-  )
-})
-
-test('bodies of strangers are short, few-named, and not waited for', async (t) => {
-  const kit = await startKit(t)
+async function ofStrangers(kit: Kit): Promise<void> {
   const login = (json: object) => send(kit.url, { method: 'POST', path: '/admin/login', json })
   assert.equal((await login({ username: 'x', password: 'y'.repeat(9000) })).status, 400)
   const enroll = { enrollment_token: 'x', device: { name: 'x'.repeat(9000), platform: 'linux' } }
@@ -157,10 +135,9 @@ test('bodies of strangers are short, few-named, and not waited for', async (t) =
   for await (const chunk of socket) answer += String(chunk)
   assert.match(answer, /^HTTP\/1\.1 401 [\s\S]*connection: close/i)
   assert.ok(performance.now() - startedAt < promptly)
-})
+}
 
-test('a moment that is none is refused where it is read', async (t) => {
-  const kit = await startKit(t)
+async function moments(kit: Kit): Promise<void> {
   for (const from of [
     '9999-12-31T23:59:60Z',
     '2026-02-30T00:00:00Z',
@@ -175,10 +152,9 @@ test('a moment that is none is refused where it is read', async (t) => {
     const asked = await send(kit.url, { method: 'POST', path: '/v1/admin/policy/explain', json, headers })
     assert.equal(asked.status, 422, from)
   }
-})
+}
 
-test('a key does what its owner may do now', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
+async function keyOf(kit: Kit): Promise<void> {
   const { admin } = kit
   const graceId = await makeUser(kit, 'grace', ['tenant_admin'])
   await makeUser(kit, 'hopper', ['tenant_admin'])
@@ -230,10 +206,9 @@ test('a key does what its owner may do now', async (t) => {
   await admin.changeUser({ body: { operation: 'delete', user_id: graceId } })
   await kit.heard()
   assert.deepEqual(await asks(secret, '/v1/admin/me'), [401, 401])
-})
+}
 
-test('a device stands and falls with its user and with the key that the tenant asks for', async (t) => {
-  const kit = await startKit(t)
+async function deviceOf(kit: Kit): Promise<void> {
   const { admin } = kit
   const ada = await makeUser(kit, 'ada')
   const { secret: token } = await admin.generateToken({ body: { max_uses: 0, user_id: ada, requires_approval: true } })
@@ -257,4 +232,35 @@ test('a device stands and falls with its user and with the key that the tenant a
   const refused = await again()
   assert.equal(refused.status, 422)
   assert.match(String(refused.json.detail), /new_public_key/)
-})
+}
+
+async function rates(kit: Kit): Promise<void> {
+  const { admin } = kit
+  const { secret: token } = await admin.generateToken({ body: { max_uses: 0 } })
+  const [busy, calm] = [await enrollRaw(kit, token, 'busy'), await enrollRaw(kit, token, 'calm')]
+  await makeUser(kit, 'rated', ['viewer'])
+  const grace = await signInAs(kit, 'rated')
+  const key = await kit.keyFor('viewer')
+  await changeSecuritySettings(admin, {
+    api: {
+      requests_per_minute_per_device: 60,
+      requests_per_minute_per_session: 60,
+      requests_per_minute_per_key: 60,
+    },
+  })
+  const few = async (ask: (i: number) => Promise<{ status: number }>) => {
+    const began = performance.now()
+    const answers = await times(30, ask)
+    assertOneASecond(answers, 200, began)
+    assert.deepEqual(statuses(answers), new Set([200, 429]))
+  }
+  await few((i) => call(kit, operation(i % 2 ? 'policyDigest' : 'trustAnchors'), busy.caller))
+  assert.deepEqual(statuses(await times(8, () => call(kit, operation('policyDigest'), calm.caller))), new Set([200]))
+  await few(() => grace.get('/v1/admin/me'))
+  await few(() => use(kit, key))
+  const throttled = await onRecord(kit, 'api_key.throttled')
+  assert.deepEqual(
+    throttled.map((e) => [e.refused, e.outcome]),
+    [[1, 'refused']],
+  )
+}

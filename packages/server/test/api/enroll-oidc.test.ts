@@ -4,110 +4,37 @@ import { test } from 'node:test'
 import { contract } from '@holdfast/contract'
 import { createProof, enrollmentNonce, mintChallenge, peekDeviceCredential, thumbprint } from '@holdfast/crypto'
 import { changeIdentityProvider } from '@holdfast/sdk'
-import { type Attempt, attempt, challengeOf, fresh, newKey, reasons, start, tokenFor } from '../oidc-enrollment.ts'
+import {
+  type Attempt,
+  attempt,
+  challengeOf,
+  fresh,
+  newKey,
+  reasons,
+  start,
+  tokenFor,
+  type World,
+} from '../oidc-enrollment.ts'
 import { bearer, call, deviceCaller, operation, type Raw } from '../world.ts'
 
 const enroll = operation('enrollByOidc')
 const device = { name: 'phone', platform: 'ios' }
 
-test('a person who signs in at the identity provider enrolls a device of their own', async (t) => {
+test('a device is enrolled by an identity provider', async (t) => {
   const w = await start(t)
-  const { kit, provider, user } = w
-  const listed = await call(kit, contract.listEnrollmentProviders, bearer(w.token))
-  assert.deepEqual(listed.json.items, [
-    {
-      provider_id: provider.provider_id,
-      name: 'staff',
-      kind: 'oidc',
-      issuer: w.idp.issuer,
-      client_ids: ['phone', 'laptop'],
-      scopes: provider.oidc?.scopes,
-      device_code: false,
-    },
-  ])
-  const challenge = String(listed.json.challenge)
-  const left = Date.parse(String(listed.json.challenge_expires_at)) - w.clock.now().getTime()
-  assert.ok(left > 14 * 60_000 && left <= 15 * 60_000, `${left}`)
-
-  const key = newKey()
-  const answer = await attempt(w, { challenge, key })
-  assert.equal(answer.status, 201, answer.text)
-  assert.deepEqual([answer.json.user_id, answer.json.status, answer.json.binding], [user.user_id, 'active', 'dpop'])
-  const credential = String(answer.json.credential)
-  const { claims } = peekDeviceCredential(credential)
-  assert.deepEqual([claims.enr, claims.uid, claims.cnf?.jkt], ['oidc', user.user_id, thumbprint(key)])
-  assert.equal((await call(kit, operation('policyDigest'), deviceCaller(credential, key))).status, 200)
-
-  const device_id = String(answer.json.device_id)
-  const shown = await kit.admin.getDevice({ params: { device_id } })
-  const enrolled_by = { method: 'oidc', token_id: null, provider_id: provider.provider_id }
-  assert.deepEqual([shown.user_id, shown.enrolled_by], [user.user_id, enrolled_by])
-  const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'device.enrolled' } })).items
-  const { method, provider_id, target, actor } = event as unknown as Record<string, unknown>
-  assert.deepEqual(
-    [method, provider_id, target],
-    ['oidc', provider.provider_id, { type: 'device', id: device_id, name: 'phone' }],
+  await t.test(
+    'whatever does not prove who it is and for which key is the same 401; why is in the audit event alone',
+    () => unproven(w),
   )
-  assert.equal((actor as { type: string }).type, 'enrollment_challenge')
-
-  const renewed = await call(kit, operation('renewCredential'), deviceCaller(credential, key), {})
-  assert.equal(peekDeviceCredential(String(renewed.json.credential)).claims.enr, 'oidc', 'renewal keeps the method')
-
-  const secrets = [challenge, credential]
-  const told = JSON.stringify((await kit.admin.listAuditEvents({ query: { limit: 200 } })).items) + kit.logs.join()
-  assert.ok(!secrets.some((s) => told.includes(s)))
+  await t.test('a person who signs in at the identity provider enrolls a device of their own', () => ownDevice(w))
+  await t.test('a code of a public client enrolls as an ID token does', () => byCode(w))
+  await t.test('a provider that is turned off, or enrolls nobody, and a user who is suspended: the same 401', () =>
+    notAdmitted(w),
+  )
+  await t.test('what is changed of a provider while it is asked holds for who is on the way', () => onTheWay(w))
 })
 
-test('a code of a public client enrolls as an ID token does', async (t) => {
-  const w = await start(t)
-  const challenge = await challengeOf(w)
-  const key = newKey()
-  const grant = { client_id: 'laptop', redirect_uri: 'http://127.0.0.1:3/callback', code_verifier: 'v'.repeat(43) }
-  const nonce = enrollmentNonce(challenge, thumbprint(key))
-  const code_challenge = createHash('sha256').update(grant.code_verifier).digest('base64url')
-  const asked = `${w.idp.issuer}/authorize?${new URLSearchParams({ nonce, code_challenge, redirect_uri: grant.redirect_uri })}`
-  const code = (await w.idp.answerTo(asked, () => tokenFor(w, { aud: 'laptop', nonce }))).get('code')
-  const answer = await attempt(w, { challenge, key, body: { code, iss: w.idp.issuer, ...grant } })
-  assert.equal(answer.status, 201, answer.text)
-  const next = await challengeOf(w)
-  const again = await attempt(w, { challenge: next, key: newKey(), body: { code, iss: w.idp.issuer, ...grant } })
-  assert.deepEqual([again.status, await reasons(w.kit.admin, again)], [401, ['code']])
-  const other = await attempt(w, {
-    challenge: next,
-    key: newKey(),
-    body: { ...grant, code: 'x', client_id: 'holdfast' },
-  })
-  assert.deepEqual([other.status, await reasons(w.kit.admin, other)], [401, ['audience']])
-  for (const body of [
-    { code },
-    { code, ...grant, redirect_uri: 'no url' },
-    { code, ...grant, id_token: 'x' },
-    { id_token: undefined },
-  ])
-    assert.equal((await attempt(w, { challenge: next, key: newKey(), body })).status, 422)
-})
-
-test('what is changed of a provider while it is asked holds for who is on the way', async (t) => {
-  const w = await start(t)
-  const { kit, idp, provider } = w
-  const challenge = await challengeOf(w)
-  const key = newKey()
-  const nonce = enrollmentNonce(challenge, thumbprint(key))
-  idp.answers.set('/token', async (_, response) => {
-    const params = { provider_id: provider.provider_id }
-    await changeIdentityProvider(kit.admin, { params }, { requires_approval: true })
-    const id_token = await tokenFor(w, { aud: 'laptop', nonce })
-    response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify({ access_token: 'a', token_type: 'Bearer', id_token }))
-  })
-  const grant = { client_id: 'laptop', redirect_uri: 'http://127.0.0.1:3/callback', code_verifier: 'v'.repeat(43) }
-  const answer = await attempt(w, { challenge, key, body: { code: 'x', iss: idp.issuer, ...grant } })
-  assert.deepEqual([answer.status, await reasons(kit.admin, answer)], [401, ['provider_changed']])
-  assert.equal((await fresh(w)).json.status, 'pending')
-})
-
-test('whatever does not prove who it is and for which key is the same 401; why is in the audit event alone', async (t) => {
-  const w = await start(t)
+async function unproven(w: World): Promise<void> {
   const { kit, clock } = w
   const now = Math.floor(clock.now().getTime() / 1000)
   const thief = newKey()
@@ -160,10 +87,84 @@ test('whatever does not prove who it is and for which key is the same 401; why i
   clock.advance(15 * 60 + 1)
   await expect401('a challenge of 15 minutes ago', 'expired', await fresh(w, { challenge: old }))
   assert.deepEqual([...answers].length, 1, [...answers].join('\n'))
-})
+}
 
-test('a provider that is turned off, or enrolls nobody, and a user who is suspended: the same 401', async (t) => {
-  const w = await start(t)
+async function ownDevice(w: World): Promise<void> {
+  const { kit, provider, user } = w
+  const listed = await call(kit, contract.listEnrollmentProviders, bearer(w.token))
+  assert.deepEqual(listed.json.items, [
+    {
+      provider_id: provider.provider_id,
+      name: 'staff',
+      kind: 'oidc',
+      issuer: w.idp.issuer,
+      client_ids: ['phone', 'laptop'],
+      scopes: provider.oidc?.scopes,
+      device_code: false,
+    },
+  ])
+  const challenge = String(listed.json.challenge)
+  const left = Date.parse(String(listed.json.challenge_expires_at)) - w.clock.now().getTime()
+  assert.ok(left > 14 * 60_000 && left <= 15 * 60_000, `${left}`)
+
+  const key = newKey()
+  const answer = await attempt(w, { challenge, key })
+  assert.equal(answer.status, 201, answer.text)
+  assert.deepEqual([answer.json.user_id, answer.json.status, answer.json.binding], [user.user_id, 'active', 'dpop'])
+  const credential = String(answer.json.credential)
+  const { claims } = peekDeviceCredential(credential)
+  assert.deepEqual([claims.enr, claims.uid, claims.cnf?.jkt], ['oidc', user.user_id, thumbprint(key)])
+  assert.equal((await call(kit, operation('policyDigest'), deviceCaller(credential, key, w.clock.now))).status, 200)
+
+  const device_id = String(answer.json.device_id)
+  const shown = await kit.admin.getDevice({ params: { device_id } })
+  const enrolled_by = { method: 'oidc', token_id: null, provider_id: provider.provider_id }
+  assert.deepEqual([shown.user_id, shown.enrolled_by], [user.user_id, enrolled_by])
+  const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'device.enrolled' } })).items
+  const { method, provider_id, target, actor } = event as unknown as Record<string, unknown>
+  assert.deepEqual(
+    [method, provider_id, target],
+    ['oidc', provider.provider_id, { type: 'device', id: device_id, name: 'phone' }],
+  )
+  assert.equal((actor as { type: string }).type, 'enrollment_challenge')
+
+  const renewed = await call(kit, operation('renewCredential'), deviceCaller(credential, key, w.clock.now), {})
+  assert.equal(peekDeviceCredential(String(renewed.json.credential)).claims.enr, 'oidc', 'renewal keeps the method')
+
+  const secrets = [challenge, credential]
+  const told = JSON.stringify((await kit.admin.listAuditEvents({ query: { limit: 200 } })).items) + kit.logs.join()
+  assert.ok(!secrets.some((s) => told.includes(s)))
+}
+
+async function byCode(w: World): Promise<void> {
+  const challenge = await challengeOf(w)
+  const key = newKey()
+  const grant = { client_id: 'laptop', redirect_uri: 'http://127.0.0.1:3/callback', code_verifier: 'v'.repeat(43) }
+  const nonce = enrollmentNonce(challenge, thumbprint(key))
+  const code_challenge = createHash('sha256').update(grant.code_verifier).digest('base64url')
+  const asked = `${w.idp.issuer}/authorize?${new URLSearchParams({ nonce, code_challenge, redirect_uri: grant.redirect_uri })}`
+  const code = (await w.idp.answerTo(asked, () => tokenFor(w, { aud: 'laptop', nonce }))).get('code')
+  const answer = await attempt(w, { challenge, key, body: { code, iss: w.idp.issuer, ...grant } })
+  assert.equal(answer.status, 201, answer.text)
+  const next = await challengeOf(w)
+  const again = await attempt(w, { challenge: next, key: newKey(), body: { code, iss: w.idp.issuer, ...grant } })
+  assert.deepEqual([again.status, await reasons(w.kit.admin, again)], [401, ['code']])
+  const other = await attempt(w, {
+    challenge: next,
+    key: newKey(),
+    body: { ...grant, code: 'x', client_id: 'holdfast' },
+  })
+  assert.deepEqual([other.status, await reasons(w.kit.admin, other)], [401, ['audience']])
+  for (const body of [
+    { code },
+    { code, ...grant, redirect_uri: 'no url' },
+    { code, ...grant, id_token: 'x' },
+    { id_token: undefined },
+  ])
+    assert.equal((await attempt(w, { challenge: next, key: newKey(), body })).status, 422)
+}
+
+async function notAdmitted(w: World): Promise<void> {
   const { kit, provider, user } = w
   const { provider_id } = provider
   const set = async (fields: { enabled?: boolean; enrollment?: boolean }) => {
@@ -183,4 +184,22 @@ test('a provider that is turned off, or enrolls nobody, and a user who is suspen
   assert.deepEqual([answer.status, await reasons(w.kit.admin, answer)], [401, ['not_admitted']])
   await kit.admin.reactivateUser({ body: { user_id: user.user_id } })
   assert.equal((await fresh(w)).status, 201)
-})
+}
+
+async function onTheWay(w: World): Promise<void> {
+  const { kit, idp, provider } = w
+  const challenge = await challengeOf(w)
+  const key = newKey()
+  const nonce = enrollmentNonce(challenge, thumbprint(key))
+  idp.answers.set('/token', async (_, response) => {
+    const params = { provider_id: provider.provider_id }
+    await changeIdentityProvider(kit.admin, { params }, { requires_approval: true })
+    const id_token = await tokenFor(w, { aud: 'laptop', nonce })
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ access_token: 'a', token_type: 'Bearer', id_token }))
+  })
+  const grant = { client_id: 'laptop', redirect_uri: 'http://127.0.0.1:3/callback', code_verifier: 'v'.repeat(43) }
+  const answer = await attempt(w, { challenge, key, body: { code: 'x', iss: idp.issuer, ...grant } })
+  assert.deepEqual([answer.status, await reasons(kit.admin, answer)], [401, ['provider_changed']])
+  assert.equal((await fresh(w)).json.status, 'pending')
+}

@@ -3,12 +3,32 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { enroll, payloadOf } from '../gateways.ts'
-import { createClock, startKit, times } from '../kit.ts'
+import { createClock, type Kit, startKit, times } from '../kit.ts'
 import { assertionOf, disk, publishChecks, reasonsOf, relied } from '../posture.ts'
 import { bearer, call, deviceCaller, enrollRaw, operation } from '../world.ts'
 
-test('a device is vouched for by what it reported; the token names checks, and never what they ask for', async (t) => {
+test('what is said of a device', async (t) => {
   const kit = await startKit(t)
+  await t.test('a device is vouched for by what it reported; the token names checks, and never what they ask for', () =>
+    vouched(kit),
+  )
+  await t.test('a nonce is 8 to 64 bytes in their one spelling, and comes back as it was given', () => byNonce(kit))
+  await t.test('an assertion opens no door, and no credential vouches for a device', () => noCredential(kit))
+})
+
+test('how long it is said', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now, replicas: 2 })
+  await t.test('a stale report is never affirming, nor does what is affirmed outlive the hour of its report', () =>
+    stale(kit, clock),
+  )
+  await t.test(
+    'who asks without a nonce shares an assertion for half of its life, until something else is to be said',
+    () => shared(kit, clock),
+  )
+})
+
+async function vouched(kit: Kit): Promise<void> {
   const laptop = await enroll(kit, 'laptop')
   const standing = async () => {
     const { status, reasons, assertion } = await laptop.client.postureAssertion()
@@ -76,38 +96,9 @@ test('a device is vouched for by what it reported; the token names checks, and n
       JSON.stringify({ ...claims, jti: '', facts_digest: '', policy: '', cnf: '' }),
       RegExp(`\\b${secret}\\b`),
     )
-})
+}
 
-test('a stale report is never affirming, nor does what is affirmed outlive the hour of its report', async (t) => {
-  const clock = createClock()
-  const kit = await startKit(t, { now: clock.now })
-  const laptop = await enroll(kit, 'laptop', { now: clock.now })
-  await publishChecks(kit, { disk: { ...disk, freshness_seconds: 86_400 } })
-  const { reported_at } = await laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true } } })
-  const end = Date.parse(reported_at) + 3_600_000
-  const at = (ms: number) => clock.advance((ms - clock.now().getTime()) / 1000)
-  for (const before of [3_500_000, 1_200_000, 60_000, 3_000]) {
-    at(end - before)
-    const { status, expires_at } = await laptop.client.postureAssertion()
-    assert.equal(status, 'affirming')
-    assert.ok(Date.parse(expires_at) <= end, `${before} ms before its end`)
-  }
-  at(end)
-  const old = await laptop.client.postureAssertion()
-  assert.deepEqual([old.status, ...reasonsOf(old.reasons)], ['warning', 'stale_report'])
-  await laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': false } } })
-  clock.advance(7200)
-  const failed = await laptop.client.postureAssertion()
-  assert.equal(failed.status, 'contraindicated', 'what was known to fail does not get better with age')
-  await publishChecks(kit, { disk: { ...disk, freshness_seconds: 60 } })
-  await laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true } } })
-  clock.advance(60)
-  const stale = await laptop.client.postureAssertion()
-  assert.deepEqual([stale.status, ...reasonsOf(stale.reasons)], ['warning', 'stale_report', 'check_unknown disk'])
-})
-
-test('a nonce is 8 to 64 bytes in their one spelling, and comes back as it was given', async (t) => {
-  const kit = await startKit(t)
+async function byNonce(kit: Kit): Promise<void> {
   const laptop = await enrollRaw(kit, (await kit.admin.generateToken({ body: {} })).secret)
   const of = (bytes: number) => randomBytes(bytes).toString('base64url')
   const spelled = of(16)
@@ -135,11 +126,49 @@ test('a nonce is 8 to 64 bytes in their one spelling, and comes back as it was g
     await relied(kit, String(answer.json.assertion), nonce)
     await assert.rejects(relied(kit, String(answer.json.assertion), of(16)), { code: 'wrong_nonce' })
   }
-})
+}
 
-test('who asks without a nonce shares an assertion for half of its life, until something else is to be said', async (t) => {
-  const clock = createClock()
-  const kit = await startKit(t, { now: clock.now, replicas: 2 })
+async function noCredential(kit: Kit): Promise<void> {
+  const laptop = await enrollRaw(kit, (await kit.admin.generateToken({ body: {} })).secret)
+  const { assertion } = (await assertionOf(kit, laptop)).json as { assertion: string }
+  const asCredential = [bearer(assertion), deviceCaller(assertion, laptop.key)]
+  for (const name of ['policyDigest', 'postureAssertion', 'listDevices', 'unifiedPolicy', 'trustAnchors'] as const)
+    for (const caller of asCredential) {
+      const { status, json } = await call(kit, operation(name), caller)
+      assert.deepEqual([name, status, json.error], [name, 401, 'unauthorized'])
+    }
+  const { dpop: proof = '' } = laptop.caller('GET', `${kit.publicUrl}/v1/posture/assertion`)
+  for (const other of [laptop.credential, proof]) await assert.rejects(relied(kit, other, null), { code: 'wrong_type' })
+}
+
+type Clock = ReturnType<typeof createClock>
+async function stale(kit: Kit, clock: Clock): Promise<void> {
+  const laptop = await enroll(kit, 'laptop', { now: clock.now })
+  await publishChecks(kit, { disk: { ...disk, freshness_seconds: 86_400 } })
+  const { reported_at } = await laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true } } })
+  const end = Date.parse(reported_at) + 3_600_000
+  const at = (ms: number) => clock.advance((ms - clock.now().getTime()) / 1000)
+  for (const before of [3_500_000, 1_200_000, 60_000, 3_000]) {
+    at(end - before)
+    const { status, expires_at } = await laptop.client.postureAssertion()
+    assert.equal(status, 'affirming')
+    assert.ok(Date.parse(expires_at) <= end, `${before} ms before its end`)
+  }
+  at(end)
+  const old = await laptop.client.postureAssertion()
+  assert.deepEqual([old.status, ...reasonsOf(old.reasons)], ['warning', 'stale_report'])
+  await laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': false } } })
+  clock.advance(7200)
+  const failed = await laptop.client.postureAssertion()
+  assert.equal(failed.status, 'contraindicated', 'what was known to fail does not get better with age')
+  await publishChecks(kit, { disk: { ...disk, freshness_seconds: 60 } })
+  await laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true } } })
+  clock.advance(60)
+  const stale = await laptop.client.postureAssertion()
+  assert.deepEqual([stale.status, ...reasonsOf(stale.reasons)], ['warning', 'stale_report', 'check_unknown disk'])
+}
+
+async function shared(kit: Kit, clock: Clock): Promise<void> {
   const laptop = await enroll(kit, 'laptop', { now: clock.now })
   const query = { device_id: laptop.id }
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
@@ -174,18 +203,4 @@ test('who asks without a nonce shares an assertion for half of its life, until s
   const fourth = await expectNew(third, 'a policy')
   await kit.admin.changeDevice({ body: { operation: 'suspend', ...query } })
   await expectNew(fourth, 'a suspension')
-})
-
-test('an assertion opens no door, and no credential vouches for a device', async (t) => {
-  const kit = await startKit(t)
-  const laptop = await enrollRaw(kit, (await kit.admin.generateToken({ body: {} })).secret)
-  const { assertion } = (await assertionOf(kit, laptop)).json as { assertion: string }
-  const asCredential = [bearer(assertion), deviceCaller(assertion, laptop.key)]
-  for (const name of ['policyDigest', 'postureAssertion', 'listDevices', 'unifiedPolicy', 'trustAnchors'] as const)
-    for (const caller of asCredential) {
-      const { status, json } = await call(kit, operation(name), caller)
-      assert.deepEqual([name, status, json.error], [name, 401, 'unauthorized'])
-    }
-  const { dpop: proof = '' } = laptop.caller('GET', `${kit.publicUrl}/v1/posture/assertion`)
-  for (const other of [laptop.credential, proof]) await assert.rejects(relied(kit, other, null), { code: 'wrong_type' })
-})
+}

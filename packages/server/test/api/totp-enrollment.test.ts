@@ -4,7 +4,7 @@ import { operations } from '@holdfast/contract'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { eventsOf } from '../events.ts'
-import { adminPassword, createClock, startKit, times } from '../kit.ts'
+import { adminPassword, createClock, type Kit, startKit, times } from '../kit.ts'
 import {
   createAuthenticator,
   enrollFactor,
@@ -16,14 +16,24 @@ import {
   untilStatus,
 } from '../people.ts'
 
-test('an enrollment waits ten minutes, and starting again replaces it', async (t) => {
+type Clock = ReturnType<typeof createClock>
+test('a second factor is enrolled', async (t) => {
   const clock = createClock(untilNextStep())
-  const kit = await startKit(t, { now: clock.now })
-  await makeUser(kit, 'ana')
-  const person = await signInAs(kit, 'ana')
+  const kit = await startKit(t, { replicas: 2, now: clock.now })
+  await t.test('an enrollment waits ten minutes, and starting again replaces it', () => inTime(kit, clock))
+  await t.test('an administrator enrolls for someone and disables, within what they may; the sessions end', () =>
+    forSomeone(kit, clock),
+  )
+  await t.test('the first administrator can have a second factor too', () => firstOne(kit, clock))
+  await t.test('a role that requires a second factor opens nothing but its enrollment', () => required(kit, clock))
+})
+
+async function inTime(kit: Kit, clock: Clock): Promise<void> {
+  await makeUser(kit, 'ivy')
+  const person = await signInAs(kit, 'ivy')
   const start = async () =>
     createAuthenticator(
-      (await person.post('/v1/admin/users/totp/enroll', { current_password: passwordOf('ana') })).json.secret,
+      (await person.post('/v1/admin/users/totp/enroll', { current_password: passwordOf('ivy') })).json.secret,
       clock.now,
     )
   const verify = (code: string) => person.post('/v1/admin/users/totp/verify', { code })
@@ -36,18 +46,17 @@ test('an enrollment waits ten minutes, and starting again replaces it', async (t
   const app = await start()
   const answers = await times(5, () => verify(app.code()))
   assert.equal(answers.filter((a) => a.status === 200).length, 1)
-})
+}
 
-test('an administrator enrolls for someone and disables, within what they may; the sessions end', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
-  const ana = await makeUser(kit, 'ana', ['viewer'])
-  const { person, app } = await enrollFactor(kit, 'ana')
+async function forSomeone(kit: Kit, clock: Clock): Promise<void> {
+  const mia = await makeUser(kit, 'mia', ['viewer'])
+  const { person, app } = await enrollFactor(kit, 'mia', clock.now)
   const bare = await makeUser(kit, 'bare')
   const helpdesk = await kit.as('helpdesk')
 
   const { secret } = await helpdesk.enrollTotp({ body: { user_id: bare } })
   const { mfa, recovery_codes } = await helpdesk.verifyTotp({
-    body: { user_id: bare, code: createAuthenticator(secret).code() },
+    body: { user_id: bare, code: createAuthenticator(secret, clock.now).code() },
   })
   assert.equal(mfa.enabled, true)
   assert.equal((await trySignIn(kit, 'bare', { recovery_code: recovery_codes[0]! })).status, 200)
@@ -55,7 +64,7 @@ test('an administrator enrolls for someone and disables, within what they may; t
   const [admin] = (await kit.admin.listUsers({ query: { q: 'admin' } })).items
   const [operator, viewer] = [await kit.as('operator'), await kit.as('viewer')]
   const refusals: [() => Promise<unknown>, RegExp][] = [
-    [() => helpdesk.disableTotp({ body: { user_id: ana } }), /role viewer/],
+    [() => helpdesk.disableTotp({ body: { user_id: mia } }), /role viewer/],
     [() => helpdesk.enrollTotp({ body: { user_id: admin!.user_id } }), /role platform_admin/],
     [() => operator.enrollTotp({ body: { user_id: bare } }), /credentials:write/],
     [() => viewer.verifyTotp({ body: { user_id: bare, code: '123456' } }), /credentials:write/],
@@ -66,9 +75,9 @@ test('an administrator enrolls for someone and disables, within what they may; t
     kit.admin.disableTotp({ body: { user_id: encodeId('user', crypto.randomUUID()) } }),
     /no such user/,
   )
-  assert.equal((await person.post('/v1/admin/users/totp/disable', { user_id: ana })).status, 403)
+  assert.equal((await person.post('/v1/admin/users/totp/disable', { user_id: mia })).status, 403)
 
-  const disabled = await times(6, () => kit.admin.disableTotp({ body: { user_id: ana, reason: 'lost phone' } }))
+  const disabled = await times(6, () => kit.admin.disableTotp({ body: { user_id: mia, reason: 'lost phone' } }))
   assert.equal(disabled.filter((d) => d.changed).length, 1)
   assert.equal(disabled.find((d) => d.changed)?.sessions_terminated, 1)
   assert.equal(disabled.find((d) => d.changed)?.user.mfa.enabled, false)
@@ -76,14 +85,21 @@ test('an administrator enrolls for someone and disables, within what they may; t
   const events = (await eventsOf(kit, 'user.mfa_disabled')).filter((e) => e.outcome === 'success')
   assert.deepEqual(
     events.map((e) => [e.user_id, e.details]),
-    [[ana, { reason: 'lost phone' }]],
+    [[mia, { reason: 'lost phone' }]],
   )
-  assert.equal((await trySignIn(kit, 'ana', { totp: app.wrong() })).status, 200, 'a password is enough again')
-})
+  assert.equal((await trySignIn(kit, 'mia', { totp: app.wrong() })).status, 200, 'a password is enough again')
+}
 
-test('a role that requires a second factor opens nothing but its enrollment', async (t) => {
-  const clock = createClock(untilNextStep())
-  const kit = await startKit(t, { replicas: 2, now: clock.now })
+async function firstOne(kit: Kit, clock: Clock): Promise<void> {
+  const person = await signInAs(kit, 'admin', { password: adminPassword })
+  const { secret } = (await person.post('/v1/admin/users/totp/enroll', { current_password: adminPassword })).json
+  const app = createAuthenticator(secret, clock.now)
+  assert.equal((await person.post('/v1/admin/users/totp/verify', { code: app.code() })).status, 200)
+  clock.advance(30)
+  assert.equal((await trySignIn(kit, 'admin', { password: adminPassword, totp: app.code() })).status, 200)
+}
+
+async function required(kit: Kit, clock: Clock): Promise<void> {
   await makeUser(kit, 'ana', ['tenant_admin'])
   await makeUser(kit, 'vic', ['viewer'])
   const [person, free] = [await signInAs(kit, 'ana'), await signInAs(kit, 'vic')]
@@ -91,7 +107,7 @@ test('a role that requires a second factor opens nothing but its enrollment', as
   await changeSecuritySettings(kit.admin, { mfa: { required_roles: ['tenant_admin', 'platform_admin'] } })
   for (const replica of kit.replicas) await untilStatus(() => person.get('/v1/admin/users', replica), 403)
   assert.equal((await free.get('/v1/admin/users')).status, 200)
-  assert.equal((await kit.admin.listUsers()).items.length, 3, 'an API key has no person behind it')
+  assert.equal((await kit.admin.listUsers()).items.length, 6, 'an API key has no person behind it')
 
   const again = await signInAs(kit, 'ana')
   assert.equal(again.signedIn.json.required_action, 'enroll_mfa')
@@ -118,15 +134,4 @@ test('a role that requires a second factor opens nothing but its enrollment', as
   const { person: enrolled } = await enrollFactor(kit, 'ana', clock.now)
   for (const replica of kit.replicas) await untilStatus(() => enrolled.get('/v1/admin/users', replica), 200)
   assert.equal((await enrolled.get('/v1/admin/me')).json.session.required_action, null)
-})
-
-test('the first administrator can have a second factor too', async (t) => {
-  const clock = createClock(untilNextStep())
-  const kit = await startKit(t, { now: clock.now })
-  const person = await signInAs(kit, 'admin', { password: adminPassword })
-  const { secret } = (await person.post('/v1/admin/users/totp/enroll', { current_password: adminPassword })).json
-  const app = createAuthenticator(secret, clock.now)
-  assert.equal((await person.post('/v1/admin/users/totp/verify', { code: app.code() })).status, 200)
-  clock.advance(30)
-  assert.equal((await trySignIn(kit, 'admin', { password: adminPassword, totp: app.code() })).status, 200)
-})
+}

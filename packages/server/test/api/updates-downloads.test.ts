@@ -4,19 +4,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { enrollDevice, VerificationError } from '@holdfast/sdk'
-import { encodeId, newUuid } from '../../src/kernel/ids.ts'
-import { bucketOf } from '../../src/modules/updates/delivery/offer.ts'
 import { bearer, type Caller, send } from '../calls.ts'
 import { refused } from '../gateways.ts'
-import { type Kit, startKit, times } from '../kit.ts'
-import { changeTo, contentOf, deviceOn, draft, offered, randomContent, release, sha256, upload } from '../updates.ts'
+import { type Kit, startKit } from '../kit.ts'
+import { changeTo, contentOf, deviceOn, draft, linux, randomContent, release, sha256, upload } from '../updates.ts'
 
 const sdkDevice = async (kit: Kit) => {
   const { secret: token } = await kit.admin.generateToken({ body: {} })
   const device = { name: 'laptop', platform: 'linux' } as const
   return enrollDevice({ baseUrl: kit.publicUrl, dispatcher: kit.dispatcher, token, device })
 }
-const asked = { platform: 'linux', arch: 'x64', version: '1.0.0' } as const
+const asked = { ...linux, version: '1.0.0' } as const
 const fetchBy = (kit: Kit, caller: Caller, path: string, more: Record<string, string> = {}, method = 'GET') =>
   send(kit, method, path, { ...caller(method, kit.publicUrl + path.split('?')[0]), ...more })
 const folder = async (kit: Kit) => {
@@ -25,22 +23,77 @@ const folder = async (kit: Kit) => {
   return made
 }
 const gather = async (bytes: AsyncIterable<Uint8Array>) => Buffer.concat(await Array.fromAsync(bytes))
-/** The one content in the store. */
-const blobFile = async (kit: Kit) => {
+/** Where the store has this content. */
+const blobFile = async (kit: Kit, content: Buffer) => {
   const at = join(kit.packagesDir, 'blobs', kit.tenant)
-  const [name] = await readdir(at)
-  return join(at, name!)
+  for (const name of await readdir(at)) if (content.equals(await readFile(join(at, name)))) return join(at, name)
+  return assert.fail('it is not in the store')
 }
 
-test('a device checks for an update and downloads it; what breaks off is gone on with', async (t) => {
-  const kit = await startKit(t)
+test('packages are downloaded', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  await t.test(
+    'a device gets what reaches it and nothing else: no draft, no other channel, no halted one, none of another tenant',
+    () => whatReaches(kit),
+  )
+  await t.test('a device checks for an update and downloads it; what breaks off is gone on with', () => inTwoGoes(kit))
+  await t.test('a package that is not what was signed is refused and thrown away, wherever it was changed', () =>
+    changed(kit),
+  )
+  await t.test(
+    'Range, If-Range, If-None-Match, HEAD: one part or the whole, under one tag; many parts are the whole',
+    () => byRanges(kit),
+  )
+  await t.test(
+    'a name that leads somewhere else is no package: ../, its encodings, NUL, absolute paths, UNC, a link in the store',
+    () => elsewhere(kit),
+  )
+})
+
+async function whatReaches(kit: Kit): Promise<void> {
+  const [stable, canary] = [await deviceOn(kit, 'careful', 'stable'), await deviceOn(kit, 'brave', 'canary')]
+  const get = async (device: typeof stable, target: string) =>
+    device.client.updatePackage({ query: { target } }).then(gather, (e) => e.status)
+  const unpublished = await draft(kit, '1.0.0')
+  const trial = await release(kit, '1.1.0', { channel: 'canary' })
+  const nobodys = await release(kit, '1.2.0', { rollout: { percent: 0, group_ids: [] } })
+  const foreign = await kit.newTenant()
+  const theirs = await release(kit, '1.3.0', { client: await kit.as('tenant_admin', foreign) })
+  for (const { package: p } of [unpublished, nobodys, theirs])
+    for (const device of [stable, canary]) assert.equal(await get(device, p.package_id), 404, p.target_path)
+  assert.equal(await get(stable, trial.package.package_id), 404)
+  assert.deepEqual(await get(canary, trial.package.package_id), contentOf('1.1.0'))
+  const target = { version: '1.1.0', platform: 'linux', arch: 'x64', file: `${trial.package.sha256}.client.tar.gz` }
+  assert.deepEqual(await gather(await canary.client.tufTarget({ params: target })), contentOf('1.1.0'))
+  await assert.rejects(stable.client.tufTarget({ params: target }), refused(404))
+
+  const other = { client: canary.at(kit.replicas[1]!) }
+  await changeTo(kit.admin, trial.release_id, { operation: 'pause' })
+  await kit.heard()
+  assert.deepEqual(
+    await gather(await other.client.updatePackage({ query: { target: trial.package.package_id } })),
+    contentOf('1.1.0'),
+    'who has begun may finish',
+  )
+  await changeTo(kit.admin, trial.release_id, { operation: 'halt', reason: 'broken' })
+  await kit.heard()
+  await assert.rejects(other.client.updatePackage({ query: { target: trial.package.package_id } }), refused(404))
+  assert.equal(await get(canary, trial.package.package_id), 404)
+  // An administrator may look at it all the same.
+  assert.deepEqual(
+    await gather(await kit.admin.updatePackage({ query: { target: trial.package.package_id } })),
+    contentOf('1.1.0'),
+  )
+}
+
+async function inTwoGoes(kit: Kit): Promise<void> {
   const device = await sdkDevice(kit)
   const bytes = randomContent(2_000_000)
-  const { release_id } = await kit.admin.createRelease({ body: { version: '1.1.0', channel: 'stable' } })
+  const { release_id } = await kit.admin.createRelease({ body: { version: '1.3.0', channel: 'stable' } })
   await upload(kit.admin, release_id, bytes)
   await changeTo(kit.admin, release_id, { operation: 'publish' })
   const { updates, latest } = await device.checkForUpdate(asked)
-  assert.deepEqual([updates.length, latest, updates[0]!.sha256], [1, '1.1.0', sha256(bytes)])
+  assert.deepEqual([updates.length, latest, updates[0]!.sha256], [1, '1.3.0', sha256(bytes)])
   const path = join(await folder(kit), 'client')
   const stop = new AbortController()
   const onProgress = (received: number) => {
@@ -54,18 +107,17 @@ test('a device checks for an update and downloads it; what breaks off is gone on
   assert.ok(first > half, 'from where it broke off')
   assert.deepEqual(await readFile(path), bytes)
   await device.downloadUpdate(updates[0]!, path)
-  const { updates: none } = await device.checkForUpdate({ ...asked, version: '1.1.0' })
+  const { updates: none } = await device.checkForUpdate({ ...asked, version: '1.3.0' })
   assert.deepEqual(none, [])
-})
+}
 
-test('a package that is not what was signed is refused and thrown away, wherever it was changed', async (t) => {
-  const kit = await startKit(t)
+async function changed(kit: Kit): Promise<void> {
   const device = await sdkDevice(kit)
-  await release(kit, '1.1.0')
-  const { updates } = await device.checkForUpdate(asked)
+  await release(kit, '1.4.0')
+  const { updates } = await device.checkForUpdate({ ...asked, version: '1.3.0' })
   const path = join(await folder(kit), 'client')
   const isWrong = (e: unknown) => e instanceof VerificationError && e.code === 'wrong_digest'
-  const file = await blobFile(kit)
+  const file = await blobFile(kit, contentOf('1.4.0'))
   const good = await readFile(file)
   await writeFile(
     file,
@@ -79,12 +131,11 @@ test('a package that is not what was signed is refused and thrown away, wherever
   await assert.rejects(device.downloadUpdate(updates[0]!, path), isWrong)
   await device.downloadUpdate(updates[0]!, path)
   assert.deepEqual(await readFile(path), good)
-})
+}
 
-test('Range, If-Range, If-None-Match, HEAD: one part or the whole, under one tag; many parts are the whole', async (t) => {
-  const kit = await startKit(t)
-  const { package: made } = await release(kit, '1.1.0')
-  const bytes = contentOf('1.1.0')
+async function byRanges(kit: Kit): Promise<void> {
+  const { package: made } = await release(kit, '1.5.0')
+  const bytes = contentOf('1.5.0')
   const path = `/v1/update/package?target=${made.package_id}`
   const get = (more: Record<string, string> = {}, method = 'GET') =>
     fetchBy(kit, bearer(kit.adminKey), path, more, method)
@@ -132,11 +183,10 @@ test('Range, If-Range, If-None-Match, HEAD: one part or the whole, under one tag
   )
   const head = await get({}, 'HEAD')
   assert.deepEqual([head.status, head.text, head.headers['content-length']], [200, '', String(size)])
-})
+}
 
-test('a name that leads somewhere else is no package: ../, its encodings, NUL, absolute paths, UNC, a link in the store', async (t) => {
-  const kit = await startKit(t)
-  const { package: made } = await release(kit, '1.1.0')
+async function elsewhere(kit: Kit): Promise<void> {
+  const { package: made } = await release(kit, '1.6.0')
   const key = bearer(kit.adminKey)
   const secret = join(kit.packagesDir, 'secret')
   await writeFile(secret, 'not for you')
@@ -160,130 +210,24 @@ test('a name that leads somewhere else is no package: ../, its encodings, NUL, a
   // A NUL in a query is refused wherever it stands.
   assert.equal((await fetchBy(kit, key, `/v1/update/package?target=${made.package_id}%00`)).status, 400)
   const hashed = `${made.sha256}.client.tar.gz`
-  const good = `/v1/update/tuf/targets/1.1.0/linux/x64/${hashed}`
+  const good = `/v1/update/tuf/targets/1.6.0/linux/x64/${hashed}`
   assert.equal((await fetchBy(kit, key, good)).status, 200)
   for (const path of [
     ...[
       `../../secret`,
-      `1.1.0/linux/x64/..%2f${hashed}`,
-      `1.1.0/linux/%2e%2e/${hashed}`,
-      `1.1.0/linux/x64/${hashed}%00`,
+      `1.6.0/linux/x64/..%2f${hashed}`,
+      `1.6.0/linux/%2e%2e/${hashed}`,
+      `1.6.0/linux/x64/${hashed}%00`,
     ],
-    ...[`1.1.0/linux/x64/client.tar.gz`, `1.1.0/linux/x64/${'0'.repeat(64)}.client.tar.gz`, `%2fetc/a/b/passwd`],
-    ...[`1.1.0%2flinux/x64/a/${hashed}`, `1.1.0/linux/x64/%5c%5chost%5c${hashed}`],
+    ...[`1.6.0/linux/x64/client.tar.gz`, `1.6.0/linux/x64/${'0'.repeat(64)}.client.tar.gz`, `%2fetc/a/b/passwd`],
+    ...[`1.6.0%2flinux/x64/a/${hashed}`, `1.6.0/linux/x64/%5c%5chost%5c${hashed}`],
   ]) {
     const answer = await fetchBy(kit, key, `/v1/update/tuf/targets/${path}`)
     assert.equal(answer.status, 404, `${path}: ${answer.text}`)
   }
-  const file = await blobFile(kit)
+  const file = await blobFile(kit, contentOf('1.6.0'))
   await rename(file, `${file}.away`)
   await symlink(secret, file)
   const link = await fetchBy(kit, key, `/v1/update/package?target=${made.package_id}`)
   assert.deepEqual([link.status, link.text.includes('not for you')], [404, false])
-})
-
-test('a device gets what reaches it and nothing else: no draft, no other channel, no halted one, none of another tenant', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
-  const [stable, canary] = [await deviceOn(kit, 'careful', 'stable'), await deviceOn(kit, 'brave', 'canary')]
-  const get = async (device: typeof stable, target: string) =>
-    device.client.updatePackage({ query: { target } }).then(gather, (e) => e.status)
-  const unpublished = await draft(kit, '1.0.0')
-  const trial = await release(kit, '1.1.0', { channel: 'canary' })
-  const nobodys = await release(kit, '1.2.0', { rollout: { percent: 0, group_ids: [] } })
-  const foreign = await kit.newTenant()
-  const theirs = await release(kit, '1.3.0', { client: await kit.as('tenant_admin', foreign) })
-  for (const { package: p } of [unpublished, nobodys, theirs])
-    for (const device of [stable, canary]) assert.equal(await get(device, p.package_id), 404, p.target_path)
-  assert.equal(await get(stable, trial.package.package_id), 404)
-  assert.deepEqual(await get(canary, trial.package.package_id), contentOf('1.1.0'))
-  const target = { version: '1.1.0', platform: 'linux', arch: 'x64', file: `${trial.package.sha256}.client.tar.gz` }
-  assert.deepEqual(await gather(await canary.client.tufTarget({ params: target })), contentOf('1.1.0'))
-  await assert.rejects(stable.client.tufTarget({ params: target }), refused(404))
-
-  const other = { client: canary.at(kit.replicas[1]!) }
-  await changeTo(kit.admin, trial.release_id, { operation: 'pause' })
-  await kit.heard()
-  assert.deepEqual(
-    await gather(await other.client.updatePackage({ query: { target: trial.package.package_id } })),
-    contentOf('1.1.0'),
-    'who has begun may finish',
-  )
-  await changeTo(kit.admin, trial.release_id, { operation: 'halt', reason: 'broken' })
-  await kit.heard()
-  await assert.rejects(other.client.updatePackage({ query: { target: trial.package.package_id } }), refused(404))
-  assert.equal(await get(canary, trial.package.package_id), 404)
-  // An administrator may look at it all the same.
-  assert.deepEqual(
-    await gather(await kit.admin.updatePackage({ query: { target: trial.package.package_id } })),
-    contentOf('1.1.0'),
-  )
-})
-
-test('a taker that reads nothing is cut, and its file is let go; a hundred at once are served', async (t) => {
-  const kit = await startKit(t, { pace: { graceMs: 2000, bytesPerSecond: 5_000_000 } })
-  const { release_id } = await kit.admin.createRelease({ body: { version: '1.1.0', channel: 'stable' } })
-  const bytes = randomContent(30_000_000)
-  const small = randomContent(100_000)
-  const { package: large } = await upload(kit.admin, release_id, bytes)
-  const { package: other } = await upload(kit.admin, release_id, small, { filename: 'small' })
-  await assert.rejects(async () => {
-    let isFirst = true
-    for await (const _ of await kit.admin.updatePackage({ query: { target: large.package_id } })) {
-      if (isFirst) await new Promise((resolve) => setTimeout(resolve, 4500))
-      isFirst = false
-    }
-  })
-  const all = await times(100, async () =>
-    gather(await kit.admin.updatePackage({ query: { target: other.package_id } })),
-  )
-  assert.ok(all.every((one) => one.equals(small)))
-})
-
-// Three in a hundred are six standard deviations here: no run falls outside by chance.
-test('ten thousand devices: the share is what was said within three in a hundred, and more of it only adds', async (t) => {
-  const kit = await startKit(t)
-  const tenantId = encodeId('tenant', kit.tenant)
-  const devices = Array.from({ length: 10_000 }, () => encodeId('device', newUuid()))
-  const { release_id } = await release(kit, '1.1.0', { rollout: { percent: 0, group_ids: [] } })
-  const share = (percent: number) =>
-    devices.filter((deviceId) => bucketOf({ tenantId, deviceId }, '1.1.0') < percent * 100)
-  for (const percent of [5, 25, 50, 90]) {
-    const got = share(percent).length / 100
-    assert.ok(Math.abs(got - percent) <= 3, `${percent} % is ${got} %`)
-  }
-  const half = new Set(share(50))
-  assert.ok(share(25).every((d) => half.has(d)))
-  assert.deepEqual([share(0).length, share(100).length], [0, 10_000])
-  // The server's word on real devices agrees, and groups win.
-  const real = await times(12, (i) => deviceOn(kit, `d${i}`))
-  const inside = async () => {
-    const all = await Promise.all(real.map(async (d) => (await offered(kit, d.id)).updates.length))
-    return real.filter((_, i) => all[i]! > 0).map((d) => d.id)
-  }
-  let before: string[] = []
-  for (const percent of [0, 30, 60, 100]) {
-    await changeTo(kit.admin, release_id, { operation: 'roll_out', rollout: { percent, group_ids: [] } })
-    const now = await inside()
-    const expected = real
-      .filter((d) => bucketOf({ tenantId, deviceId: d.id }, '1.1.0') < percent * 100)
-      .map((d) => d.id)
-    assert.deepEqual(now, expected, `${percent} %`)
-    assert.ok(before.every((id) => now.includes(id)))
-    before = now
-  }
-  const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'testers' } } })
-  const { user } = await kit.admin.changeUser({
-    body: { operation: 'create', user: { username: 'tess', group_ids: [group.group_id] } },
-  })
-  const rollout = { percent: 0, group_ids: [group.group_id] }
-  await kit.admin.changeDevice({
-    body: { operation: 'update', device_id: real[0]!.id, device: { user_id: user.user_id } },
-  })
-  await changeTo(kit.admin, release_id, { operation: 'roll_out', rollout })
-  assert.deepEqual(await inside(), [real[0]!.id], 'groups win')
-  const unknown = { percent: 0, group_ids: [encodeId('group', newUuid())] }
-  await assert.rejects(
-    changeTo(kit.admin, release_id, { operation: 'roll_out', rollout: unknown }),
-    refused(422, /group/),
-  )
-})
+}

@@ -3,15 +3,31 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { audited, enroll, publish, refused, rule } from '../gateways.ts'
-import { createClock, runJob, startKit, times } from '../kit.ts'
+import { createClock, type Kit, runJob, startKit, times } from '../kit.ts'
 import { inbox } from '../notices.ts'
 import { makeUser, signInAs } from '../people.ts'
 import { followingGateways } from '../workflows.ts'
 
 const everybody = [rule('all', { any: true }, ['pool'])]
 
-test('lost_device: from the call to the word of the gateways', async (t) => {
+test('workflows and playbooks', async (t) => {
   const kit = await startKit(t)
+  await t.test('lost_device: from the call to the word of the gateways', () => lostDevice(kit))
+  await t.test('what is asked for wrongly is refused by name', () => wrongly(kit))
+  await t.test('a second approver, who is somebody else', () => approved(kit))
+  await t.test('nobody runs through a workflow what they may not do themselves', () => allowed(kit))
+})
+
+test('workflows whose time comes, and what they change', async (t) => {
+  // Nobody asks the clock of a replica.
+  const ahead = createClock(600_000)
+  const kit = await startKit(t, { now: ahead.now })
+  await t.test('an undo takes back what can be, once, by itself when its time is over', () => undone(kit, ahead))
+  await t.test('what nobody approves is called off, and can not be approved any more', () => notApproved(kit))
+  await t.test('policy: promoted, and rolled back', () => policies(kit))
+})
+
+async function lostDevice(kit: Kit): Promise<void> {
   const gateways = await followingGateways(kit, 2)
   await publish(kit, everybody)
   const device = await enroll(kit, 'laptop')
@@ -56,39 +72,9 @@ test('lost_device: from the call to the word of the gateways', async (t) => {
   assert.equal(finished?.evidence_digest, evidence_digest)
   const again = await kit.admin.runPlaybook({ body: { playbook: 'lost_device', params: { device_id: device.id } } })
   assert.equal(again.run.steps[0]?.result.changed, false, 'a device that is revoked stays so')
-})
+}
 
-test('nobody runs through a workflow what they may not do themselves', async (t) => {
-  const kit = await startKit(t)
-  const user_id = await makeUser(kit, 'ada')
-  const device = await enroll(kit, 'laptop', { user_id })
-  const operator = await kit.as('operator')
-  const security = await kit.as('security_admin')
-  const offboard = { workflow: 'offboard_user', params: { user_id } } as const
-  await assert.rejects(
-    operator.runWorkflow({ body: offboard }),
-    refused(403, /suspendUser needs the permission users:write/),
-  )
-  await assert.rejects(operator.runWorkflow({ body: { ...offboard, dry_run: true } }), refused(403))
-  await assert.rejects(security.runWorkflow({ body: offboard }), refused(403))
-  const compromised = { playbook: 'compromised_user', params: { user_id, suspend: true } } as const
-  await assert.rejects(security.runPlaybook({ body: compromised }), refused(403, /users:write/))
-  assert.equal((await kit.admin.getDevice({ params: { device_id: device.id } })).status, 'active')
-  assert.equal((await kit.admin.getUser({ params: { user_id } })).status, 'active', 'refused before its first step')
-
-  // A lock of somebody who may do more is a step that fails, as by itself.
-  const chief = await makeUser(kit, 'chief', ['tenant_admin'])
-  const { run } = await security.runPlaybook({ body: { playbook: 'compromised_user', params: { user_id: chief } } })
-  assert.equal(run.status, 'failed')
-  assert.match(run.steps[0]?.error ?? '', /allows more than you may do/)
-
-  const offboarded = await kit.admin.runWorkflow({ body: offboard })
-  assert.equal(offboarded.run.status, 'succeeded')
-  assert.equal((await kit.admin.getDevice({ params: { device_id: device.id } })).status, 'revoked')
-})
-
-test('what is asked for wrongly is refused by name', async (t) => {
-  const kit = await startKit(t)
+async function wrongly(kit: Kit): Promise<void> {
   const run = (body: object) => kit.admin.runWorkflow({ body: body as { workflow: string } })
   await assert.rejects(run({ workflow: 'no_such' }), refused(422, /workflow: must be one of offboard_user/))
   await assert.rejects(run({ workflow: 'lost_device' }), refused(422), 'a playbook is no workflow')
@@ -105,10 +91,9 @@ test('what is asked for wrongly is refused by name', async (t) => {
     refused(422, /signer_id: is the active trust anchor/),
   )
   await assert.rejects(kit.admin.runPlaybook({ body: { playbook: 'release_lockdown' } }), refused(422, /not locked/))
-})
+}
 
-test('a second approver, who is somebody else', async (t) => {
-  const kit = await startKit(t)
+async function approved(kit: Kit): Promise<void> {
   await makeUser(kit, 'ada', ['tenant_admin'])
   await makeUser(kit, 'bob', ['tenant_admin'])
   await makeUser(kit, 'eve', ['security_admin'])
@@ -146,43 +131,54 @@ test('a second approver, who is somebody else', async (t) => {
   const done = await kit.admin.getWorkflowRun({ params: { workflow_run_id: run.workflow_run_id } })
   assert.equal(done.status, 'succeeded', JSON.stringify(done.steps))
   assert.ok(['bob', 'eve'].includes(done.approved_by?.name ?? ''))
-})
+}
 
-test('what nobody approves is called off, and can not be approved any more', async (t) => {
-  // Nobody asks the clock of a replica.
-  const ahead = createClock(600_000)
-  const kit = await startKit(t, { now: ahead.now })
-  await makeUser(kit, 'bob', ['tenant_admin'])
-  const bob = await signInAs(kit, 'bob')
-  const body = { workflow: 'rotate_trust_anchors', params: { mode: 'emergency' } }
-  const { run } = await kit.admin.runWorkflow({ body })
-  assert.equal(run.status, 'awaiting_approval')
-  assert.ok(Math.abs(Date.parse(run.approval_expires_at ?? '') - Date.now() - 86_400_000) < 60_000)
-  const params = { workflow_run_id: run.workflow_run_id! }
-  const status = async () => (await kit.admin.getWorkflowRun({ params })).status
-  await runJob(kit.app, 'drive_workflows')
-  assert.equal(await status(), 'awaiting_approval')
-  await kit.db.inTenant(kit.tenant, (tx) =>
-    tx
-      .updateTable('workflow_runs')
-      .set({ approval_expires_at: sql`now()` })
-      .where('tenant_id', '=', kit.tenant)
-      .execute(),
+async function allowed(kit: Kit): Promise<void> {
+  const user_id = await makeUser(kit, 'lena')
+  const device = await enroll(kit, 'laptop', { user_id })
+  const operator = await kit.as('operator')
+  const security = await kit.as('security_admin')
+  const offboard = { workflow: 'offboard_user', params: { user_id } } as const
+  await assert.rejects(
+    operator.runWorkflow({ body: offboard }),
+    refused(403, /suspendUser needs the permission users:write/),
   )
-  const late = await bob.post(`/v1/admin/workflows/runs/${run.workflow_run_id}`, { operation: 'approve' })
-  assert.deepEqual([late.status, await status()], [422, 'awaiting_approval'], late.text)
-  assert.equal((await inbox(kit)).length, 1)
-  await runJob(kit.app, 'drive_workflows')
-  assert.equal(await status(), 'cancelled')
-  assert.deepEqual(await inbox(kit), [])
-  const [event] = await audited(kit, 'workflow.changed')
-  assert.deepEqual([event?.actor.type, event?.details], ['job', { reason: 'nobody has approved it within a day' }])
-})
+  await assert.rejects(operator.runWorkflow({ body: { ...offboard, dry_run: true } }), refused(403))
+  await assert.rejects(security.runWorkflow({ body: offboard }), refused(403))
+  const compromised = { playbook: 'compromised_user', params: { user_id, suspend: true } } as const
+  await assert.rejects(security.runPlaybook({ body: compromised }), refused(403, /users:write/))
+  assert.equal((await kit.admin.getDevice({ params: { device_id: device.id } })).status, 'active')
+  assert.equal((await kit.admin.getUser({ params: { user_id } })).status, 'active', 'refused before its first step')
 
-test('an undo takes back what can be, once, by itself when its time is over', async (t) => {
-  // Nobody asks the clock of a replica.
-  const ahead = createClock(600_000)
-  const kit = await startKit(t, { now: ahead.now })
+  // A lock of somebody who may do more is a step that fails, as by itself.
+  const chief = await makeUser(kit, 'chief', ['tenant_admin'])
+  const { run } = await security.runPlaybook({ body: { playbook: 'compromised_user', params: { user_id: chief } } })
+  assert.equal(run.status, 'failed')
+  assert.match(run.steps[0]?.error ?? '', /allows more than you may do/)
+
+  const offboarded = await kit.admin.runWorkflow({ body: offboard })
+  assert.equal(offboarded.run.status, 'succeeded')
+  assert.equal((await kit.admin.getDevice({ params: { device_id: device.id } })).status, 'revoked')
+}
+
+async function policies(kit: Kit): Promise<void> {
+  await publish(kit, [rule('first', { any: true })])
+  const policy = { schema: 'holdfast.policy/1', rules: [rule('second', { any: true })] }
+  await kit.admin.publishPolicy({ body: { channel: 'canary', policy } })
+  const promoted = await kit.admin.runWorkflow({ body: { workflow: 'promote_canary' } })
+  assert.equal(promoted.run.status, 'succeeded', JSON.stringify(promoted.run.steps))
+  const stable = async () => (await kit.admin.listPolicyBundles({ query: { channel: 'stable' } })).items
+  assert.deepEqual(
+    (await stable()).map((b) => b.version),
+    [3, 1],
+  )
+  const rolledBack = await kit.admin.runWorkflow({ body: { workflow: 'rollback_policy' } })
+  assert.equal(rolledBack.run.status, 'succeeded', JSON.stringify(rolledBack.run.steps))
+  const [now, , first] = await stable()
+  assert.equal(now?.digest, first?.digest)
+}
+
+async function undone(kit: Kit, ahead: ReturnType<typeof createClock>): Promise<void> {
   const user_id = await makeUser(kit, 'ada')
   const device = await enroll(kit, 'laptop', { user_id, now: ahead.now })
   const params = { user_id, suspend: true }
@@ -224,22 +220,33 @@ test('an undo takes back what can be, once, by itself when its time is over', as
     }),
     refused(422, /nothing that it did can be taken back/),
   )
-})
+}
 
-test('policy: promoted, and rolled back', async (t) => {
-  const kit = await startKit(t)
-  await publish(kit, [rule('first', { any: true })])
-  const policy = { schema: 'holdfast.policy/1', rules: [rule('second', { any: true })] }
-  await kit.admin.publishPolicy({ body: { channel: 'canary', policy } })
-  const promoted = await kit.admin.runWorkflow({ body: { workflow: 'promote_canary' } })
-  assert.equal(promoted.run.status, 'succeeded', JSON.stringify(promoted.run.steps))
-  const stable = async () => (await kit.admin.listPolicyBundles({ query: { channel: 'stable' } })).items
-  assert.deepEqual(
-    (await stable()).map((b) => b.version),
-    [3, 1],
+async function notApproved(kit: Kit): Promise<void> {
+  await makeUser(kit, 'bob', ['tenant_admin'])
+  const bob = await signInAs(kit, 'bob')
+  const body = { workflow: 'rotate_trust_anchors', params: { mode: 'emergency' } }
+  const { run } = await kit.admin.runWorkflow({ body })
+  assert.equal(run.status, 'awaiting_approval')
+  assert.ok(Math.abs(Date.parse(run.approval_expires_at ?? '') - Date.now() - 86_400_000) < 60_000)
+  const params = { workflow_run_id: run.workflow_run_id! }
+  const status = async () => (await kit.admin.getWorkflowRun({ params })).status
+  await runJob(kit.app, 'drive_workflows')
+  assert.equal(await status(), 'awaiting_approval')
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    tx
+      .updateTable('workflow_runs')
+      .set({ approval_expires_at: sql`now()` })
+      .where('tenant_id', '=', kit.tenant)
+      .where('status', '=', 'awaiting_approval')
+      .execute(),
   )
-  const rolledBack = await kit.admin.runWorkflow({ body: { workflow: 'rollback_policy' } })
-  assert.equal(rolledBack.run.status, 'succeeded', JSON.stringify(rolledBack.run.steps))
-  const [now, , first] = await stable()
-  assert.equal(now?.digest, first?.digest)
-})
+  const late = await bob.post(`/v1/admin/workflows/runs/${run.workflow_run_id}`, { operation: 'approve' })
+  assert.deepEqual([late.status, await status()], [422, 'awaiting_approval'], late.text)
+  assert.equal((await inbox(kit)).length, 1)
+  await runJob(kit.app, 'drive_workflows')
+  assert.equal(await status(), 'cancelled')
+  assert.deepEqual(await inbox(kit), [])
+  const [event] = await audited(kit, 'workflow.changed')
+  assert.deepEqual([event?.actor.type, event?.details], ['job', { reason: 'nobody has approved it within a day' }])
+}

@@ -58,12 +58,13 @@ test('too much of anything is refused before it costs anything', async () => {
 
 test("a signature that is not the provider's costs nothing but a look at it", async () => {
   const much = plainResponse().replace('</saml:AttributeStatement>', `${'<a/>'.repeat(3500)}</saml:AttributeStatement>`)
-  const xml = posted(signed(signed(much, 'Assertion', { key: rsaKey() }), 'Response', { key: rsaKey() }))
-  const certificates = Array.from({ length: 4 }, () => rsaKey().pem)
+  const stranger = rsaKey()
+  const xml = posted(signed(signed(much, 'Assertion', { key: stranger }), 'Response', { key: stranger }))
+  const certificates = [rsaKey().pem, rsaKey().pem]
   const before = process.cpuUsage()
   assert.equal(await reasonOf(finish(xml, { certificates })), 'signature')
   const { user, system } = process.cpuUsage(before)
-  // Eight times most of a second where every certificate was tried on every byte.
+  // Four times most of a second where every certificate was tried on every byte.
   assert.ok(user + system < 1_000_000, `${user + system} µs`)
 })
 
@@ -92,7 +93,7 @@ test('any text, and any change of a good response, is refused for a reason or pr
       const found = await reasonOf(finish(text, { signedResponse }))
       assert.match(found, signedResponse ? /^[a-z]+$/ : /^([a-z]+|taken: anna)$/)
     }),
-    { numRuns: 300 },
+    { numRuns: 120 },
   )
 })
 
