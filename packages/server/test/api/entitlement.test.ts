@@ -7,6 +7,7 @@ import { people, snapshotOf } from '../directories.ts'
 import { limit, statusOf, usedOf } from '../entitlements.ts'
 import { newWireguardKey, report, withGateway } from '../gateways.ts'
 import { type Kit, runJob, startKit, times } from '../kit.ts'
+import { tenantOf } from '../own-tenant.ts'
 import { provision, scimUser } from '../scim.ts'
 import { refusedWith } from '../sign-in.ts'
 
@@ -23,17 +24,11 @@ const create =
 
 test('limits of tenants of one deployment of two replicas', async (t) => {
   const deployment = await startKit(t, { replicas: 2 })
-  /** A tenant of its own, and who administers the deployment from it. */
-  const inTenant = async (): Promise<Kit> => {
-    const tenant = await deployment.newTenant()
-    const adminKey = await deployment.keyFor('platform_admin', tenant)
-    return { ...deployment, tenant, adminKey, admin: deployment.clientFor(adminKey) }
-  }
 
   await t.test(
     'of 20 who enroll at once, on two replicas, against a limit of 5 exactly 5 are let in; one revoked makes room for one',
     async () => {
-      const kit = await inTenant()
+      const kit = await tenantOf(deployment)
       await limit(kit, { devices: 5 })
       const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
       const enroll = (at: Kit, i: number) =>
@@ -58,7 +53,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
   )
 
   await t.test('the same for users, API keys and gateways', async () => {
-    const kit = deployment
+    const kit = await tenantOf(deployment)
     const has = { users: await usedOf(kit, 'users'), api_keys: await usedOf(kit, 'api_keys') }
     await limit(kit, { users: has.users + 5, api_keys: has.api_keys + 5, gateways: 5 })
 
@@ -94,7 +89,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
   })
 
   await t.test('an API key that has run out makes room', async () => {
-    const kit = await inTenant()
+    const kit = await tenantOf(deployment)
     await limit(kit, { api_keys: (await usedOf(kit, 'api_keys')) + 1 })
     const { api_key } = await kit.admin.createApiKey({
       body: { name: 'short', role: 'viewer', expires_in_seconds: 60 },
@@ -112,7 +107,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
   })
 
   await t.test('a batch takes its places at once: all of it, or nothing', async () => {
-    const kit = await inTenant()
+    const kit = await tenantOf(deployment)
     const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     const made = await times(6, (i) => enrollRaw(kit, token, `d${i}`))
     const device_ids = made.map((d) => d.id)
@@ -135,7 +130,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
   })
 
   await t.test('a directory takes its places at once; who leaves makes room for who comes with it', async () => {
-    const kit = await inTenant()
+    const kit = await tenantOf(deployment)
     const before = await usedOf(kit, 'users')
     await limit(kit, { users: before + 10 })
     const push = (n: number, from: number) =>
@@ -156,7 +151,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
   await t.test(
     'sessions beyond the limit are ended and their gateway is told; those that run are left alone',
     async () => {
-      const kit = await inTenant()
+      const kit = await tenantOf(deployment)
       const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
       const devices = await times(4, (i) => enrollRaw(kit, token, `d${i}`))
       const { client } = await withGateway(kit)
@@ -189,7 +184,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
   )
 
   await t.test('a limit that is lowered takes nothing away; alerts say what is near it, once', async () => {
-    const kit = await inTenant()
+    const kit = await tenantOf(deployment)
     const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     const devices = await times(8, (i) => enrollRaw(kit, token, `d${i}`))
     const alerts = async () =>
@@ -219,7 +214,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
   })
 
   await t.test('what a plan allows holds for every tenant that has it, from its change on', async () => {
-    const kit = await inTenant()
+    const kit = await tenantOf(deployment)
     const plan = await kit.admin.createPlan({ body: { name: 'team', limits: { gateways: 1 }, features: ['siem'] } })
     const tenant_id = encodeId('tenant', kit.tenant)
     await kit.admin.changeTenant({ body: { operation: 'update', tenant_id, tenant: { plan_id: plan.plan_id } } })
@@ -245,7 +240,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
   })
 
   await t.test('a counter that was tampered with is found at night, put right, and on record', async () => {
-    const kit = await inTenant()
+    const kit = await tenantOf(deployment)
     const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
     await times(3, (i) => enrollRaw(kit, token, `d${i}`))
     assert.equal(await runJob(kit.app, 'reconcile_entitlements'), 0)

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startKit, times } from '../kit.ts'
+import { tenantOf } from '../own-tenant.ts'
 import { until } from '../promptly.ts'
 import { arrive, eventsIn, numbersIn, oneTo, opened, type Received, startHttp, toWebhook, untilCame } from '../siem.ts'
-import { deliveryOf, tenantOf } from '../siem-tenants.ts'
+import { deliveryOf } from '../siem-delivery.ts'
 
 test('events of tenants of one deployment of two replicas are sent once more', async (t) => {
   const deployment = await startKit(t, { replicas: 2, config: opened })

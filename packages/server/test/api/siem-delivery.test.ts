@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { runJob, startKit } from '../kit.ts'
+import { tenantOf } from '../own-tenant.ts'
 import { until } from '../promptly.ts'
 import {
   arrive,
@@ -16,7 +17,7 @@ import {
   toWebhook,
   untilCame,
 } from '../siem.ts'
-import { deliveryOf, tenantOf } from '../siem-tenants.ts'
+import { deliveryOf } from '../siem-delivery.ts'
 
 /** First come, no place is before one that came earlier. */
 const requireOrder = (events: readonly Received[]) => {

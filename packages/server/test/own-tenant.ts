@@ -14,6 +14,3 @@ export async function tenantOf(deployment: Kit): Promise<Kit> {
   const adminKey = await deployment.keyFor('platform_admin', tenant)
   return { ...deployment, tenant, adminKey, admin: deployment.clientFor(adminKey) }
 }
-
-export const deliveryOf = async ({ admin }: Pick<Kit, 'admin'>, connector_id: string) =>
-  (await admin.getSiemConnector({ params: { connector_id } })).delivery
