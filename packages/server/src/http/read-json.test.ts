@@ -119,6 +119,7 @@ test('a long body is read as a short one is, and refused in the same words', asy
     assert.match(await same(long(fine)), /^\{"a":/, fine.slice(0, 20))
   assert.match(await same(`[${long('1')},${long('{}')}]`), /^\[/)
   assert.equal(await same(`${space}3`), '3')
+  assert.match(await same(`[[${space}],]`), /not valid JSON/, 'a comma behind what is long')
   for (const [inner, refusal] of [
     ['{"d":1,"d":2}', /given twice/],
     [`{"d":[1,${space}2],"d":[1,${space}2]}`, /given twice/],
