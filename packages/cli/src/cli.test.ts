@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { walkHelp } from './test-help.ts'
 import { type Answered, type Asked, login, person, startServer, startShell } from './test-shell.ts'
 
 const device = (n: number, name = `laptop-${n}`) => ({
@@ -275,17 +276,8 @@ test('gateways of all pools are one list', async (t) => {
   )
 })
 
-test('every command has help, and an example of itself', async (t) => {
+// All of each: cli.slow.test.ts.
+test('every noun has help, and the first command of each an example of itself', async (t) => {
   const { run } = await startShell(t)
-  const walk = async (path: string[]): Promise<number> => {
-    const { out } = await run([...path, '--help'])
-    const listed = /\nCommands:\n(.*?)(\n\n|$)/s.exec(out)?.[1] ?? ''
-    const children = [...listed.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, name]) => name ?? '')
-    let leaves = 0
-    for (const child of children.filter((name) => name !== 'help')) leaves += await walk([...path, child])
-    if (children.length > 0) return leaves
-    assert.match(out, new RegExp(`\\nExamples:\\n {2}\\$ (.+ \\| )?holdfast ${path.join(' ')}\\b`), path.join(' '))
-    return 1
-  }
-  assert.ok((await walk([])) > 50)
+  assert.ok((await walkHelp(run, 1)) > 10)
 })

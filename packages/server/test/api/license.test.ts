@@ -140,7 +140,7 @@ test('a license can be wrong in many ways: each is a 422 that says why, and the 
 test('a good license with a changed byte is not taken', async (t) => {
   const { write, reload, status } = await licensed(t, good)
   const next = Buffer.from(signLicense(claimsOf({ jti: 'lic-2', iat: inSeconds(-10), limits: {} }), key.privateKey))
-  for (let i = 0; i < 40; i++) {
+  for (let i = 0; i < 16; i++) {
     const broken = Buffer.from(next)
     const at = (i * 7919) % broken.length
     broken[at] = (broken[at] ?? 0) ^ (1 << (i % 8))

@@ -34,6 +34,7 @@ const refusesToStart = (kit: Kit, file: File, why: RegExp) =>
 test('no step can be left out: a start that would lock somebody out of something says so and ends', async (t) => {
   const kit = await startKit(t)
   const [first] = kit.replicas
+  const challenge = mintChallenge(kit.peppers, kit.tenant, new Date(Date.now() + 60_000)).token
 
   await t.test('a key that another replica can not read is not written under', async () => {
     await refusesToStart(kit, writesB, new RegExp(`can not read the master key ${idOf.b}: put its line last`))
@@ -64,104 +65,63 @@ test('no step can be left out: a start that would lock somebody out of something
   await t.test('a key that was replaced does not write again', () =>
     refusesToStart(kit, readsB, new RegExp(`The master key ${idOf.a} was replaced by ${idOf.b}: put that one first`)),
   )
+  await t.test('what only a MAC vouches for is good for as long as its master key is there', async () => {
+    assert.equal(readToken(writes.peppers, challenge)?.version, 1)
+    const [alone] = await roll(kit, [writes], onlyB)
+    assert.equal(readToken(alone!.peppers, challenge), undefined)
+    assert.equal(readToken(alone!.peppers, kit.adminKey)?.version, 1)
+  })
 })
 
-test('a replica whose connection was cut is seen again as soon as it has another', async (t) => {
+test('replicas with the same file, and one that has the next line', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  const running = async () => (await statusOf(kit, kit.replicas[0]!)).replicas
-  assert.equal(await running(), 2)
-  const owner = new pg.Client({ connectionString: kit.databaseUrl })
-  await owner.connect()
-  await owner.query(
-    `select pg_terminate_backend(pid) from pg_stat_activity
-     where datname = current_database() and application_name = 'holdfast feed'`,
-  )
-  await owner.end()
-  await kit.heard()
-  assert.equal(await running(), 2)
-  const { a } = await statusOf(kit, kit.replicas[1]!)
-  assert.deepEqual([a.reading, a.writing], [2, 2])
-})
-
-test('what a code was matched with is the factor, however its seed is sealed by then', async (t) => {
-  const { kit, signInWithTotp, signInWithCode } = await startRotation(t)
-  const [reads, other] = await roll(kit, kit.replicas.slice(), readsB)
-  const [writes] = await roll(kit, [other!], writesB)
-  const owner = new pg.Client({ connectionString: kit.databaseUrl })
-  await owner.connect()
-  kit.after(() => owner.end())
-  for (const signIn of [signInWithTotp, signInWithCode]) {
-    // It has matched the code and waits for the row of its user while the seed is sealed anew.
-    await owner.query("begin; select from users where username = 'ana' for update")
-    let answer: string | undefined
-    const signedIn = signIn(reads!).then((got) => {
-      answer = `${got.status} ${got.text}`
-      return got
-    })
-    await until(async () => {
-      assert.equal(answer, undefined, 'answered before it waited')
-      const { rows } = await owner.query(
-        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-      )
-      return rows.length > 0
-    }, 'the sign-in waits')
-    await runJob(writes!.app, 'rewrap_secrets')
-    await owner.query('commit')
-    assert.equal((await signedIn).status, 200)
-  }
-})
-
-test('what only a MAC vouches for is good for as long as its master key is there', async (t) => {
-  const kit = await startKit(t)
-  const challenge = mintChallenge(kit.peppers, kit.tenant, new Date(Date.now() + 60_000)).token
-  const [first] = kit.replicas
-  const reads = await kit.startReplica(readsB)
-  await first!.stop()
-  const writes = await kit.startReplica(writesB)
-  await reads.stop()
-  assert.equal(readToken(writes.peppers, challenge)?.version, 1)
-  // The locks of a replica go when its connections have.
-  await until(async () => (await statusOf(kit, writes)).a.writing === 0, 'those that ended to be gone')
-  await runJob(writes.app, 'rewrap_secrets')
-  const [alone] = await roll(kit, [writes], onlyB)
-  assert.equal(readToken(alone!.peppers, challenge), undefined)
-  assert.equal(readToken(alone!.peppers, kit.adminKey)?.version, 1)
-})
-
-test('the gateway service secret of each line is good; the file shows that of the first', async (t) => {
-  const kit = await startKit(t)
-  const { gateway } = await withGateway(kit)
-  const query = { tenant_id: gateway.tenant_id, gateway_id: gateway.gateway_id }
-  const [first] = kit.replicas
-  const reads = await kit.startReplica(readsB)
-  const works = (replica: Replica, secret: string) =>
-    kit
-      .clientFor(secret, replica)
-      .unifiedPolicy({ query })
-      .then(
-        () => true,
-        () => false,
-      )
-  const [ofA, ofB] = readsB.gatewayServiceSecrets
-  assert.deepEqual([await works(first!, ofA!), await works(first!, ofB!)], [true, false])
-  assert.deepEqual([await works(reads, ofA!), await works(reads, ofB!)], [true, true])
-})
-
-test('a value that somebody else has replaced meanwhile is left to them', async (t) => {
-  const kit = await startKit(t)
-  const columns = await kit.db.acrossTenants(secretColumns)
-  const of = columns.find((c) => c.table === 'api_keys')!
-  const page = { tenant: kit.tenant, mark: '1', after: [], limit: 10 }
-  const [found] = await kit.db.inTenant(kit.tenant, (tx) => valuesUnder(tx, of, page))
-  const replace = (fresh: string) =>
-    kit.db.inTenant(kit.tenant, (tx) =>
-      replaceValues(tx, of, { tenant: kit.tenant, version: 1, values: [{ ...found!, fresh }] }),
+  await t.test('a replica whose connection was cut is seen again as soon as it has another', async () => {
+    const running = async () => (await statusOf(kit, kit.replicas[0]!)).replicas
+    assert.equal(await running(), 2)
+    const owner = new pg.Client({ connectionString: kit.databaseUrl })
+    await owner.connect()
+    await owner.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name = 'holdfast feed'`,
     )
-  const results = await times(20, (i) => replace(`\\x${String(i).padStart(64, '0')}`))
-  assert.deepEqual(results.sort(), [...Array(19).fill(0), 1])
-  const other = await kit.newTenant()
-  const foreign = { ...page, tenant: other }
-  assert.deepEqual(await kit.db.inTenant(other, (tx) => valuesUnder(tx, of, foreign)), [])
+    await owner.end()
+    await kit.heard()
+    assert.equal(await running(), 2)
+    const { a } = await statusOf(kit, kit.replicas[1]!)
+    assert.deepEqual([a.reading, a.writing], [2, 2])
+  })
+  await t.test('a value that somebody else has replaced meanwhile is left to them', async () => {
+    const columns = await kit.db.acrossTenants(secretColumns)
+    const of = columns.find((c) => c.table === 'api_keys')!
+    const page = { tenant: kit.tenant, mark: '1', after: [], limit: 10 }
+    const [found] = await kit.db.inTenant(kit.tenant, (tx) => valuesUnder(tx, of, page))
+    const replace = (fresh: string) =>
+      kit.db.inTenant(kit.tenant, (tx) =>
+        replaceValues(tx, of, { tenant: kit.tenant, version: 1, values: [{ ...found!, fresh }] }),
+      )
+    const results = await times(20, (i) => replace(`\\x${String(i).padStart(64, '0')}`))
+    assert.deepEqual(results.sort(), [...Array(19).fill(0), 1])
+    const other = await kit.newTenant()
+    const foreign = { ...page, tenant: other }
+    assert.deepEqual(await kit.db.inTenant(other, (tx) => valuesUnder(tx, of, foreign)), [])
+  })
+  await t.test('the gateway service secret of each line is good; the file shows that of the first', async () => {
+    const { gateway } = await withGateway(kit)
+    const query = { tenant_id: gateway.tenant_id, gateway_id: gateway.gateway_id }
+    const [first] = kit.replicas
+    const reads = await kit.startReplica(readsB)
+    const works = (replica: Replica, secret: string) =>
+      kit
+        .clientFor(secret, replica)
+        .unifiedPolicy({ query })
+        .then(
+          () => true,
+          () => false,
+        )
+    const [ofA, ofB] = readsB.gatewayServiceSecrets
+    assert.deepEqual([await works(first!, ofA!), await works(first!, ofB!)], [true, false])
+    assert.deepEqual([await works(reads, ofA!), await works(reads, ofB!)], [true, true])
+  })
 })
 
 test('what can not be opened stays as it is, is told, and keeps its key; all else is taken on', async (t) => {
@@ -229,33 +189,65 @@ test('what comes late under a key that was found unused is taken on, or makes it
   assert.deepEqual([whileWritten, writing], [false, 1], 'not while a replica writes under it')
 })
 
-test('after three master keys what was made under the first goes on, though nothing of it is left', async (t) => {
-  const { kit, useAll, signInWithCode, signInWithTotp } = await startRotation(t)
-  const third = 'the third master key'
-  const files = [
-    [writesB, onlyB],
-    [secretsOf(third, 'the next master key'), secretsOf(third)],
-  ] as const
+test('what was made under a key goes on while it is replaced, and after three', async (t) => {
+  const { kit, useAll, signInWithTotp, signInWithCode } = await startRotation(t)
   let running: readonly Replica[] = kit.replicas.slice()
-  for (const [writes, alone] of files) {
-    // None runs that could not read it, so the new key may stand first at once.
-    for (const { stop } of running) await stop()
-    const replica = await kit.startReplica(writes)
-    await runJob(replica.app, 'rewrap_secrets')
-    await useAll(replica)
-    running = await roll(kit, [replica], alone)
-    await useAll(running[0]!)
-    assert.equal((await signInWithCode(running[0]!)).status, 200)
-    assert.equal((await signInWithTotp(running[0]!)).status, 200)
-  }
-  assert.deepEqual(await keysIn(kit), [secretsOf(third).kek.kid])
-  const { items } = await kit.clientFor(kit.adminKey, running[0]).listMasterKeys()
-  assert.deepEqual(
-    items.map(({ version, line, needed }) => [version, line, needed]),
-    [
-      [1, null, false],
-      [2, null, false],
-      [3, 1, true],
-    ],
+  await t.test('what a code was matched with is the factor, however its seed is sealed by then', async () => {
+    const [reads, other] = await roll(kit, kit.replicas.slice(), readsB)
+    const [writes] = await roll(kit, [other!], writesB)
+    running = [reads!, writes!]
+    const owner = new pg.Client({ connectionString: kit.databaseUrl })
+    await owner.connect()
+    kit.after(() => owner.end())
+    for (const signIn of [signInWithTotp, signInWithCode]) {
+      // It has matched the code and waits for the row of its user while the seed is sealed anew.
+      await owner.query("begin; select from users where username = 'ana' for update")
+      let answer: string | undefined
+      const signedIn = signIn(reads!).then((got) => {
+        answer = `${got.status} ${got.text}`
+        return got
+      })
+      await until(async () => {
+        assert.equal(answer, undefined, 'answered before it waited')
+        const { rows } = await owner.query(
+          "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        )
+        return rows.length > 0
+      }, 'the sign-in waits')
+      await runJob(writes!.app, 'rewrap_secrets')
+      await owner.query('commit')
+      assert.equal((await signedIn).status, 200)
+    }
+  })
+  await t.test(
+    'after three master keys what was made under the first goes on, though nothing of it is left',
+    async () => {
+      const third = 'the third master key'
+      const files = [
+        [writesB, onlyB],
+        [secretsOf(third, 'the next master key'), secretsOf(third)],
+      ] as const
+      for (const [writes, alone] of files) {
+        // None runs that could not read it, so the new key may stand first at once.
+        for (const { stop } of running) await stop()
+        const replica = await kit.startReplica(writes)
+        await runJob(replica.app, 'rewrap_secrets')
+        await useAll(replica)
+        running = await roll(kit, [replica], alone)
+        await useAll(running[0]!)
+        assert.equal((await signInWithCode(running[0]!)).status, 200)
+        assert.equal((await signInWithTotp(running[0]!)).status, 200)
+      }
+      assert.deepEqual(await keysIn(kit), [secretsOf(third).kek.kid])
+      const { items } = await kit.clientFor(kit.adminKey, running[0]).listMasterKeys()
+      assert.deepEqual(
+        items.map(({ version, line, needed }) => [version, line, needed]),
+        [
+          [1, null, false],
+          [2, null, false],
+          [3, 1, true],
+        ],
+      )
+    },
   )
 })

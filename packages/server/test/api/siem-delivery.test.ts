@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { type Kit, runJob, startKit, times } from '../kit.ts'
+import { runJob, startKit } from '../kit.ts'
+import { tenantOf } from '../own-tenant.ts'
 import { until } from '../promptly.ts'
 import {
   arrive,
@@ -16,9 +17,8 @@ import {
   toWebhook,
   untilCame,
 } from '../siem.ts'
+import { deliveryOf } from '../siem-delivery.ts'
 
-const deliveryOf = async ({ admin }: Pick<Kit, 'admin'>, connector_id: string) =>
-  (await admin.getSiemConnector({ params: { connector_id } })).delivery
 /** First come, no place is before one that came earlier. */
 const requireOrder = (events: readonly Received[]) => {
   const first = [...new Set(events.map((e) => e.seq))]
@@ -29,271 +29,197 @@ const requireOrder = (events: readonly Received[]) => {
   assert.equal(first.at(-1)! - first[0]!, first.length - 1, 'no place is left out')
 }
 
-test('syslog: a receiver that resets in the middle or closes early is sent everything, in order, on two replicas', async (t) => {
-  const kit = await startKit(t, { replicas: 2, config: opened })
-  const sink = await startSyslog(kit, {
-    meddle: (socket, nth) => {
-      // The first resets after some bytes, the second closes without having read.
-      if (nth === 0) socket.once('data', () => socket.resetAndDestroy())
-      if (nth === 1) socket.destroy()
-      return nth < 2
+test('events of tenants of one deployment of two replicas are forwarded', async (t) => {
+  const deployment = await startKit(t, { replicas: 2, config: opened })
+
+  await t.test(
+    'syslog: a receiver that resets in the middle or closes early is sent everything, in order, on two replicas',
+    async () => {
+      const kit = await tenantOf(deployment)
+      const sink = await startSyslog(kit, {
+        meddle: (socket, nth) => {
+          // The first resets after some bytes, the second closes without having read.
+          if (nth === 0) socket.once('data', () => socket.resetAndDestroy())
+          if (nth === 1) socket.destroy()
+          return nth < 2
+        },
+      })
+      const { connector, secret } = await kit.admin.createSiemConnector({ body: toSyslog(sink.port) })
+      assert.equal(secret, null)
+      await arrive(kit, 600)
+      await untilCame(sink.events, 600)
+      assert.deepEqual(numbersIn(sink.events()), oneTo(600))
+      requireOrder(sink.events())
+      assert.match(sink.frames[0]!, /^<86>1 \S+ holdfast\.test holdfast - \S+ \[audit@32473 seq="/)
+      // What came is counted once it is written down.
+      await until(
+        async () => (await deliveryOf(kit, connector.connector_id)).delivered >= 600,
+        'what came to be counted',
+      )
+      const { delivered, failed, state } = await deliveryOf(kit, connector.connector_id)
+      assert.ok(delivered >= 600 && failed >= 2, `${delivered} ${failed}`)
+      assert.equal(state, 'active')
     },
-  })
-  const { connector, secret } = await kit.admin.createSiemConnector({ body: toSyslog(sink.port) })
-  assert.equal(secret, null)
-  await arrive(kit, 1200)
-  await untilCame(sink.events, 1200)
-  assert.deepEqual(numbersIn(sink.events()), oneTo(1200))
-  requireOrder(sink.events())
-  assert.match(sink.frames[0]!, /^<86>1 \S+ holdfast\.test holdfast - \S+ \[audit@32473 seq="/)
-  // What came is counted once it is written down.
-  await until(async () => (await deliveryOf(kit, connector.connector_id)).delivered >= 1200, 'what came to be counted')
-  const { delivered, failed, state } = await deliveryOf(kit, connector.connector_id)
-  assert.ok(delivered >= 1200 && failed >= 2, `${delivered} ${failed}`)
-  assert.equal(state, 'active')
-})
-
-test('a replica that dies while it sends is replaced by another, which sends what nobody confirmed', async (t) => {
-  const kit = await startKit(t, { replicas: 2, config: opened })
-  let stalled = 0
-  const sink = await startSyslog(kit, {
-    // The first connection is taken and never read from, as by a holder that hangs.
-    meddle: (_, nth) => nth === 0 && ++stalled > 0,
-  })
-  const { connector } = await kit.admin.createSiemConnector({ body: toSyslog(sink.port) })
-  await arrive(kit, 50)
-  await until(() => stalled === 1, 'the first attempt')
-  // As if the holder had been killed: its lease ends without it having said anything.
-  await kit.db.acrossTenants((tx) =>
-    tx
-      .updateTable('siem_streams')
-      .set({ leased_until: new Date(0) })
-      .execute(),
   )
-  await untilCame(sink.events, 50)
-  assert.deepEqual(numbersIn(sink.events()), oneTo(50))
-  const before = (await deliveryOf(kit, connector.connector_id)).delivered_seq
-  // The first holder gives up in its time, and neither moves the place back nor hands anything out twice.
-  await arrive(kit, 10, 51)
-  await untilCame(sink.events, 60)
-  const hasMoved = async () => (await deliveryOf(kit, connector.connector_id)).delivered_seq > before
-  await until(hasMoved, 'the place to move')
-  requireOrder(sink.events())
-})
 
-test('a webhook is verified by its own library; what it answers with 413 is halved until one event is a dead letter', async (t) => {
-  const kit = await startKit(t, { config: opened })
-  const taken: Received[] = []
-  let refuses = true
-  const sink = await startHttp(kit, (request, response) => {
-    if (refuses && request.body.includes('TOO LARGE')) return response.writeHead(413).end()
-    taken.push(...eventsIn(request))
-    return response.writeHead(204).end()
+  await t.test(
+    'a replica that dies while it sends is replaced by another, which sends what nobody confirmed',
+    async () => {
+      const kit = await tenantOf(deployment)
+      let stalled = 0
+      const sink = await startSyslog(kit, {
+        // The first connection is taken and never read from, as by a holder that hangs.
+        meddle: (_, nth) => nth === 0 && ++stalled > 0,
+      })
+      const { connector } = await kit.admin.createSiemConnector({ body: toSyslog(sink.port) })
+      await arrive(kit, 50)
+      await until(() => stalled === 1, 'the first attempt')
+      // As if the holder had been killed: its lease ends without it having said anything.
+      await kit.db.acrossTenants((tx) =>
+        tx
+          .updateTable('siem_streams')
+          .set({ leased_until: new Date(0) })
+          .execute(),
+      )
+      await untilCame(sink.events, 50)
+      assert.deepEqual(numbersIn(sink.events()), oneTo(50))
+      const before = (await deliveryOf(kit, connector.connector_id)).delivered_seq
+      // The first holder gives up in its time, and neither moves the place back nor hands anything out twice.
+      await arrive(kit, 10, 51)
+      await untilCame(sink.events, 60)
+      const hasMoved = async () => (await deliveryOf(kit, connector.connector_id)).delivered_seq > before
+      await until(hasMoved, 'the place to move')
+      requireOrder(sink.events())
+    },
+  )
+
+  await t.test(
+    'a webhook is verified by its own library; what it answers with 413 is halved until one event is a dead letter',
+    async () => {
+      const kit = await tenantOf(deployment)
+      const taken: Received[] = []
+      let refuses = true
+      const sink = await startHttp(kit, (request, response) => {
+        if (refuses && request.body.includes('TOO LARGE')) return response.writeHead(413).end()
+        taken.push(...eventsIn(request))
+        return response.writeHead(204).end()
+      })
+      const { connector, secret } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
+      const { connector_id } = connector
+      await arrive(kit, 60, 1, (n) => (n === 17 || n === 41 ? ' TOO LARGE' : ''))
+      await untilCame(() => taken, 58)
+      assert.deepEqual(
+        numbersIn(taken),
+        oneTo(60).filter((n) => n !== 17 && n !== 41),
+      )
+      for (const { body, headers } of sink.requests)
+        new Webhook(secret!).verify(body, headers as Record<string, string>)
+      assert.throws(() => new Webhook(secret!).verify(`${sink.requests[0]!.body} `, sink.requests[0]!.headers as never))
+
+      const { items } = await kit.admin.listSiemDeadLetters({ params: { connector_id } })
+      assert.deepEqual(
+        items.map((d) => [d.kind, d.reason]),
+        [
+          ['user.changed', 'The receiver answered 413.'],
+          ['user.changed', 'The receiver answered 413.'],
+        ],
+      )
+      assert.equal((await deliveryOf(kit, connector_id)).dead_letters, 2)
+
+      // Refused again they stay; once they are taken they are none any more.
+      const replayed = await kit.admin.replaySiemConnector({ params: { connector_id }, body: { dead_letters: 'all' } })
+      assert.equal(replayed.events, 2)
+      const waiting = async () => (await kit.admin.listSiemDeadLetters({ params: { connector_id } })).items
+      await until(async () => (await waiting()).every((d) => !d.replaying), 'the replay')
+      assert.equal((await waiting()).length, 2)
+
+      // After 90 days one is given up, and counts as lost.
+      await kit.db.inTenant(kit.tenant, (tx) =>
+        tx
+          .updateTable('siem_dead_letters')
+          .set({ failed_at: new Date(0) })
+          .where('tenant_id', '=', kit.tenant)
+          .where('seq', '=', items[0]!.seq)
+          .execute(),
+      )
+      await runJob(kit.app, 'forget_what_is_over')
+      const afterwards = await deliveryOf(kit, connector_id)
+      assert.deepEqual([afterwards.dead_letters, afterwards.lost], [1, 1])
+      refuses = false
+      await kit.admin.replaySiemConnector({ params: { connector_id }, body: { dead_letters: items.map((d) => d.seq) } })
+      await until(async () => (await waiting()).length === 0, 'the dead letters')
+      assert.equal(numbersIn(taken).length, 59)
+      assert.equal((await deliveryOf(kit, connector_id)).dead_letters, 0)
+    },
+  )
+
+  await t.test(
+    'a receiver that is busy is tried again; one that refuses the credential is parked until a test goes well',
+    async () => {
+      const kit = await tenantOf(deployment)
+      const answers = [503, 429, 401]
+      const taken: Received[] = []
+      const sink = await startHttp(kit, (request, response) => {
+        const status = answers.shift() ?? 200
+        if (status === 200 && request.body.includes('audit.events')) taken.push(...eventsIn(request))
+        response.writeHead(status).end()
+      })
+      const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
+      const { connector_id } = connector
+      await arrive(kit, 5)
+      await until(async () => (await deliveryOf(kit, connector_id)).state === 'parked', 'parked')
+      const { problem, failed, failing_since } = await deliveryOf(kit, connector_id)
+      assert.deepEqual([problem, failed], ['The receiver answered 401.', 3])
+      assert.ok(failing_since)
+      const told = async () =>
+        (await kit.admin.listNotifications({ query: { state: 'open' } })).items.filter((n) => n.kind === 'siem.parked')
+      assert.deepEqual(
+        (await told()).map((n) => n.title),
+        ['Audit events are not forwarded to soc'],
+      )
+      const asked = sink.requests.length
+      const tested = await kit.admin.testSiemConnector({ params: { connector_id } })
+      assert.deepEqual([tested.ok, tested.answer], [true, 'The receiver answered 200.'])
+      await untilCame(() => taken, 5)
+      assert.ok(sink.requests.length > asked)
+      assert.deepEqual(await told(), [])
+      assert.equal((await deliveryOf(kit, connector_id)).problem, null)
+
+      // Whoever found it well ended before it was written down: the sweep closes it, and nothing of one that is ill.
+      answers.push(401)
+      await arrive(kit, 1, 6)
+      await until(async () => (await told()).length === 1, 'to be told again')
+      await runJob(kit.app, 'watch_siem')
+      assert.equal((await told()).length, 1)
+      await kit.db.inTenant(kit.tenant, (tx) =>
+        tx.updateTable('siem_streams').set({ state: 'flowing' }).where('tenant_id', '=', kit.tenant).execute(),
+      )
+      await runJob(kit.app, 'watch_siem')
+      assert.deepEqual(await told(), [])
+    },
+  )
+
+  await t.test('a receiver that refuses everything loses nothing: it is parked', async () => {
+    const kit = await tenantOf(deployment)
+    let status = 400
+    const taken: Received[] = []
+    const sink = await startHttp(kit, (request, response) => {
+      if (status === 200) taken.push(...eventsIn(request))
+      response.writeHead(status).end()
+    })
+    const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
+    const { connector_id } = connector
+    await arrive(kit, 40)
+    await until(async () => (await deliveryOf(kit, connector_id)).state === 'parked', 'parked')
+    const { dead_letters, problem } = await deliveryOf(kit, connector_id)
+    assert.equal(dead_letters, 20)
+    assert.match(
+      problem ?? '',
+      /^It refused 20 events one after the other, the last one so: The receiver answered 400\.$/,
+    )
+    status = 200
+    await kit.admin.replaySiemConnector({ params: { connector_id }, body: { dead_letters: 'all' } })
+    await untilCame(() => taken, 40)
+    await until(async () => (await deliveryOf(kit, connector_id)).dead_letters === 0, 'no dead letter to be left')
   })
-  const { connector, secret } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
-  const { connector_id } = connector
-  await arrive(kit, 300, 1, (n) => (n === 77 || n === 201 ? ' TOO LARGE' : ''))
-  await untilCame(() => taken, 298)
-  assert.deepEqual(
-    numbersIn(taken),
-    oneTo(300).filter((n) => n !== 77 && n !== 201),
-  )
-  for (const { body, headers } of sink.requests) new Webhook(secret!).verify(body, headers as Record<string, string>)
-  assert.throws(() => new Webhook(secret!).verify(`${sink.requests[0]!.body} `, sink.requests[0]!.headers as never))
-
-  const { items } = await kit.admin.listSiemDeadLetters({ params: { connector_id } })
-  assert.deepEqual(
-    items.map((d) => [d.kind, d.reason]),
-    [
-      ['user.changed', 'The receiver answered 413.'],
-      ['user.changed', 'The receiver answered 413.'],
-    ],
-  )
-  assert.equal((await deliveryOf(kit, connector_id)).dead_letters, 2)
-
-  // Refused again they stay; once they are taken they are none any more.
-  const replayed = await kit.admin.replaySiemConnector({ params: { connector_id }, body: { dead_letters: 'all' } })
-  assert.equal(replayed.events, 2)
-  const waiting = async () => (await kit.admin.listSiemDeadLetters({ params: { connector_id } })).items
-  await until(async () => (await waiting()).every((d) => !d.replaying), 'the replay')
-  assert.equal((await waiting()).length, 2)
-
-  // After 90 days one is given up, and counts as lost.
-  await kit.db.inTenant(kit.tenant, (tx) =>
-    tx
-      .updateTable('siem_dead_letters')
-      .set({ failed_at: new Date(0) })
-      .where('tenant_id', '=', kit.tenant)
-      .where('seq', '=', items[0]!.seq)
-      .execute(),
-  )
-  await runJob(kit.app, 'forget_what_is_over')
-  const afterwards = await deliveryOf(kit, connector_id)
-  assert.deepEqual([afterwards.dead_letters, afterwards.lost], [1, 1])
-  refuses = false
-  await kit.admin.replaySiemConnector({ params: { connector_id }, body: { dead_letters: items.map((d) => d.seq) } })
-  await until(async () => (await waiting()).length === 0, 'the dead letters')
-  assert.equal(numbersIn(taken).length, 299)
-  assert.equal((await deliveryOf(kit, connector_id)).dead_letters, 0)
-})
-
-test('a receiver that is busy is tried again; one that refuses the credential is parked until a test goes well', async (t) => {
-  const kit = await startKit(t, { config: opened })
-  const answers = [503, 429, 401]
-  const taken: Received[] = []
-  const sink = await startHttp(kit, (request, response) => {
-    const status = answers.shift() ?? 200
-    if (status === 200 && request.body.includes('audit.events')) taken.push(...eventsIn(request))
-    response.writeHead(status).end()
-  })
-  const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
-  const { connector_id } = connector
-  await arrive(kit, 5)
-  await until(async () => (await deliveryOf(kit, connector_id)).state === 'parked', 'parked')
-  const { problem, failed, failing_since } = await deliveryOf(kit, connector_id)
-  assert.deepEqual([problem, failed], ['The receiver answered 401.', 3])
-  assert.ok(failing_since)
-  const told = async () =>
-    (await kit.admin.listNotifications({ query: { state: 'open' } })).items.filter((n) => n.kind === 'siem.parked')
-  assert.deepEqual(
-    (await told()).map((n) => n.title),
-    ['Audit events are not forwarded to soc'],
-  )
-  const asked = sink.requests.length
-  const tested = await kit.admin.testSiemConnector({ params: { connector_id } })
-  assert.deepEqual([tested.ok, tested.answer], [true, 'The receiver answered 200.'])
-  await untilCame(() => taken, 5)
-  assert.ok(sink.requests.length > asked)
-  assert.deepEqual(await told(), [])
-  assert.equal((await deliveryOf(kit, connector_id)).problem, null)
-
-  // Whoever found it well ended before it was written down: the sweep closes it, and nothing of one that is ill.
-  answers.push(401)
-  await arrive(kit, 1, 6)
-  await until(async () => (await told()).length === 1, 'to be told again')
-  await runJob(kit.app, 'watch_siem')
-  assert.equal((await told()).length, 1)
-  await kit.db.inTenant(kit.tenant, (tx) =>
-    tx.updateTable('siem_streams').set({ state: 'flowing' }).where('tenant_id', '=', kit.tenant).execute(),
-  )
-  await runJob(kit.app, 'watch_siem')
-  assert.deepEqual(await told(), [])
-})
-
-test('a receiver that refuses everything loses nothing: it is parked', async (t) => {
-  const kit = await startKit(t, { config: opened })
-  let status = 400
-  const taken: Received[] = []
-  const sink = await startHttp(kit, (request, response) => {
-    if (status === 200) taken.push(...eventsIn(request))
-    response.writeHead(status).end()
-  })
-  const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
-  const { connector_id } = connector
-  await arrive(kit, 60)
-  await until(async () => (await deliveryOf(kit, connector_id)).state === 'parked', 'parked')
-  const { dead_letters, problem } = await deliveryOf(kit, connector_id)
-  assert.equal(dead_letters, 20)
-  assert.match(
-    problem ?? '',
-    /^It refused 20 events one after the other, the last one so: The receiver answered 400\.$/,
-  )
-  status = 200
-  await kit.admin.replaySiemConnector({ params: { connector_id }, body: { dead_letters: 'all' } })
-  await untilCame(() => taken, 60)
-  await until(async () => (await deliveryOf(kit, connector_id)).dead_letters === 0, 'no dead letter to be left')
-})
-
-test('a replay goes on from a place or a time', async (t) => {
-  const kit = await startKit(t, { config: opened })
-  const taken: Received[] = []
-  const sink = await startHttp(kit, (request, response) => {
-    taken.push(...eventsIn(request))
-    response.end()
-  })
-  await arrive(kit, 20)
-  const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
-  const { connector_id } = connector
-  const params = { connector_id }
-  await until(async () => (await deliveryOf(kit, connector_id)).delivered > 0, 'its own creation')
-  assert.deepEqual(numbersIn(taken), [], 'what was before it is not sent')
-  const all = await kit.admin.replaySiemConnector({ params, body: { from_seq: 1 } })
-  assert.ok(all.events >= 20)
-  await untilCame(() => taken, 20)
-  assert.deepEqual(numbersIn(taken), oneTo(20))
-  assert.equal(taken.findLast((e) => e.kind !== 'user.changed') !== undefined, true)
-
-  taken.length = 0
-  await kit.admin.replaySiemConnector({ params, body: { from: new Date(Date.now() - 3600_000).toISOString() } })
-  await untilCame(() => taken, 20)
-})
-
-test('a dead letter that can not be sent again holds up nothing new, and what was taken before it is not sent twice', async (t) => {
-  const kit = await startKit(t, { config: opened })
-  const taken: Received[] = []
-  const came = () => numbersIn(taken).toSorted((a, b) => a - b)
-  let status = (n: number): number => (n <= 3 ? 413 : 200)
-  let poisoned = 0
-  const sink = await startHttp(kit, (request, response) => {
-    const events = eventsIn(request)
-    const answer = Math.max(...numbersIn(events).map(status), 200)
-    if (answer === 200) taken.push(...events)
-    if (answer === 500) poisoned++
-    response.writeHead(answer).end()
-  })
-  const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
-  const params = { connector_id: connector.connector_id }
-  const letters = async () => (await kit.admin.listSiemDeadLetters({ params })).items
-  // Of so many bytes that each is a batch by itself.
-  await arrive(kit, 3, 1, () => 'x'.repeat(120 * 1024))
-  await until(async () => (await letters()).length === 3, 'three dead letters')
-  status = (n) => (n === 3 ? 500 : 200)
-  await kit.admin.replaySiemConnector({ params, body: { dead_letters: 'all' } })
-  await until(() => poisoned > 0, 'the one that is answered with 500')
-  assert.deepEqual(came(), [1, 2])
-  await until(async () => (await letters()).length === 1, 'those that were taken to be dead letters no more')
-  for (const n of [4, 5]) {
-    const before = poisoned
-    await arrive(kit, 1, n)
-    await until(() => came().includes(n), 'what is new')
-    await until(() => poisoned > before, 'another attempt')
-  }
-  assert.equal(taken.filter((e) => /^n[12]x/.test(String(e.operation))).length, 2, 'each was sent once')
-  assert.deepEqual([(await letters()).map((d) => d.replaying)], [[true]])
-
-  // What is sent again from a place on calls off what waits.
-  await kit.admin.replaySiemConnector({ params, body: { from: new Date(Date.now() + 3600_000).toISOString() } })
-  assert.deepEqual([(await letters()).map((d) => d.replaying)], [[false]])
-})
-
-test('an export sends the events of a time once more: twenty who ask at once begin one', async (t) => {
-  const kit = await startKit(t, { replicas: 2, config: opened })
-  const taken: Received[] = []
-  const ids: string[] = []
-  const asked = Promise.withResolvers<void>()
-  // Until all have asked it is on its way.
-  const sink = await startHttp(kit, async (request, response) => {
-    await asked.promise
-    taken.push(...eventsIn(request))
-    ids.push(String(request.headers['webhook-id']))
-    response.end()
-  })
-  await arrive(kit, 20)
-  const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
-  const { connector_id } = connector
-  const query = { connector_id, from: new Date(Date.now() - 3600_000).toISOString() }
-  const begun = await times(20, (i) => kit.clientFor(kit.adminKey, kit.replicas[i % 2]).exportAuditToWebhook({ query }))
-  asked.resolve()
-  const [one] = begun
-  assert.equal(new Set(begun.map((e) => e.export_id)).size, 1, 'it is one export')
-  const state = () => kit.admin.getAuditWebhookExport({ params: { export_id: one!.export_id } })
-  await until(async () => (await state()).status === 'finished', 'the export')
-  const { events, delivered, refused } = await state()
-  assert.deepEqual([delivered, refused], [events, 0])
-  assert.deepEqual(numbersIn(taken), oneTo(20))
-  assert.ok(ids.some((id) => id.startsWith(`${one!.export_id}.1-`)))
-  await assert.rejects(
-    kit.admin.exportAuditToWebhook({ query: { ...query, to: new Date(Date.now() + 3600_000).toISOString() } }),
-    /must not be after now/,
-  )
 })

@@ -4,15 +4,16 @@ import { changeGatewayPool } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { newWireguardKey } from '../gateways.ts'
 import type { Kit } from '../kit.ts'
-import { call, operation, type World } from '../world.ts'
+import { call, operation } from '../world.ts'
+import type { Here } from './here.ts'
 
 /** Keys are nobody else's; what is terminated has begun. */
 export const gatewayWrites = {
-  identifyGateway: (_: Kit, world: World) => ({
+  identifyGateway: (_: Kit, world: Here) => ({
     caller: world.callers.gateway,
     body: { ...examples.identifyGateway, public_key: newWireguardKey() },
   }),
-  approveGateway: async (kit: Kit, world: World) => {
+  approveGateway: async (kit: Kit, world: Here) => {
     const { pool_id, gateway_id } = world.own.ids as { pool_id: string; gateway_id: string }
     const body = { public_key: newWireguardKey() }
     await changeGatewayPool(kit.admin, { params: { pool_id } }, { requires_approval: true })
@@ -20,11 +21,11 @@ export const gatewayWrites = {
     assert.equal(announced.json.approval, 'pending', announced.text)
     return { caller: world.callers.api_key, path: { gateway_id }, body }
   },
-  deleteGatewayPool: async (kit: Kit, world: World) => ({
+  deleteGatewayPool: async (kit: Kit, world: Here) => ({
     caller: world.callers.api_key,
     path: { pool_id: (await kit.admin.createGatewayPool({ body: { name: 'empty', region: { code: 'us' } } })).pool_id },
   }),
-  terminateSessions: async (kit: Kit, world: World) => {
+  terminateSessions: async (kit: Kit, world: Here) => {
     const at = new Date()
     const session_id = encodeId('vpn_session', crypto.randomUUID())
     const sample = { session_id, device_id: world.own.ids.device_id, state: 'active', rx_bytes: 1, tx_bytes: 1 }

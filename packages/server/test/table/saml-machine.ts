@@ -4,10 +4,11 @@ import { generateKey } from '@holdfast/crypto'
 import { key } from '../../src/modules/federation/saml/test-idp.ts'
 import type { Kit } from '../kit.ts'
 import { answerTo, metadataOf } from '../saml.ts'
-import { bearer, call, challengeFrom, deviceCaller, operation, type World } from '../world.ts'
+import { bearer, call, challengeFrom, deviceCaller, operation } from '../world.ts'
+import type { Here } from './here.ts'
 
 /** A machine that enrolls by a provider of SAML which is there for it alone. */
-export async function samlMachine(kit: Kit, world: World) {
+export async function samlMachine(kit: Kit, world: Here) {
   const idp = { entityId: 'https://idp.example/saml', keys: [key] }
   const { provider_id } = await kit.admin.createIdentityProvider({
     body: {
@@ -23,7 +24,7 @@ export async function samlMachine(kit: Kit, world: World) {
 }
 
 /** What such a machine enrolls with, once its person has signed in. */
-export async function answeredMachine(kit: Kit, world: World) {
+export async function answeredMachine(kit: Kit, world: Here) {
   const { challenge, key, provider_id, idp } = await samlMachine(kit, world)
   const caller = deviceCaller(challenge, key)
   const body = { ...examples.beginEnrollmentBySaml, provider_id }

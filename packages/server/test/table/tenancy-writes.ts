@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import { examples } from '@holdfast/contract/examples'
 import type { Kit } from '../kit.ts'
-import type { World } from '../world.ts'
+import type { Here } from './here.ts'
 
 const named = (noun: string) => `${noun}-${randomBytes(6).toString('hex')}`
 
 /** Names of tenants and plans are unique among all. */
 export const tenancyWrites = {
-  createPlan: (_: Kit, { callers }: World) => ({
+  createPlan: (_: Kit, { callers }: Here) => ({
     caller: callers.api_key,
     body: { ...examples.createPlan, name: named('plan') },
   }),
-  updatePlan: (_: Kit, { callers }: World) => ({
+  updatePlan: (_: Kit, { callers }: Here) => ({
     caller: callers.api_key,
     body: { ...examples.updatePlan, name: named('plan') },
   }),
   /** Of another tenant than the deployment's own, which stays. */
-  changeTenant: async (kit: Kit, { callers, own }: World) => {
+  changeTenant: async (kit: Kit, { callers, own }: Here) => {
     const ids: Record<string, string> = own.ids
     if (Object.hasOwn(ids, 'tenant_id')) {
       const body = { operation: 'create', tenant: { name: named('other') } } as const

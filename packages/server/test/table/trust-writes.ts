@@ -1,20 +1,20 @@
 import { examples } from '@holdfast/contract/examples'
 import { newCsr } from '../certificates.ts'
 import type { Kit } from '../kit.ts'
-import type { World } from '../world.ts'
+import type { Here } from './here.ts'
 
 /** One key of a purpose may be pending, and a key is certified once. */
 export const trustWrites = {
-  createSigner: async ({ admin }: Kit, { callers }: World) => {
+  createSigner: async ({ admin }: Kit, { callers }: Here) => {
     for (const { signer_id } of (await admin.listSigners({ query: { purpose: 'policy', state: 'pending' } })).items)
       await admin.retireSigner({ params: { signer_id }, body: {} })
     return { caller: callers.api_key, body: examples.createSigner }
   },
-  issueSpc: async (_: Kit, { callers, own }: World) => ({
+  issueSpc: async (_: Kit, { callers, own }: Here) => ({
     caller: callers.api_key,
     body: { csr: await newCsr(), device_id: own.ids.device_id },
   }),
-  rotateSpc: async (_: Kit, { callers, own }: World) => ({
+  rotateSpc: async (_: Kit, { callers, own }: Here) => ({
     caller: callers.api_key,
     body: { csr: await newCsr(), spc_id: own.ids.spc_id },
   }),

@@ -4,7 +4,7 @@ import { examples } from '@holdfast/contract/examples'
 import { generateKey, signTuf, softwareSigner, tufKeyId, tufKeyOf } from '@holdfast/crypto'
 import type { Kit } from '../kit.ts'
 import { changeTo, upload } from '../updates.ts'
-import type { World } from '../world.ts'
+import type { Here } from './here.ts'
 import type { Setup } from './writes.ts'
 
 type Root = Input<Contract['replaceTufRoot']>['body']
@@ -36,7 +36,7 @@ export const updateWrites: Partial<Record<Operation, Setup>> = {
 }
 
 /** The next root of the control plane itself, with one more key that nobody asks for. */
-async function ownRoot(kit: Kit, _: World): Promise<Root> {
+async function ownRoot(kit: Kit, _: Here): Promise<Root> {
   const { root } = await kit.admin.tufStatus()
   const keeper = softwareSigner('tuf-root', generateKey('Ed25519').privateJwk)
   const key = tufKeyOf(keeper.publicJwk)

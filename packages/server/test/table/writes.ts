@@ -21,9 +21,9 @@ import {
   populate,
   type Thing,
   thingsIn,
-  type World,
 } from '../world.ts'
 import { gatewayWrites } from './gateway-writes.ts'
+import type { Here } from './here.ts'
 import { answeredMachine, samlMachine } from './saml-machine.ts'
 import { tenancyWrites } from './tenancy-writes.ts'
 import { trustWrites } from './trust-writes.ts'
@@ -31,7 +31,7 @@ import { updateWrites } from './update-writes.ts'
 import { workflowWrites } from './workflow-writes.ts'
 
 type Example = { caller: Caller; path?: Record<string, string>; body?: unknown; query?: string }
-export type Setup = (kit: Kit, world: World) => Promise<Example> | Example
+export type Setup = (kit: Kit, world: Here) => Promise<Example> | Example
 /** The contract's own example of the body, sent by an administrator: the table grows with the contract. */
 const standard =
   (name: Operation): Setup =>
@@ -235,7 +235,7 @@ async function enroller(kit: Kit, oidc: { client_id: string; mobile_client_ids?:
 }
 
 /** A machine without a browser that may be approved. */
-async function approvable(kit: Kit, world: World) {
+async function approvable(kit: Kit, world: Here) {
   const { idp, provider_id } = await enroller(kit, { client_id: 'holdfast', device_code: 'on' })
   const challenge = await challengeFrom(kit, bearer(world.own.token))
   return { idp, provider_id, caller: deviceCaller(challenge, generateKey('ES256').privateJwk) }
@@ -247,7 +247,7 @@ const keycloakAt = (kit: Kit, issuer: string) =>
   })
 
 /** Where there is one Keycloak that is read. */
-async function onlyKeycloak(kit: Kit, world: World): Promise<Example> {
+async function onlyKeycloak(kit: Kit, world: Here): Promise<Example> {
   for (const { kind, source_id } of (await kit.admin.listDirectorySources({ query: { limit: 200 } })).items)
     if (kind === 'keycloak') await kit.admin.deleteDirectorySource({ params: { source_id } })
   await keycloakAt(kit, 'https://localhost/realms/people')
@@ -268,9 +268,9 @@ async function heldRun({ admin }: Kit): Promise<string> {
 const needed: Partial<Record<Operation, readonly Thing[]>> = { terminateSessions: ['device_id', 'gateway_id'] }
 
 /** A write that succeeds, on objects of its own; it can be sent again as it is. */
-export async function createWrite(kit: Kit, world: World, name: Operation, more: readonly Thing[] = []) {
+export async function createWrite(kit: Kit, world: Here, name: Operation, more: readonly Thing[] = []) {
   const wanted = [...thingsIn(name), ...(needed[name] ?? []), ...more]
-  const own: World = { ...world, own: await populate(kit, kit.admin, wanted), callers: { ...world.callers } }
+  const own: Here = { ...world, own: await populate(kit, kit.admin, wanted), callers: { ...world.callers } }
   if (wanted.includes('device_id')) own.callers.device = own.own.device.caller
   if (wanted.includes('gateway_id')) own.callers.gateway = bearer(own.own.secret)
   const { caller, path, body, query } = await (special[name] ?? standard(name))(kit, own)

@@ -1,0 +1,9 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { walkHelp } from './test-help.ts'
+import { startShell } from './test-shell.ts'
+
+test('every command has help, and an example of itself', async (t) => {
+  const { run } = await startShell(t)
+  assert.ok((await walkHelp(run)) > 50)
+})

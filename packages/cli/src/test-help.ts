@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+
+/**
+ * Asks every command of the first level for help, and of the commands in each so many; how many had none below them.
+ * The help of these has an example of them.
+ */
+export async function walkHelp(run: (args: string[]) => Promise<{ out: string }>, ofEach = Infinity): Promise<number> {
+  const commandsIn = (out: string) => {
+    const listed = /\nCommands:\n(.*?)(\n\n|$)/s.exec(out)?.[1] ?? ''
+    return [...listed.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, name]) => name ?? '').filter((name) => name !== 'help')
+  }
+  const walk = async (path: string[]): Promise<number> => {
+    const { out } = await run([...path, '--help'])
+    const children = commandsIn(out)
+    if (children.length > 0) {
+      let leaves = 0
+      for (const child of children.slice(0, path.length === 0 ? children.length : ofEach))
+        leaves += await walk([...path, child])
+      return leaves
+    }
+    assert.match(out, new RegExp(`\\nExamples:\\n {2}\\$ (.+ \\| )?holdfast ${path.join(' ')}\\b`), path.join(' '))
+    return 1
+  }
+  return await walk([])
+}
