@@ -59,12 +59,11 @@ export async function verifyServer({ client, scope, trusted, trustedNow, kept, p
 
   /** Where a record begins whose first places are purged: proven to be in what a trusted key signed. */
   async function startOf({ seq, hash, eventId }: Place): Promise<Start> {
+    await requirePurged(seq - 1)
     const params = { event_id: eventId }
-    const proven = await patiently(() => client.proveAuditEvent({ params, query: scope })).catch(async (e: unknown) => {
+    const proven = await patiently(() => client.proveAuditEvent({ params, query: scope })).catch((e: unknown) => {
       if (e instanceof ApiError && e.code === 'not_found')
         throw new Error(`the server purged place ${seq} while it was read: verify again`)
-      // No verdict by itself: the server may have failed.
-      if (e instanceof ApiError && e.code === 'internal_error') await requirePurged(seq - 1)
       throw e
     })
     const { note } = proven.checkpoint
