@@ -8,6 +8,7 @@ import { refused } from '../gateways.ts'
 import { type Kit, startKit } from '../kit.ts'
 import { until } from '../promptly.ts'
 
+type Client = Kit['admin']
 type Query = NonNullable<NonNullable<Parameters<Kit['admin']['listAuditEvents']>[0]>['query']>
 type Made = {
   kind: string
@@ -35,13 +36,13 @@ const made = (i: number): Made & { at: Date; id: string } => ({
   at: new Date(start + (i % 3 ? i : i - 30) * minute),
   id: uuidv7(),
 })
-async function fill(kit: Kit, count: number) {
+async function fill(kit: Kit, tenant: Kit['tenant'], count: number) {
   const events = Array.from({ length: count }, (_, i) => made(i))
   const rows = events.map((e, i) => ({
     ...{ event_id: e.id, at: e.at, kind: e.kind, outcome: e.outcome, actor_id: e.actor, actor_name: `Zoë ${e.actor}` },
     ...{ target_id: e.target, target_name: e.target, source_ip: e.source, request_id: `req_${i}` },
     record: canonicalJson({
-      ...{ event_id: encodeId('audit_event', e.id), tenant_id: encodeId('tenant', kit.tenant), kind: e.kind },
+      ...{ event_id: encodeId('audit_event', e.id), tenant_id: encodeId('tenant', tenant), kind: e.kind },
       ...{ timestamp: e.at.toISOString(), outcome: e.outcome, source_ip: e.source, user_agent: null, origin: e.origin },
       ...{ request_id: `req_${i}`, actor: { type: e.type, id: e.actor, name: `Zoë ${e.actor}` } },
       target: { type: 'device', id: e.target, name: e.target },
@@ -56,7 +57,7 @@ async function fill(kit: Kit, count: number) {
     owner.query(
       `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, actor_id, actor_name, target_id, target_name,
        source_ip, request_id, record)
-     select '${kit.tenant}', r.* from jsonb_to_recordset($1::jsonb) as r (event_id uuid, at timestamptz, kind text,
+     select '${tenant}', r.* from jsonb_to_recordset($1::jsonb) as r (event_id uuid, at timestamptz, kind text,
        outcome text, actor_id text, actor_name text, target_id text, target_name text, source_ip text, request_id text,
        record text)`,
       [JSON.stringify(rows)],
@@ -64,20 +65,79 @@ async function fill(kit: Kit, count: number) {
   )
   return events
 }
-async function all(kit: Kit, query: Query) {
-  const found: Awaited<ReturnType<Kit['admin']['listAuditEvents']>>['items'] = []
+async function all(client: Client, query: Query) {
+  const found: Awaited<ReturnType<Client['listAuditEvents']>>['items'] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page = await kit.admin.listAuditEvents({ query: { limit: 25, ...query, ...(cursor && { cursor }) } })
+    const page = await client.listAuditEvents({ query: { limit: 25, ...query, ...(cursor && { cursor }) } })
     found.push(...page.items)
     cursor = page.next_cursor
   }
   return found
 }
 
-test('every filter, alone and with others, in every order, finds what fits and nothing else', async (t) => {
+test('the record is asked for what is in it', async (t) => {
   const kit = await startKit(t)
-  const events = await fill(kit, 120)
-  const window = { from: new Date(start + 20 * minute).toISOString(), to: new Date(start + 90 * minute).toISOString() }
+  await t.test('a poller goes on behind the last place that it has seen, and misses nothing', () => byPolling(kit))
+  await t.test('one event by its id; that of another tenant is not there', () => byId(kit))
+  await t.test('what can not be asked for is refused by name', () => refusals(kit))
+  await t.test('every filter, alone and with others, in every order, finds what fits and nothing else', () =>
+    byFilter(kit),
+  )
+  await t.test('a search by text finds the same in blocks that are read, in those that are not, and across them', () =>
+    byText(kit),
+  )
+})
+
+async function byPolling(kit: Kit): Promise<void> {
+  await kit.admin.generateToken({ body: { name: 'first' } })
+  const seen: number[] = []
+  const poll = async () => {
+    for (const e of await all(kit.admin, { sort: 'seq', after_seq: seen.at(-1) ?? 0 })) seen.push(e.seq)
+  }
+  await poll()
+  for (let i = 0; i < 3; i++) {
+    const before = seen.length
+    await kit.admin.generateToken({ body: { name: `token ${i}` } })
+    await poll()
+    assert.ok(seen.length > before)
+  }
+  assert.deepEqual(
+    seen,
+    seen.map((_, i) => i + 1),
+  )
+}
+
+async function byId(kit: Kit): Promise<void> {
+  const { enrollment_token } = await kit.admin.generateToken({ body: { name: 'one' } })
+  const { items } = await kit.admin.listAuditEvents({ query: { target_id: enrollment_token.token_id } })
+  const params = { event_id: items[0]!.event_id }
+  assert.deepEqual(await kit.admin.getAuditEvent({ params }), items[0])
+  const other = kit.clientFor(await kit.keyFor('auditor', await kit.newTenant()))
+  await assert.rejects(other.getAuditEvent({ params }), refused(404))
+  await assert.rejects(kit.admin.getAuditEvent({ params: { event_id: 'evt_x' } }), refused(404))
+}
+
+async function refusals(kit: Kit): Promise<void> {
+  for (const [query, detail] of [
+    [{ kind: 'login.nothing' }, /kind/],
+    [{ kind: 'login.failed,' }, /kind/],
+    [{ kind: '*' }, /kind/],
+    [{ from: '2016-12-31T23:59:60Z' }, /from/],
+    [{ after_seq: -1 }, /after_seq/],
+  ] as [Query, RegExp][])
+    await assert.rejects(kit.admin.listAuditEvents({ query }), refused(400, detail))
+  const at = new Date().toISOString()
+  await assert.rejects(kit.admin.auditHistogram({ query: { from: at, to: at } }), refused(400, /to:/))
+  const first = await kit.admin.listAuditEvents({ query: { limit: 1 } })
+  await assert.rejects(
+    kit.admin.listAuditEvents({ query: { limit: 1, sort: 'seq', cursor: first.next_cursor! } }),
+    refused(400, /cursor/),
+  )
+}
+
+async function byFilter(kit: Kit): Promise<void> {
+  const events = await fill(kit, kit.tenant, 60)
+  const window = { from: new Date(start + 20 * minute).toISOString(), to: new Date(start + 50 * minute).toISOString() }
   const own = { from: new Date(start - 40 * minute).toISOString(), to: new Date(start + 120 * minute).toISOString() }
   const fits: [Query, (e: (typeof events)[number], i: number) => boolean][] = [
     [{}, () => true],
@@ -116,7 +176,7 @@ test('every filter, alone and with others, in every order, finds what fits and n
     ],
     [{ q: 'dev_6', origin: 'api', text: 'Number' }, (e) => e.target === 'dev_6' && e.origin === 'api'],
   ]
-  const seqs = new Map((await all(kit, { ...own, sort: 'seq', limit: 200 })).map((e) => [e.event_id, e.seq]))
+  const seqs = new Map((await all(kit.admin, { ...own, sort: 'seq', limit: 200 })).map((e) => [e.event_id, e.seq]))
   for (const [n, [query, fit]] of fits.entries()) {
     const expected = events.filter(fit).map((e) => encodeId('audit_event', e.id))
     const bounded = { ...own, ...query }
@@ -130,13 +190,13 @@ test('every filter, alone and with others, in every order, finds what fits and n
       ['seq', bySeq],
       ['-seq', (a: string, b: string) => bySeq(b, a)],
     ] as const
-    // Each filter in two of them, by time and by place.
-    for (const [sort, order] of [orders[n % 2]!, orders[3 - (n % 2)]!])
-      assert.deepEqual(
-        (await all(kit, { ...bounded, sort })).map((e) => e.event_id),
-        expected.toSorted(order),
-        `${JSON.stringify(query)} ${sort}`,
-      )
+    // Each filter in one of them, in turn.
+    const [sort, order] = orders[n % 4]!
+    assert.deepEqual(
+      (await all(kit.admin, { ...bounded, sort })).map((e) => e.event_id),
+      expected.toSorted(order),
+      `${JSON.stringify(query)} ${sort}`,
+    )
     const histogram = await kit.admin.auditHistogram({ query: { ...bounded, buckets: 16 } })
     assert.equal(histogram.estimated, false)
     const { from, to } = bounded
@@ -150,43 +210,57 @@ test('every filter, alone and with others, in every order, finds what fits and n
       JSON.stringify(query),
     )
   }
-})
+}
 
-test('a search by text finds the same in blocks that are read, in those that are not, and across them', async (t) => {
-  const kit = await startKit(t)
-  const events = await fill(kit, 6000)
-  const own = { from: new Date(start - 40 * minute).toISOString(), to: new Date(start + 6000 * minute).toISOString() }
+async function byText(kit: Kit): Promise<void> {
+  const tenant = await kit.newTenant()
+  const client = await kit.as('auditor', tenant)
+  const count = 5300
+  const events = await fill(kit, tenant, count)
+  const own = { from: new Date(start - 40 * minute).toISOString(), to: new Date(start + count * minute).toISOString() }
   const search = async (text: string, sort: NonNullable<Query['sort']>) =>
-    (await all(kit, { ...own, text, sort, limit: 50 })).map((e) => e.event_id)
+    (await all(client, { ...own, text, sort, limit: 60 })).map((e) => e.event_id)
   const expected = (fits: (i: number) => boolean) =>
     events.filter((_, i) => fits(i)).map((e) => encodeId('audit_event', e.id))
   const byTime = events
     .toSorted((a, b) => +a.at - +b.at || (a.id < b.id ? -1 : 1))
     .map((e) => encodeId('audit_event', e.id))
-  const inTime = (ids: string[]) => ids.toSorted((a, b) => byTime.indexOf(a) - byTime.indexOf(b))
-  const judge = async () => {
-    for (const [text, fits] of [
+  const place = new Map(byTime.map((id, i) => [id, i]))
+  const orders = {
+    seq: (ids: string[]) => ids,
+    timestamp: (ids: string[]) => ids.toSorted((a, b) => place.get(a)! - place.get(b)!),
+    '-seq': (ids: string[]) => ids.toReversed(),
+    '-timestamp': (ids: string[]) => orders.timestamp(ids).toReversed(),
+  }
+  const sorts = ['seq', 'timestamp', '-seq', '-timestamp'] as const
+  const judge = async (turn: number, all: readonly (typeof sorts)[number][]) => {
+    // What stands in every block, in all of these; what is rare in one of them each.
+    for (const sort of all)
+      assert.deepEqual(await search('NEEDLE', sort), orders[sort](expected((i) => i % 50 === 7)), sort)
+    const rare = [
       ['thimble', (i: number) => i % 1900 === 77],
-      ['NEEDLE', (i: number) => i % 50 === 7],
       ['needle thimble', (i: number) => i % 50 === 7 && i % 1900 === 77],
-      ['5999', (i: number) => i === 5999],
+      [String(count - 1), (i: number) => i === count - 1],
       ['haystack', () => false],
-    ] as const) {
-      const ids = expected(fits)
-      assert.deepEqual(await search(text, 'seq'), ids, text)
-      assert.deepEqual(await search(text, '-seq'), ids.toReversed(), text)
-      assert.deepEqual(await search(text, 'timestamp'), inTime(ids), text)
-      assert.deepEqual(await search(text, '-timestamp'), inTime(ids).toReversed(), text)
+    ] as const
+    for (const [n, [text, fits]] of rare.entries()) {
+      const sort = sorts[(n + turn) % 4]!
+      assert.deepEqual(await search(text, sort), orders[sort](expected(fits)), `${text} ${sort}`)
     }
   }
-  await kit.admin.listAuditEvents({ query: { limit: 1 } })
-  await until(async () => (await blocksOf(kit)) >= 5)
-  await judge()
-  await withClient(kit.databaseUrl, (owner) => owner.query('delete from audit_words where block > 0'))
-  await judge()
-})
-const blocksOf = (kit: Kit) =>
-  withClient(kit.databaseUrl, async (owner) => (await owner.query('select from audit_words')).rowCount ?? 0)
+  await client.listAuditEvents({ query: { limit: 1 } })
+  await until(async () => (await blocksOf(kit, tenant)) >= 5)
+  await judge(0, sorts)
+  await withClient(kit.databaseUrl, (owner) =>
+    owner.query('delete from audit_words where tenant_id = $1 and block > 0', [tenant]),
+  )
+  await judge(1, ['timestamp', '-seq'])
+}
+const blocksOf = (kit: Kit, tenant: Kit['tenant']) =>
+  withClient(
+    kit.databaseUrl,
+    async (owner) => (await owner.query('select from audit_words where tenant_id = $1', [tenant])).rowCount ?? 0,
+  )
 
 test('a search asks the index of words, also while entries of it are not in their places yet', async (t) => {
   const kit = await startKit(t)
@@ -197,57 +271,9 @@ test('a search asks the index of words, also while entries of it are not in thei
       [kit.tenant],
     )
     assert.deepEqual((await kit.admin.listAuditEvents({ query: { text: 'haystack' } })).items, [])
+    // What ends says at once what it has asked for.
+    await kit.stop()
     const asked = `select idx_scan as times from pg_stat_user_indexes where indexrelname = 'audit_words_by_word'`
     await until(async () => (await owner.query<{ times: number }>(asked)).rows[0]!.times > 0, 'the index is asked')
   })
-})
-
-test('a poller goes on behind the last place that it has seen, and misses nothing', async (t) => {
-  const kit = await startKit(t)
-  await kit.admin.generateToken({ body: { name: 'first' } })
-  const seen: number[] = []
-  const poll = async () => {
-    for (const e of await all(kit, { sort: 'seq', after_seq: seen.at(-1) ?? 0 })) seen.push(e.seq)
-  }
-  await poll()
-  for (let i = 0; i < 3; i++) {
-    const before = seen.length
-    await kit.admin.generateToken({ body: { name: `token ${i}` } })
-    await poll()
-    assert.ok(seen.length > before)
-  }
-  assert.deepEqual(
-    seen,
-    seen.map((_, i) => i + 1),
-  )
-})
-
-test('one event by its id; that of another tenant is not there', async (t) => {
-  const kit = await startKit(t)
-  const { enrollment_token } = await kit.admin.generateToken({ body: { name: 'one' } })
-  const { items } = await kit.admin.listAuditEvents({ query: { target_id: enrollment_token.token_id } })
-  const params = { event_id: items[0]!.event_id }
-  assert.deepEqual(await kit.admin.getAuditEvent({ params }), items[0])
-  const other = kit.clientFor(await kit.keyFor('auditor', await kit.newTenant()))
-  await assert.rejects(other.getAuditEvent({ params }), refused(404))
-  await assert.rejects(kit.admin.getAuditEvent({ params: { event_id: 'evt_x' } }), refused(404))
-})
-
-test('what can not be asked for is refused by name', async (t) => {
-  const kit = await startKit(t)
-  for (const [query, detail] of [
-    [{ kind: 'login.nothing' }, /kind/],
-    [{ kind: 'login.failed,' }, /kind/],
-    [{ kind: '*' }, /kind/],
-    [{ from: '2016-12-31T23:59:60Z' }, /from/],
-    [{ after_seq: -1 }, /after_seq/],
-  ] as [Query, RegExp][])
-    await assert.rejects(kit.admin.listAuditEvents({ query }), refused(400, detail))
-  const at = new Date().toISOString()
-  await assert.rejects(kit.admin.auditHistogram({ query: { from: at, to: at } }), refused(400, /to:/))
-  const first = await kit.admin.listAuditEvents({ query: { limit: 1 } })
-  await assert.rejects(
-    kit.admin.listAuditEvents({ query: { limit: 1, sort: 'seq', cursor: first.next_cursor! } }),
-    refused(400, /cursor/),
-  )
 })

@@ -66,7 +66,7 @@ test('a reading that has no end, or no credential any more, ends; a long one tak
 
   // Its turn is over after the second page, and it goes on after that.
   const keycloak = await startKeycloak(kit)
-  keycloak.addUsers(250)
+  keycloak.addUsers(201)
   const slow = await sourceOf(admin, keycloak, { provider: 'slow', groups: { take: 'none', names: [] } })
   let isFirst = true
   keycloak.meddle(({ url }) => {
@@ -77,7 +77,7 @@ test('a reading that has no end, or no credential any more, ends; a long one tak
     return undefined
   })
   const done = await pull(admin, slow.source_id)
-  assert.deepEqual([done.status, done.counts.users.created], ['applied', 250])
+  assert.deepEqual([done.status, done.counts.users.created], ['applied', 201])
   const lists = keycloak.asked.filter((line) => line.includes('/users?'))
   assert.equal(lists.length, new Set(lists).size, 'nothing is read twice')
   assert.equal(keycloak.asked.filter((line) => line.startsWith('POST')).length, 2)

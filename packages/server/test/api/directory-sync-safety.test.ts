@@ -18,37 +18,21 @@ const idsOf = async (kit: Kit) => {
 const statusOf = async (kit: Kit, user_id: string | undefined) =>
   (await kit.admin.getUser({ params: { user_id: user_id ?? '' } })).status
 
-test('twenty snapshots at once on two replicas: each is taken whole, in order of time, or refused', async (t) => {
+test('what directories may do', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica)) as [Client, Client]
-  const once = snapshotOf(people(20), [group('all', people(20))])
-  const same = await times(20, (i) => push(clients[i % 2 ? 1 : 0], once))
-  assert.equal(new Set(same.map((r) => r.run_id)).size, 1, 'the same snapshot has one run')
-  assert.equal((await kit.admin.listDirectoryRuns()).items.length, 1)
-
-  const bodies = Array.from({ length: 20 }, (_, i) => {
-    const users = people(20 + i)
-    return snapshotOf(users, [group('all', users)])
-  })
-  const done = await Promise.allSettled(bodies.map((body, i) => push(clients[i % 2 ? 1 : 0], body)))
-  for (const d of done) if (d.status === 'rejected') assert.equal(d.reason?.status, 422, String(d.reason))
-  const newest = bodies.findLastIndex((_, i) => done[i]?.status === 'fulfilled')
-  const [state] = (await kit.admin.getDirectorySyncStatus()).items
-  assert.equal(newest, 19, 'the newest is never refused')
-  assert.deepEqual([state?.generated_at, state?.users.active], [bodies[newest]?.generated_at, 39])
-  const [all] = (await kit.admin.listGroups()).items
-  assert.equal(all?.member_count, 39)
-
-  const held = await push(kit.admin, snapshotOf([]))
-  const confirmed = await times(20, (i) =>
-    clients[i % 2 ? 1 : 0].confirmDirectoryRun({ params: { run_id: held.run_id }, body: {} }),
+  /** Each in a tenant of its own. */
+  const part = (what: string, work: (kit: Kit) => Promise<void>) =>
+    t.test(what, async () => {
+      const tenant = await kit.newTenant()
+      const adminKey = await kit.keyFor('tenant_admin', tenant)
+      await work({ ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) })
+    })
+  await part('twenty snapshots at once on two replicas: each is taken whole, in order of time, or refused', atOnce)
+  await part('a directory of another tenant is nobody else\u2019s, by name or by run', ofAnother)
+  await part('a run that dies in the middle leaves nothing but its failure', dies)
+  await t.test('nobody loses their last administrator to a directory, nor anyone to a weaker caller', () =>
+    byAdministrators(kit),
   )
-  assert.deepEqual(new Set(confirmed.map((r) => r.finished_at)).size, 1, 'a run is confirmed once')
-  const undone = await times(20, (i) =>
-    clients[i % 2 ? 1 : 0].undoDirectoryRun({ params: { run_id: held.run_id }, body: {} }),
-  )
-  assert.equal(undone.filter((u) => u.changed).length, 1, 'a run is undone once')
-  assert.equal((await kit.admin.listGroups()).items[0]?.member_count, 39)
 })
 
 test('who is suspended by a run is out on every replica at once: session, device, connection', async (t) => {
@@ -95,8 +79,7 @@ test('who is suspended by a run is out on every replica at once: session, device
   assert.deepEqual((await admin.listSessions()).items, [])
 })
 
-test('nobody loses their last administrator to a directory, nor anyone to a weaker caller', async (t) => {
-  const kit = await startKit(t)
+async function byAdministrators(kit: Kit): Promise<void> {
   const { admin } = kit
   await push(admin, snapshotOf(people(10)))
   const ids = await idsOf(kit)
@@ -130,10 +113,41 @@ test('nobody loses their last administrator to a directory, nor anyone to a weak
   assert.deepEqual([user.username, user.status], ['person2', 'active'])
   for (const role of ['operator', 'viewer', 'security_admin'] as const)
     await assert.rejects(push(await kit.as(role), snapshotOf([])), { status: 403 })
-})
+}
 
-test('a directory of another tenant is nobody else\u2019s, by name or by run', async (t) => {
-  const kit = await startKit(t)
+async function atOnce(kit: Kit): Promise<void> {
+  const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica)) as [Client, Client]
+  const once = snapshotOf(people(5), [group('all', people(5))])
+  const same = await times(20, (i) => push(clients[i % 2 ? 1 : 0], once))
+  assert.equal(new Set(same.map((r) => r.run_id)).size, 1, 'the same snapshot has one run')
+  assert.equal((await kit.admin.listDirectoryRuns()).items.length, 1)
+
+  const bodies = Array.from({ length: 20 }, (_, i) => {
+    const users = people(5 + i)
+    return snapshotOf(users, [group('all', users)])
+  })
+  const done = await Promise.allSettled(bodies.map((body, i) => push(clients[i % 2 ? 1 : 0], body)))
+  for (const d of done) if (d.status === 'rejected') assert.equal(d.reason?.status, 422, String(d.reason))
+  const newest = bodies.findLastIndex((_, i) => done[i]?.status === 'fulfilled')
+  const [state] = (await kit.admin.getDirectorySyncStatus()).items
+  assert.equal(newest, 19, 'the newest is never refused')
+  assert.deepEqual([state?.generated_at, state?.users.active], [bodies[newest]?.generated_at, 24])
+  const [all] = (await kit.admin.listGroups()).items
+  assert.equal(all?.member_count, 24)
+
+  const held = await push(kit.admin, snapshotOf([]))
+  const confirmed = await times(20, (i) =>
+    clients[i % 2 ? 1 : 0].confirmDirectoryRun({ params: { run_id: held.run_id }, body: {} }),
+  )
+  assert.deepEqual(new Set(confirmed.map((r) => r.finished_at)).size, 1, 'a run is confirmed once')
+  const undone = await times(20, (i) =>
+    clients[i % 2 ? 1 : 0].undoDirectoryRun({ params: { run_id: held.run_id }, body: {} }),
+  )
+  assert.equal(undone.filter((u) => u.changed).length, 1, 'a run is undone once')
+  assert.equal((await kit.admin.listGroups()).items[0]?.member_count, 24)
+}
+
+async function ofAnother(kit: Kit): Promise<void> {
   const theirs = await kit.as('tenant_admin', await kit.newTenant())
   await push(kit.admin, snapshotOf(people(5), [group('a', people(5))]))
   const run = await push(theirs, snapshotOf(people(3), [group('a', people(3))]))
@@ -144,10 +158,9 @@ test('a directory of another tenant is nobody else\u2019s, by name or by run', a
   await assert.rejects(kit.admin.getDirectoryRun({ params }), { status: 404 })
   await assert.rejects(kit.admin.confirmDirectoryRun({ params, body: {} }), { status: 404 })
   await assert.rejects(kit.admin.undoDirectoryRun({ params, body: {} }), { status: 404 })
-})
+}
 
-test('a run that dies in the middle leaves nothing but its failure', async (t) => {
-  const kit = await startKit(t)
+async function dies(kit: Kit): Promise<void> {
   const { admin } = kit
   await push(admin, snapshotOf(people(20), [group('all', people(20))]))
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
@@ -194,4 +207,4 @@ test('a run that dies in the middle leaves nothing but its failure', async (t) =
     ['applied', { created: 1, updated: 0, suspended: 1, reactivated: 0, unchanged: 19 }],
   )
   assert.ok(decodeId('directory_run', run.run_id))
-})
+}

@@ -2,16 +2,38 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { eventsOf } from '../events.ts'
-import { createClock, startKit, times } from '../kit.ts'
+import { createClock, type Kit, startKit, times } from '../kit.ts'
 import { enrollFactor, makeUser, passwordOf, signInAs, trySignIn, untilStatus } from '../people.ts'
 import { until } from '../promptly.ts'
 import { send } from '../raw-http.ts'
 
 const path = '/v1/admin/users/password'
 const good = 'seven crabs walk sideways'
+type Clock = ReturnType<typeof createClock>
 
-test('the own password changes with the current one; other sessions end, this one goes on under a new id', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
+test('passwords', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { replicas: 2, now: clock.now })
+  await t.test(
+    'the own password changes with the current one; other sessions end, this one goes on under a new id',
+    () => own(kit),
+  )
+  await t.test('of two changes of one password at once, one wins and the other is told', () => twoAtOnce(kit))
+  await t.test('an administrator sets the password of whoever may not do more, and their sessions end', () =>
+    byAdministrator(kit),
+  )
+  await t.test('a generated password opens one session, which does nothing before it has set its own', () =>
+    generated(kit),
+  )
+  await t.test('the current password can not be guessed from a session: the account locks', () => guessed(kit))
+  await t.test('a generated password that nobody used is over after a day', () => unused(kit, clock))
+  await t.test(
+    'which passwords are taken: by length, blocklist and context, as the tenant has set it, on every replica',
+    () => taken(kit, clock),
+  )
+})
+
+async function own(kit: Kit): Promise<void> {
   const user_id = await makeUser(kit, 'ana', ['viewer'])
   const [person, other] = [await signInAs(kit, 'ana'), await signInAs(kit, 'ana')]
   const before = person.cookie()
@@ -48,42 +70,28 @@ test('the own password changes with the current one; other sessions end, this on
   assert.deepEqual([event?.user_id, event?.method], [user_id, 'own'])
   const written = JSON.stringify((await kit.admin.listAuditEvents({ query: { limit: 200 } })).items) + kit.logs.join('')
   for (const secret of [good, passwordOf('ana'), 'not it, surely not']) assert.ok(!written.includes(secret))
-})
+}
 
-test('of two changes of one password at once, one wins and the other is told', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
-  await makeUser(kit, 'ana')
-  const people = [await signInAs(kit, 'ana'), await signInAs(kit, 'ana')]
+async function twoAtOnce(kit: Kit): Promise<void> {
+  await makeUser(kit, 'tom')
+  const people = [await signInAs(kit, 'tom'), await signInAs(kit, 'tom')]
   const answers = await Promise.all(
     people.map((person, i) =>
-      person.post(path, { new_password: `${good} ${i}`, current_password: passwordOf('ana') }, kit.replicas[i]!),
+      person.post(path, { new_password: `${good} ${i}`, current_password: passwordOf('tom') }, kit.replicas[i]!),
     ),
   )
   assert.deepEqual(answers.map((a) => a.status).filter((s) => s === 200).length, 1)
-  const opens = await Promise.all([0, 1].map((i) => trySignIn(kit, 'ana', { password: `${good} ${i}` })))
+  const opens = await Promise.all([0, 1].map((i) => trySignIn(kit, 'tom', { password: `${good} ${i}` })))
   assert.deepEqual(
     opens.map((a) => a.status),
     answers.map((a) => (a.status === 200 ? 200 : 401)),
   )
-})
+}
 
-test('the current password can not be guessed from a session: the account locks', async (t) => {
-  const kit = await startKit(t)
-  await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 3 } })
-  await makeUser(kit, 'ana')
-  const person = await signInAs(kit, 'ana')
-  const answers = await times(8, (i) => person.post(path, { new_password: good, current_password: `guess ${i}` }))
-  assert.equal(answers.filter((a) => a.status === 422).length, 3)
-  assert.equal(answers.filter((a) => a.status === 403).length, 5)
-  assert.equal((await eventsOf(kit, 'account.locked')).length, 1)
-  assert.equal((await person.post(path, { new_password: good, current_password: passwordOf('ana') })).status, 403)
-})
-
-test('an administrator sets the password of whoever may not do more, and their sessions end', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
-  const ana = await makeUser(kit, 'ana')
+async function byAdministrator(kit: Kit): Promise<void> {
+  const ana = await makeUser(kit, 'ada')
   const vic = await makeUser(kit, 'vic', ['viewer'])
-  const person = await signInAs(kit, 'ana')
+  const person = await signInAs(kit, 'ada')
   const helpdesk = await kit.as('helpdesk')
   const set = (client: typeof helpdesk, user_id: string) =>
     client.changePassword({ body: { user_id, new_password: good } })
@@ -91,7 +99,7 @@ test('an administrator sets the password of whoever may not do more, and their s
   const done = await set(helpdesk, ana)
   assert.deepEqual([done.changed, done.sessions_terminated, done.secret], [true, 1, undefined])
   for (const replica of kit.replicas) await untilStatus(() => person.get('/v1/admin/me', replica), 401)
-  const signedIn = await trySignIn(kit, 'ana', { password: good })
+  const signedIn = await trySignIn(kit, 'ada', { password: good })
   assert.equal(signedIn.json.required_action, null)
 
   await assert.rejects(set(helpdesk, vic), /role viewer/)
@@ -107,23 +115,22 @@ test('an administrator sets the password of whoever may not do more, and their s
   await assert.rejects(set(other, ana), /no such user/)
   const refused = (await eventsOf(kit, 'request.refused')).filter((e) => e.operation === 'changePassword')
   assert.ok(refused.length >= 9, String(refused.length))
-})
+}
 
-test('a generated password opens one session, which does nothing before it has set its own', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
-  const user_id = await makeUser(kit, 'ana', ['tenant_admin'])
+async function generated(kit: Kit): Promise<void> {
+  const user_id = await makeUser(kit, 'gil', ['tenant_admin'])
   const bob = await makeUser(kit, 'bob')
   const made = await kit.admin.changePassword({ body: { user_id, generate: true } })
   const password = String(made.secret)
   assert.match(password, /^[A-Za-z0-9_-]{20}$/)
   assert.ok(made.expires_at)
-  assert.equal((await trySignIn(kit, 'ana')).status, 401)
+  assert.equal((await trySignIn(kit, 'gil')).status, 401)
 
-  const answers = await times(6, (i) => trySignIn(kit, 'ana', { password }, { replica: kit.replicas[i % 2]! }))
+  const answers = await times(6, (i) => trySignIn(kit, 'gil', { password }, { replica: kit.replicas[i % 2]! }))
   assert.equal(answers.filter((a) => a.status === 200).length, 1, 'it opens one session')
   const again = await kit.admin.changePassword({ body: { user_id, generate: true } })
   const temporary = String(again.secret)
-  const person = await signInAs(kit, 'ana', { password: temporary })
+  const person = await signInAs(kit, 'gil', { password: temporary })
   assert.equal(person.signedIn.json.required_action, 'change_password')
   const refused = await person.get('/v1/admin/users')
   assert.equal(refused.status, 403)
@@ -134,28 +141,37 @@ test('a generated password opens one session, which does nothing before it has s
   const changed = await person.post(path, { new_password: good, current_password: temporary })
   assert.equal(changed.status, 200, changed.text)
   for (const replica of kit.replicas) await untilStatus(() => person.get('/v1/admin/users', replica), 200)
-  assert.equal((await trySignIn(kit, 'ana', { password: good })).json.required_action, null)
-  const methods = (await eventsOf(kit, 'user.password_changed')).filter((e) => e.outcome === 'success')
+  assert.equal((await trySignIn(kit, 'gil', { password: good })).json.required_action, null)
+  const methods = (await eventsOf(kit, 'user.password_changed')).filter(
+    (e) => e.outcome === 'success' && e.user_id === user_id,
+  )
   assert.deepEqual(
     methods.map((e) => e.method),
     ['own', 'generated', 'generated'],
   )
   const written = JSON.stringify((await kit.admin.listAuditEvents({ query: { limit: 200 } })).items) + kit.logs.join('')
   for (const secret of [password, temporary]) assert.ok(!written.includes(secret))
-})
+}
 
-test('a generated password that nobody used is over after a day', async (t) => {
-  const clock = createClock()
-  const kit = await startKit(t, { now: clock.now })
-  const user_id = await makeUser(kit, 'ana')
+async function guessed(kit: Kit): Promise<void> {
+  await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 3 } })
+  await makeUser(kit, 'gus')
+  const person = await signInAs(kit, 'gus')
+  const answers = await times(8, (i) => person.post(path, { new_password: good, current_password: `guess ${i}` }))
+  assert.equal(answers.filter((a) => a.status === 422).length, 3)
+  assert.equal(answers.filter((a) => a.status === 403).length, 5)
+  assert.equal((await eventsOf(kit, 'account.locked')).length, 1)
+  assert.equal((await person.post(path, { new_password: good, current_password: passwordOf('gus') })).status, 403)
+}
+
+async function unused(kit: Kit, clock: Clock): Promise<void> {
+  const user_id = await makeUser(kit, 'una')
   const { secret } = await kit.admin.changePassword({ body: { user_id, generate: true } })
   clock.advance(86_401)
-  assert.equal((await trySignIn(kit, 'ana', { password: String(secret) })).status, 401)
-})
+  assert.equal((await trySignIn(kit, 'una', { password: String(secret) })).status, 401)
+}
 
-test('which passwords are taken: by length, blocklist and context, as the tenant has set it, on every replica', async (t) => {
-  const clock = createClock()
-  const kit = await startKit(t, { replicas: 2, now: clock.now })
+async function taken(kit: Kit, clock: Clock): Promise<void> {
   const user_id = await makeUser(kit, 'montgomery')
   await kit.admin.changeUser({ body: { operation: 'update', user_id, user: { email: 'm.burns@example.org' } } })
   const set = async (new_password: string, replica = kit.replicas[0]!) => {
@@ -187,4 +203,4 @@ test('which passwords are taken: by length, blocklist and context, as the tenant
   const short = (new_password: string) => person.post(path, { new_password, current_password: passwordOf('zoe') })
   assert.match((await short('kfu7fhw')).json.detail, /at least 8/)
   assert.equal((await short('kfu7fhw2')).status, 200, 'eight are enough with a second factor')
-})
+}

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { certificateInfo, generateKey, readCrl, readSpc, verifyChain } from '@holdfast/crypto'
 import { csrFor, newCsr } from '../certificates.ts'
 import { audited, enroll, publish, refused, rule, withGateway } from '../gateways.ts'
-import { createClock, runJob, startKit, times } from '../kit.ts'
+import { createClock, type Kit, runJob, startKit, times } from '../kit.ts'
 import { makeUser } from '../people.ts'
 import { until } from '../promptly.ts'
 
+type Clock = ReturnType<typeof createClock>
 const invalid = refused(422)
 
 test('a device has its key certified', async (t) => {
@@ -80,79 +81,11 @@ test('a device has its key certified', async (t) => {
     const outcomes = await Promise.allSettled(csrs.map((csr) => full.client.issueSpc({ body: { csr } })))
     assert.equal(outcomes.filter((o) => o.status === 'fulfilled').length, 10)
   })
-})
 
-test('an SPC is rotated, and revoked', async (t) => {
-  const clock = createClock()
-  const kit = await startKit(t, { replicas: 2, now: clock.now })
-  await publish(kit, [rule('all', { any: true })])
-  const device = await enroll(kit, 'laptop', { now: clock.now })
-  const [here, there] = [kit.admin, kit.clientFor(kit.adminKey, kit.replicas[1]!)]
-  const first = await device.client.issueSpc({ body: { csr: await newCsr() } })
-  const statusOf = async (certificate: string, client = there) =>
-    (await client.validateSpc({ body: { certificate } })).status
-
-  await t.test('of twenty rotations one is made; the old one is good for an hour more', async () => {
-    const csrs = await times(20, () => newCsr())
-    const outcomes = await Promise.allSettled(
-      csrs.map((csr) => device.client.rotateSpc({ body: { spc_id: first.spc.spc_id, csr } })),
-    )
-    const made = outcomes.flatMap((o) => (o.status === 'fulfilled' ? [o.value] : []))
-    assert.equal(made.length, 1)
-    assert.equal(made[0]!.spc.replaces, first.spc.spc_id)
-    assert.equal(await statusOf(first.certificate), 'superseded')
-    assert.equal(await statusOf(made[0]!.certificate), 'good')
-    clock.advance(3601)
-    assert.equal(await statusOf(first.certificate), 'revoked')
-    await runJob(kit.app, 'end_superseded_spcs')
-    const { status, revocation_reason } = await here.getSpc({ params: { spc_id: first.spc.spc_id } })
-    assert.deepEqual([status, revocation_reason], ['revoked', 'superseded'])
-  })
-  await t.test('the same key is no rotation', async () => {
-    const csr = await newCsr()
-    const { spc } = await device.client.issueSpc({ body: { csr } })
-    await assert.rejects(device.client.rotateSpc({ body: { serial: spc.serial, csr } }), refused(422, /csr/))
-    assert.equal((await here.getSpc({ params: { spc_id: spc.spc_id } })).status, 'active')
-  })
-  await t.test('twenty revoke one: it is revoked once, on record once, and at once everywhere', async () => {
-    const { spc, certificate } = await device.client.issueSpc({ body: { csr: await newCsr() } })
-    assert.equal(await statusOf(certificate), 'good')
-    const changed = await times(20, () => here.revokeSpc({ body: { spc_id: spc.spc_id, reason: 'keyCompromise' } }))
-    assert.equal(changed.filter((c) => c.changed).length, 1)
-    assert.equal((await audited(kit, 'spc.revoked')).length, 1)
-    assert.deepEqual([await statusOf(certificate, here), await statusOf(certificate)], ['revoked', 'revoked'])
-  })
-  await t.test('what stops the device or its user ends its certificates for good', async () => {
-    const user_id = await makeUser(kit, 'jane')
-    const hers = await enroll(kit, 'hers', { user_id, now: clock.now })
-    const one = await hers.client.issueSpc({ body: { csr: await newCsr() } })
-    await here.suspendUser({ body: { user_id } })
-    assert.equal(await statusOf(one.certificate), 'revoked')
-    await assert.rejects(
-      here.issueSpc({ body: { csr: await newCsr(), device_id: hers.id } }),
-      refused(422, /suspended/),
-    )
-    await here.reactivateUser({ body: { user_id } })
-    assert.equal(await statusOf(one.certificate), 'revoked')
-    const two = await hers.client.issueSpc({ body: { csr: await newCsr() } })
-    await here.changeDevice({ body: { operation: 'suspend', device_id: hers.id } })
-    await here.changeDevice({ body: { operation: 'reactivate', device_id: hers.id } })
-    assert.deepEqual([await statusOf(two.certificate), await statusOf(two.certificate, here)], ['revoked', 'revoked'])
-    await here.changeDevice({ body: { operation: 'revoke', device_id: hers.id } })
-    await assert.rejects(here.issueSpc({ body: { csr: await newCsr(), device_id: hers.id } }), refused(422, /revoked/))
-  })
-})
-
-test('an SPC is judged', async (t) => {
-  const clock = createClock()
-  const kit = await startKit(t, { now: clock.now })
-  await publish(kit, [rule('all', { any: true })])
-  const device = await enroll(kit, 'laptop', { now: clock.now })
   const { client: gateway } = await withGateway(kit)
-  const { certificate, spc } = await device.client.issueSpc({ body: { csr: await newCsr() } })
   const judge = (body: { certificate: string; at?: string }) => gateway.validateSpc({ body })
 
-  await t.test('good, PEM or DER, with what it says', async () => {
+  await t.test('an SPC is judged good, PEM or DER, with what it says', async () => {
     const der = certificate.split('-----')[2]!.replaceAll('\n', '')
     for (const text of [certificate, der]) {
       const verdict = await judge({ certificate: text })
@@ -163,7 +96,7 @@ test('an SPC is judged', async (t) => {
     await publish(kit, [rule('other', { any: true })])
     assert.equal((await judge({ certificate })).policy?.match, false)
   })
-  await t.test('by its time, to the second', async () => {
+  await t.test('an SPC is judged by its time, to the second', async () => {
     const end = Date.parse(spc.not_after)
     const at = async (ms: number) => (await judge({ certificate, at: new Date(ms).toISOString() })).status
     assert.deepEqual([await at(end - 1), await at(end)], ['good', 'expired'])
@@ -193,10 +126,15 @@ test('an SPC is judged', async (t) => {
   })
 })
 
-test('revocation lists are documents of their own', async (t) => {
+test('an SPC comes to its end', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   await publish(kit, [rule('all', { any: true })])
+  await t.test('revocation lists are documents of their own', (t) => listed(t, kit, clock))
+  await t.test('an SPC is rotated, and revoked', (t) => rotated(t, kit, clock))
+})
+
+async function listed(t: TestContext, kit: Kit, clock: Clock): Promise<void> {
   const device = await enroll(kit, 'laptop', { now: clock.now })
   const { secret } = await withGateway(kit)
   const gateway = kit.clientFor(secret)
@@ -237,4 +175,63 @@ test('revocation lists are documents of their own', async (t) => {
     assert.deepEqual(revokedIn(later), [])
     assert.ok(later.crls.every((c) => new Date(c.next_update) > clock.now()))
   })
-})
+}
+
+async function rotated(t: TestContext, kit: Kit, clock: Clock): Promise<void> {
+  const device = await enroll(kit, 'laptop', { now: clock.now })
+  const [here, there] = [kit.admin, kit.clientFor(kit.adminKey, kit.replicas[1]!)]
+  const first = await device.client.issueSpc({ body: { csr: await newCsr() } })
+  const statusOf = async (certificate: string, client = there) =>
+    (await client.validateSpc({ body: { certificate } })).status
+
+  await t.test('of twenty rotations one is made; the old one is good for an hour more', async () => {
+    const csrs = await times(20, () => newCsr())
+    const outcomes = await Promise.allSettled(
+      csrs.map((csr) => device.client.rotateSpc({ body: { spc_id: first.spc.spc_id, csr } })),
+    )
+    const made = outcomes.flatMap((o) => (o.status === 'fulfilled' ? [o.value] : []))
+    assert.equal(made.length, 1)
+    assert.equal(made[0]!.spc.replaces, first.spc.spc_id)
+    assert.equal(await statusOf(first.certificate), 'superseded')
+    assert.equal(await statusOf(made[0]!.certificate), 'good')
+    clock.advance(3601)
+    assert.equal(await statusOf(first.certificate), 'revoked')
+    await runJob(kit.app, 'end_superseded_spcs')
+    const { status, revocation_reason } = await here.getSpc({ params: { spc_id: first.spc.spc_id } })
+    assert.deepEqual([status, revocation_reason], ['revoked', 'superseded'])
+  })
+  await t.test('the same key is no rotation', async () => {
+    const csr = await newCsr()
+    const { spc } = await device.client.issueSpc({ body: { csr } })
+    await assert.rejects(device.client.rotateSpc({ body: { serial: spc.serial, csr } }), refused(422, /csr/))
+    assert.equal((await here.getSpc({ params: { spc_id: spc.spc_id } })).status, 'active')
+  })
+  await t.test('twenty revoke one: it is revoked once, on record once, and at once everywhere', async () => {
+    const { spc, certificate } = await device.client.issueSpc({ body: { csr: await newCsr() } })
+    assert.equal(await statusOf(certificate), 'good')
+    const changed = await times(20, () => here.revokeSpc({ body: { spc_id: spc.spc_id, reason: 'keyCompromise' } }))
+    assert.equal(changed.filter((c) => c.changed).length, 1)
+    const events = (await audited(kit, 'spc.revoked')).filter((e) => e.target?.id === spc.spc_id)
+    assert.equal(events.length, 1)
+    assert.deepEqual([await statusOf(certificate, here), await statusOf(certificate)], ['revoked', 'revoked'])
+  })
+  await t.test('what stops the device or its user ends its certificates for good', async () => {
+    const user_id = await makeUser(kit, 'jane')
+    const hers = await enroll(kit, 'hers', { user_id, now: clock.now })
+    const one = await hers.client.issueSpc({ body: { csr: await newCsr() } })
+    await here.suspendUser({ body: { user_id } })
+    assert.equal(await statusOf(one.certificate), 'revoked')
+    await assert.rejects(
+      here.issueSpc({ body: { csr: await newCsr(), device_id: hers.id } }),
+      refused(422, /suspended/),
+    )
+    await here.reactivateUser({ body: { user_id } })
+    assert.equal(await statusOf(one.certificate), 'revoked')
+    const two = await hers.client.issueSpc({ body: { csr: await newCsr() } })
+    await here.changeDevice({ body: { operation: 'suspend', device_id: hers.id } })
+    await here.changeDevice({ body: { operation: 'reactivate', device_id: hers.id } })
+    assert.deepEqual([await statusOf(two.certificate), await statusOf(two.certificate, here)], ['revoked', 'revoked'])
+    await here.changeDevice({ body: { operation: 'revoke', device_id: hers.id } })
+    await assert.rejects(here.issueSpc({ body: { csr: await newCsr(), device_id: hers.id } }), refused(422, /revoked/))
+  })
+}

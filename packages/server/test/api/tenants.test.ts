@@ -2,15 +2,27 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
 import { bearer, type Caller, call, enrollRaw, operation } from '../calls.ts'
-import { startKit, times } from '../kit.ts'
+import { type Kit, startKit, times } from '../kit.ts'
 import { until } from '../promptly.ts'
 import { cookieOf, send } from '../raw-http.ts'
 import { count, refusedWith } from '../sign-in.ts'
 import { acme, janesPassword, makeTenant } from '../tenants.ts'
 import { challengeFrom } from '../world.ts'
 
-test('a tenant is created with its administrator, its keys, and a record in both tenants', async (t) => {
-  const kit = await startKit(t)
+test('tenants are made, renamed and suspended', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  await t.test('a tenant is created with its administrator, its keys, and a record in both tenants', () => made(kit))
+  await t.test('of twenty who create one tenant at once, on two replicas, one does', () => once(kit))
+  await t.test('a tenant is renamed, and nobody takes it for what it was called', () => renamed(kit))
+  await t.test('the tenant of the deployment stays, and nobody shuts out their own', () => stays(kit))
+  await t.test('a key of another tenant stops with the tenant of the administrator who made it', () => ofPartner(kit))
+  await t.test(
+    'whoever is of a suspended tenant is refused, by every credential and on every replica, until it is reactivated',
+    () => suspended(kit),
+  )
+})
+
+async function made(kit: Kit): Promise<void> {
   const made = await kit.admin.changeTenant({ body: acme })
   assert.deepEqual([made.changed, made.tenant.status, made.tenant.limits], [true, 'active', { users: 5 }])
   const { administrator } = made
@@ -61,10 +73,9 @@ test('a tenant is created with its administrator, its keys, and a record in both
     ['acme', 'default'],
     'what was refused left nothing',
   )
-})
+}
 
-test('of twenty who create one tenant at once, on two replicas, one does', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
+async function once(kit: Kit): Promise<void> {
   const answers = await times(20, (i) =>
     call(
       kit.replicas[i % 2] ? { ...kit, ...kit.replicas[i % 2]! } : kit,
@@ -72,7 +83,7 @@ test('of twenty who create one tenant at once, on two replicas, one does', async
       bearer(kit.adminKey),
       {
         operation: 'create',
-        tenant: { name: 'acme' },
+        tenant: { name: 'once' },
       },
     ),
   )
@@ -90,19 +101,18 @@ test('of twenty who create one tenant at once, on two replicas, one does', async
     ),
     19,
   )
-})
+}
 
-test('a tenant is renamed, and nobody takes it for what it was called', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
-  const { tenant } = await makeTenant(kit, 'acme')
+async function renamed(kit: Kit): Promise<void> {
+  const { tenant } = await makeTenant(kit, 'renamed')
   const { tenant_id } = tenant
   const signIn = (username: string, replica = kit.replicas[1]!) =>
     send(replica.url, { method: 'POST', path: '/admin/login', json: { username, password: janesPassword } })
-  assert.equal((await signIn('acme/jane')).status, 200)
-  await kit.admin.changeTenant({ body: { operation: 'update', tenant_id, tenant: { name: 'acme-2' } } })
-  await until(async () => (await signIn('acme-2/jane')).status === 200)
-  assert.equal((await signIn('acme/jane')).status, 401)
-  const again = await kit.admin.changeTenant({ body: { operation: 'create', tenant: { name: 'acme' } } })
+  assert.equal((await signIn('renamed/jane')).status, 200)
+  await kit.admin.changeTenant({ body: { operation: 'update', tenant_id, tenant: { name: 'renamed-2' } } })
+  await until(async () => (await signIn('renamed-2/jane')).status === 200)
+  assert.equal((await signIn('renamed/jane')).status, 401)
+  const again = await kit.admin.changeTenant({ body: { operation: 'create', tenant: { name: 'renamed' } } })
   assert.notEqual(again.tenant.tenant_id, tenant_id)
   await assert.rejects(
     kit.admin.changeTenant({
@@ -110,11 +120,60 @@ test('a tenant is renamed, and nobody takes it for what it was called', async (t
     }),
     refusedWith(422, /keeps its name/),
   )
-})
+}
 
-test('whoever is of a suspended tenant is refused, by every credential and on every replica, until it is reactivated', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
-  const { tenant, client, id } = await makeTenant(kit, 'acme')
+async function stays(kit: Kit): Promise<void> {
+  const own = encodeId('tenant', kit.tenant)
+  for (const name of ['suspend', 'delete'] as const)
+    await assert.rejects(
+      kit.admin.changeTenant({ body: { operation: name, tenant_id: own } }),
+      refusedWith(422, /stays/),
+    )
+  const { id, tenant } = await makeTenant(kit, 'other')
+  const other = kit.clientFor(await kit.keyFor('platform_admin', id))
+  await assert.rejects(
+    other.changeTenant({ body: { operation: 'suspend', tenant_id: tenant.tenant_id } }),
+    refusedWith(422, /your own tenant/),
+  )
+  const theirs = await kit.as('tenant_admin', id)
+  await assert.rejects(
+    theirs.changeTenant({ body: { operation: 'update', tenant_id: tenant.tenant_id, tenant: { limits: {} } } }),
+    refusedWith(403),
+  )
+  assert.deepEqual(
+    (await theirs.listTenants()).items.map((x) => x.name),
+    ['other'],
+  )
+}
+
+async function ofPartner(kit: Kit): Promise<void> {
+  const partner = await makeTenant(kit, 'partner')
+  const customer = await makeTenant(kit, 'customer')
+  const { userId } = await kit.app.identity.createUser(partner.id, {
+    username: 'root',
+    password: janesPassword,
+    roles: ['platform_admin'],
+  })
+  const secret = await kit.app.access.createKeyFor(customer.id, { name: 'theirs', role: 'tenant_admin' })
+  await kit.db.inTenant(customer.id, (tx) =>
+    tx
+      .updateTable('api_keys')
+      .set({ owner_tenant_id: partner.id, owner_user_id: userId })
+      .where('tenant_id', '=', customer.id)
+      .where('name', '=', 'theirs')
+      .execute(),
+  )
+  const statuses = () =>
+    Promise.all(kit.replicas.map(async (r) => (await call({ ...kit, ...r }, operation('me'), bearer(secret))).status))
+  assert.deepEqual(await statuses(), [200, 200])
+  await kit.admin.changeTenant({ body: { operation: 'suspend', tenant_id: partner.tenant.tenant_id } })
+  await until(async () => (await statuses()).every((s) => s === 401))
+  await kit.admin.changeTenant({ body: { operation: 'reactivate', tenant_id: partner.tenant.tenant_id } })
+  await until(async () => (await statuses()).every((s) => s === 200))
+}
+
+async function suspended(kit: Kit): Promise<void> {
+  const { tenant, client, id } = await makeTenant(kit, 'late')
   const key = await kit.keyFor('tenant_admin', id)
   const { secret: token } = await client.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token)
@@ -122,7 +181,7 @@ test('whoever is of a suspended tenant is refused, by every credential and on ev
   const gateway = await client.createGateway({ params: { pool_id: pool.pool_id }, body: { name: 'g' } })
   const service = bearer(kit.secrets.gatewayServiceSecrets[0]!)
   const challenge = bearer(await challengeFrom(kit, bearer(token)))
-  const jane = { username: 'acme/jane', password: janesPassword }
+  const jane = { username: 'late/jane', password: janesPassword }
   const signIn = () => send(kit.url, { method: 'POST', path: '/admin/login', json: jane })
   const cookie = cookieOf(await signIn())
   const session: Caller = () => ({ cookie, origin: kit.publicUrl })
@@ -176,56 +235,4 @@ test('whoever is of a suspended tenant is refused, by every credential and on ev
   assert.equal(twice.changed, false)
   await kit.admin.changeTenant({ body: { operation: 'reactivate', tenant_id: tenant.tenant_id } })
   await until(async () => [...(await statuses())].every((s) => s !== 401))
-})
-
-test('the tenant of the deployment stays, and nobody shuts out their own', async (t) => {
-  const kit = await startKit(t)
-  const own = encodeId('tenant', kit.tenant)
-  for (const name of ['suspend', 'delete'] as const)
-    await assert.rejects(
-      kit.admin.changeTenant({ body: { operation: name, tenant_id: own } }),
-      refusedWith(422, /stays/),
-    )
-  const { id, tenant } = await makeTenant(kit, 'acme')
-  const other = kit.clientFor(await kit.keyFor('platform_admin', id))
-  await assert.rejects(
-    other.changeTenant({ body: { operation: 'suspend', tenant_id: tenant.tenant_id } }),
-    refusedWith(422, /your own tenant/),
-  )
-  const theirs = await kit.as('tenant_admin', id)
-  await assert.rejects(
-    theirs.changeTenant({ body: { operation: 'update', tenant_id: tenant.tenant_id, tenant: { limits: {} } } }),
-    refusedWith(403),
-  )
-  assert.deepEqual(
-    (await theirs.listTenants()).items.map((x) => x.name),
-    ['acme'],
-  )
-})
-
-test('a key of another tenant stops with the tenant of the administrator who made it', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
-  const partner = await makeTenant(kit, 'partner')
-  const customer = await makeTenant(kit, 'customer')
-  const { userId } = await kit.app.identity.createUser(partner.id, {
-    username: 'root',
-    password: janesPassword,
-    roles: ['platform_admin'],
-  })
-  const secret = await kit.app.access.createKeyFor(customer.id, { name: 'theirs', role: 'tenant_admin' })
-  await kit.db.inTenant(customer.id, (tx) =>
-    tx
-      .updateTable('api_keys')
-      .set({ owner_tenant_id: partner.id, owner_user_id: userId })
-      .where('tenant_id', '=', customer.id)
-      .where('name', '=', 'theirs')
-      .execute(),
-  )
-  const statuses = () =>
-    Promise.all(kit.replicas.map(async (r) => (await call({ ...kit, ...r }, operation('me'), bearer(secret))).status))
-  assert.deepEqual(await statuses(), [200, 200])
-  await kit.admin.changeTenant({ body: { operation: 'suspend', tenant_id: partner.tenant.tenant_id } })
-  await until(async () => (await statuses()).every((s) => s === 401))
-  await kit.admin.changeTenant({ body: { operation: 'reactivate', tenant_id: partner.tenant.tenant_id } })
-  await until(async () => (await statuses()).every((s) => s === 200))
-})
+}

@@ -21,8 +21,20 @@ const metadataOf = (kit: Kit, role: string) =>
       .execute(),
   )
 
-test('tuf-js updates from the repository with the credential of a device, and follows what is published and halted', async (t) => {
+test('what is published, on two replicas', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
+  await t.test('tuf-js updates with the credential of a device, and follows what is published and halted', () =>
+    byDevice(kit),
+  )
+  const tenant = await kit.newTenant()
+  const adminKey = await kit.keyFor('tenant_admin', tenant)
+  await t.test(
+    'of many who publish and read at once every version is given out once and says no less than the one before',
+    () => byMany({ ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) }),
+  )
+})
+
+async function byDevice(kit: Kit): Promise<void> {
   const { secret } = await kit.admin.generateToken({ body: {} })
   const device = await enrollRaw(kit, secret)
   const client = await tufClient(kit, { caller: device.caller })
@@ -44,10 +56,59 @@ test('tuf-js updates from the repository with the credential of a device, and fo
     timestamp_version: (await metadataOf(kit, 'timestamp')).at(-1)!.version,
     metadata_base: '/v1/update/tuf/metadata',
   })
+}
+
+async function byMany(kit: Kit): Promise<void> {
+  const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+  await times(6, async (i) => {
+    const client = clients[i % 2]!
+    await release(kit, `1.0.${i}`, { client })
+    await client.tufMetadata({ params: { file: 'timestamp.json' } })
+  })
+  // Both replicas hear of one change and sign at the same moment.
+  for (let i = 6; i < 9; i++) {
+    await release(kit, `1.0.${i}`)
+    await kit.heard()
+    await times(4, (n) => clients[n % 2]!.tufMetadata({ params: { file: 'timestamp.json' } }))
+    await kit.heard()
+  }
+  for (const role of ['root', 'targets', 'snapshot', 'timestamp']) {
+    const rows = await metadataOf(kit, role)
+    assert.deepEqual(
+      rows.map((r) => r.version),
+      rows.map((_, i) => i + 1),
+      role,
+    )
+  }
+  const named = (await metadataOf(kit, 'targets')).map(({ document }) =>
+    Object.keys(JSON.parse(document).signed.targets),
+  )
+  assert.equal(named.at(-1)!.length, 9)
+  for (const [parent, child] of [
+    ['timestamp', 'snapshot'],
+    ['snapshot', 'targets'],
+  ] as const) {
+    const children = await metadataOf(kit, child)
+    for (const { document } of await metadataOf(kit, parent)) {
+      const { version, hashes } = JSON.parse(document).signed.meta[`${child}.json`]
+      assert.equal(hashes.sha256, sha256(Buffer.from(children[version - 1]!.document)), `${parent} of its ${child}`)
+    }
+  }
+  assert.ok(named.every((now, i) => i === 0 || named[i - 1]!.every((target) => now.includes(target))))
+  const client = await tufClient(kit)
+  assert.deepEqual(await client.get('1.0.5/linux/x64/client.tar.gz'), contentOf('1.0.5'))
+}
+
+test('what stands between a client and the repository, and what the repository has', async (t) => {
+  const kit = await startKit(t)
+  await t.test('tuf-js refuses what was changed on the way: each role, a package, and metadata of other times', () =>
+    byChanged(kit),
+  )
+  await t.test('metadata by exact names: what was never given out is not there', () => byExactNames(kit))
+  await t.test('a key that is replaced is followed by a new root, by which clients come along', () => byNewRoot(kit))
 })
 
-test('tuf-js refuses what was changed on the way: each role, a package, and metadata of other times', async (t) => {
-  const kit = await startKit(t)
+async function byChanged(kit: Kit): Promise<void> {
   const client = await tufClient(kit)
   await client.refresh()
   const [oldTimestamp, oldSnapshot] = [
@@ -59,13 +120,12 @@ test('tuf-js refuses what was changed on the way: each role, a package, and meta
     const victim = await tufClient(kit)
     victim.meddle((at, bytes) => (at.includes(role) ? flip(bytes, 100) : bytes))
     await assert.rejects(victim.refresh(), role)
-    const unsigned = await tufClient(kit)
-    unsigned.meddle((at, bytes) => {
+    victim.meddle((at, bytes) => {
       if (!at.includes(role)) return bytes
       const { signed } = JSON.parse(bytes.toString())
       return Buffer.from(JSON.stringify({ signed, signatures: [] }))
     })
-    await assert.rejects(unsigned.refresh(), `${role} unsigned`)
+    await assert.rejects(victim.refresh(), `${role} unsigned`)
   }
   const robbed = await tufClient(kit)
   robbed.meddle((at, bytes) => (at.startsWith('/targets/') ? flip(bytes, 300) : bytes))
@@ -81,7 +141,46 @@ test('tuf-js refuses what was changed on the way: each role, a package, and meta
   client.meddle((at, bytes) => (/\d+\.snapshot/.test(at) ? oldSnapshot : bytes))
   await release(kit, '1.2.0')
   await assert.rejects(client.refresh(), /snapshot/i, 'an old snapshot under a new timestamp')
-})
+}
+
+async function byExactNames(kit: Kit): Promise<void> {
+  const { root } = await kit.admin.tufStatus()
+  const first = await kit.admin.tufMetadata({ params: { file: '1.root.json' } })
+  assert.deepEqual(first, root)
+  for (const file of [
+    '2.root.json',
+    '0.root.json',
+    '01.root.json',
+    'root.json',
+    '1.timestamp.json',
+    'x',
+    '1.root.json.bak',
+    '999999999.snapshot.json',
+  ])
+    await assert.rejects(kit.admin.tufMetadata({ params: { file } }), refused(404), file)
+}
+
+async function byNewRoot(kit: Kit): Promise<void> {
+  const client = await tufClient(kit)
+  await client.refresh()
+  const before = (await kit.admin.tufStatus()).online_keys
+  // As the rotation of a signing key leaves it: the old one retired, no active one.
+  await kit.db.inTenant(kit.tenant, async (tx) => {
+    await tx
+      .updateTable('signing_keys')
+      .set({ state: 'retired' })
+      .where('tenant_id', '=', kit.tenant)
+      .where('purpose', 'in', ['tuf-targets', 'tuf-snapshot', 'tuf-timestamp'])
+      .execute()
+    await kit.app.changes.record(tx, kit.tenant, [{ kind: 'trust', subject: kit.tenant }])
+  })
+  assert.deepEqual(await client.get(path), contentOf('1.1.0'))
+  assert.equal(await client.rootVersion(), 2)
+  const { online_keys, root, due } = await kit.admin.tufStatus()
+  assert.notDeepEqual(online_keys.targets, before.targets)
+  assert.ok(isSignedBy(root, root.signed.keys, root.signed.roles.root))
+  assert.equal(due, null)
+}
 
 test('tuf-js refuses an expired timestamp; while the server runs none expires', async (t) => {
   let offset = -1.5 * day
@@ -110,89 +209,4 @@ test('tuf-js refuses an expired timestamp; while the server runs none expires', 
     [0, 1, 1, 1],
     [1, 1, 1, 1],
   ])
-})
-
-test('of many who publish and read at once, on two replicas, every version is given out once and says no less than the one before', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
-  const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
-  await times(10, async (i) => {
-    const client = clients[i % 2]!
-    await release(kit, `1.0.${i}`, { client })
-    await client.tufMetadata({ params: { file: 'timestamp.json' } })
-  })
-  // Both replicas hear of one change and sign at the same moment.
-  for (let i = 10; i < 16; i++) {
-    await release(kit, `1.0.${i}`)
-    await kit.heard()
-    await times(4, (n) => clients[n % 2]!.tufMetadata({ params: { file: 'timestamp.json' } }))
-    await kit.heard()
-  }
-  for (const role of ['root', 'targets', 'snapshot', 'timestamp']) {
-    const rows = await metadataOf(kit, role)
-    assert.deepEqual(
-      rows.map((r) => r.version),
-      rows.map((_, i) => i + 1),
-      role,
-    )
-  }
-  const named = (await metadataOf(kit, 'targets')).map(({ document }) =>
-    Object.keys(JSON.parse(document).signed.targets),
-  )
-  assert.equal(named.at(-1)!.length, 16)
-  for (const [parent, child] of [
-    ['timestamp', 'snapshot'],
-    ['snapshot', 'targets'],
-  ] as const) {
-    const children = await metadataOf(kit, child)
-    for (const { document } of await metadataOf(kit, parent)) {
-      const { version, hashes } = JSON.parse(document).signed.meta[`${child}.json`]
-      assert.equal(hashes.sha256, sha256(Buffer.from(children[version - 1]!.document)), `${parent} of its ${child}`)
-    }
-  }
-  assert.ok(named.every((now, i) => i === 0 || named[i - 1]!.every((target) => now.includes(target))))
-  const client = await tufClient(kit)
-  assert.deepEqual(await client.get('1.0.7/linux/x64/client.tar.gz'), contentOf('1.0.7'))
-})
-
-test('a key that is replaced is followed by a new root, by which clients come along', async (t) => {
-  const kit = await startKit(t)
-  await release(kit, '1.1.0')
-  const client = await tufClient(kit)
-  await client.refresh()
-  const before = (await kit.admin.tufStatus()).online_keys
-  // As the rotation of a signing key leaves it: the old one retired, no active one.
-  await kit.db.inTenant(kit.tenant, async (tx) => {
-    await tx
-      .updateTable('signing_keys')
-      .set({ state: 'retired' })
-      .where('tenant_id', '=', kit.tenant)
-      .where('purpose', 'in', ['tuf-targets', 'tuf-snapshot', 'tuf-timestamp'])
-      .execute()
-    await kit.app.changes.record(tx, kit.tenant, [{ kind: 'trust', subject: kit.tenant }])
-  })
-  assert.deepEqual(await client.get(path), contentOf('1.1.0'))
-  assert.equal(await client.rootVersion(), 2)
-  const { online_keys, root, due } = await kit.admin.tufStatus()
-  assert.notDeepEqual(online_keys.targets, before.targets)
-  assert.ok(isSignedBy(root, root.signed.keys, root.signed.roles.root))
-  assert.equal(due, null)
-})
-
-test('metadata by exact names: what was never given out is not there', async (t) => {
-  const kit = await startKit(t)
-  await release(kit, '1.1.0')
-  const { root } = await kit.admin.tufStatus()
-  const first = await kit.admin.tufMetadata({ params: { file: '1.root.json' } })
-  assert.deepEqual(first, root)
-  for (const file of [
-    '2.root.json',
-    '0.root.json',
-    '01.root.json',
-    'root.json',
-    '1.timestamp.json',
-    'x',
-    '1.root.json.bak',
-    '999999999.snapshot.json',
-  ])
-    await assert.rejects(kit.admin.tufMetadata({ params: { file } }), refused(404), file)
 })

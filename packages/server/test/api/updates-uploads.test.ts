@@ -29,10 +29,91 @@ const until = async (isSo: () => Promise<boolean>) => {
 }
 const reprDigest = (hex: string) => `sha-256=:${Buffer.from(hex, 'hex').toString('base64')}:`
 
-test('a package arrives as it was sent; its SHA-256 may go in front, and what differs from it is refused', async (t) => {
-  const kit = await startKit(t)
+test('packages are uploaded', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  /** Each in a tenant of its own. */
+  const part = (what: string, work: (kit: Kit) => Promise<void>) =>
+    t.test(what, async () => {
+      const tenant = await kit.newTenant()
+      const adminKey = await kit.keyFor('tenant_admin', tenant)
+      await work({ ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) })
+    })
+  await part('names that lead somewhere else are no file names', byName)
+  await part('who may not upload is told so before a byte is read', notRead)
+  await part(
+    'a package arrives as it was sent; its SHA-256 may go in front, and what differs from it is refused',
+    arrives,
+  )
+  await part('of twenty uploads of one content at once, on two replicas, all are packages and one is stored', ofTwenty)
+  await part(
+    'an upload under an Idempotency-Key is made once, and its repetition is answered without being read',
+    byKey,
+  )
+  await part('what a killed process left is removed by the job, once nobody can be writing it', swept)
+})
+
+async function byName(kit: Kit): Promise<void> {
   const release_id = await newDraft(kit)
-  const bytes = randomContent(3 * mib)
+  for (const filename of [
+    '../x',
+    '..',
+    '.x',
+    'a/b',
+    'a\\b',
+    '/etc/passwd',
+    '\\\\host\\share',
+    'C:\\x',
+    'a\n',
+    'a\0b',
+    '',
+  ])
+    await assert.rejects(upload(kit.admin, release_id, contentOf('x'), { filename }), refused(400), filename)
+  assert.deepEqual([await incoming(kit), await contents(kit)], [[], []])
+}
+
+async function notRead(kit: Kit): Promise<void> {
+  const release_id = await newDraft(kit)
+  const large = Buffer.alloc(30 * mib)
+  let read = 0
+  async function* counted() {
+    for await (const piece of pieces(large, 65_536)) {
+      read += piece.length
+      yield piece
+    }
+  }
+  const send = async (key: string) =>
+    kit
+      .clientFor(key)
+      .uploadPackage({ params: { release_id }, query: { ...linux, filename: 'a' }, body: counted() })
+      .catch((e) => e)
+  for (const key of ['hfk_nonsense', await kit.keyFor('viewer', kit.tenant)]) await send(key)
+  assert.ok(read < 20 * mib, `${read} bytes were taken in all`)
+  assert.deepEqual(await incoming(kit), [])
+  const url = new URL(`/v1/admin/updates/releases/${release_id}/packages?platform=linux&arch=x64&filename=a`, kit.url)
+  for (const type of ['application/x-www-form-urlencoded', 'application/octet-stream'])
+    for (const body of [large, ReadableStream.from(counted())]) {
+      const headers = { authorization: `Bearer ${kit.adminKey}`, 'content-type': type, 'content-encoding': 'gzip' }
+      const answer = await fetch(url, { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
+      assert.equal(answer.status, 400)
+      assert.match(await answer.text(), type.includes('form') ? /application\/octet-stream/ : /Content-Encoding/)
+    }
+  for (const body of [{ a: 1 }, undefined]) {
+    const path = `/v1/admin/updates/releases/${release_id}/packages`
+    const answer = await call(
+      kit,
+      { method: 'POST', path },
+      bearer(kit.adminKey),
+      body,
+      '?platform=linux&arch=x64&filename=a',
+    )
+    assert.equal(answer.status, 400, answer.text)
+    assert.match(answer.text, /application\/octet-stream/)
+  }
+}
+
+async function arrives(kit: Kit): Promise<void> {
+  const release_id = await newDraft(kit)
+  const bytes = randomContent(mib)
   const good = { headers: { 'repr-digest': reprDigest(sha256(bytes)) } }
   const { package: made, changed } = await upload(kit.admin, release_id, bytes, {}, good)
   assert.deepEqual([made.size, made.sha256, changed], [bytes.length, sha256(bytes), true])
@@ -48,7 +129,42 @@ test('a package arrives as it was sent; its SHA-256 may go in front, and what di
   assert.equal((await kit.admin.listPackages({ params: { release_id } })).items.length, 1)
   assert.deepEqual([await incoming(kit), (await contents(kit)).length], [[], 1])
   assert.equal((await audited(kit, 'package.created')).length, 1)
-})
+}
+
+async function ofTwenty(kit: Kit): Promise<void> {
+  const release_id = await newDraft(kit)
+  const bytes = randomContent(200_000)
+  const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+  const made = await times(20, (i) => upload(clients[i % 2]!, release_id, bytes, { filename: `f${i % 10}` }))
+  assert.equal(made.filter((m) => m.changed).length, 10, 'each file name once')
+  assert.equal((await kit.admin.listPackages({ params: { release_id } })).items.length, 10)
+  assert.equal((await blobsOf(kit)).filter((b) => b.state === 'stored').length, 1)
+  assert.deepEqual(await incoming(kit), [])
+}
+
+async function byKey(kit: Kit): Promise<void> {
+  const release_id = await newDraft(kit)
+  const bytes = randomContent(100_000)
+  const once = { idempotencyKey: 'upload-1', headers: { 'repr-digest': reprDigest(sha256(bytes)) } }
+  const first = await upload(kit.admin, release_id, bytes, {}, once)
+  const again = await upload(kit.admin, release_id, bytes, {}, once)
+  assert.deepEqual(again, first)
+  const other = { idempotencyKey: 'upload-1', headers: { 'repr-digest': reprDigest('00'.repeat(32)) } }
+  await assert.rejects(upload(kit.admin, release_id, bytes, {}, other), refused(422, /Idempotency-Key/))
+  const unsaid = { idempotencyKey: 'upload-2' }
+  await assert.rejects(upload(kit.admin, release_id, bytes, {}, unsaid), refused(400, /Repr-Digest/))
+  assert.equal((await audited(kit, 'package.created')).length, 1)
+}
+
+async function swept(kit: Kit): Promise<void> {
+  await draft(kit, '1.0.0')
+  const [old, young] = ['old', 'young'].map((name) => join(kit.packagesDir, 'incoming', name))
+  for (const file of [old!, young!]) await writeFile(file, 'half')
+  await utimes(old!, new Date(), new Date(Date.now() - 2 * 3_600_000))
+  assert.equal(await runJob(kit.app, 'sweep_packages'), 1)
+  assert.deepEqual(await incoming(kit), ['young'])
+  assert.equal((await contents(kit)).length, 1, 'what is a package stays')
+}
 
 test('what is larger than it may be is refused, with or without its length, and leaves nothing', async (t) => {
   const small = await startKit(t, { packages: { largest: mib, largestOfTenant: 2 * mib } })
@@ -61,18 +177,6 @@ test('what is larger than it may be is refused, with or without its length, and 
   await upload(small.admin, release_id, randomContent(mib), { filename: 'b' })
   await assert.rejects(upload(small.admin, release_id, randomContent(1), { filename: 'c' }), refused(422, /together/))
   assert.deepEqual([await incoming(small), (await contents(small)).length], [[], 2])
-})
-
-test('of twenty uploads of one content at once, on two replicas, all are packages and one is stored', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
-  const release_id = await newDraft(kit)
-  const bytes = randomContent(200_000)
-  const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
-  const made = await times(20, (i) => upload(clients[i % 2]!, release_id, bytes, { filename: `f${i % 10}` }))
-  assert.equal(made.filter((m) => m.changed).length, 10, 'each file name once')
-  assert.equal((await kit.admin.listPackages({ params: { release_id } })).items.length, 10)
-  assert.equal((await blobsOf(kit)).filter((b) => b.state === 'stored').length, 1)
-  assert.deepEqual(await incoming(kit), [])
 })
 
 test('an upload that breaks off leaves nothing; one that comes a byte at a time is given up', async (t) => {
@@ -102,92 +206,6 @@ test('an upload that breaks off leaves nothing; one that comes a byte at a time 
   assert.match(answer, /^HTTP\/1.1 400 [\s\S]*connection: close[\s\S]*the body comes too slowly/)
   await until(async () => (await incoming(kit)).length === 0)
   assert.deepEqual(await blobsOf(kit), [])
-})
-
-test('who may not upload is told so before a byte is read', async (t) => {
-  const kit = await startKit(t)
-  const release_id = await newDraft(kit)
-  let read = 0
-  async function* counted() {
-    for await (const piece of pieces(randomContent(30 * mib), 65_536)) {
-      read += piece.length
-      yield piece
-    }
-  }
-  const send = async (key: string) =>
-    kit
-      .clientFor(key)
-      .uploadPackage({ params: { release_id }, query: { ...linux, filename: 'a' }, body: counted() })
-      .catch((e) => e)
-  for (const key of ['hfk_nonsense', await kit.keyFor('viewer')]) await send(key)
-  assert.ok(read < 20 * mib, `${read} bytes were taken in all`)
-  assert.deepEqual(await incoming(kit), [])
-  const url = new URL(`/v1/admin/updates/releases/${release_id}/packages?platform=linux&arch=x64&filename=a`, kit.url)
-  for (const type of ['application/x-www-form-urlencoded', 'application/octet-stream'])
-    for (const body of [randomContent(30 * mib), ReadableStream.from(counted())]) {
-      const headers = { authorization: `Bearer ${kit.adminKey}`, 'content-type': type, 'content-encoding': 'gzip' }
-      const answer = await fetch(url, { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
-      assert.equal(answer.status, 400)
-      assert.match(await answer.text(), type.includes('form') ? /application\/octet-stream/ : /Content-Encoding/)
-    }
-  for (const body of [{ a: 1 }, undefined]) {
-    const path = `/v1/admin/updates/releases/${release_id}/packages`
-    const answer = await call(
-      kit,
-      { method: 'POST', path },
-      bearer(kit.adminKey),
-      body,
-      '?platform=linux&arch=x64&filename=a',
-    )
-    assert.equal(answer.status, 400, answer.text)
-    assert.match(answer.text, /application\/octet-stream/)
-  }
-})
-
-test('an upload under an Idempotency-Key is made once, and its repetition is answered without being read', async (t) => {
-  const kit = await startKit(t)
-  const release_id = await newDraft(kit)
-  const bytes = randomContent(100_000)
-  const once = { idempotencyKey: 'upload-1', headers: { 'repr-digest': reprDigest(sha256(bytes)) } }
-  const first = await upload(kit.admin, release_id, bytes, {}, once)
-  const again = await upload(kit.admin, release_id, bytes, {}, once)
-  assert.deepEqual(again, first)
-  const other = { idempotencyKey: 'upload-1', headers: { 'repr-digest': reprDigest('00'.repeat(32)) } }
-  await assert.rejects(upload(kit.admin, release_id, bytes, {}, other), refused(422, /Idempotency-Key/))
-  const unsaid = { idempotencyKey: 'upload-2' }
-  await assert.rejects(upload(kit.admin, release_id, bytes, {}, unsaid), refused(400, /Repr-Digest/))
-  assert.equal((await audited(kit, 'package.created')).length, 1)
-})
-
-test('names that lead somewhere else are no file names', async (t) => {
-  const kit = await startKit(t)
-  const release_id = await newDraft(kit)
-  for (const filename of [
-    '../x',
-    '..',
-    '.x',
-    'a/b',
-    'a\\b',
-    '/etc/passwd',
-    '\\\\host\\share',
-    'C:\\x',
-    'a\n',
-    'a\0b',
-    '',
-  ])
-    await assert.rejects(upload(kit.admin, release_id, contentOf('x'), { filename }), refused(400), filename)
-  assert.deepEqual([await incoming(kit), await contents(kit)], [[], []])
-})
-
-test('what a killed process left is removed by the job, once nobody can be writing it', async (t) => {
-  const kit = await startKit(t)
-  await draft(kit, '1.0.0')
-  const [old, young] = ['old', 'young'].map((name) => join(kit.packagesDir, 'incoming', name))
-  for (const file of [old!, young!]) await writeFile(file, 'half')
-  await utimes(old!, new Date(), new Date(Date.now() - 2 * 3_600_000))
-  assert.equal(await runJob(kit.app, 'sweep_packages'), 1)
-  assert.deepEqual(await incoming(kit), ['young'])
-  assert.equal((await contents(kit)).length, 1, 'what is a package stays')
 })
 
 test('what no release refers to goes after a day, unless it is uploaded again', async (t) => {

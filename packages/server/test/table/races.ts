@@ -25,13 +25,14 @@ const changes =
 const count = (answers: readonly { status: number }[], ...wanted: number[]) =>
   answers.filter((a) => wanted.includes(a.status)).length
 
-/** Twenty enrollments with one token, each with what is given of its own. */
+/** Twenty enrollments with one token, or beside others that make twenty, each with what is given of its own. */
 async function enrollTwenty(
   kit: Kit,
   token: string,
   of: (i: number) => { wireguard?: string; key?: Key } = () => ({}),
+  beside = 0,
 ) {
-  return times(20, (i) => {
+  return times(20 - beside, (i) => {
     const { wireguard, key = generateKey('ES256').privateJwk } = of(i)
     const device = { name: `d${i}`, platform: 'linux', ...(wireguard && { wireguard_public_key: wireguard }) }
     return call(replicaOf(kit, i), operation('enroll'), deviceCaller(token, key), { device })
@@ -75,7 +76,7 @@ export const races: Record<string, Race> = {
   'a WireGuard key that its device gives up': async (kit) => {
     const [wireguard, next] = [newWireguardKey(), newWireguardKey()]
     const owner = await enroll(kit, 'owner', { wireguard_public_key: wireguard })
-    const others = await times(9, (i) => enroll(kit, `other ${i}`))
+    const others = await times(4, (i) => enroll(kit, `other ${i}`))
     const token = await tokenOf(kit, { max_uses: 0 })
     const isMade = async (work: Promise<unknown>) =>
       work.then(
@@ -84,13 +85,13 @@ export const races: Record<string, Race> = {
       )
     const [moved, renewed, enrolled] = await Promise.all([
       isMade(owner.renew({ wireguard_public_key: next })),
-      times(9, (i) =>
+      times(4, (i) =>
         isMade(others[i]!.at(kit.replicas[i % 2]!).renewCredential({ body: { wireguard_public_key: wireguard } })),
       ),
-      enrollTwenty(kit, token, () => ({ wireguard })),
+      enrollTwenty(kit, token, () => ({ wireguard }), 5),
     ])
     assert.ok(moved)
-    assert.equal(count(enrolled, 422), 20)
+    assert.equal(count(enrolled, 422), 15)
     return { won: renewed.filter(Boolean).length, of: 0 }
   },
   'an overlay address': async (kit) => {
@@ -144,11 +145,12 @@ export const races: Record<string, Race> = {
     const params = { pool_id: (await withGateway(kit, 'fourth')).pool.pool_id }
     await changeGatewayPool(kit.admin, { params }, { requires_approval: true })
     const public_key = newWireguardKey()
-    const made = await times(20, (i) => kit.admin.createGateway({ params, body: { name: `p${i}` } }))
+    const made = await times(5, (i) => kit.admin.createGateway({ params, body: { name: `p${i}` } }))
+    // Each of them says it four times.
     const answers = await times(20, (i) =>
-      call(replicaOf(kit, i), operation('identifyGateway'), bearer(made[i]!.secret), { public_key }),
+      call(replicaOf(kit, i >> 2), operation('identifyGateway'), bearer(made[i % 5]!.secret), { public_key }),
     )
-    return { won: count(answers, 200), of: 1 }
+    return { won: new Set(answers.flatMap((a, i) => (a.status === 200 ? [i % 5] : []))).size, of: 1 }
   },
   'the name of a pool': changes(
     async (c, i) => !!(await c.createGatewayPool({ body: { name: i % 2 ? 'Pool' : 'pool', region: { code: 'eu' } } })),
@@ -216,12 +218,8 @@ export const races: Record<string, Race> = {
       kit.db.inTenant(kit.tenant, (tx) =>
         tx.selectFrom('tenant_epochs').select('seq').where('tenant_id', '=', kit.tenant).executeTakeFirstOrThrow(),
       )
-    const keys = await times(20, async (i) => {
-      const { api_key } = await clients[i % 2]!.createApiKey({ body: { name: `seq ${i}`, role: 'viewer' } })
-      return api_key.key_id
-    })
     const before = Number((await seqOf()).seq)
-    await times(20, (i) => clients[i % 2]!.revokeApiKey({ params: { key_id: keys[i]! } }))
+    await times(20, (i) => clients[i % 2]!.createGatewayPool({ body: { name: `seq ${i}`, region: { code: 'eu' } } }))
     return { won: Number((await seqOf()).seq) - before, of: 20 }
   },
   'a membership, and how many a group has': async (kit) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { createHmac, createPublicKey, generateKeyPairSync, sign as signBytes } from 'node:crypto'
+import { createHmac, createPublicKey, generateKeyPairSync, randomUUID, sign as signBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { CompactEncrypt } from 'jose'
+import { CompactEncrypt, importJWK } from 'jose'
 import { type Claims, makeKey, sign, startHostileProvider } from '../../../../test/providers/hostile-provider.ts'
 import { createOutbound } from '../../../outbound/outbound.ts'
 import { FederationError } from '../proven.ts'
@@ -10,6 +10,7 @@ import { createOidc } from './oidc.ts'
 import type { OidcProvider } from './presets.ts'
 
 type Idp = Awaited<ReturnType<typeof startHostileProvider>>
+type Started = Awaited<ReturnType<typeof start>>
 type Reason = FederationError['reason']
 const redirectUri = 'https://holdfast.example/callback'
 const clientSecret = 'a secret that both sides know, long enough for HMAC'
@@ -40,6 +41,15 @@ async function start(t: TestContext) {
   return { idp, provider, oidc, expected, finish, verify, redeem }
 }
 
+/** Keys of one pair, which takes long to make, for any algorithm of RSA; nobody publishes it by itself. */
+const pair = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const strangersKey = async (alg = 'RS256', kid: string = randomUUID()): ReturnType<typeof makeKey> => ({
+  kid,
+  alg,
+  privateKey: (await importJWK(pair.privateKey.export({ format: 'jwk' }), alg)) as Idp['key']['privateKey'],
+  jwk: { ...(pair.publicKey.export({ format: 'jwk' }) as Idp['key']['jwk']), kid, alg, use: 'sig' },
+})
+
 const hmac = (idp: Idp, claims: Claims, key: string | Buffer) => {
   const text = `${base64url({ alg: 'HS256', kid: idp.key.kid })}.${base64url(claims)}`
   return `${text}.${createHmac('sha256', key).update(text).digest('base64url')}`
@@ -57,19 +67,19 @@ const attacks: Record<string, [Reason, (idp: Idp, nonce: string | undefined) => 
   'HS256 with the client secret': ['algorithm', (idp, nonce) => hmac(idp, idp.claims({ nonce }), clientSecret)],
   'HS256 with the public key': ['algorithm', (idp, nonce) => hmac(idp, idp.claims({ nonce }), pem(idp))],
   'no algorithm': ['token', (idp, nonce) => `${base64url({})}.${base64url(idp.claims({ nonce }))}.AAAA`],
-  'a key that nobody published': ['keys', async (idp, nonce) => sign(await makeKey(), idp.claims({ nonce }))],
+  'a key that nobody published': ['keys', async (idp, nonce) => sign(await strangersKey(), idp.claims({ nonce }))],
   'another key under a known name': [
     'signature',
-    async (idp, nonce) => sign(await makeKey('RS256', idp.key.kid), idp.claims({ nonce })),
+    async (idp, nonce) => sign(await strangersKey('RS256', idp.key.kid), idp.claims({ nonce })),
   ],
   'another key without a name': [
     'signature',
-    async (idp, nonce) => sign(await makeKey(), idp.claims({ nonce }), { kid: undefined }),
+    async (idp, nonce) => sign(await strangersKey(), idp.claims({ nonce }), { kid: undefined }),
   ],
   'a key in the header': [
     'signature',
     async (idp, nonce) => {
-      const key = await makeKey('RS256', idp.key.kid)
+      const key = await strangersKey('RS256', idp.key.kid)
       const elsewhere = { jwk: key.jwk, jku: `${idp.issuer}/evil`, x5u: `${idp.issuer}/evil` }
       return sign(key, idp.claims({ nonce }), elsewhere)
     },
@@ -129,16 +139,13 @@ const attacks: Record<string, [Reason, (idp: Idp, nonce: string | undefined) => 
 
 test('an ID token is refused for its reason, for a code and brought by a device alike', async (t) => {
   const { idp, finish, verify, redeem } = await start(t)
-  for (const [name, [reason, make]] of Object.entries(attacks))
+  // What judges is one: each is tried by itself, and by one of the ways in which it comes.
+  for (const [nth, [name, [reason, make]]] of Object.entries(attacks).entries())
     await t.test(`${name}: ${reason}`, async () => {
       await assert.rejects(async () => verify(await make(idp, 'n-1')), withReason(reason))
+      const come = nth % 2 === 0 || name === 'no nonce' ? finish : redeem
       await assert.rejects(
-        finish((nonce) => make(idp, nonce)),
-        withReason(reason),
-      )
-      if (name === 'no nonce') return
-      await assert.rejects(
-        redeem((nonce) => make(idp, nonce)),
+        come((nonce?: string) => make(idp, nonce)),
         withReason(reason),
       )
     })
@@ -154,7 +161,9 @@ test('algorithms are ours and the provider’s, never the header’s', async (t)
   const { idp, finish, verify, oidc, provider } = await start(t)
   const names = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']
   const others = ['RS384', 'RS512', 'PS384', 'PS512', 'ES384', 'ES512']
-  const keys = await Promise.all([...names, ...others].map((alg) => makeKey(alg)))
+  const keys = await Promise.all(
+    [...names, ...others].map((alg) => (/^[RP]S/.test(alg) ? strangersKey(alg) : makeKey(alg))),
+  )
   idp.published.push(...keys.map(({ jwk }) => jwk))
   idp.changed.id_token_signing_alg_values_supported = [...names, ...others, 'HS256', 'none']
   for (const key of keys) {
@@ -180,8 +189,16 @@ test('algorithms are ours and the provider’s, never the header’s', async (t)
   await assert.rejects(verify(await sign(keys[2]!, idp.claims({ nonce: 'n-1' }))), withReason('algorithm'), 'ES256')
 })
 
-test('a nonce that nobody asked for fits no token', async (t) => {
-  const { idp, oidc, provider, expected } = await start(t)
+test('an ID token with what was asked for', async (t) => {
+  const started = await start(t)
+  await t.test('a nonce that nobody asked for fits no token', () => noNonce(started))
+  await t.test('what an honest provider sends is taken', () => honest(started))
+  await t.test('where a maximum age was asked for, the token must say when the person signed in', () => ofAge(started))
+  await t.test('time is the caller’s, whatever the clock of the machine says', () => inTime(started))
+})
+
+async function noNonce(started: Started): Promise<void> {
+  const { idp, oidc, provider, expected } = started
   for (const nonce of ['', undefined])
     await assert.rejects(
       oidc.verify(provider, await idp.idToken({ nonce }), { ...expected, nonce: '' }),
@@ -189,10 +206,10 @@ test('a nonce that nobody asked for fits no token', async (t) => {
     )
   const token = await idp.idToken({ nonce: 'n-1' })
   await assert.rejects(oidc.verify(provider, token, { ...expected, audiences: [] }), withReason('audience'))
-})
+}
 
-test('what an honest provider sends is taken', async (t) => {
-  const { idp, finish, verify } = await start(t)
+async function honest(started: Started): Promise<void> {
+  const { idp, finish, verify } = started
   const right: Claims[] = [
     { aud: ['holdfast'] },
     { aud: ['holdfast', 'another'], azp: 'holdfast' },
@@ -205,20 +222,20 @@ test('what an honest provider sends is taken', async (t) => {
   }
   assert.equal((await verify(await idp.idToken({ nonce: 'n-1', aud: 'holdfast', azp: 'native' }))).subject, 'someone')
   assert.equal((await verify(await idp.idToken({ nonce: 'n-1' }, { typ: 'application/JWT' }))).subject, 'someone')
-})
+}
 
-test('where a maximum age was asked for, the token must say when the person signed in', async (t) => {
-  const { idp, finish } = await start(t)
+async function ofAge(started: Started): Promise<void> {
+  const { idp, finish } = started
   for (const auth_time of [undefined, now() - 400, String(now()), now() + 90])
     await assert.rejects(
       finish((nonce) => idp.idToken({ nonce, auth_time }), 300),
       withReason('time'),
     )
   assert.equal((await finish((nonce) => idp.idToken({ nonce, auth_time: now() - 330 }), 300)).subject, 'someone')
-})
+}
 
-test('time is the caller’s, whatever the clock of the machine says', async (t) => {
-  const { idp, provider } = await start(t)
+async function inTime(started: Started): Promise<void> {
+  const { idp, provider } = started
   for (const ahead of [10 * 3600, -10 * 3600]) {
     const oidc = createOidc({ outbound, now: () => new Date(Date.now() + ahead * 1000) })
     const { url, ...begun } = await oidc.begin(provider, { redirectUri })
@@ -229,7 +246,7 @@ test('time is the caller’s, whatever the clock of the machine says', async (t)
     assert.equal((await finish({ iat: now() + ahead, exp: now() + ahead + 60 })).subject, 'someone')
     await assert.rejects(finish({}), withReason('time'))
   }
-})
+}
 
 test('a key that is too short, or too long to verify with, is none', async (t) => {
   const { idp, verify } = await start(t)
@@ -246,16 +263,15 @@ test('no shape of a header or claims throws anything else', async (t) => {
   const { idp, verify } = await start(t)
   const key = await makeKey('EdDSA')
   idp.published.push(key.jwk)
+  const odds = fc.dictionary(fc.string(), fc.jsonValue())
+  const names = ['iss', 'sub', 'aud', 'azp', 'exp', 'iat', 'nbf', 'nonce', 'auth_time', '__proto__', 'toString']
   await fc.assert(
-    fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue()), fc.jsonValue(), async (odd, value) => {
-      const names = ['iss', 'sub', 'aud', 'azp', 'exp', 'iat', 'nbf', 'nonce', 'auth_time', '__proto__', 'toString']
-      for (const name of names) {
-        const claims = { ...odd, ...idp.claims({ nonce: 'n-1' }), [name]: value }
-        await verify(await sign(key, claims)).catch((e: unknown) => assert.ok(e instanceof FederationError, String(e)))
-      }
+    fc.asyncProperty(odds, fc.constantFrom(...names), fc.jsonValue(), async (odd, name, value) => {
+      const claims = { ...odd, ...idp.claims({ nonce: 'n-1' }), [name]: value }
+      await verify(await sign(key, claims)).catch((e: unknown) => assert.ok(e instanceof FederationError, String(e)))
       const header = base64url({ ...odd, alg: value })
       await assert.rejects(verify(`${header}.${base64url(value)}.AAAA`), FederationError)
     }),
-    { numRuns: 40 },
+    { numRuns: 100 },
   )
 })

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import type { Client } from '@holdfast/sdk'
+import { sql } from 'kysely'
+import { encodeId } from '../src/kernel/ids.ts'
+import { type Kit, times } from './kit.ts'
+
+/**
+ * Of two people, on two replicas, the administrator is taken away while the other one is suspended and made one: how
+ * often a tenant was left without, and how much was refused, in so many rounds.
+ */
+export async function raceForAdministrators(kit: Kit, rounds: number): Promise<{ without: number; refused: number }> {
+  const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+  const [here, there] = clients as [Client, Client]
+  let without = 0
+  let refused = 0
+  const race = async (count: number) => {
+    const tenant = await kit.newTenant()
+    const query = { tenant_id: encodeId('tenant', tenant) }
+    const make = async (username: string) =>
+      (await here.changeUser({ body: { operation: 'create', user: { username } }, query })).user.user_id
+    const [x, y] = [await make('x'), await make('y')]
+    const role = 'tenant_admin' as const
+    const grant = (client: Client, user_id: string) => client.grantRole({ body: { user_id, role }, query })
+    const revoke = (client: Client, user_id: string) => client.revokeRole({ body: { user_id, role }, query })
+    await grant(here, x)
+    for (let round = 0; round < count; round++) {
+      const [first, second] = round % 2 ? [here, there] : [there, here]
+      const done = await Promise.allSettled([
+        first.suspendUser({ body: { user_id: y }, query }),
+        second.grantRole({ body: { user_id: y, role }, query }),
+        first.revokeRole({ body: { user_id: x, role }, query }),
+      ])
+      for (const d of done)
+        if (d.status === 'rejected') {
+          refused++
+          assert.equal(d.reason.status, 422, String(d.reason))
+        }
+      const { rows } = await kit.db.inTenant(tenant, (tx) =>
+        sql`select 1 from users u join user_roles r using (tenant_id, user_id)
+          where u.tenant_id = ${tenant} and u.status = 'active' and r.role = ${role}`.execute(tx),
+      )
+      if (rows.length === 0) without++
+      await here.reactivateUser({ body: { user_id: y }, query })
+      await grant(here, x)
+      await revoke(here, y)
+    }
+  }
+  await times(2, () => race(Math.ceil(rounds / 2)))
+  return { without, refused }
+}
