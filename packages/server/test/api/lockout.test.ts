@@ -22,25 +22,28 @@ test('failures are counted together on two replicas, of an account and of an add
   /** Locks that nobody has acknowledged. */
   const told = async () => (await kit.admin.listNotifications({ query: { kind: 'account.locked' } })).items
 
-  await t.test('parallel guesses lock the account exactly once and learn nothing beyond the threshold', async () => {
-    await set({ lockout_threshold: 5, lockout_seconds: 300, max_failures_per_ip: 1000 })
-    await makeUser(kit, 'target')
-    const answers = await times(20, (i) => signIn(urls[i % 2]!, { username: 'target', password: `guess ${i}` }))
-    assert.equal(count(statuses(answers), 401), 20)
-    const reasons = await reasonsOf('target')
-    assert.equal(count(reasons, 'wrong_password'), 5)
-    assert.equal(count(reasons, 'locked'), 15)
-    const locked = await locksOf('target')
-    assert.equal(locked.length, 1)
-    assert.equal(locked[0]?.attempt_count, 5)
-    assert.equal(locked[0]?.source_ip, '127.0.0.1')
+  await t.test(
+    'parallel guesses on two replicas lock the account exactly once and learn nothing beyond the threshold',
+    async () => {
+      await set({ lockout_threshold: 5, lockout_seconds: 300, max_failures_per_ip: 1000 })
+      await makeUser(kit, 'target')
+      const answers = await times(20, (i) => signIn(urls[i % 2]!, { username: 'target', password: `guess ${i}` }))
+      assert.equal(count(statuses(answers), 401), 20)
+      const reasons = await reasonsOf('target')
+      assert.equal(count(reasons, 'wrong_password'), 5)
+      assert.equal(count(reasons, 'locked'), 15)
+      const locked = await locksOf('target')
+      assert.equal(locked.length, 1)
+      assert.equal(locked[0]?.attempt_count, 5)
+      assert.equal(locked[0]?.source_ip, '127.0.0.1')
 
-    assert.equal((await signIn(kit.url, accountOf('target'))).status, 401)
-    clock.advance(301)
-    assert.equal((await signIn(kit.url, accountOf('target'))).status, 200)
-    const users = await kit.admin.listUsers({ query: { q: 'target' } })
-    assert.equal(users.items[0]?.locked_until, null)
-  })
+      assert.equal((await signIn(kit.url, accountOf('target'))).status, 401)
+      clock.advance(301)
+      assert.equal((await signIn(kit.url, accountOf('target'))).status, 200)
+      const users = await kit.admin.listUsers({ query: { q: 'target' } })
+      assert.equal(users.items[0]?.locked_until, null)
+    },
+  )
 
   await t.test('every lock is told to the administrators once, however many fail at once', async () => {
     await kit.admin.acknowledgeNotification({ params: { notification_id: (await told())[0]!.notification_id } })
