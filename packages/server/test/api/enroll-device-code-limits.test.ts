@@ -9,49 +9,54 @@ import { promptly } from '../promptly.ts'
 
 const waiting = 'authorization_pending'
 
-test('of twenty who ask at once on two replicas one asks the provider, and of twenty who finish one enrolls', async (t) => {
+test('machines that wait for a person', async (t) => {
   const g = await startGrants(t)
-  const { clock, kit, second } = g
-  const machine = await g.begun()
-  const onBoth = (i: number): Machine => ({ ...machine, on: i % 2 ? second : kit })
-  for (const expected of [waiting, 'authorized']) {
-    if (expected === 'authorized') await g.approve(machine)
-    clock.advance(5)
-    const before = g.asked()
-    const answers = (await times(20, (i) => g.status(onBoth(i)))).map(statusIn)
-    assert.equal(g.asked(), before + 1)
-    assert.ok(answers.includes(expected) && answers.every((a) => a === expected || a === waiting), answers.join())
-    assert.equal(statusIn(await g.status(onBoth(1))), expected, 'the other replica knows it too')
-  }
-  const finished = await times(20, (i) => g.finish(onBoth(i)))
-  assert.deepEqual(finished.map((a) => a.status).toSorted(), [201, ...Array(19).fill(401)])
-  assert.equal((await kit.admin.listDevices()).items.length, 1)
-  assert.equal(await g.row(machine), undefined)
-})
+  const { kit, clock, second } = g
 
-test('a request is held until somebody has approved, on either replica', async (t) => {
-  const g = await startGrants(t)
-  g.idp.deviceChanged.interval = 1
-  const machine = await g.begun()
-  const first = await g.status(machine)
-  const known = { 'if-none-match': String(first.headers.etag) }
-  const began = performance.now()
-  const briefly = await g.status(machine, { prefer: 'wait=1', ...known })
-  assert.deepEqual([briefly.status, briefly.headers['preference-applied']], [304, 'wait=1'])
-  assert.ok(performance.now() - began > 900)
-  const held = [g.kit, g.second].map((on) => g.status({ ...machine, on }, { prefer: 'wait=60', ...known }))
-  await delay(100)
-  await g.approve(machine)
-  const asked = performance.now()
-  const answers = await Promise.all(held)
-  assert.deepEqual(answers.map(statusIn), ['authorized', 'authorized'])
-  assert.ok(performance.now() - asked < promptly)
-  const other = await g.begun()
-  const many = times(6, () => g.status(other, { prefer: 'wait=2', ...known }))
-  const applied = (await many).map((a) => a.headers['preference-applied'])
-  assert.equal(applied.filter((a) => a === undefined).length, 2, 'of one machine four are held')
-  const storm = (await times(120, () => g.status(other))).filter((a) => a.status === 429)
-  assert.ok(storm.length > 0 && Number(storm[0]?.headers['retry-after']) > 0, 'and it asks so often at most')
+  await t.test(
+    'of twenty who ask at once on two replicas one asks the provider, and of twenty who finish one enrolls',
+    async () => {
+      const machine = await g.begun()
+      const onBoth = (i: number): Machine => ({ ...machine, on: i % 2 ? second : kit })
+      for (const expected of [waiting, 'authorized']) {
+        if (expected === 'authorized') await g.approve(machine)
+        clock.advance(5)
+        const before = g.asked()
+        const answers = (await times(20, (i) => g.status(onBoth(i)))).map(statusIn)
+        assert.equal(g.asked(), before + 1)
+        assert.ok(answers.includes(expected) && answers.every((a) => a === expected || a === waiting), answers.join())
+        assert.equal(statusIn(await g.status(onBoth(1))), expected, 'the other replica knows it too')
+      }
+      const finished = await times(20, (i) => g.finish(onBoth(i)))
+      assert.deepEqual(finished.map((a) => a.status).toSorted(), [201, ...Array(19).fill(401)])
+      assert.equal((await kit.admin.listDevices()).items.length, 1)
+      assert.equal(await g.row(machine), undefined)
+    },
+  )
+
+  await t.test('a request is held until somebody has approved, on either replica', async () => {
+    g.idp.deviceChanged.interval = 1
+    const machine = await g.begun()
+    const first = await g.status(machine)
+    const known = { 'if-none-match': String(first.headers.etag) }
+    const began = performance.now()
+    const briefly = await g.status(machine, { prefer: 'wait=1', ...known })
+    assert.deepEqual([briefly.status, briefly.headers['preference-applied']], [304, 'wait=1'])
+    assert.ok(performance.now() - began > 900)
+    const held = [g.kit, g.second].map((on) => g.status({ ...machine, on }, { prefer: 'wait=60', ...known }))
+    await delay(100)
+    await g.approve(machine)
+    const asked = performance.now()
+    const answers = await Promise.all(held)
+    assert.deepEqual(answers.map(statusIn), ['authorized', 'authorized'])
+    assert.ok(performance.now() - asked < promptly)
+    const other = await g.begun()
+    const many = times(6, () => g.status(other, { prefer: 'wait=2', ...known }))
+    const applied = (await many).map((a) => a.headers['preference-applied'])
+    assert.equal(applied.filter((a) => a === undefined).length, 2, 'of one machine four are held')
+    const storm = (await times(120, () => g.status(other))).filter((a) => a.status === 429)
+    assert.ok(storm.length > 0 && Number(storm[0]?.headers['retry-after']) > 0, 'and it asks so often at most')
+  })
 })
 
 test('machines that wait are bounded, of an address and of a tenant, and what is over is forgotten', async (t) => {

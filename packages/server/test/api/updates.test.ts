@@ -2,173 +2,195 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { verifyJws } from '@holdfast/crypto'
 import { audited, payloadOf, refused } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
+import { type Kit, startKit, times } from '../kit.ts'
 import { changeTo, deviceOn, draft, offered, release, upload, versionsIn } from '../updates.ts'
 
-test('the life of a release: a draft is offered to nobody, a published one at once on every replica, a halted one never again', async (t) => {
+/** The same deployment, as who administers a tenant of it that has no releases yet. */
+async function newTenantOf(kit: Kit): Promise<Kit> {
+  const tenant = await kit.newTenant()
+  return { ...kit, tenant, admin: await kit.as('tenant_admin', tenant) }
+}
+
+test('the releases of a deployment on two replicas', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  const device = await deviceOn(kit, 'laptop')
-  const other = kit.clientFor(kit.adminKey, kit.replicas[1]!)
-  const ask = async () => {
-    await kit.heard()
-    const [here, there] = await Promise.all([offered(kit, device.id), offered(kit, device.id, {}, other)])
-    assert.deepEqual(versionsIn(here), versionsIn(there))
-    return versionsIn(here)
-  }
-  const { release_id, package: made } = await draft(kit, '1.1.0', { notes: 'Faster.' })
-  assert.deepEqual(await ask(), [])
-  assert.equal(made.target_path, '1.1.0/linux/x64/client.tar.gz')
 
-  const move = async (operation: Parameters<typeof changeTo>[2]['operation'], reason?: string) => {
-    const { changed, release } = await changeTo(kit.admin, release_id, { operation, ...(reason && { reason }) })
-    return { changed, status: release.status, reason: release.reason }
-  }
-  assert.deepEqual(await move('publish'), { changed: true, status: 'published', reason: null })
-  assert.deepEqual(await move('publish'), { changed: false, status: 'published', reason: null })
-  assert.deepEqual(await ask(), ['1.1.0'])
-  assert.deepEqual(await move('pause', 'slow starts'), { changed: true, status: 'paused', reason: 'slow starts' })
-  assert.deepEqual(await ask(), [])
-  assert.deepEqual(await move('resume'), { changed: true, status: 'published', reason: null })
-  assert.deepEqual(await ask(), ['1.1.0'])
-  await assert.rejects(move('halt'), refused(422, /say why/))
-  assert.deepEqual(await move('halt', 'it eats files'), { changed: true, status: 'halted', reason: 'it eats files' })
-  assert.deepEqual(await ask(), [])
-  for (const operation of ['resume', 'publish', 'pause', 'promote'] as const)
-    await assert.rejects(move(operation), refused(422, /the release is halted/), operation)
-  assert.deepEqual(await move('withdraw', 'done'), { changed: true, status: 'withdrawn', reason: 'done' })
+  await t.test(
+    'the life of a release: a draft is offered to nobody, a published one at once on every replica, a halted one never again',
+    async () => {
+      const device = await deviceOn(kit, 'laptop')
+      const other = kit.clientFor(kit.adminKey, kit.replicas[1]!)
+      const ask = async () => {
+        await kit.heard()
+        const [here, there] = await Promise.all([offered(kit, device.id), offered(kit, device.id, {}, other)])
+        assert.deepEqual(versionsIn(here), versionsIn(there))
+        return versionsIn(here)
+      }
+      const { release_id, package: made } = await draft(kit, '1.1.0', { notes: 'Faster.' })
+      assert.deepEqual(await ask(), [])
+      assert.equal(made.target_path, '1.1.0/linux/x64/client.tar.gz')
 
-  const { items } = await kit.admin.listNotifications({ query: { kind: 'release.halted' } })
-  assert.match(items[0]!.detail, /it eats files/)
-  assert.deepEqual((await audited(kit, 'release.changed')).map((e) => 'operation' in e && e.operation).reverse(), [
-    'publish',
-    'pause',
-    'resume',
-    'halt',
-    'withdraw',
-  ])
-  await assert.rejects(
-    kit.admin.createRelease({ body: { version: '1.1.0', channel: 'stable' } }),
-    refused(422, /was released before/),
-    'a version is one content for good',
+      const move = async (operation: Parameters<typeof changeTo>[2]['operation'], reason?: string) => {
+        const { changed, release } = await changeTo(kit.admin, release_id, { operation, ...(reason && { reason }) })
+        return { changed, status: release.status, reason: release.reason }
+      }
+      assert.deepEqual(await move('publish'), { changed: true, status: 'published', reason: null })
+      assert.deepEqual(await move('publish'), { changed: false, status: 'published', reason: null })
+      assert.deepEqual(await ask(), ['1.1.0'])
+      assert.deepEqual(await move('pause', 'slow starts'), { changed: true, status: 'paused', reason: 'slow starts' })
+      assert.deepEqual(await ask(), [])
+      assert.deepEqual(await move('resume'), { changed: true, status: 'published', reason: null })
+      assert.deepEqual(await ask(), ['1.1.0'])
+      await assert.rejects(move('halt'), refused(422, /say why/))
+      assert.deepEqual(await move('halt', 'it eats files'), {
+        changed: true,
+        status: 'halted',
+        reason: 'it eats files',
+      })
+      assert.deepEqual(await ask(), [])
+      for (const operation of ['resume', 'publish', 'pause', 'promote'] as const)
+        await assert.rejects(move(operation), refused(422, /the release is halted/), operation)
+      assert.deepEqual(await move('withdraw', 'done'), { changed: true, status: 'withdrawn', reason: 'done' })
+
+      const { items } = await kit.admin.listNotifications({ query: { kind: 'release.halted' } })
+      assert.match(items[0]!.detail, /it eats files/)
+      assert.deepEqual((await audited(kit, 'release.changed')).map((e) => 'operation' in e && e.operation).reverse(), [
+        'publish',
+        'pause',
+        'resume',
+        'halt',
+        'withdraw',
+      ])
+      await assert.rejects(
+        kit.admin.createRelease({ body: { version: '1.1.0', channel: 'stable' } }),
+        refused(422, /was released before/),
+        'a version is one content for good',
+      )
+    },
   )
-})
 
-test('what is published stays as it is; a draft can be changed and goes without a trace', async (t) => {
-  const kit = await startKit(t)
-  const first = await draft(kit, '1.0.0', { channel: 'canary' })
-  const shown = await kit.admin.getRelease(first.params)
-  const edited = await kit.admin.updateRelease({ ...first.params, body: { ...shown, mandatory: true, notes: 'a' } })
-  assert.deepEqual([edited.mandatory, edited.notes, edited.packages], [true, 'a', 1])
-  await assert.rejects(
-    kit.admin.updateRelease({ ...first.params, body: { ...shown, channel: 'stable' } }),
-    refused(422, /channel: can not be set/),
-  )
-  await changeTo(kit.admin, first.release_id, { operation: 'publish' })
-  const package_id = first.package.package_id
-  for (const work of [
-    () => kit.admin.updateRelease({ ...first.params, body: { ...shown, status: 'published', notes: 'b' } }),
-    () => upload(kit.admin, first.release_id, Buffer.from('x'), { filename: 'more.tar.gz' }),
-    () => kit.admin.deletePackage({ params: { release_id: first.release_id, package_id } }),
-    () => kit.admin.deleteRelease(first.params),
-  ])
-    await assert.rejects(work, refused(422, /published/))
-
-  const second = await draft(kit, '1.1.0')
-  await kit.admin.deletePackage({ params: { release_id: second.release_id, package_id: second.package.package_id } })
-  await assert.rejects(changeTo(kit.admin, second.release_id, { operation: 'publish' }), refused(422, /no packages/))
-  await kit.admin.deleteRelease(second.params)
-  await assert.rejects(kit.admin.getRelease(second.params), refused(404))
-  await draft(kit, '1.1.0')
-  assert.equal((await kit.admin.listReleases({ query: { status: 'draft' } })).items.length, 1)
-})
-
-test('of twenty who publish, halt or create one version at once, on two replicas, one does', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
-  const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
-  const { release_id } = await draft(kit, '1.0.0')
-  for (const body of [{ operation: 'publish' }, { operation: 'halt', reason: 'r' }] as const) {
-    const done = await times(20, (i) => changeTo(clients[i % 2]!, release_id, body))
-    assert.equal(done.filter((d) => d.changed).length, 1, body.operation)
-  }
-  const made = await Promise.allSettled(
-    Array.from({ length: 20 }, (_, i) =>
-      clients[i % 2]!.createRelease({ body: { version: '2.0.0', channel: 'stable' } }),
-    ),
-  )
-  assert.equal(made.filter((m) => m.status === 'fulfilled').length, 1)
-})
-
-test('a manifest is signed, held by its tag, and the same for all to whom the same is said', async (t) => {
-  const kit = await startKit(t)
-  const [one, two] = [await deviceOn(kit, 'one'), await deviceOn(kit, 'two')]
-  await release(kit, '1.2.0', { mandatory: true, severity: 'high', notes_url: 'https://example.com/1.2.0' })
-  const query = { platform: 'linux', arch: 'x64', version: '1.0.0' } as const
-  const asked = await one.send('updateManifest', { query })
-  const { signature, ...said } = asked.body!
-  const signed = payloadOf(signature)
-  assert.deepEqual(signed.updates, said.updates)
-  assert.deepEqual(said.client_version, { current: '1.0.0', minimum: '1.2.0', latest: '1.2.0' })
-  assert.deepEqual([said.updates[0]!.mandatory, said.updates[0]!.severity], [true, 'high'])
-  const { jwks } = await kit.admin.trustAnchors()
-  const key = jwks.keys.find((k) => k.holdfast_purpose.includes('update'))!
-  const { importPublic } = await import('@holdfast/crypto')
-  verifyJws(signature, {
-    typ: 'update-manifest+jws',
-    key: (kid) => (kid === key.kid ? { publicKey: importPublic(key), alg: 'ES256' } : undefined),
+  await t.test('of twenty who publish, halt or create one version at once, on two replicas, one does', async () => {
+    const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+    const { release_id } = await draft(kit, '1.0.0')
+    for (const body of [{ operation: 'publish' }, { operation: 'halt', reason: 'r' }] as const) {
+      const done = await times(20, (i) => changeTo(clients[i % 2]!, release_id, body))
+      assert.equal(done.filter((d) => d.changed).length, 1, body.operation)
+    }
+    const made = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, i) =>
+        clients[i % 2]!.createRelease({ body: { version: '2.0.0', channel: 'stable' } }),
+      ),
+    )
+    assert.equal(made.filter((m) => m.status === 'fulfilled').length, 1)
   })
-  const etag = String(asked.headers.etag)
-  const again = await two.send('updateManifest', { query }, { headers: { 'if-none-match': etag } })
-  assert.equal(again.status, 304)
-  assert.equal((await two.client.updateManifest({ query })).signature, signature, 'one signature for both')
-  const own = await one.client.updateManifest({ query: { ...query, device_id: one.id } })
-  assert.equal(own.signature, signature)
-  await assert.rejects(one.client.updateManifest({ query: { ...query, device_id: two.id } }), refused(403))
-  await assert.rejects(kit.admin.updateManifest({ query }), refused(400, /device_id/))
 })
 
-test('who is up to date, on another platform, or may not come from so far is offered nothing, and never a downgrade', async (t) => {
+test('what a release may become, and to whom it is offered', async (t) => {
   const kit = await startKit(t)
-  const device = await deviceOn(kit, 'laptop')
-  await release(kit, '1.1.0')
-  await release(kit, '1.2.0', { mandatory: true })
-  await release(kit, '2.0.0', { min_from_version: '1.2.0' })
-  await release(kit, '2.1.0-rc.1', { channel: 'canary' })
-  const ask = async (version: string, more: Parameters<typeof offered>[2] = {}) => {
-    const { updates, client_version } = await offered(kit, device.id, { version, ...more })
-    return [updates[0]?.version, updates[0]?.mandatory, client_version.minimum, client_version.latest]
-  }
-  assert.deepEqual(await ask('1.0.0'), ['1.2.0', true, '1.2.0', '2.0.0'])
-  assert.deepEqual(await ask('1.2.0-rc.9'), ['1.2.0', true, '1.2.0', '2.0.0'])
-  assert.deepEqual(await ask('1.2.0'), ['2.0.0', false, '1.2.0', '2.0.0'])
-  for (const version of ['2.0.0', '2.0.1', '99.0.0'])
-    assert.deepEqual(await ask(version), [undefined, undefined, '1.2.0', '2.0.0'], version)
-  for (const other of [{ platform: 'windows' }, { arch: 'arm64' }] as const)
-    assert.deepEqual(await ask('1.0.0', other), [undefined, undefined, null, null])
-  for (const version of ['1', '1.0.0+5', 'latest', '01.0.0'])
-    await assert.rejects(ask(version), refused(400, /version/), version)
-})
 
-test('a device is offered what its channel has: stable that of stable, canary both, and nobody asks for more than they are entitled to', async (t) => {
-  const kit = await startKit(t)
-  const [stable, canary] = [await deviceOn(kit, 'careful', 'stable'), await deviceOn(kit, 'brave', 'canary')]
-  await release(kit, '1.1.0')
-  const { release_id } = await release(kit, '1.2.0', { channel: 'canary' })
-  assert.deepEqual(versionsIn(await offered(kit, stable.id)), ['1.1.0'])
-  assert.deepEqual(versionsIn(await offered(kit, canary.id)), ['1.2.0'])
-  assert.deepEqual(versionsIn(await offered(kit, canary.id, { channel: 'stable' })), ['1.1.0'])
-  const query = { platform: 'linux', arch: 'x64', version: '1.0.0', channel: 'canary' } as const
-  await assert.rejects(stable.client.updateManifest({ query }), refused(403, /not on the channel canary/))
-  await changeTo(kit.admin, release_id, { operation: 'promote', rollout: { percent: 0, group_ids: [] } })
-  assert.deepEqual(versionsIn(await offered(kit, stable.id)), ['1.1.0'], 'a promotion may begin with nobody')
-  assert.deepEqual(versionsIn(await offered(kit, canary.id)), ['1.2.0'], 'and takes it from nobody')
-})
+  await t.test('what is published stays as it is; a draft can be changed and goes without a trace', async () => {
+    const first = await draft(kit, '4.0.0', { channel: 'canary' })
+    const shown = await kit.admin.getRelease(first.params)
+    const edited = await kit.admin.updateRelease({ ...first.params, body: { ...shown, mandatory: true, notes: 'a' } })
+    assert.deepEqual([edited.mandatory, edited.notes, edited.packages], [true, 'a', 1])
+    await assert.rejects(
+      kit.admin.updateRelease({ ...first.params, body: { ...shown, channel: 'stable' } }),
+      refused(422, /channel: can not be set/),
+    )
+    await changeTo(kit.admin, first.release_id, { operation: 'publish' })
+    const package_id = first.package.package_id
+    for (const work of [
+      () => kit.admin.updateRelease({ ...first.params, body: { ...shown, status: 'published', notes: 'b' } }),
+      () => upload(kit.admin, first.release_id, Buffer.from('x'), { filename: 'more.tar.gz' }),
+      () => kit.admin.deletePackage({ params: { release_id: first.release_id, package_id } }),
+      () => kit.admin.deleteRelease(first.params),
+    ])
+      await assert.rejects(work, refused(422, /published/))
 
-test('releases of a tenant are its own', async (t) => {
-  const kit = await startKit(t)
-  const { release_id, package: made, params } = await release(kit, '1.1.0')
-  const foreign = await kit.as('tenant_admin', await kit.newTenant())
-  await assert.rejects(foreign.getRelease(params), refused(404))
-  await assert.rejects(upload(foreign, release_id, Buffer.from('x')), refused(404))
-  await assert.rejects(foreign.updatePackage({ query: { target: made.package_id } }), refused(404))
-  assert.deepEqual((await foreign.listReleases()).items, [])
+    const second = await draft(kit, '4.1.0')
+    await kit.admin.deletePackage({ params: { release_id: second.release_id, package_id: second.package.package_id } })
+    await assert.rejects(changeTo(kit.admin, second.release_id, { operation: 'publish' }), refused(422, /no packages/))
+    await kit.admin.deleteRelease(second.params)
+    await assert.rejects(kit.admin.getRelease(second.params), refused(404))
+    await draft(kit, '4.1.0')
+    assert.equal((await kit.admin.listReleases({ query: { status: 'draft' } })).items.length, 1)
+  })
+
+  await t.test('releases of a tenant are its own', async () => {
+    const { release_id, package: made, params } = await release(kit, '5.0.0')
+    const foreign = await kit.as('tenant_admin', await kit.newTenant())
+    await assert.rejects(foreign.getRelease(params), refused(404))
+    await assert.rejects(upload(foreign, release_id, Buffer.from('x')), refused(404))
+    await assert.rejects(foreign.updatePackage({ query: { target: made.package_id } }), refused(404))
+    assert.deepEqual((await foreign.listReleases()).items, [])
+  })
+
+  await t.test('a manifest is signed, held by its tag, and the same for all to whom the same is said', async () => {
+    const [one, two] = [await deviceOn(kit, 'one'), await deviceOn(kit, 'two')]
+    await release(kit, '6.2.0', { mandatory: true, severity: 'high', notes_url: 'https://example.com/6.2.0' })
+    const query = { platform: 'linux', arch: 'x64', version: '1.0.0' } as const
+    const asked = await one.send('updateManifest', { query })
+    const { signature, ...said } = asked.body!
+    const signed = payloadOf(signature)
+    assert.deepEqual(signed.updates, said.updates)
+    assert.deepEqual(said.client_version, { current: '1.0.0', minimum: '6.2.0', latest: '6.2.0' })
+    assert.deepEqual([said.updates[0]!.mandatory, said.updates[0]!.severity], [true, 'high'])
+    const { jwks } = await kit.admin.trustAnchors()
+    const key = jwks.keys.find((k) => k.holdfast_purpose.includes('update'))!
+    const { importPublic } = await import('@holdfast/crypto')
+    verifyJws(signature, {
+      typ: 'update-manifest+jws',
+      key: (kid) => (kid === key.kid ? { publicKey: importPublic(key), alg: 'ES256' } : undefined),
+    })
+    const etag = String(asked.headers.etag)
+    const again = await two.send('updateManifest', { query }, { headers: { 'if-none-match': etag } })
+    assert.equal(again.status, 304)
+    assert.equal((await two.client.updateManifest({ query })).signature, signature, 'one signature for both')
+    const own = await one.client.updateManifest({ query: { ...query, device_id: one.id } })
+    assert.equal(own.signature, signature)
+    await assert.rejects(one.client.updateManifest({ query: { ...query, device_id: two.id } }), refused(403))
+    await assert.rejects(kit.admin.updateManifest({ query }), refused(400, /device_id/))
+  })
+
+  await t.test(
+    'who is up to date, on another platform, or may not come from so far is offered nothing, and never a downgrade',
+    async () => {
+      const own = await newTenantOf(kit)
+      const device = await deviceOn(own, 'laptop')
+      await release(own, '1.1.0')
+      await release(own, '1.2.0', { mandatory: true })
+      await release(own, '2.0.0', { min_from_version: '1.2.0' })
+      await release(own, '2.1.0-rc.1', { channel: 'canary' })
+      const ask = async (version: string, more: Parameters<typeof offered>[2] = {}) => {
+        const { updates, client_version } = await offered(own, device.id, { version, ...more })
+        return [updates[0]?.version, updates[0]?.mandatory, client_version.minimum, client_version.latest]
+      }
+      assert.deepEqual(await ask('1.0.0'), ['1.2.0', true, '1.2.0', '2.0.0'])
+      assert.deepEqual(await ask('1.2.0-rc.9'), ['1.2.0', true, '1.2.0', '2.0.0'])
+      assert.deepEqual(await ask('1.2.0'), ['2.0.0', false, '1.2.0', '2.0.0'])
+      for (const version of ['2.0.0', '2.0.1', '99.0.0'])
+        assert.deepEqual(await ask(version), [undefined, undefined, '1.2.0', '2.0.0'], version)
+      for (const other of [{ platform: 'windows' }, { arch: 'arm64' }] as const)
+        assert.deepEqual(await ask('1.0.0', other), [undefined, undefined, null, null])
+      for (const version of ['1', '1.0.0+5', 'latest', '01.0.0'])
+        await assert.rejects(ask(version), refused(400, /version/), version)
+    },
+  )
+
+  await t.test(
+    'a device is offered what its channel has: stable that of stable, canary both, and nobody asks for more than they are entitled to',
+    async () => {
+      const own = await newTenantOf(kit)
+      const [stable, canary] = [await deviceOn(own, 'careful', 'stable'), await deviceOn(own, 'brave', 'canary')]
+      await release(own, '1.1.0')
+      const { release_id } = await release(own, '1.2.0', { channel: 'canary' })
+      assert.deepEqual(versionsIn(await offered(own, stable.id)), ['1.1.0'])
+      assert.deepEqual(versionsIn(await offered(own, canary.id)), ['1.2.0'])
+      assert.deepEqual(versionsIn(await offered(own, canary.id, { channel: 'stable' })), ['1.1.0'])
+      const query = { platform: 'linux', arch: 'x64', version: '1.0.0', channel: 'canary' } as const
+      await assert.rejects(stable.client.updateManifest({ query }), refused(403, /not on the channel canary/))
+      await changeTo(own.admin, release_id, { operation: 'promote', rollout: { percent: 0, group_ids: [] } })
+      assert.deepEqual(versionsIn(await offered(own, stable.id)), ['1.1.0'], 'a promotion may begin with nobody')
+      assert.deepEqual(versionsIn(await offered(own, canary.id)), ['1.2.0'], 'and takes it from nobody')
+    },
+  )
 })
