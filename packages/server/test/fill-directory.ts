@@ -3,7 +3,7 @@ import { encodeId } from '../src/kernel/ids.ts'
 import type { Kit } from './kit.ts'
 import { pushed, type Scim } from './scim.ts'
 
-/** Adds users to a directory, the first by SCIM and the others without asking for each: their ids, in their order. */
+/** Adds users to a directory, the first by SCIM, the others without asking for each: their ids, in their order. */
 export async function fillerOf(kit: Kit, now: () => Date) {
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
   await owner.connect()
