@@ -264,7 +264,7 @@ test('a directory beside others, and beside what is of none', async (t) => {
       const again = await scim.patch(`Users/${fourth}`, [{ op: 'replace', value: { active: true, displayName: 'F' } }])
       assert.deepEqual([again.status, again.json.active, again.json.displayName], [200, false, 'F'])
 
-      // A new externalId is on record whatever else changes with it, and so is that somebody is back who stays suspended.
+      // A new externalId is on record whatever changes with it, and so is that somebody is back who stays suspended.
       const eventsOf = async (id: string) => {
         const { items } = await admin.listAuditEvents({ query: { kind: 'user.changed', limit: 200 } })
         return items.filter((e) => 'user_id' in e && e.user_id === id)
