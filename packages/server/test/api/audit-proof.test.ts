@@ -44,42 +44,78 @@ function requireProof({ seq, hash, proof, checkpoint }: Proof, keys: readonly Pu
   const at = { leaf: leafHash(bytes(hash)), index: seq - 1, size: signed.size }
   assert.ok(isIncluded(at, proof.map(bytes), signed.root), `place ${seq} of ${signed.size}`)
 }
+/** The deployment as one of its tenants sees it, whose record nobody else adds to. */
+const withTenant = async (kit: Kit): Promise<Kit> => {
+  const tenant = await kit.newTenant()
+  const adminKey = await kit.keyFor('tenant_admin', tenant)
+  return { ...kit, tenant, adminKey, admin: kit.clientFor(adminKey) }
+}
 
-test('any event is proven by itself: what it says, its place, and a signature that the trust set vouches for', async (t) => {
-  const kit = await startKit(t)
-  await kit.admin.generateToken({ body: { name: 'one' } })
-  const events = await eventsOf(kit, 200)
-  const proofs: Proof[] = []
-  for (const { event_id } of events) proofs.push(await kit.admin.proveAuditEvent({ params: { event_id } }))
-  const keys = await checkpointKeys(kit)
-  assert.equal(keys.length, 1)
-  for (const [i, { seq, hash, ...event }] of events.entries()) {
-    const place = Buffer.alloc(8)
-    place.writeBigUInt64BE(BigInt(seq))
-    const text = Buffer.from(canonicalJson(event))
-    const before = bytes(proofs[i]!.previous_hash)
-    const expected = createHash('sha256')
-      .update(Buffer.concat([Buffer.of(0), before, place, text]))
-      .digest('hex')
-    assert.deepEqual([proofs[i]!.seq, proofs[i]!.hash, expected], [seq, hash, hash])
-    requireProof(proofs[i]!, keys)
-  }
-  const { tenant_id } = await kit.admin.me()
-  assert.equal(proofs[0]!.checkpoint.note.split('\n')[0], `holdfast.test/audit/${tenant_id}`)
-})
+test('the proofs of a record, each in a tenant of its own', async (t) => {
+  const shared = await startKit(t, { replicas: 2 })
 
-test('twenty ask for proofs on two replicas: one checkpoint of each size, and all are of one tree', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
-  const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
-  const [event] = (await kit.admin.listAuditEvents({ query: { limit: 1 } })).items
-  const proofs = await times(20, (i) => clients[i % 2]!.proveAuditEvent({ params: { event_id: event!.event_id } }))
-  const keys = await checkpointKeys(kit)
-  assert.equal(keys.length, 1, 'one key, whoever was first')
-  for (const proof of proofs) requireProof(proof, keys)
-  const made = await sizes(kit)
-  assert.equal(new Set(made).size, made.length)
-  const roots = new Map(proofs.map((proof) => [proof.checkpoint.size, proof.checkpoint.root]))
-  assert.ok(proofs.every(({ checkpoint }) => roots.get(checkpoint.size) === checkpoint.root))
+  await t.test(
+    'any event is proven by itself: what it says, its place, and a signature that the trust set vouches for',
+    async () => {
+      const kit = await withTenant(shared)
+      await kit.admin.generateToken({ body: { name: 'one' } })
+      const events = await eventsOf(kit, 200)
+      const proofs: Proof[] = []
+      for (const { event_id } of events) proofs.push(await kit.admin.proveAuditEvent({ params: { event_id } }))
+      const keys = await checkpointKeys(kit)
+      assert.equal(keys.length, 1)
+      for (const [i, { seq, hash, ...event }] of events.entries()) {
+        const place = Buffer.alloc(8)
+        place.writeBigUInt64BE(BigInt(seq))
+        const text = Buffer.from(canonicalJson(event))
+        const before = bytes(proofs[i]!.previous_hash)
+        const expected = createHash('sha256')
+          .update(Buffer.concat([Buffer.of(0), before, place, text]))
+          .digest('hex')
+        assert.deepEqual([proofs[i]!.seq, proofs[i]!.hash, expected], [seq, hash, hash])
+        requireProof(proofs[i]!, keys)
+      }
+      const { tenant_id } = await kit.admin.me()
+      assert.equal(proofs[0]!.checkpoint.note.split('\n')[0], `holdfast.test/audit/${tenant_id}`)
+    },
+  )
+
+  await t.test(
+    'twenty ask for proofs on two replicas: one checkpoint of each size, and all are of one tree',
+    async () => {
+      const kit = await withTenant(shared)
+      const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+      const [event] = (await kit.admin.listAuditEvents({ query: { limit: 1 } })).items
+      const proofs = await times(20, (i) => clients[i % 2]!.proveAuditEvent({ params: { event_id: event!.event_id } }))
+      const keys = await checkpointKeys(kit)
+      assert.equal(keys.length, 1, 'one key, whoever was first')
+      for (const proof of proofs) requireProof(proof, keys)
+      const made = await sizes(kit)
+      assert.equal(new Set(made).size, made.length)
+      const roots = new Map(proofs.map((proof) => [proof.checkpoint.size, proof.checkpoint.root]))
+      assert.ok(proofs.every(({ checkpoint }) => roots.get(checkpoint.size) === checkpoint.root))
+    },
+  )
+
+  await t.test('the page of checkpoints goes on where it ended, both ways', async () => {
+    const kit = await withTenant(shared)
+    for (let i = 0; i < 5; i++) {
+      await kit.admin.generateToken({ body: { name: `token ${i}` } })
+      await checkpointNow(kit)
+    }
+    const all = await sizes(kit)
+    assert.equal(all.length, 5)
+    for (const sort of ['size', '-size'] as const) {
+      const seen: number[] = []
+      for (let cursor: string | undefined; ; ) {
+        const page = await kit.admin.listAuditCheckpoints({ query: { limit: 2, sort, ...(cursor && { cursor }) } })
+        seen.push(...page.items.map((c) => c.size))
+        if (page.next_cursor === null) break
+        cursor = page.next_cursor
+      }
+      assert.deepEqual(seen, sort === 'size' ? all : [...all].reverse())
+    }
+  })
 })
 
 test('a checkpoint is made while something was added, goes on from every one before, and is of the whole record', async (t) => {
@@ -127,26 +163,6 @@ test('a checkpoint is made while something was added, goes on from every one bef
   await runJob(kit.app, 'checkpoint_audit')
   const before = (await theirs.listAuditCheckpoints()).items.length
   assert.equal(before, 1, 'each tenant has its own')
-})
-
-test('the page of checkpoints goes on where it ended, both ways', async (t) => {
-  const kit = await startKit(t)
-  for (let i = 0; i < 5; i++) {
-    await kit.admin.generateToken({ body: { name: `token ${i}` } })
-    await checkpointNow(kit)
-  }
-  const all = await sizes(kit)
-  assert.equal(all.length, 5)
-  for (const sort of ['size', '-size'] as const) {
-    const seen: number[] = []
-    for (let cursor: string | undefined; ; ) {
-      const page = await kit.admin.listAuditCheckpoints({ query: { limit: 2, sort, ...(cursor && { cursor }) } })
-      seen.push(...page.items.map((c) => c.size))
-      if (page.next_cursor === null) break
-      cursor = page.next_cursor
-    }
-    assert.deepEqual(seen, sort === 'size' ? all : [...all].reverse())
-  }
 })
 
 test('what was purged stays proven, wherever the purge cuts a tile: its hashes are kept', async (t) => {

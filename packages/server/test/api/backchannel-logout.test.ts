@@ -19,11 +19,11 @@ const claimsOf = (idp: Idp, more: Claims): Claims =>
   idp.claims({ sub: undefined, exp: now() + 120, jti: randomUUID(), events: { [event]: {} }, ...more })
 const logoutToken = (idp: Idp, more: Claims = {}, typ = 'logout+jwt') => sign(idp.key, claimsOf(idp, more), { typ })
 
-async function start(kit: Kit, as = kit.admin) {
+async function start(kit: Kit, { as = kit.admin, name = 'Login' } = {}) {
   const idp = await startHostileProvider(kit)
   const provider = await as.createIdentityProvider({
     body: {
-      name: 'Login',
+      name,
       kind: 'oidc',
       provisioning: 'create',
       claims: { username: 'sub' },
@@ -71,85 +71,134 @@ async function start(kit: Kit, as = kit.admin) {
   return { idp, provider, post, wayBack, signIn, running, over }
 }
 
-test('who signs out at the provider is out here, in that session or in all of theirs, on every replica', async (t) => {
+test('a logout at the provider, in a deployment of two replicas', async (t) => {
   const kit = await startKit(t, { config: opened, replicas: 2 })
-  const { idp, provider, post, signIn, running, over } = await start(kit)
-  const cookies = {
-    a1: await signIn({ sub: 'anna', sid: 's-1' }),
-    a2: await signIn({ sub: 'anna', sid: 's-2' }),
-    a3: await signIn({ sub: 'anna' }),
-    b1: await signIn({ sub: 'ben', sid: 's-3' }),
-  }
-  await makeUser(kit, 'carl')
-  const local = await signInAs(kit, 'carl')
-  assert.equal(await running(cookies), 'a1 a2 a3 b1')
-  assert.equal(
-    provider.oidc?.backchannel_logout_uri,
-    `${kit.publicUrl}/admin/logout/oidc/backchannel/${provider.provider_id}`,
-  )
 
-  const first = await post(await logoutToken(idp, { sid: 's-1' }), { state: 'of others', logout_hint: '' })
-  assert.deepEqual([first.status, first.json, first.headers['cache-control']], [200, {}, 'no-store'])
-  await over(cookies.a1)
-  assert.equal(await running(cookies), 'a2 a3 b1')
-  const [told] = await eventsOf(kit, 'backchannel_logout.received')
-  assert.deepEqual(
-    [told?.provider_id, told?.sessions_ended, told?.details, told?.actor.type, told?.outcome],
-    [provider.provider_id, 1, { sid: 's-1' }, 'identity_provider', 'success'],
-  )
-  const [ended] = await eventsOf(kit, 'session.expired')
-  assert.deepEqual([ended?.reason, ended?.actor.id], ['manual', provider.provider_id])
-
-  // What names nobody here is no failure; both claims together name one session.
-  for (const claims of [{ sid: 's-1' }, { sub: 'nobody' }, { sub: 'ben', sid: 's-2' }])
-    assert.equal((await post(await logoutToken(idp, claims, 'JWT'))).status, 200)
-  assert.equal(await running(cookies), 'a2 a3 b1')
-  assert.equal((await post(await logoutToken(idp, { sub: 'ben', sid: 's-3', exp: undefined }))).status, 200)
-  await over(cookies.b1)
-  assert.equal((await post(await logoutToken(idp, { sub: 'anna' }), {}, kit.replicas[1])).status, 200)
-  await over(cookies.a2)
-  await over(cookies.a3)
-  assert.equal(await running(cookies), '')
-  assert.equal((await local.get('/v1/admin/me')).status, 200)
-
-  // A session goes on under a new id with what it is of.
-  const began = await signIn({ sub: 'anna', sid: 's-4', iat: now() + 1 })
-  const change = (path: string, json: unknown) => {
-    const headers = { cookie: `holdfast_session=${began}`, origin: kit.publicUrl }
-    return send(kit.url, { method: 'POST', path: `/v1/admin/users/totp/${path}`, json, headers })
-  }
-  const { secret } = (await change('enroll', {})).json
-  const verified = await change('verify', { code: createAuthenticator(secret).code() })
-  const renewed = cookieOf(verified).replace('holdfast_session=', '')
-  assert.equal(await running({ began, renewed }), 'renewed', verified.text)
-  assert.equal((await post(await logoutToken(idp, { sid: 's-4' }))).status, 200)
-  await over(renewed)
-
-  // Of another tenant: its provider, its address.
-  const acme = await kit.newTenant('acme')
-  const other = await start(kit, await kit.as('tenant_admin', acme))
-  assert.match(String(other.provider.oidc?.backchannel_logout_uri), /\?tenant=acme$/)
-  const theirs = await other.signIn({ sub: 'anna', sid: 's-1' })
-  const ours = await signIn({ sub: 'ben', sid: 's-1', iat: now() + 1 }).catch(() => undefined)
-  assert.equal(ours, undefined, 'that session of the provider is over')
-  assert.equal((await post(await logoutToken(other.idp, { sid: 's-1' }))).status, 400, 'not at another provider')
-  assert.equal((await other.post(await logoutToken(other.idp, { sid: 's-1' }))).status, 200)
-  await over(theirs)
-
-  const kept = () =>
-    kit.db.inTenant(kit.tenant, (tx) =>
-      tx.selectFrom('logout_tokens').select('sid').where('tenant_id', '=', kit.tenant).execute(),
+  await t.test('of twenty who bring one logout token, on two replicas, one is believed', async () => {
+    const { idp, post, signIn, over } = await start(kit, { name: 'A third' })
+    const cookies = [await signIn({ sub: 'emil', sid: 's-1' }), await signIn({ sub: 'emil', sid: 's-2' })]
+    const token = await logoutToken(idp, { sub: 'emil', jti: 'once' })
+    const answers = await times(20, (i) => post(token, {}, kit.replicas[i % 2]))
+    assert.deepEqual(answers.map((a) => a.status).sort(), [200, ...Array(19).fill(400)])
+    for (const cookie of cookies) await over(cookie)
+    const received = await eventsOf(kit, 'backchannel_logout.received')
+    assert.deepEqual(
+      received.map((e) => e.sessions_ended),
+      [2],
     )
-  assert.ok((await kept()).length >= 7)
-  await kit.db.inTenant(kit.tenant, (tx) =>
-    tx
-      .updateTable('logout_tokens')
-      .set({ good_until: new Date(0) })
-      .where('tenant_id', '=', kit.tenant)
-      .execute(),
+    assert.equal((await eventsOf(kit, 'session.expired')).length, 2)
+    assert.deepEqual(
+      [...new Set((await eventsOf(kit, 'backchannel_logout.refused')).map((e) => e.reason))],
+      ['replayed'],
+    )
+  })
+
+  await t.test('who signs out at the provider while they are on the way back from it does not come in', async () => {
+    const { idp, post, wayBack, signIn, running, provider } = await start(kit, { name: 'Another' })
+    const ways = [
+      await wayBack({ sub: 'fred', sid: 's-1' }),
+      await wayBack({ sub: 'gina', sid: 's-2', iat: now() - 5 }),
+      await wayBack({ sub: 'gina', iat: now() - 5 }),
+    ]
+    for (const claims of [{ sid: 's-1' }, { sub: 'gina' }])
+      assert.equal((await post(await logoutToken(idp, claims), {}, kit.replicas[1])).status, 200)
+    for (const { browser, path } of ways) assert.equal((await browser.get(path)).status, 401)
+    const reasons = (await eventsOf(kit, 'login.failed')).slice(0, 3).map((e) => e.failure_reason)
+    assert.deepEqual(reasons, Array(3).fill('oidc:signed_out'))
+    // A new sign-in is another session.
+    assert.equal(await running({ a: await signIn({ sub: 'fred', sid: 's-9' }) }), 'a')
+    assert.equal(await running({ b: await signIn({ sub: 'gina', iat: now() + 1 }) }), 'b')
+
+    // Twenty logouts and sign-ins of one session at once: whatever comes first, none of it is left.
+    const at = await Promise.all(Array.from({ length: 6 }, () => wayBack({ sub: 'dora', sid: 's-d' })))
+    const token = await logoutToken(idp, { sid: 's-d' })
+    await Promise.all([...at.map(({ browser, path }) => browser.get(path)), post(token, {}, kit.replicas[1])])
+    const sessions = (await kit.admin.listAdminSessions()).items.filter((s) => s.username === 'dora')
+    assert.deepEqual(sessions, [], provider.name)
+  })
+
+  await t.test(
+    'who signs out at the provider is out here, in that session or in all of theirs, on every replica',
+    async () => {
+      const { idp, provider, post, signIn, running, over } = await start(kit)
+      const cookies = {
+        a1: await signIn({ sub: 'anna', sid: 's-1' }),
+        a2: await signIn({ sub: 'anna', sid: 's-2' }),
+        a3: await signIn({ sub: 'anna' }),
+        b1: await signIn({ sub: 'ben', sid: 's-3' }),
+      }
+      await makeUser(kit, 'carl')
+      const local = await signInAs(kit, 'carl')
+      assert.equal(await running(cookies), 'a1 a2 a3 b1')
+      assert.equal(
+        provider.oidc?.backchannel_logout_uri,
+        `${kit.publicUrl}/admin/logout/oidc/backchannel/${provider.provider_id}`,
+      )
+
+      const first = await post(await logoutToken(idp, { sid: 's-1' }), { state: 'of others', logout_hint: '' })
+      assert.deepEqual([first.status, first.json, first.headers['cache-control']], [200, {}, 'no-store'])
+      await over(cookies.a1)
+      assert.equal(await running(cookies), 'a2 a3 b1')
+      const [told] = await eventsOf(kit, 'backchannel_logout.received')
+      assert.deepEqual(
+        [told?.provider_id, told?.sessions_ended, told?.details, told?.actor.type, told?.outcome],
+        [provider.provider_id, 1, { sid: 's-1' }, 'identity_provider', 'success'],
+      )
+      const [ended] = await eventsOf(kit, 'session.expired')
+      assert.deepEqual([ended?.reason, ended?.actor.id], ['manual', provider.provider_id])
+
+      // What names nobody here is no failure; both claims together name one session.
+      for (const claims of [{ sid: 's-1' }, { sub: 'nobody' }, { sub: 'ben', sid: 's-2' }])
+        assert.equal((await post(await logoutToken(idp, claims, 'JWT'))).status, 200)
+      assert.equal(await running(cookies), 'a2 a3 b1')
+      assert.equal((await post(await logoutToken(idp, { sub: 'ben', sid: 's-3', exp: undefined }))).status, 200)
+      await over(cookies.b1)
+      assert.equal((await post(await logoutToken(idp, { sub: 'anna' }), {}, kit.replicas[1])).status, 200)
+      await over(cookies.a2)
+      await over(cookies.a3)
+      assert.equal(await running(cookies), '')
+      assert.equal((await local.get('/v1/admin/me')).status, 200)
+
+      // A session goes on under a new id with what it is of.
+      const began = await signIn({ sub: 'anna', sid: 's-4', iat: now() + 1 })
+      const change = (path: string, json: unknown) => {
+        const headers = { cookie: `holdfast_session=${began}`, origin: kit.publicUrl }
+        return send(kit.url, { method: 'POST', path: `/v1/admin/users/totp/${path}`, json, headers })
+      }
+      const { secret } = (await change('enroll', {})).json
+      const verified = await change('verify', { code: createAuthenticator(secret).code() })
+      const renewed = cookieOf(verified).replace('holdfast_session=', '')
+      assert.equal(await running({ began, renewed }), 'renewed', verified.text)
+      assert.equal((await post(await logoutToken(idp, { sid: 's-4' }))).status, 200)
+      await over(renewed)
+
+      // Of another tenant: its provider, its address.
+      const acme = await kit.newTenant('acme')
+      const other = await start(kit, { as: await kit.as('tenant_admin', acme) })
+      assert.match(String(other.provider.oidc?.backchannel_logout_uri), /\?tenant=acme$/)
+      const theirs = await other.signIn({ sub: 'anna', sid: 's-1' })
+      const ours = await signIn({ sub: 'ben', sid: 's-1', iat: now() + 1 }).catch(() => undefined)
+      assert.equal(ours, undefined, 'that session of the provider is over')
+      assert.equal((await post(await logoutToken(other.idp, { sid: 's-1' }))).status, 400, 'not at another provider')
+      assert.equal((await other.post(await logoutToken(other.idp, { sid: 's-1' }))).status, 200)
+      await over(theirs)
+
+      const kept = () =>
+        kit.db.inTenant(kit.tenant, (tx) =>
+          tx.selectFrom('logout_tokens').select('sid').where('tenant_id', '=', kit.tenant).execute(),
+        )
+      assert.ok((await kept()).length >= 7)
+      await kit.db.inTenant(kit.tenant, (tx) =>
+        tx
+          .updateTable('logout_tokens')
+          .set({ good_until: new Date(0) })
+          .where('tenant_id', '=', kit.tenant)
+          .execute(),
+      )
+      await runJob(kit.app, 'forget_what_is_over')
+      assert.deepEqual(await kept(), [], 'kept no longer than it could be brought again')
+    },
   )
-  await runJob(kit.app, 'forget_what_is_over')
-  assert.deepEqual(await kept(), [], 'kept no longer than it could be brought again')
 })
 
 const hmac = async (idp: Idp) => {
@@ -242,51 +291,9 @@ test('whatever is no logout token of this provider is one 400, which only the re
   }
   assert.equal((await send(kit.url, { path: path(provider.provider_id) })).json.error, 'unauthorized', 'as any path')
   assert.equal(await running(cookies), 'a')
-  const flood = () => times(200, () => send(kit.url, { method: 'POST', path: path('x'), form: { logout_token: 'x' } }))
+  const flood = () => times(50, () => send(kit.url, { method: 'POST', path: path('x'), form: { logout_token: 'x' } }))
   let throttled: Awaited<ReturnType<typeof send>> | undefined
-  for (let i = 0; i < 10 && !throttled; i++) throttled = (await flood()).find((answer) => answer.status === 429)
+  for (let i = 0; i < 40 && !throttled; i++) throttled = (await flood()).find((answer) => answer.status === 429)
   assert.equal(throttled?.json.error, 'temporarily_unavailable')
   assert.ok(Number(throttled?.headers['retry-after']) > 0)
-})
-
-test('of twenty who bring one logout token, on two replicas, one is believed', async (t) => {
-  const kit = await startKit(t, { config: opened, replicas: 2 })
-  const { idp, post, signIn, over } = await start(kit)
-  const cookies = [await signIn({ sub: 'anna', sid: 's-1' }), await signIn({ sub: 'anna', sid: 's-2' })]
-  const token = await logoutToken(idp, { sub: 'anna', jti: 'once' })
-  const answers = await times(20, (i) => post(token, {}, kit.replicas[i % 2]))
-  assert.deepEqual(answers.map((a) => a.status).sort(), [200, ...Array(19).fill(400)])
-  for (const cookie of cookies) await over(cookie)
-  const received = await eventsOf(kit, 'backchannel_logout.received')
-  assert.deepEqual(
-    received.map((e) => e.sessions_ended),
-    [2],
-  )
-  assert.equal((await eventsOf(kit, 'session.expired')).length, 2)
-  assert.deepEqual([...new Set((await eventsOf(kit, 'backchannel_logout.refused')).map((e) => e.reason))], ['replayed'])
-})
-
-test('who signs out at the provider while they are on the way back from it does not come in', async (t) => {
-  const kit = await startKit(t, { config: opened, replicas: 2 })
-  const { idp, post, wayBack, signIn, running, provider } = await start(kit)
-  const ways = [
-    await wayBack({ sub: 'anna', sid: 's-1' }),
-    await wayBack({ sub: 'ben', sid: 's-2', iat: now() - 5 }),
-    await wayBack({ sub: 'ben', iat: now() - 5 }),
-  ]
-  for (const claims of [{ sid: 's-1' }, { sub: 'ben' }])
-    assert.equal((await post(await logoutToken(idp, claims), {}, kit.replicas[1])).status, 200)
-  for (const { browser, path } of ways) assert.equal((await browser.get(path)).status, 401)
-  const reasons = (await eventsOf(kit, 'login.failed')).map((e) => e.failure_reason)
-  assert.deepEqual(reasons, Array(3).fill('oidc:signed_out'))
-  // A new sign-in is another session.
-  assert.equal(await running({ a: await signIn({ sub: 'anna', sid: 's-9' }) }), 'a')
-  assert.equal(await running({ b: await signIn({ sub: 'ben', iat: now() + 1 }) }), 'b')
-
-  // Twenty logouts and sign-ins of one session at once: whatever comes first, none of it is left.
-  const at = await Promise.all(Array.from({ length: 6 }, () => wayBack({ sub: 'dora', sid: 's-d' })))
-  const token = await logoutToken(idp, { sid: 's-d' })
-  await Promise.all([...at.map(({ browser, path }) => browser.get(path)), post(token, {}, kit.replicas[1])])
-  const sessions = (await kit.admin.listAdminSessions()).items.filter((s) => s.username === 'dora')
-  assert.deepEqual(sessions, [], provider.name)
 })

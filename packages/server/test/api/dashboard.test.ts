@@ -38,93 +38,100 @@ const interval = (at: Date) => ({
 })
 const failSignIn = (kit: Kit) => signIn(kit.url, { username: 'admin', password: 'wrong' })
 
-test('the overview says how the fleet stands, the same on both replicas', async (t) => {
-  const { kit } = await startFleet(t)
-  assert.equal((await failSignIn(kit)).status, 401)
-  await kit.admin.listAuditEvents({ query: { limit: 1 } })
-  const viewer = await kit.keyFor('viewer')
-  const [shown, there] = await Promise.all(kit.replicas.map((r) => kit.clientFor(viewer, r).dashboardOverview()))
-  assert.deepEqual(shown!.devices, {
-    status: { pending: 0, active: 3, suspended: 1, revoked: 1 },
-    posture: { compliant: 0, non_compliant: 0, unknown: 4 },
-  })
-  assert.deepEqual(shown!.users, { active: 1, suspended: 1 })
-  assert.deepEqual([shown!.gateways.status.healthy, shown!.gateways.status.never_seen], [1, 1])
-  const [channel, ...others] = shown!.policy
-  assert.deepEqual([channel!.channel, channel!.version, others], ['stable', 1, []])
-  assert.deepEqual(
-    [channel!.devices, channel!.gateways],
-    [
-      { applied: 0, pending: 3 },
-      { applied: 0, pending: 1 },
-    ],
-  )
-  assert.equal(shown!.logins.failed_24h, 1)
-  assert.equal(shown!.series.length, 24)
-  assert.equal(shown!.series.at(-1)!.enrollments, 5)
-  assert.equal(shown!.usage.find((u) => u.metric === 'devices')?.used, 3)
-  assert.deepEqual(there, shown)
-})
-
-test('everybody who looks at once shares one reading, and hears of what changed some seconds later; nothing of another tenant is counted', async (t) => {
+test('the overview of a fleet', async (t) => {
   const { kit, clock, devices } = await startFleet(t)
-  const before = await times(20, () => kit.admin.dashboardOverview())
-  for (const one of before) assert.deepEqual(one, before[0])
-  await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: devices[4]!.id } })
-  clock.advance(5)
-  const { devices: after } = await kit.admin.dashboardOverview()
-  assert.deepEqual(after.status, { pending: 0, active: 2, suspended: 1, revoked: 2 })
 
-  const other = await kit.newTenant()
-  const shown = await (await kit.as('viewer', other)).dashboardOverview()
-  assert.deepEqual(shown.devices.status, { pending: 0, active: 0, suspended: 0, revoked: 0 })
-  assert.deepEqual(shown.users, { active: 0, suspended: 0 })
-  assert.deepEqual(shown.policy, [])
-  assert.ok(shown.series.every((s) => s.enrollments + s.logins_failed + s.refused === 0))
-})
+  await t.test('the overview says how the fleet stands, the same on both replicas', async () => {
+    assert.equal((await failSignIn(kit)).status, 401)
+    await kit.admin.listAuditEvents({ query: { limit: 1 } })
+    const viewer = await kit.keyFor('viewer')
+    const [shown, there] = await Promise.all(kit.replicas.map((r) => kit.clientFor(viewer, r).dashboardOverview()))
+    assert.deepEqual(shown!.devices, {
+      status: { pending: 0, active: 3, suspended: 1, revoked: 1 },
+      posture: { compliant: 0, non_compliant: 0, unknown: 4 },
+    })
+    assert.deepEqual(shown!.users, { active: 1, suspended: 1 })
+    assert.deepEqual([shown!.gateways.status.healthy, shown!.gateways.status.never_seen], [1, 1])
+    const [channel, ...others] = shown!.policy
+    assert.deepEqual([channel!.channel, channel!.version, others], ['stable', 1, []])
+    assert.deepEqual(
+      [channel!.devices, channel!.gateways],
+      [
+        { applied: 0, pending: 3 },
+        { applied: 0, pending: 1 },
+      ],
+    )
+    assert.equal(shown!.logins.failed_24h, 1)
+    assert.equal(shown!.series.length, 24)
+    assert.equal(shown!.series.at(-1)!.enrollments, 5)
+    assert.equal(shown!.usage.find((u) => u.metric === 'devices')?.used, 3)
+    assert.deepEqual(there, shown)
+  })
 
-test('what the record counts by the hour is what stands in it; series are by hour or day, over a span that is bounded', async (t) => {
-  const { kit, clock } = await startFleet(t)
-  await times(10, () => failSignIn(kit))
-  await kit.admin.listAuditEvents({ query: { limit: 1 } })
-  const stood = await kit.db.inTenant(kit.tenant, (tx) =>
-    tx
-      .selectFrom('audit_log')
-      .select(({ fn }) => ['kind', 'outcome', fn.countAll<number>().as('events')])
-      .where('tenant_id', '=', kit.tenant)
-      .where('kind', '<>', 'api_key.used')
-      .groupBy(['kind', 'outcome'])
-      .orderBy('kind')
-      .orderBy('outcome')
-      .execute(),
-  )
-  const counted = await kit.db.inTenant(kit.tenant, (tx) =>
-    tx
-      .selectFrom('audit_counts')
-      .select(({ fn }) => ['kind', 'outcome', fn.sum<number>('events').as('events')])
-      .where('tenant_id', '=', kit.tenant)
-      .where('kind', '<>', 'api_key.used')
-      .groupBy(['kind', 'outcome'])
-      .orderBy('kind')
-      .orderBy('outcome')
-      .execute(),
-  )
-  assert.deepEqual(counted, stood)
-  assert.equal(stood.find((s) => s.kind === 'login.failed')?.events, 10)
-  clock.advance(allOfIt)
-  assert.equal((await kit.admin.dashboardOverview()).logins.failed_24h, 10)
+  await t.test(
+    'what the record counts by the hour is what stands in it; series are by hour or day, over a span that is bounded',
+    async () => {
+      await times(10, () => failSignIn(kit))
+      await kit.admin.listAuditEvents({ query: { limit: 1 } })
+      const stood = await kit.db.inTenant(kit.tenant, (tx) =>
+        tx
+          .selectFrom('audit_log')
+          .select(({ fn }) => ['kind', 'outcome', fn.countAll<number>().as('events')])
+          .where('tenant_id', '=', kit.tenant)
+          .where('kind', '<>', 'api_key.used')
+          .groupBy(['kind', 'outcome'])
+          .orderBy('kind')
+          .orderBy('outcome')
+          .execute(),
+      )
+      const counted = await kit.db.inTenant(kit.tenant, (tx) =>
+        tx
+          .selectFrom('audit_counts')
+          .select(({ fn }) => ['kind', 'outcome', fn.sum<number>('events').as('events')])
+          .where('tenant_id', '=', kit.tenant)
+          .where('kind', '<>', 'api_key.used')
+          .groupBy(['kind', 'outcome'])
+          .orderBy('kind')
+          .orderBy('outcome')
+          .execute(),
+      )
+      assert.deepEqual(counted, stood)
+      assert.equal(stood.find((s) => s.kind === 'login.failed')?.events, 11)
+      clock.advance(allOfIt)
+      assert.equal((await kit.admin.dashboardOverview()).logins.failed_24h, 11)
 
-  const from = new Date(clock.now().getTime() - 3 * hourMs).toISOString()
-  const hours = await kit.admin.readMetrics({ query: { from, step: 'hour' } })
-  assert.equal(hours.series.length, 4)
-  assert.deepEqual(
-    hours.series.map((s) => s.enrollments),
-    [0, 0, 0, 5],
+      const from = new Date(clock.now().getTime() - 3 * hourMs).toISOString()
+      const hours = await kit.admin.readMetrics({ query: { from, step: 'hour' } })
+      assert.equal(hours.series.length, 4)
+      assert.deepEqual(
+        hours.series.map((s) => s.enrollments),
+        [0, 0, 0, 5],
+      )
+      const days = await kit.admin.readMetrics()
+      assert.deepEqual([days.step, days.series.at(-1)!.enrollments], ['day', 5])
+      const longAgo = new Date(clock.now().getTime() - 500 * 24 * hourMs).toISOString()
+      await assert.rejects(kit.admin.readMetrics({ query: { from: longAgo } }), refusedWith(422, /400 days/))
+    },
   )
-  const days = await kit.admin.readMetrics()
-  assert.deepEqual([days.step, days.series.at(-1)!.enrollments], ['day', 5])
-  const longAgo = new Date(clock.now().getTime() - 500 * 24 * hourMs).toISOString()
-  await assert.rejects(kit.admin.readMetrics({ query: { from: longAgo } }), refusedWith(422, /400 days/))
+
+  await t.test(
+    'everybody who looks at once shares one reading, and hears of what changed some seconds later; nothing of another tenant is counted',
+    async () => {
+      const before = await times(20, () => kit.admin.dashboardOverview())
+      for (const one of before) assert.deepEqual(one, before[0])
+      await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: devices[4]!.id } })
+      clock.advance(5)
+      const { devices: after } = await kit.admin.dashboardOverview()
+      assert.deepEqual(after.status, { pending: 0, active: 2, suspended: 1, revoked: 2 })
+
+      const other = await kit.newTenant()
+      const shown = await (await kit.as('viewer', other)).dashboardOverview()
+      assert.deepEqual(shown.devices.status, { pending: 0, active: 0, suspended: 0, revoked: 0 })
+      assert.deepEqual(shown.users, { active: 0, suspended: 0 })
+      assert.deepEqual(shown.policy, [])
+      assert.ok(shown.series.every((s) => s.enrollments + s.logins_failed + s.refused === 0))
+    },
+  )
 })
 
 test('adoption: how many devices and gateways apply what is delivered, and who lags', async (t) => {

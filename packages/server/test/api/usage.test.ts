@@ -14,14 +14,14 @@ const usageOf = (kit: Kit, query: { from?: string; to?: string; step?: 'hour' | 
 test('metering reports that are replayed, reordered and late: usage is equal to the byte', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
-  const devices = await times(5, (i) => enrollRaw(kit, token, `d${i}`))
+  const devices = await times(2, (i) => enrollRaw(kit, token, `d${i}`))
   const gateways = [await withGateway(kit, 'g1'), await withGateway(kit, 'g2')]
   const sessions = gateways.map(() => devices.map(() => encodeId('vpn_session', crypto.randomUUID())))
   // Reports of the last two days, each of a minute, with bytes that are easily told apart.
   const start = Math.floor(Date.now() / hourMs) * hourMs - 48 * hourMs
-  const reports = Array.from({ length: 120 }, (_, i) => {
+  const reports = Array.from({ length: 36 }, (_, i) => {
     const g = i % 2
-    const from = start + Math.floor(i / 2) * 41 * 60_000
+    const from = start + Math.floor(i / 2) * 137 * 60_000
     return {
       g,
       body: {
@@ -45,7 +45,7 @@ test('metering reports that are replayed, reordered and late: usage is equal to 
   // Each is sent twice, at two replicas at once, and some once more at the end.
   for (let i = 0; i < order.length; i += 6)
     await Promise.all(order.slice(i, i + 6).flatMap(({ g, body }) => clients.map((at) => at[g]!.metering({ body }))))
-  for (const { g, body } of order.slice(0, 10)) assert.equal((await clients[0]![g]!.metering({ body })).duplicate, true)
+  for (const { g, body } of order.slice(0, 4)) assert.equal((await clients[0]![g]!.metering({ body })).duplicate, true)
 
   const expected = new Map<number, { rx: number; tx: number }>()
   for (const { body } of reports) {
@@ -63,7 +63,7 @@ test('metering reports that are replayed, reordered and late: usage is equal to 
   for (const step of ['hour', 'day'] as const) {
     const { totals, series } = await usageOf(kit, { from, step })
     assert.deepEqual([totals.rx_bytes, totals.tx_bytes], [sum((e) => e.rx), sum((e) => e.tx)])
-    assert.equal(totals.sessions_started, 10)
+    assert.equal(totals.sessions_started, 4)
     if (step === 'hour')
       for (const { at, rx_bytes, tx_bytes } of series) {
         const { rx, tx } = expected.get(Date.parse(at)) ?? { rx: 0, tx: 0 }
@@ -72,94 +72,96 @@ test('metering reports that are replayed, reordered and late: usage is equal to 
   }
 })
 
-test('what is refused is not counted', async (t) => {
+test('usage of tenants of one deployment', async (t) => {
   const kit = await startKit(t)
-  const { client } = await withGateway(kit)
-  const at = new Date().toISOString()
-  const answer = await client.metering({
-    body: {
-      report_id: 'r',
-      boot_id: 'b',
-      sequence: 1,
-      interval_start: at,
-      interval_end: at,
-      samples: [
-        {
-          session_id: encodeId('vpn_session', crypto.randomUUID()),
-          device_id: encodeId('device', crypto.randomUUID()),
-          state: 'active',
-          rx_bytes: 5,
-          tx_bytes: 5,
-        },
-      ],
-    },
+
+  await t.test('a span is bounded, and what is wrong with it is said', async () => {
+    const at = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
+    await assert.rejects(usageOf(kit, { from: at(1), to: at(0) }), refusedWith(422, /must lie before to/))
+    await assert.rejects(usageOf(kit, { from: at(-40), step: 'hour' }), refusedWith(422, /31 days before to/))
+    await assert.rejects(usageOf(kit, { from: at(-500) }), refusedWith(422, /400 days before to/))
+    await assert.rejects(usageOf(kit, { from: 'yesterday' }), refusedWith(400))
+    assert.equal((await usageOf(kit)).series.length, 30)
+    assert.equal((await usageOf(kit, { from: at(-399) })).series.length, 400)
   })
-  assert.equal(answer.rejected.length, 1)
-  assert.equal((await usageOf(kit)).totals.rx_bytes, 0)
-})
 
-test('how many there were: the most within each step, and what it was where nothing moved', async (t) => {
-  const kit = await startKit(t)
-  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
-  const devices = await times(4, (i) => enrollRaw(kit, token, `d${i}`))
-  await kit.admin.changeDevices({ body: { operation: 'revoke', device_ids: devices.slice(1).map((d) => d.id) } })
-  await runJob(kit.app, 'count_entitlements')
-  const now = await usageOf(kit, { step: 'hour' })
-  const last = now.series.at(-1)!
-  assert.equal(last.peak.devices, 4)
-  assert.equal(now.series.at(-2)?.peak.devices, 0)
-  const next = await usageOf(kit, { step: 'hour', to: new Date(Date.now() + 2 * hourMs).toISOString() })
-  assert.deepEqual(
-    next.series.slice(-2).map((s) => s.peak.devices),
-    [1, 1],
-    'it stays',
-  )
-})
+  await t.test('what is refused is not counted', async () => {
+    const { client } = await withGateway(kit)
+    const at = new Date().toISOString()
+    const answer = await client.metering({
+      body: {
+        report_id: 'r',
+        boot_id: 'b',
+        sequence: 1,
+        interval_start: at,
+        interval_end: at,
+        samples: [
+          {
+            session_id: encodeId('vpn_session', crypto.randomUUID()),
+            device_id: encodeId('device', crypto.randomUUID()),
+            state: 'active',
+            rx_bytes: 5,
+            tx_bytes: 5,
+          },
+        ],
+      },
+    })
+    assert.equal(answer.rejected.length, 1)
+    assert.equal((await usageOf(kit)).totals.rx_bytes, 0)
+  })
 
-test('a span is bounded, and what is wrong with it is said', async (t) => {
-  const kit = await startKit(t)
-  const at = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
-  await assert.rejects(usageOf(kit, { from: at(1), to: at(0) }), refusedWith(422, /must lie before to/))
-  await assert.rejects(usageOf(kit, { from: at(-40), step: 'hour' }), refusedWith(422, /31 days before to/))
-  await assert.rejects(usageOf(kit, { from: at(-500) }), refusedWith(422, /400 days before to/))
-  await assert.rejects(usageOf(kit, { from: 'yesterday' }), refusedWith(400))
-  assert.equal((await usageOf(kit)).series.length, 30)
-  assert.equal((await usageOf(kit, { from: at(-399) })).series.length, 400)
-})
+  await t.test('how many there were: the most within each step, and what it was where nothing moved', async () => {
+    const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+    const devices = await times(4, (i) => enrollRaw(kit, token, `d${i}`))
+    await kit.admin.changeDevices({ body: { operation: 'revoke', device_ids: devices.slice(1).map((d) => d.id) } })
+    await runJob(kit.app, 'count_entitlements')
+    const now = await usageOf(kit, { step: 'hour' })
+    const last = now.series.at(-1)!
+    assert.equal(last.peak.devices, 4)
+    assert.equal(now.series.at(-2)?.peak.devices, 0)
+    const next = await usageOf(kit, { step: 'hour', to: new Date(Date.now() + 2 * hourMs).toISOString() })
+    assert.deepEqual(
+      next.series.slice(-2).map((s) => s.peak.devices),
+      [1, 1],
+      'it stays',
+    )
+  })
 
-test('at the rate of the last days a limit is reached at a stated time', async (t) => {
-  const kit = await startKit(t)
-  const tenant_id = encodeId('tenant', kit.tenant)
-  const today = Math.floor(Date.now() / 86_400_000) * 86_400_000
-  await kit.db.inTenant(kit.tenant, async (tx) => {
-    for (let days = 10; days >= 1; days--)
+  await t.test('at the rate of the last days a limit is reached at a stated time', async () => {
+    const tenant = await kit.newTenant()
+    const there = { ...kit, tenant }
+    const tenant_id = encodeId('tenant', there.tenant)
+    const today = Math.floor(Date.now() / 86_400_000) * 86_400_000
+    await kit.db.inTenant(there.tenant, async (tx) => {
+      for (let days = 10; days >= 1; days--)
+        await tx
+          .insertInto('usage_levels')
+          .values({
+            tenant_id: there.tenant,
+            metric: 'devices',
+            hour: new Date(today - days * 86_400_000),
+            peak: 100 - days * 10,
+            used: 100 - days * 10,
+          })
+          .execute()
       await tx
-        .insertInto('usage_levels')
-        .values({
-          tenant_id: kit.tenant,
-          metric: 'devices',
-          hour: new Date(today - days * 86_400_000),
-          peak: 100 - days * 10,
-          used: 100 - days * 10,
-        })
+        .updateTable('entitlement_counters')
+        .set({ used: 90 })
+        .where('tenant_id', '=', there.tenant)
+        .where('metric', '=', 'devices')
         .execute()
-    await tx
-      .updateTable('entitlement_counters')
-      .set({ used: 90 })
-      .where('tenant_id', '=', kit.tenant)
-      .where('metric', '=', 'devices')
-      .execute()
+    })
+    await kit.admin.changeTenant({
+      body: { operation: 'update', tenant_id, tenant: { limits: { devices: 140, users: 500 } } },
+    })
+    const { forecast } = await usageOf(there, {
+      from: new Date(today - 10 * 86_400_000).toISOString(),
+      to: new Date(today).toISOString(),
+    })
+    const devices = forecast.find((f) => f.metric === 'devices')!
+    assert.deepEqual([devices.used, devices.limit, devices.per_day], [90, 140, 10])
+    const days = (Date.parse(devices.reaches_limit_at!) - Date.now()) / 86_400_000
+    assert.ok(days > 4.9 && days < 5.1, String(days))
+    assert.equal(forecast.find((f) => f.metric === 'users')?.reaches_limit_at, null)
   })
-  await kit.admin.changeTenant({
-    body: { operation: 'update', tenant_id, tenant: { limits: { devices: 140, users: 500 } } },
-  })
-  const { forecast } = await usageOf(kit, {
-    from: new Date(today - 10 * 86_400_000).toISOString(),
-    to: new Date(today).toISOString(),
-  })
-  const devices = forecast.find((f) => f.metric === 'devices')!
-  assert.deepEqual([devices.used, devices.limit, devices.per_day], [90, 140, 10])
-  const days = (Date.parse(devices.reaches_limit_at!) - Date.now()) / 86_400_000
-  assert.ok(days > 4.9 && days < 5.1, String(days))
-  assert.equal(forecast.find((f) => f.metric === 'users')?.reaches_limit_at, null)
 })

@@ -9,45 +9,47 @@ import { endAtEachStatement, withKey } from './claims.ts'
 test('a change under an Idempotency-Key is made once, wherever its replica ends', (t) =>
   endAtEachStatement(t, { from: 5, step: 15 }))
 
-test('twenty at once under one key make one change', async (t) => {
+test('who asks again under a key', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  const caller = withKey(bearer(kit.adminKey), 'same')
-  const answers = await times(20, (i) =>
-    call({ ...kit, ...kit.replicas[i % 2]! }, operation('changeUser'), caller, {
-      operation: 'create',
-      user: { username: 'only-one' },
-    }),
-  )
-  assert.equal((await kit.admin.listUsers({ query: { q: 'only-one' } })).items.length, 1)
-  for (const a of answers) assert.ok(a.status === 201 || /still running/.test(a.text), a.text)
-})
 
-test('an answer with a credential goes to the key that proved itself, and to nobody else', async (t) => {
-  const kit = await startKit(t)
-  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
-  const enroll = operation('enroll')
-  const body = { device: { name: 'laptop', platform: 'linux' } }
-  const [own, other] = [generateKey('ES256').privateJwk, generateKey('ES256').privateJwk]
-  const ask = (caller: Caller) => call(kit, enroll, withKey(caller, 'enroll-1'), body)
-  const first = await ask(deviceCaller(token, own))
-  assert.equal(first.status, 201, first.text)
-  assert.equal((await ask(deviceCaller(token, own))).text, first.text)
-  const stranger = await ask(deviceCaller(token, other))
-  assert.equal(stranger.status, 422)
-  assert.doesNotMatch(stranger.text, /eyJ/)
-  // A header that names the key without a signature of it proves nothing.
-  const forged: Caller = (method, url) => {
-    const [head, claims] = createProof(own, { method, url, accessToken: token, now: new Date() }).split('.')
-    return { authorization: `Bearer ${token}`, dpop: `${head}.${claims}.${'A'.repeat(86)}` }
-  }
-  assert.equal((await ask(forged)).status, 401)
-  assert.equal((await ask(bearer(token))).status, 422)
-  assert.equal((await kit.admin.listDevices()).items.length, 1)
+  await t.test('twenty at once under one key make one change', async () => {
+    const caller = withKey(bearer(kit.adminKey), 'same')
+    const answers = await times(20, (i) =>
+      call({ ...kit, ...kit.replicas[i % 2]! }, operation('changeUser'), caller, {
+        operation: 'create',
+        user: { username: 'only-one' },
+      }),
+    )
+    assert.equal((await kit.admin.listUsers({ query: { q: 'only-one' } })).items.length, 1)
+    for (const a of answers) assert.ok(a.status === 201 || /still running/.test(a.text), a.text)
+  })
 
-  // Without any proof there is nobody to whom the answer could be given again.
-  await changeSecuritySettings(kit.admin, { devices: { require_device_key: false } })
-  const keyless = () => call(kit, enroll, withKey(bearer(token), 'enroll-2'), body)
-  assert.equal((await keyless()).status, 201)
-  const repeated = await keyless()
-  assert.deepEqual([repeated.status, /was carried out/.test(repeated.text)], [422, true], repeated.text)
+  await t.test('an answer with a credential goes to the key that proved itself, and to nobody else', async () => {
+    const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+    const enroll = operation('enroll')
+    const body = { device: { name: 'laptop', platform: 'linux' } }
+    const [own, other] = [generateKey('ES256').privateJwk, generateKey('ES256').privateJwk]
+    const ask = (caller: Caller) => call(kit, enroll, withKey(caller, 'enroll-1'), body)
+    const first = await ask(deviceCaller(token, own))
+    assert.equal(first.status, 201, first.text)
+    assert.equal((await ask(deviceCaller(token, own))).text, first.text)
+    const stranger = await ask(deviceCaller(token, other))
+    assert.equal(stranger.status, 422)
+    assert.doesNotMatch(stranger.text, /eyJ/)
+    // A header that names the key without a signature of it proves nothing.
+    const forged: Caller = (method, url) => {
+      const [head, claims] = createProof(own, { method, url, accessToken: token, now: new Date() }).split('.')
+      return { authorization: `Bearer ${token}`, dpop: `${head}.${claims}.${'A'.repeat(86)}` }
+    }
+    assert.equal((await ask(forged)).status, 401)
+    assert.equal((await ask(bearer(token))).status, 422)
+    assert.equal((await kit.admin.listDevices()).items.length, 1)
+
+    // Without any proof there is nobody to whom the answer could be given again.
+    await changeSecuritySettings(kit.admin, { devices: { require_device_key: false } })
+    const keyless = () => call(kit, enroll, withKey(bearer(token), 'enroll-2'), body)
+    assert.equal((await keyless()).status, 201)
+    const repeated = await keyless()
+    assert.deepEqual([repeated.status, /was carried out/.test(repeated.text)], [422, true], repeated.text)
+  })
 })

@@ -65,37 +65,39 @@ const faults: Record<
   'an empty object': { answer: (_, r) => r.writeHead(200).end('{}'), discovery: 'discovery', keys: 'keys' },
   'a cut connection': { answer: (q) => q.socket.destroy(), discovery: 'unreachable', keys: 'unreachable' },
 }
-for (const [name, fault] of Object.entries(faults))
-  test(`${name} instead of metadata or keys is refused, and does not concern other providers`, async (t) => {
-    const [sick, healthy] = [await start(t), await start(t)]
-    for (const [path, reason] of [
-      ['/keys', fault.keys],
-      [discovery, fault.discovery],
-    ] as const) {
-      sick.idp.answers.set(path, fault.answer)
-      sick.waits(name === 'silence' ? impatient : patient)
-      await assert.rejects(sick.inspect(), withReason(reason), path)
-      sick.pass(hour)
-      const failing = assert.rejects(sick.verify(), withReason(reason), path)
-      assert.equal(await healthy.verify(), 'someone')
-      await failing
-      sick.idp.answers.delete(path)
-      sick.waits(patient)
-      await assert.rejects(sick.verify(), withReason(reason), 'for a few seconds the failure is shared')
-      sick.pass(5 * second)
-      assert.equal(await sick.verify(), 'someone')
-    }
-  })
+test('what stands instead of metadata or keys is refused, and does not concern other providers', async (t) => {
+  const [sick, healthy] = [await start(t), await start(t)]
+  for (const [name, fault] of Object.entries(faults))
+    await t.test(name, async () => {
+      for (const [path, reason] of [
+        ['/keys', fault.keys],
+        [discovery, fault.discovery],
+      ] as const) {
+        sick.idp.answers.set(path, fault.answer)
+        sick.waits(name === 'silence' ? impatient : patient)
+        await assert.rejects(sick.inspect(), withReason(reason), path)
+        sick.pass(hour)
+        const failing = assert.rejects(sick.verify(), withReason(reason), path)
+        assert.equal(await healthy.verify(), 'someone')
+        await failing
+        sick.idp.answers.delete(path)
+        sick.waits(patient)
+        await assert.rejects(sick.verify(), withReason(reason), 'for a few seconds the failure is shared')
+        sick.pass(5 * second)
+        assert.equal(await sick.verify(), 'someone')
+      }
+    })
+})
 
 test('all who ask at once share one request, and its failure', async (t) => {
   const { idp, verify, pass, waits } = await start(t)
-  await Promise.all(Array.from({ length: 100 }, () => verify()))
+  await Promise.all(Array.from({ length: 40 }, () => verify()))
   assert.deepEqual([idp.hitsOf(discovery), idp.hitsOf('/keys')], [1, 1])
   pass(hour)
   idp.answers.set(discovery, () => {})
   waits(impatient)
   for (let round = 0; round < 3; round++)
-    await Promise.all(Array.from({ length: 100 }, () => assert.rejects(verify(), withReason('unreachable'))))
+    await Promise.all(Array.from({ length: 40 }, () => assert.rejects(verify(), withReason('unreachable'))))
   assert.equal(idp.hitsOf(discovery), 2)
 })
 
@@ -117,18 +119,18 @@ test('what is held is used for an hour and not a moment longer', async (t) => {
   assert.equal(await verify(), 'someone')
 })
 
-test('a thousand unknown names of keys cost one request', async (t) => {
+test('a hundred unknown names of keys cost one request', async (t) => {
   const { idp, verify, pass } = await start(t)
   await verify()
   const stranger = await makeKey('EdDSA')
   const flood = async () => {
-    for (let i = 0; i < 500; i++)
+    for (let i = 0; i < 50; i++)
       await assert.rejects(
         verify(await sign(stranger, idp.claims({ nonce: 'n' }), { kid: `k${i}` })),
         withReason('keys'),
       )
     const nameless = await sign(stranger, idp.claims({ nonce: 'n' }), { kid: undefined })
-    await Promise.all(Array.from({ length: 500 }, () => assert.rejects(verify(nameless), withReason('keys'))))
+    await Promise.all(Array.from({ length: 50 }, () => assert.rejects(verify(nameless), withReason('keys'))))
   }
   await flood()
   assert.equal(idp.hitsOf('/keys'), 2)
