@@ -70,6 +70,12 @@ test('a record is verified', async (t) => {
     'keys that sign checkpoints are replaced: what was signed before is still compared, by the keys that follow',
     () => byOtherKeys(started),
   )
+  await t.test('its first place is missed where nothing was purged, though what follows can be proven', async () => {
+    const { kit, verify } = started
+    await changeRecord(kit, 'delete from audit_log where seq = 1')
+    const { code, said } = await verify('--server')
+    assert.deepEqual([code, said.first_bad_seq], [1, 1], JSON.stringify(said))
+  })
 })
 
 test('a record that whoever has the database has changed', async (t) => {
