@@ -20,7 +20,7 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
   'failures of a source': ['api/lockout.test.ts', 'a source with too many failures waits, on every replica'],
   'how many a plan allows': [
     'api/entitlement.test.ts',
-    'of 60 who enroll at once, on two replicas, against a limit of 10 exactly 10 are let in',
+    'of 20 who enroll at once, on two replicas, against a limit of 5 exactly 5 are let in; one revoked makes room for one',
   ],
   'what a tenant carried': [
     'api/usage.test.ts',
@@ -100,7 +100,7 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'of twenty uploads of one content at once, on two replicas, all are packages and one is stored',
   ],
   'an export to a webhook': [
-    'api/siem-delivery.test.ts',
+    'api/siem-again.test.ts',
     'an export sends the events of a time once more: twenty who ask at once begin one',
   ],
   'a version of TUF metadata': [
