@@ -16,7 +16,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [/^crypto\//, /^crypto\//],
   [/^policy\//, /^(contract|policy)\//],
   [/^sdk\//, /^(contract|crypto|sdk)\//],
-  [/^cli\//, /^(contract|crypto|sdk|cli|server\/src\/backup\/index)(\/|\.ts$)/],
+  [/^cli\//, /^(contract|crypto|sdk|cli|server\/src\/(backup\/index|kernel\/cidr))(\/|\.ts$)/],
   [/^bench\//, /^(contract|crypto|policy|sdk|bench|server\/src\/embedded)\//],
   [/^server\/src\/(kernel|db)\//, /^(contract\/src\/vocabulary|server\/src\/(kernel|db)\/)/],
   [/^server\/src\/memory\//, /^server\/src\/(kernel|db|memory)\//],

@@ -28,18 +28,23 @@ export function refusalIn({ status, json, headers }: Raw): { error: unknown; req
 export const challengeFrom = async (kit: Reached, caller: Caller): Promise<string> =>
   String((await call(kit, contract.listEnrollmentProviders, caller)).json.challenge)
 
-/** A deployment with a caller of every credential kind, and a second tenant whose objects nobody here may see. */
-export async function createWorld(kit: Kit) {
-  const own = await populate(kit, kit.admin)
-  const foreign = await kit.newTenant()
-  const others = await populate(kit, await kit.as('tenant_admin', foreign))
+/** The administrator, signed in. */
+export async function sessionOn(kit: Kit): Promise<Caller> {
   const { cookie } = await signIn({
     baseUrl: kit.publicUrl,
     username: 'admin',
     password: adminPassword,
     dispatcher: kit.dispatcher,
   })
-  const session: Caller = () => ({ cookie, origin: kit.publicUrl })
+  return () => ({ cookie, origin: kit.publicUrl })
+}
+
+/** A deployment with a caller of every credential kind, and a second tenant whose objects nobody here may see. */
+export async function createWorld(kit: Kit) {
+  const own = await populate(kit, kit.admin)
+  const foreign = await kit.newTenant()
+  const others = await populate(kit, await kit.as('tenant_admin', foreign))
+  const session = await sessionOn(kit)
   const { secret: spare } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const callers: Record<CredentialKind, Caller> = {
     session,

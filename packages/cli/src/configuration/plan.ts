@@ -1,8 +1,8 @@
 import type { Contract, Input } from '@holdfast/contract'
 import { type Client, overlay, versionOf } from '@holdfast/sdk'
+import { canonicalAddress } from '@holdfast/server/kernel/cidr'
 import { UsageError } from '../exit.ts'
 import { plain } from '../text.ts'
-import { oneSpelling } from './address.ts'
 import { fieldsOf, fieldsOfSections, type Step } from './differences.ts'
 import type { ConfigDocument } from './document.ts'
 import { everyOne } from './every-one.ts'
@@ -71,7 +71,9 @@ async function poolSteps(client: Client, named: NonNullable<ConfigDocument['gate
   return steps
 }
 
-const resolvers = (addresses: readonly string[]) => [...new Set(addresses.map(oneSpelling))]
+const resolvers = (addresses: readonly string[]) => [
+  ...new Set(addresses.map((text) => canonicalAddress(text) ?? text)),
+]
 
 async function groupSteps(client: Client, named: NonNullable<ConfigDocument['groups']>, query: Scope): Promise<Step[]> {
   if (Object.keys(named).length === 0) return []

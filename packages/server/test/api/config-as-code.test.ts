@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { oneSpelling } from '@holdfast/cli/configuration/address'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import fc from 'fast-check'
-import { canonicalAddress } from '../../src/kernel/cidr.ts'
 import { startCommand } from '../command.ts'
 import { audited, refused } from '../gateways.ts'
 import { startKit, times } from '../kit.ts'
@@ -192,22 +189,6 @@ test('what somebody changed between the plan and its making is not overwritten',
   }
   assert.equal(await published(digest), 0, 'that is what stable held')
   assert.equal(await published(null), 1, 'of many who saw the same one publishes')
-})
-
-test('an address is compared in the one spelling that the server keeps', () => {
-  const address = fc.oneof(
-    fc.ipV6(),
-    fc.ipV4().map((ipv4) => `::ffff:${ipv4}`),
-    fc.ipV4(),
-    fc.array(fc.constantFrom('0', '00', '1', 'aB'), { minLength: 8, maxLength: 8 }).map((parts) => parts.join(':')),
-  )
-  fc.assert(
-    fc.property(address, fc.boolean(), (text, isLoud) => {
-      const given = isLoud ? text.toUpperCase() : text
-      assert.equal(oneSpelling(given), canonicalAddress(given))
-    }),
-  )
-  assert.equal(oneSpelling('FE80::1%eth0'), 'fe80::1%eth0')
 })
 
 test('more members than a key may ask for one by one are set in one step, and named in any case', async (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { type RawBuilder, sql } from 'kysely'
 import { createPager } from '../../src/db/page.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { createPendingAdoption } from '../../src/modules/dashboard/pending-adoption.ts'
@@ -74,28 +75,15 @@ test('the overview of a fleet', async (t) => {
     async () => {
       await times(10, () => failSignIn(kit))
       await kit.admin.listAuditEvents({ query: { limit: 1 } })
-      const stood = await kit.db.inTenant(kit.tenant, (tx) =>
-        tx
-          .selectFrom('audit_log')
-          .select(({ fn }) => ['kind', 'outcome', fn.countAll<number>().as('events')])
-          .where('tenant_id', '=', kit.tenant)
-          .where('kind', '<>', 'api_key.used')
-          .groupBy(['kind', 'outcome'])
-          .orderBy('kind')
-          .orderBy('outcome')
-          .execute(),
-      )
-      const counted = await kit.db.inTenant(kit.tenant, (tx) =>
-        tx
-          .selectFrom('audit_counts')
-          .select(({ fn }) => ['kind', 'outcome', fn.sum<number>('events').as('events')])
-          .where('tenant_id', '=', kit.tenant)
-          .where('kind', '<>', 'api_key.used')
-          .groupBy(['kind', 'outcome'])
-          .orderBy('kind')
-          .orderBy('outcome')
-          .execute(),
-      )
+      const eventsIn = (table: RawBuilder<unknown>, events: RawBuilder<number>) =>
+        kit.db.inTenant(kit.tenant, async (tx) => {
+          const { rows } = await sql<{ kind: string; outcome: string; events: number }>`
+            select kind, outcome, ${events}::float8 as events from ${table}
+            where tenant_id = ${kit.tenant} and kind <> 'api_key.used' group by 1, 2 order by 1, 2`.execute(tx)
+          return rows
+        })
+      const stood = await eventsIn(sql`audit_log`, sql`count(*)`)
+      const counted = await eventsIn(sql`audit_counts`, sql`sum(events)`)
       assert.deepEqual(counted, stood)
       assert.equal(stood.find((s) => s.kind === 'login.failed')?.events, 11)
       clock.advance(allOfIt)

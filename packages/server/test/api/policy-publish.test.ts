@@ -60,6 +60,17 @@ test('publishing to stable while a canary is under way', async (t: TestContext) 
     const known = { ...document('10.4.0.0/16'), resources: { wiki: { services: ['wiki'] } } }
     assert.equal((await admin.validatePolicy({ body: { policy: known } })).valid, true)
   })
+  await t.test('of twenty who name what they saw on stable, on two replicas, one publishes', async () => {
+    const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+    const [seen] = (await admin.listPolicyBundles({ query: { channel: 'stable', limit: 1 } })).items
+    const published = await times(20, (i) => {
+      const body = { channel: 'stable', policy: document(`10.50.${i}.0/24`), previous_digest: seen!.digest } as const
+      return clients[i % 2]!.publishPolicy({ body }).catch(refused(422, /previous_digest.*stable holds sha256:/))
+    })
+    assert.equal(published.filter((p) => p !== true).length, 1)
+    const nothing = { channel: 'stable', policy: a, previous_digest: null } as const
+    await assert.rejects(admin.publishPolicy({ body: nothing }), refused(422, /previous_digest/))
+  })
   await t.test('of many at once on two replicas none ends a canary without the word', async () => {
     const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
     const published = await times(20, async (i) => {

@@ -5,7 +5,7 @@ import { bearer, call, operation } from '../world.ts'
 
 const users = 20
 /** More with HOLDFAST_RACE_ROUNDS. */
-const rounds = Number(process.env.HOLDFAST_RACE_ROUNDS ?? 2)
+const rounds = Number(process.env.HOLDFAST_RACE_ROUNDS ?? 3)
 
 test('twenty suspensions at once, of all and of one, between changes of their groups, are answered', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
