@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import canonicalize from 'canonicalize'
 import fc from 'fast-check'
-import { canonicalJson, contentDigest, sha256Hex } from './canonical.ts'
+import { canonicalJson, contentDigest, isInOrder, sha256Hex } from './canonical.ts'
 
 test('RFC 8785 section 3.2.2: literals, numbers and strings', () => {
   const input: unknown = JSON.parse(
@@ -75,6 +76,37 @@ test('the order of members never matters; the text is JSON for the same value', 
       assert.equal(canonicalJson(again), canonicalJson(value))
     }),
   )
+})
+
+test('what is in order is written as the library writes it, and what it refuses is not in order', () => {
+  const anything = fc.anything({ withDate: true, withNullPrototype: true, withSparseArray: true, maxDepth: 3 })
+  const sorted = (value: unknown): unknown => JSON.parse(canonicalJson(value))
+  fc.assert(
+    fc.property(
+      fc.oneof(anything, fc.jsonValue({ maxDepth: 4 }), fc.jsonValue({ maxDepth: 4 }).map(sorted)),
+      (value) => {
+        if (isInOrder(value)) assert.equal(JSON.stringify(value), canonicalize(value))
+      },
+    ),
+    { numRuns: 2000 },
+  )
+  fc.assert(
+    fc.property(fc.dictionary(fc.string({ minLength: 1 }), fc.integer()), (value) => {
+      const members = sorted(value)
+      const isNumeral = Object.keys(value).some((name) => /^(0|[1-9]\d*)$/.test(name))
+      assert.ok(isNumeral || isInOrder(members), 'but where the engine puts numerals first')
+    }),
+  )
+  for (const value of [
+    undefined,
+    Number.NaN,
+    '\ud800',
+    { b: 1, a: 1 },
+    { '9': 1, '10': 1 },
+    [new Date()],
+    { '\ud800': 1 },
+  ])
+    assert.equal(isInOrder(value), false)
 })
 
 test('64 levels pass, 65 and cycles and 100,000 do not', () => {

@@ -11,10 +11,36 @@ function checkDepth(value: unknown, depth: number): void {
 }
 
 /**
+ * Whether `JSON.stringify` writes the value as RFC 8785 wants it, which takes from ECMAScript how numbers and strings
+ * are written: nothing in it but what JSON has, members in the order of their names, at most 64 levels.
+ */
+export function isInOrder(value: unknown, depth = 0): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object') return typeof value === 'boolean'
+  if (value === null) return true
+  if (depth >= maxDepth) return false
+  if (Array.isArray(value)) {
+    for (const member of value) if (!isInOrder(member, depth + 1)) return false
+    return true
+  }
+  // What has a way of its own to be written is no plain object.
+  if (Object.getPrototypeOf(value) !== Object.prototype || 'toJSON' in value) return false
+  const members = value as Record<string, unknown>
+  let last = ''
+  for (const name of Object.keys(members)) {
+    if (name < last || !name.isWellFormed() || !isInOrder(members[name], depth + 1)) return false
+    last = name
+  }
+  return true
+}
+
+/**
  * RFC 8785 (JCS). Throws `malformed`: deeper than 64 levels, or a value JSON does not have (NaN, lone surrogate,
  * bigint, undefined).
  */
 export function canonicalJson(value: unknown): string {
+  if (isInOrder(value)) return JSON.stringify(value)
   checkDepth(value, 0)
   try {
     const text = canonicalize(value)

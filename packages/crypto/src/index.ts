@@ -1,5 +1,5 @@
 export { auditHash, noHash } from './audit-chain.ts'
-export { canonicalJson, contentDigest, sha256Hex } from './canonical.ts'
+export { canonicalJson, contentDigest, isInOrder, sha256Hex } from './canonical.ts'
 export {
   type Checkpoint,
   openCheckpoint,

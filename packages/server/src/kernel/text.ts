@@ -7,8 +7,11 @@ export function storable(text: string, max: number): string {
   return text
     .slice(0, cutsPair ? max - 1 : max)
     .toWellFormed()
-    .replaceAll('\0', '\ufffd')
+    .replaceAll('\0', replaced)
 }
+
+/** What stands for what the database does not keep. */
+export const replaced = '\ufffd'
 
 /** Whether the database can keep it as it is. */
 export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
@@ -21,6 +24,6 @@ export function storableJson(value: unknown): string {
   const text = JSON.stringify(value)
   if (!text.includes('\\u0000') && !text.includes('\\ud')) return text
   return text.replaceAll(/\\(?:u(?:0000|d[89a-f][0-9a-f]{2})|.)/g, (sequence) =>
-    sequence.length === 6 ? '\ufffd' : sequence,
+    sequence.length === 6 ? replaced : sequence,
   )
 }

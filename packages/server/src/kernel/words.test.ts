@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { canonicalJson } from '@holdfast/crypto'
 import fc from 'fast-check'
-import { patternOf, wordsOf, wordsOfRecord } from './words.ts'
+import { patternOf, wordsOf, wordsOfRecord, wordsOnce } from './words.ts'
 
 /** Texts that look like what stands in records, and everything else. */
 const text = fc
   .oneof(
     fc.string({ unit: 'binary', maxLength: 20 }),
     fc.array(
-      fc.constantFrom('needle', 'a', '0', ' ', '\\', '"', '\n', '\u001b', '.', '_', '%', 'ë', 'Σ', '😀', '\\n'),
+      fc.constantFrom('needle', 'a', '0', ' ', ',', '\\', '"', '\n', '\u001b', '.', '_', '%', 'ë', 'Σ', '😀', '\\n'),
       {
         maxLength: 8,
       },
@@ -24,6 +24,17 @@ test('the words of a record are those of the texts in it, however JSON writes th
       assert.deepEqual(new Set(wordsOfRecord(canonicalJson(event))), expected)
     }),
     { numRuns: 1000 },
+  )
+})
+
+test('many records, of which parts are the same, have the words that each has by itself', () => {
+  fc.assert(
+    fc.property(fc.array(fc.dictionary(fc.constantFrom('a,b', 'c"', 'd'), text)), (events) => {
+      const records = events.map(canonicalJson)
+      const words = new Set<string>()
+      records.forEach(wordsOnce(words))
+      assert.deepEqual(words, new Set(records.flatMap(wordsOfRecord)))
+    }),
   )
 })
 

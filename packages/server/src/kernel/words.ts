@@ -10,6 +10,24 @@ export const wordsOf = (text: string): readonly string[] => text.match(word)?.ma
 export const wordsOfRecord = (record: string): readonly string[] =>
   wordsOf(record.includes('\\') ? record.replaceAll(escaped, ' ') : record)
 
+/**
+ * Adds the words of one record after the other. Most of a record stands word for word in others, and at the same place
+ * in the one before: each part between commas, which no word and no escape crosses, is read once.
+ */
+export function wordsOnce(words: Set<string>): (record: string) => void {
+  const known = new Set<string>()
+  let before: readonly string[] = []
+  return (record) => {
+    const parts = record.split(',')
+    for (const [i, part] of parts.entries()) {
+      if (part === before[i] || known.has(part)) continue
+      known.add(part)
+      for (const word of wordsOfRecord(part)) words.add(word)
+    }
+    before = parts
+  }
+}
+
 /** Where an escape begins, and no other one goes on. */
 const aligned = '(?<!\\\\)(?:\\\\\\\\)*'
 /** What stands before a word: an escape counts as a whole. */

@@ -4,6 +4,7 @@ import { canonicalJson } from '@holdfast/crypto'
 import pg from 'pg'
 import { uuidv7 } from 'uuidv7'
 import { recordOf, requireChain } from '../audit-chain.ts'
+import { withGateway } from '../gateways.ts'
 import { type Kit, startKit, times } from '../kit.ts'
 import { until } from '../promptly.ts'
 
@@ -113,6 +114,67 @@ test('nobody waits for a sequencer that stalls, and its places are taken by the 
   requireChain(await recordOf(kit))
 })
 
+const reported = (event_id: string) => ({ event_id, kind: 'gateway_report.started', at: new Date().toISOString() })
+
+test('the report of a gateway gets its places with its own commit, behind what was there before', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { secret } = await withGateway(kit)
+  const gateways = kit.replicas.map((replica) => kit.clientFor(secret, replica))
+  const owner = await connect(kit)
+  await recordOf(kit)
+  await owner.query(arrive(), [uuidv7(), eventText('earlier')])
+  await gateways[0]!.ingestAuditEvents({ body: { events: [reported('a'), reported('b')] } })
+  const { rows } = await owner.query<{ record: string }>('select record from audit_log order by seq desc limit 3')
+  assert.deepEqual(
+    rows.map(({ record }) => JSON.parse(record).gateway_event_id),
+    ['b', 'a', undefined],
+  )
+  assert.match(rows[2]!.record, /"earlier"/)
+  await times(20, (i) =>
+    gateways[i % 2]!.ingestAuditEvents({ body: { events: [reported(`x${i % 5}`), reported(`y${i}`)] } }),
+  )
+  const events = await recordOf(kit)
+  requireChain(events)
+  const counts = await owner.query<{ n: number }>(
+    `select sum(events)::float8 as n from audit_counts where kind = 'gateway_report.started'`,
+  )
+  const placed = events.filter((e) => e.kind === 'gateway_report.started').length
+  assert.deepEqual([placed, counts.rows[0]!.n], [2 + 5 + 20, 2 + 5 + 20])
+})
+
+test('a report waits for nobody: where places are given elsewhere, or a thousand wait for theirs, it waits with them', async (t) => {
+  const kit = await startKit(t)
+  const { client } = await withGateway(kit)
+  await recordOf(kit)
+  const stalled = await connect(kit)
+  await stalled.query(
+    `begin; set local holdfast.tenant = '${kit.tenant}'; select from audit_heads where tenant_id = '${kit.tenant}' for update`,
+  )
+  const { accepted } = await client.ingestAuditEvents({ body: { events: [reported('meanwhile')] } })
+  const waiting = await stalled.query(`select from audit_arrivals where record like '%"meanwhile"%'`)
+  assert.deepEqual([accepted, waiting.rowCount], [1, 1])
+  // All under the lock, so that the sweep takes none of them before.
+  await stalled.query(
+    `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, record)
+     select tenant_id, gen_random_uuid(), now(), 'user.changed', 'success', $1 from tenants, generate_series(1, 1500)`,
+    [eventText('one of many')],
+  )
+  const report = async () => {
+    const { rows } = await stalled.query(
+      `select given::float8, waits from place_report($1, now(), 'a', 'a', null, null, array[$2::uuid],
+       '{gateway_report.started}', '{success}', '{null}', '{null}', array[$3])`,
+      [kit.tenant, uuidv7(), eventText('reported', 'gateway_report.started')],
+    )
+    return rows[0]
+  }
+  assert.deepEqual(await report(), { given: 1000, waits: true })
+  assert.deepEqual(await report(), { given: 501 + 1 + 1, waits: false })
+  await stalled.query('commit')
+  const events = await recordOf(kit)
+  requireChain(events)
+  assert.equal(events.filter((e) => e.kind === 'gateway_report.started').length, 3)
+})
+
 test('the record is append-only, for its owner too, and grows by its function alone', async (t) => {
   const kit = await startKit(t)
   await recordOf(kit)
@@ -137,6 +199,10 @@ test('the record is append-only, for its owner too, and grows by its function al
     (await connect(kit, '-c role=holdfast_app -c holdfast.tenant=*')).query('select sequence_audit(10)'),
     /of one tenant/,
   )
+  const report = `select place_report(gen_random_uuid(), now(), 'a', 'a', null, null, array[gen_random_uuid()], '{x}',
+    '{success}', '{x}', '{x}', '{x}')`
+  await assert.rejects(app.query(report), /of another tenant/)
+  await assert.rejects(app.query(`select place_arrivals(h, 1) from audit_heads h`), /permission denied/)
 })
 
 test('an event of a replica of the version before is on record as any other', async (t) => {

@@ -2,18 +2,40 @@ import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { storableJson } from '../../kernel/text.ts'
 
 export type Arrival = Omit<Selectable<Tables['audit_arrivals']>, 'arrival'>
 
-/** One statement, however many rows: they travel as one parameter, so the statement's text is always the same. */
-export const insert = (tx: Tx, rows: Arrival[]) =>
-  sql`
+/**
+ * One statement, however many rows: each column is one parameter, so that its text is always the same.
+ */
+export function insert(tx: Tx, rows: readonly Arrival[]) {
+  const column = columnOf(rows)
+  return sql`
     insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, actor_id, actor_name, target_id, target_name,
       source_ip, request_id, record)
-    select * from jsonb_to_recordset(${storableJson(rows)}::jsonb) as r (tenant_id uuid, event_id uuid, at timestamptz,
-      kind text, outcome text, actor_id text, actor_name text, target_id text, target_name text, source_ip text,
-      request_id text, record text)`.execute(tx)
+    select * from unnest(${column('tenant_id')}::uuid[], ${column('event_id')}::uuid[], ${column('at')}::timestamptz[],
+      ${column('kind')}::text[], ${column('outcome')}::text[], ${column('actor_id')}::text[],
+      ${column('actor_name')}::text[], ${column('target_id')}::text[], ${column('target_name')}::text[],
+      ${column('source_ip')}::text[], ${column('request_id')}::text[], ${recordsOf(rows)})`.execute(tx)
+}
+
+/**
+ * Gives the events of one report their places, behind those that wait for theirs; where another replica is at it, or
+ * too many wait, they wait too. Says how many places were given. What the events have in common is that of the first.
+ */
+export async function place(tx: Tx, events: readonly [Arrival, ...Arrival[]]) {
+  const [{ tenant_id, at, actor_id, actor_name, source_ip, request_id }] = events
+  const column = columnOf(events)
+  const { rows } = await sql<{ given: number; waits: boolean }>`
+    select given, waits from place_report(${tenant_id}, ${at}, ${actor_id}, ${actor_name}, ${source_ip}, ${request_id},
+      ${column('event_id')}::uuid[], ${column('kind')}::text[], ${column('outcome')}::text[],
+      ${column('target_id')}::text[], ${column('target_name')}::text[], ${recordsOf(events)})`.execute(tx)
+  return rows[0] ?? { given: 0, waits: true }
+}
+
+const columnOf = (rows: readonly Arrival[]) => (name: keyof Arrival) => rows.map((row) => row[name])
+/** A record has no line feed in it (RFC 8785 writes it as `\n`): they travel as the lines of a text. */
+const recordsOf = (rows: readonly Arrival[]) => sql`string_to_array(${rows.map((row) => row.record).join('\n')}, e'\n')`
 
 /**
  * Gives the next events of the tenant, at most so many, their places. Says how many; null where another replica is at

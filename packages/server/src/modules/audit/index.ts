@@ -26,8 +26,8 @@ type AuditDeps = Omit<ExportDeps & ProofDeps, 'catchUp' | 'audit' | 'keys'> & {
 /** The record of each tenant: what happened, in the order in which it was committed. */
 export function createAudit(deps: AuditDeps) {
   const words = createWordIndexer(deps)
-  const { wake, catchUp, start, stop } = createSequencer({ ...deps, placed: words.placed })
-  const { write, ...recorder } = createRecorder({ ...deps, wake })
+  const { wake, place, catchUp, start, stop } = createSequencer({ ...deps, placed: words.placed })
+  const recorder = createRecorder({ ...deps, wake })
   const keys = checkpointKeysOf(deps.trust)
   const proof = createProof({ ...deps, keys, catchUp })
   return {
@@ -40,7 +40,7 @@ export function createAudit(deps: AuditDeps) {
       deps.db.inTenant(tenant, (tx) => countsBetween(tx, tenant, span)),
     handlers: {
       ...eventHandlers({ ...deps, catchUp }),
-      ...createIngest({ ...deps, write }).handlers,
+      ...createIngest({ ...deps, place }).handlers,
       ...createExport({ ...deps, catchUp, keys, audit: recorder }).handlers,
       ...proof.handlers,
     },

@@ -1,8 +1,8 @@
 import type { AuditKind } from '@holdfast/contract/vocabulary'
-import { canonicalJson } from '@holdfast/crypto'
+import { canonicalJson, isInOrder } from '@holdfast/crypto'
 import type { Source } from '../../kernel/actor.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
-import { storable, storableJson } from '../../kernel/text.ts'
+import { replaced, storable, storableJson } from '../../kernel/text.ts'
 import type { Arrival } from './audit.queries.ts'
 
 export type Target = { type: string; id: string | null; name: string | null }
@@ -20,44 +20,64 @@ export const kept = (text: string | null | undefined) =>
   text === null || text === undefined ? null : storable(text, longest)
 
 /** An event as it is written: what is asked for by it stands beside the record, which says everything. */
-export function arrivalOf(source: Source, kind: AuditKind, fields: object, more: More, at: Date): Arrival {
-  const event_id = newUuid()
-  const outcome = more.outcome ?? 'success'
-  const actor = { type: source.type, id: kept(source.id), name: kept(source.name) }
-  const target = more.target ? { type: more.target.type, id: kept(more.target.id), name: kept(more.target.name) } : null
+export const arrivalOf = (source: Source, kind: AuditKind, fields: object, more: More, at: Date): Arrival =>
+  arrivalsOf(source, at)(kind, fields, more)
+
+/** The events of one source at one moment. */
+export function arrivalsOf(source: Source, at: Date) {
+  const actor = { id: kept(source.id), name: kept(source.name), type: source.type }
   const source_ip = kept(source.sourceIp)
   const request_id = kept(source.requestId)
-  const record = recordOf({
-    ...fields,
-    event_id: encodeId('audit_event', event_id),
-    tenant_id: encodeId('tenant', source.tenantId),
-    kind,
-    timestamp: at.toISOString(),
-    outcome,
+  const common = {
     actor,
-    target,
-    source_ip,
-    user_agent: kept(source.userAgent),
-    request_id,
     origin: source.origin,
-    ...(more.changes && Object.keys(more.changes).length > 0 && { changes: more.changes }),
-    ...(more.details && { details: more.details }),
-  })
-  return {
-    tenant_id: source.tenantId,
-    event_id,
-    at,
-    kind,
-    outcome,
-    actor_id: actor.id,
-    actor_name: actor.name,
-    target_id: target?.id ?? null,
-    target_name: target?.name ?? null,
-    source_ip,
     request_id,
-    record,
+    source_ip,
+    tenant_id: encodeId('tenant', source.tenantId),
+    timestamp: at.toISOString(),
+    user_agent: kept(source.userAgent),
+  }
+  return (kind: AuditKind, fields: object, { target: about, changes, details, outcome = 'success' }: More): Arrival => {
+    const event_id = newUuid()
+    const target = about ? { id: kept(about.id), name: kept(about.name), type: about.type } : null
+    const record = recordOf({
+      ...fields,
+      ...common,
+      event_id: encodeId('audit_event', event_id),
+      kind,
+      outcome,
+      target,
+      ...(changes && Object.keys(changes).length > 0 && { changes }),
+      ...(details && { details }),
+    })
+    return {
+      tenant_id: source.tenantId,
+      event_id,
+      at,
+      kind,
+      outcome,
+      actor_id: actor.id,
+      actor_name: actor.name,
+      target_id: target?.id ?? null,
+      target_name: target?.name ?? null,
+      source_ip,
+      request_id,
+      record,
+    }
   }
 }
 
+/** Its members in the order of their names. */
+function inOrder(event: Readonly<Record<string, unknown>>): object {
+  const members: Record<string, unknown> = {}
+  for (const name of Object.keys(event).sort()) members[name] = event[name]
+  return members
+}
+
 /** What may stand in JSON and not in jsonb is replaced first, so that every reader finds the same. */
-const recordOf = (event: object): string => canonicalJson(JSON.parse(storableJson(event)))
+function recordOf(event: Readonly<Record<string, unknown>>): string {
+  const members = inOrder(event)
+  const text = storableJson(members)
+  // A name in which something was replaced may stand elsewhere by its order now.
+  return isInOrder(members) && !text.includes(replaced) ? text : canonicalJson(JSON.parse(text))
+}

@@ -29,7 +29,6 @@ export function createRecorder({ db, now, wake }: { db: Database; now: () => Dat
   })
 
   return {
-    write,
     /**
      * In the transaction of the change it describes: neither exists without the other. With it the claim of the request
      * is settled, so that a change is made once.

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isAway } from '../../db/away.ts'
-import type { Database } from '../../db/database.ts'
+import type { Database, Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'
 import { second } from '../../kernel/time.ts'
-import { sequence, tenantsWithArrivals } from './audit.queries.ts'
+import { type Arrival, place, sequence, tenantsWithArrivals } from './audit.queries.ts'
 
 const batch = 1000
 /** Full batches of one tenant before it is the turn of the others. */
@@ -84,6 +84,14 @@ export function createSequencer({
 
   return {
     wake,
+    /** With the transaction the events of one report get their places, or will have them right after. */
+    place: async (tx: Tx, events: readonly [Arrival, ...Arrival[]]): Promise<void> => {
+      const { given, waits } = await place(tx, events)
+      db.afterCommit(tx, () => {
+        placed(events[0].tenant_id, given)
+        if (waits) wake(events[0].tenant_id)
+      })
+    },
     start: again,
     /** Until what was committed before has its place; a second at most. */
     catchUp: async (tenant: TenantId): Promise<void> => {

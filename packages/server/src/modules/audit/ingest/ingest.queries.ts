@@ -3,21 +3,13 @@ import type { Tx } from '../../../db/database.ts'
 import { deleting, type Prune } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-type Reported = { tenantId: TenantId; gatewayId: string; eventId: string; at: Date }
+type Report = { tenantId: TenantId; gatewayId: string; at: Date }
 
-/**
- * Notes what gateways report, of any tenants, in one statement; answers those that were not known. Who notes the same
- * at once waits, and then finds it known.
- */
-export async function noteReported(tx: Tx, events: readonly Reported[]) {
-  const column = <T>(of: (e: Reported) => T) => events.map(of)
-  const { rows } = await sql<{ gateway_id: string; event_id: string }>`
-    insert into audit_ingested (tenant_id, gateway_id, event_id, received_at)
-    select * from unnest(${column((e) => e.tenantId)}::uuid[], ${column((e) => e.gatewayId)}::uuid[],
-      ${column((e) => e.eventId)}::text[], ${column((e) => e.at)}::timestamptz[]) as e (tenant_id, gateway_id, event_id, at)
-    order by e.tenant_id, e.gateway_id, e.event_id collate "C"
-    on conflict do nothing returning gateway_id, event_id`.execute(tx)
-  return rows
+/** Notes under which ids a gateway reports, for good with the transaction; answers those that were known. */
+export async function noteReported(tx: Tx, { tenantId, gatewayId, at }: Report, ids: Iterable<string>) {
+  const { rows } = await sql<{ known: string[] }>`
+    select note_reported(${tenantId}, ${gatewayId}, ${at}, ${[...ids]}::text[]) as known`.execute(tx)
+  return rows[0]?.known ?? []
 }
 
 const old = deleting('audit_ingested', sql`received_at < now() - interval '30 days'`)

@@ -6,7 +6,7 @@ import { createGroupCommit } from '../../../kernel/group-commit.ts'
 import { createRateLimiter } from '../../../kernel/rate-limit.ts'
 import type { Arrival } from '../audit.queries.ts'
 import { noteReported } from './ingest.queries.ts'
-import { type GivenEvent, readEvent } from './read-event.ts'
+import { eventReader, type GivenEvent } from './read-event.ts'
 
 /** Events of one gateway, known ones too; each replica counts what it is sent itself. */
 const mostPerMinute = 60_000
@@ -14,27 +14,27 @@ const mostPerMinute = 60_000
 type Deps = {
   db: Database
   now: () => Date
-  /** Puts events on record, in the order in which they are given. */
-  write: (tx: Tx, rows: Arrival[]) => Promise<void>
+  /** Gives the events of one report their places in the record. */
+  place: (tx: Tx, events: readonly [Arrival, ...Arrival[]]) => Promise<void>
 }
 /** The events of one request, by the ids that their gateway gave them. */
-type Item = { tenantId: TenantId; gatewayId: string; at: Date; events: ReadonlyMap<string, Arrival> }
+type Report = { tenantId: TenantId; gatewayId: string; at: Date; events: ReadonlyMap<string, Arrival> }
 
 /** What gateways put on record: the requests of the same moment share a commit, and each event counts once. */
-export function createIngest({ db, now, write }: Deps) {
-  const join = createGroupCommit<Item, number>(
-    (batch) =>
+export function createIngest({ db, now, place }: Deps) {
+  const join = createGroupCommit<Report, number>(
+    (reports) =>
       db.acrossTenants(async (tx) => {
-        const reported = batch.flatMap(({ tenantId, gatewayId, at, events }) =>
-          [...events.keys()].map((eventId) => ({ tenantId, gatewayId, eventId, at })),
-        )
-        const fresh = new Set((await noteReported(tx, reported)).map((r) => `${r.gateway_id}|${r.event_id}`))
-        const written = batch.map(({ gatewayId, events }) =>
-          [...events].flatMap(([eventId, event]) => (fresh.delete(`${gatewayId}|${eventId}`) ? [event] : [])),
-        )
-        const rows = written.flat()
-        if (rows.length > 0) await write(tx, rows)
-        return written.map((events) => events.length)
+        const accepted = new Map<Report, number>()
+        // In one order, whoever else notes the same.
+        for (const report of reports.toSorted((a, b) => (a.gatewayId < b.gatewayId ? -1 : 1))) {
+          const fresh = new Map(report.events)
+          for (const id of await noteReported(tx, report, fresh.keys())) fresh.delete(id)
+          const [first, ...more] = fresh.values()
+          if (first) await place(tx, [first, ...more])
+          accepted.set(report, fresh.size)
+        }
+        return reports.map((report) => accepted.get(report) ?? 0)
       }),
     // An item is a thousand events, or a mebibyte: few of them are a batch, and not many more may wait.
     { tenantOf: ({ tenantId }) => tenantId, maxBatch: 4, maxQueue: 128, maxPerTenant: 64 },
@@ -48,13 +48,14 @@ export function createIngest({ db, now, write }: Deps) {
     const at = now()
     const rejected: { index: number; error: string }[] = []
     const events = new Map<string, Arrival>()
+    const readEvent = eventReader(actor, at)
     for (const [index, e] of given.entries()) {
-      const read = readEvent(actor, e, at)
+      const read = readEvent(e)
       if ('error' in read) rejected.push({ index, error: read.error })
       else if (!events.has(e.event_id)) events.set(e.event_id, read)
     }
-    const item = { tenantId: actor.tenantId, gatewayId: actor.principal.id, at, events }
-    const accepted = events.size > 0 ? await join(item) : 0
+    const report = { tenantId: actor.tenantId, gatewayId: actor.principal.id, at, events }
+    const accepted = events.size > 0 ? await join(report) : 0
     return { accepted, duplicate: given.length - rejected.length - accepted, rejected }
   }
 

@@ -4,47 +4,49 @@ import type { Actor } from '../../../kernel/actor.ts'
 import { canonicalAddress } from '../../../kernel/cidr.ts'
 import { isStorable } from '../../../kernel/text.ts'
 import type { Arrival } from '../audit.queries.ts'
-import { arrivalOf, kept } from '../record.ts'
+import { arrivalsOf, kept } from '../record.ts'
 
 export type GivenEvent = Given<Contract['ingestAuditEvents']>['body']['events'][number]
 
 /**
- * The event as it is put on record, or why not. It is the gateway's word: the gateway is the actor, whatever it says of
- * others is the target or a detail, and what this server sees itself (time, address, request) is not the gateway's to
- * say.
+ * Reads the events of one report: each as it is put on record, or why not. They are the gateway's word: the gateway is
+ * the actor, whatever it says of others is the target or a detail, and what this server sees itself (time, address,
+ * request) is not the gateway's to say.
  */
-export function readEvent(actor: Actor<'gateway'>, e: GivenEvent, at: Date): Arrival | { error: string } {
-  const kind = reportedKinds.find((known) => known === e.kind)
-  if (!kind) return { error: 'kind is none that a gateway may report (gateway_report.*)' }
-  const time = Date.parse(e.at)
-  if (!rfc3339.test(e.at) || Number.isNaN(time)) return { error: 'at is not a time (RFC 3339)' }
-  const address = e.remote_ip === undefined ? undefined : canonicalAddress(e.remote_ip)
-  if (e.remote_ip !== undefined && address === undefined) return { error: 'remote_ip is not an address' }
-  if (!printable.test(e.event_id)) return { error: 'event_id has other characters than printable ASCII' }
-  if (!textsOf(e).every(isStorable)) return { error: 'a text has the character NUL or half of a surrogate pair' }
-  const fields = {
-    gateway_id: actor.id ?? '',
-    gateway_event_id: e.event_id,
-    gateway_time: new Date(time).toISOString(),
-    ...(address !== undefined && { remote_ip: address }),
-  }
-  return arrivalOf(
-    actor,
-    kind,
-    fields,
-    {
+export function eventReader(actor: Actor<'gateway'>, received: Date): (e: GivenEvent) => Arrival | { error: string } {
+  const arrivalOf = arrivalsOf(actor, received)
+  return (e) => {
+    const kind = reportedKinds.find((known) => known === e.kind)
+    if (!kind) return { error: 'kind is none that a gateway may report (gateway_report.*)' }
+    const time = Date.parse(e.at)
+    if (!rfc3339.test(e.at) || Number.isNaN(time)) return { error: 'at is not a time (RFC 3339)' }
+    const address = e.remote_ip === undefined ? undefined : canonicalAddress(e.remote_ip)
+    if (e.remote_ip !== undefined && address === undefined) return { error: 'remote_ip is not an address' }
+    if (!printable.test(e.event_id)) return { error: 'event_id has other characters than printable ASCII' }
+    if (!textsOf(e).every(isStorable)) return { error: 'a text has the character NUL or half of a surrogate pair' }
+    const fields = {
+      gateway_id: actor.id ?? '',
+      gateway_event_id: e.event_id,
+      gateway_time: new Date(time).toISOString(),
+      ...(address !== undefined && { remote_ip: address }),
+    }
+    return arrivalOf(kind, fields, {
       ...(e.outcome && { outcome: e.outcome }),
       ...(e.target && { target: { type: e.target.type, id: e.target.id ?? null, name: e.target.name ?? null } }),
       ...(e.details && { details: cut(e.details) }),
-    },
-    at,
-  )
+    })
+  }
 }
 
-const cut = (details: NonNullable<GivenEvent['details']>) =>
-  Object.fromEntries(
-    Object.entries(details).map(([name, value]) => [name, typeof value === 'string' ? kept(value) : value]),
-  )
+/** In the order in which the record has them. */
+function cut(details: NonNullable<GivenEvent['details']>) {
+  const members: typeof details = {}
+  for (const name of Object.keys(details).sort()) {
+    const value = details[name]!
+    members[name] = typeof value === 'string' ? kept(value) : value
+  }
+  return members
+}
 
 const textsOf = ({ target, details = {} }: GivenEvent) =>
   [target?.id, target?.name, ...Object.values(details)].filter((value) => typeof value === 'string')

@@ -3,7 +3,7 @@ import { background, type Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
-import { wordsOfRecord } from '../../../kernel/words.ts'
+import { wordsOnce } from '../../../kernel/words.ts'
 import { type Block, blockPlaces, nextBlock, noteWords } from './words.queries.ts'
 
 /** Blocks of one tenant before it is the turn of the others. */
@@ -65,9 +65,10 @@ export function createWordIndexer({ db, onError }: { db: Database; onError: (e: 
 
 async function distinctWords({ records }: Block): Promise<string[]> {
   const words = new Set<string>()
+  const addWords = wordsOnce(words)
   const slices = createSlices()
   for (const record of records) {
-    for (const word of wordsOfRecord(record)) words.add(word)
+    addWords(record)
     if (slices.isOver()) await slices.next()
   }
   return [...words]
