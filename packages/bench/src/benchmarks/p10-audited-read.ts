@@ -1,3 +1,4 @@
+import { loadCore, measuredCore, moveToCores } from './rig/cores.ts'
 import type { Load } from './rig/load-process.ts'
 import { pack, rawRequest } from './rig/requests.ts'
 import { type Benchmark, milliseconds, perSecond, type Row, verdictOf } from './rig/result.ts'
@@ -35,6 +36,9 @@ export const auditedRead: Benchmark = {
     const ratio = medianRatio(found.with, found.without)
     const half = median(found.with) / 2
     say('half load')
+    // A wait is that of those who ask, and they ask a server that has all cores: on one alone, what collects its memory
+    // beside it takes turns with it.
+    moveToCores([measuredCore, loadCore], server.pid())
     const p99s: number[] = []
     for (let i = 0; i < scale.rounds; i++) {
       const target = { port: server.port, connections, requests: byKey }
@@ -62,7 +66,7 @@ export const auditedRead: Benchmark = {
         ratio: null,
         target: '≤ 30 ms',
         verdict: verdictOf(median(p99s) <= 30),
-        note: 'latency from when a request fell due, whether or not the server was ready for it',
+        note: 'latency from when a request fell due, whether or not the server was ready for it; the server on all cores',
         rounds: { p99s },
       },
     ]
