@@ -18,8 +18,8 @@ const gateways = 16
 const batchesPerSecond = 16
 
 /**
- * P9: what a gateway reports is checked, noted under its own id, written, and then given its place in the record, which
- * is where the baseline's rows go in one step. All of it counts, also what is done after the answer.
+ * P9: what a gateway reports is checked, noted under its own id and given its place in the record, and its words are
+ * read. All of it counts, also what is done after the answer.
  */
 export const auditIngest: Benchmark = {
   id: 'P9',

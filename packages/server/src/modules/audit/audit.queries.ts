@@ -5,9 +5,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 
 export type Arrival = Omit<Selectable<Tables['audit_arrivals']>, 'arrival'>
 
-/**
- * One statement, however many rows: each column is one parameter, so that its text is always the same.
- */
+/** One statement, however many rows: each column is one parameter, so that its text is always the same. */
 export function insert(tx: Tx, rows: readonly Arrival[]) {
   const column = columnOf(rows)
   return sql`

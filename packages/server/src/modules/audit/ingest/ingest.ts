@@ -20,6 +20,8 @@ type Deps = {
 /** The events of one request, by the ids that their gateway gave them. */
 type Report = { tenantId: TenantId; gatewayId: string; at: Date; events: ReadonlyMap<string, Arrival> }
 
+const byGateway = (a: Report, b: Report) => Number(a.gatewayId > b.gatewayId) - Number(a.gatewayId < b.gatewayId)
+
 /** What gateways put on record: the requests of the same moment share a commit, and each event counts once. */
 export function createIngest({ db, now, place }: Deps) {
   const join = createGroupCommit<Report, number>(
@@ -27,7 +29,7 @@ export function createIngest({ db, now, place }: Deps) {
       db.acrossTenants(async (tx) => {
         const accepted = new Map<Report, number>()
         // In one order, whoever else notes the same.
-        for (const report of reports.toSorted((a, b) => (a.gatewayId < b.gatewayId ? -1 : 1))) {
+        for (const report of reports.toSorted(byGateway)) {
           const fresh = new Map(report.events)
           for (const id of await noteReported(tx, report, fresh.keys())) fresh.delete(id)
           const [first, ...more] = fresh.values()
