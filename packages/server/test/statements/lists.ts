@@ -23,7 +23,6 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'tenancy/entitlement/entitlement.queries.ts#tenantsWithLimits': 'whom a sweep must tell of limits',
   'tenancy/entitlement/entitlement.queries.ts#tenantsWithMoves': 'whose counters a sweep must add up',
   'audit/audit.queries.ts#insert': 'group commit: events of whoever asked in the same moment',
-  'audit/ingest/ingest.queries.ts#noteReported': 'group commit: what gateways report in the same moment',
   'audit/proof/proof.queries.ts#tenantsToSign': 'whose record has grown since it was signed',
   'audit/audit.queries.ts#backlogOf': 'metrics: events of all tenants that wait for their places',
   'siem/delivery/standing.queries.ts#standingOf': 'metrics: how delivery stands for all tenants',
