@@ -116,7 +116,7 @@ test('nobody waits for a sequencer that stalls, and its places are taken by the 
 
 const reported = (event_id: string) => ({ event_id, kind: 'gateway_report.started', at: new Date().toISOString() })
 
-test('the report of a gateway gets its places with its own commit, behind what was there before', async (t) => {
+test('the report of a gateway gets its places behind what was there before, each event once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { secret } = await withGateway(kit)
   const gateways = kit.replicas.map((replica) => kit.clientFor(secret, replica))
@@ -124,12 +124,12 @@ test('the report of a gateway gets its places with its own commit, behind what w
   await recordOf(kit)
   await owner.query(arrive(), [uuidv7(), eventText('earlier')])
   await gateways[0]!.ingestAuditEvents({ body: { events: [reported('a'), reported('b')] } })
-  const { rows } = await owner.query<{ record: string }>('select record from audit_log order by seq desc limit 3')
+  const ids = ['earlier', 'a', 'b']
+  const named = (await recordOf(kit)).map((e) => ('gateway_event_id' in e ? e.gateway_event_id : e.event_id))
   assert.deepEqual(
-    rows.map(({ record }) => JSON.parse(record).gateway_event_id),
-    ['b', 'a', undefined],
+    named.filter((id) => ids.includes(String(id))),
+    ids,
   )
-  assert.match(rows[2]!.record, /"earlier"/)
   await times(20, (i) =>
     gateways[i % 2]!.ingestAuditEvents({ body: { events: [reported(`x${i % 5}`), reported(`y${i}`)] } }),
   )
@@ -168,7 +168,8 @@ test('a report waits for nobody: where places are given elsewhere, or a thousand
     return rows[0]
   }
   assert.deepEqual(await report(), { given: 1000, waits: true })
-  assert.deepEqual(await report(), { given: 501 + 1 + 1, waits: false })
+  const { rowCount: left } = await stalled.query('select from audit_arrivals')
+  assert.deepEqual(await report(), { given: left! + 1, waits: false })
   await stalled.query('commit')
   const events = await recordOf(kit)
   requireChain(events)
