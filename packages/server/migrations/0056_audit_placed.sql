@@ -5,6 +5,10 @@
 drop trigger events_are_counted on audit_log;
 drop function count_events;
 
+-- The hash of a place: of the one before, its number and its record.
+create function hash_of_place(before bytea, seq bigint, record text) returns bytea language sql stable as
+  $$ select sha256('\x00'::bytea || before || int8send(seq) || convert_to(record, 'UTF8')) $$;
+
 -- Whoever has the head of a tenant gives its next arrivals, at most so many, their places.
 create function place_arrivals(inout head audit_heads, most integer) language plpgsql
   set search_path = pg_catalog, public, pg_temp as $$
@@ -19,7 +23,7 @@ begin
     select arrival, at, record from audit_arrivals where tenant_id = head.tenant_id order by arrival limit most
   loop
     head.seq := head.seq + 1;
-    head.hash := sha256('\x00'::bytea || head.hash || int8send(head.seq) || convert_to(each.record, 'UTF8'));
+    head.hash := hash_of_place(head.hash, head.seq, each.record);
     taken := taken || each.arrival;
     hashes := hashes || head.hash;
     first := least(first, each.at);
@@ -103,7 +107,7 @@ declare
   head audit_heads;
   hashes bytea[] := '{}';
 begin
-  if not (across_tenants() or tenant = current_tenant()) then
+  if (across_tenants() or tenant = current_tenant()) is not true then
     raise exception 'a report of another tenant' using errcode = 'insufficient_privilege';
   end if;
   insert into audit_heads (tenant_id) values (tenant) on conflict do nothing;
@@ -125,7 +129,7 @@ begin
   end if;
   for i in 1 .. cardinality(records) loop
     head.seq := head.seq + 1;
-    head.hash := sha256('\x00'::bytea || head.hash || int8send(head.seq) || convert_to(records[i], 'UTF8'));
+    head.hash := hash_of_place(head.hash, head.seq, records[i]);
     hashes := hashes || head.hash;
   end loop;
   given := given + head.seq;

@@ -203,6 +203,7 @@ test('the record is append-only, for its owner too, and grows by its function al
   const report = `select place_report(gen_random_uuid(), now(), 'a', 'a', null, null, array[gen_random_uuid()], '{x}',
     '{success}', '{x}', '{x}', '{x}')`
   await assert.rejects(app.query(report), /of another tenant/)
+  await assert.rejects((await connect(kit, '-c role=holdfast_app')).query(report), /of another tenant/, 'nor of any')
   await assert.rejects(app.query(`select place_arrivals(h, 1) from audit_heads h`), /permission denied/)
 })
 
