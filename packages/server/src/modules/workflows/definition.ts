@@ -26,9 +26,9 @@ export type Definition<P extends TObject = TObject> = {
   permissions: readonly Permission[]
   secondApprover: 'never' | 'always' | ((params: Static<P>) => boolean)
   /** What would be done, in order, as things are now. Changes nothing. */
-  steps: (params: Static<P>, look: Look, reason: string | undefined) => Promise<Step[]>
+  steps(params: Static<P>, look: Look, reason: string | undefined): Promise<Step[]>
 }
-export const definition = <const P extends TObject>(d: Definition<P>): Definition => d as unknown as Definition
+export const definition = <const P extends TObject>(d: Definition<P>): Definition => d
 
 /** A call as its operation takes it: what does not fit the contract does not compile. */
 export const callOf = <K extends Operation>(operation: K, input: Input<Contract[K]>): StoredCall => ({
