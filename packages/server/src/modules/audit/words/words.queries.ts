@@ -12,12 +12,14 @@ export type Block = { block: number; firstAt: string; lastAt: string; records: s
 export async function nextBlock(tx: Tx, tenant: TenantId): Promise<Block | undefined> {
   const { block, head } = await unread(tx, tenant)
   if (head < (block + 1) * blockPlaces) return undefined
-  const places = sql`tenant_id = ${tenant} and seq > ${block * blockPlaces} and seq <= ${(block + 1) * blockPlaces}`
-  const { rows } = await sql<{ record: string }>`select record from audit_log where ${places}`.execute(tx)
-  const { rows: spans } = await sql<{ firstAt: string; lastAt: string }>`
-    select coalesce(min(at), 'infinity')::text as "firstAt", coalesce(max(at), '-infinity')::text as "lastAt"
-    from (select at from audit_log where ${places} offset 0) as placed`.execute(tx)
-  return { block, ...spans[0]!, records: rows.map((row) => row.record) }
+  // One text: a thousand rows cost the driver more than their words.
+  const { rows } = await sql<{ records: string | null; firstAt: string; lastAt: string }>`
+    select string_agg(record, e'\n') as records, coalesce(min(at), 'infinity')::text as "firstAt",
+      coalesce(max(at), '-infinity')::text as "lastAt"
+    from (select record, at from audit_log where tenant_id = ${tenant}
+      and seq > ${block * blockPlaces} and seq <= ${(block + 1) * blockPlaces} offset 0) as placed`.execute(tx)
+  const { records, ...span } = rows[0]!
+  return { block, ...span, records: records?.split('\n') ?? [] }
 }
 
 /** Blocks before this one are read, or their events are gone; and the last place that is given. */
