@@ -27,18 +27,15 @@ export const openBracket = 0x5b
 export const closeBracket = 0x5d
 const colon = 0x3a
 export const comma = 0x2c
-const zero = 0x30
-const nine = 0x39
-const plus = 0x2b
-const minus = 0x2d
-const point = 0x2e
-const exponent = 0x65
+
+/** How many names a text has, and where the objects and arrays begin that are longer than a step. */
+export type Counted = { names: number; large: ReadonlySet<number> }
 
 /**
  * Counts depth, names and values before anything is made of them: a wide body costs the parser, the check of names and
- * the schema each many times what counting costs. Where the objects and arrays begin that are longer than a step.
+ * the schema each many times what counting costs.
  */
-export function* requireFew(text: string, maxNames: number): Steps<ReadonlySet<number>> {
+export function* requireFew(text: string, maxNames: number): Steps<Counted> {
   const namesOf = new Int32Array(maxDepth + 1)
   const startOf = new Int32Array(maxDepth + 1)
   const large = new Set<number>()
@@ -75,7 +72,7 @@ export function* requireFew(text: string, maxNames: number): Steps<ReadonlySet<n
       yield
     }
   }
-  return large
+  return { names, large }
 }
 
 export function endOfString(text: string, start: number): number {
@@ -88,79 +85,4 @@ function isEscaped(text: string, at: number): boolean {
   let before = at - 1
   while (text.charCodeAt(before) === backslash) before--
   return (at - before) % 2 === 0
-}
-
-/** An object or an array around the place that is looked at; each is used again for the next one as deep. */
-type Level = { isObject: boolean; names: string[]; many: Set<string> | undefined }
-
-/** Walks valid JSON text once for what parsing hides: repeated names, numbers that lose digits, NUL unless told. */
-export function* inspect(text: string, judgesTexts: boolean): Steps<void> {
-  const levels = Array.from({ length: maxDepth }, (): Level => ({ isObject: false, names: [], many: undefined }))
-  let depth = 0
-  const enter = (isObject: boolean) => {
-    const level = levels[depth++]!
-    level.isObject = isObject
-    level.names.length = 0
-    level.many = undefined
-    return isObject
-  }
-  let expectName = false
-  let pause = stepLength
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i)
-    if (c === quote) {
-      const end = endOfString(text, i)
-      const raw = text.slice(i, end + 1)
-      if (!judgesTexts && raw.includes('\\u')) refuseUnstorable(raw)
-      if (expectName)
-        requireNew(levels[depth - 1]!, raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1))
-      expectName = false
-      i = end
-    } else if (c === openBrace) expectName = enter(true)
-    else if (c === openBracket) enter(false)
-    else if (c === closeBrace || c === closeBracket) {
-      depth--
-      expectName = false
-    } else if (c === comma) expectName = levels[depth - 1]!.isObject
-    else if (c === minus || (c >= zero && c <= nine)) i = endOfNumber(text, i)
-    if (i >= pause) {
-      pause = i + stepLength
-      yield
-    }
-  }
-}
-
-/** Most objects have few names, which are sooner compared than hashed. */
-function requireNew(level: Level, name: string): void {
-  if (name === '__proto__') fail('bad_request', 'the name __proto__ is not allowed')
-  if (level.names.length === 16) level.many ??= new Set(level.names)
-  if (level.many?.has(name) ?? level.names.includes(name))
-    fail('bad_request', `the name "${name.slice(0, 64)}" is given twice`)
-  if (level.many) level.many.add(name)
-  else level.names.push(name)
-}
-
-/** What escapes can write and UTF-8 can't hold, or the database can't store. */
-function refuseUnstorable(raw: string): void {
-  const text = JSON.parse(raw) as string
-  if (text.includes('\0')) fail('validation_error', 'a text contains the character NUL (\\u0000)')
-  if (!text.isWellFormed())
-    fail('validation_error', 'a text contains half of a surrogate pair, which is no Unicode character')
-}
-
-function endOfNumber(text: string, start: number): number {
-  let isInteger = true
-  let i = start + 1
-  for (; i < text.length; i++) {
-    const c = text.charCodeAt(i)
-    if (c >= zero && c <= nine) continue
-    if (c !== point && c !== plus && c !== minus && (c | 0x20) !== exponent) break
-    isInteger = false
-  }
-  if (isInteger && i - start > 15) {
-    const digits = text.slice(start, i)
-    if (!Number.isSafeInteger(Number(digits)))
-      fail('validation_error', `the number ${digits.slice(0, 32)} is outside the range of exact integers`)
-  }
-  return i - 1
 }

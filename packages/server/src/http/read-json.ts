@@ -1,7 +1,8 @@
 import { fail } from '../kernel/app-error.ts'
 import { atOnce, createSlices, inSlices, type Slices } from '../kernel/time-slice.ts'
+import { refuseHidden } from './json-hidden.ts'
 import { notJson, parseInPieces } from './json-pieces.ts'
-import { inspect, requireFew } from './json-text.ts'
+import { requireFew } from './json-text.ts'
 
 /** What an endpoint says of its bodies: names in all objects together, and whether its rule judges the texts. */
 type Reading = { bodyNames?: number | undefined; judgesTexts?: boolean | undefined }
@@ -18,9 +19,9 @@ const utf8 = createDecoder()
  */
 export function readJson(bytes: Buffer, { bodyNames = defaultNames, judgesTexts = false }: Reading = {}): unknown {
   const text = decode(utf8, bytes)
-  atOnce(requireFew(text, bodyNames))
+  const { names } = atOnce(requireFew(text, bodyNames))
   const value = parse(text)
-  atOnce(inspect(text, judgesTexts))
+  atOnce(refuseHidden(text, value, names, judgesTexts))
   return value
 }
 
@@ -31,9 +32,9 @@ export async function readLong(
   slices = createSlices(),
 ): Promise<unknown> {
   const text = await decodeLong(bytes, slices)
-  const large = await inSlices(requireFew(text, bodyNames), slices)
+  const { names, large } = await inSlices(requireFew(text, bodyNames), slices)
   const value = await inSlices(parseInPieces(text, large), slices)
-  await inSlices(inspect(text, judgesTexts), slices)
+  await inSlices(refuseHidden(text, value, names, judgesTexts), slices)
   return value
 }
 

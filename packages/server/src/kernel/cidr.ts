@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isIP, isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /** IPv4 addresses that arrive mapped into IPv6 are IPv4. */
@@ -10,6 +10,8 @@ const spell = (ip: ipaddr.IPv4 | ipaddr.IPv6): string =>
 
 /** The address in its one spelling, or undefined for what is no address. */
 export const canonicalAddress = (text: string): string | undefined => {
+  // What Node takes for IPv4 is in its one spelling: no zeros lead.
+  if (isIPv4(text)) return text
   const ip = parse(text)
   return ip && spell(ip)
 }

@@ -19,7 +19,8 @@ export function wordsOnce(words: Set<string>): (record: string) => void {
   let before: readonly string[] = []
   return (record) => {
     const parts = record.split(',')
-    for (const [i, part] of parts.entries()) {
+    for (let i = 0; i < parts.length; i++) {
+      const part = parts[i]!
       if (part === before[i] || known.has(part)) continue
       known.add(part)
       for (const word of wordsOfRecord(part)) words.add(word)

@@ -261,19 +261,3 @@ const blocksOf = (kit: Kit, tenant: Kit['tenant']) =>
     kit.databaseUrl,
     async (owner) => (await owner.query('select from audit_words where tenant_id = $1', [tenant])).rowCount ?? 0,
   )
-
-test('a search asks the index of words, also while entries of it are not in their places yet', async (t) => {
-  const kit = await startKit(t)
-  await withClient(kit.databaseUrl, async (owner) => {
-    await owner.query(
-      `insert into audit_words select $1, block, now(), now(), audit_word_hashes($1, array_agg('w' || block || 'x' || i))
-       from generate_series(0, 299) as block, generate_series(1, 300) as i group by block`,
-      [kit.tenant],
-    )
-    assert.deepEqual((await kit.admin.listAuditEvents({ query: { text: 'haystack' } })).items, [])
-    // What ends says at once what it has asked for.
-    await kit.stop()
-    const asked = `select idx_scan as times from pg_stat_user_indexes where indexrelname = 'audit_words_by_word'`
-    await until(async () => (await owner.query<{ times: number }>(asked)).rows[0]!.times > 0, 'the index is asked')
-  })
-})

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { lines } from '../../db/lines.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -7,33 +8,36 @@ export type Arrival = Omit<Selectable<Tables['audit_arrivals']>, 'arrival'>
 
 /** One statement, however many rows: each column is one parameter, so that its text is always the same. */
 export function insert(tx: Tx, rows: readonly Arrival[]) {
-  const column = columnOf(rows)
+  const { column, plain } = columnsOf(rows)
   return sql`
     insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, actor_id, actor_name, target_id, target_name,
       source_ip, request_id, record)
-    select * from unnest(${column('tenant_id')}::uuid[], ${column('event_id')}::uuid[], ${column('at')}::timestamptz[],
-      ${column('kind')}::text[], ${column('outcome')}::text[], ${column('actor_id')}::text[],
-      ${column('actor_name')}::text[], ${column('target_id')}::text[], ${column('target_name')}::text[],
-      ${column('source_ip')}::text[], ${column('request_id')}::text[], ${recordsOf(rows)})`.execute(tx)
+    select * from unnest(${plain('tenant_id')}::uuid[], ${plain('event_id')}::uuid[], ${column('at')}::timestamptz[],
+      ${plain('kind')}, ${plain('outcome')}, ${column('actor_id')}::text[], ${column('actor_name')}::text[],
+      ${column('target_id')}::text[], ${column('target_name')}::text[], ${column('source_ip')}::text[],
+      ${column('request_id')}::text[], ${plain('record')})`.execute(tx)
 }
 
 /**
  * Gives the events of one report their places, behind those that wait for theirs; where another replica is at it, or
- * too many wait, they wait too. Says how many places were given. What the events have in common is that of the first.
+ * too many wait, they wait too. Says how many places were given, and which was the last of these events if they got
+ * theirs. What the events have in common is that of the first.
  */
 export async function place(tx: Tx, events: readonly [Arrival, ...Arrival[]]) {
   const [{ tenant_id, at, actor_id, actor_name, source_ip, request_id }] = events
-  const column = columnOf(events)
-  const { rows } = await sql<{ given: number; waits: boolean }>`
-    select given, waits from place_report(${tenant_id}, ${at}, ${actor_id}, ${actor_name}, ${source_ip}, ${request_id},
-      ${column('event_id')}::uuid[], ${column('kind')}::text[], ${column('outcome')}::text[],
-      ${column('target_id')}::text[], ${column('target_name')}::text[], ${recordsOf(events)})`.execute(tx)
-  return rows[0] ?? { given: 0, waits: true }
+  const { column, plain } = columnsOf(events)
+  const { rows } = await sql<{ given: number; last: number | null }>`
+    select given, last from place_report(${tenant_id}, ${at}, ${actor_id}, ${actor_name}, ${source_ip}, ${request_id},
+      ${plain('event_id')}::uuid[], ${plain('kind')}, ${plain('outcome')}, ${column('target_id')}::text[],
+      ${column('target_name')}::text[], ${plain('record')})`.execute(tx)
+  return rows[0] ?? { given: 0, last: null }
 }
 
-const columnOf = (rows: readonly Arrival[]) => (name: keyof Arrival) => rows.map((row) => row[name])
-/** A record has no line feed in it (RFC 8785 writes it as `\n`): they travel as the lines of a text. */
-const recordsOf = (rows: readonly Arrival[]) => sql`string_to_array(${rows.map((row) => row.record).join('\n')}, e'\n')`
+/** RFC 8785 writes a line feed in a record as `\n`; what else is plain, the server chose. */
+const columnsOf = (rows: readonly Arrival[]) => ({
+  column: (name: keyof Arrival) => rows.map((row) => row[name]),
+  plain: (name: 'tenant_id' | 'event_id' | 'kind' | 'outcome' | 'record') => lines(rows.map((row) => row[name])),
+})
 
 /**
  * Gives the next events of the tenant, at most so many, their places. Says how many; null where another replica is at

@@ -67,12 +67,16 @@ export function arrivalsOf(source: Source, at: Date) {
   }
 }
 
-/** Its members in the order of their names. */
+/** Its members in the order of their names. Events of the same names often come one after the other. */
 function inOrder(event: Readonly<Record<string, unknown>>): object {
+  const names = Object.keys(event)
+  if (names.length !== last.names.length || !names.every((name, i) => name === last.names[i]))
+    last = { names, sorted: names.toSorted() }
   const members: Record<string, unknown> = {}
-  for (const name of Object.keys(event).sort()) members[name] = event[name]
+  for (const name of last.sorted) members[name] = event[name]
   return members
 }
+let last: Record<'names' | 'sorted', readonly string[]> = { names: [], sorted: [] }
 
 /** What may stand in JSON and not in jsonb is replaced first, so that every reader finds the same. */
 function recordOf(event: Readonly<Record<string, unknown>>): string {

@@ -29,8 +29,8 @@ export function createSequencer({
 }: {
   db: Database
   onError: (e: unknown) => void
-  /** Told how many places of a tenant were given. */
-  placed: (tenant: TenantId, count: number) => void
+  /** Told how many places of a tenant were given, the last of them to which events, if they are at hand. */
+  placed: (tenant: TenantId, count: number, events?: { last: number; events: readonly Arrival[] }) => void
 }) {
   const due = new Set<TenantId>()
   let isDraining = false
@@ -86,10 +86,11 @@ export function createSequencer({
     wake,
     /** With the transaction the events of one report get their places, or will have them right after. */
     place: async (tx: Tx, events: readonly [Arrival, ...Arrival[]]): Promise<void> => {
-      const { given, waits } = await place(tx, events)
+      const { given, last } = await place(tx, events)
       db.afterCommit(tx, () => {
-        placed(events[0].tenant_id, given)
-        if (waits) wake(events[0].tenant_id)
+        const tenant = events[0].tenant_id
+        placed(tenant, given, last === null ? undefined : { last, events })
+        if (last === null) wake(tenant)
       })
     },
     start: again,

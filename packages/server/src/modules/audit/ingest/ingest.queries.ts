@@ -1,14 +1,15 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { lines } from '../../../db/lines.ts'
 import { deleting, type Prune } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 type Report = { tenantId: TenantId; gatewayId: string; at: Date }
 
-/** Notes under which ids a gateway reports, for good with the transaction; answers those that were known. */
+/** Notes under which ids, printable ASCII, a gateway reports, for good with the transaction; answers those that were known. */
 export async function noteReported(tx: Tx, { tenantId, gatewayId, at }: Report, ids: Iterable<string>) {
   const { rows } = await sql<{ known: string[] }>`
-    select note_reported(${tenantId}, ${gatewayId}, ${at}, ${[...ids]}::text[]) as known`.execute(tx)
+    select note_reported(${tenantId}, ${gatewayId}, ${at}, ${lines([...ids])}) as known`.execute(tx)
   return rows[0]?.known ?? []
 }
 

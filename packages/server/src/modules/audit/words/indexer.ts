@@ -1,10 +1,11 @@
 import { isAway } from '../../../db/away.ts'
-import { background, type Database } from '../../../db/database.ts'
+import { background, type Database, type Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
 import { wordsOnce } from '../../../kernel/words.ts'
-import { type Block, blockPlaces, nextBlock, noteWords } from './words.queries.ts'
+import { createFresh, type Placed } from './fresh.ts'
+import { type Block, blockPlaces, noteWords, readBlock, unread } from './words.queries.ts'
 
 /** Blocks of one tenant before it is the turn of the others. */
 const inATurn = 16
@@ -19,19 +20,27 @@ export function createWordIndexer({ db, onError }: { db: Database; onError: (e: 
   /** Places that were given since a tenant's blocks were last looked at; at first it is not known. */
   const given = new Map<TenantId, number>()
   const due = new Set<TenantId>()
+  const fresh = createFresh()
   let isStopped = false
   let isReading = false
   let read: Promise<void> = Promise.resolve()
 
   async function readBlocks(tenant: TenantId): Promise<void> {
-    for (let i = 0; i < inATurn; i++) {
-      if (isStopped) return
-      const block = await db.inTenant(tenant, (tx) => nextBlock(tx, tenant), background)
-      if (!block) return
-      const words = await distinctWords(block)
-      await db.inTenant(tenant, (tx) => noteWords(tx, tenant, block, words), background)
+    let done: { block: Block; words: string[] } | undefined
+    for (let i = 0; !isStopped; i++) {
+      const next = async (tx: Tx) => {
+        if (done) await noteWords(tx, tenant, done.block, done.words)
+        const { block, head } = await unread(tx, tenant)
+        if (i === inATurn || head < (block + 1) * blockPlaces) return undefined
+        return fresh.take(tenant, block) ?? readBlock(tx, tenant, block)
+      }
+      const block = await db.inTenant(tenant, next, background)
+      if (!block) {
+        if (i === inATurn) due.add(tenant)
+        return
+      }
+      done = { block, words: await distinctWords(block) }
     }
-    due.add(tenant)
   }
   async function readDue(): Promise<void> {
     while (due.size > 0 && !isStopped) {
@@ -46,8 +55,9 @@ export function createWordIndexer({ db, onError }: { db: Database; onError: (e: 
   }
 
   return {
-    /** So many places of the tenant were given. */
-    placed: (tenant: TenantId, count: number): void => {
+    /** So many places of the tenant were given, the last of them to these events, if they are at hand. */
+    placed: (tenant: TenantId, count: number, events?: Placed): void => {
+      if (events) fresh.add(tenant, events)
       const places = (given.get(tenant) ?? lookPlaces) + count
       given.set(tenant, places % lookPlaces)
       if (places < lookPlaces || isStopped) return

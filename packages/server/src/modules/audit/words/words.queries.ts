@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { lines } from '../../../db/lines.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -8,10 +9,7 @@ export const blockPlaces = 1024
 
 export type Block = { block: number; firstAt: string; lastAt: string; records: string[] }
 
-/** The first block whose words are not noted, if all of its places are given. */
-export async function nextBlock(tx: Tx, tenant: TenantId): Promise<Block | undefined> {
-  const { block, head } = await unread(tx, tenant)
-  if (head < (block + 1) * blockPlaces) return undefined
+export async function readBlock(tx: Tx, tenant: TenantId, block: number): Promise<Block> {
   // One text: a thousand rows cost the driver more than their words.
   const { rows } = await sql<{ records: string | null; firstAt: string; lastAt: string }>`
     select string_agg(record, e'\n') as records, coalesce(min(at), 'infinity')::text as "firstAt",
@@ -36,7 +34,7 @@ export async function noteWords(tx: Tx, tenant: TenantId, block: Block, words: r
   await sql`
     insert into audit_words (tenant_id, block, first_at, last_at, words)
     select ${tenant}, ${block.block}, cast(${block.firstAt} as timestamptz), cast(${block.lastAt} as timestamptz),
-      audit_word_hashes(${tenant}, ${words}::text[])
+      audit_word_hashes(${tenant}, ${lines(words)})
     on conflict do nothing`.execute(tx)
 }
 
