@@ -29,7 +29,7 @@ const colon = 0x3a
 export const comma = 0x2c
 
 /** How many names a text has, and where the objects and arrays begin that are longer than a step. */
-export type Counted = { names: number; large: ReadonlySet<number> }
+type Counted = { names: number; large: ReadonlySet<number> }
 
 /**
  * Counts depth, names and values before anything is made of them: a wide body costs the parser, the check of names and

@@ -5,6 +5,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'
 import { second } from '../../kernel/time.ts'
 import { type Arrival, place, sequence, tenantsWithArrivals } from './audit.queries.ts'
+import type { Placed } from './words/fresh.ts'
 
 const batch = 1000
 /** Full batches of one tenant before it is the turn of the others. */
@@ -30,7 +31,7 @@ export function createSequencer({
   db: Database
   onError: (e: unknown) => void
   /** Told how many places of a tenant were given, the last of them to which events, if they are at hand. */
-  placed: (tenant: TenantId, count: number, events?: { last: number; events: readonly Arrival[] }) => void
+  placed: (tenant: TenantId, count: number, events?: Placed) => void
 }) {
   const due = new Set<TenantId>()
   let isDraining = false

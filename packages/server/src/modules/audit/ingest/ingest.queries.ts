@@ -6,7 +6,10 @@ import type { TenantId } from '../../../kernel/actor.ts'
 
 type Report = { tenantId: TenantId; gatewayId: string; at: Date }
 
-/** Notes under which ids, printable ASCII, a gateway reports, for good with the transaction; answers those that were known. */
+/**
+ * Notes under which ids, of printable ASCII, a gateway reports, for good with the transaction; answers those that were
+ * known.
+ */
 export async function noteReported(tx: Tx, { tenantId, gatewayId, at }: Report, ids: Iterable<string>) {
   const { rows } = await sql<{ known: string[] }>`
     select note_reported(${tenantId}, ${gatewayId}, ${at}, ${lines([...ids])}) as known`.execute(tx)
