@@ -24,8 +24,18 @@ const exponent = 0x65
  * or half of a surrogate pair unless told. Nearly no text has any of it, and most show it at a glance.
  */
 export function* refuseHidden(text: string, value: unknown, names: number, judgesTexts: boolean): Steps<void> {
-  if (text.includes('\\u') || text.includes('__proto__') || longNumber.test(text) || !(yield* hasMembers(value, names)))
-    yield* inspect(text, judgesTexts)
+  if ((yield* shows(text)) || !(yield* hasMembers(value, names))) yield* inspect(text, judgesTexts)
+}
+
+/** Whether a text has an escape that may stand for any character, the name, or digits that may be too many. */
+function* shows(text: string): Steps<boolean> {
+  for (let at = 0; at < text.length; at += stepLength) {
+    // What begins at the end of a part ends in this much more.
+    const part = text.slice(at, at + stepLength + 16)
+    if (part.includes('\\u') || part.includes('__proto__') || longNumber.test(part)) return true
+    yield
+  }
+  return false
 }
 /** The largest exact integer has 16 digits. */
 const longNumber = /\d{16}/
