@@ -67,16 +67,20 @@ export const auditQuery: Benchmark = {
       return done.latenciesMs
     }
     say(`${work}, of tenant ${tenant_id}`)
+    /** The p99 of a hundred requests is nearly the slowest of them: who is over the target is asked more often. */
     const slowest = async (queries: Record<string, Query>, seconds: number) => {
       const found: [name: string, p99: number][] = []
       for (const [name, query] of Object.entries(queries)) {
         await latencies(query, seconds / 4)
         found.push([name, quantile(await latencies(query, seconds), 0.99)])
       }
-      return found.sort((a, b) => b[1] - a[1])
+      const over = found.filter(([, p99]) => p99 > mostMs)
+      const before = over.map(([name, p99]) => `${name} ${milliseconds(p99)}`)
+      for (const one of over) one[1] = quantile(await latencies(queries[one[0]] ?? {}, 8 * scale.seconds), 0.99)
+      return { found: found.sort((a, b) => b[1] - a[1]), before }
     }
     const rows: Row[] = []
-    const rowOf = (what: string, found: [name: string, p99: number][]) => {
+    const rowOf = (what: string, { found, before }: Awaited<ReturnType<typeof slowest>>) => {
       const [name, worst] = found[0] ?? ['', Number.NaN]
       rows.push({
         id: 'A1',
@@ -89,7 +93,7 @@ export const auditQuery: Benchmark = {
         note: `the slowest of ${found.length}, ${name}; then ${found
           .slice(1, 4)
           .map(([n, ms]) => `${n} ${milliseconds(ms)}`)
-          .join(', ')}; one client`,
+          .join(', ')}; one client${before.length > 0 ? `; asked again, longer: ${before.join(', ')} at first` : ''}`,
         rounds: Object.fromEntries(found.map(([n, ms]) => [n, [ms]])),
       })
     }
