@@ -182,7 +182,7 @@ const ReportedEvent = Closed(
       Type.Record(
         Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }),
         Type.Union([Type.String({ maxLength: 4096 }), Type.Number(), Type.Boolean(), Type.Null()]),
-        { maxProperties: 16 },
+        { additionalProperties: false, maxProperties: 16 },
       ),
     ),
   },

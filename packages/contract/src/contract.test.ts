@@ -31,6 +31,28 @@ test('every body has an example, and it is valid', () => {
   assert.deepEqual(wrong, [])
 })
 
+type Shaped = { type?: unknown; additionalProperties?: unknown }
+/** Every part of a schema that takes an object, with where it stands. */
+function objectsOf(schema: unknown, at: string): [at: string, schema: Shaped][] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const inner = Object.entries(schema).flatMap(([name, part]) =>
+    Array.isArray(part) ? part.flatMap((one) => objectsOf(one, at)) : objectsOf(part, `${at}.${name}`),
+  )
+  const shaped: Shaped = schema
+  return shaped.type === 'object' ? [[at, shaped], ...inner] : inner
+}
+
+test('an unknown field of a body is refused, at whatever depth', () => {
+  const open = operations.flatMap(([name, e]) =>
+    // RFC 7644 §3.3 and OIDC Back-Channel Logout 1.0 §2.5 have what is not known ignored.
+    e.upload || e.protocol
+      ? []
+      : objectsOf(e.body, name).flatMap(([at, s]) => (s.additionalProperties === false ? [] : [at])),
+  )
+  // Each is judged by a schema of its own behind the pipe.
+  assert.deepEqual(open, [])
+})
+
 type Walked = { title?: string; type?: unknown; properties?: Record<string, Walked>; items?: Walked; anyOf?: Walked[] }
 /** Every named field of a schema, at whatever depth. */
 const fieldsOf = (schema: Walked): [name: string, schema: Walked][] => [

@@ -31,7 +31,10 @@ export const TufRoot = Closed(
       version: Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),
       expires: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ$' }),
       consistent_snapshot: Type.Literal(true),
-      keys: Type.Record(Type.String({ pattern: '^[0-9a-f]{64}$' }), TufKey, { maxProperties: 32 }),
+      keys: Type.Record(Type.String({ pattern: '^[0-9a-f]{64}$' }), TufKey, {
+        additionalProperties: false,
+        maxProperties: 32,
+      }),
       roles: Closed({ root: TufRole, targets: TufRole, snapshot: TufRole, timestamp: TufRole }),
     }),
     signatures: Type.Array(TufSignature, { maxItems: 32 }),
