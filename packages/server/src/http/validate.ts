@@ -1,19 +1,10 @@
 import { IsArray, IsObject, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { IsDateTime, Set as setFormat } from 'typebox/format'
+import { Set as setFormat } from 'typebox/format'
 import { AppError, type FieldError } from '../kernel/app-error.ts'
+import { isInstant } from '../kernel/instant.ts'
 import { createSlices, inSlices, type Slices, type Steps } from '../kernel/time-slice.ts'
 
-/**
- * A date-time that every part of the house takes: a real moment of a real day, without a leap second, of four-digit
- * years.
- */
-function isInstant(text: string): boolean {
-  const at = Date.parse(text)
-  return IsDateTime(text) && !/:60/.test(text) && at >= earliest && at <= latest
-}
-const earliest = Date.parse('0001-01-01T00:00:00Z')
-const latest = Date.parse('9999-12-31T23:59:59.999Z')
 setFormat('date-time', isInstant)
 
 type Validator = (value: unknown) => void

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { withClient } from '../../src/embedded/test-database.ts'
-import { encodeId } from '../../src/kernel/ids.ts'
+import { decodeId, encodeId } from '../../src/kernel/ids.ts'
 import { eventsOf } from '../events.ts'
 import { refused, withGateway } from '../gateways.ts'
 import { type Kit, runJob, startKit, times } from '../kit.ts'
+import { until } from '../promptly.ts'
 
 const event = (event_id: string, more: object = {}) => ({
   event_id,
@@ -27,6 +29,7 @@ test('events of gateways', async (t) => {
   await t.test('ids are known for thirty days; the events stay', () => known(kit))
   await t.test('the id of a target is kept whole and found as it was written', () => targets(kit))
   await t.test('a gateway is charged by events, known ones too; another has its own allowance', (t) => charged(t, kit))
+  await t.test('who waits for a report that is noted elsewhere keeps the record of nobody', () => unheld(kit))
 })
 
 async function onRecord(kit: Kit): Promise<void> {
@@ -98,6 +101,8 @@ async function refusals(kit: Kit): Promise<void> {
     event('ok'),
     ...reserved.map((kind) => event(kind, { kind })),
     event('when', { at: '2026-02-31' }),
+    event('never', { at: '2026-02-31T00:00:00Z' }),
+    event('leap', { at: '2026-06-30T23:59:60Z' }),
     event('where', { remote_ip: 'localhost' }),
     event('two words'),
     event('ümlaut'),
@@ -112,7 +117,13 @@ async function refusals(kit: Kit): Promise<void> {
   )
   for (const { index, error } of answer.rejected.slice(0, reserved.length))
     assert.match(error, /gateway_report/, events[index]!.kind)
-  for (const more of [{ source_ip: '192.0.2.1' }, { actor: { type: 'user' } }, { details: { nested: {} } }])
+  for (const more of [
+    { source_ip: '192.0.2.1' },
+    { actor: { type: 'user' } },
+    { details: { nested: {} } },
+    { details: { Open: 'x' } },
+    { details: { 'a\0': ['x'] } },
+  ])
     await assert.rejects(client.ingestAuditEvents({ body: { events: [event('no', more)] } }), refused(422))
   await assert.rejects(client.ingestAuditEvents({ body: { events: [] } }), refused(422))
   const many = Array.from({ length: 1001 }, (_, i) => event(`m${i}`))
@@ -163,4 +174,43 @@ async function charged(t: TestContext, kit: Kit): Promise<void> {
   assert.deepEqual([busy.length, answers.filter(({ status }) => status === 200).length], [2, 6])
   assert.ok(busy.every((answer) => Number(answer.headers.get('retry-after')) >= 1))
   assert.equal((await other.client.ingestAuditEvents({ body: { events } })).accepted, 1000)
+}
+
+/** One request is noted elsewhere and waits; those that come meanwhile are noted together after it. */
+async function unheld(kit: Kit): Promise<void> {
+  const theirs = await kit.newTenant()
+  const here = [await withGateway(kit, 'held'), await withGateway(kit, 'free')]
+  const there = await withGateway({ ...kit, admin: await kit.as('tenant_admin', theirs) }, 'theirs')
+  const report = ({ client }: (typeof here)[number], id: string) =>
+    client.ingestAuditEvents({ body: { events: [event(id)] } })
+  const note = ({ gateway }: (typeof here)[number], tenant: string) =>
+    `insert into audit_ingested (tenant_id, gateway_id, event_id, received_at)
+     values ('${tenant}', '${decodeId('gateway', gateway.gateway_id)}', 'noted', now())`
+  await report(there, 'first')
+  await withClient(kit.databaseUrl, (first) =>
+    withClient(kit.databaseUrl, async (second) => {
+      await first.query(`begin; ${note(here[0]!, kit.tenant)}`)
+      await second.query(`begin; ${note(there, theirs)}`)
+      const waiting = async (count: number) =>
+        (
+          await second.query(`select from pg_locks join pg_stat_activity using (pid)
+            where datname = current_database() and locktype = 'transactionid' and not granted`)
+        ).rowCount === count
+      const held = report(here[0]!, 'noted')
+      await until(() => waiting(1))
+      const together = [report(here[1]!, 'free'), report(there, 'noted')]
+      // Until both have arrived; were they not, this would show less.
+      await delay(200)
+      await first.query('rollback')
+      await held
+      await until(() => waiting(1))
+      for (const tenant of [kit.tenant, theirs])
+        await first.query('select from audit_heads where tenant_id = $1 for update nowait', [tenant])
+      await second.query('rollback')
+      assert.deepEqual(
+        (await Promise.all(together)).map(({ accepted }) => accepted),
+        [1, 1],
+      )
+    }),
+  )
 }

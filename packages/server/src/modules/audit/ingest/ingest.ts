@@ -10,6 +10,8 @@ import { eventReader, type GivenEvent } from './read-event.ts'
 
 /** Events of one gateway, known ones too; each replica counts what it is sent itself. */
 const mostPerMinute = 60_000
+/** Longer ones count as several. */
+const usualLength = 1024
 
 type Deps = {
   db: Database
@@ -27,16 +29,19 @@ export function createIngest({ db, now, place }: Deps) {
   const join = createGroupCommit<Report, number>(
     (reports) =>
       db.acrossTenants(async (tx) => {
-        const accepted = new Map<Report, number>()
-        // In one order, whoever else notes the same.
+        const unknown = new Map<Report, ReadonlyMap<string, Arrival>>()
+        // In one order, whoever else notes the same; and all of it before the first place is given: who holds the head
+        // of a record waits for nobody.
         for (const report of reports.toSorted(byGateway)) {
-          const fresh = new Map(report.events)
-          for (const id of await noteReported(tx, report, fresh.keys())) fresh.delete(id)
-          const [first, ...more] = fresh.values()
-          if (first) await place(tx, [first, ...more])
-          accepted.set(report, fresh.size)
+          const events = new Map(report.events)
+          for (const id of await noteReported(tx, report, events.keys())) events.delete(id)
+          unknown.set(report, events)
         }
-        return reports.map((report) => accepted.get(report) ?? 0)
+        for (const events of unknown.values()) {
+          const [first, ...more] = events.values()
+          if (first) await place(tx, [first, ...more])
+        }
+        return reports.map((report) => unknown.get(report)?.size ?? 0)
       }),
     // An item is a thousand events, or a mebibyte: few of them are a batch, and not many more may wait.
     { tenantOf: ({ tenantId }) => tenantId, maxBatch: 4, maxQueue: 128, maxPerTenant: 64 },
@@ -44,9 +49,13 @@ export function createIngest({ db, now, place }: Deps) {
 
   const sent = createRateLimiter()
 
-  async function take(actor: Actor<'gateway'>, given: readonly GivenEvent[]) {
-    const wait = sent.take(actor.principal.id, mostPerMinute, performance.now(), given.length)
+  function charge(actor: Actor<'gateway'>, count: number): void {
+    const wait = sent.take(actor.principal.id, mostPerMinute, performance.now(), count)
     if (wait > 0) throw new AppError('rate_limited', 'too many events', { retryAfterSeconds: wait })
+  }
+
+  async function take(actor: Actor<'gateway'>, given: readonly GivenEvent[]) {
+    charge(actor, given.length)
     const at = now()
     const rejected: { index: number; error: string }[] = []
     const events = new Map<string, Arrival>()
@@ -56,6 +65,9 @@ export function createIngest({ db, now, place }: Deps) {
       if ('error' in read) rejected.push({ index, error: read.error })
       else if (!events.has(e.event_id)) events.set(e.event_id, read)
     }
+    let size = 0
+    for (const { record } of events.values()) size += record.length
+    charge(actor, Math.max(0, Math.floor(size / usualLength) - given.length))
     const report = { tenantId: actor.tenantId, gatewayId: actor.principal.id, at, events }
     const accepted = events.size > 0 ? await join(report) : 0
     return { accepted, duplicate: given.length - rejected.length - accepted, rejected }

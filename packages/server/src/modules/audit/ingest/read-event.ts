@@ -2,6 +2,7 @@ import type { Contract, Given } from '@holdfast/contract'
 import { reportedKinds } from '@holdfast/contract/audit-fields'
 import type { Actor } from '../../../kernel/actor.ts'
 import { canonicalAddress } from '../../../kernel/cidr.ts'
+import { isInstant } from '../../../kernel/instant.ts'
 import { isStorable } from '../../../kernel/text.ts'
 import type { Arrival } from '../audit.queries.ts'
 import { arrivalsOf, kept } from '../record.ts'
@@ -18,16 +19,16 @@ export function eventReader(actor: Actor<'gateway'>, received: Date): (e: GivenE
   return (e) => {
     const kind = reportedKinds.find((known) => known === e.kind)
     if (!kind) return { error: 'kind is none that a gateway may report (gateway_report.*)' }
-    const time = Date.parse(e.at)
-    if (!rfc3339.test(e.at) || Number.isNaN(time)) return { error: 'at is not a time (RFC 3339)' }
+    if (!isInstant(e.at)) return { error: 'at is not a time (RFC 3339)' }
     const address = e.remote_ip === undefined ? undefined : canonicalAddress(e.remote_ip)
     if (e.remote_ip !== undefined && address === undefined) return { error: 'remote_ip is not an address' }
-    if (!printable.test(e.event_id)) return { error: 'event_id has other characters than printable ASCII' }
+    if (!printable.test(e.event_id))
+      return { error: 'event_id has other characters than printable ASCII without spaces' }
     if (!textsOf(e).every(isStorable)) return { error: 'a text has the character NUL or half of a surrogate pair' }
     const fields = {
       gateway_id: actor.id ?? '',
       gateway_event_id: e.event_id,
-      gateway_time: new Date(time).toISOString(),
+      gateway_time: new Date(e.at).toISOString(),
       ...(address !== undefined && { remote_ip: address }),
     }
     return arrivalOf(kind, fields, {
@@ -52,4 +53,3 @@ const textsOf = ({ target, details = {} }: GivenEvent) =>
   [target?.id, target?.name, ...Object.values(details)].filter((value) => typeof value === 'string')
 
 const printable = /^[!-~]+$/
-const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
