@@ -103,6 +103,7 @@ test('a clock that was years off holds nothing up', async (t) => {
 
 test('nobody waits for a sequencer that stalls, and its places are taken by the next one', async (t) => {
   const kit = await startKit(t)
+  await recordOf(kit)
   const stalled = await connect(kit, '-c role=holdfast_app')
   await stalled.query(`begin; set local holdfast.tenant = '${kit.tenant}'`)
   await stalled.query('select sequence_audit(1000)')
@@ -110,6 +111,9 @@ test('nobody waits for a sequencer that stalls, and its places are taken by the 
   assert.equal(rows[0]?.count, 0)
   const token = await kit.admin.generateToken({ body: { name: 'goes on' } })
   assert.ok(token.secret)
+  // Who reads is not answered without what was committed before.
+  const answer = await fetch(`${kit.url}/v1/audit/events`, { headers: { authorization: `Bearer ${kit.adminKey}` } })
+  assert.deepEqual([answer.status, answer.headers.get('retry-after')], [500, '1'])
   await stalled.query('rollback')
   requireChain(await recordOf(kit))
 })

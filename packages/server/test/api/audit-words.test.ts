@@ -1,39 +1,36 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withClient } from '../../src/embedded/test-database.ts'
-import { withGateway } from '../gateways.ts'
-import { type Kit, startKit } from '../kit.ts'
+import { startKit } from '../kit.ts'
 import { until } from '../promptly.ts'
 
-const blocksOf = (kit: Kit) =>
-  withClient(kit.databaseUrl, async (owner) => (await owner.query('select from audit_words')).rowCount ?? 0)
-
-test('the words of what gateways report are the same, whether they were at hand or are read again', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
-  const { secret } = await withGateway(kit)
-  const report = async (n: number, replica: number) => {
-    const events = Array.from({ length: 500 }, (_, i) => ({
-      event_id: `e${n}-${i}`,
-      kind: 'gateway_report.started',
-      at: new Date().toISOString(),
-      details: { note: `number ${n * 500 + i}` },
-    }))
-    await kit.clientFor(secret, kit.replicas[replica]!).ingestAuditEvents({ body: { events } })
-  }
-  const read = `select block, first_at::text, last_at::text, (select array_agg(word order by word) from unnest(words) as word) as words
-    from audit_words where tenant_id = '${kit.tenant}' and block < 3 order by block`
-  for (let n = 0; n < 7; n++) {
-    await report(n, 0)
-    // Between these reports something else has its place: that block is at hand for nobody.
-    if (n === 5) await kit.admin.generateToken({ body: { name: 'in between' } })
-  }
-  await until(async () => (await blocksOf(kit)) >= 3)
+test('the words of a block are read in parts, however long its records are', async (t) => {
+  const kit = await startKit(t)
   await withClient(kit.databaseUrl, async (owner) => {
-    const atHand = await owner.query(read)
-    await owner.query('delete from audit_words where tenant_id = $1', [kit.tenant])
-    await report(7, 1)
-    await until(async () => (await blocksOf(kit)) >= 3)
-    assert.deepEqual((await owner.query(read)).rows, atHand.rows)
+    const places = async () =>
+      (await owner.query<{ seq: number }>('select seq::float8 from audit_heads where tenant_id = $1', [kit.tenant]))
+        .rows[0]?.seq ?? 0
+    await kit.admin.listAuditEvents({})
+    const count = 1024 - (await places())
+    await owner.query(
+      `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, record)
+       select $1, gen_random_uuid(), timestamp '2026-01-01' + i * interval '1 second', 'user.changed', 'success',
+         '{"details":{"note":"word' || i || ' ' || repeat('x', 6000) || '"}}'
+       from generate_series(1, $2::int) as i`,
+      [kit.tenant, count],
+    )
+    await until(async () => (await places()) >= 1024)
+    // Each replica looks for blocks after so many places that it gave.
+    await until(async () => {
+      await kit.admin.listAuditEvents({ query: { target_id: 'none' } })
+      return (await owner.query('select from audit_words where tenant_id = $1', [kit.tenant])).rowCount === 1
+    })
+    const { rows } = await owner.query<{ found: boolean; first: Date }>(
+      `select words @> audit_word_hashes($1, array['word1', 'word' || $2::int / 2, 'word' || $2::int - 5]) as found,
+         first_at as first from audit_words where tenant_id = $1`,
+      [kit.tenant, count],
+    )
+    assert.deepEqual(rows, [{ found: true, first: new Date('2026-01-01T00:00:01Z') }])
   })
 })
 

@@ -20,17 +20,17 @@ export function insert(tx: Tx, rows: readonly Arrival[]) {
 
 /**
  * Gives the events of one report their places, behind those that wait for theirs; where another replica is at it, or
- * too many wait, they wait too. Says how many places were given, and which was the last of these events if they got
- * theirs. What the events have in common is that of the first.
+ * too many wait, they wait too. Says how many places were given, and whether these events wait for theirs. What the
+ * events have in common is that of the first.
  */
 export async function place(tx: Tx, events: readonly [Arrival, ...Arrival[]]) {
   const [{ tenant_id, at, actor_id, actor_name, source_ip, request_id }] = events
   const { column, plain } = columnsOf(events)
-  const { rows } = await sql<{ given: number; last: number | null }>`
-    select given, last from place_report(${tenant_id}, ${at}, ${actor_id}, ${actor_name}, ${source_ip}, ${request_id},
+  const { rows } = await sql<{ given: number; waits: boolean }>`
+    select given, waits from place_report(${tenant_id}, ${at}, ${actor_id}, ${actor_name}, ${source_ip}, ${request_id},
       ${plain('event_id')}::uuid[], ${plain('kind')}, ${plain('outcome')}, ${column('target_id')}::text[],
       ${column('target_name')}::text[], ${plain('record')})`.execute(tx)
-  return rows[0] ?? { given: 0, last: null }
+  return rows[0] ?? { given: 0, waits: true }
 }
 
 /** RFC 8785 writes a line feed in a record as `\n`; what else is plain, the server chose. */
@@ -48,22 +48,25 @@ export async function sequence(tx: Tx, most: number): Promise<number | null> {
   return rows[0]?.count ?? null
 }
 
+/** Tenants with events that have no place yet, and when the next of each happened; each is one look at the index. */
+const oldest = sql`(
+  with recursive next as (
+    (select tenant_id, at from audit_arrivals order by tenant_id, arrival limit 1)
+    union all
+    select a.* from next n cross join lateral (
+      select tenant_id, at from audit_arrivals where tenant_id > n.tenant_id order by tenant_id, arrival limit 1) as a)
+  select tenant_id, at from next)`
+
+export async function tenantsWithArrivals(tx: Tx): Promise<TenantId[]> {
+  const { rows } = await sql<{ tenant_id: TenantId }>`select tenant_id from ${oldest} as oldest`.execute(tx)
+  return rows.map((r) => r.tenant_id)
+}
+
 /** Beyond the tenant wall: how many events have no place yet, of the first so many, and how long the oldest waits. */
 export async function backlogOf(tx: Tx, most: number): Promise<{ events: number; seconds: number }> {
   const { rows } = await sql<{ events: number; seconds: number }>`
-    select count(*) as events, greatest(0, coalesce(extract(epoch from clock_timestamp() - min(at)), 0))::float8 as seconds
-    from (select at from audit_arrivals limit ${most}) as waiting`.execute(tx)
+    select (select count(*) from (select from audit_arrivals limit ${most}) as waiting) as events,
+      greatest(0, coalesce(extract(epoch from clock_timestamp() - min(at)), 0))::float8 as seconds
+    from ${oldest} as oldest`.execute(tx)
   return rows[0] ?? { events: 0, seconds: 0 }
-}
-
-/** Tenants with events that have no place yet; each is one look at the index. */
-export async function tenantsWithArrivals(tx: Tx): Promise<TenantId[]> {
-  const { rows } = await sql<{ tenant_id: TenantId }>`
-    with recursive next (tenant_id) as (
-      (select tenant_id from audit_arrivals order by tenant_id limit 1)
-      union all
-      select (select a.tenant_id from audit_arrivals a where a.tenant_id > n.tenant_id order by a.tenant_id limit 1)
-      from next n where n.tenant_id is not null)
-    select tenant_id from next where tenant_id is not null`.execute(tx)
-  return rows.map((r) => r.tenant_id)
 }

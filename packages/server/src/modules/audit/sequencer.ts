@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isAway } from '../../db/away.ts'
 import type { Database, Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import { AppError } from '../../kernel/app-error.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'
 import { second } from '../../kernel/time.ts'
 import { type Arrival, place, sequence, tenantsWithArrivals } from './audit.queries.ts'
-import type { Placed } from './words/fresh.ts'
 
 const batch = 1000
 /** Full batches of one tenant before it is the turn of the others. */
@@ -16,8 +16,11 @@ const gatherMs = 50
 const sweepMs = second
 /** While another replica is at it. */
 const againMs = 10
-/** A reader waits this long at most for what was written before it came. */
-const longestWaitMs = second
+/** A reader waits this long at most for what was written before it came: longer than who stalls keeps a head. */
+const longestWaitMs = 2 * second
+
+const held = () =>
+  new AppError('internal_error', 'the record is being written elsewhere: try again', { retryAfterSeconds: 1 })
 
 /**
  * Gives events their places: the sequence of a tenant grows in the order of commits, without gaps, whichever replica is
@@ -30,8 +33,8 @@ export function createSequencer({
 }: {
   db: Database
   onError: (e: unknown) => void
-  /** Told how many places of a tenant were given, the last of them to which events, if they are at hand. */
-  placed: (tenant: TenantId, count: number, events?: Placed) => void
+  /** Told how many places of a tenant were given. */
+  placed: (tenant: TenantId, count: number) => void
 }) {
   const due = new Set<TenantId>()
   let isDraining = false
@@ -87,21 +90,26 @@ export function createSequencer({
     wake,
     /** With the transaction the events of one report get their places, or will have them right after. */
     place: async (tx: Tx, events: readonly [Arrival, ...Arrival[]]): Promise<void> => {
-      const { given, last } = await place(tx, events)
+      const { given, waits } = await place(tx, events)
       db.afterCommit(tx, () => {
-        const tenant = events[0].tenant_id
-        placed(tenant, given, last === null ? undefined : { last, events })
-        if (last === null) wake(tenant)
+        placed(events[0].tenant_id, given)
+        if (waits) wake(events[0].tenant_id)
       })
     },
     start: again,
-    /** Until what was committed before has its place; a second at most. */
+    /**
+     * Until what was committed before has its place. Of a backlog that takes longer the beginning has; fails where
+     * somebody else keeps the head for so long.
+     */
     catchUp: async (tenant: TenantId): Promise<void> => {
+      let isHeld = false
       for (const until = performance.now() + longestWaitMs; performance.now() < until; ) {
         const count = await step(tenant)
+        isHeld = count === null
         if (count !== null && count < batch) return
-        if (count === null) await delay(againMs)
+        if (isHeld) await delay(againMs)
       }
+      if (isHeld) throw held()
     },
     stop: async (): Promise<void> => {
       isStopped = true

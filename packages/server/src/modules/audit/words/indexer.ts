@@ -1,11 +1,10 @@
 import { isAway } from '../../../db/away.ts'
-import { background, type Database, type Tx } from '../../../db/database.ts'
+import { background, type Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
 import { wordsOnce } from '../../../kernel/words.ts'
-import { createFresh, type Placed } from './fresh.ts'
-import { type Block, blockPlaces, noteWords, readBlock, unread } from './words.queries.ts'
+import { blockPlaces, noteWords, type Read, readPart, unread } from './words.queries.ts'
 
 /** Blocks of one tenant before it is the turn of the others. */
 const inATurn = 16
@@ -20,27 +19,32 @@ export function createWordIndexer({ db, onError }: { db: Database; onError: (e: 
   /** Places that were given since a tenant's blocks were last looked at; at first it is not known. */
   const given = new Map<TenantId, number>()
   const due = new Set<TenantId>()
-  const fresh = createFresh()
   let isStopped = false
   let isReading = false
   let read: Promise<void> = Promise.resolve()
 
-  async function readBlocks(tenant: TenantId): Promise<void> {
-    let done: { block: Block; words: string[] } | undefined
-    for (let i = 0; !isStopped; i++) {
-      const next = async (tx: Tx) => {
-        if (done) await noteWords(tx, tenant, done.block, done.words)
-        const { block, head } = await unread(tx, tenant)
-        if (i === inATurn || head < (block + 1) * blockPlaces) return undefined
-        return fresh.take(tenant, block) ?? readBlock(tx, tenant, block)
-      }
-      const block = await db.inTenant(tenant, next, background)
-      if (!block) {
-        if (i === inATurn) due.add(tenant)
-        return
-      }
-      done = { block, words: await distinctWords(block) }
+  async function readBlock(tenant: TenantId, block: number): Promise<Read> {
+    const words = new Set<string>()
+    const times: string[] = []
+    const upTo = (block + 1) * blockPlaces
+    for (let after = block * blockPlaces; after < upTo; ) {
+      const part = await db.inTenant(tenant, (tx) => readPart(tx, tenant, after, upTo), background)
+      if (!part) break
+      await addWords(words, part.records)
+      times.push(part.firstAt, part.lastAt)
+      after = part.isLast ? upTo : part.last
     }
+    return { block, times, words: [...words] }
+  }
+  async function readBlocks(tenant: TenantId): Promise<void> {
+    for (let i = 0; i < inATurn; i++) {
+      if (isStopped) return
+      const { block, head } = await db.inTenant(tenant, (tx) => unread(tx, tenant), background)
+      if (head < (block + 1) * blockPlaces) return
+      const read = await readBlock(tenant, block)
+      await db.inTenant(tenant, (tx) => noteWords(tx, tenant, read), background)
+    }
+    due.add(tenant)
   }
   async function readDue(): Promise<void> {
     while (due.size > 0 && !isStopped) {
@@ -55,9 +59,8 @@ export function createWordIndexer({ db, onError }: { db: Database; onError: (e: 
   }
 
   return {
-    /** So many places of the tenant were given, the last of them to these events, if they are at hand. */
-    placed: (tenant: TenantId, count: number, events?: Placed): void => {
-      if (events) fresh.add(tenant, events)
+    /** So many places of the tenant were given. */
+    placed: (tenant: TenantId, count: number): void => {
       const places = (given.get(tenant) ?? lookPlaces) + count
       given.set(tenant, places % lookPlaces)
       if (places < lookPlaces || isStopped) return
@@ -73,13 +76,11 @@ export function createWordIndexer({ db, onError }: { db: Database; onError: (e: 
   }
 }
 
-async function distinctWords({ records }: Block): Promise<string[]> {
-  const words = new Set<string>()
-  const addWords = wordsOnce(words)
+async function addWords(words: Set<string>, records: string): Promise<void> {
+  const add = wordsOnce(words)
   const slices = createSlices()
-  for (const record of records) {
-    addWords(record)
+  for (const record of records.split('\n')) {
+    add(record)
     if (slices.isOver()) await slices.next()
   }
-  return [...words]
 }

@@ -6,18 +6,22 @@ import type { TenantId } from '../../../kernel/actor.ts'
 
 /** So many places in a row are looked up together. */
 export const blockPlaces = 1024
+/** Of a block, so much is read at once. */
+const mostBytes = 4 * 1024 * 1024
 
-export type Block = { block: number; firstAt: string; lastAt: string; records: string[] }
+/** Records of a block, a line each, with the span of their times; the last place that was read. */
+type Part = { records: string; firstAt: string; lastAt: string; last: number; isLast: boolean }
 
-export async function readBlock(tx: Tx, tenant: TenantId, block: number): Promise<Block> {
+/** What comes behind a place, up to another. Nothing is left of it where all of it is purged. */
+export async function readPart(tx: Tx, tenant: TenantId, after: number, upTo: number): Promise<Part | undefined> {
   // One text: a thousand rows cost the driver more than their words.
-  const { rows } = await sql<{ records: string | null; firstAt: string; lastAt: string }>`
-    select string_agg(record, e'\n') as records, coalesce(min(at), 'infinity')::text as "firstAt",
-      coalesce(max(at), '-infinity')::text as "lastAt"
-    from (select record, at from audit_log where tenant_id = ${tenant}
-      and seq > ${block * blockPlaces} and seq <= ${(block + 1) * blockPlaces} offset 0) as placed`.execute(tx)
-  const { records, ...span } = rows[0]!
-  return { block, ...span, records: records?.split('\n') ?? [] }
+  const { rows } = await sql<Omit<Part, 'isLast'> & { bytes: number }>`
+    select string_agg(record, e'\n') as records, min(at)::text as "firstAt", max(at)::text as "lastAt",
+      max(seq) as last, max(bytes) as bytes
+    from (select seq, at, record, sum(octet_length(record)) over (order by seq) as bytes
+      from audit_log where tenant_id = ${tenant} and seq > ${after} and seq <= ${upTo}) as placed
+    where bytes - octet_length(record) < ${mostBytes} having count(*) > 0`.execute(tx)
+  return rows[0] && { ...rows[0], isLast: rows[0].bytes < mostBytes }
 }
 
 /** Blocks before this one are read, or their events are gone; and the last place that is given. */
@@ -30,11 +34,14 @@ export async function unread(tx: Tx, tenant: TenantId): Promise<{ block: number;
 /** The block in which the record begins. */
 const beginning = sql`(select audit_begins_after(current_tenant()) / ${blockPlaces}::bigint)`
 
-export async function noteWords(tx: Tx, tenant: TenantId, block: Block, words: readonly string[]): Promise<void> {
+/** `times`: among them the first and the last of its events. */
+export type Read = { block: number; times: readonly string[]; words: readonly string[] }
+export async function noteWords(tx: Tx, tenant: TenantId, { block, times, words }: Read): Promise<void> {
   await sql`
     insert into audit_words (tenant_id, block, first_at, last_at, words)
-    select ${tenant}, ${block.block}, cast(${block.firstAt} as timestamptz), cast(${block.lastAt} as timestamptz),
+    select ${tenant}, ${block}, coalesce(min(at), 'infinity'), coalesce(max(at), '-infinity'),
       audit_word_hashes(${tenant}, ${lines(words)})
+    from unnest(${times}::timestamptz[]) as at
     on conflict do nothing`.execute(tx)
 }
 
