@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { AppError } from '../kernel/app-error.ts'
 import { createSlices } from '../kernel/time-slice.ts'
-import { maxDepth } from './json-text.ts'
+import { maxDepth, stepLength } from './json-text.ts'
 import { readJson, readLong } from './read-json.ts'
 
 const read = (text: string) => readJson(Buffer.from(text))
@@ -63,6 +63,18 @@ test('what the parser would hide is refused', () => {
     [`${'['.repeat(10_000)}${']'.repeat(10_000)}`, /^bad_request: the body is nested deeper/],
   ]
   for (const [body, expected] of cases) assert.match(refusal(body), expected)
+})
+
+test('it is refused wherever in a long body it stands', () => {
+  const hidden: [text: string, refusal: RegExp][] = [
+    ['{"a":1,"\\u0061":2}', /"a" is given twice/],
+    ['{"__proto__":1}', /__proto__/],
+    ['"\\u0000"', /NUL/],
+    ['9007199254740993', /9007199254740993/],
+  ]
+  for (const [text, expected] of hidden)
+    for (let before = stepLength - 2 * text.length; before < stepLength + 3; before++)
+      assert.match(refusal(`[${' '.repeat(before)}${text}]`), expected, `${text} at ${before}`)
 })
 
 /** JSON as somebody may write it, with what parsing hides. */
@@ -229,5 +241,5 @@ test('while a long body is read others have their turns', async () => {
   let next = setImmediate(turn)
   await readLong(Buffer.from(long('1')), {}, createSlices(0))
   clearImmediate(next)
-  assert.ok(turns > 5, `${turns}`)
+  assert.ok(turns > 9, `${turns}`)
 })
