@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from '@holdfast/sdk'
-import { seedAuditLog } from './rig/audit-log.ts'
+import { seedAuditLog, wordsRead } from './rig/audit-log.ts'
 import { pack, rawRequest } from './rig/requests.ts'
 import { type Benchmark, milliseconds, type Row, verdictOf } from './rig/result.ts'
 import { median, quantile } from './rig/rounds.ts'
@@ -145,14 +144,6 @@ const seed = (server: Server, count: number) =>
   server.withDatabase(async (db) => {
     const { rows } = await db.query<{ tenant_id: string }>(`select tenant_id from tenants where name = 'default'`)
     await seedAuditLog(db, rows[0]?.tenant_id ?? '', count)
-  })
-
-/** The record is read in the background, block by block, as after an upgrade. */
-const wordsRead = (server: Server) =>
-  server.withDatabase(async (db) => {
-    const left = `select from audit_heads h where seq >= 1024 * (
-      select coalesce(max(block), -1) + 2 from audit_words w where w.tenant_id = h.tenant_id)`
-    while ((await db.query(left)).rowCount) await delay(1000)
   })
 
 async function pageCursor(person: Client, pages: number): Promise<string> {

@@ -1,4 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
+import type { Server } from './server.ts'
 
 /** The n-th of something, as a type id is written: its prefix and 26 characters. */
 const id = (prefix: string, n: string) => `'${prefix}_' || substr(md5('${prefix}' || (${n})), 1, 26)`
@@ -57,3 +59,19 @@ export async function seedAuditLog(db: pg.Client, tenantId: string, count: numbe
   for (const { definition } of indexes) await db.query(definition.replace(' ON ONLY ', ' ON '))
   await db.query('vacuum analyze audit_log')
 }
+
+/** Until what was written has its place in the record. */
+export const allInPlace = (server: Server): Promise<void> => untilNone(server, 'select from audit_arrivals limit 1')
+
+/** Until the words of every full block of the record are read. */
+export const wordsRead = (server: Server): Promise<void> =>
+  untilNone(
+    server,
+    `select from audit_heads h where seq >= 1024 * (
+       select coalesce(max(block), -1) + 2 from audit_words w where w.tenant_id = h.tenant_id) limit 1`,
+  )
+
+const untilNone = (server: Server, left: string): Promise<void> =>
+  server.withDatabase(async (db) => {
+    while ((await db.query(left)).rowCount) await delay(20)
+  })
