@@ -24,13 +24,16 @@ export type Prune = {
 const batch = 1000
 const batchesARun = 50
 
-/** Deletes what a condition fits. A row that is changed in between stays for the next run. */
+/**
+ * Deletes what a condition fits. A row that is changed in between stays for the next run. A ctid is of one month alone:
+ * where rows lie by months each has to fit by itself, and a few more than `limit` may go.
+ */
 export const deleting = (table: keyof Tables, condition: RawBuilder<unknown>): Prune => ({
   isDue: (tenant) =>
     sql<boolean>`exists (select from ${sql.table(table)} where tenant_id = ${tenant} and ${condition})`,
   take: async (tx, tenant, limit) => {
     const { numAffectedRows } = await sql`
-      delete from ${sql.table(table)} where tenant_id = ${tenant} and ctid = any(array(
+      delete from ${sql.table(table)} where tenant_id = ${tenant} and ${condition} and ctid = any(array(
         select ctid from ${sql.table(table)} where tenant_id = ${tenant} and ${condition} limit ${limit}))`.execute(tx)
     return Number(numAffectedRows ?? 0)
   },

@@ -73,7 +73,7 @@ export const pruneDeadLetters: Prune = {
         order by s.tenant_id, s.stream_id for update),
       gone as (
         delete from siem_dead_letters where tenant_id = ${tenant} and connector_id in (select stream_id from mine)
-          and ctid = any(array(
+          and ${isOld} and ctid = any(array(
             select ctid from siem_dead_letters where tenant_id = ${tenant} and ${isOld} limit ${limit}))
         returning connector_id),
       counted as (select connector_id, count(*) as amount from gone group by 1),
