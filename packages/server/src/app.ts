@@ -92,6 +92,7 @@ export function createApp({
     prepareAdministrator: (...given) => identity.prepareAdministrator(...given),
     provision: (tenant) => trust.provision(tenant),
     removeContents: (tenant) => updates.removeAll(tenant),
+    checkClock: () => compliance.purges.checkClock(),
     enforcement: {
       hold: (tx, tenant) => identity.breakGlass.hold(tx, tenant),
       require: async (tx, tenant) => {
