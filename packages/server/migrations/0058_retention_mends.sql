@@ -11,3 +11,25 @@ begin
   end if;
   return new;
 end $$;
+
+-- What is distrusted for long already, after a restore for a week, is trusted no sooner because the clock is off, too.
+create or replace function check_clock(witness timestamptz) returns timestamptz language plpgsql security definer
+  set search_path = pg_catalog, public, pg_temp as $$
+declare
+  moment timestamptz := clock_timestamp();
+  clock retention_clock;
+  leap interval;
+begin
+  insert into retention_clock (seen_at, trusted_from) values (moment, '-infinity') on conflict do nothing;
+  select * into clock from retention_clock for update;
+  moment := clock_timestamp();
+  leap := greatest(moment - clock.seen_at, clock.seen_at - moment);
+  if moment > clock.seen_at + interval '3 days' or moment < clock.seen_at - interval '10 minutes'
+    or witness not between moment - interval '10 minutes' and moment + interval '10 minutes' then
+    clock.trusted_from := greatest(clock.trusted_from, moment + greatest(leap, interval '1 day'));
+  end if;
+  -- Also from before a clock was put back: nothing is waited for longer than that.
+  clock.trusted_from := least(clock.trusted_from, moment + interval '30 days');
+  update retention_clock set seen_at = moment, trusted_from = clock.trusted_from;
+  return nullif(clock.trusted_from, '-infinity');
+end $$;
