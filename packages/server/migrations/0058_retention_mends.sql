@@ -33,3 +33,10 @@ begin
   update retention_clock set seen_at = moment, trusted_from = clock.trusted_from;
   return nullif(clock.trusted_from, '-infinity');
 end $$;
+
+-- What a tenant is limited and billed by is no data of its own: it goes by the days of the deployment, whatever the
+-- tenant set for metering, and never within the month that is still added up.
+create function usage_begins(moment timestamptz) returns timestamptz language sql stable as $$
+  select least(moment - make_interval(days => p.days), date_trunc('month', moment, 'UTC'))
+  from retention_periods p where p.class = 'metering'
+$$;
