@@ -86,6 +86,19 @@ test('the record goes from its beginning only, on two replicas once, and what is
   )
 })
 
+test('places that lie ahead are judged by the first behind them, however many they are', async (t) => {
+  const kit = await startKit(t)
+  const owner = await connectOwner(kit)
+  await addEvents(owner, kit.tenant, 1300)
+  await keepAYear(kit, owner)
+  await ageRecord(owner, 'seq <= 1100', '-50 years')
+  await forget(kit)
+  assert.equal(await firstPlace(owner, kit.tenant), 1, 'behind them is one that is young')
+  await ageRecord(owner, 'seq between 1101 and 1200')
+  await forget(kit)
+  assert.equal(await firstPlace(owner, kit.tenant), 1201)
+})
+
 test('whoever calls the purge decides neither how long nor when', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)

@@ -107,7 +107,10 @@ async function addTenant(kit: Kit, owner: Owner, holds: { user?: string; device?
     [tenant, user, devices[over[0]!], over[0]],
   )
   const days = Object.fromEntries(Object.keys(classes).map((name) => [name, daysSince('2020-03-15')]))
-  await owner.query(`insert into retention_settings (tenant_id, days, updated_at) values ($1, $2, now())`, [tenant, days])
+  await owner.query(`insert into retention_settings (tenant_id, days, updated_at) values ($1, $2, now())`, [
+    tenant,
+    days,
+  ])
   for (const hold of holds)
     await owner.query(
       `insert into legal_holds (tenant_id, legal_hold_id, reason, placed_at, placed_by_type, user_id, device_id)

@@ -1,10 +1,15 @@
 import { background, type Database, type Tx } from '../../db/database.ts'
+import { createForgetting } from '../../db/forgetting.ts'
 import { takeUnrecorded } from '../../db/purges.ts'
-import { createForgetting, type Prune } from '../../db/retention.ts'
+import type { Prune } from '../../db/retention.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import type { Log } from '../../kernel/log.ts'
+import { minute } from '../../kernel/time.ts'
 import { type Audit, findBeginning } from '../audit/index.ts'
 import { checkClock } from './retention.queries.ts'
+
+/** A purge that somebody asks for takes so long for each kind of what is over at most, and leaves the rest to the hours. */
+const turnMs = minute
 
 type Deps = { db: Database; audit: Audit; log: Log; prunes: readonly Prune[] }
 
@@ -45,7 +50,7 @@ export function createPurges({ db, audit, log, prunes }: Deps) {
     /** What is over of a tenant goes now, as it would with the next hour and by the same rules. */
     now: async (tenant: TenantId, signal: AbortSignal) => {
       await lookAtClock()
-      const { purged } = await forget(tenant, signal)
+      const { purged } = await forget(tenant, { turnMs, signal })
       await record(tenant)
       return purged
     },
