@@ -184,3 +184,9 @@ begin
     execute format('select min(%I) from public.%I %s', moment, tbl, those) into oldest;
   end if;
 end $$;
+
+-- Whether a hold keeps all classes of this tenant, for what has no class and is evidence all the same.
+create function is_all_held() returns boolean language sql stable as $$
+  select exists (select from legal_holds h
+    where h.tenant_id = current_tenant() and stands(h) and cardinality(h.classes) = 0)
+$$;

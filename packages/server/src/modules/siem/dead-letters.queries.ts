@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { purgeTime } from '../../db/kept.ts'
 import { deleting, type Prune } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -62,7 +63,7 @@ export async function deleteDeadLetters(tx: Tx, { tenant_id, connector_id }: Of,
   return Number(numDeletedRows)
 }
 
-const isOld = sql`failed_at < now() - interval '90 days'`
+const isOld = sql`failed_at < ${purgeTime} - interval '90 days'`
 /** Dead letters after 90 days: they count as lost then. */
 export const pruneDeadLetters: Prune = {
   isDue: deleting('siem_dead_letters', isOld).isDue,
@@ -85,4 +86,4 @@ export const pruneDeadLetters: Prune = {
   },
 }
 /** Exports 30 days after their end. */
-export const pruneExports = deleting('siem_streams', sql`finished_at < now() - interval '30 days'`)
+export const pruneExports = deleting('siem_streams', sql`finished_at < ${purgeTime} - interval '30 days'`)
