@@ -17,7 +17,7 @@ const usual = { turnMs: 10 * second, runMs: 50 * minute }
 async function takeSome(tx: Tx, tenant: TenantId, { kept, take }: Prune): Promise<number> {
   await admitPurge(tx)
   if (!kept) return take(tx, tenant, batch)
-  const upTo = await judgePurge(tx, kept.class)
+  const upTo = await judgePurge(tx, kept)
   if (upTo === null) return 0
   const rows = await take(tx, tenant, batch)
   if (rows > 0) await notePurge(tx, tenant, kept.class, { upTo, rows })

@@ -47,8 +47,12 @@ export const isNotHeld = (name: RetentionClass, columns: { user?: string; device
 export const admitPurge = (tx: Tx) => sql`select admit_purge()`.execute(tx)
 
 /** The moment before which what the tenant has of the class may go in this transaction; null where nothing may. */
-export async function judgePurge(tx: Tx, name: RetentionClass): Promise<Date | null> {
-  const { rows } = await sql<{ before: Date | null }>`select ${overBefore(name)} as before`.execute(tx)
+export async function judgePurge(
+  tx: Tx,
+  { class: name, isByMonths }: { class: RetentionClass; isByMonths: boolean },
+): Promise<Date | null> {
+  const before = isByMonths ? thinBefore(name) : overBefore(name)
+  const { rows } = await sql<{ before: Date | null }>`select ${before} as before`.execute(tx)
   return rows[0]?.before ?? null
 }
 

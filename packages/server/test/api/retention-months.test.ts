@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { configureKept } from '../../src/db/kept.ts'
 import { runJob, startKit } from '../kit.ts'
 import { until } from '../promptly.ts'
-import { ask, connectOwner, count, placeHold, statusOf } from '../retention.ts'
+import { ask, connectOwner, count, forget, placeHold, statusOf } from '../retention.ts'
 
 const day = 86_400_000
 const kept = Math.floor((Date.now() - Date.parse('2020-03-15')) / day)
@@ -38,6 +38,19 @@ test('what is over of a class that lies by months is what goes with them, and th
   const after = await statusOf(kit.admin, 'telemetry')
   const over = Date.UTC(2020, 3, 1 + kept)
   assert.deepEqual([after.over, after.next_purge], [0, new Date(over + 600_000).toISOString()])
+})
+
+test('out of a month that a hold keeps goes what nobody holds, and no more than that is said to have gone', async (t) => {
+  const { kit, owner, left } = await startAtMarch(t, '2020-02-10', '2020-03-05')
+  const other = await kit.newTenant()
+  await owner.query(
+    `insert into legal_holds (tenant_id, legal_hold_id, reason, placed_at, placed_by_type, device_id)
+     values ($1, $1, 'proceedings', now(), 'user', $1)`,
+    [other],
+  )
+  await forget(kit)
+  assert.equal(await left(), 1)
+  assert.equal((await statusOf(kit.admin, 'telemetry')).last_purge?.up_to, '2020-03-01T00:00:00.000Z')
 })
 
 test('months go one by one, and a table that somebody reads for long keeps those of no other', async (t) => {
