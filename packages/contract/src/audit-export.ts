@@ -23,7 +23,7 @@ export const AuditExportManifest = Closed(
     events: Count,
     first_seq: Nullable(Place),
     last_seq: Nullable(Place),
-    hash_before_first: Nullable(Type.String({ description: 'That of the place before the first one, if it is kept' })),
+    hash_before_first: Nullable(Type.String({ description: 'That of the place before the first one, if it is known' })),
     hash_of_last: Nullable(Sha256),
     bytes: Bytes,
     sha256: Type.String({ description: 'Of these bytes: of JSON and NDJSON, all before the last line' }),

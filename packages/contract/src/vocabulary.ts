@@ -240,6 +240,7 @@ export const siemExportStatuses = ['preparing', 'running', 'finished', 'failed']
 export const notificationKinds = [
   'account.locked',
   'break_glass.used',
+  'clock.untrusted',
   'connection.conflict',
   'connection.stale',
   'connection.unauthorized',

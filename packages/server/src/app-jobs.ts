@@ -1,6 +1,7 @@
 import { background, type Database } from './db/database.ts'
+import { createRetention } from './db/forgetting.ts'
 import { dropPartitions, ensurePartitions } from './db/partitions.ts'
-import { createRetention, type Prune } from './db/retention.ts'
+import type { Prune } from './db/retention.ts'
 import type { Job } from './jobs/runner.ts'
 import type { TenantId } from './kernel/actor.ts'
 import { pruneChanges } from './memory/changes.ts'
@@ -34,8 +35,8 @@ export const appJobs = ({
       return run()
     }
   return [
-    { name: 'ensure_partitions', cron: '0 3 * * *', run: () => ensurePartitions(db, now()) },
-    { name: 'drop_old_months', cron: '10 3 * * *', run: purging(() => dropPartitions(db)) },
+    { name: 'ensure_partitions', cron: '0 * * * *', run: () => ensurePartitions(db, now()) },
+    { name: 'drop_old_months', cron: '10 * * * *', run: purging(() => dropPartitions(db)) },
     { name: 'forget_what_is_over', cron: '30 * * * *', run: purging(forget) },
     { name: 'forget_changes', cron: '15 * * * *', run: () => db.acrossTenants(pruneChanges, background) },
     { name: 'forget_idempotency_keys', cron: '20 * * * *', run: forgetOldClaims },

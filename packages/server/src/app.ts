@@ -91,7 +91,7 @@ export function createApp({
     notify: (...given) => notifications.notify(...given),
     prepareAdministrator: (...given) => identity.prepareAdministrator(...given),
     provision: (tenant) => trust.provision(tenant),
-    removeContents: (tenant) => updates.removeAll(tenant),
+    ...{ removeContents: (tenant) => updates.removeAll(tenant), checkClock: () => compliance.purges.checkClock() },
     enforcement: {
       hold: (tx, tenant) => identity.breakGlass.hold(tx, tenant),
       require: async (tx, tenant) => {
@@ -193,7 +193,7 @@ export function createApp({
     ...[tenancy, identity, federation, certificates, trust, policy, devices],
     ...[enrollment, gateways, notifications, directory, expiry, updates, siem, locks, workflows, audit],
   ].flatMap((module) => module.prunes)
-  const compliance = createCompliance({ ...base, audit, log, prunes })
+  const compliance = createCompliance({ ...base, audit, log, prunes, notifications, home: tenancy.home })
   const rotation = createSecrets({ ...base, masterKeys })
   const reads = {
     ...createDescription().handlers,

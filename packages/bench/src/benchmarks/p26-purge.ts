@@ -13,8 +13,9 @@ const path = '/v1/admin/tokens?limit=20'
 const connections = 64
 const record = 'max(seq) as n from audit_beginnings'
 const telemetry = 'count(*) as n from telemetry_events'
-/** What one run of the job takes of a class at most. */
+/** What one run of the job finds over of a class: the record is a day older with each. */
 const ofARun = 50_000
+const oldestDays = 30_000
 
 /** P26: what a purge costs those who write meanwhile, and whether the place of what it takes makes it slower. */
 export const purge: Benchmark = {
@@ -24,24 +25,26 @@ export const purge: Benchmark = {
     const { scale, say } = bench
     const server = await bench.startServer()
     const { admin, apiKey } = await openAdmin(server)
-    await changeRetention(admin, { audit: 365, telemetry: 10 })
+    await changeRetention(admin, { audit: 36_500, telemetry: 10 })
     const events = Math.max(12 * ofARun, scale.size(1_000_000))
-    say(`${events} events of 400 days ago`)
+    say(`${events} events of long ago`)
     await server.withDatabase((db) => seedRecord(db, events))
     const beside = await besideWrites(bench, server, apiKey)
     say('the rest of them')
-    const first = await purgeRun(server, record)
+    const first = await purgeRecord(server)
     let last = first
-    for (let left = events - (scale.rounds + 1) * ofARun; left > 0; left -= ofARun)
-      last = await purgeRun(server, record)
+    for (let left = events - (scale.rounds + 1) * ofARun; left > 0; left -= ofARun) last = await purgeRecord(server)
     return [...beside, rowOfRuns(events, first, last), await amongOthers(bench, server)]
   },
 }
 
-/** What is there already becomes as old, since a purge takes a record from its beginning. */
+/**
+ * So many at a time are a day older than the next ones. What is there already becomes the oldest, since a purge takes a
+ * record from its beginning.
+ */
 async function seedRecord(db: pg.Client, events: number): Promise<void> {
   await db.query(`update retention_settings set settles_at = 'epoch'; set session_replication_role = replica`)
-  await db.query(`update audit_log set sequenced_at = now() - interval '400 days'`)
+  await db.query(`update audit_log set sequenced_at = now() - make_interval(days => $1)`, [oldestDays])
   await db.query(
     `with head as (update audit_heads h set seq = h.seq + $1 from tenants t
        where t.tenant_id = h.tenant_id and t.name = 'default' returning h.tenant_id, h.seq - $1 as seq)
@@ -49,14 +52,24 @@ async function seedRecord(db: pg.Client, events: number): Promise<void> {
        sequenced_at)
      select tenant_id, head.seq + i, gen_random_uuid(), now() - i * interval '1 ms', 'api_key.used', 'success',
        'key_' || i % 100, 'dev_' || i % 10000, '192.0.2.' || i % 250, repeat('a record of usual length ', 24),
-       sha256(int4send(i)), now() - interval '400 days'
+       sha256(int4send(i)), now() - make_interval(days => ($2::bigint - (head.seq + i - 1) / $3::bigint)::integer)
      from head, generate_series(1, $1::integer) as i`,
-    [events],
+    [events, oldestDays, ofARun],
   )
   await db.query('set session_replication_role = default; analyze audit_log')
 }
 
-/** Seconds of one run of the job; that it took what it may, or fails. */
+/** Of the record, which is kept for a day less from now on. */
+async function purgeRecord(server: Server): Promise<number> {
+  await server.withDatabase((db) =>
+    db.query(`set session_replication_role = replica;
+      update retention_settings set days = days || jsonb_build_object('audit',
+        least((days ->> 'audit')::integer, ${oldestDays + 1}) - 1)`),
+  )
+  return purgeRun(server, record)
+}
+
+/** Seconds of one run of the job; that it took what is over, or fails. */
 async function purgeRun(server: Server, from: string): Promise<number> {
   return server.withDatabase(async (db) => {
     const count = async () => Number((await db.query(`select ${from}`)).rows[0]?.n ?? 0)
@@ -93,7 +106,7 @@ async function besideWrites(bench: Bench, server: Server, apiKey: string): Promi
   say('writes beside a purge, and without')
   const found = await alternate(scale.rounds, {
     with: async () => {
-      const purging = purgeRun(server, record)
+      const purging = purgeRecord(server)
       const measured = await p99()
       await purging
       return measured

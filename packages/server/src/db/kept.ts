@@ -21,6 +21,11 @@ export const configureKept = (url: string, days: KeptDays): Promise<void> =>
       )
   })
 
+/** The time, for what goes after a period that nobody sets; null while it is not trusted. Asked once a statement. */
+export const purgeTime: RawBuilder<Date> = sql`(select time_to_purge())`
+/** No legal hold keeps all classes: then what tells of somebody and has no class stays too. */
+export const isNotAllHeld: RawBuilder<boolean> = sql`not (select is_all_held())`
+
 /** The moment before which what the tenant has of the class may go; null while nothing may. Asked once a statement. */
 export const overBefore = (name: RetentionClass): RawBuilder<Date> => sql`(select over_before(${sql.lit(name)}))`
 /** The same of what lies by months, where rows have to go before their month does. */
@@ -42,8 +47,12 @@ export const isNotHeld = (name: RetentionClass, columns: { user?: string; device
 export const admitPurge = (tx: Tx) => sql`select admit_purge()`.execute(tx)
 
 /** The moment before which what the tenant has of the class may go in this transaction; null where nothing may. */
-export async function judgePurge(tx: Tx, name: RetentionClass): Promise<Date | null> {
-  const { rows } = await sql<{ before: Date | null }>`select ${overBefore(name)} as before`.execute(tx)
+export async function judgePurge(
+  tx: Tx,
+  { class: name, isByMonths }: { class: RetentionClass; isByMonths: boolean },
+): Promise<Date | null> {
+  const before = isByMonths ? thinBefore(name) : overBefore(name)
+  const { rows } = await sql<{ before: Date | null }>`select ${before} as before`.execute(tx)
   return rows[0]?.before ?? null
 }
 

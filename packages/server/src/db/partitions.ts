@@ -10,13 +10,21 @@ const dropPurged = (tx: Tx) => sql<{ n: number }>`select drop_purged_months() as
 
 /**
  * Drops the months that are over for every tenant and in which nothing is held, and of the record those of which purges
- * have left nothing: each table in a transaction of its own, since it is locked meanwhile.
+ * have left nothing: each in a transaction of its own, since its table is locked meanwhile. A table that somebody else
+ * holds for long stops no other, and is thrown at the end.
  */
 export const dropPartitions = async (db: Database): Promise<number> => {
   let dropped = 0
-  for (const drop of [...['vpn_sessions', 'telemetry_events', 'metering_reports'].map(dropIn), dropPurged]) {
-    const { rows } = await db.acrossTenants(drop, background)
-    dropped += rows[0]?.n ?? 0
+  const failures: unknown[] = []
+  const dropAll = async (drop: typeof dropPurged): Promise<void> => {
+    for (;;) {
+      const { rows } = await db.acrossTenants(drop, background)
+      if (!rows[0]?.n) return
+      dropped += rows[0].n
+    }
   }
+  for (const drop of [...['vpn_sessions', 'telemetry_events', 'metering_reports'].map(dropIn), dropPurged])
+    await dropAll(drop).catch((e: unknown) => failures.push(e))
+  if (failures.length > 0) throw failures[0]
   return dropped
 }

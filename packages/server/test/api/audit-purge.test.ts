@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { canonicalJson } from '@holdfast/crypto'
 import { changeRetention } from '@holdfast/sdk'
-import { type Kit, startKit, times } from '../kit.ts'
+import { hashAt } from '../../src/modules/audit/export/export.queries.ts'
+import { type Kit, runJob, startKit, times } from '../kit.ts'
 import { until } from '../promptly.ts'
 import {
   addEvents,
@@ -86,6 +87,19 @@ test('the record goes from its beginning only, on two replicas once, and what is
   )
 })
 
+test('places that lie ahead are judged by the first behind them, however many they are', async (t) => {
+  const kit = await startKit(t)
+  const owner = await connectOwner(kit)
+  await addEvents(owner, kit.tenant, 1300)
+  await keepAYear(kit, owner)
+  await ageRecord(owner, 'seq <= 1100', '-50 years')
+  await forget(kit)
+  assert.equal(await firstPlace(owner, kit.tenant), 1, 'behind them is one that is young')
+  await ageRecord(owner, 'seq between 1101 and 1200')
+  await forget(kit)
+  assert.equal(await firstPlace(owner, kit.tenant), 1201)
+})
+
 test('whoever calls the purge decides neither how long nor when', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
@@ -138,6 +152,28 @@ const asOwner = async (owner: Owner, kit: Kit, text: string) => {
   await owner.query(`select set_config('holdfast.tenant', $1, false)`, [kit.tenant])
   await owner.query(text)
 }
+
+test('an export that a purge overtakes still knows the hash before its first place', async (t) => {
+  const kit = await startKit(t)
+  const owner = await connectOwner(kit)
+  await addEvents(owner, kit.tenant, 600)
+  // In tiles, in none that is full, and where the record begins then.
+  const places = [100, 256, 257, 400, 550, 590]
+  const hashes = () =>
+    kit.db.inTenant(kit.tenant, async (tx) => {
+      const found: (string | null)[] = []
+      for (const place of places) found.push(await hashAt(tx, kit.tenant, place))
+      return found
+    })
+  const before = await hashes()
+  await runJob(kit.app, 'checkpoint_audit')
+  await keepAYear(kit, owner)
+  await ageRecord(owner, 'seq <= 590')
+  await forget(kit)
+  assert.equal(await firstPlace(owner, kit.tenant), 591)
+  assert.deepEqual(await hashes(), before)
+  assert.equal(before.includes(null), false)
+})
 
 test('a purge whose connections are cut goes on with the next run, and stands on record as one', async (t) => {
   const kit = await startKit(t, { replicas: 2 })

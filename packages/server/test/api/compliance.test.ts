@@ -77,6 +77,16 @@ test('a tenant keeps for less than the deployment, from a day after it said so; 
   assert.deepEqual(await purgesOf(other.client, 'telemetry'), [])
 })
 
+test('days are set whatever it takes to measure what follows', async (t) => {
+  const kit = await startKit(t)
+  const owner = await connectOwner(kit)
+  const { days } = await kit.admin.getRetention()
+  await owner.query('alter function measure_kept(text) rename to measure')
+  await assert.rejects(kit.admin.updateRetention({ body: { days: { ...days, telemetry: 10 } } }))
+  await owner.query('alter function measure(text) rename to measure_kept')
+  assert.equal((await kit.admin.getRetention()).days.telemetry, 10)
+})
+
 test('what the deployment is configured to keep binds all; what it shortens waits a day', async (t) => {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)

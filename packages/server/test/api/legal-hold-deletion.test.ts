@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { changeRetention } from '@holdfast/sdk'
 import { configureKept } from '../../src/db/kept.ts'
 import { createClock, runJob, startKit } from '../kit.ts'
+import { until } from '../promptly.ts'
 import { ageRecord, ask, connectOwner, count, forget, placeHold, releaseHold, settle } from '../retention.ts'
 import { makeTenant } from '../tenants.ts'
 
@@ -46,4 +47,24 @@ test('a tenant with a hold is not deleted; of one that was, the record goes in i
     (await owner.query('select class, unrecorded::int from retention_purges where tenant_id = $1', [id])).rows,
     [{ class: 'audit', unrecorded: had }],
   )
+  await owner.query(`update audit_counts set hour = hour - interval '401 days' where tenant_id = $1`, [id])
+  await forget(kit)
+  assert.equal(await count(owner, 'audit_counts', `tenant_id = '${id}'`), 0, 'what was counted of it, too')
+})
+
+test('a hold that comes with the deletion of its tenant is not answered', async (t) => {
+  const kit = await startKit(t)
+  const owner = await connectOwner(kit)
+  const deleting = await connectOwner(kit)
+  const { tenant, id } = await makeTenant(kit, 'acme')
+  await owner.query('select check_clock(now())')
+  await deleting.query(`begin; select admit_purge(); update tenants set deleted_at = now() where tenant_id = '${id}'`)
+  const placing = placeHold(kit.admin, {}, { query: { tenant_id: tenant.tenant_id } })
+  const refused = assert.rejects(placing, /no such tenant/)
+  await until(
+    async () => (await count(owner, 'pg_locks', `locktype = 'advisory' and objid = 7264490 and not granted`)) > 0,
+  )
+  await deleting.query('commit')
+  await refused
+  assert.equal(await count(owner, 'legal_holds'), 0)
 })

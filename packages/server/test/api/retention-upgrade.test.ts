@@ -33,12 +33,13 @@ test('after an upgrade nothing goes by a period that nobody has confirmed yet, w
       await client.query('set role holdfast_app')
       await client.query(`select check_clock(now())`)
       await client.query(`select set_config('holdfast.tenant', $1, false)`, [tenant])
-      await client.query(drop)
+      // A month a call.
+      while ((await client.query(drop)).rows[0].n > 0);
       await client.query('reset role')
       return (await client.query('select count(*)::int as n from telemetry_events')).rows[0].n
     }
-    const byBefore = `select drop_partitions('telemetry_events', 30)`
-    const byNow = `select drop_partitions('telemetry_events')`
+    const byBefore = `select drop_partitions('telemetry_events', 30) as n`
+    const byNow = `select drop_partitions('telemetry_events') as n`
     assert.deepEqual([await left(byBefore), await left(byNow)], [5, 5], 'on the day of the upgrade')
     const days = { audit: null, vpn_sessions: 90, metering: 400, revoked_devices: 90 }
     await configureKept(database.url, { ...days, telemetry: 365 })

@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { bearer, call, deviceCaller, enrollRaw, operation } from '../calls.ts'
 import { createClock, runJob, startKit } from '../kit.ts'
 import { send } from '../raw-http.ts'
+import { ask, connectOwner, count } from '../retention.ts'
 import { refusedWith } from '../sign-in.ts'
 import { janesPassword, makeTenant } from '../tenants.ts'
 
@@ -76,4 +77,34 @@ test('a tenant is deleted after its delay, taken back until then; nothing of it 
     'delete',
     'erase',
   ])
+})
+
+test('a clock that leapt deletes no tenant and erases none until it is trusted again', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now })
+  const owner = await connectOwner(kit)
+  const { tenant, id } = await makeTenant(kit, 'acme')
+  const body = { operation: 'delete', tenant_id: tenant.tenant_id, delay_seconds: 3600 } as const
+  await kit.admin.changeTenant({ body })
+  const leap = () =>
+    owner.query(`insert into retention_clock (seen_at, trusted_from) values (now() - interval '40 days', '-infinity')
+      on conflict (there_is_one) do update set seen_at = excluded.seen_at`)
+  const trust = () => owner.query(`update retention_clock set seen_at = now(), trusted_from = '-infinity'`)
+  const isAt = async (column: 'deleted_at' | 'erased_at') => {
+    await runJob(kit.app, 'delete_tenants')
+    return ask(owner, `select ${column} is not null as value from tenants where tenant_id = $1`, [id])
+  }
+  await leap()
+  clock.advance(3601)
+  assert.equal(await isAt('deleted_at'), false)
+  const entomb = owner.query('update tenants set deleted_at = now() where tenant_id = $1', [id])
+  await assert.rejects(entomb, /the clock is not trusted/, 'whoever asks')
+  await trust()
+  assert.equal(await isAt('deleted_at'), true)
+  await leap()
+  clock.advance(3600)
+  assert.equal(await isAt('erased_at'), false)
+  assert.ok((await count(owner, 'users', `tenant_id = '${id}'`)) > 0)
+  await trust()
+  assert.equal(await isAt('erased_at'), true)
 })

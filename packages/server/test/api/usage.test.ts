@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { changeRetention } from '@holdfast/sdk'
 import fc from 'fast-check'
+import { configureKept } from '../../src/db/kept.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { enrollRaw } from '../calls.ts'
 import { withGateway } from '../gateways.ts'
 import { type Kit, runJob, startKit, times } from '../kit.ts'
+import { ask, connectOwner, count, forget, settle } from '../retention.ts'
 import { refusedWith } from '../sign-in.ts'
 
 const hourMs = 3_600_000
@@ -165,3 +168,30 @@ test('usage of tenants of one deployment', async (t) => {
     assert.equal(forecast.find((f) => f.metric === 'users')?.reaches_limit_at, null)
   })
 })
+
+test('a tenant erases nothing of what it is limited and billed by: that goes by the deployment, month by month', async (t) => {
+  const kit = await startKit(t)
+  const owner = await connectOwner(kit)
+  const hours = [9, 399, 401].map((days) => `now() - interval '${days} days'`)
+  for (const hour of hours)
+    await owner.query(`
+      insert into usage_traffic select '${kit.tenant}', date_trunc('hour', ${hour}), gen_random_uuid(), 1, 1, 1;
+      insert into usage_levels select '${kit.tenant}', 'users', date_trunc('hour', ${hour}), 1, 1;
+      insert into audit_counts select '${kit.tenant}', date_trunc('hour', ${hour}), 'device.enrolled', 'success', 1`)
+  const left = async () => {
+    await forget(kit)
+    const old: number[] = []
+    for (const table of ['usage_traffic', 'usage_levels', 'audit_counts'])
+      old.push(await count(owner, table, `hour < now() - interval '8 days'`))
+    return old
+  }
+  await changeRetention(kit.admin, { metering: 7 })
+  await settle(owner)
+  assert.deepEqual(await left(), [2, 2, 0])
+
+  await configureKept(kit.databaseUrl, { ...standard, metering: 7 })
+  const beginsAt = (moment: string) => ask<Date>(owner, 'select usage_begins($1) as value', [moment])
+  assert.equal((await beginsAt('2026-03-20T12:00:00Z')).toISOString(), '2026-03-01T00:00:00.000Z', 'the running month')
+  assert.equal((await beginsAt('2026-03-03T12:00:00Z')).toISOString(), '2026-02-24T12:00:00.000Z')
+})
+const standard = { audit: null, vpn_sessions: 90, telemetry: 30, metering: 400, revoked_devices: 90 }

@@ -1,7 +1,7 @@
 /** Statements that look at, or write rows of, several tenants in one: where they stand, and why they must. */
 export const acrossTenants: Readonly<Record<string, string>> = {
   'db/claims.ts#forgetOld': 'keys of a day ago',
-  'db/retention.ts#selectErased': 'tenants of which only the record is left, whose oldest goes too',
+  'db/forgetting.ts#selectErased': 'tenants of which only the record is left, or what was counted of it',
   'db/secret-columns.ts#countByKey': 'how much is under which master key, of all tenants',
   'memory/feed-connection.ts#connectFeed': 'the heartbeat compares where all tenants stand',
   'memory/changes.ts#pruneChanges': 'changes of a day ago',

@@ -148,6 +148,7 @@ export const alsoReads: Readonly<Record<string, Readonly<Record<string, string>>
     group_members: 'whom a group binds',
     device_groups: 'what a group binds',
   },
+  compliance: { tenants: 'whether a hold still finds it' },
   directory: { tenants: 'whether it is open' },
   siem: {
     audit_log: 'what is forwarded',

@@ -1,5 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { happened } from '../../db/happened.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -7,6 +8,9 @@ export type HoldRow = Selectable<Tables['legal_holds']>
 
 /** Until commit nothing is purged; whoever purges afterwards sees what this transaction placed. */
 export const stopPurges = (tx: Tx) => sql`select stop_purges()`.execute(tx)
+
+export const isThere = (tx: Tx, tenant: TenantId): Promise<boolean> =>
+  happened(tx.selectFrom('tenants').select('tenant_id').where('tenant_id', '=', tenant).where('deleted_at', 'is', null))
 
 export const selectHolds = (tx: Tx, tenant: TenantId) =>
   tx.selectFrom('legal_holds').selectAll().where('tenant_id', '=', tenant)

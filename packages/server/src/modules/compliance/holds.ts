@@ -50,6 +50,8 @@ export function createHolds({ db, audit, now }: { db: Database; audit: Audit; no
       db.inTenant(actor.tenantId, async (tx) => {
         const tenant = actor.tenantId
         await queries.stopPurges(tx)
+        // A deletion that came first has let go of all that a hold would keep.
+        if (!(await queries.isThere(tx, tenant))) missing('tenant')
         const subject_name = await nameOf(tx, tenant, subject)
         if ((await queries.countStanding(tx, tenant)) >= mostStanding)
           fail('validation_error', `${mostStanding} legal holds stand: release one, or place one that covers more`)

@@ -1,15 +1,21 @@
-import { background, type Database, type Tx } from '../../db/database.ts'
+import { background, type Tx } from '../../db/database.ts'
+import { createForgetting } from '../../db/forgetting.ts'
 import { takeUnrecorded } from '../../db/purges.ts'
-import { createForgetting, type Prune } from '../../db/retention.ts'
+import type { Prune } from '../../db/retention.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
-import type { Log } from '../../kernel/log.ts'
+import { minute } from '../../kernel/time.ts'
 import { type Audit, findBeginning } from '../audit/index.ts'
-import { checkClock } from './retention.queries.ts'
+import { type ClockDeps, createClockWatch } from './clock.ts'
 
-type Deps = { db: Database; audit: Audit; log: Log; prunes: readonly Prune[] }
+/** A purge that somebody asks for takes so long for each kind of what is over at most, and leaves the rest to the hours. */
+const turnMs = minute
+
+type Deps = ClockDeps & { audit: Audit; prunes: readonly Prune[] }
 
 /** What jobs that purge ask before, and say after. */
-export function createPurges({ db, audit, log, prunes }: Deps) {
+export function createPurges(deps: Deps) {
+  const { db, audit, prunes } = deps
+  const lookAtClock = createClockWatch(deps)
   const forget = createForgetting({ db, prunes })
 
   /** False where nothing is left. */
@@ -33,11 +39,6 @@ export function createPurges({ db, audit, log, prunes }: Deps) {
   async function record(tenant: TenantId): Promise<void> {
     while (await db.inTenant(tenant, (tx) => recordOne(tx, tenant), background));
   }
-  /** The wall clock of this machine is the witness: time itself is the database's. */
-  async function lookAtClock(): Promise<void> {
-    const until = await db.acrossTenants((tx) => checkClock(tx, new Date(Date.now())), background)
-    if (until) log.warn({ until }, 'nothing is purged until then: the clock leapt or is off, or a backup was restored')
-  }
 
   return {
     record,
@@ -45,7 +46,7 @@ export function createPurges({ db, audit, log, prunes }: Deps) {
     /** What is over of a tenant goes now, as it would with the next hour and by the same rules. */
     now: async (tenant: TenantId, signal: AbortSignal) => {
       await lookAtClock()
-      const { purged } = await forget(tenant, signal)
+      const { purged } = await forget(tenant, { turnMs, signal })
       await record(tenant)
       return purged
     },

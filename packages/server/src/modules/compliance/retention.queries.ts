@@ -34,6 +34,11 @@ export const writeRetention = async (tx: Tx, tenant: TenantId, days: SetDays, at
       .executeTakeFirstOrThrow()
   ).settles_at
 
+export type Bounds = Pick<Selectable<Tables['retention_periods']>, 'class' | 'most'>
+/** What a tenant may set, at most. */
+export const readBounds = (tx: Tx): Promise<Bounds[]> =>
+  tx.selectFrom('retention_periods').select(['class', 'most']).execute()
+
 export type Period = Pick<Selectable<Tables['retention_periods']>, 'class' | 'least' | 'most' | 'settles_at'> & {
   /** For how long it is kept by whoever set these days; null for good. */
   days: number | null

@@ -1,5 +1,5 @@
 import type { RetentionDays } from '@holdfast/contract/retention'
-import { type RetentionClass, retentionClasses } from '@holdfast/contract/vocabulary'
+import { retentionClasses } from '@holdfast/contract/vocabulary'
 import type { Database, Tx } from '../../db/database.ts'
 import { selectPurges } from '../../db/purges.ts'
 import { countOver, type Prune } from '../../db/retention.ts'
@@ -26,7 +26,7 @@ export function createRetentionRules({ db, audit, now, prunes }: Deps) {
       version: daysOf(days),
       settlesAt: settles_at,
       periods,
-      over: await countOver(tx, tenant, { prunes, daysOf: daysThatCount(periods), most: mostCounted }),
+      over: await countOver(tx, tenant, { prunes, keptFor: keptFor(periods, days), most: mostCounted }),
       purges: new Map((await selectPurges(tx, tenant)).map((p) => [p.class, p])),
       beginning: await findBeginning(tx, tenant),
       distrustedUntil: await queries.findDistrust(tx),
@@ -35,7 +35,7 @@ export function createRetentionRules({ db, audit, now, prunes }: Deps) {
   }
 
   /** Nobody keeps for longer than the deployment does. What stands already may stay when that is lowered. */
-  function refuseBeyond(periods: readonly queries.Period[], before: RetentionDays, after: RetentionDays): void {
+  function refuseBeyond(periods: readonly queries.Bounds[], before: RetentionDays, after: RetentionDays): void {
     for (const { class: name, most } of periods) {
       const days = after[name]
       if (most !== null && days !== null && days > most && days !== before[name])
@@ -49,30 +49,42 @@ export function createRetentionRules({ db, audit, now, prunes }: Deps) {
         follow(tx, tenantId, (await queries.readRetention(tx, tenantId)) ?? { days: {}, settles_at: new Date(0) }),
       ),
 
-    /** Replaces all; the same again changes and records nothing. What is shorter can be taken back for a day. */
-    replace: (actor: Actor, after: RetentionDays, { expected, isTrial }: { expected: Expected; isTrial: boolean }) =>
-      db.inTenant(actor.tenantId, async (tx) => {
+    /**
+     * Replaces all; the same again changes and records nothing. What is shorter can be taken back for a day. It is
+     * measured afterwards: what takes long there undoes no setting.
+     */
+    replace: async (
+      actor: Actor,
+      after: RetentionDays,
+      { expected, isTrial }: { expected: Expected; isTrial: boolean },
+    ) => {
+      const { version, ...stored } = await db.inTenant(actor.tenantId, async (tx) => {
         const at = now()
         const stored = await queries.lockRetention(tx, actor.tenantId, at)
         const before = daysOf(stored.days)
         expected.require(before)
         const days = withoutNulls(after)
-        const state = { ...(await follow(tx, actor.tenantId, { ...stored, days })), version: before }
-        refuseBeyond(state.periods, before, after)
+        refuseBeyond(await queries.readBounds(tx), before, after)
         const changes = differences(prefixed(before), prefixed(after))
-        if (isTrial || Object.keys(changes).length === 0) return state
-        const settlesAt = await queries.writeRetention(tx, actor.tenantId, days, at)
+        if (isTrial || Object.keys(changes).length === 0) return { ...stored, days, version: before }
+        const settles_at = await queries.writeRetention(tx, actor.tenantId, days, at)
         await audit.record(tx, actor, 'retention.updated', {}, { changes })
-        return { ...state, settlesAt, version: after }
-      }),
+        return { days, settles_at, version: after }
+      })
+      return { ...(await db.inTenant(actor.tenantId, (tx) => follow(tx, actor.tenantId, stored))), version }
+    },
   }
 }
 export type RetentionRules = ReturnType<typeof createRetentionRules>
 export type RetentionState = Awaited<ReturnType<RetentionRules['read']>>
 
 /** A hold on a whole class leaves nothing to count. */
-const daysThatCount = (periods: readonly queries.Period[]): ReadonlyMap<RetentionClass, number> =>
-  new Map(periods.flatMap((p) => (p.days === null || p.all_held ? [] : [[p.class, p.days]])))
+const keptFor = (periods: readonly queries.Period[], set: queries.SetDays) =>
+  new Map(
+    periods.flatMap(({ class: name, days, all_held }) =>
+      days === null || all_held ? [] : [[name, { days, isOwn: set[name] !== undefined }]],
+    ),
+  )
 
 /** As the status names them. */
 const prefixed = (days: RetentionDays) =>

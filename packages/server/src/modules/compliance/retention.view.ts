@@ -1,14 +1,14 @@
 import type { Contract, Output } from '@holdfast/contract'
 import { retentionClasses } from '@holdfast/contract/vocabulary'
-import { day, hour, minute } from '../../kernel/time.ts'
+import { hour, minute } from '../../kernel/time.ts'
 import type { Period } from './retention.queries.ts'
 import type { RetentionState } from './retention.ts'
 
 type View = Output<Contract['getRetention']>
 
-/** When the jobs that purge run (`app-jobs.ts`): each hour, and each night what lies by months. */
-const hourlyAt = 30 * minute
-const nightlyAt = 3 * hour + 10 * minute
+/** When the jobs that purge run (`app-jobs.ts`): each hour, what lies by months by another. */
+const rowsAt = 30 * minute
+const monthsAt = 10 * minute
 const byMonths: readonly string[] = ['vpn_sessions', 'telemetry', 'metering']
 
 export function viewRetention(state: RetentionState): View {
@@ -49,8 +49,16 @@ function viewClass(p: Period, state: RetentionState): View['classes'][number] {
   }
 }
 
-function nextPurge(p: Period, own: number | null, { at, settlesAt, distrustedUntil }: RetentionState): Date {
-  const from = Math.max(...[at, settlesAt, p.settles_at, distrustedUntil ?? at].map((w) => w.getTime()))
-  const [every, offset] = byMonths.includes(p.class) && own === null ? [day, nightlyAt] : [hour, hourlyAt]
-  return new Date(Math.ceil((from - offset) / every) * every + offset)
+/** A month goes once all of it is over: before that nothing of it does. */
+function nextPurge(p: Period, own: number | null, { at, over, settlesAt, distrustedUntil }: RetentionState): Date {
+  const goesByMonths = byMonths.includes(p.class) && own === null
+  const isAwaited = goesByMonths && !over.get(p.class)
+  const moments = [at, settlesAt, p.settles_at, distrustedUntil ?? at, isAwaited ? wholeMonthOver(p, at) : at]
+  const from = Math.max(...moments.map((moment) => moment.getTime()))
+  const offset = goesByMonths ? monthsAt : rowsAt
+  return new Date(Math.ceil((from - offset) / hour) * hour + offset)
+}
+function wholeMonthOver({ oldest, days }: Period, at: Date): Date {
+  const first = new Date(oldest ?? at)
+  return new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 1 + (days ?? 0)))
 }

@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { happened } from '../../db/happened.ts'
+import { isNotAllHeld, purgeTime } from '../../db/kept.ts'
 import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -223,5 +224,11 @@ export const findContent = async (tx: Tx, tenant: TenantId, run: string): Promis
 export const deleteContent = (tx: Tx, tenant: TenantId, run: string) =>
   tx.deleteFrom('directory_run_contents').where('tenant_id', '=', tenant).where('run_id', '=', run).execute()
 
-/** What a run took with it goes with it. What is held waits for as long as nobody confirms it. */
-export const pruneRuns = deleting('directory_runs', sql`started_at < now() - interval '400 days' and status <> 'held'`)
+/**
+ * What a run took with it goes with it. One that is held waits for as long as nobody confirms it; all stay while a
+ * legal hold keeps all of the tenant.
+ */
+export const pruneRuns = deleting(
+  'directory_runs',
+  sql`started_at < ${purgeTime} - interval '400 days' and status <> 'held' and ${isNotAllHeld}`,
+)

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { purgeTime } from '../../db/kept.ts'
 import { deleting } from '../../db/retention.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Expiry } from '../../kernel/expiry.ts'
@@ -38,4 +39,4 @@ export const causesOf = async (tx: Tx, tenant: TenantId, passed: readonly Passed
 }
 
 /** As long as notifications that were acknowledged. What ended so long ago and is still in use is said again. */
-export const pruneWarnings = deleting('expiry_warnings', sql`warned_at < now() - interval '180 days'`)
+export const pruneWarnings = deleting('expiry_warnings', sql`warned_at < ${purgeTime} - interval '180 days'`)

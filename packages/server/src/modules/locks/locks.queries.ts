@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { isNotAllHeld, purgeTime } from '../../db/kept.ts'
 import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { StoredParty } from '../../db/tables/operations.ts'
@@ -117,5 +118,5 @@ export const boundByGroup = async (tx: Tx, tenant: TenantId, group: string, limi
   return { users: users.rows.map((r) => r.id), devices: devices.rows.map((r) => r.id) }
 }
 
-/** A lock that was released is kept as long as usage is. */
-export const pruneLocks = deleting('locks', sql`released_at < now() - interval '400 days'`)
+/** A lock that was released is kept as long as usage is, and while all of a tenant is held. */
+export const pruneLocks = deleting('locks', sql`released_at < ${purgeTime} - interval '400 days' and ${isNotAllHeld}`)

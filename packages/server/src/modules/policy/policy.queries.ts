@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { purgeTime } from '../../db/kept.ts'
 import { deleting, purging } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -236,7 +237,7 @@ export const putVariants = async (
   return others.length > 0 ? [...put, ...(await findVariants(tx, tenant, others, goodUntil))] : put
 }
 
-export const pruneVariants = deleting('policy_variants', sql`expires_at < now() - interval '1 day'`)
+export const pruneVariants = deleting('policy_variants', sql`expires_at < ${purgeTime} - interval '1 day'`)
 
 /** The newest 200 stay, and what is delivered. A gateway's delta reaches back for a day. */
 export const pruneBundles = purging(

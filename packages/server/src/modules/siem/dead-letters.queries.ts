@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { purgeTime } from '../../db/kept.ts'
 import { deleting, type Prune } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -62,7 +63,7 @@ export async function deleteDeadLetters(tx: Tx, { tenant_id, connector_id }: Of,
   return Number(numDeletedRows)
 }
 
-const isOld = sql`failed_at < now() - interval '90 days'`
+const isOld = sql`failed_at < ${purgeTime} - interval '90 days'`
 /** Dead letters after 90 days: they count as lost then. */
 export const pruneDeadLetters: Prune = {
   isDue: deleting('siem_dead_letters', isOld).isDue,
@@ -73,7 +74,7 @@ export const pruneDeadLetters: Prune = {
         order by s.tenant_id, s.stream_id for update),
       gone as (
         delete from siem_dead_letters where tenant_id = ${tenant} and connector_id in (select stream_id from mine)
-          and ctid = any(array(
+          and ${isOld} and ctid = any(array(
             select ctid from siem_dead_letters where tenant_id = ${tenant} and ${isOld} limit ${limit}))
         returning connector_id),
       counted as (select connector_id, count(*) as amount from gone group by 1),
@@ -85,4 +86,4 @@ export const pruneDeadLetters: Prune = {
   },
 }
 /** Exports 30 days after their end. */
-export const pruneExports = deleting('siem_streams', sql`finished_at < now() - interval '30 days'`)
+export const pruneExports = deleting('siem_streams', sql`finished_at < ${purgeTime} - interval '30 days'`)

@@ -26,6 +26,8 @@ export type TenancyDeps = {
   prepareAdministrator: PrepareAdministrator
   /** Makes a tenant's keys and certificates. */
   provision: (tenant: TenantId) => Promise<unknown>
+  /** Comes before whatever goes for good by the clock. */
+  checkClock: () => Promise<void>
   /** What a deleted tenant has outside of the database goes first. */
   removeContents: (tenant: TenantId) => Promise<void>
 }

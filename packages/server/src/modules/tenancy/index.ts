@@ -30,6 +30,7 @@ export function createTenancy(deps: TenancyDeps) {
     ...{ usageOf: usage.of, usageNow: usage.standing },
     loadLicense: license.load,
     /** Where the deployment itself is administered. */
+    home: () => known.tenantByName(defaultTenant),
     isHome: async (tenant: TenantId): Promise<boolean> => (await known.nameOf(tenant)) === defaultTenant,
     licenseExpiries: license.expiries,
     prunes: pruneUsage,

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { isNotAllHeld, purgeTime } from '../../db/kept.ts'
 import { deleting, type Prune } from '../../db/retention.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -44,5 +45,8 @@ export const pruneSealed: Prune = {
   },
 }
 
-/** A run is kept as long as usage is. */
-export const pruneRuns = deleting('workflow_runs', sql`finished_at < now() - interval '400 days' and undo_at is null`)
+/** A run is kept as long as usage is, and while all of a tenant is held. */
+export const pruneRuns = deleting(
+  'workflow_runs',
+  sql`finished_at < ${purgeTime} - interval '400 days' and undo_at is null and ${isNotAllHeld}`,
+)

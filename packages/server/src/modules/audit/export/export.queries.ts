@@ -49,12 +49,22 @@ export async function beginsAfter(tx: Tx, tenant: TenantId): Promise<number> {
   return rows[0]?.seq ?? 0
 }
 
-/** Null where it is no longer kept. */
+/** Of a place that was purged the tree over the record knows it; null before the beginning of that. */
 export async function hashAt(tx: Tx, tenant: TenantId, seq: number): Promise<string | null> {
   if (seq === 0) return noHash
-  const hash = (table: 'audit_log' | 'audit_beginnings') =>
+  const hash = (table: 'audit_log' | 'audit_beginnings' | 'audit_leaves') =>
     tx.selectFrom(table).select('hash').where('tenant_id', '=', tenant).where('seq', '=', seq)
-  const row = await hash('audit_log').unionAll(hash('audit_beginnings')).executeTakeFirst()
+  const inTile = tx
+    .selectFrom('audit_tiles')
+    .select(sql<Buffer>`substring(hashes from ${((seq - 1) % 256) * 32 + 1}::integer for 32)`.as('hash'))
+    .where('tenant_id', '=', tenant)
+    .where('level', '=', 0)
+    .where('number', '=', Math.floor((seq - 1) / 256))
+  const row = await hash('audit_log')
+    .unionAll(hash('audit_beginnings'))
+    .unionAll(hash('audit_leaves'))
+    .unionAll(inTile)
+    .executeTakeFirst()
   return row?.hash.toString('hex') ?? null
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { purgeTime } from '../../../db/kept.ts'
 import { lines } from '../../../db/lines.ts'
 import { deleting, type Prune } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
@@ -16,6 +17,6 @@ export async function noteReported(tx: Tx, { tenantId, gatewayId, at }: Report, 
   return rows[0]?.known ?? []
 }
 
-const old = deleting('audit_ingested', sql`received_at < (select time_to_purge()) - interval '30 days'`)
+const old = deleting('audit_ingested', sql`received_at < ${purgeTime} - interval '30 days'`)
 /** The ids under which gateways have reported; the events stay. Many come in an hour, and a row is small. */
 export const pruneReported: Prune = { ...old, take: (tx, tenant, limit) => old.take(tx, tenant, 20 * limit) }

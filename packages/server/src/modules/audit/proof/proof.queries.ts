@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
+import { purgeTime } from '../../../db/kept.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
@@ -114,7 +115,7 @@ export const checkpointsAfter = (
 
 export const pruneCheckpoints = deleting(
   'audit_checkpoints',
-  sql`created_at < now() - interval '7 days' and is_thinned(audit_checkpoints)`,
+  sql`created_at < ${purgeTime} - interval '7 days' and is_thinned(audit_checkpoints)`,
 )
 
 /** False where somebody else was faster. */

@@ -13,13 +13,15 @@ const first = (tenant: TenantId, most: number) => sql`(
 export const pruneRecord: Prune = {
   kept: {
     class: 'audit',
+    isByMonths: false,
     over: (tenant, before, most) =>
       sql<number>`(select count(*) from ${first(tenant, most)} as oldest where sequenced_at < ${before})`,
   },
-  // A place that lies ahead, since the clock was wrong then, says nothing: the next one does.
+  // Places that lie ahead, since the clock was wrong then, say nothing: the next one does.
   isDue: (tenant) =>
-    sql<boolean>`coalesce((select sequenced_at < ${overBefore('audit')} from ${first(tenant, 1000)} as oldest
-      where sequenced_at <= now() order by seq limit 1), false)`,
+    sql<boolean>`coalesce((select sequenced_at < ${overBefore('audit')} from audit_log
+      where tenant_id = ${tenant} and seq > (select audit_begins_after(${tenant})) and sequenced_at <= now()
+      order by seq limit 1), false)`,
   take: async (tx, _, limit) => {
     const { rows } = await sql<{ gone: number }>`select purge_audit(${limit}) as gone`.execute(tx)
     return rows[0]?.gone ?? 0

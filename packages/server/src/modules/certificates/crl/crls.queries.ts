@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
+import { purgeTime } from '../../../db/kept.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
@@ -120,4 +121,4 @@ export const tenantsDue = async (tx: Tx, issuedBefore: Date): Promise<TenantId[]
 }
 
 /** Authorities that have ended issue no more: what they last said stays for a while, for who asks what became of it. */
-export const pruneCrls = deleting('crls', sql`next_update < now() - interval '90 days'`)
+export const pruneCrls = deleting('crls', sql`next_update < ${purgeTime} - interval '90 days'`)

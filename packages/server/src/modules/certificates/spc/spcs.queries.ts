@@ -1,5 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { purgeTime } from '../../../db/kept.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
@@ -177,4 +178,4 @@ export const notGood = (
 }
 
 /** Kept for a while after their end, for who asks what became of one. */
-export const pruneSpcs = deleting('spcs', sql`not_after < now() - interval '90 days'`)
+export const pruneSpcs = deleting('spcs', sql`not_after < ${purgeTime} - interval '90 days'`)

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
+import { purgeTime } from '../../../db/kept.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -95,4 +96,4 @@ export const limitCurrent = (tx: Tx, tenant: TenantId, gatewayId: string, until:
 export const endUnused = (tx: Tx, tenant: TenantId, gatewayId: string) =>
   secretsOf(tx, tenant, gatewayId).where('valid_until', 'is', null).execute()
 
-export const pruneSecrets = deleting('gateway_secrets', sql`valid_until <= now()`)
+export const pruneSecrets = deleting('gateway_secrets', sql`valid_until <= ${purgeTime}`)

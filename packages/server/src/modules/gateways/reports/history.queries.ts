@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { isNotHeld, thinBefore } from '../../../db/kept.ts'
+import { isNotHeld } from '../../../db/kept.ts'
 import { purging } from '../../../db/retention.ts'
 
 /** What usually goes a month at a time, row by row where a tenant keeps less or a hold keeps the month. */
@@ -10,13 +10,13 @@ export const pruneHistory = [
     // By its start too, which has an index.
     (before) => sql`started_at < ${before} and ended_at < ${before}
       and ${isNotHeld('vpn_sessions', { user: 'user_id', device: 'device_id' })}`,
-    thinBefore('vpn_sessions'),
+    { isByMonths: true },
   ),
   purging(
     'telemetry',
     'telemetry_events',
     (before) => sql`at < ${before} and ${isNotHeld('telemetry', { device: 'device_id' })}`,
-    thinBefore('telemetry'),
+    { isByMonths: true },
   ),
-  purging('metering', 'metering_reports', (before) => sql`interval_end < ${before}`, thinBefore('metering')),
+  purging('metering', 'metering_reports', (before) => sql`interval_end < ${before}`, { isByMonths: true }),
 ]

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { purgeTime } from '../../../db/kept.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -68,4 +69,4 @@ export const disconnectedFrom = async (tx: Tx, tenant: TenantId, gatewayId: stri
 }
 
 /** What a device said a week ago says nothing of now. */
-export const pruneClaims = deleting('device_claims', sql`said_at < now() - interval '7 days'`)
+export const pruneClaims = deleting('device_claims', sql`said_at < ${purgeTime} - interval '7 days'`)

@@ -2,7 +2,12 @@ import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** Passes the tenant wall: tenants that are to be deleted at some time, or were and are not erased yet. A legal hold keeps a tenant. */
+const isTimeTrusted = sql<boolean>`time_to_purge() is not null`
+
+/**
+ * Passes the tenant wall: tenants that are to be deleted at some time, or were and are not erased yet. A legal hold
+ * keeps a tenant, and a clock that is not trusted keeps all.
+ */
 export const selectToErase = (tx: Tx) =>
   tx
     .selectFrom('tenants')
@@ -10,6 +15,7 @@ export const selectToErase = (tx: Tx) =>
     .where('delete_after', 'is not', null)
     .where('erased_at', 'is', null)
     .where(sql<boolean>`not is_on_hold(tenant_id)`)
+    .where(isTimeTrusted)
     .orderBy('tenant_id')
     .execute()
 
@@ -22,6 +28,7 @@ export const markDeleted = async (tx: Tx, tenant: TenantId, at: Date): Promise<{
     .where('delete_after', '<=', at)
     .where('deleted_at', 'is', null)
     .where(sql<boolean>`not is_on_hold(tenant_id)`)
+    .where(isTimeTrusted)
     .forUpdate()
     .executeTakeFirst()
   if (!before) return undefined

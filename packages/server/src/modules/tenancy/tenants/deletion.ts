@@ -19,6 +19,7 @@ export function createDeletion({
   changes,
   now,
   platform,
+  checkClock,
   removeContents,
 }: {
   db: Database
@@ -27,6 +28,8 @@ export function createDeletion({
   now: () => Date
   /** Where it stands on record: the tenant's own record goes with it. */
   platform: () => Promise<TenantId | undefined>
+  /** Comes before whatever goes for good by the clock. */
+  checkClock: () => Promise<void>
   /** What a tenant has outside of the database. */
   removeContents: (tenant: TenantId) => Promise<void>
 }) {
@@ -58,6 +61,7 @@ export function createDeletion({
   return async (): Promise<void> => {
     const recordIn = await platform()
     if (recordIn === undefined) return
+    await checkClock()
     const rows = new Map((await db.acrossTenants(queries.selectToErase)).map((row) => [row.tenant_id, row]))
     await eachTenant(rows.keys(), async (tenant) => {
       const { delete_after = null, deleted_at = null } = rows.get(tenant) ?? {}

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { purging } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
@@ -43,13 +43,16 @@ export const levelsBefore = async (tx: Tx, tenant: TenantId, before: Date): Prom
   return new Map(rows.map((r) => [r.metric, r.used]))
 }
 
-/** As long as metering; of the levels the newest of each metric stays, for whatever has not moved since. */
+/** What is billed goes by the days of the deployment, whatever a tenant set for metering, and never within a month. */
+const isOver = (before: RawBuilder<Date>) => sql`hour < ${before} and hour < (select usage_begins(now()))`
+
+/** Of the levels the newest of each metric stays, for whatever has not moved since. */
 export const pruneUsage = [
-  purging('metering', 'usage_traffic', (before) => sql`hour < ${before}`),
+  purging('metering', 'usage_traffic', isOver),
   purging(
     'metering',
     'usage_levels',
-    (before) => sql`hour < ${before} and exists (select from usage_levels l
+    (before) => sql`${isOver(before)} and exists (select from usage_levels l
       where l.tenant_id = usage_levels.tenant_id and l.metric = usage_levels.metric and l.hour > usage_levels.hour)`,
   ),
 ]

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
+import { purgeTime } from '../../../db/kept.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -64,7 +65,7 @@ export const firstListing = async (tx: Tx, tenant: TenantId, kid: string): Promi
  */
 export const pruneSets = deleting(
   'trust_sets',
-  sql`expires_at < now() and exists (
+  sql`expires_at < ${purgeTime} and exists (
     select from trust_sets newer where newer.tenant_id = trust_sets.tenant_id
       and newer.version = (select min(next.version) from trust_sets next
         where next.tenant_id = trust_sets.tenant_id and next.version > trust_sets.version)

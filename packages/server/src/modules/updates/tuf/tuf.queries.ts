@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
+import { purgeTime } from '../../../db/kept.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
@@ -41,7 +42,7 @@ export const insertMetadata = (tx: Tx, tenant: TenantId, row: Omit<MetadataRow, 
 /** Roots stay for good, so that whoever was away for years finds the way to the newest; so does the newest of each role. */
 export const pruneMetadata = deleting(
   'tuf_metadata',
-  sql`role <> 'root' and expires_at < now() and version < (select max(newest.version) from tuf_metadata newest
+  sql`role <> 'root' and expires_at < ${purgeTime} and version < (select max(newest.version) from tuf_metadata newest
     where newest.tenant_id = tuf_metadata.tenant_id and newest.role = tuf_metadata.role)`,
 )
 

@@ -1,0 +1,49 @@
+import { background, type Database, type Tx } from '../../db/database.ts'
+import { jobSource, type TenantId } from '../../kernel/actor.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Notice, NotificationRules } from '../notifications/index.ts'
+import { checkClock, findDistrust } from './retention.queries.ts'
+
+export type ClockDeps = {
+  db: Database
+  log: Log
+  notifications: Pick<NotificationRules, 'notify' | 'closeOthers'>
+  /** Where the deployment itself is administered. */
+  home: () => Promise<TenantId | undefined>
+}
+const kind = 'clock.untrusted'
+
+/** What comes before whatever goes for good by the clock. */
+export function createClockWatch({ db, log, notifications, home }: ClockDeps) {
+  /** The wall clock of this machine is the witness: time itself is the database's. */
+  const look = (tx: Tx) => checkClock(tx, new Date(Date.now()))
+
+  /** Administrators hear of it in the transaction in which the clock ceases to be trusted, and once. */
+  const lookAndTell = (tenant: TenantId) =>
+    db.inTenant(
+      tenant,
+      async (tx) => {
+        const before = await findDistrust(tx)
+        const until = await look(tx)
+        if (until && !before) await notifications.notify(tx, tenant, noticeOf(until))
+        return until
+      },
+      background,
+    )
+
+  return async (): Promise<void> => {
+    const tenant = await home()
+    const until = tenant === undefined ? await db.acrossTenants(look, background) : await lookAndTell(tenant)
+    if (until) log.warn({ until }, 'nothing is purged until then: the clock leapt or is off, or a backup was restored')
+    else if (tenant) await notifications.closeOthers(jobSource(tenant, 'forget_what_is_over'), kind, new Set())
+  }
+}
+
+const noticeOf = (until: Date): Notice => ({
+  kind,
+  severity: 'warning',
+  title: 'The clock of the database leapt, or is not that of a server',
+  detail: `Nothing is purged and no tenant is deleted before ${until.toISOString()}. Compare the clocks of the database and of all servers: while they differ by ten minutes it takes longer.`,
+  subject: { type: 'deployment', id: null, name: null },
+  dedupe_key: kind,
+})
