@@ -9,7 +9,7 @@ import { whenReady } from '../kernel/ready.ts'
 import type { Rates } from '../modules/access/index.ts'
 import type { Audit } from '../modules/audit/index.ts'
 import { authenticate, type Incoming, judgedSafely, type Verdict, verifyToken } from './authenticate.ts'
-import { callerOf, isSameOrigin } from './caller.ts'
+import { callerOf, isOfOtherPage, isSameOrigin } from './caller.ts'
 import type { OpenVerifiers } from './of-open-tenants.ts'
 import type { Refuse } from './refuse.ts'
 import { sourceOf } from './source-ip.ts'
@@ -141,6 +141,7 @@ async function settlePerson(
   if (endpoint)
     admission.refusal =
       refusalOf(deps, endpoint, admission, principal) ??
+      ofOtherPage(deps, endpoint, principal, request) ??
       (await scopeTenant(deps, request, actor)) ??
       offDirectory(endpoint, principal)
   return admission
@@ -177,6 +178,17 @@ function refusalOf(
       `a change with a session cookie must come from this site: send Origin: ${deps.publicUrl} or Sec-Fetch-Site: same-origin`,
     )
   return undefined
+}
+
+/** Nobody's work is begun by a page of another site, or of a neighbour that has the cookie sent along. */
+function ofOtherPage(
+  { publicUrl }: AdmitDeps,
+  { stream }: Endpoint,
+  { kind }: Principal,
+  { headers }: FastifyRequest,
+): AppError | undefined {
+  if (!stream || kind !== 'session' || !isOfOtherPage(headers, publicUrl)) return undefined
+  return new AppError('forbidden', 'the page of another site may not ask for this with a session cookie')
 }
 
 const namedTenant = ({ url }: FastifyRequest) => new URLSearchParams(url.split('?')[1] ?? '').get('tenant_id')
