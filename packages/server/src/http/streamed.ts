@@ -18,10 +18,13 @@ export async function sendStreamed(
   pace: Pace,
 ): Promise<void> {
   if (request.raw.httpVersion === '1.0')
-    fail('bad_request', 'this needs HTTP/1.1, in which an answer that broke off can be told (nginx: proxy_http_version 1.1)')
+    fail(
+      'bad_request',
+      'this needs HTTP/1.1, in which an answer that broke off can be told (nginx: proxy_http_version 1.1)',
+    )
   const ended = goneSignal(reply.raw)
   if (ended.aborted) return void reply.send()
-  const bytes = request.method === 'HEAD' ? undefined : await open(ended)
+  const bytes = request.method === 'HEAD' ? undefined : await open(ended, request.admission?.stands ?? always)
   reply.code(200).headers({ 'content-type': type, 'content-disposition': `attachment; filename="${filename}"` })
   if (!bytes) return void reply.send()
   // Whoever returns before the head is out would have it sent again, empty.
@@ -31,6 +34,8 @@ export async function sendStreamed(
   )
   await reply.send(waiting)
 }
+
+const always = async () => true
 
 /**
  * Cuts an answer that is not taken at its pace. Unlike that of a download it counts only while something waits to be

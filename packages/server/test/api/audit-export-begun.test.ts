@@ -13,7 +13,9 @@ const count = async (kit: Kit) => (await eventsOf(kit, 'audit.export_started')).
 /** What comes over a plain socket until it is closed. */
 async function raw({ url, adminKey }: Kit, path: string, version: '1.0' | '1.1') {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
-  socket.write(`GET ${path} HTTP/${version}\r\nhost: x\r\nauthorization: Bearer ${adminKey}\r\nconnection: close\r\n\r\n`)
+  socket.write(
+    `GET ${path} HTTP/${version}\r\nhost: x\r\nauthorization: Bearer ${adminKey}\r\nconnection: close\r\n\r\n`,
+  )
   let text = ''
   socket.on('data', (data) => {
     text += data
@@ -32,7 +34,8 @@ test('an export is begun', async (t) => {
       assert.doesNotMatch(refused, /content-disposition/i)
     }
     assert.equal(await count(kit), 0)
-    for (const path of paths) assert.match(await raw(kit, path, '1.1'), /^HTTP\/1\.1 200 .*transfer-encoding: chunked/is)
+    for (const path of paths)
+      assert.match(await raw(kit, path, '1.1'), /^HTTP\/1\.1 200 .*transfer-encoding: chunked/is)
     assert.equal(await count(kit), 2)
   })
 
@@ -42,7 +45,8 @@ test('an export is begun', async (t) => {
       dispatcher: kit.dispatcher,
     })
     const before = await count(kit)
-    const ask = (path: string, headers: Record<string, string>) => send(kit.url, { path, headers: { cookie, ...headers } })
+    const ask = (path: string, headers: Record<string, string>) =>
+      send(kit.url, { path, headers: { cookie, ...headers } })
     for (const path of paths) {
       for (const headers of [
         { 'sec-fetch-site': 'same-site' },

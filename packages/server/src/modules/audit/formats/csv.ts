@@ -55,5 +55,7 @@ const texts = /"(?:[^"\\]|\\.)*"/g
 const formulaSign = /[=+\-@\uff1d\uff0b\uff0d\uff20]/g
 function shownJson(json: string): string {
   const shown = printableJson(json).replaceAll(semicolon, '\\u003b')
-  return shown.length > longestCell ? shown.replaceAll(texts, (text) => text.replaceAll(formulaSign, escapedJson)) : shown
+  return shown.length > longestCell
+    ? shown.replaceAll(texts, (text) => text.replaceAll(formulaSign, escapedJson))
+    : shown
 }

@@ -28,7 +28,11 @@ export function requireOcsf(event: Ocsf): void {
 function requireShape(value: Record<string, unknown>, { attributes, atLeastOne }: Shape, at: string): void {
   for (const [name, attribute] of Object.entries(attributes))
     if (attribute.isRequired) assert.ok(name in value, `${at}.${name} is required`)
-  if (atLeastOne) assert.ok(atLeastOne.some((name) => name in value), `${at} needs one of ${atLeastOne.join(', ')}`)
+  if (atLeastOne)
+    assert.ok(
+      atLeastOne.some((name) => name in value),
+      `${at} needs one of ${atLeastOne.join(', ')}`,
+    )
   for (const [name, given] of Object.entries(value)) {
     const attribute = attributes[name] ?? assert.fail(`${at}.${name} is unknown`)
     assert.equal(Array.isArray(given), attribute.isArray, `${at}.${name}: whether it is a list`)
@@ -38,9 +42,9 @@ function requireShape(value: Record<string, unknown>, { attributes, atLeastOne }
 }
 
 function requireValue(value: unknown, { type }: Attribute, at: string): void {
-  const fits = values[type]
-  if (fits) return assert.ok(fits(value), `${at}: ${JSON.stringify(value)} is no ${type}`)
-  assert.ok(isObject(value), `${at} is no object`)
+  const fits = values[type] ?? isObject
+  assert.ok(fits(value), `${at}: ${JSON.stringify(value)} is no ${type}`)
+  if (values[type]) return
   requireShape(value as Record<string, unknown>, objects[type] ?? assert.fail(`object ${type}`), at)
 }
 

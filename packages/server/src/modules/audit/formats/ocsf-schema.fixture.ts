@@ -108,7 +108,13 @@ export const objects: Readonly<Record<string, Shape>> = {
 
 /** The attributes of every class. */
 const ofAll = attributesOf({
-  ...{ activity_name: 'string', category_name: 'string', class_name: 'string', type_name: 'string', time: 'timestamp!' },
+  ...{
+    activity_name: 'string',
+    category_name: 'string',
+    class_name: 'string',
+    type_name: 'string',
+    time: 'timestamp!',
+  },
   ...{ severity: 'string', status: 'string', status_code: 'string', status_detail: 'string', message: 'string' },
   ...{ metadata: 'metadata!', unmapped: 'json', raw_data: 'string', raw_data_size: 'long', timezone_offset: 'integer' },
   ...{ count: 'integer', duration: 'long', start_time: 'timestamp', end_time: 'timestamp' },

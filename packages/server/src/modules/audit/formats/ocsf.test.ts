@@ -24,7 +24,11 @@ test('every kind is an event of OCSF 1.9.0: no attribute that its class does not
   for (const kind of auditKinds) {
     const fields = example(kind)
     for (const [i, source] of sources.entries())
-      for (const target of [undefined, { type: 'device', id: 'dev_1', name: null }, { type: 'user', id: 'u', name: 'x' }]) {
+      for (const target of [
+        undefined,
+        { type: 'device', id: 'dev_1', name: null },
+        { type: 'user', id: 'u', name: 'x' },
+      ]) {
         const outcome = (['success', 'refused', 'failed'] as const)[i % 3]!
         const more = { outcome, ...(target && { target }), details: { error: 'e', detail: 'd', other: 1 } }
         requireOcsf(told(eventOf(kind, fields, source, more)))

@@ -70,7 +70,7 @@ test('the kind is whole in each message, also where MSGID has no room for it', (
   for (const kind of auditKinds) {
     const { id, parameters } = parseSyslog(syslog(eventOf(kind, {} as AuditFields[typeof kind]), origin))
     assert.equal(parameters.get('kind'), kind)
-    assert.ok(kind.startsWith(id), id)
+    assert.equal(id, kind.slice(0, 32))
   }
 })
 
