@@ -27,8 +27,8 @@ const longestLine = 16 * 1024 * 1024
 const newline = 0x0a
 
 /**
- * Hands each piece of an export to `take` as it comes, and gives back its signed manifest once all is there and as it was
- * signed. Throws `VerificationError` where it is not: `malformed` where it broke off before its manifest,
+ * Hands each piece of an export to `take` as it comes, and gives back its signed manifest once all is there and as it
+ * was signed. Throws `VerificationError` where it is not: `malformed` where it broke off before its manifest,
  * `wrong_digest` where the manifest is of other bytes. What was taken until then is not to be kept.
  */
 export async function receiveAuditExport(
@@ -74,7 +74,8 @@ export const auditManifestPath = (path: string, format: AuditExportQuery['format
 
 /**
  * An export as a file: through `<path>.part`, so that at `path` stands the whole, as it was signed, or what was there
- * before. CSV and syslog have their signed manifest beside them, at `<path>.manifest.json`. One at a time for each path.
+ * before. CSV and syslog have their signed manifest beside them, at `<path>.manifest.json`. One at a time for each
+ * path.
  */
 export async function saveAuditExport(
   client: Exporter,
