@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm, writeFile } from 'node:fs/promises'
 import type { Contract, Output } from '@holdfast/contract'
 import { canonicalJson } from '@holdfast/crypto/canonical'
 import type { CallInput, Client } from './client.ts'
@@ -7,7 +7,9 @@ import { ApiError, reject } from './errors.ts'
 import { isObject, readSigned } from './signed.ts'
 import { keysOf, type SignedTrustSet } from './trust-store.ts'
 
-type Signed = Output<Contract['getAuditExportManifest']>
+/** What was exported, and its signature: whoever has both and the keys needs nobody else to check a file. */
+export type SignedAuditExportManifest = Output<Contract['getAuditExportManifest']>
+type Signed = SignedAuditExportManifest
 export type AuditExportManifest = Signed['manifest']
 type Query = NonNullable<CallInput<Contract['exportAudit']>['query']>
 export type AuditExportQuery = Omit<Query, 'format'> & { format: AuditExportManifest['format'] }
@@ -25,8 +27,8 @@ const longestLine = 16 * 1024 * 1024
 const newline = 0x0a
 
 /**
- * Hands each piece of an export to `take` as it comes, and gives back its manifest once all is there and as it was
- * signed. Throws `VerificationError` where it is not: `malformed` where it broke off before its manifest,
+ * Hands each piece of an export to `take` as it comes, and gives back its signed manifest once all is there and as it
+ * was signed. Throws `VerificationError` where it is not: `malformed` where it broke off before its manifest,
  * `wrong_digest` where the manifest is of other bytes. What was taken until then is not to be kept.
  */
 export async function receiveAuditExport(
@@ -34,13 +36,13 @@ export async function receiveAuditExport(
   { format, ...filter }: AuditExportQuery,
   take: (bytes: Uint8Array) => Promise<void>,
   { signal, onProgress, trust }: AuditExportOptions = {},
-): Promise<AuditExportManifest> {
+): Promise<SignedAuditExportManifest> {
   const options = signal && { signal }
   const bytes =
     format === 'syslog'
       ? await client.exportAuditSyslog({ query: filter }, options)
       : await client.exportAudit({ query: { ...filter, format } }, options)
-  const content = format === 'json' || format === 'ndjson' ? allButLastLine() : all()
+  const content = holdsManifest(format) ? allButLastLine() : all()
   let received = 0
   for await (const piece of bytes) {
     content.add(piece)
@@ -62,29 +64,49 @@ export async function receiveAuditExport(
   // Exports that hold no event have the same bytes, whatever was asked for.
   if (canonicalJson(manifest.filter) !== canonicalJson(askedIn(filter)))
     reject('wrong_digest', 'the manifest is of an export by another filter')
-  return manifest
+  return { manifest, jws }
 }
+
+const holdsManifest = (format: AuditExportQuery['format']) => format === 'json' || format === 'ndjson'
+/** Where the signed manifest of a file is put whose format has no place for it. */
+export const auditManifestPath = (path: string, format: AuditExportQuery['format']): string | undefined =>
+  holdsManifest(format) ? undefined : `${path}.manifest.json`
 
 /**
  * An export as a file: through `<path>.part`, so that at `path` stands the whole, as it was signed, or what was there
- * before. One at a time for each path.
+ * before. CSV and syslog have their signed manifest beside them, at `<path>.manifest.json`. One at a time for each
+ * path.
  */
 export async function saveAuditExport(
   client: Exporter,
   query: AuditExportQuery,
   path: string,
   options: AuditExportOptions = {},
-): Promise<AuditExportManifest> {
+): Promise<SignedAuditExportManifest> {
   const part = `${path}.part`
+  const beside = auditManifestPath(path, query.format)
   const handle = await open(part, 'w', 0o600)
   try {
-    const manifest = await receiveAuditExport(client, query, (piece) => handle.appendFile(piece), options)
+    const signed = await receiveAuditExport(client, query, (piece) => handle.appendFile(piece), options)
     await handle.sync()
     await handle.close()
+    // First: where the file is, there is what vouches for it.
+    if (beside !== undefined) await place(beside, `${JSON.stringify(signed, null, 2)}\n`)
     await rename(part, path)
-    return manifest
+    return signed
   } catch (e) {
     await handle.close()
+    await rm(part, { force: true })
+    throw e
+  }
+}
+
+async function place(path: string, text: string): Promise<void> {
+  const part = `${path}.part`
+  try {
+    await writeFile(part, text, { mode: 0o600, flush: true })
+    await rename(part, path)
+  } catch (e) {
     await rm(part, { force: true })
     throw e
   }

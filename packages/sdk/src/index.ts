@@ -4,7 +4,9 @@ export {
   type AuditExportManifest,
   type AuditExportOptions,
   type AuditExportQuery,
+  auditManifestPath,
   receiveAuditExport,
+  type SignedAuditExportManifest,
   saveAuditExport,
 } from './audit-export.ts'
 export { type CallInput, type Client, createClient } from './client.ts'

@@ -262,7 +262,7 @@ export function createApp({
     health,
     draining,
     listeners: [{ server: http.server, close: () => http.close() }, ...Object.values(listeners).filter((l) => !!l)],
-    letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo, workflows.letGo],
+    letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo, workflows.letGo, audit.letGo],
     writes: [
       ...[refuse.flush, notifications.stop, activity.flush, trustMarks.flush, access.stop],
       ...[identity.stop, enrollment.stop, federation.stop, directory.stop, siem.stop, workflows.stop],

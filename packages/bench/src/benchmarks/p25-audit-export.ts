@@ -37,11 +37,8 @@ export const auditExport: Benchmark = {
       }, lookEveryMs)
       const hash = createHash('sha256')
       const started = performance.now()
-      const { events, bytes, sha256 } = await receiveAuditExport(
-        admin,
-        { format },
-        async (piece) => void hash.update(piece),
-      )
+      const { manifest } = await receiveAuditExport(admin, { format }, async (piece) => void hash.update(piece))
+      const { events, bytes, sha256 } = manifest
       const seconds = (performance.now() - started) / 1000
       clearInterval(looking)
       if (events < count) throw new Error(`${events} events of ${count}`)

@@ -12,11 +12,13 @@ const gzipMagic = Buffer.of(0x1f, 0x8b)
 
 type Chunks = AsyncIterable<Buffer | string>
 
-/** The lines of a file, or of standard input for `-`, each with its newline; gzip is unpacked on the way. */
-export async function* linesOfFile(path: string, input: Chunks): AsyncGenerator<Buffer> {
-  const bytes = readable(path, path === '-' ? input : createReadStream(path, { highWaterMark: 256 * 1024 }))
-  yield* linesOf(unpacked(path, bytes), path === '-' ? 'The input' : path)
-}
+/** What a file holds, or standard input for `-`; gzip is unpacked on the way. */
+export const bytesOfFile = (path: string, input: Chunks): AsyncGenerator<Buffer> =>
+  unpacked(path, readable(path, path === '-' ? input : createReadStream(path, { highWaterMark: 256 * 1024 })))
+
+/** The lines of a file, each with its newline. */
+export const linesOfFile = (path: string, input: Chunks): AsyncGenerator<Buffer> =>
+  linesOf(bytesOfFile(path, input), path === '-' ? 'The input' : path)
 
 async function* readable(path: string, chunks: Chunks): AsyncGenerator<Buffer> {
   try {

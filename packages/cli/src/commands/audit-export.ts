@@ -3,6 +3,7 @@ import { access } from 'node:fs/promises'
 import {
   type AuditExportManifest,
   type AuditExportQuery,
+  auditManifestPath,
   readTrustSet,
   receiveAuditExport,
   saveAuditExport,
@@ -46,13 +47,15 @@ async function run(cli: Cli, { format, out, trustSet, ...filter }: Options): Pro
   }
   const query = { format, ...auditQuery(filter), ...cli.scope }
   if (out === undefined) {
-    const manifest = await receiveAuditExport(await cli.client(), query, (bytes) => hand(cli, bytes), options)
+    const { manifest } = await receiveAuditExport(await cli.client(), query, (bytes) => hand(cli, bytes), options)
     return cli.note(summary(manifest))
   }
+  const beside = auditManifestPath(out, format)
   await requireNew(out)
+  if (beside !== undefined) await requireNew(beside)
   const client = await cli.client()
-  const manifest = await saveAuditExport(client, query, out, options)
-  printItem(cli, { file: out, ...manifest })
+  const { manifest } = await saveAuditExport(client, query, out, options)
+  printItem(cli, { file: out, ...(beside !== undefined && { manifest_file: beside }), ...manifest })
 }
 
 /** Whoever reads slowly sets the pace. */

@@ -1,4 +1,4 @@
-import { type Endpoint, entryPermissions, scopeParameters } from '@holdfast/contract/endpoint'
+import { type Endpoint, entryPermissions } from '@holdfast/contract/endpoint'
 import { aOrAn, type RequiredAction } from '@holdfast/contract/vocabulary'
 import type { FastifyRequest } from 'fastify'
 import type { Actor, Caller, Principal, TenantId } from '../kernel/actor.ts'
@@ -9,10 +9,10 @@ import { whenReady } from '../kernel/ready.ts'
 import type { Rates } from '../modules/access/index.ts'
 import type { Audit } from '../modules/audit/index.ts'
 import { authenticate, type Incoming, judgedSafely, type Verdict, verifyToken } from './authenticate.ts'
-import { callerOf, isSameOrigin } from './caller.ts'
+import { callerOf, isOfOtherPage, isSameOrigin } from './caller.ts'
+import { incomingOf } from './incoming.ts'
 import type { OpenVerifiers } from './of-open-tenants.ts'
 import type { Refuse } from './refuse.ts'
-import { sourceOf } from './source-ip.ts'
 
 /** What is settled about a request before its body is read. */
 export type Admission = {
@@ -25,6 +25,8 @@ export type Admission = {
   refusal: AppError | undefined
   /** The durable record of an API key's use; the answer waits for it. */
   recorded: Promise<void> | undefined
+  /** Of what is sent for long: whether the same credential would still be let in. */
+  stands: (() => Promise<boolean>) | undefined
   /** Where the credential may stand in the body (enrollment): authenticates once that is read. */
   authenticateBody: ((request: FastifyRequest) => Promise<void>) | undefined
 }
@@ -62,10 +64,12 @@ export function createAdmit(deps: AdmitDeps): Admit {
       search: incoming.search,
       refusal: undefined,
       recorded: undefined,
+      stands: undefined,
       authenticateBody: undefined,
     }
     if (endpoint?.access.by === 'anyone') return admission
     const judge = () => authenticate(deps.verifiers, request, incoming)
+    if (endpoint?.stream) admission.stands = async () => stillStands(deps, admission, endpoint, request, await judge())
     return whenReady(judgedSafely(deps.log, judge), (verdict) =>
       settle(deps, admission, endpoint, request, incoming, verdict),
     )
@@ -138,12 +142,32 @@ async function settlePerson(
     // Awaited before the answer; a failure meanwhile must not end the process.
     admission.recorded.catch(() => {})
   }
-  if (endpoint)
-    admission.refusal =
-      refusalOf(deps, endpoint, admission, principal) ??
-      (await scopeTenant(deps, request, actor)) ??
-      offDirectory(endpoint, principal)
+  if (endpoint) admission.refusal = await refusalOfPerson(deps, endpoint, admission, request, actor)
   return admission
+}
+
+/** Moves the actor into the tenant that is asked for, where that may be. */
+const refusalOfPerson = async (
+  deps: AdmitDeps,
+  endpoint: Endpoint,
+  admission: Admission,
+  request: FastifyRequest,
+  actor: Actor,
+): Promise<AppError | undefined> =>
+  refusalOf(deps, endpoint, admission, actor.principal) ??
+  ofOtherPage(deps, endpoint, actor.principal, request) ??
+  (await scopeTenant(deps, request, actor)) ??
+  offDirectory(endpoint, actor.principal)
+
+async function stillStands(
+  deps: AdmitDeps,
+  admission: Admission,
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  verdict: Verdict,
+): Promise<boolean> {
+  if (!verdict || verdict.kind === 'refused') return false
+  return !(await refusalOfPerson(deps, endpoint, admission, request, actorOf(verdict, admission.caller)))
 }
 
 const owed: Record<RequiredAction, string> = {
@@ -177,6 +201,17 @@ function refusalOf(
       `a change with a session cookie must come from this site: send Origin: ${deps.publicUrl} or Sec-Fetch-Site: same-origin`,
     )
   return undefined
+}
+
+/** Nobody's work is begun by a page of another site, or of a neighbour that has the cookie sent along. */
+function ofOtherPage(
+  { publicUrl }: AdmitDeps,
+  { stream }: Endpoint,
+  { kind }: Principal,
+  { headers }: FastifyRequest,
+): AppError | undefined {
+  if (!stream || kind !== 'session' || !isOfOtherPage(headers, publicUrl)) return undefined
+  return new AppError('forbidden', 'the page of another site may not ask for this with a session cookie')
 }
 
 const namedTenant = ({ url }: FastifyRequest) => new URLSearchParams(url.split('?')[1] ?? '').get('tenant_id')
@@ -244,39 +279,4 @@ const originOf = ({ kind }: Principal, { origin }: Caller) => {
   if (kind === 'device' || kind === 'enrollment_token' || kind === 'enrollment_challenge') return 'device'
   if (kind === 'gateway') return 'gateway'
   return kind === 'session' ? origin : 'api'
-}
-
-function incomingOf(
-  endpoint: Endpoint | undefined,
-  request: FastifyRequest,
-  trusted: readonly string[],
-): Incoming & { search: string } {
-  const { url, headers } = request
-  const mark = url.indexOf('?')
-  const { search, scope } = mark < 0 ? nothingAsked : readScope(endpoint, url.slice(mark + 1))
-  return {
-    method: request.method,
-    url,
-    path: mark < 0 ? url : url.slice(0, mark),
-    search,
-    sourceIp: sourceOf(request, trusted),
-    // Two headers arrive joined by a comma, which no proof contains.
-    dpop: headers.dpop,
-    scope,
-  }
-}
-
-const nothingAsked = { search: '', scope: {} }
-
-/** The parameters that the pipe reads itself, and the rest of the query. */
-function readScope(endpoint: Endpoint | undefined, query: string): { search: string; scope: Incoming['scope'] } {
-  const parameters = new URLSearchParams(query)
-  const scope: Incoming['scope'] = {}
-  for (const name of endpoint ? scopeParameters(endpoint) : []) {
-    const value = parameters.getAll(name)
-    if (value.length !== 1) continue
-    scope[name] = value[0]!
-    parameters.delete(name)
-  }
-  return { search: parameters.toString(), scope }
 }

@@ -21,3 +21,7 @@ export function isSameOrigin(headers: IncomingHttpHeaders, publicUrl: string): b
   if (site !== undefined) return site === 'same-origin'
   return headers.origin === undefined ? undefined : headers.origin === publicUrl
 }
+
+/** Whether a browser says that a page of another origin sent the request: what a person opened themselves is of none. */
+export const isOfOtherPage = (headers: IncomingHttpHeaders, publicUrl: string): boolean =>
+  headers['sec-fetch-site'] !== 'none' && isSameOrigin(headers, publicUrl) === false

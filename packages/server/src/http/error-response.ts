@@ -54,6 +54,12 @@ function leaveBody({ raw, routeOptions }: FastifyRequest, reply: FastifyReply): 
   })
 }
 
+/** What was to be a file is none. Its name is in the answer already where the first bytes of a stream failed. */
+function leaveName(reply: FastifyReply): void {
+  reply.removeHeader('content-disposition')
+  if (!reply.raw.headersSent) reply.raw.removeHeader('content-disposition')
+}
+
 export function sendError(
   log: Pick<Log, 'error'>,
   error: unknown,
@@ -66,6 +72,7 @@ export function sendError(
   if (e.deviceStatus !== undefined) reply.header(deviceStatusHeader, e.deviceStatus)
   if (e.allow) reply.header('allow', e.allow.join(', '))
   if (isBodyAwaited(request.raw)) leaveBody(request, reply)
+  leaveName(reply)
   const { status, contentType, body } = refusalOf(request.url, e, request.id)
   if (status === errorStatus.unauthorized) reply.header('www-authenticate', challenge)
   return reply.code(status).header('content-type', contentType).serializer(JSON.stringify).send(body)

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import Fastify from 'fastify'
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import { Streamed } from '../kernel/streamed.ts'
+import { sendError } from './error-response.ts'
 import type { Pace } from './pace.ts'
 import { sendStreamed } from './streamed.ts'
 
@@ -73,4 +74,25 @@ test('who takes nothing of the end is cut, and who takes all of it is not', asyn
   fast.socket.end()
   await text
   assert.ok(taken > end.length, `${taken}`)
+})
+
+test('who is answered with an error before the first byte gets no file', async (t) => {
+  const app = Fastify()
+  const log = { error: () => {} }
+  app.setErrorHandler((e, request: FastifyRequest, reply: FastifyReply) => sendError(log, e, request, reply))
+  const open = async () =>
+    // biome-ignore lint/correctness/useYield: its first page fails.
+    (async function* (): AsyncGenerator<Uint8Array> {
+      throw new Error('the first page can not be read')
+    })()
+  app.get('/', async (request, reply) => {
+    await sendStreamed(request, reply, new Streamed({ type, filename: 'x.ndjson' }, open), pace)
+    return reply
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  t.after(() => app.close())
+  const answer = await fetch(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}/`)
+  assert.deepEqual([answer.status, ((await answer.json()) as { error: string }).error], [500, 'internal_error'])
+  assert.equal(answer.headers.get('content-disposition'), null)
+  assert.match(String(answer.headers.get('content-type')), /^application\/json/)
 })

@@ -1,21 +1,30 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { fail } from '../kernel/app-error.ts'
 import type { Streamed } from '../kernel/streamed.ts'
 import { second } from '../kernel/time.ts'
 import type { Pace } from './pace.ts'
 import { goneSignal } from './representation.ts'
 
-/** Sends what is made while it is sent. What fails on the way cuts the connection: nobody takes it for the whole. */
+/**
+ * Sends what is made while it is sent. What fails on the way cuts the connection: nobody takes it for the whole. In
+ * HTTP/1.0 the end of the connection is the end of every body without a length, so that nobody could tell.
+ */
 export async function sendStreamed(
   request: FastifyRequest,
   reply: FastifyReply,
   { type, filename, open }: Streamed,
   pace: Pace,
 ): Promise<void> {
+  if (request.raw.httpVersion === '1.0')
+    fail(
+      'bad_request',
+      'this needs HTTP/1.1, in which an answer that broke off can be told (nginx: proxy_http_version 1.1)',
+    )
   const ended = goneSignal(reply.raw)
   if (ended.aborted) return void reply.send()
-  const bytes = request.method === 'HEAD' ? undefined : await open(ended)
+  const bytes = request.method === 'HEAD' ? undefined : await open(ended, request.admission?.stands ?? always)
   reply.code(200).headers({ 'content-type': type, 'content-disposition': `attachment; filename="${filename}"` })
   if (!bytes) return void reply.send()
   // Whoever returns before the head is out would have it sent again, empty.
@@ -25,6 +34,8 @@ export async function sendStreamed(
   )
   await reply.send(waiting)
 }
+
+const always = async () => true
 
 /**
  * Cuts an answer that is not taken at its pace. Unlike that of a download it counts only while something waits to be

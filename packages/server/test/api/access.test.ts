@@ -5,7 +5,7 @@ import { ApiError, changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { eventsOf } from '../events.ts'
 import { createClock, startKit, times } from '../kit.ts'
-import { untilStatus } from '../people.ts'
+import { makeUser, signInAs, untilStatus } from '../people.ts'
 import { until } from '../promptly.ts'
 import { assertOneASecond } from '../rates.ts'
 import { send } from '../raw-http.ts'
@@ -191,6 +191,19 @@ test('keys of the API', async (t) => {
       [{ reason: 'done' }],
     )
     assert.ok(!kit.logs.join('').includes(secret))
+  })
+
+  await t.test('the record of a key says whose rights bound it, whoever makes or revokes it', async () => {
+    const owner = await makeUser(kit, 'maker', ['tenant_admin'])
+    const made = await (await signInAs(kit, 'maker')).post('/v1/admin/api-keys', { name: 'theirs', role: 'viewer' })
+    assert.equal(made.status, 201, made.text)
+    const { key_id } = made.json.api_key as { key_id: string }
+    await admin.revokeApiKey({ params: { key_id } })
+    for (const kind of ['api_key.created', 'api_key.revoked'] as const) {
+      const events = await eventsOf(kit, kind)
+      assert.equal(events.find((e) => e.key_id === key_id)?.user_id, owner, kind)
+      assert.equal(events.at(-1)?.user_id, undefined, 'a key that nobody owns')
+    }
   })
 })
 

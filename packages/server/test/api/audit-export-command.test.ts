@@ -45,6 +45,49 @@ test('holdfast audit export: a file of each format, whole and as it was signed, 
   )
 })
 
+test('a file of CSV or syslog is verified offline by the signed manifest beside it', async (t) => {
+  const kit = await startKit(t)
+  const { run, file } = await startCommand(t, kit)
+  await kit.admin.generateToken({ body: { name: 'token' } })
+  const trust = file('trust-set.json')
+  await writeFile(trust, (await run('trust', 'show', '--json')).out)
+  for (const format of ['csv', 'syslog']) {
+    const [at, beside] = [file(`events.${format}`), file(`events.${format}.manifest.json`)]
+    await writeFile(beside, 'somebody else’s')
+    assert.equal((await run('audit', 'export', '--format', format, '--out', at)).code, 2, 'nothing is overwritten')
+    await rm(beside)
+    const exported = JSON.parse((await run('audit', 'export', '--format', format, '--out', at, '--json')).out)
+    assert.equal(exported.manifest_file, beside)
+    const verify = async (...more: string[]) => {
+      const { code, out, err } = await run('audit', 'verify', at, '--manifest', beside, '--json', ...more)
+      return { code, err, said: out === '' ? undefined : JSON.parse(out) }
+    }
+    const whole = await verify('--trust-set', trust)
+    assert.deepEqual([whole.code, whole.said.verified, whole.said.sha256], [0, true, exported.sha256])
+    assert.match(whole.err, /not looked at one by one/)
+    assert.equal((await verify()).code, 2, 'whose keys?')
+    assert.equal((await verify('--trust-set', trust, '--checkpoint', trust)).code, 2)
+
+    const bytes = await readFile(at)
+    for (const [content, why] of [
+      [bytes.subarray(0, -1), /bytes were exported, and here are/],
+      [Buffer.from(bytes.toString().replace('token', 'taken')), /not, byte for byte/],
+    ] as const) {
+      await writeFile(at, content)
+      const { code, said } = await verify('--trust-set', trust)
+      assert.deepEqual([code, said.verified, said.first_bad_seq], [1, false, null])
+      assert.match(said.why, why)
+    }
+    await writeFile(at, bytes)
+    const signed = JSON.parse(await readFile(beside, 'utf8'))
+    const forged = { ...signed, manifest: { ...signed.manifest, events: 1 } }
+    await writeFile(beside, JSON.stringify(forged))
+    assert.match((await verify('--trust-set', trust)).said.why, /not the one that was signed/)
+    await writeFile(beside, '{}')
+    assert.match((await verify('--trust-set', trust)).err, /holds no signed manifest/)
+  }
+})
+
 test('what breaks off, is changed on its way or signed by another key leaves no file', async (t) => {
   const kit = await startKit(t)
   const { file } = await startCommand(t, kit)
@@ -92,9 +135,9 @@ test('what breaks off, is changed on its way or signed by another key leaves no 
     assert.deepEqual(await readdir(dirname(path)), [])
     await assert.rejects(saveAuditExport(kit.admin, { format }, path, { signal: AbortSignal.abort() }))
     assert.deepEqual(await readdir(dirname(path)), [])
-    const manifest = await saveAuditExport(through(same), { format }, path)
+    const { manifest } = await saveAuditExport(through(same), { format }, path)
     assert.equal((await readFile(path)).length >= manifest.bytes, true)
-    await rm(path)
+    for (const name of await readdir(dirname(path))) await rm(file(name))
   }
 })
 
@@ -105,9 +148,9 @@ test('an export without an event is vouched for by its own manifest, not by one 
   for (const format of ['csv', 'syslog'] as const) {
     const path = file(`none.${format}`)
     const asked = { format, kind: 'login.failed', ...never }
-    const manifest = await saveAuditExport(kit.admin, asked, path)
+    const { manifest } = await saveAuditExport(kit.admin, asked, path)
     const { sha256 } = manifest
-    const other = await saveAuditExport(kit.admin, { format, ...never }, file(`other.${format}`))
+    const { manifest: other } = await saveAuditExport(kit.admin, { format, ...never }, file(`other.${format}`))
     assert.deepEqual([other.sha256, other.filter], [sha256, never], 'the same bytes')
     const known = await kit.admin.getAuditExportManifest({ query: { sha256, ...asked } })
     assert.deepEqual(known.manifest, manifest)

@@ -48,6 +48,7 @@ test('who takes nothing holds no connection and no transaction, and is cut; who 
     assert.equal(outcome, 'failed')
     assert.ok(events > 0 && events < 2000, `${events}`)
     assert.equal(details!.last_seq, events)
+    assert.equal(details!.cause, 'not_taken')
   }
 })
 
@@ -82,6 +83,12 @@ test('a replica that stops cuts its exports and waits for nobody who takes nothi
   const stopping = performance.now()
   await there!.stop()
   assert.ok(performance.now() - stopping < promptly)
+  const [failed, ...others] = await ended(kit)
+  assert.deepEqual(
+    [others, failed!.outcome, failed!.details!.cause],
+    [[], 'failed', 'stopping'],
+    'on record before the replica is gone',
+  )
   await assert.rejects(cut.text())
   const { signed } = readNdjson(await kept.text())
   assert.deepEqual(await signedManifest(kit, signed), signed.manifest)
@@ -103,8 +110,39 @@ test('a purge that overtakes an export cuts it: nothing with a hole is signed as
   })
   await assert.rejects(overtaken.text(), 'cut, so that nobody takes it for the whole')
   await until(async () => (await ended(kit)).length === 1)
-  assert.equal((await ended(kit))[0]!.outcome, 'failed')
+  const [failed] = await ended(kit)
+  assert.deepEqual([failed!.outcome, failed!.details!.cause], ['failed', 'purged'])
   const { events, signed } = readNdjson(await (await begun(kit)).text())
   assert.equal(events[0]!.seq, 1901)
   assert.equal(signed.manifest.events, events.length)
+})
+
+test('a credential that is good no more gets no further page; what fails is logged, and on record as such', async (t) => {
+  const kit = await startKit(t)
+  await fill(kit, 2000)
+  const { api_key, secret } = await kit.admin.createApiKey({ body: { name: 'auditor', role: 'auditor' } })
+  const running = await begun({ ...kit, adminKey: secret })
+  assert.equal(running.status, 200)
+  await kit.admin.revokeApiKey({ params: { key_id: api_key.key_id } })
+  await assert.rejects(running.text(), 'cut, so that nobody takes it for the whole')
+  await until(async () => (await ended(kit)).length === 1)
+  const [revoked] = await ended(kit)
+  assert.deepEqual(
+    [revoked!.outcome, revoked!.details!.cause, revoked!.actor.id],
+    ['failed', 'revoked', api_key.key_id],
+  )
+  const logged = () => kit.logs.filter((line) => line.includes('background work failed'))
+  assert.deepEqual(logged(), [], 'nothing failed')
+
+  const failing = await begun(kit)
+  await withClient(kit.databaseUrl, async (owner) => {
+    await owner.query('alter function audit_begins_after rename to audit_began_after')
+    await assert.rejects(failing.text(), 'cut, so that nobody takes it for the whole')
+    await owner.query('alter function audit_began_after rename to audit_begins_after')
+  })
+  await until(async () => (await ended(kit)).length === 2)
+  const [failed] = await ended(kit)
+  assert.deepEqual([failed!.outcome, failed!.details!.cause], ['failed', 'error'])
+  assert.equal(logged().length, 1)
+  assert.match(logged()[0]!, /audit_begins_after/)
 })

@@ -152,6 +152,12 @@ test('filters are those of the list, and stand in the manifest; a moment that do
   )
   assert.deepEqual(await signedManifest(kit, await manifestOf(kit, '')), none.signed.manifest)
   assert.deepEqual(await signedManifest(kit, none.signed), none.signed.manifest)
+  for (const format of ['json', 'ndjson']) {
+    const { text } = await exported(kit, `format=${format}&q=${encodeURIComponent('a\u2028\ufeff\u202e')}`)
+    assert.doesNotMatch(text, /[\u2028\ufeff\u202e]/, 'also the manifest is one line')
+    const { manifest, jws } = JSON.parse(text) as Parameters<typeof signedManifest>[1]
+    assert.deepEqual(await signedManifest(kit, { manifest, jws }), manifest)
+  }
   const leap = await exported(kit, 'from=2016-12-31T23:59:60Z')
   assert.deepEqual([leap.status, leap.text.includes('from')], [400, true])
   assert.equal((await exported(kit, 'limit=5')).status, 400)

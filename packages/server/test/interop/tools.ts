@@ -66,6 +66,7 @@ const tools = {
     commands: ['perl'],
     probe: [...['Portal::Issuer::SAML', 'Portal::Captcha::SecurityImage', 'Manager::Conf'].map(ofLemonldap), '-e1'],
   },
+  soffice: { package: 'libreoffice-calc', commands: ['soffice'], probe: ['--version'] },
   python3: { package: 'python3', commands: pythons, probe: ['--version'] },
   'python3-argon2': module('argon2', 'from argon2 import PasswordHasher'),
   'python3-jwcrypto': module('jwcrypto', 'from jwcrypto import jwk, jws, jwt, jwe'),

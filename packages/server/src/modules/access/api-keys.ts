@@ -84,8 +84,8 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
         directory: wanted.directory ?? null,
       }
       await insertKey(tx, granted, { ...row, lookup, secret_digest: digest, secret_digest_version: version })
-      const key_id = encodeId('api_key', row.key_id)
-      await audit.record(tx, source, 'api_key.created', { key_id, role: row.role }, { target: targetOf(row) })
+      const fields = { ...saidOf(row), role: row.role }
+      await audit.record(tx, source, 'api_key.created', fields, { target: targetOf(row) })
       return { row: { ...row, revoked_at: null, last_used_at: null }, secret: token }
     })
   }
@@ -128,7 +128,7 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
           return { row: (await findKey(tx, actor.tenantId, id, at)) ?? found, changed: false }
         }
         const more = { target: targetOf(found), ...(reason !== undefined && { details: { reason } }) }
-        await audit.record(tx, actor, 'api_key.revoked', { key_id: encodeId('api_key', id) }, more)
+        await audit.record(tx, actor, 'api_key.revoked', saidOf(found), more)
         await changes.record(tx, actor.tenantId, [{ kind: 'api_key', subject: id }])
         return { row: { ...found, revoked_at: at }, changed: true }
       }),
@@ -194,6 +194,11 @@ async function boundsOf(tx: Tx, maker: Maker, { expiresAt, allowedCidrs }: Bound
 const endOf = ({ expires_in_seconds: seconds }: NewKey, at: Date): Date | null =>
   seconds === undefined ? null : new Date(at.getTime() + seconds * second)
 
+/** Which key, and whose rights bound it. */
+const saidOf = ({ key_id, owner_user_id }: Pick<KeyRow, 'key_id' | 'owner_user_id'>) => ({
+  key_id: encodeId('api_key', key_id),
+  ...(owner_user_id !== null && { user_id: encodeId('user', owner_user_id) }),
+})
 const targetOf = (key: { key_id: string; name: string }) => ({
   type: 'api_key',
   id: encodeId('api_key', key.key_id),

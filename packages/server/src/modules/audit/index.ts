@@ -30,6 +30,7 @@ export function createAudit(deps: AuditDeps) {
   const recorder = createRecorder({ ...deps, wake })
   const keys = checkpointKeysOf(deps.trust)
   const proof = createProof({ ...deps, keys, catchUp })
+  const exporting = createExport({ ...deps, catchUp, keys, audit: recorder })
   return {
     ...recorder,
     catchUp,
@@ -41,13 +42,15 @@ export function createAudit(deps: AuditDeps) {
     handlers: {
       ...eventHandlers({ ...deps, catchUp }),
       ...createIngest({ ...deps, place }).handlers,
-      ...createExport({ ...deps, catchUp, keys, audit: recorder }).handlers,
+      ...exporting.handlers,
       ...proof.handlers,
     },
     jobs: proof.jobs,
     prunes: [pruneRecord, pruneReported, pruneCounts, pruneWords, ...proof.prunes],
     start,
+    letGo: exporting.letGo,
     stop: async (): Promise<void> => {
+      await exporting.ended()
       await stop()
       await words.stop()
     },

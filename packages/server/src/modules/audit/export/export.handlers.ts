@@ -17,8 +17,8 @@ export function exportHandlers({ exports, now, syslogOrigin }: Deps) {
     const filename = `audit-${now()
       .toISOString()
       .replaceAll(/\.\d+|[-:]/g, '')}.${layout.extension}`
-    return new Streamed({ type: layout.type, filename }, (ended) =>
-      exports.begin(actor, { format, filter: asked }, filter, layout, ended),
+    return new Streamed({ type: layout.type, filename }, (ended, stands) =>
+      exports.begin(actor, { format, filter: asked }, filter, layout, { ended, stands }),
     )
   }
   return {

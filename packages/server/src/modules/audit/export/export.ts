@@ -8,10 +8,12 @@ import { fail } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Filter } from '../events/conditions.queries.ts'
 import type { createRecorder } from '../recorder.ts'
+import { BrokenOff, type Cause } from './broken-off.ts'
 import { exportedAs, hashAt, headOf } from './export.queries.ts'
 import type { Layout, Signed } from './layouts.ts'
 import { pagesUpTo } from './pages.ts'
 import { createPlaces } from './places.ts'
+import { createRunning } from './running.ts'
 
 const manifestType = 'audit-export+jws'
 /** Events written in one turn of the process. */
@@ -27,16 +29,23 @@ export type ExportsDeps = {
   onError: (e: unknown) => void
 }
 type Asked = { format: Signed['manifest']['format']; filter: Record<string, unknown> }
+type Taker = { ended: AbortSignal; stands: () => Promise<boolean> }
 
 export function createExports({ db, now, catchUp, audit, keys, onError }: ExportsDeps) {
   const places = createPlaces()
+  const running = createRunning()
   const sign = async (tenant: TenantId, manifest: Signed['manifest']): Promise<Signed> => ({
     manifest,
     jws: await signJws(await keys.signer(tenant), manifestType, manifest),
   })
 
-  const noteFailed = (actor: Actor, { format, filter }: Asked, events: number, last: { seq: number } | null) => {
-    const more = { outcome: 'failed' as const, details: { filter, last_seq: last?.seq ?? null } }
+  const noteFailed = (
+    actor: Actor,
+    { format, filter }: Asked,
+    { events, last, cause }: { events: number; last: { seq: number } | null; cause: Cause | undefined },
+  ) => {
+    const why = cause ?? (running.isStopping() ? 'stopping' : 'not_taken')
+    const more = { outcome: 'failed' as const, details: { filter, last_seq: last?.seq ?? null, cause: why } }
     return audit.note(actor, 'audit.exported', { format, events }, more).catch(onError)
   }
 
@@ -45,8 +54,9 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
     asked: Asked,
     filter: Filter,
     layout: Layout,
-    head: Signed['manifest']['head'],
+    { head, stands }: { head: Signed['manifest']['head'] } & Pick<Taker, 'stands'>,
   ) {
+    const over = running.begin()
     const tenant = actor.tenantId
     const started_at = now().toISOString()
     const digest = createHash('sha256')
@@ -55,6 +65,7 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
     let first: number | null = null
     let last: { seq: number; hash: string } | null = null
     let isOver = false
+    let cause: Cause | undefined
     const counted = (text: string): Buffer => {
       const piece = Buffer.from(text)
       digest.update(piece)
@@ -63,7 +74,8 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
     }
     try {
       if (layout.head !== '') yield counted(layout.head)
-      for await (const page of pagesUpTo(db, tenant, filter, head.seq))
+      for await (const page of pagesUpTo(db, tenant, filter, head.seq)) {
+        if (!(await stands())) throw new BrokenOff('revoked', 'who asked for it may do so no more')
         for (let i = 0; i < page.length; i += together) {
           const some = page.slice(i, i + together)
           const text = some.map((stored, j) => layout.event(stored, events + j === 0)).join('')
@@ -73,6 +85,7 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
           yield counted(text)
           await turn()
         }
+      }
       if (layout.end !== '') yield counted(layout.end)
       const before = first === null ? null : await db.inTenant(tenant, (tx) => hashAt(tx, tenant, first! - 1))
       const signed = await sign(tenant, {
@@ -105,23 +118,37 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
         })
       isOver = true
       if (layout.manifest) yield Buffer.from(layout.manifest(signed))
+    } catch (e) {
+      cause = e instanceof BrokenOff ? e.why : 'error'
+      if (cause === 'error') onError(e)
+      throw e
     } finally {
-      if (!isOver) await noteFailed(actor, asked, events, last)
+      if (!isOver) await noteFailed(actor, asked, { events, last, cause })
+      over()
     }
+  }
+
+  async function begin(actor: Actor, asked: Asked, filter: Filter, layout: Layout, { ended, stands }: Taker) {
+    places.take(actor.tenantId, ended)
+    // What can't be signed in the end is not begun.
+    await keys.signer(actor.tenantId)
+    await catchUp(actor.tenantId)
+    const head = await db.inTenant(actor.tenantId, (tx) => headOf(tx, actor.tenantId))
+    await audit.note(actor, 'audit.export_started', { format: asked.format }, { details: { filter: asked.filter } })
+    if (!ended.aborted) return bytesOf(actor, asked, filter, layout, { head, stands })
+    await noteFailed(actor, asked, { events: 0, last: null, cause: undefined })
+    return Readable.from([])
   }
 
   return {
     /** On record before the first byte, and again at its end. 429 while too many are on their way. */
-    begin: async (actor: Actor, asked: Asked, filter: Filter, layout: Layout, ended: AbortSignal) => {
-      places.take(actor.tenantId, ended)
-      // What can't be signed in the end is not begun.
-      await keys.signer(actor.tenantId)
-      await catchUp(actor.tenantId)
-      const head = await db.inTenant(actor.tenantId, (tx) => headOf(tx, actor.tenantId))
-      await audit.note(actor, 'audit.export_started', { format: asked.format }, { details: { filter: asked.filter } })
-      if (!ended.aborted) return bytesOf(actor, asked, filter, layout, head)
-      await noteFailed(actor, asked, 0, null)
-      return Readable.from([])
+    begin: async (...given: Parameters<typeof begin>) => {
+      const over = running.begin()
+      try {
+        return await begin(...given)
+      } finally {
+        over()
+      }
     },
     /** 404 where no export came to its end with this digest, and as it was asked for where that is said. */
     manifest: async (actor: Actor, sha256: string, asked: Asked | undefined): Promise<Signed> => {
@@ -131,6 +158,9 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
       const { details } = JSON.parse(record) as { details: { manifest: Signed['manifest'] } }
       return sign(actor.tenantId, details.manifest)
     },
+    letGo: running.letGo,
+    /** Settles once what runs is on record as ended. */
+    ended: running.ended,
   }
 }
 export type Exports = ReturnType<typeof createExports>

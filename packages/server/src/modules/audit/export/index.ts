@@ -5,6 +5,8 @@ import { createExports, type ExportsDeps } from './export.ts'
 export type ExportDeps = ExportsDeps & { publicUrl: string; oidArc: string }
 
 /** The record as a file, and what proves it. */
-export const createExport = (deps: ExportDeps) => ({
-  handlers: exportHandlers({ ...deps, exports: createExports(deps), syslogOrigin: syslogOriginOf(deps) }),
-})
+export function createExport(deps: ExportDeps) {
+  const exports = createExports(deps)
+  const { letGo, ended } = exports
+  return { handlers: exportHandlers({ ...deps, exports, syslogOrigin: syslogOriginOf(deps) }), letGo, ended }
+}

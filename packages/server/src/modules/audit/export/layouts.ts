@@ -3,6 +3,7 @@ import { csv, csvHeader } from '../formats/csv.ts'
 import type { Stored } from '../formats/event.ts'
 import { json } from '../formats/json.ts'
 import { octetCounted, type SyslogOrigin, syslog } from '../formats/syslog.ts'
+import { printableJson } from '../formats/text.ts'
 
 export type Signed = Output<Contract['getAuditExportManifest']>
 /** How a file is put together. */
@@ -18,7 +19,7 @@ export type Layout = {
   manifest?: (signed: Signed) => string
 }
 
-const lastLine = (before: string) => (signed: Signed) => `${before}${JSON.stringify(signed).slice(1)}\n`
+const lastLine = (before: string) => (signed: Signed) => `${before}${printableJson(JSON.stringify(signed)).slice(1)}\n`
 export const layouts: Record<'csv' | 'json' | 'ndjson', Layout> = {
   csv: { type: 'text/csv; charset=utf-8; header=present', extension: 'csv', head: csvHeader, event: csv, end: '' },
   json: {

@@ -2,6 +2,7 @@ import { background, type Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { allOf, type Filter, othersOf, pathsOf, within } from '../events/conditions.queries.ts'
 import type { Stored } from '../formats/event.ts'
+import { BrokenOff } from './broken-off.ts'
 import { beginsAfter, eventsBetween } from './export.queries.ts'
 
 /** Events read together, and how large they may be until no more are: what an export holds in memory, about twice. */
@@ -35,7 +36,8 @@ export async function* pagesUpTo(
       }),
       background,
     )
-    if (isBegun && beginning > after) throw new Error(`purged up to ${beginning} while exported from ${after}`)
+    if (isBegun && beginning > after)
+      throw new BrokenOff('purged', `purged up to ${beginning} while exported from ${after}`)
     isBegun ||= rows.length > 0
     const last = rows.at(-1)
     const isFull = last !== undefined && (rows.length === most || last.bytes >= mostBytes)

@@ -1,5 +1,5 @@
 import { type Event, readEvent, type Stored } from './event.ts'
-import { printable, printableJson } from './text.ts'
+import { escapedJson, printable, printableJson } from './text.ts'
 
 const columns: readonly (readonly [name: string, of: (event: Event) => string | null | undefined])[] = [
   ['seq', (e) => String(e.seq)],
@@ -49,4 +49,13 @@ function shown(text: string): string {
 
 /** JSON begins with a brace. A semicolon stands in texts alone, which may escape it. */
 const semicolon = new RegExp(`;(?=${formula})`, 'gu')
-const shownJson = (json: string) => printableJson(json).replaceAll(semicolon, '\\u003b')
+/** What Excel holds in one cell; what is beyond begins cells of its own, wherever that is. */
+const longestCell = 32_767
+const texts = /"(?:[^"\\]|\\.)*"/g
+const formulaSign = /[=+\-@\uff1d\uff0b\uff0d\uff20]/g
+function shownJson(json: string): string {
+  const shown = printableJson(json).replaceAll(semicolon, '\\u003b')
+  return shown.length > longestCell
+    ? shown.replaceAll(texts, (text) => text.replaceAll(formulaSign, escapedJson))
+    : shown
+}

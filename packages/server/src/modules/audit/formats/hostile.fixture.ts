@@ -7,7 +7,7 @@ import { arrivalOf } from '../record.ts'
 import type { Stored } from './event.ts'
 
 /** What somebody would put into a name to leave their record: each alone is in every run, and mixtures of them. */
-const attacks = [
+export const attacks = [
   ...[
     '\r\n',
     '\n<13>1 2026-01-01T00:00:00Z evil su - - - forged',

@@ -8,13 +8,17 @@ import { readEvent } from './event.ts'
 import { eventOf, hostileEvent, lines, texts } from './hostile.fixture.ts'
 import { json } from './json.ts'
 
+/** Nobody sees any of these, or what stands behind them. */
+const hidden =
+  /[\p{Cc}\u00ad\u115f\u1160\u180e\u202e\u2800\u3164\ufeff\uffa0]|\u034f|[\ufe00-\ufe0f]|[\u{e0000}-\u{e007f}]/u
+
 test('JSON: one event is one line, and without seq and hash the record that was hashed', () => {
   fc.assert(
     fc.property(texts, (given) => {
       const stored = hostileEvent(given)
       const line = json(stored)
       assert.equal(lines(line).length, 1)
-      assert.doesNotMatch(line, /[\u0000-\u001f\u007f-\u009f\u202e\ufeff]/)
+      assert.doesNotMatch(line, hidden)
       const { seq, hash, ...record } = JSON.parse(line) as Record<string, unknown>
       assert.deepEqual([seq, hash], [stored.seq, stored.hash])
       assert.equal(canonicalJson(record), stored.record)
@@ -62,4 +66,44 @@ test('CSV: what is no formula is shown as it is', () => {
   assert.deepEqual([row!.user_agent, row!.actor_name], [agent, "O'Brien-Smith"])
   assert.equal(row!.target_id, '')
   assert.equal(row!.timestamp, readEvent(stored).timestamp)
+})
+
+test('what can not be seen is escaped in JSON, and shown as what it is in the columns', () => {
+  const unseen = [
+    '\u00ad',
+    '\u034f',
+    '\u115f',
+    '\u1160',
+    '\u180e',
+    '\u2800',
+    '\u3164',
+    '\uffa0',
+    '\u{e0001}',
+    '\u{e0041}',
+  ]
+  const name = unseen.join('a')
+  const stored = eventOf('user.mfa_enabled', { user_id: 'usr_1' }, { name: `${name}\u{1f469}\ufe0f`, userAgent: name })
+  assert.doesNotMatch(json(stored), hidden)
+  assert.deepEqual((JSON.parse(json(stored)) as { user_agent: string }).user_agent, name)
+  const [row] = rows(csvHeader + csv(stored))
+  assert.equal(row!.user_agent, unseen.map(() => '\ufffd').join('a'))
+  assert.ok(row!.actor_name!.endsWith('\u{1f469}\ufe0f'), 'what an emoji is made of is shown')
+  assert.equal(canonicalJson(JSON.parse(row!.record!)), stored.record)
+})
+
+test('CSV: what a cell of Excel can not hold begins no formula in the next one', () => {
+  const long = Object.fromEntries(
+    ['=1+1', '+x', '-x', '@x', '＝1', '\\"=1', '"-1'].map((text) => [text, text.repeat(2000)]),
+  )
+  const stored = eventOf(
+    'user.changed',
+    { operation: 'update', user_id: 'u' },
+    {},
+    { details: { long, n: -1, e: 1e-7 } },
+  )
+  const [row] = rows(csvHeader + csv(stored))
+  assert.ok(row!.record!.length > 32_767)
+  for (const sign of row!.record!.matchAll(/[=+\-@＝]/g))
+    assert.match(row!.record!.slice(sign.index - 2, sign.index + 2), /[:e]-\d/, 'a number alone')
+  assert.equal(canonicalJson(JSON.parse(row!.record!)), stored.record)
 })

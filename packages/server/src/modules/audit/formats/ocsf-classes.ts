@@ -28,7 +28,7 @@ const verbs: Record<OcsfClass, Readonly<Record<string, readonly [id: number, cap
     suspend: [12, 'Suspend'],
     reactivate: [13, 'Resume'],
   },
-  group: { create: [6, 'Create'], delete: [5, 'Delete'] },
+  group: { create: [6, 'Create'], update: [9, 'Update'], delete: [5, 'Delete'] },
   user: {
     create: [1, 'Create'],
     update: [2, 'Update'],
@@ -69,16 +69,25 @@ const known: { [K in AuditKind]?: readonly [OcsfClass, verb: string] } = {
   'api_key.revoked': ['user', 'key_off'],
   'group.changed': ['group', 'operation'],
   'api_key.used': ['api', 'endpoint'],
+  // Of who is locked, which is the target.
+  'lock.set': ['entity', 'suspend'],
+  'lock.released': ['entity', 'reactivate'],
+  'legal_hold.placed': ['entity', 'created'],
+  'legal_hold.released': ['entity', 'deleted'],
+  'siem_connector.parked': ['entity', 'suspend'],
+  'siem_connector.resumed': ['entity', 'reactivate'],
+  'policy.replayed': ['api', ''],
 }
 /** What an administrator manages: its kinds are told as Entity Management, but for refusals, tests and reports. */
 const managed = new Set(
   (
     'device device_grant enrollment_token policy gateway gateway_pool identity_provider directory_source ' +
-    'security_settings notification_settings tenant plan signer trust_anchors issuing_ca spc release package update_root'
+    'security_settings notification_settings tenant plan signer trust_anchors issuing_ca spc release package update_root ' +
+    'siem_connector lock legal_hold retention'
   ).split(' '),
 )
 const reports = new Set(
-  'refused throttled heartbeat identified metered tested validated simulated explained'.split(' '),
+  'refused enrollment_refused throttled heartbeat identified metered tested validated simulated explained'.split(' '),
 )
 function byNoun(kind: string): readonly [OcsfClass, verb: string] {
   const [noun = '', verb = ''] = kind.split('.')

@@ -61,20 +61,27 @@ function ocsfOf(stored: Stored) {
 /** People and what signs in like them are users; what runs by itself is an application. */
 function actorOf(actor: Event['actor']) {
   if (actor.type === 'job') return { app_name: nameOf(actor), ...optional({ app_uid: actor.id }) }
-  const type_id = actor.type === 'session' ? 1 : actor.type === 'api_key' ? 4 : 99
-  return { user: { ...party(actor), type_id, ...(type_id === 99 && { type: actor.type }) } }
+  return { user: principal(actor) }
+}
+const userTypes: Readonly<Record<string, number>> = { session: 1, api_key: 4 }
+function principal(who: Event['actor']) {
+  const type_id = userTypes[who.type]
+  return { ...party(who), ...(type_id === undefined ? { type_id: 99, type: who.type } : { type_id }) }
 }
 const party = (who: Event['actor']) => ({ name: nameOf(who), ...optional({ uid: who.id }) })
 const optional = <T extends Record<string, unknown>>(fields: T) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))
 
 const text = (value: unknown) => (typeof value === 'string' ? value : undefined)
-/** Whom it was about: the target, or who is named by the fields of the kind, or who did it. */
+/** Whom it was about: the target, or who is named by the fields of the kind. A key that nobody owns is its own user. */
 function userOf({ actor, target }: Event, { user_id, username }: Record<string, unknown>) {
   if (target?.type === 'user') return party(target)
   const named = optional({ name: text(username), uid: text(user_id) })
-  return Object.keys(named).length > 0 ? named : party(actor)
+  return Object.keys(named).length > 0 ? named : principal(target ?? actor)
 }
+/** An API key is a credential of whose rights bound it. */
+const credentialOf = ({ key_id }: Record<string, unknown>) =>
+  typeof key_id === 'string' && { programmatic_credentials: [{ uid: key_id, type: 'API Key' }] }
 
 /** What each class asks for beside what all have. */
 const ofClass: Record<OcsfClass, (event: Event, said: Record<string, unknown>) => object> = {
@@ -86,9 +93,8 @@ const ofClass: Record<OcsfClass, (event: Event, said: Record<string, unknown>) =
     ...optional({ status_detail: text(said.failure_reason) ?? text(said.reason) }),
   }),
   user: (event, said) => ({
-    user: userOf(event, said),
+    user: { ...userOf(event, said), ...credentialOf(said) },
     ...(typeof said.role === 'string' && event.kind.startsWith('role.') && { iam_roles: [{ name: said.role }] }),
-    ...(typeof said.key_id === 'string' && { programmatic_credentials: [{ uid: said.key_id, type: 'API key' }] }),
   }),
   group: ({ target }, { group_id }) => ({ group: target ? party(target) : { uid: text(group_id) ?? '' } }),
   entity: ({ kind, target }) => ({

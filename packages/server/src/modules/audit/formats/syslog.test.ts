@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { auditKinds } from '@holdfast/contract/audit-fields'
+import type { AuditFields } from '@holdfast/contract/vocabulary'
 import { canonicalJson } from '@holdfast/crypto'
 import fc from 'fast-check'
 import { cef } from './cef.ts'
@@ -62,6 +64,14 @@ test('a frame counts bytes, not characters', () => {
   const framed = octetCounted('<86>1 é\ufeff')
   assert.equal(framed, '11 <86>1 é\ufeff')
   assert.equal(Buffer.from(framed).length, 14)
+})
+
+test('the kind is whole in each message, also where MSGID has no room for it', () => {
+  for (const kind of auditKinds) {
+    const { id, parameters } = parseSyslog(syslog(eventOf(kind, {} as AuditFields[typeof kind]), origin))
+    assert.equal(parameters.get('kind'), kind)
+    assert.equal(id, kind.slice(0, 32))
+  }
 })
 
 test('a host that is no host name is the nil value', () => {

@@ -36,9 +36,10 @@ export function syslog(stored: Stored, { hostname, enterprise }: SyslogOrigin, m
 export const octetCounted = (message: string): string => `${Buffer.byteLength(message)} ${message}`
 
 function parameters(event: Event): string {
-  const { seq, hash, event_id, tenant_id, outcome, actor, target, source_ip, request_id } = event
+  const { seq, hash, event_id, tenant_id, kind, outcome, actor, target, source_ip, request_id } = event
   const named = {
-    ...{ seq: String(seq), hash, event_id, tenant_id, outcome },
+    // MSGID has no room for the longest kinds.
+    ...{ seq: String(seq), hash, event_id, tenant_id, kind, outcome },
     ...{ actor: nameOf(actor), target: target && nameOf(target), source_ip, request_id },
   }
   return Object.entries(named)

@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto'
+import { isObject, parseStrictObject } from '@holdfast/crypto/strict-json'
+import { UsageError } from '../exit.ts'
+import { BadRecord } from './bad-record.ts'
+import type { Trusted } from './keys.ts'
+import { openManifest } from './manifest.ts'
+
+type Given = { manifest: Record<string, unknown>; jws: string }
+
+/** A signed manifest that stands in a file of its own. */
+export function readManifest(text: string, name: string): Given {
+  try {
+    const { manifest, jws } = parseStrictObject(Buffer.from(text), 'the manifest')
+    if (isObject(manifest) && typeof jws === 'string') return { manifest, jws }
+  } catch {}
+  throw new UsageError(`${name} holds no signed manifest: audit export writes it beside CSV and syslog.`)
+}
+
+/**
+ * Whether a file is, byte for byte, what was exported: as CSV or syslog, in which no event is chained to the next.
+ * Throws `BadRecord` where not.
+ */
+export async function verifyFile(bytes: AsyncIterable<Buffer>, given: Given, trusted: Trusted) {
+  const manifest = openManifest(given, trusted, 1)
+  const { tenant_id, format, filter, started_at, events, first_seq, last_seq, hash_of_last } = manifest
+  if (format !== 'csv' && format !== 'syslog')
+    throw new UsageError(`The manifest is of an export as ${format}, which holds its own: leave --manifest out.`)
+  const digest = createHash('sha256')
+  let size = 0
+  for await (const piece of bytes) {
+    digest.update(piece)
+    size += piece.length
+  }
+  if (size !== manifest.bytes) throw new BadRecord(1, `${manifest.bytes} bytes were exported, and here are ${size}`)
+  if (digest.digest('hex') !== manifest.sha256)
+    throw new BadRecord(1, 'the file is not, byte for byte, what was exported')
+  return {
+    ...{ tenant_id, format, filter, started_at, events, first_seq, last_seq, last_hash: hash_of_last },
+    ...{ bytes: size, sha256: manifest.sha256, manifest_is_signed: true },
+  }
+}

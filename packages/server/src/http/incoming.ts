@@ -1,0 +1,40 @@
+import { type Endpoint, scopeParameters } from '@holdfast/contract/endpoint'
+import type { FastifyRequest } from 'fastify'
+import type { Incoming } from './authenticate.ts'
+import { sourceOf } from './source-ip.ts'
+
+/** What verifiers may know of a request, and its query string without what the pipe reads itself. */
+export function incomingOf(
+  endpoint: Endpoint | undefined,
+  request: FastifyRequest,
+  trusted: readonly string[],
+): Incoming & { search: string } {
+  const { url, headers } = request
+  const mark = url.indexOf('?')
+  const { search, scope } = mark < 0 ? nothingAsked : readScope(endpoint, url.slice(mark + 1))
+  return {
+    method: request.method,
+    url,
+    path: mark < 0 ? url : url.slice(0, mark),
+    search,
+    sourceIp: sourceOf(request, trusted),
+    // Two headers arrive joined by a comma, which no proof contains.
+    dpop: headers.dpop,
+    scope,
+  }
+}
+
+const nothingAsked = { search: '', scope: {} }
+
+/** The parameters that the pipe reads itself, and the rest of the query. */
+function readScope(endpoint: Endpoint | undefined, query: string): { search: string; scope: Incoming['scope'] } {
+  const parameters = new URLSearchParams(query)
+  const scope: Incoming['scope'] = {}
+  for (const name of endpoint ? scopeParameters(endpoint) : []) {
+    const value = parameters.getAll(name)
+    if (value.length !== 1) continue
+    scope[name] = value[0]!
+    parameters.delete(name)
+  }
+  return { search: parameters.toString(), scope }
+}
