@@ -67,10 +67,11 @@ export function createCheckpoints({
   /** One at the present end of the record; where that has one, the same. Undefined of an empty record. */
   async function make(tenant: TenantId): Promise<queries.CheckpointRow | undefined> {
     await catchUp(tenant)
+    // In this order: what was signed meanwhile elsewhere is of no more than there is.
     const { size, newest, fenced } = await db.inTenant(tenant, async (tx) => ({
       fenced: await fencedAt(tx, tenant),
-      size: await queries.sizeOf(tx, tenant),
       newest: await queries.newestCheckpoint(tx, tenant),
+      size: await queries.sizeOf(tx, tenant),
     }))
     if (size === newest?.size || (size === 0 && !newest)) return newest
     await tiles.fill(tenant, size)
