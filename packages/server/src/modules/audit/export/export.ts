@@ -7,7 +7,9 @@ import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Filter } from '../events/conditions.queries.ts'
+import { BrokenRecord } from '../proof/tiles.ts'
 import type { createRecorder } from '../recorder.ts'
+import { BrokenPlace } from './broken-place.ts'
 import { exportedAs, hashAt, headOf } from './export.queries.ts'
 import type { Layout, Signed } from './layouts.ts'
 import { pagesUpTo } from './pages.ts'
@@ -105,6 +107,12 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
         })
       isOver = true
       if (layout.manifest) yield Buffer.from(layout.manifest(signed))
+    } catch (e) {
+      if (!(e instanceof BrokenPlace)) throw e
+      onError(new BrokenRecord(tenant, `is not what was recorded at place ${e.seq}: ${e.message}`))
+      // What is cut may lose its last bytes: whoever can be told hears it at its end, where the manifest would be.
+      if (!layout.broken) throw e
+      yield Buffer.from(layout.broken(e))
     } finally {
       if (!isOver) await noteFailed(actor, asked, events, last)
     }
