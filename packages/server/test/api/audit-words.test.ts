@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withClient } from '../../src/embedded/test-database.ts'
+import { createWordIndexer } from '../../src/modules/audit/words/indexer.ts'
 import { withGateway } from '../gateways.ts'
 import { type Kit, startKit } from '../kit.ts'
 import { until } from '../promptly.ts'
@@ -33,6 +34,13 @@ test('the words of what gateways report are the same, whether they were at hand 
     await owner.query('delete from audit_words where tenant_id = $1', [kit.tenant])
     await report(7, 1)
     await until(async () => (await blocksOf(kit)) >= 3)
+    assert.deepEqual((await owner.query(read)).rows, atHand.rows)
+    // Whoever comes next looks whether all are there.
+    await owner.query('delete from audit_words where tenant_id = $1 and block = 1', [kit.tenant])
+    const next = createWordIndexer({ db: kit.db, onError: assert.ifError })
+    next.placed(kit.tenant, 1)
+    await until(async () => (await blocksOf(kit)) >= 3)
+    await next.stop()
     assert.deepEqual((await owner.query(read)).rows, atHand.rows)
   })
 })

@@ -5,6 +5,7 @@ import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
 import { wordsOnce } from '../../../kernel/words.ts'
 import { createFresh, type Placed } from './fresh.ts'
+import { createHoles } from './holes.ts'
 import { type Block, blockPlaces, noteWords, readBlock, unread } from './words.queries.ts'
 
 /** Blocks of one tenant before it is the turn of the others. */
@@ -21,11 +22,13 @@ export function createWordIndexer({ db, onError }: { db: Database; onError: (e: 
   const given = new Map<TenantId, number>()
   const due = new Set<TenantId>()
   const fresh = createFresh()
+  const fillHoles = createHoles({ db, wordsOf: distinctWords })
   let isStopped = false
   let isReading = false
   let read: Promise<void> = Promise.resolve()
 
   async function readBlocks(tenant: TenantId): Promise<void> {
+    await fillHoles(tenant)
     let done: { block: Block; words: string[] } | undefined
     for (let i = 0; !isStopped; i++) {
       const next = async (tx: Tx) => {
