@@ -182,7 +182,8 @@ const beside: [change: string, why: RegExp][] = [
 ]
 async function changedBeside({ kit, verify }: Started): Promise<void> {
   await fillRecord(kit, 5)
-  const place = (await kit.admin.listAuditEvents({ query: { kind: 'api_key.used', text: 'Zoë', limit: 1 } })).items[0]!.seq
+  const place = (await kit.admin.listAuditEvents({ query: { kind: 'api_key.used', text: 'Zoë', limit: 1 } })).items[0]!
+    .seq
   const row = `from saved_row s where l.seq = ${place}`
   await changeRecord(kit, `create table saved_row as select * from audit_log where seq = ${place}`)
   for (const [change, why] of beside) {

@@ -48,5 +48,4 @@ const plain = ['kind', 'outcome', 'source_ip', 'request_id'] as const
 /** The database made the key, by the rules of a locale: which letters are small ones differs. */
 const isKeyOf = (key: string | null, name: string | null): boolean =>
   key === name || (key !== null && name !== null && (key === name.toLowerCase() || folded(key) === folded(name)))
-const folded = (name: string): string =>
-  name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase().toUpperCase()
+const folded = (name: string): string => name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase().toUpperCase()
