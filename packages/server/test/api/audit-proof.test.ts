@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   canonicalJson,
   generateKey,
@@ -104,11 +105,12 @@ test('the proofs of a record, each in a tenant of its own', async (t) => {
     const kit = await withTenant(shared)
     const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
     const prove = async (i: number) => {
+      await delay(i * 60)
       const [event] = (await clients[i % 2]!.listAuditEvents({ query: { limit: 1 } })).items
       return clients[i % 2]!.proveAuditEvent({ params: { event_id: event!.event_id } })
     }
     await prove(0)
-    const proofs = await times(8, prove)
+    const proofs = await times(10, prove)
     const keys = await checkpointKeys(kit)
     for (const proof of proofs) requireProof(proof, keys)
     const made = await sizes(kit)
