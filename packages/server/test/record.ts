@@ -7,8 +7,9 @@ import { ageRecord, connectOwner, forget, settle } from './retention.ts'
 export const fillRecord = (kit: Pick<Kit, 'databaseUrl' | 'tenant'>, count: number): Promise<void> =>
   withClient(kit.databaseUrl, async (client) => {
     await client.query(
-      `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, actor_id, record)
-       select $1::uuid, id, now(), 'api_key.used', 'success', 'key_' || i,
+      `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, actor_id, actor_name,
+         source_ip, request_id, record)
+       select $1::uuid, id, now(), 'api_key.used', 'success', 'key_' || i, 'Zoë "' || i, '192.0.2.1', 'req_' || i,
          canonical_json(jsonb_build_object('event_id', type_id('evt', id), 'tenant_id', type_id('tnt', $1::uuid),
            'kind', 'api_key.used', 'timestamp', to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
            'outcome', 'success', 'actor', jsonb_build_object('type', 'api_key', 'id', 'key_' || i, 'name', 'Zoë "' || i),

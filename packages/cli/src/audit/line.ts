@@ -32,6 +32,7 @@ function lineOf(line: Buffer, expected: number): Line {
     return { manifest: value.manifest, jws: value.jws }
   if (typeof seq !== 'number' || !Number.isSafeInteger(seq) || seq < 1)
     throw new BadRecord(expected, 'what stands there has no place (seq)')
+  if (hash === undefined && typeof value.broken === 'string') throw new BadRecord(seq, value.broken)
   if (typeof hash !== 'string' || !hexHash.test(hash)) throw new BadRecord(seq, 'it has no hash')
   if (typeof event.event_id !== 'string' || typeof event.tenant_id !== 'string')
     throw new BadRecord(seq, 'it is no event: event_id and tenant_id are missing')

@@ -9,9 +9,14 @@ import { promptly, until } from '../promptly.ts'
 async function fill(kit: Pick<Kit, 'databaseUrl' | 'tenant' | 'admin'>, count: number): Promise<void> {
   await withClient(kit.databaseUrl, async (client) => {
     await client.query(
-      `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, record)
-       select $1, id, now(), 'user.changed', 'success', replace($3, 'ID', id::text)
-       from generate_series(1, $2::integer) as i, lateral (select gen_random_uuid() as id where i > 0) as made`,
+      `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, actor_id, actor_name, target_id, target_name,
+         source_ip, request_id, record)
+       select $1, id, (record::jsonb ->> 'timestamp')::timestamptz, 'user.changed', record::jsonb ->> 'outcome',
+         record::jsonb #>> '{actor,id}', record::jsonb #>> '{actor,name}', record::jsonb #>> '{target,id}',
+         record::jsonb #>> '{target,name}', record::jsonb ->> 'source_ip', record::jsonb ->> 'request_id', record
+       from generate_series(1, $2::integer) as i, lateral (select gen_random_uuid() as id where i > 0) as made,
+         lateral (select regexp_replace(replace($3, 'ID', id::text), '"event_id":"[^"]*"',
+           '"event_id":"' || type_id('evt', id) || '"') as record) as written`,
       [kit.tenant, count, eventOf('user.changed', { operation: 'x'.repeat(8000), user_id: 'ID' }).record],
     )
     await client.query(`select set_config('holdfast.tenant', $1, false)`, [kit.tenant])

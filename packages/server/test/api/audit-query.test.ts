@@ -7,6 +7,7 @@ import { encodeId } from '../../src/kernel/ids.ts'
 import { refused } from '../gateways.ts'
 import { type Kit, startKit } from '../kit.ts'
 import { until } from '../promptly.ts'
+import { changeRecord } from '../record.ts'
 
 type Client = Kit['admin']
 type Query = NonNullable<NonNullable<Parameters<Kit['admin']['listAuditEvents']>[0]>['query']>
@@ -79,6 +80,7 @@ test('the record is asked for what is in it', async (t) => {
   const kit = await startKit(t)
   await t.test('a poller goes on behind the last place that it has seen, and misses nothing', () => byPolling(kit))
   await t.test('one event by its id; that of another tenant is not there', () => byId(kit))
+  await t.test('what lies behind the head of the record is not in it, whoever put it there', () => behindHead(kit))
   await t.test('what can not be asked for is refused by name', () => refusals(kit))
   await t.test('every filter, alone and with others, in every order, finds what fits and nothing else', () =>
     byFilter(kit),
@@ -115,6 +117,37 @@ async function byId(kit: Kit): Promise<void> {
   const other = kit.clientFor(await kit.keyFor('auditor', await kit.newTenant()))
   await assert.rejects(other.getAuditEvent({ params }), refused(404))
   await assert.rejects(kit.admin.getAuditEvent({ params: { event_id: 'evt_x' } }), refused(404))
+}
+
+async function behindHead(kit: Kit): Promise<void> {
+  const tenant = await kit.newTenant()
+  const client = await kit.as('auditor', tenant)
+  await fill(kit, tenant, 40)
+  const { items } = await client.listAuditEvents({ query: { kind: 'user.changed', limit: 1 } })
+  const forged = uuidv7()
+  await changeRecord(
+    kit,
+    `insert into audit_log select tenant_id, seq + 1000000000, '${forged}', '2026-01-31T12:20Z', 'user.changed', 'failed', 'usr_0',
+       actor_name_key, target_id, target_name_key, source_ip, 'req_forged', record, hash from audit_log
+     where tenant_id = '${tenant}' and seq = ${items[0]!.seq}`,
+  )
+  const queries: Query[] = [
+    ...([{}, { kind: 'user.changed' }, { outcome: 'failed' }, { actor_id: 'usr_0' }] as Query[]),
+    ...([{ q: 'usr_0' }, { text: 'hay' }] as Query[]),
+    ...([{ request_id: 'req_forged' }, { from: '2026-01-01T00:00:00Z' }, { after_seq: 10 }] as Query[]),
+  ]
+  for (const query of queries)
+    for (const sort of ['-timestamp', 'seq', '-seq'] as const) {
+      const places = (await all(client, { ...query, sort })).map((e) => e.seq)
+      assert.ok(Math.max(0, ...places) < 1000, `${JSON.stringify(query)} ${sort}: ${places}`)
+      assert.equal(new Set(places).size, places.length)
+    }
+  const window = { from: '2026-01-31T12:20:00Z', to: '2026-01-31T12:20:01Z' }
+  const { buckets } = await client.auditHistogram({ query: { ...window, kind: 'user.changed', buckets: 1 } })
+  assert.equal(buckets[0]!.count, (await all(client, { ...window, kind: 'user.changed' })).length)
+  const params = { event_id: encodeId('audit_event', forged) }
+  await assert.rejects(client.getAuditEvent({ params }), refused(404))
+  await assert.rejects(client.proveAuditEvent({ params }), refused(404))
 }
 
 async function refusals(kit: Kit): Promise<void> {

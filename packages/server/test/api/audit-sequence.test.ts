@@ -191,6 +191,13 @@ test('the record is append-only, for its owner too, and grows by its function al
     'truncate audit_log',
   ])
     await assert.rejects(owner.query(change), /append-only/, change)
+  // Those of a start, and one of a clock that was far off.
+  await owner.query(`call ensure_partitions('2031-05-01Z')`)
+  const { rows: months } = await owner.query<{ name: string }>(
+    `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'audit_log'::regclass`,
+  )
+  assert.ok(months.length >= 8)
+  for (const { name } of months) await assert.rejects(owner.query(`truncate ${name}`), /append-only/, name)
   const app = await connect(kit, `-c role=holdfast_app -c holdfast.tenant=${kit.tenant}`)
   for (const change of [
     'insert into audit_log select * from audit_log',

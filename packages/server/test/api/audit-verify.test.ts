@@ -83,6 +83,10 @@ test('a record that whoever has the database has changed', async (t) => {
   await t.test('one row is changed, removed, put in or swapped by whoever has the database: its place is named', () =>
     changedAt(started),
   )
+  await t.test('what it is found by is changed beside it, or how it is written: its place is named', () =>
+    changedBeside(started),
+  )
+  await t.test('a second event stands at a place, wherever a page of the export ends', () => twice(started))
   await t.test(
     'a tail that was cut, a head that was put back, a log that was written anew: found by what was signed',
     () => cut(started),
@@ -159,6 +163,59 @@ async function changedAt({ kit, verify }: Started): Promise<void> {
       assert.deepEqual([code, said?.first_bad_seq], [1, expected], `${what} at ${place} of ${last}: ${said?.why}`)
     }
   await changeRecord(kit, settled + putBack)
+}
+
+const beside: [change: string, why: RegExp][] = [
+  [`kind = 'api_key.created'`, /column kind/],
+  [`outcome = 'failed'`, /column outcome/],
+  [`at = at + interval '1 ms'`, /column at /],
+  [`event_id = gen_random_uuid()`, /column event_id/],
+  [`actor_id = 'key_x'`, /column actor_id/],
+  [`actor_name_key = 'zoe'`, /column actor_name_key/],
+  [`actor_name_key = null`, /column actor_name_key/],
+  [`target_id = 'dev_x'`, /column target_id/],
+  [`target_name_key = 'x'`, /column target_name_key/],
+  ['source_ip = null', /column source_ip/],
+  [`request_id = 'req_x'`, /column request_id/],
+  [`record = replace(record, '"origin":"api"', '"origin": "api"')`, /not written as it was hashed/],
+  [`record = replace(record, 'Zoë', 'Zo\\u00eb')`, /not written as it was hashed/],
+]
+async function changedBeside({ kit, verify }: Started): Promise<void> {
+  await fillRecord(kit, 5)
+  const place = (await kit.admin.listAuditEvents({ query: { kind: 'api_key.used', text: 'Zoë', limit: 1 } })).items[0]!
+    .seq
+  const row = `from saved_row s where l.seq = ${place}`
+  await changeRecord(kit, `create table saved_row as select * from audit_log where seq = ${place}`)
+  for (const [change, why] of beside) {
+    await changeRecord(kit, `update audit_log set ${change} where seq = ${place}`)
+    const { code, said } = await verify('--server')
+    assert.deepEqual([code, said?.first_bad_seq], [1, place], `${change}: ${said?.why}`)
+    assert.match(said.why, why)
+    await changeRecord(
+      kit,
+      `update audit_log l set (event_id, at, kind, outcome, actor_id, actor_name_key, target_id, target_name_key, source_ip,
+         request_id, record) = (s.event_id, s.at, s.kind, s.outcome, s.actor_id, s.actor_name_key, s.target_id,
+         s.target_name_key, s.source_ip, s.request_id, s.record) ${row}`,
+    )
+  }
+  await changeRecord(kit, `update audit_log set actor_id = 'key_x' where seq = ${place}`)
+  await assert.rejects(exported(kit, { format: 'csv' }), 'it has no line for that: it is cut')
+  await changeRecord(kit, `update audit_log l set actor_id = s.actor_id ${row}`)
+  assert.equal((await verify('--server')).code, 0)
+}
+
+async function twice({ kit, verify }: Started): Promise<void> {
+  await fillRecord(kit, 500)
+  const row = `actor_id, actor_name_key, target_id, target_name_key, source_ip, request_id, record, hash from audit_log`
+  for (const place of [499, 500]) {
+    await changeRecord(
+      kit,
+      `insert into audit_log select tenant_id, seq, gen_random_uuid(), at, 'login.failed', outcome, ${row} where seq = ${place}`,
+    )
+    const { code, said } = await verify('--server')
+    assert.deepEqual([code, said?.first_bad_seq], [1, place], said?.why)
+    await changeRecord(kit, `delete from audit_log where seq = ${place} and kind = 'login.failed'`)
+  }
 }
 
 async function cut({ kit, verify, file }: Started): Promise<void> {

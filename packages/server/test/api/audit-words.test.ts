@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withClient } from '../../src/embedded/test-database.ts'
+import { createWordIndexer } from '../../src/modules/audit/words/indexer.ts'
 import { startKit } from '../kit.ts'
 import { until } from '../promptly.ts'
 
@@ -10,27 +11,43 @@ test('the words of a block are read in parts, however long its records are', asy
     const places = async () =>
       (await owner.query<{ seq: number }>('select seq::float8 from audit_heads where tenant_id = $1', [kit.tenant]))
         .rows[0]?.seq ?? 0
+    const blocks = async () =>
+      (await owner.query('select from audit_words where tenant_id = $1', [kit.tenant])).rowCount ?? 0
+    const arrive = (count: number, length: number) =>
+      owner.query(
+        `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, record)
+         select $1, gen_random_uuid(), timestamp '2026-01-01' + i * interval '1 second', 'user.changed', 'success',
+           '{"details":{"note":"word' || i || ' ' || repeat('x', $3) || '"}}'
+         from generate_series(1, $2::int) as i`,
+        [kit.tenant, count, length],
+      )
     await kit.admin.listAuditEvents({})
     const count = 1024 - (await places())
-    await owner.query(
-      `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, record)
-       select $1, gen_random_uuid(), timestamp '2026-01-01' + i * interval '1 second', 'user.changed', 'success',
-         '{"details":{"note":"word' || i || ' ' || repeat('x', 6000) || '"}}'
-       from generate_series(1, $2::int) as i`,
-      [kit.tenant, count],
-    )
+    await arrive(count, 6000)
     await until(async () => (await places()) >= 1024)
     // Each replica looks for blocks after so many places that it gave.
     await until(async () => {
       await kit.admin.listAuditEvents({ query: { target_id: 'none' } })
-      return (await owner.query('select from audit_words where tenant_id = $1', [kit.tenant])).rowCount === 1
+      return (await blocks()) === 1
     })
-    const { rows } = await owner.query<{ found: boolean; first: Date }>(
-      `select words @> audit_word_hashes($1, array['word1', 'word' || $2::int / 2, 'word' || $2::int - 5]) as found,
-         first_at as first from audit_words where tenant_id = $1`,
-      [kit.tenant, count],
-    )
-    assert.deepEqual(rows, [{ found: true, first: new Date('2026-01-01T00:00:01Z') }])
+    const read = async () => {
+      const { rows } = await owner.query<{ found: boolean; first: Date }>(
+        `select words @> audit_word_hashes($1, array['word1', 'word' || $2::int / 2, 'word' || $2::int - 5]) as found,
+           first_at as first from audit_words where tenant_id = $1 and block = 0`,
+        [kit.tenant, count],
+      )
+      return rows
+    }
+    const whole = [{ found: true, first: new Date('2026-01-01T00:00:01Z') }]
+    assert.deepEqual(await read(), whole)
+    await arrive(1024, 1)
+    await until(async () => (await blocks()) === 2)
+    await owner.query('delete from audit_words where tenant_id = $1 and block = 0', [kit.tenant])
+    const next = createWordIndexer({ db: kit.db, onError: assert.ifError })
+    next.placed(kit.tenant, 1)
+    await until(async () => (await blocks()) === 2)
+    await next.stop()
+    assert.deepEqual(await read(), whole, 'whoever comes next looks whether all are there')
   })
 })
 

@@ -118,6 +118,8 @@ export async function fillLists(kit: Kit, rows: number) {
         case when i < 9 then 'key_rare' else 'key_' || i % 10 end, 'key ' || i % 10,
         'dev_' || case when i < 9 then 'rare' else '' || i % 1000 end, 'laptop ' || i % 1000,
         case when i < 9 then '192.0.2.7' else '192.0.2.' || i % 5 + 10 end, 'req_' || i, '${eventRecord}', sha256('') ${each(rows)}`,
+    `insert into audit_heads (tenant_id, seq) values (${t}, 1000000 + ${rows})
+      on conflict (tenant_id) do update set seq = excluded.seq`,
     ...federationRows({ id, tenant: t, rows, few, at, nth, each }),
     ...updateRows({ id, tenant: t, few, at, nth, each }),
     ...workflowRows({ tenant: t, few, at, nth, each }),

@@ -14,11 +14,17 @@ const outcome = `case when i % 50 = 3 then 'refused' else 'success' end`
 const source = `'198.51.' || i / 7 % 100 || '.' || i % 250`
 const agent = `'Mozilla/5.0 (X11; Linux x86_64; rv:' || i % 30 + 100 || '.0) Gecko/20100101 Firefox/128.0'`
 
+/** An id, and the 26 characters by which it is written: the last six of them are of its last thirty bits. */
+const eventId = `('01890000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid`
+const eventText = `'01h4000000e008000000' || ${[25, 20, 15, 10, 5, 0]
+  .map((bits) => `substr('0123456789abcdefghjkmnpqrstvwxyz', ((i >> ${bits}) & 31) + 1, 1)`)
+  .join(' || ')}`
+
 /** As RFC 8785 writes it. */
 const record = `'{"actor":{"id":"' || actor_id || '","name":"' || actor_name || '","type":"'
   || case when i % 10 = 0 then 'session' else 'api_key' end || '"},"details":{"note":"'
   || case when i % 200000 = 11 then 'needle' when i % 1000 = 5 then 'thimble' else 'hay ' || i % 3000 end
-  || '"},"event_id":"evt_' || substr(md5('evt' || i), 1, 26) || '","kind":"' || kind || '","origin":"'
+  || '"},"event_id":"evt_' || ${eventText} || '","kind":"' || kind || '","origin":"'
   || case when i % 1000000 = 9 then 'gateway' else 'api' end || '","outcome":"' || outcome || '","request_id":"req_' || i
   || '","source_ip":"' || source_ip || '","target":' || case when target_id is null then 'null' else
     '{"id":"' || target_id || '","name":"laptop ' || i % 100000 || '","type":"device"}' end
@@ -40,9 +46,9 @@ export async function seedAuditLog(db: pg.Client, tenantId: string, count: numbe
   await db.query(
     `insert into audit_log (tenant_id, seq, event_id, at, kind, outcome, actor_id, actor_name_key, target_id, target_name_key,
        source_ip, request_id, record, hash)
-     select $1, h.seq + i, md5('evt' || i)::uuid, at, kind, outcome, actor_id, actor_name, target_id,
+     select $1, h.seq + i, ${eventId}, at, kind, outcome, actor_id, actor_name, target_id,
        case when target_id is not null then 'laptop ' || i % 100000 end, source_ip, 'req_' || i, ${record}, sha256('')
-     from (select i, now() - (${count} - i) * interval '${(90 * 86_400) / count} seconds' as at, ${kind} as kind,
+     from (select i, date_trunc('milliseconds', now() - (${count} - i) * interval '${(90 * 86_400) / count} seconds') as at, ${kind} as kind,
          ${actor} as actor_id, 'name ' || case when i % 10 = 0 then i % 5000 else i % 40 end as actor_name,
          ${target} as target_id, ${outcome} as outcome, ${source} as source_ip, ${agent} as agent
        from generate_series(1, ${count}) as i) as e,

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { fits, hasExactPrefix, hasPrefix } from '../../../db/page.ts'
+import { hasExactPrefix, hasPrefix } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { patternOf } from '../../../kernel/words.ts'
 
@@ -23,16 +23,7 @@ export type Filter = {
   terms?: readonly string[]
 }
 
-type Condition = RawBuilder<boolean>
-
-/** Something asked for that an index serves. */
-export type Path = {
-  condition: Condition
-  /** Conditions that each have an index in the order of time, and together find the same; none for a search. */
-  arms: readonly Condition[]
-  /** The moments of what fits, few of each arm at most: as many as are there, if it fits few. */
-  moments: RawBuilder<unknown>
-}
+export type Condition = RawBuilder<boolean>
 
 export const allOf = (conditions: readonly Condition[]): Condition =>
   conditions.length > 0 ? sql<boolean>`(${sql.join(conditions, sql` and `)})` : sql<boolean>`true`
@@ -45,60 +36,56 @@ export const within = ({ from, to }: Filter): Condition =>
 export const behindSeq = ({ after_seq }: Filter): Condition[] =>
   after_seq === undefined ? [] : [sql<boolean>`seq > ${after_seq}`]
 
-/** What an index serves, what is usually rarest first. What succeeded is nearly everything, and has none. */
-export function pathsOf(tenant: TenantId, f: Filter): Path[] {
-  const fitting = (column: string, condition: Condition) =>
-    fits('at', sql`audit_log where tenant_id = ${tenant} and ${condition} and ${within(f)}`, [
-      'tenant_id',
-      column,
-      'at',
-    ])
-  const union = (parts: readonly RawBuilder<unknown>[]) => sql.join(parts, sql` union all `)
-  const equal = (['request_id', 'target_id', 'actor_id', 'source_ip', 'outcome'] as const).flatMap((column): Path[] => {
+/**
+ * What lies behind the head of the record was not given its place, whoever put it there. Nearly everything is before
+ * it: written so that no index is asked for that.
+ */
+export const isPlaced = (tenant: TenantId): Condition =>
+  sql<boolean>`seq + 0 <= (select seq from audit_heads where tenant_id = ${tenant})`
+
+const equals = ['request_id', 'target_id', 'actor_id', 'source_ip', 'outcome'] as const
+/** Columns that must have a value, what is usually rarest first. What succeeded is nearly everything, and has no index. */
+export const columnsOf = (f: Filter) =>
+  equals.flatMap((column) => {
     const value = f[column]
-    if (value === undefined || value === 'success') return []
-    const condition = sql<boolean>`${sql.ref(column)} = ${value}`
-    return [{ condition, arms: [condition], moments: fitting(column, condition) }]
+    return value === undefined || value === 'success' ? [] : [{ column, condition: isValue(column, value) }]
   })
-  const { kinds, q } = f
-  const arms = (kinds ?? []).map((kind) => sql<boolean>`kind = ${kind}`)
-  return [
-    ...equal,
-    ...(kinds ? [{ condition: isOneOf(kinds), arms, moments: union(arms.map((arm) => fitting('kind', arm))) }] : []),
-    ...(q === undefined
-      ? []
-      : [{ condition: begins(q), arms: [], moments: union(searched.map(([c, has]) => fitting(c, has(c, q)))) }]),
-  ]
-}
+const isValue = (column: string, value: string) => sql<boolean>`${sql.ref(column)} = ${value}`
 
-/** What no index serves: it is looked for in what is found otherwise. */
-export function othersOf(f: Filter): Condition[] {
-  return [
-    ...(f.outcome === 'success' ? [sql<boolean>`outcome = ${f.outcome}`] : []),
-    ...(f.origin === undefined ? [] : [says('{origin}', 'origin', f.origin)]),
-    ...(f.actor_type === undefined ? [] : [says('{actor,type}', 'type', f.actor_type)]),
-    ...(f.target_type === undefined ? [] : [says('{target,type}', 'type', f.target_type)]),
-    ...(f.terms ?? []).map((term) => sql<boolean>`record collate "C" ~* ${patternOf(term)}`),
-  ]
-}
-
-const isOneOf = (kinds: readonly string[]) => sql<boolean>`kind = any(${kinds}::text[])`
+export const isOneOf = (kinds: readonly string[]) => sql<boolean>`kind = any(${kinds}::text[])`
 
 /** What a search by prefix looks into: each has an index, so what fits little is found by them. */
-const searched = [
+export const searched = [
   ['kind', hasExactPrefix],
   ['actor_id', hasExactPrefix],
   ['actor_name_key', hasPrefix],
   ['target_id', hasExactPrefix],
   ['target_name_key', hasPrefix],
 ] as const
-const begins = (q: string) => {
+export const begins = (q: string): Condition => {
   const any = sql.join(
     searched.map(([column, has]) => has(column, q)),
     sql` or `,
   )
   return sql<boolean>`(${any})`
 }
+
+/** What no index serves: it is looked for in what is found otherwise. */
+export const othersOf = (f: Filter): Condition[] => [
+  ...(f.outcome === 'success' ? [isValue('outcome', f.outcome)] : []),
+  ...(f.origin === undefined ? [] : [says('{origin}', 'origin', f.origin)]),
+  ...(f.actor_type === undefined ? [] : [says('{actor,type}', 'type', f.actor_type)]),
+  ...(f.target_type === undefined ? [] : [says('{target,type}', 'type', f.target_type)]),
+  ...(f.terms ?? []).map((term) => sql<boolean>`record collate "C" ~* ${patternOf(term)}`),
+]
+
+/** All that is asked for but the window of time and the place. */
+export const conditionsOf = (f: Filter): Condition[] => [
+  ...columnsOf(f).map(({ condition }) => condition),
+  ...(f.kinds ? [isOneOf(f.kinds)] : []),
+  ...(f.q === undefined ? [] : [begins(f.q)]),
+  ...othersOf(f),
+]
 
 /** A member of the record. That its text is there at all is asked first: it costs a tenth of taking it apart. */
 const says = (path: string, name: string, value: string) =>

@@ -1,60 +1,60 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
-import { few } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { allOf, type Filter, othersOf, pathsOf, within } from './conditions.queries.ts'
-import { along, rareEvents, rarestOf } from './events.queries.ts'
+import { between, eventsAt, type Range, rangesWith } from './blocks.queries.ts'
+import { allOf, type Condition, conditionsOf, type Filter, isPlaced, within } from './conditions.queries.ts'
+import { pathsOf, rarestOf, windowPath } from './paths.queries.ts'
 
 /** How many events an estimate looks at, over all buckets. */
 const sampled = 8_000
+/** So many places are looked through, one after the other, where nothing that fits can stand anywhere else. */
+const lookedThrough = 16 * 1024
 
+const everywhere: readonly Range[] = [[1, Number.MAX_SAFE_INTEGER]]
+
+type Window = Filter & { from: Date; to: Date }
 type Counted = { counts: number[]; estimated: boolean }
 
 /** How many events lie in each bucket, which begin at `starts`, in time, up to the end of the window. */
-export async function countEvents(
-  tx: Tx,
-  tenant: TenantId,
-  f: Filter & { from: Date; to: Date },
-  starts: readonly Date[],
-): Promise<Counted> {
-  const paths = pathsOf(tenant, f)
-  const asked = [...paths.map((path) => path.condition), ...othersOf(f)]
-  const bucket = sql`width_bucket(at, ${starts}::timestamptz[])`
-  const rare = await rarestOf(tx, paths)
-  if (rare) return exactly(tx, rareEvents(tenant, rare, f), { asked, bucket, starts })
-  const all = along(tenant, [sql<boolean>`true`], [within(f)], {
-    order: { by: 'timestamp', descending: false },
-    most: few + 1,
-  })
-  const { rows } = await sql<{ n: number }>`select count(*) as n from (${all}) as events`.execute(tx)
-  if ((rows[0]?.n ?? 0) <= few) return exactly(tx, all, { asked, bucket, starts })
-  return estimate(tx, tenant, f, { asked, starts })
+export async function countEvents(tx: Tx, tenant: TenantId, f: Window, starts: readonly Date[]): Promise<Counted> {
+  const asked = [...conditionsOf(f), within(f), isPlaced(tenant)]
+  const rare = await rarestOf(tx, [...pathsOf(tenant, f), windowPath(tenant, f)])
+  if (rare) return exactly(tx, rare.events, asked, starts)
+  const places = f.terms && (await rangesWith(tx, tenant, f))
+  if (places && sizeOf(places) <= lookedThrough) return exactly(tx, eventsAt(tenant, places), asked, starts)
+  return estimate(tx, tenant, f, starts, places)
 }
-
-type Question = { asked: readonly RawBuilder<boolean>[]; starts: readonly Date[] }
 
 async function exactly(
   tx: Tx,
   events: RawBuilder<unknown>,
-  { asked, bucket, starts }: Question & { bucket: RawBuilder<unknown> },
+  asked: readonly Condition[],
+  starts: readonly Date[],
 ): Promise<Counted> {
   const { rows } = await sql<{ bucket: number; n: number }>`
-    select ${bucket} as bucket, count(*) as n from (${events}) as events where ${allOf(asked)} group by 1`.execute(tx)
+    select width_bucket(at, ${starts}::timestamptz[]) as bucket, count(*) as n from (${events}) as events
+    where ${allOf(asked)} group by 1`.execute(tx)
   const found = new Map(rows.map((row) => [row.bucket, row.n]))
   return { counts: starts.map((_, i) => found.get(i + 1) ?? 0), estimated: false }
 }
 
-/** Places grow with time, so the places at the bounds of a bucket say how many lie in it; a sample says which share fits. */
+/**
+ * Places grow with time, so the places at the bounds of a bucket say how many lie in it; a sample says which share fits,
+ * of those places that may.
+ */
 async function estimate(
   tx: Tx,
   tenant: TenantId,
-  f: Filter & { from: Date; to: Date },
-  { asked, starts }: Question,
+  f: Window,
+  starts: readonly Date[],
+  places: readonly Range[] | undefined,
 ): Promise<Counted> {
   const bounds = await placesAt(tx, tenant, [...starts, f.to])
-  const sizes = starts.map((_, i) => Math.max(0, (bounds[i + 1] ?? 0) - (bounds[i] ?? 0)))
+  const buckets = starts.map((_, i) => between(places ?? everywhere, bounds[i] ?? 0, (bounds[i + 1] ?? 0) - 1))
+  const sizes = buckets.map(sizeOf)
+  const asked = conditionsOf(f)
   if (asked.length === 0) return { counts: sizes, estimated: true }
-  const samples = sizes.map((size, i) => spread(bounds[i] ?? 0, size, Math.floor(sampled / starts.length)))
+  const samples = buckets.map((ranges) => spread(ranges, Math.floor(sampled / starts.length)))
   const { rows } = await sql<{ bucket: number; n: number }>`
     select width_bucket(seq, ${bounds.slice(0, -1)}::bigint[]) as bucket, count(*) as n from audit_log as e
     where tenant_id = ${tenant} and seq = any(${samples.flat()}::bigint[]) and ${within(f)} and ${allOf(asked)}
@@ -68,7 +68,8 @@ async function estimate(
 async function placesAt(tx: Tx, tenant: TenantId, moments: readonly Date[]): Promise<number[]> {
   const { rows } = await sql<{ seq: number }>`
     select coalesce(
-      (select seq from audit_log where tenant_id = ${tenant} and at >= m.at order by at, event_id limit 1),
+      (select seq from audit_log where tenant_id = ${tenant} and at >= m.at and ${isPlaced(tenant)}
+        order by at, event_id limit 1),
       (select seq + 1 from audit_heads where tenant_id = ${tenant}), 1) as seq
     from unnest(${moments}::timestamptz[]) with ordinality as m (at, i) order by m.i`.execute(tx)
   // A clock that was off must not turn the order around.
@@ -76,8 +77,33 @@ async function placesAt(tx: Tx, tenant: TenantId, moments: readonly Date[]): Pro
   return rows.map(({ seq }) => (highest = Math.max(highest, seq)))
 }
 
-/** At most so many of the places of a bucket, as far from each other. */
-function spread(first: number, size: number, most: number): number[] {
+const sizeOf = (ranges: readonly Range[]): number => ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0)
+
+/**
+ * At most so many of these places, one of each part, wherever in it: what comes round regularly is neither met nor
+ * missed.
+ */
+function spread(ranges: readonly Range[], most: number): number[] {
+  const size = sizeOf(ranges)
   const count = Math.min(size, most)
-  return Array.from({ length: count }, (_, i) => first + Math.floor((i * size) / count))
+  const offset = ranges[0]?.[0] ?? 0
+  const found = Array.from({ length: count }, (_, i) => Math.floor(((i + noise(offset + i)) * size) / count))
+  return [...new Set(placesOf(ranges, found))]
+}
+/** The n-th of these places, for each of these numbers, which grow. */
+function placesOf(ranges: readonly Range[], numbers: readonly number[]): number[] {
+  const found: number[] = []
+  let skipped = 0
+  for (const [first, last] of ranges) {
+    const length = last - first + 1
+    for (let n = numbers[found.length]; n !== undefined && n < skipped + length; n = numbers[found.length])
+      found.push(first + n - skipped)
+    skipped += length
+  }
+  return found
+}
+/** From 0 to 1, for the same number the same: who asks again is told the same. */
+function noise(n: number): number {
+  const x = Math.sin(n) * 43_758.5453
+  return x - Math.floor(x)
 }

@@ -16,8 +16,8 @@ export async function headOf(tx: Tx, tenant: TenantId): Promise<Place> {
 const noHash = '00'.repeat(32)
 
 /**
- * What fits with its place after one and up to another, in order: at most so many, and no more once they are of so many
- * bytes. `bytes` counts from the first.
+ * What fits with its place after one and up to another, in order, with the columns that it is found by: about so many,
+ * and no more once they are of so many bytes, but of one place all. `bytes` counts from the first.
  */
 export const eventsBetween = (
   tx: Tx,
@@ -29,19 +29,28 @@ export const eventsBetween = (
     .selectFrom(
       tx
         .selectFrom('audit_log')
-        .select(['seq', 'hash', 'record', sql<number>`sum(octet_length(record)) over (order by seq)`.as('bytes')])
+        .select(['seq', 'hash', 'record', ...columns])
+        .select(sql<number>`sum(octet_length(record)) over (order by seq)`.as('bytes'))
+        .select(
+          sql<number | null>`sum(octet_length(record)) over (order by seq groups between unbounded preceding
+            and 1 preceding)`.as('before'),
+        )
         .where('tenant_id', '=', tenant)
         .where('seq', '>', after)
         .where('seq', '<=', upTo)
         .where(fits)
         .orderBy('seq')
-        .limit(most)
+        .fetch(most, 'with ties')
         .as('next'),
     )
-    .select(['seq', 'hash', 'record', 'bytes'])
-    .where(sql<boolean>`bytes - octet_length(record) < ${mostBytes}`)
+    .select(['seq', 'hash', 'record', ...columns, 'bytes'])
+    .where(sql<boolean>`coalesce(before, 0) < ${mostBytes}`)
     .orderBy('seq')
     .execute()
+const columns = [
+  ...(['event_id', 'at', 'kind', 'outcome', 'actor_id', 'actor_name_key'] as const),
+  ...(['target_id', 'target_name_key', 'source_ip', 'request_id'] as const),
+]
 
 /** Places up to this one are no longer kept. */
 export async function beginsAfter(tx: Tx, tenant: TenantId): Promise<number> {

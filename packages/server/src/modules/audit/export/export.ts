@@ -7,8 +7,10 @@ import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Filter } from '../events/conditions.queries.ts'
+import { BrokenRecord } from '../proof/tiles.ts'
 import type { createRecorder } from '../recorder.ts'
 import { BrokenOff, type Cause } from './broken-off.ts'
+import { BrokenPlace } from './broken-place.ts'
 import { exportedAs, hashAt, headOf } from './export.queries.ts'
 import type { Layout, Signed } from './layouts.ts'
 import { pagesUpTo } from './pages.ts'
@@ -121,7 +123,11 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
     } catch (e) {
       cause = e instanceof BrokenOff ? e.why : 'error'
       if (cause === 'error') onError(e)
-      throw e
+      if (!(e instanceof BrokenPlace)) throw e
+      onError(new BrokenRecord(tenant, `is not what was recorded at place ${e.seq}: ${e.message}`))
+      // What is cut may lose its last bytes: whoever can be told hears it at its end, where the manifest would be.
+      if (!layout.broken) throw e
+      yield Buffer.from(layout.broken(e))
     } finally {
       if (!isOver) await noteFailed(actor, asked, { events, last, cause })
       over()

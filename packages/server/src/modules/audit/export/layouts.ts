@@ -4,6 +4,7 @@ import type { Stored } from '../formats/event.ts'
 import { json } from '../formats/json.ts'
 import { octetCounted, type SyslogOrigin, syslog } from '../formats/syslog.ts'
 import { printableJson } from '../formats/text.ts'
+import type { BrokenPlace } from './broken-place.ts'
 
 export type Signed = Output<Contract['getAuditExportManifest']>
 /** How a file is put together. */
@@ -17,6 +18,8 @@ export type Layout = {
   end: string
   /** The last line, where the manifest stands in the file. */
   manifest?: (signed: Signed) => string
+  /** The last line instead, where the record is not what was recorded. */
+  broken?: (place: BrokenPlace) => string
 }
 
 const lastLine = (before: string) => (signed: Signed) => `${before}${printableJson(JSON.stringify(signed)).slice(1)}\n`
@@ -37,6 +40,7 @@ export const layouts: Record<'csv' | 'json' | 'ndjson', Layout> = {
     event: (stored) => `${json(stored)}\n`,
     end: '',
     manifest: lastLine('{'),
+    broken: ({ seq, message }) => `${JSON.stringify({ broken: message, seq })}\n`,
   },
 }
 

@@ -1,8 +1,9 @@
 import { background, type Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { allOf, type Filter, othersOf, pathsOf, within } from '../events/conditions.queries.ts'
+import { allOf, conditionsOf, type Filter, within } from '../events/conditions.queries.ts'
 import type { Stored } from '../formats/event.ts'
 import { BrokenOff } from './broken-off.ts'
+import { type Row, requireAsRecorded } from './columns.ts'
 import { beginsAfter, eventsBetween } from './export.queries.ts'
 
 /** Events read together, and how large they may be until no more are: what an export holds in memory, about twice. */
@@ -13,7 +14,8 @@ const widest = 32_000
 
 /**
  * What fits, up to a place, a page at a time. Each page is one short transaction, begun when the one before was taken:
- * whoever takes slowly holds no connection of the database. Throws once what was still to be read is no longer kept.
+ * whoever takes slowly holds no connection of the database. Throws once what was still to be read is no longer kept, and
+ * `BrokenPlace` behind the last event that is as it was recorded.
  */
 export async function* pagesUpTo(
   db: Database,
@@ -21,9 +23,10 @@ export async function* pagesUpTo(
   filter: Filter,
   end: number,
 ): AsyncGenerator<Stored[], void, undefined> {
-  const fits = fitting(tenant, filter)
+  const fits = allOf([within(filter), ...conditionsOf(filter)])
   let width = most
   let isBegun = false
+  let before: Row | undefined
   for (let after = filter.after_seq ?? 0; after < end; ) {
     const upTo = Math.min(after + width, end)
     const window = { after, upTo, most, mostBytes }
@@ -40,12 +43,21 @@ export async function* pagesUpTo(
       throw new BrokenOff('purged', `purged up to ${beginning} while exported from ${after}`)
     isBegun ||= rows.length > 0
     const last = rows.at(-1)
-    const isFull = last !== undefined && (rows.length === most || last.bytes >= mostBytes)
+    const isFull = last !== undefined && (rows.length >= most || last.bytes >= mostBytes)
     after = isFull ? last.seq : isBegun ? upTo : Math.max(upTo, beginning)
     width = isFull ? most : Math.min(width * 2, widest)
-    if (rows.length > 0) yield rows.map(({ seq, hash, record }) => ({ seq, hash: hash.toString('hex'), record }))
+    const page: Stored[] = []
+    let broken: unknown
+    for (const row of rows)
+      try {
+        requireAsRecorded(row, before)
+        before = row
+        page.push({ seq: row.seq, hash: row.hash.toString('hex'), record: row.record })
+      } catch (e) {
+        broken = e
+        break
+      }
+    if (page.length > 0) yield page
+    if (broken) throw broken
   }
 }
-
-const fitting = (tenant: TenantId, filter: Filter) =>
-  allOf([within(filter), ...pathsOf(tenant, filter).map(({ condition }) => condition), ...othersOf(filter)])

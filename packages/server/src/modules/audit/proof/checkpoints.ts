@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   type Checkpoint,
   CryptoError,
@@ -10,9 +11,13 @@ import {
 import type { Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
+import { second } from '../../../kernel/time.ts'
 import { fencedAt } from '../../../memory/fenced.ts'
 import * as queries from './proof.queries.ts'
 import { BrokenRecord, type Tiles } from './tiles.ts'
+
+/** At least so long after one the next one is made because somebody asks. */
+const apartMs = 2 * second
 
 /** The keys that sign checkpoints. Given by the module of trust. */
 export type CheckpointKeys = {
@@ -67,10 +72,11 @@ export function createCheckpoints({
   /** One at the present end of the record; where that has one, the same. Undefined of an empty record. */
   async function make(tenant: TenantId): Promise<queries.CheckpointRow | undefined> {
     await catchUp(tenant)
+    // In this order: what was signed meanwhile elsewhere is of no more than there is.
     const { size, newest, fenced } = await db.inTenant(tenant, async (tx) => ({
       fenced: await fencedAt(tx, tenant),
-      size: await queries.sizeOf(tx, tenant),
       newest: await queries.newestCheckpoint(tx, tenant),
+      size: await queries.sizeOf(tx, tenant),
     }))
     if (size === newest?.size || (size === 0 && !newest)) return newest
     await tiles.fill(tenant, size)
@@ -84,13 +90,34 @@ export function createCheckpoints({
     )
   }
 
+  const making = new Map<TenantId, ReturnType<typeof make>>()
+  /** Whoever asks meanwhile waits for the same one. */
+  function makeShared(tenant: TenantId): ReturnType<typeof make> {
+    const made = making.get(tenant) ?? make(tenant).finally(() => making.delete(tenant))
+    making.set(tenant, made)
+    return made
+  }
+  const newestOf = (tenant: TenantId) => db.inTenant(tenant, (tx) => queries.newestCheckpoint(tx, tenant))
+
   return {
     make,
-    /** The newest, made now where it does not reach so far, or the trust set no longer has the key that signed it. */
+    /**
+     * The newest, made now where it does not reach so far, or the trust set no longer has the key that signed it. Each
+     * question about what is new would make one, as it is on record itself: after one that is young the next one waits.
+     */
     reaching: async (tenant: TenantId, seq: number): Promise<queries.CheckpointRow> => {
-      const newest = await db.inTenant(tenant, (tx) => queries.newestCheckpoint(tx, tenant))
-      const isGood = newest && newest.size >= seq && (await keys.published(tenant, newest.kid)) !== undefined
-      const row = isGood ? newest : await make(tenant)
+      let row = await newestOf(tenant)
+      const isPublished = row && (await keys.published(tenant, row.kid)) !== undefined
+      if (row && isPublished && row.size < seq) {
+        const ageMs = now().getTime() - row.created_at.getTime()
+        if (ageMs < apartMs) {
+          await delay(apartMs - Math.max(0, ageMs))
+          row = await newestOf(tenant)
+        }
+      }
+      if (!row || !isPublished || row.size < seq) row = await makeShared(tenant)
+      // What was being made may have begun before this place was there.
+      if (row && row.size < seq) row = await makeShared(tenant)
       if (row && row.size >= seq) return row
       throw new BrokenRecord(tenant, `ends before place ${seq}`)
     },

@@ -5,6 +5,7 @@ import { purgeTime } from '../../../db/kept.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import { isPlaced } from '../events/conditions.queries.ts'
 
 export type Tile = Omit<Selectable<Tables['audit_tiles']>, 'tenant_id'>
 export type CheckpointRow = Omit<Selectable<Tables['audit_checkpoints']>, 'tenant_id'>
@@ -50,6 +51,7 @@ export const findEvent = (tx: Tx, tenant: TenantId, eventId: string) =>
     .select(['seq', 'hash'])
     .where('tenant_id', '=', tenant)
     .where('event_id', '=', eventId)
+    .where(isPlaced(tenant))
     .executeTakeFirst()
 
 /** How many tiles of a level are full: they are written in their order. */

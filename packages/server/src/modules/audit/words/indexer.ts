@@ -4,6 +4,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
 import { wordsOnce } from '../../../kernel/words.ts'
+import { createHoles } from './holes.ts'
 import { blockPlaces, noteWords, type Read, readPart, unread } from './words.queries.ts'
 
 /** Blocks of one tenant before it is the turn of the others. */
@@ -36,7 +37,9 @@ export function createWordIndexer({ db, onError }: { db: Database; onError: (e: 
     }
     return { block, times, words: [...words] }
   }
+  const fillHoles = createHoles({ db, readBlock })
   async function readBlocks(tenant: TenantId): Promise<void> {
+    await fillHoles(tenant)
     for (let i = 0; i < inATurn; i++) {
       if (isStopped) return
       const { block, head } = await db.inTenant(tenant, (tx) => unread(tx, tenant), background)

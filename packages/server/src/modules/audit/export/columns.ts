@@ -1,0 +1,51 @@
+import { auditHash, canonicalJson, noHash } from '@holdfast/crypto'
+import type { Selectable } from 'kysely'
+import type { Tables } from '../../../db/tables/index.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import { BrokenPlace } from './broken-place.ts'
+
+export type Row = Omit<Selectable<Tables['audit_log']>, 'tenant_id' | 'sequenced_at'>
+type Named = { id?: string | null; name?: string | null } | null
+type Said = { [member: string]: unknown; actor?: Named; target?: Named }
+
+/**
+ * Events are found by columns beside their record, which no hash covers, and by its text as it is written: both must be
+ * those of the record. `before` is the row before, if there was one. Throws `BrokenPlace`.
+ */
+export function requireAsRecorded(row: Row, before: Pick<Row, 'seq' | 'hash'> | undefined): void {
+  const { seq, record } = row
+  if (before?.seq === seq) throw new BrokenPlace(seq, 'two events stand there')
+  const said = read(row)
+  const column = otherColumn(row, said)
+  if (column !== undefined) throw new BrokenPlace(seq, `its column ${column} is not what its record says`)
+  if (canonicalJson(said) === record) return
+  // What was written before there were hashes may be written otherwise, and was hashed so.
+  const known = seq === 1 ? noHash : before?.seq === seq - 1 ? before.hash : undefined
+  if (known && !auditHash(known, seq, record).equals(row.hash))
+    throw new BrokenPlace(seq, 'its record is not written as it was hashed')
+}
+
+function read({ seq, record }: Row): Said {
+  try {
+    return JSON.parse(record) as Said
+  } catch {
+    throw new BrokenPlace(seq, 'its record is not JSON')
+  }
+}
+
+/** The first column that says something else. */
+function otherColumn(row: Row, { actor, target, ...said }: Said): keyof Row | undefined {
+  if (said.event_id !== encodeId('audit_event', row.event_id)) return 'event_id'
+  if (Date.parse(String(said.timestamp)) !== Number(row.at)) return 'at'
+  for (const name of plain) if ((said[name] ?? null) !== row[name]) return name
+  if ((actor?.id ?? null) !== row.actor_id) return 'actor_id'
+  if ((target?.id ?? null) !== row.target_id) return 'target_id'
+  if (!isKeyOf(row.actor_name_key, actor?.name ?? null)) return 'actor_name_key'
+  return isKeyOf(row.target_name_key, target?.name ?? null) ? undefined : 'target_name_key'
+}
+const plain = ['kind', 'outcome', 'source_ip', 'request_id'] as const
+
+/** The database made the key, by the rules of a locale: which letters are small ones differs. */
+const isKeyOf = (key: string | null, name: string | null): boolean =>
+  key === name || (key !== null && name !== null && (key === name.toLowerCase() || folded(key) === folded(name)))
+const folded = (name: string): string => name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase().toUpperCase()

@@ -1,0 +1,14 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { blockPlaces } from './words.queries.ts'
+
+/** Blocks whose words lack, though those of a later one are there; no more than so many. */
+export async function holesOf(tx: Tx, tenant: TenantId, most: number): Promise<number[]> {
+  const { rows } = await sql<{ block: number }>`
+    select block from generate_series(audit_begins_after(${tenant}) / ${blockPlaces}::bigint,
+      (select max(block) from audit_words where tenant_id = ${tenant})) as block
+    where not exists (select from audit_words w where w.tenant_id = ${tenant} and w.block = block.block)
+    order by block limit ${most}`.execute(tx)
+  return rows.map(({ block }) => block)
+}
