@@ -39,11 +39,12 @@ function runAsChild() {
 /**
  * The environment for lifeline.mjs: with the process whose death must end ours, if any. What Node has compiled is kept:
  * with the types stripped and the code compiled once, a start costs half the CPU. Where it can't be kept, nothing is
- * lost.
+ * lost. Threads wait for names that nobody answers for (server/src/outbound/lookups.ts), so there are more than 4.
  */
 function withParent(pid) {
   const { HOLDFAST_PARENT_PID: _, ...environment } = process.env
   environment.NODE_COMPILE_CACHE ??= join(modules, '.cache', 'holdfast-node')
+  environment.UV_THREADPOOL_SIZE ??= '16'
   return pid === undefined ? environment : { ...environment, HOLDFAST_PARENT_PID: String(pid) }
 }
 

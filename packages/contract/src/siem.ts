@@ -86,6 +86,7 @@ export const SiemConnector = Closed(
     ...fields,
     origin: Nullable(Type.String({ description: 'Of the URL, which is not shown: some hold a secret' })),
     credential_set: Type.Boolean(),
+    previous_credential_until: Nullable(Time),
     delivery: Delivery,
     created_at: Time,
     updated_at: Time,
@@ -105,7 +106,14 @@ const url = Type.Optional(
 )
 const credential = SecretToKeep(
   4096,
-  'webhook: signs, whsec_ and base64 of 24 to 64 bytes, made here where absent; splunk_hec: the token; opensearch: password or API key. Stored encrypted and never shown; absent: as it was, which another origin refuses; null: none',
+  'webhook: signs, whsec_ and base64 of 24 to 64 bytes, made here where absent; splunk_hec: the token; opensearch: password or API key. Stored encrypted and never shown; absent: as it was, which another origin or tls refuses; null: none',
+)
+const keep_previous = Type.Optional(
+  Type.Boolean({
+    writeOnly: true,
+    description:
+      'webhook: whether the secret before signs too, for 24 hours beside a new one: true unless said; false ends that at once',
+  }),
 )
 const { name, format, ...optional } = fields
 
@@ -159,7 +167,7 @@ export const updateSiemConnector = endpoint({
   audit: 'siem_connector.updated',
   stepUp: {},
   params,
-  body: Closed({ ...Shown(SiemConnector), ...fields, url, credential }),
+  body: Closed({ ...Shown(SiemConnector), ...fields, url, credential, keep_previous }),
   response: SiemConnector,
   ifMatch: true,
 })

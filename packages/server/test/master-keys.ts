@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { contract } from '@holdfast/contract'
 import { generateKey, sealedKid } from '@holdfast/crypto'
+import { changeSiemConnector } from '@holdfast/sdk'
 import pg from 'pg'
 import { call, deviceCaller } from './calls.ts'
 import { type Cell, readEverything } from './cells.ts'
@@ -53,7 +55,10 @@ export async function startRotation(t: TestContext) {
     enabled: false,
     url: 'https://hooks.example.com',
   } as const
-  await admin.createSiemConnector({ body: siem })
+  const { connector } = await admin.createSiemConnector({ body: siem })
+  const of = { params: { connector_id: connector.connector_id } }
+  // The secret before is kept for a day.
+  await changeSiemConnector(admin, of, { credential: `whsec_${randomBytes(32).toString('base64')}` })
   const kept = () => ({ authorization: `Bearer ${kit.adminKey}`, 'idempotency-key': 'kept' })
   const repeat = (replica: Replica) =>
     call({ ...kit, ...replica }, contract.generateToken, kept, { name: 'kept' }).then(({ json }) => json.secret)

@@ -103,14 +103,16 @@ export function addSiem(program: Command, cli: Cli): void {
       .option('--name <name>')
       .addOption(choice('--format <format>', 'how each event is written', siemFormats))
       .option('--enable', 'send again, from where it was')
-      .action(async (connector_id: string, options: Settings) => {
-        const named = await bodyOf(cli, options)
+      .option('--end-previous', 'webhook: the secret before signs no more, which it does for 24 hours beside a new one')
+      .action(async (connector_id: string, { endPrevious, ...options }: Settings & { endPrevious?: true }) => {
+        const named = { ...(await bodyOf(cli, options)), ...(endPrevious && { keep_previous: false }) }
         if (Object.keys(named).length === 0) throw new UsageError('Nothing to change; see: holdfast siem update --help')
         const of = { params: { connector_id }, query: cli.scope }
         printItem(cli, await changeSiemConnector(await cli.client(), of, named))
       }),
     'siem update soc --format ocsf',
     'siem update splunk --credential < token.txt',
+    'siem update hook --end-previous',
   )
   examples(siem.command('test <connector>'), 'siem test soc')
     .description('send one test event and say what the receiver answered')

@@ -2,11 +2,10 @@ import { lookup } from 'node:dns/promises'
 import type { buildConnector } from 'undici'
 import { canonicalAddress, isWithin } from '../kernel/cidr.ts'
 import { literalOf, mayReach } from './address.ts'
+import type { Lookup, Resolve } from './lookups.ts'
 import { OutboundError } from './outbound-error.ts'
 
-/** All addresses of a name. */
-export type Resolve = (hostname: string) => Promise<readonly string[]>
-export const resolveBySystem: Resolve = async (hostname) =>
+export const lookupBySystem: Lookup = async (hostname) =>
   (await lookup(hostname, { all: true, verbatim: true })).map((found) => found.address)
 
 export const notAllowed = () =>
@@ -35,20 +34,19 @@ export function choose(to: Destination, found: readonly string[], allowedPrivate
   return inside
 }
 
-export async function vet(
-  to: Destination,
-  resolve: Resolve,
-  allowedPrivateCidrs: readonly string[],
-): Promise<string[]> {
+/** How names are looked up, and until when that is waited for. */
+export type Within = { resolve: Resolve; allowedPrivateCidrs: readonly string[]; signal: AbortSignal }
+export async function vet(to: Destination, within: Within): Promise<string[]> {
   const literal = literalOf(to.hostname)
-  const found = literal === undefined ? await resolved(to.hostname, resolve) : [literal]
-  return choose(to, found, allowedPrivateCidrs)
+  const found = literal === undefined ? await resolved(to.hostname, within) : [literal]
+  return choose(to, found, within.allowedPrivateCidrs)
 }
 
-async function resolved(hostname: string, resolve: Resolve): Promise<readonly string[]> {
+async function resolved(hostname: string, { resolve, signal }: Within): Promise<readonly string[]> {
   try {
-    return await resolve(hostname)
+    return await resolve(hostname, signal)
   } catch (cause) {
+    signal.throwIfAborted()
     throw new OutboundError('unresolved', 'The host name of the URL has no address.', cause)
   }
 }

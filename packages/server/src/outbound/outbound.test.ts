@@ -95,8 +95,8 @@ test('a name is judged by its addresses, and the connection goes to the judged o
   const { port, connections } = await startServer(t, (_, response) => response.end('inner'))
   const answers = [['10.0.0.1', '127.0.0.1'], ['127.0.0.1'], []]
   let asked = 0
-  const resolve = async () => answers[asked++]!
-  const closed = createOutbound({ allowedPrivateCidrs: [], resolve })
+  const lookup = async () => answers[asked++]!
+  const closed = createOutbound({ allowedPrivateCidrs: [], lookup })
   for (const _ of answers)
     await assert.rejects(closed.request(`https://rebinding.example:${port}/`), failsWith('refused'))
   assert.equal(connections(), 0)
@@ -104,12 +104,12 @@ test('a name is judged by its addresses, and the connection goes to the judged o
   // The first answer counts; a name that answers otherwise the second time is not asked a second time.
   asked = 0
   const turning = [['10.0.0.1', '127.0.0.1'], ['169.254.169.254']]
-  const open = createOutbound({ allowedPrivateCidrs: loopback, resolve: async () => turning[asked++]! })
+  const open = createOutbound({ allowedPrivateCidrs: loopback, lookup: async () => turning[asked++]! })
   assert.equal((await open.request(`http://rebinding.example:${port}/`)).body.toString(), 'inner')
   assert.equal(asked, 1)
   const unknown = createOutbound({
     allowedPrivateCidrs: [],
-    resolve: async () => {
+    lookup: async () => {
       throw new Error('ENOTFOUND')
     },
   })
@@ -140,7 +140,7 @@ test('time and size are bounded', async (t) => {
   const url = `http://127.0.0.1:${port}`
   for (const path of ['/silent', '/slow'])
     await assert.rejects(outbound.request(url + path, { timeoutMs: 400 }), failsWith('timeout'), path)
-  const never = createOutbound({ allowedPrivateCidrs: [], resolve: () => new Promise(() => {}) })
+  const never = createOutbound({ allowedPrivateCidrs: [], lookup: () => new Promise(() => {}) })
   await assert.rejects(never.request('https://silent.example/', { timeoutMs: 100 }), failsWith('timeout'))
   await assert.rejects(outbound.request(`${url}/`), failsWith('too_large'))
   const cut = await outbound.request(`${url}/`, { maxResponseBytes: 1000, whenTooLarge: 'cut' })

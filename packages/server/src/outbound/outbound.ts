@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { orAbort } from '../kernel/or-abort.ts'
 import { literalOf } from './address.ts'
-import { choose, pinnedConnector, type Resolve, resolveBySystem, type Tls, vet } from './connect.ts'
+import { choose, lookupBySystem, pinnedConnector, type Tls, vet } from './connect.ts'
+import { createLookups, type Lookup } from './lookups.ts'
 import { OutboundError, toOutboundError } from './outbound-error.ts'
 import { checkSocket, openSocket, type SocketTarget } from './socket.ts'
 
@@ -32,11 +32,13 @@ const loadClient = async () => (await import('undici')).default
  */
 export function createOutbound({
   allowedPrivateCidrs,
-  resolve = resolveBySystem,
+  lookup = lookupBySystem,
 }: {
   allowedPrivateCidrs: readonly string[]
-  resolve?: Resolve
+  lookup?: Lookup
 }) {
+  const resolve = createLookups(lookup)
+
   /** What can be said of a URL without looking up its name. Throws OutboundError `refused`. */
   function parse(text: string): URL {
     const refuse = (message: string): never => {
@@ -58,7 +60,7 @@ export function createOutbound({
     const { method = 'GET', headers = {}, body, maxResponseBytes = 1024 * 1024, whenTooLarge = 'fail' } = options
     if (body !== undefined && Buffer.byteLength(body) > maxRequestBytes)
       throw new OutboundError('too_large', 'The request is larger than 256 KiB.')
-    const addresses = await orAbort(vet(url, resolve, allowedPrivateCidrs), signal)
+    const addresses = await vet(url, { resolve, allowedPrivateCidrs, signal })
     const { Agent, buildConnector, request } = await loadClient()
     const dispatcher = new Agent({
       connect: pinnedConnector(buildConnector, addresses, { timeoutMs, tls: options.tls }),

@@ -25,7 +25,7 @@ test('no spelling of an inner address is connected to, nor a name that leads to 
   let asked = 0
   // Public when it is looked up first, and inside from then on.
   const rebinding = async () => (asked++ === 0 ? ['127.0.0.1', '::1'] : ['127.0.0.1'])
-  const outbound = createOutbound({ allowedPrivateCidrs: [], resolve: rebinding })
+  const outbound = createOutbound({ allowedPrivateCidrs: [], lookup: rebinding })
   for (const host of [
     '127.0.0.1',
     '0x7f.1',
@@ -46,8 +46,8 @@ test('no spelling of an inner address is connected to, nor a name that leads to 
 
 test('what is not encrypted stays in the networks that were opened, and below 1024 only where syslog is received', async (t) => {
   const { port, connections } = await startServer(t)
-  const resolve = async () => ['127.0.0.1', '1.1.1.1']
-  const outbound = createOutbound({ allowedPrivateCidrs: ['127.0.0.0/8'], resolve })
+  const lookup = async () => ['127.0.0.1', '1.1.1.1']
+  const outbound = createOutbound({ allowedPrivateCidrs: ['127.0.0.0/8'], lookup })
   const socket = await outbound.connect({ host: 'syslog.example', port }, within)
   await once(socket.resume(), 'end')
   socket.destroy()

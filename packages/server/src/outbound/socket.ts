@@ -2,9 +2,8 @@ import { once } from 'node:events'
 import { createConnection, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { canonicalAddress } from '../kernel/cidr.ts'
-import { orAbort } from '../kernel/or-abort.ts'
 import { literalOf } from './address.ts'
-import { choose, notAllowed, type Resolve, type Tls, tlsOptions, vet } from './connect.ts'
+import { choose, notAllowed, type Tls, tlsOptions, vet, type Within } from './connect.ts'
 import { OutboundError } from './outbound-error.ts'
 
 /** `host` is a name or an address. Without `tls` the bytes go as they are, which only opened networks see. */
@@ -28,7 +27,7 @@ export function checkSocket(target: SocketTarget, allowedPrivateCidrs: readonly 
 }
 
 /** `signal` ends the whole of it after `timeoutMs`. */
-type Given = { resolve: Resolve; allowedPrivateCidrs: readonly string[]; timeoutMs: number; signal: AbortSignal }
+type Given = Within & { timeoutMs: number }
 /** Addresses of a name that are tried. */
 const mostAddresses = 4
 
@@ -37,8 +36,8 @@ const mostAddresses = 4
  * when it stands. Each has an equal share of the time, so that one that is dead leaves some to the next.
  */
 export async function openSocket(target: SocketTarget, given: Given): Promise<Socket> {
-  const { resolve, allowedPrivateCidrs, timeoutMs, signal } = given
-  const found = await orAbort(vet(addressed(target), resolve, allowedPrivateCidrs), signal)
+  const { timeoutMs, signal } = given
+  const found = await vet(addressed(target), given)
   const addresses = found.slice(0, mostAddresses)
   let last: unknown
   for (const address of addresses) {

@@ -18,7 +18,7 @@ import {
 } from '../siem.ts'
 import { call } from '../world.ts'
 
-test('a credential is never shown, and is not sent to another origin', async (t) => {
+test('a credential is never shown, and is not sent to another origin, nor by another certificate', async (t) => {
   const kit = await startKit(t, { config: opened })
   const sink = await startHttp(kit, (_, response) => response.end('{}'))
   const credential = 'token-that-nobody-reads'
@@ -37,7 +37,9 @@ test('a credential is never shown, and is not sent to another origin', async (t)
   const params = { connector_id: connector.connector_id }
   const { delivery: _, ...shown } = await kit.admin.getSiemConnector({ params })
   const elsewhere = { ...shown, url: 'http://127.0.0.1:9999/collector' }
-  await assert.rejects(kit.admin.updateSiemConnector({ params, body: elsewhere }), /must be given again/)
+  const certified = { ...shown, tls: { ca_pem: null, server_name: 'elsewhere.example' } }
+  for (const body of [elsewhere, certified])
+    await assert.rejects(kit.admin.updateSiemConnector({ params, body }), /must be given again/)
   await kit.admin.updateSiemConnector({ params, body: { ...elsewhere, credential: 'another' } })
   const everything = JSON.stringify([
     await kit.admin.getSiemConnector({ params }),

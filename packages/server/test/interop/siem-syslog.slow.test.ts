@@ -7,7 +7,8 @@ import type { TenantId } from '../../src/kernel/actor.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { password, startDeployment } from '../faults/processes.ts'
 import { dispatcherTo, startKit } from '../kit.ts'
-import { arrive, eventIn, numbersIn, oneTo, opened, type Received, untilCame } from '../siem.ts'
+import { until } from '../promptly.ts'
+import { arrive, eventIn, numbersIn, oneTo, opened, type Received } from '../siem.ts'
 import { receivers, startReceiver } from './syslog-receivers.ts'
 import { without } from './tools.ts'
 
@@ -135,6 +136,13 @@ const hostile = [
   ],
 ]
 
+/** With it a message is nearly as long as the receivers take. */
+const large = 'x'.repeat(500_000)
+const texts = [...hostile, large]
+/** The numbers of events from `arrive` in these lines, one each, in whichever format. */
+const numbersOf = (lines: readonly string[]) =>
+  lines.flatMap((line) => Array.from(line.matchAll(/"operation":"n(\d+) /g), (found) => Number(found[1])))
+
 test('one event stays one record of rsyslog and of syslog-ng, in every format, whatever its texts hold', {
   skip,
 }, async (t) => {
@@ -151,12 +159,17 @@ test('one event stays one record of rsyslog and of syslog-ng, in every format, w
       } as const
       const { connector } = await kit.admin.createSiemConnector({ body })
       const before = sink.messages().length
-      await arrive(kit, hostile.length, 1, (n) => ` ${hostile[n - 1]}`)
-      const delivered = async () =>
-        (await kit.admin.getSiemConnector({ params: { connector_id: connector.connector_id } })).delivery.delivered
-      while ((await delivered()) < hostile.length) await delay(50)
+      await arrive(kit, texts.length, 1, (n) => ` ${texts[n - 1]}`)
+      const messages = () => sink.messages().slice(before)
+      // What it has read is written a moment later.
+      await until(() => numbersOf(messages()).length >= texts.length, `${name} ${format}`)
       await kit.admin.deleteSiemConnector({ params: { connector_id: connector.connector_id } })
-      const lines = sink.messages().slice(before)
+      const lines = messages()
+      assert.deepEqual(numbersOf(lines), oneTo(texts.length), `${name} ${format}: each is one line`)
+      assert.ok(
+        lines.some((line) => line.includes(large)),
+        `${name} ${format}: whole`,
+      )
       for (const line of lines)
         assert.match(line, /^<\d{2,3}>1 \S+Z holdfast\.test holdfast - [a-z_.]+ \[audit@32473 seq="\d+" /)
       const places = lines.map((line) => Number(/ seq="(\d+)"/.exec(line)?.[1]))
@@ -166,11 +179,10 @@ test('one event stays one record of rsyslog and of syslog-ng, in every format, w
         `${name} ${format}`,
       )
       if (format !== 'json') continue
-      await untilCame(() => lines.map(eventIn), hostile.length)
-      const texts = lines.map(eventIn).filter((e) => /^n\d/.test(String(e.operation)))
+      const events = lines.map(eventIn).filter((e) => /^n\d/.test(String(e.operation)))
       assert.deepEqual(
-        texts.map((e) => e.operation),
-        hostile.map((text, i) => `n${i + 1} ${text}`),
+        events.map((e) => e.operation),
+        texts.map((text, i) => `n${i + 1} ${text}`),
         'what was written is what is read',
       )
     }

@@ -22,17 +22,17 @@ export async function certificateIn(folder: string): Promise<string> {
 /** Each writes every message as it came as one line of its own. */
 const configurations = {
   rsyslog: (folder: string, port: number) => `
-global(workDirectory="${folder}" maxMessageSize="64k" parser.escapeControlCharactersOnReceive="off"
+global(workDirectory="${folder}" maxMessageSize="512k" parser.escapeControlCharactersOnReceive="off"
   defaultNetstreamDriverCAFile="${folder}/server.pem" defaultNetstreamDriverCertFile="${folder}/server.pem"
   defaultNetstreamDriverKeyFile="${folder}/server.key")
 main_queue(queue.type="LinkedList" queue.size="50000" queue.filename="main" queue.saveOnShutdown="on")
-module(load="imtcp" streamDriver.name="gtls" streamDriver.mode="1" streamDriver.authMode="anon")
+module(load="imtcp" maxFrameSize="524288" streamDriver.name="gtls" streamDriver.mode="1" streamDriver.authMode="anon")
 template(name="whole" type="string" string="%rawmsg%\\n")
 input(type="imtcp" address="127.0.0.1" port="${port}")
 action(type="omfile" file="${folder}/messages" template="whole")
 `,
   'syslog-ng': (folder: string, port: number) => `@version: 3.38
-options { log-msg-size(65536); keep-hostname(yes); use-dns(no); stats-freq(0); };
+options { log-msg-size(524288); keep-hostname(yes); use-dns(no); stats-freq(0); };
 source received {
   syslog(transport("tls") ip("127.0.0.1") port(${port}) max-connections(100) log-iw-size(50000)
     flags(store-raw-message)

@@ -23,6 +23,8 @@ export type SiemTables = {
     enabled: boolean
     destination: Json<Destination>
     credential_jwe: string | null
+    previous_credential_jwe: Default<string | null>
+    previous_until: Default<Date | null>
     created_at: Date
     updated_at: Date
     deleted_at: Date | null

@@ -30,10 +30,10 @@ export function connectorHandlers({ connectors, deadLetters, replay, tryOut }: H
       return versioned(versionOf(shown.connector), view(shown))
     },
     updateSiemConnector: async ({ actor, params, body, expected }) => {
-      const { name, format, enabled, credential } = body
+      const { name, format, enabled, credential, keep_previous: keepsPrevious = true } = body
       const fields = { name, format, enabled, destination: destinationOf(body) }
       return view(
-        await connectors.replace(actor, idIn(params), { fields, credential }, (before) => {
+        await connectors.replace(actor, idIn(params), { fields, credential, keepsPrevious }, (before) => {
           expected.require(versionOf(before.connector))
           requireSame(view(before), body, fixed)
         }),

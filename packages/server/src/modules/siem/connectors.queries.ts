@@ -4,13 +4,19 @@ import type { Destination, SiemTables } from '../../db/tables/siem.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { StreamRow } from './delivery/streams.queries.ts'
 
-export type ConnectorRow = Selectable<SiemTables['siem_connectors']>
+/** `previous_signs`: the secret that it had before is not over, by the database's clock; null where there is none. */
+export type ConnectorRow = Selectable<SiemTables['siem_connectors']> & { previous_signs: boolean | null }
 /** What of a connector is set, but its credential. */
 export type ConnectorFields = Pick<ConnectorRow, 'name' | 'format' | 'enabled'> & { destination: Destination }
 
 /** Those that are there. */
 export const selectConnectors = (tx: Tx, tenant: TenantId) =>
-  tx.selectFrom('siem_connectors').selectAll().where('tenant_id', '=', tenant).where('deleted_at', 'is', null)
+  tx
+    .selectFrom('siem_connectors')
+    .selectAll()
+    .select(sql<boolean | null>`previous_until > clock_timestamp()`.as('previous_signs'))
+    .where('tenant_id', '=', tenant)
+    .where('deleted_at', 'is', null)
 
 export const findConnector = (tx: Tx, tenant: TenantId, id: string): Promise<ConnectorRow | undefined> =>
   selectConnectors(tx, tenant).where('connector_id', '=', id).executeTakeFirst()

@@ -20,6 +20,7 @@ import type { Notices } from './delivery/notices.ts'
 import { lastPlace } from './delivery/record.queries.ts'
 import { endExportLeases, insertStream, lockStream, setStream } from './delivery/streams.queries.ts'
 import { checkDestination, nowhere, originOf, receiverOf, withUsualPort } from './destination.ts'
+import { endPrevious, keepPrevious } from './previous.queries.ts'
 import { targetOf } from './target.ts'
 
 /** A connector and where its forwarding stands. */
@@ -130,7 +131,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
     replace: async (
       actor: Actor,
       id: string,
-      given: { fields: Replacement; credential: string | null | undefined },
+      given: { fields: Replacement; credential: string | null | undefined; keepsPrevious: boolean },
       allow: (before: Shown) => void,
     ): Promise<Shown> => {
       const tenant = actor.tenantId
@@ -149,16 +150,20 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
           // Whoever may change a connector may not be shown its credential, which goes to where it leads.
           if (credential === undefined && receiverOf(destination) !== receiverOf(before.destination))
             if (before.credential_jwe !== null && kind !== 'webhook')
-              failField('credential', 'must be given again with another origin, where it is sent from now on')
+              failField('credential', 'must be given again with another origin or tls: there it is sent from now on')
           const fields = { ...given.fields, destination }
           const changed = changesOf(before, fields)
           // Neither is shown on record: some URLs hold a secret.
+          const isNewCredential = credential_jwe !== before.credential_jwe
           const replaced = {
             ...(destination.url !== before.destination.url && { url: 'replaced' }),
-            ...(credential_jwe !== before.credential_jwe && { credential: 'replaced' }),
+            ...(isNewCredential && { credential: 'replaced' }),
+            ...(!given.keepsPrevious && before.previous_signs && { previous_credential: 'ended' }),
           }
           if (Object.keys({ ...changed, ...replaced }).length === 0) return show(tx, tenant, id)
           await queries.updateConnector(tx, before, fields, { credential_jwe, at: now() })
+          if (!given.keepsPrevious) await endPrevious(tx, before)
+          else if (isNewCredential && kind === 'webhook') await keepPrevious(tx, before)
           const state = fields.enabled ? 'flowing' : 'stopped'
           await setStream(tx, { tenant_id: tenant, stream_id: id }, { state, problem: null, failing_since: null })
           await endExportLeases(tx, before)
@@ -184,6 +189,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
         }
         expected.require(versionOf(before))
         await queries.markDeleted(tx, tenant, id, { at: now(), destination: nowhere })
+        await endPrevious(tx, before)
         await lockStream(tx, { tenant_id: tenant, stream_id: id })
         await queries.deleteStreams(tx, tenant, id)
         await deleteDeadLetters(tx, before, 'all')
@@ -198,8 +204,11 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
 }
 export type Connectors = ReturnType<typeof createConnectors>
 
-/** What of a connector is set; how its forwarding goes is not. */
-export const versionOf = (connector: ConnectorRow) => connector
+/** What of a connector is set; how its forwarding goes is not, nor that a day is over. */
+export const versionOf = (connector: ConnectorRow) => {
+  const { previous_credential_jwe: _, previous_until: _until, previous_signs: _signs, ...set } = connector
+  return set
+}
 
 /** As on the wire, where of a URL only its origin is shown; of the authorities their SHA-256 in hexadecimal. */
 const factsOf = ({ name, format, enabled, destination }: ConnectorFields) => {

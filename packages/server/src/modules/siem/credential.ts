@@ -6,6 +6,7 @@ import type { ConnectorRow } from './connectors.queries.ts'
 import type { Target } from './sinks/sink.ts'
 import { isWebhookSecret } from './sinks/webhook.ts'
 
+/** Of the one that it had before too, which is moved as it is. */
 export const sealContext = (connectorId: string) => `siem_connectors/${connectorId}/credential_jwe`
 
 /** Standard Webhooks: 24 to 64 bytes, which are the key of the HMAC. */
@@ -24,7 +25,9 @@ export function checkCredential(kind: SiemConnectorKind, credential: string): vo
 
 /** Where it leads, with what opens it. */
 export async function openTarget(kek: Kek, connector: ConnectorRow): Promise<Target> {
-  const { connector_id, kind, format, destination, credential_jwe: jwe } = connector
-  const credential = jwe === null ? undefined : (await unseal(kek, sealContext(connector_id), jwe)).toString()
-  return { kind, format, destination, credential }
+  const { connector_id, kind, format, destination, credential_jwe, previous_signs, previous_credential_jwe } = connector
+  const opened = async (jwe: string | null) =>
+    jwe === null ? undefined : (await unseal(kek, sealContext(connector_id), jwe)).toString()
+  const previous = previous_signs ? await opened(previous_credential_jwe) : undefined
+  return { kind, format, destination, credential: await opened(credential_jwe), previous }
 }

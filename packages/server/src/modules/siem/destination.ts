@@ -62,5 +62,6 @@ function isCertificates(pem: string): boolean {
 }
 
 export const originOf = (url: string | null): string | null => (url === null ? null : new URL(url).origin)
-/** Whom a credential is shown to: with another one it is not sent unless it is given again. */
-export const receiverOf = (d: Destination) => originOf(d.url)
+/** Whom a credential is shown to, and by what it is known: with another one it is not sent unless it is given again. */
+export const receiverOf = ({ url, tls }: Destination): string =>
+  JSON.stringify([originOf(url), tls.ca_pem, tls.server_name])

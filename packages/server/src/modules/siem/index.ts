@@ -14,6 +14,7 @@ import { createSending } from './delivery/sending.ts'
 import { standingOf } from './delivery/standing.queries.ts'
 import { exportHandlers } from './exports/exports.handlers.ts'
 import { createExports } from './exports/exports.ts'
+import { prunePrevious } from './previous.queries.ts'
 import { createReplay } from './replay.ts'
 import { schemas } from './schema/schema.ts'
 import { createTryOut } from './try-out.ts'
@@ -48,7 +49,7 @@ export function createSiem(deps: SiemDeps) {
       getSiemSchema: async () => schemas(),
     },
     jobs: [{ name: 'watch_siem', cron: '* * * * *', run: notices.sweep }],
-    prunes: [pruneDeadLetters, pruneExports],
+    prunes: [pruneDeadLetters, pruneExports, prunePrevious],
     /** How delivery stands, of all tenants. */
     standing: () => deps.db.acrossTenants(standingOf),
     start,

@@ -20,6 +20,7 @@ export const view = ({ connector: c, standing }: Shown): SiemConnector => ({
   tls: c.destination.tls,
   origin: originOf(c.destination.url),
   credential_set: c.credential_jwe !== null,
+  previous_credential_until: (c.previous_signs && c.previous_until?.toISOString()) || null,
   delivery: deliveryOf(standing),
   created_at: c.created_at.toISOString(),
   updated_at: c.updated_at.toISOString(),

@@ -130,3 +130,16 @@ test('one event is one line of JSON, and brings the record that was hashed', () 
     { numRuns: 200 },
   )
 })
+
+test('a long event leaves its record out where it would be longer than a receiver takes, and nothing else', () => {
+  const details = { groups: Array.from({ length: 1500 }, (_, i) => `a "quoted" group ${i}`) }
+  const stored = eventOf('user.changed', { operation: 'update', user_id: 'u' }, {}, { details })
+  const { raw_data, ...whole } = told(stored)
+  assert.equal(raw_data, stored.record)
+  const length = Buffer.byteLength(ocsf(stored))
+  assert.ok(length > 2 * stored.record.length)
+  assert.equal(ocsf(stored, length), ocsf(stored))
+  const short = ocsf(stored, length - 1)
+  assert.deepEqual(JSON.parse(short), whole)
+  assert.ok(Buffer.byteLength(short) < stored.record.length * 1.1)
+})

@@ -13,10 +13,16 @@ const statuses = {
 
 /**
  * One event of OCSF 1.9.0, one line of JSON. `raw_data` is the record that was hashed, so that the chain can be
- * checked from this form too; `attestation_list` is left out because its fingerprint would be of the OCSF event, which
+ * checked from this form too; it is left out of an event that would be longer than `mostBytes` with it, since
+ * everything is in it twice. `attestation_list` is left out because its fingerprint would be of the OCSF event, which
  * nobody signed.
  */
-export const ocsf = (stored: Stored): string => printableJson(JSON.stringify(ocsfOf(stored)))
+export function ocsf(stored: Stored, mostBytes = Number.POSITIVE_INFINITY): string {
+  const event = ocsfOf(stored)
+  const text = written({ ...event, raw_data: stored.record })
+  return Buffer.byteLength(text) <= mostBytes ? text : written(event)
+}
+const written = (event: object) => printableJson(JSON.stringify(event))
 
 function ocsfOf(stored: Stored) {
   const event = readEvent(stored)
@@ -54,7 +60,6 @@ function ocsfOf(stored: Stored) {
     ...(event.user_agent !== null && { http_request: { user_agent: event.user_agent } }),
     ...ofClass[activity.of](event, said),
     unmapped: { hash: event.hash, origin: event.origin, ...said, ...optional({ changes: event.changes, details }) },
-    raw_data: stored.record,
   }
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Batch, Encoded } from '../sinks/sink.ts'
 
 /** Of one batch. The largest request that leaves a deployment is 256 KiB. */
@@ -25,7 +26,14 @@ export function createSize() {
         count++
       }
       const some = events.slice(0, count)
-      return { id: `${name}.${some[0]?.seq}-${some.at(-1)?.seq}`, events: some }
+      return { id: `${name}.${some[0]?.seq}-${some.at(-1)?.seq}.${digestOf(some)}`, events: some }
     },
   }
+}
+
+/** Places of a restored record go to other events, and a connector may get another format. Each text is one line. */
+function digestOf(events: readonly Encoded[]): string {
+  const digest = createHash('sha256')
+  for (const { text } of events) digest.update(text).update('\n')
+  return digest.digest('hex').slice(0, 16)
 }

@@ -12,7 +12,7 @@ const placed = (row: Omit<Placed, 'hash'> & { hash: Buffer }): Placed => ({
   hash: row.hash.toString('hex'),
 })
 
-/** Of all that is read at once: the record of one event may be 130 KiB. */
+/** Of all that is read at once. The record of one event may be longer: 2 MiB, of long lists that were changed. */
 const mostBytes = 1024 * 1024
 
 const withBytes = (tx: Tx, tenant: TenantId) =>

@@ -18,14 +18,15 @@ export function outcomeOf({ status, headers }: Pick<Answer, 'status' | 'headers'
   const answer = `The receiver answered ${status}${said && `: ${said}`}.`
   if (status >= 200 && status < 300) return { outcome: 'taken', answer }
   if (status === 408 || status === 425 || status === 429 || status >= 500)
-    return { outcome: 'later', answer, ...waitOf(headers['retry-after']) }
+    return { outcome: 'later', answer, ...waitOf({ headers }) }
   if (status === 400 || status === 413 || status === 422) return { outcome: 'refused', answer }
   // The credential (401, 403, 407), the URL (3xx, 404, 405, 410) or its nature (415, 426 …) are wrong for all events.
   return { outcome: 'parked', answer }
 }
 
 /** Retry-After in seconds (RFC 9110 §10.2.3); its other form, a date, is of another clock. */
-function waitOf(header: string | string[] | undefined): { waitMs?: number } {
+export function waitOf({ headers }: Pick<Answer, 'headers'>): { waitMs?: number } {
+  const header = headers['retry-after']
   const seconds = typeof header === 'string' && /^\d{1,6}$/.test(header) ? Number(header) : undefined
   return seconds === undefined ? {} : { waitMs: Math.min(seconds * second, longestWait) }
 }
@@ -35,6 +36,12 @@ export function failureOf(e: unknown): Sent {
   if (!(e instanceof OutboundError)) throw e
   if (e.code === 'refused') return { outcome: 'parked', answer: e.message }
   return { outcome: e.code === 'too_large' ? 'refused' : 'later', answer: e.message }
+}
+
+/** A path below that of the URL which was set; what else stands in that URL is left out. */
+export function below(url: string, path: string): string {
+  const { origin, pathname } = new URL(url)
+  return new URL(path, `${origin}${pathname.endsWith('/') ? pathname : `${pathname}/`}`).href
 }
 
 /** JSON of an answer; undefined where it is none, or cut. */

@@ -3,7 +3,13 @@ import { decodeId } from '../../../kernel/ids.ts'
 import { cef, json, ocsf, readEvent, type Stored, type SyslogOrigin, syslog } from '../../audit/index.ts'
 import type { Encoded } from './sink.ts'
 
-const formats: Readonly<Record<SiemFormat, (stored: Stored) => string>> = { json, ocsf, cef }
+/** Of an event of OCSF with its record in it: below the 256 KiB of a request, with what stands around it there. */
+const mostWithRecord = 200 * 1024
+const formats: Readonly<Record<SiemFormat, (stored: Stored) => string>> = {
+  json,
+  ocsf: (stored) => ocsf(stored, mostWithRecord),
+  cef,
+}
 
 /** An event as this kind of connector sends it. */
 export function encode(

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { second } from '../../../kernel/time.ts'
-import { type Answer, jsonOf, member, most, outcomeOf, quoted, tlsOf } from './answers.ts'
+import { type Answer, below, jsonOf, member, most, outcomeOf, quoted, tlsOf } from './answers.ts'
 import type { Encoded, Send, Sent, SinkDeps, Target } from './sink.ts'
 
 /** How often what a receiver was too busy for is asked for again before its whole batch is. */
@@ -43,9 +43,8 @@ function post({ outbound }: SinkDeps, target: Target, events: readonly Encoded[]
     const document = format === 'cef' ? `{${head},"message":${text}}` : `{${head},${text.slice(1)}`
     return [JSON.stringify({ create: { _id: eventId } }), document]
   })
-  const base = destination.url ?? ''
   const path = `${encodeURIComponent(destination.index ?? '')}/_bulk?filter_path=errors,error,items.*.status,items.*.error`
-  return outbound.request(new URL(path, base.endsWith('/') ? base : `${base}/`).href, {
+  return outbound.request(below(destination.url ?? '', path), {
     method: 'POST',
     headers: {
       authorization: authorizationOf(target),

@@ -9,10 +9,12 @@ export type Target = {
   format: SiemFormat
   destination: Destination
   credential: string | undefined
+  /** The secret of a webhook that was replaced lately, and signs beside the new one. */
+  previous?: string | undefined
 }
 /** An event, as it is sent: `text` is one line in the format of the connector, over HTTP as JSON. */
 export type Encoded = { seq: number; eventId: string; kind: string; at: Date; text: string }
-/** `id` is the same whenever the same events are sent again. */
+/** `id` is the same whenever the same events are sent again as the same texts, and no other batch has it. */
 export type Batch = { id: string; events: readonly Encoded[] }
 
 /**

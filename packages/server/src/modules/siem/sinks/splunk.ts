@@ -1,15 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { second } from '../../../kernel/time.ts'
-import { type Answer, jsonOf, member, most, outcomeOf, quoted, tlsOf } from './answers.ts'
+import { type Answer, below, jsonOf, member, most, outcomeOf, quoted, tlsOf, waitOf } from './answers.ts'
 import type { Batch, Send, Sent, SinkDeps, Target } from './sink.ts'
 
-const collector = '/services/collector/event'
+const collector = 'services/collector'
+/** What of this path somebody gave with the URL, which is that of the server or of a folder before it. */
+const given = /\/services\/collector([/?#].*)?$/
 /** An indexer that acknowledges does so within this time, or the batch is sent again. */
 const ackMs = 20 * second
 const askAgainMs = 500
 
 /** What the collector says of itself and not of an event (Splunk, "Troubleshoot HTTP Event Collector"). */
-const codes: Readonly<Record<number, Sent['outcome']>> = {
+const codes: Readonly<Record<number, 'parked' | 'later'>> = {
   // The token: disabled, missing, malformed, unknown; the index, the channel and acknowledgement.
   ...{ 1: 'parked', 2: 'parked', 3: 'parked', 4: 'parked', 7: 'parked', 10: 'parked', 11: 'parked', 14: 'parked' },
   // Busy, shutting down, full.
@@ -17,8 +19,9 @@ const codes: Readonly<Record<number, Sent['outcome']>> = {
 }
 
 /**
- * HTTP Event Collector: events as JSON objects, one after the other. Where the token asks for indexer acknowledgement,
- * they are taken once they are indexed.
+ * HTTP Event Collector: events as JSON objects, one after the other. They are taken where it says so by its code 0,
+ * which a proxy or another program behind the URL does not, and where the token asks for indexer acknowledgement once
+ * they are indexed.
  */
 export const sendSplunk: Send = async (deps, target, batch, signal) => {
   const { destination, format } = target
@@ -26,22 +29,20 @@ export const sendSplunk: Send = async (deps, target, batch, signal) => {
   const events = batch.events.map(({ at, text }) => {
     return `{"time":${at.getTime() / 1000},"source":"holdfast","sourcetype":"holdfast:audit:${format}",${index}"event":${text}}`
   })
-  const answer = await ask(
-    deps,
-    target,
-    { path: collector, body: events.join('\n'), channel: channelOf(batch) },
-    signal,
-  )
+  const answer = await ask(deps, target, { path: 'event', body: events.join('\n'), channel: channelOf(batch) }, signal)
   const json = jsonOf(answer.body)
   const code = member(json, 'code')
   const said = outcomeOf(answer, quoted(member(json, 'text')))
-  if (said.outcome !== 'taken') {
-    const outcome = typeof code === 'number' ? codes[code] : undefined
-    return outcome === 'parked' || outcome === 'later' ? { outcome, answer: said.answer } : said
-  }
+  const outcome = typeof code === 'number' ? codes[code] : undefined
+  if (outcome === 'later') return { outcome, answer: said.answer, ...waitOf(answer) }
+  if (outcome) return { outcome, answer: said.answer }
+  if (said.outcome !== 'taken') return said
+  if (code !== 0) return { outcome: 'later', answer: notCollector, ...waitOf(answer) }
   const ackId = member(json, 'ackId')
   return typeof ackId === 'number' ? acknowledged(deps, target, { ackId, channel: channelOf(batch) }, signal) : said
 }
+
+const notCollector = 'The receiver did not answer as an HTTP Event Collector answers.'
 
 /** A channel is a GUID; one of a batch is as good as any, and the same when it is sent again. */
 const channelOf = ({ id }: Batch): string => {
@@ -57,13 +58,13 @@ async function acknowledged(
 ): Promise<Sent> {
   for (const until = performance.now() + ackMs; performance.now() < until; await delay(askAgainMs, null, { signal })) {
     const asked = {
-      path: `/services/collector/ack?channel=${channel}`,
+      path: `ack?channel=${channel}`,
       body: JSON.stringify({ acks: [ackId] }),
       channel,
     }
     const answer = await ask(deps, target, asked, signal)
     const said = outcomeOf(answer)
-    if (said.outcome !== 'taken') return { outcome: 'later', answer: said.answer }
+    if (said.outcome !== 'taken') return { outcome: 'later', answer: said.answer, ...waitOf(answer) }
     if (member(member(jsonOf(answer.body), 'acks'), String(ackId)) === true)
       return { outcome: 'taken', answer: 'The receiver has indexed it.' }
   }
@@ -76,7 +77,7 @@ const ask = (
   { path, body, channel }: { path: string; body: string; channel: string },
   signal: AbortSignal,
 ): Promise<Answer> =>
-  outbound.request(new URL(path, destination.url ?? '').href, {
+  outbound.request(below((destination.url ?? '').replace(given, ''), `${collector}/${path}`), {
     method: 'POST',
     headers: {
       authorization: `Splunk ${credential}`,

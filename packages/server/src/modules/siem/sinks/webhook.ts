@@ -11,15 +11,19 @@ export const isWebhookSecret = (text: string): boolean => {
 const keyOf = (secret: string) => Buffer.from(secret.slice('whsec_'.length), 'base64')
 
 /**
- * Standard Webhooks, symmetric: `v1,` and base64(HMAC-SHA256(key, `id.timestamp.body`)). Several events are one
- * message, in `data.events`; those that are not JSON are texts.
+ * Standard Webhooks, symmetric: `v1,` and base64(HMAC-SHA256(key, `id.timestamp.body`)), with the new secret and the
+ * one before where it was replaced lately. Several events are one message, in `data.events`; those that are not JSON
+ * are texts.
  */
-export const sendWebhook: Send = async ({ outbound, now }, { destination, credential = '' }, batch, signal) => {
+export const sendWebhook: Send = async ({ outbound, now }, target, batch, signal) => {
+  const { destination, credential = '', previous } = target
   const at = now()
   const timestamp = String(Math.floor(at.getTime() / 1000))
   const events = batch.events.map(({ text }) => text)
   const body = `{"type":"audit.events","timestamp":"${at.toISOString()}","data":{"events":[${events.join(',')}]}}`
-  const signature = createHmac('sha256', keyOf(credential)).update(`${batch.id}.${timestamp}.${body}`).digest('base64')
+  const signed = `${batch.id}.${timestamp}.${body}`
+  const secrets = previous === undefined ? [credential] : [credential, previous]
+  const signatures = secrets.map((s) => `v1,${createHmac('sha256', keyOf(s)).update(signed).digest('base64')}`)
   const answer = await outbound.request(destination.url ?? '', {
     method: 'POST',
     headers: {
@@ -27,7 +31,7 @@ export const sendWebhook: Send = async ({ outbound, now }, { destination, creden
       'user-agent': 'holdfast',
       'webhook-id': batch.id,
       'webhook-timestamp': timestamp,
-      'webhook-signature': `v1,${signature}`,
+      'webhook-signature': signatures.join(' '),
     },
     body,
     tls: tlsOf(destination),

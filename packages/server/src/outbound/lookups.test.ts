@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createLookups } from './lookups.ts'
+
+const never = new AbortController().signal
+const within = (ms: number) => AbortSignal.timeout(ms)
+const names = (what: string, count: number) => Array.from({ length: count }, (_, i) => `${what}${i}.example`)
+const [slowMs, keptMs] = [20, 500]
+
+/** A system whose names `dead…` nobody answers for until they are given up. */
+function system() {
+  const asked: string[] = []
+  const dead = new Map<string, PromiseWithResolvers<readonly string[]>>()
+  const lookups = createLookups(
+    async (hostname) => {
+      asked.push(hostname)
+      if (!hostname.startsWith('dead')) return ['192.0.2.1']
+      const waits = Promise.withResolvers<readonly string[]>()
+      dead.set(hostname, waits)
+      return waits.promise
+    },
+    { slowMs, keptMs },
+  )
+  const giveUp = () => {
+    for (const waits of dead.values()) waits.reject(new Error('ENOTFOUND'))
+    dead.clear()
+  }
+  return { asked, lookups, giveUp, held: () => dead.size }
+}
+
+test('names that nobody answers for hold up none that is known to answer, and only so many threads', async () => {
+  const { asked, lookups, giveUp, held } = system()
+  assert.deepEqual(await lookups('good.example', never), ['192.0.2.1'])
+  const patience = new AbortController()
+  const given = names('dead', 20).map((name) => assert.rejects(lookups(name, patience.signal)))
+  await delay(slowMs * 2)
+  assert.equal(held(), 6, 'of those of which nothing is known')
+  assert.deepEqual(await lookups('good.example', never), ['192.0.2.1'])
+  giveUp()
+  await delay(1)
+  assert.equal(held(), 6, 'the next ones')
+  patience.abort()
+  await Promise.all(given)
+  giveUp()
+  await delay(keptMs + 10)
+
+  // What failed is looked up again by fewer, and leaves room for what is new.
+  const more = new AbortController()
+  const again = names('dead', 12).map((name) => assert.rejects(lookups(name, more.signal)))
+  await delay(1)
+  assert.equal(held(), 2)
+  asked.length = 0
+  assert.deepEqual(await lookups('new.example', never), ['192.0.2.1'])
+  more.abort()
+  await Promise.all(again)
+  giveUp()
+  await delay(1)
+  assert.equal(held(), 0, 'what nobody waits for any more is not begun')
+})
+
+test('who asks for the same name shares one look-up, and for a moment its failure; an address is found anew', async () => {
+  const { asked, lookups, giveUp } = system()
+  await Promise.all(names('x', 5).map(() => lookups('good.example', never)))
+  assert.deepEqual(asked, ['good.example'])
+  await lookups('good.example', never)
+  assert.equal(asked.length, 2)
+
+  asked.length = 0
+  const first = assert.rejects(lookups('dead.example', never), /ENOTFOUND/)
+  await assert.rejects(lookups('dead.example', within(10)), { name: 'TimeoutError' })
+  giveUp()
+  await first
+  await assert.rejects(lookups('dead.example', never), /ENOTFOUND/)
+  assert.deepEqual(asked, ['dead.example'])
+  await delay(keptMs + 10)
+  const later = assert.rejects(lookups('dead.example', never), /ENOTFOUND/)
+  giveUp()
+  await later
+  assert.equal(asked.length, 2)
+})
