@@ -39,6 +39,10 @@ export type SiemTables = {
     state: 'flowing' | 'stopped' | 'parked' | 'finished' | 'failed'
     problem: string | null
     replays: Default<boolean>
+    replay_failures: Default<number>
+    replay_due_at: Default<Date>
+    batch_events: Default<number>
+    is_slow: Default<boolean>
     failures: Default<number>
     failing_since: Date | null
     refused_in_a_row: Default<number>
@@ -63,5 +67,6 @@ export type SiemTables = {
     reason: string
     failed_at: Date
     replaying: Default<boolean>
+    of_export: Default<boolean>
   }
 }

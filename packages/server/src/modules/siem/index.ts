@@ -16,6 +16,7 @@ import { exportHandlers } from './exports/exports.handlers.ts'
 import { createExports } from './exports/exports.ts'
 import { createReplay } from './replay.ts'
 import { schemas } from './schema/schema.ts'
+import { createSetAside } from './set-aside.ts'
 import { createTryOut } from './try-out.ts'
 
 type SiemDeps = {
@@ -38,12 +39,12 @@ export function createSiem(deps: SiemDeps) {
   const notices = createNotices(deps)
   const parts = { ...deps, notices, syslogOrigin }
   const connectors = createConnectors(parts)
-  const { show } = connectors
+  const shown = { ...parts, show: connectors.show }
   const rooms = { connectors, deadLetters: createDeadLetters(deps), tryOut: createTryOut(parts) }
   const { start, stop } = createDeliveries({ ...parts, send: createSending(parts) })
   return {
     handlers: {
-      ...connectorHandlers({ ...rooms, replay: createReplay({ ...parts, show }) }),
+      ...connectorHandlers({ ...rooms, replay: createReplay(shown), setAside: createSetAside(shown) }),
       ...exportHandlers({ exports: createExports(deps) }),
       getSiemSchema: async () => schemas(),
     },

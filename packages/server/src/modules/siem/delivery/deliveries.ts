@@ -3,6 +3,8 @@ import type { Database } from '../../../db/database.ts'
 import { newUuid } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
 import { waitAfter } from './backoff.ts'
+import type { Pace } from './batches.ts'
+import { postponeReplay } from './letters.queries.ts'
 import type { Notices } from './notices.ts'
 import type { Ended } from './results.ts'
 import type { Sending } from './sending.ts'
@@ -10,7 +12,7 @@ import * as streams from './streams.queries.ts'
 
 /** How often a replica looks for what is to be sent. */
 const lookMs = second / 2
-/** Streams that a replica sends at the same time, and how many of them may be of receivers that failed the last time. */
+/** Streams that a replica sends at the same time, and how many of them may be of receivers that failed or were slow. */
 const mostAtOnce = 32
 const mostFailing = 16
 /** After so long others that wait have their turn. */
@@ -49,23 +51,34 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
     return () => clearInterval(saying)
   }
 
-  async function settle(leased: streams.Leased, ended: Ended): Promise<void> {
+  async function settle(leased: streams.Leased, ended: Ended, pace: Pace): Promise<void> {
     const { tenant_id } = leased
     if (ended.why === 'lost') return
-    if (ended.why !== 'stopped' && leased.failing_since !== null) await notices.recovered(tenant_id)
+    const isOver = ended.why === 'empty' && leased.replays
+    if (ended.why !== 'stopped' && (leased.failing_since !== null || isOver)) await notices.recovered(tenant_id)
     if (ended.why === 'empty' && leased.from_at !== null)
-      return void (await db.inTenant(tenant_id, (tx) => streams.finish(tx, leased)))
-    if (ended.why !== 'stopped') return free(leased)
-    if (ended.outcome === 'later') return later(leased, ended.answer, ended.waitMs)
+      return void (await db.inTenant(tenant_id, (tx) => streams.finish(tx, leased, pace)))
+    if (ended.why === 'replay_waits') return waits(leased, ended.waitMs, pace)
+    if (ended.why !== 'stopped') return free(leased, pace)
+    if (ended.outcome === 'later') return later(leased, { problem: ended.answer, waitMs: ended.waitMs, pace })
     await db.inTenant(tenant_id, async (tx) => {
-      if (await streams.park(tx, leased, ended.answer)) await notices.parked(tx, leased, ended.answer)
+      if (await streams.park(tx, leased, ended.answer, pace)) await notices.parked(tx, leased, ended.answer)
     })
   }
-  const free = async (leased: streams.Leased) =>
-    void (await db.inTenant(leased.tenant_id, (tx) => streams.freeLease(tx, leased)))
-  const later = (leased: streams.Leased, problem: string, waitMs = 0) =>
+  const free = async (leased: streams.Leased, pace?: Pace) =>
+    void (await db.inTenant(leased.tenant_id, (tx) => streams.freeLease(tx, leased, pace)))
+  const waits = (leased: streams.Leased, waitMs: number | undefined, pace: Pace) =>
     db.inTenant(leased.tenant_id, async (tx) => {
-      const now = await streams.postpone(tx, leased, problem, Math.max(waitMs, waitAfter(leased.failures)))
+      const now = await streams.lockStream(tx, leased)
+      await postponeReplay(tx, leased, Math.max(waitMs ?? 0, waitAfter(now?.replay_failures ?? 0)), pace)
+    })
+  type Later = { problem: string; waitMs?: number | undefined; pace: Pace }
+  /** How many failures there were in a row its row knows: what was taken in this turn ended them. */
+  const later = (leased: streams.Leased, { problem, waitMs = 0, pace }: Later) =>
+    db.inTenant(leased.tenant_id, async (tx) => {
+      const before = await streams.lockStream(tx, leased)
+      const wait = Math.max(waitMs, waitAfter(before?.failures ?? 0))
+      const now = await streams.postpone(tx, leased, { problem, waitMs: wait, pace })
       if (now) await notices.failing(tx, now)
     })
 
@@ -76,13 +89,15 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
     const letGo = keep(taken, lost)
     const signal = AbortSignal.any([stopping.signal, lost.signal])
     try {
-      await settle(taken, await send(taken, { until: performance.now() + turnMs, signal }))
+      const { ended, pace } = await send(taken, { until: performance.now() + turnMs, signal })
+      await settle(taken, ended, pace)
     } catch (e) {
       // What was not taken is sent again by whoever has the lease next.
       if (stopping.signal.aborted) return await free(taken)
       if (lost.signal.aborted) return
       if (!isAway(e)) onError(e)
-      await later(taken, 'A fault of this deployment kept it from being sent.')
+      const problem = 'A fault of this deployment kept it from being sent.'
+      await later(taken, { problem, pace: { ...taken, attempts: 1 } })
     } finally {
       letGo()
     }
