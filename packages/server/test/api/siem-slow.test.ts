@@ -68,16 +68,18 @@ test('receivers that are slow, or ask for patience', { concurrency: true }, asyn
 
   const anew = t.test('who takes something after many failures is tried again soon when it fails anew', async () => {
     const kit = await tenantOf(deployment)
-    let asked = 0
+    let [asked, isUp] = [0, false]
     // Each event is a batch, and every other attempt fails.
     const sink = await waitingFor(
       kit,
       3,
-      (_, response) => response.writeHead(asked++ % 2 ? 503 : 200).end(),
+      (_, response) => response.writeHead(!isUp || asked++ % 2 ? 503 : 200).end(),
       () => 'x'.repeat(120 * 1024),
     )
     await sink.on()
-    await withStream(kit, sink.connector_id, { failures: 20, failing_since: new Date() })
+    await until(async () => (await deliveryOf(kit, sink.connector_id)).state === 'retrying', 'a failure')
+    isUp = true
+    await withStream(kit, sink.connector_id, { failures: 20, due_at: new Date(0), lease: null, leased_until: null })
     await until(() => asked >= 5, 'the third event')
   })
 
