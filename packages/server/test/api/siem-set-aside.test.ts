@@ -5,7 +5,7 @@ import { startKit, times } from '../kit.ts'
 import { tenantOf } from '../own-tenant.ts'
 import { until } from '../promptly.ts'
 import { arrive, eventsIn, numbersIn, oneTo, opened, type Received, startHttp, toWebhook, untilCame } from '../siem.ts'
-import { deliveryOf } from '../siem-delivery.ts'
+import { deliveryOf, isAllSent, withStream } from '../siem-delivery.ts'
 
 test('an event that holds a connector up, of one deployment of two replicas', async (t) => {
   const deployment = await startKit(t, { replicas: 2, config: opened })
@@ -63,10 +63,22 @@ test('an event that holds a connector up, of one deployment of two replicas', as
         ['siem.dead_letters'],
       )
 
+      // What is sent as it should be nobody sets aside.
+      await until(() => isAllSent(kit), 'all of it')
+      await withStream(kit, connector_id, { due_at: new Date(Date.now() + 3600_000) })
+      await arrive(kit, 1, 61)
+      await until(async () => !(await isAllSent(kit)), 'one more')
+      const { delivered_seq } = await now()
+      await assert.rejects(
+        kit.admin.setAsideSiemEvent({ params, body: { seq: delivered_seq + 1 } }),
+        /nothing holds the connector up/,
+      )
+      await withStream(kit, connector_id, { due_at: new Date() })
+
       // A replay from a place on brings it back, and what is delivered is a dead letter no more.
       isPoisoned = false
       await kit.admin.replaySiemConnector({ params, body: { from_seq: seq } })
-      await untilCame(() => taken, 60)
+      await untilCame(() => taken, 61)
       await until(async () => (await letters()).length === 0, 'the dead letter')
       assert.deepEqual([(await now()).dead_letters, (await now()).lost], [0, 0])
     })
