@@ -47,7 +47,11 @@ export const withStream = (
   )
 
 /** Switches a connector on or off; whatever else is set of it stays, or is given. */
-export async function change({ admin }: Pick<Kit, 'admin'>, connector_id: string, given: { enabled?: boolean; url?: string }) {
+export async function change(
+  { admin }: Pick<Kit, 'admin'>,
+  connector_id: string,
+  given: { enabled?: boolean; url?: string },
+) {
   const params = { connector_id }
   const { delivery: _, ...shown } = await admin.getSiemConnector({ params })
   await admin.updateSiemConnector({ params, body: { ...shown, ...given } })

@@ -31,7 +31,10 @@ test('an event that holds a connector up, of one deployment of two replicas', as
       const now = () => deliveryOf(kit, connector_id)
       await until(async () => (await now()).state === state && (await now()).next_seq !== null, 'the event to be found')
       await until(() => numbersIn(taken).length === 29, 'what is before it')
-      await until(async () => (await now()).delivered_seq === (await now()).next_seq! - 1, 'what was taken to be counted')
+      await until(
+        async () => (await now()).delivered_seq === (await now()).next_seq! - 1,
+        'what was taken to be counted',
+      )
       const seq = (await now()).next_seq!
       const [event] = (await kit.admin.listAuditEvents({ query: { sort: 'seq', after_seq: seq - 1, limit: 1 } })).items
       assert.deepEqual(numbersIn([event] as never), [30])

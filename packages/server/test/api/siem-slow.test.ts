@@ -49,22 +49,25 @@ test('receivers that are slow, or ask for patience', { concurrency: true }, asyn
     assert.ok(first >= 400 && second <= first / 2, `${first} ${second}`)
   })
 
-  const refusing = t.test('who refuses a batch for longer than a turn fails, and the next turn tries half', async () => {
-    const kit = await tenantOf(deployment)
-    const sink = await waitingFor(kit, 100, async (_, response) => {
-      await delay(10_000)
-      response.writeHead(413).end()
-    })
-    await sink.on()
-    const { connector_id } = sink
-    await until(async () => (await deliveryOf(kit, connector_id)).state === 'retrying', 'a failure')
-    const { problem, failing_since, failed } = await deliveryOf(kit, connector_id)
-    assert.deepEqual([problem, failed], ['The receiver answered 413.', 1])
-    assert.ok(failing_since)
-    await until(() => sink.requests.length === 2, 'the next turn')
-    const [first = 0, second = 0] = sink.requests.map(sizeOf)
-    assert.ok(second <= first / 2, `${first} ${second}`)
-  })
+  const refusing = t.test(
+    'who refuses a batch for longer than a turn fails, and the next turn tries half',
+    async () => {
+      const kit = await tenantOf(deployment)
+      const sink = await waitingFor(kit, 100, async (_, response) => {
+        await delay(10_000)
+        response.writeHead(413).end()
+      })
+      await sink.on()
+      const { connector_id } = sink
+      await until(async () => (await deliveryOf(kit, connector_id)).state === 'retrying', 'a failure')
+      const { problem, failing_since, failed } = await deliveryOf(kit, connector_id)
+      assert.deepEqual([problem, failed], ['The receiver answered 413.', 1])
+      assert.ok(failing_since)
+      await until(() => sink.requests.length === 2, 'the next turn')
+      const [first = 0, second = 0] = sink.requests.map(sizeOf)
+      assert.ok(second <= first / 2, `${first} ${second}`)
+    },
+  )
 
   const anew = t.test('who takes something after many failures is tried again soon when it fails anew', async () => {
     const kit = await tenantOf(deployment)

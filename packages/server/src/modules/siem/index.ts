@@ -41,7 +41,7 @@ export function createSiem(deps: SiemDeps) {
   const connectors = createConnectors(parts)
   const shown = { ...parts, show: connectors.show }
   const rooms = { connectors, deadLetters: createDeadLetters(deps), tryOut: createTryOut(parts) }
-  const { start, stop } = createDeliveries({ ...parts, send: createSending(parts) })
+  const { start, stop, wake } = createDeliveries({ ...parts, send: createSending(parts) })
   return {
     handlers: {
       ...connectorHandlers({ ...rooms, replay: createReplay(shown), setAside: createSetAside(shown) }),
@@ -54,5 +54,7 @@ export function createSiem(deps: SiemDeps) {
     standing: () => deps.db.acrossTenants(standingOf),
     start,
     stop,
+    /** Events of this tenant have their places. */
+    wake,
   }
 }

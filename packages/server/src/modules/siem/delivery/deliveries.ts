@@ -1,10 +1,12 @@
 import { isAway } from '../../../db/away.ts'
 import type { Database } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
 import { newUuid } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
 import { waitAfter } from './backoff.ts'
 import type { Pace } from './batches.ts'
 import { postponeReplay } from './letters.queries.ts'
+import { createLooks } from './looks.ts'
 import type { Notices } from './notices.ts'
 import type { Ended } from './results.ts'
 import type { Sending } from './sending.ts'
@@ -26,6 +28,7 @@ type DeliveriesDeps = { db: Database; send: Sending; notices: Notices; onError: 
 /** Brings the record of each tenant to its connectors: one replica at a time for each, in order, at least once. */
 export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps) {
   const stopping = new AbortController()
+  const looks = createLooks()
   const running = new Map<string, { served: Promise<void>; isFailing: boolean }>()
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> = Promise.resolve()
@@ -70,7 +73,9 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
   const waits = (leased: streams.Leased, waitMs: number | undefined, pace: Pace) =>
     db.inTenant(leased.tenant_id, async (tx) => {
       const now = await streams.lockStream(tx, leased)
-      await postponeReplay(tx, leased, Math.max(waitMs ?? 0, waitAfter(now?.replay_failures ?? 0)), pace)
+      const wait = Math.max(waitMs ?? 0, waitAfter(now?.replay_failures ?? 0))
+      await postponeReplay(tx, leased, wait, pace)
+      db.afterCommit(tx, () => looks.wake(leased.tenant_id, wait))
     })
   type Later = { problem: string; waitMs?: number | undefined; pace: Pace }
   /** How many failures there were in a row its row knows: what was taken in this turn ended them. */
@@ -79,7 +84,9 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
       const before = await streams.lockStream(tx, leased)
       const wait = Math.max(waitMs, waitAfter(before?.failures ?? 0))
       const now = await streams.postpone(tx, leased, { problem, waitMs: wait, pace })
-      if (now) await notices.failing(tx, now)
+      if (!now) return
+      db.afterCommit(tx, () => looks.wake(leased.tenant_id, wait))
+      await notices.failing(tx, now)
     })
 
   async function serve(id: streams.StreamId): Promise<void> {
@@ -107,14 +114,27 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
     if (running.size >= mostAtOnce) return
     const failing = [...running.values()].filter(({ isFailing }) => isFailing).length
     const most = { limit: mostAtOnce - running.size, failing: mostFailing - failing }
-    for (const { is_failing: isFailing, ...id } of await db.acrossTenants((tx) => streams.dueStreams(tx, most))) {
+    const tenants = looks.next()
+    if (!tenants) return
+    const due = await db
+      .acrossTenants((tx) => streams.dueStreams(tx, tenants, most))
+      .catch((e: unknown) => {
+        looks.again(tenants)
+        throw e
+      })
+    const slow = due.filter((stream) => stream.is_failing).length
+    if (due.length === most.limit || slow === most.failing) looks.again(tenants)
+    for (const { is_failing: isFailing, ...id } of due) {
       const key = `${id.tenant_id}/${id.stream_id}`
       if (running.has(key)) continue
       const served = serve(id)
         .catch((e: unknown) => {
           if (!isAway(e)) onError(e)
         })
-        .finally(() => running.delete(key))
+        .finally(() => {
+          running.delete(key)
+          looks.wake(id.tenant_id)
+        })
       running.set(key, { served, isFailing })
     }
   }
@@ -131,6 +151,8 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
 
   return {
     start: again,
+    /** Something is to be sent in this tenant. */
+    wake: (tenant: TenantId): void => looks.wake(tenant),
     /** What is on its way is called off, and given to the other replicas. */
     stop: async (): Promise<void> => {
       stopping.abort()

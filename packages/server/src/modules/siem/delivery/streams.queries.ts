@@ -2,6 +2,7 @@ import { type Selectable, type SqlBool, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
 import type { Tables } from '../../../db/tables/index.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
 import type { Pace } from './batches.ts'
 
 export type StreamRow = Selectable<Tables['siem_streams']>
@@ -18,23 +19,28 @@ type DueStream = StreamId & { is_failing: boolean }
 /** Streams of one tenant that are sent at the same time, by all replicas together. */
 const mostOfTenant = sql.lit(8)
 /**
- * Beyond the tenant wall: streams with something to send that nobody sends, the longest waiting first, at most so
+ * Beyond the tenant wall: streams of these tenants with something to send that nobody sends, the longest waiting first, at most so
  * many, of those that fail at most so many, and of a tenant no more than its share. Times are those of the database,
  * so that no clock of a replica matters.
  */
-export async function dueStreams(tx: Tx, { limit, failing }: { limit: number; failing: number }): Promise<DueStream[]> {
+export async function dueStreams(
+  tx: Tx,
+  tenants: readonly TenantId[] | 'all',
+  { limit, failing }: { limit: number; failing: number },
+): Promise<DueStream[]> {
+  const ofThese = tenants === 'all' ? sql`true` : sql`s.tenant_id = any(${[...tenants]}::uuid[])`
   const { rows } = await sql<DueStream>`
     with due as (
       select s.tenant_id, s.stream_id, s.due_at, s.failures > 0 or s.is_slow as is_failing
       from siem_streams s
       join tenants t on t.tenant_id = s.tenant_id and t.status <> 'deleted'
       left join audit_heads h on h.tenant_id = s.tenant_id
-      where s.state = 'flowing' and s.due_at <= clock_timestamp()
+      where ${ofThese} and s.state = 'flowing' and s.due_at <= clock_timestamp()
         and (s.leased_until is null or s.leased_until < clock_timestamp())
         and (s.from_at is not null or s.after_seq < h.seq or (s.replays and s.replay_due_at <= clock_timestamp()))),
     busy as (
-      select tenant_id, count(*) as streams from siem_streams
-      where state = 'flowing' and leased_until >= clock_timestamp() group by tenant_id),
+      select s.tenant_id, count(*) as streams from siem_streams s
+      where ${ofThese} and s.state = 'flowing' and s.leased_until >= clock_timestamp() group by s.tenant_id),
     shared as (
       select due.*, row_number() over (partition by tenant_id order by due_at) as nth from due),
     fair as (
@@ -152,7 +158,14 @@ export const park = (tx: Tx, leased: Leased, problem: string, pace: Pace): Promi
 /** An export is at its end. */
 export const finish = (tx: Tx, leased: Leased, pace: Pace) =>
   held(tx, leased)
-    .set({ ...went(pace), state: 'finished', problem: null, lease: null, leased_until: null, finished_at: sql`clock_timestamp()` })
+    .set({
+      ...went(pace),
+      state: 'finished',
+      problem: null,
+      lease: null,
+      leased_until: null,
+      finished_at: sql`clock_timestamp()`,
+    })
     .execute()
 
 /** Between which places the events of an export are, and how many. */
