@@ -53,10 +53,7 @@ export function createAudit(deps: AuditDeps) {
     jobs: proof.jobs,
     prunes: [pruneRecord, pruneReported, pruneCounts, pruneWords, ...proof.prunes],
     start,
-    stop: async (): Promise<void> => {
-      await stop()
-      await words.stop()
-    },
+    stop: (): Promise<void> => stop().then(words.stop),
   }
 }
 export type Audit = ReturnType<typeof createAudit>

@@ -1,6 +1,6 @@
 import { second } from '../../../kernel/time.ts'
 import type { Batch, Encoded, Sent } from '../sinks/sink.ts'
-import type { StreamRow } from './streams.queries.ts'
+import type { Pace } from './streams.queries.ts'
 
 /** Of one batch. The largest request that leaves a deployment is 256 KiB. */
 export const mostEvents = 500
@@ -8,15 +8,12 @@ const mostBytes = 200 * 1024
 /** A receiver that takes longer over a batch is not hurried, and may hold no more than its share of a replica. */
 const slowMs = 3 * second
 
-/** What a stream's next turn goes by, and attempts that failed and are not counted yet. */
-export type Pace = Pick<StreamRow, 'batch_events' | 'is_slow'> & { attempts: number }
-
 /**
  * How many events the next batch has. What is not taken is halved until it is, or is one event; what is taken doubles
  * it again, or makes it a quarter more where the receiver took long. What only a person can mend is tried alone: it may
  * be of one event.
  */
-export function createPace({ batch_events, is_slow }: Pick<StreamRow, 'batch_events' | 'is_slow'>) {
+export function createPace({ batch_events, is_slow }: Omit<Pace, 'attempts'>) {
   let most = batch_events
   let isSlow = is_slow
   let attempts = 0

@@ -4,7 +4,6 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { newUuid } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
 import { waitAfter } from './backoff.ts'
-import type { Pace } from './batches.ts'
 import { postponeReplay } from './letters.queries.ts'
 import { createLooks } from './looks.ts'
 import type { Notices } from './notices.ts'
@@ -54,7 +53,7 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
     return () => clearInterval(saying)
   }
 
-  async function settle(leased: streams.Leased, ended: Ended, pace: Pace): Promise<void> {
+  async function settle(leased: streams.Leased, ended: Ended, pace: streams.Pace): Promise<void> {
     const { tenant_id } = leased
     if (ended.why === 'lost') return
     const isOver = ended.why === 'empty' && leased.replays
@@ -68,16 +67,16 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
       if (await streams.park(tx, leased, ended.answer, pace)) await notices.parked(tx, leased, ended.answer)
     })
   }
-  const free = async (leased: streams.Leased, pace?: Pace) =>
+  const free = async (leased: streams.Leased, pace?: streams.Pace) =>
     void (await db.inTenant(leased.tenant_id, (tx) => streams.freeLease(tx, leased, pace)))
-  const waits = (leased: streams.Leased, waitMs: number | undefined, pace: Pace) =>
+  const waits = (leased: streams.Leased, waitMs: number | undefined, pace: streams.Pace) =>
     db.inTenant(leased.tenant_id, async (tx) => {
       const now = await streams.lockStream(tx, leased)
       const wait = Math.max(waitMs ?? 0, waitAfter(now?.replay_failures ?? 0))
       await postponeReplay(tx, leased, wait, pace)
       db.afterCommit(tx, () => looks.wake(leased.tenant_id, wait))
     })
-  type Later = { problem: string; waitMs?: number | undefined; pace: Pace }
+  type Later = { problem: string; waitMs?: number | undefined; pace: streams.Pace }
   /** How many failures there were in a row its row knows: what was taken in this turn ended them. */
   const later = (leased: streams.Leased, { problem, waitMs = 0, pace }: Later) =>
     db.inTenant(leased.tenant_id, async (tx) => {

@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
-import type { Pace } from './batches.ts'
-import { held, type Leased, leasedUntil, type StreamRow, went } from './streams.queries.ts'
+import { held, type Leased, leasedUntil, type Pace, type StreamRow, went } from './streams.queries.ts'
 
 /** How many dead letters its connector has. */
 export async function deadOf(tx: Tx, { tenant_id, connector_id }: Pick<StreamRow, 'tenant_id' | 'connector_id'>) {

@@ -7,14 +7,14 @@ import { deleteDeadLetters, insertDeadLetters } from '../dead-letters.queries.ts
 import { encode } from '../sinks/encode.ts'
 import type { Encoded, SinkDeps } from '../sinks/sink.ts'
 import { sendTo } from '../sinks/sinks.ts'
-import { createPace, mostEvents, type Pace } from './batches.ts'
+import { createPace, mostEvents } from './batches.ts'
 import { deadLettersOf } from './dead-letter.ts'
 import * as letters from './letters.queries.ts'
 import type { Notices } from './notices.ts'
 import { lastPlace, nextEvents, rangeOf } from './record.queries.ts'
 import { createReplaying } from './replaying.ts'
 import { type Ended, type Means, type Refused, sorted, stopped, type Turn } from './results.ts'
-import type { Leased, Progress, StreamRow } from './streams.queries.ts'
+import type { Leased, Pace, Progress, StreamRow } from './streams.queries.ts'
 import * as streams from './streams.queries.ts'
 
 /** So many events refused one after the other: it is not the events. */

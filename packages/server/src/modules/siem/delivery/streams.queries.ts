@@ -3,7 +3,6 @@ import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { Pace } from './batches.ts'
 
 export type StreamRow = Selectable<Tables['siem_streams']>
 export type StreamId = Pick<StreamRow, 'tenant_id' | 'stream_id'>
@@ -19,9 +18,9 @@ type DueStream = StreamId & { is_failing: boolean }
 /** Streams of one tenant that are sent at the same time, by all replicas together. */
 const mostOfTenant = sql.lit(8)
 /**
- * Beyond the tenant wall: streams of these tenants with something to send that nobody sends, the longest waiting first, at most so
- * many, of those that fail at most so many, and of a tenant no more than its share. Times are those of the database,
- * so that no clock of a replica matters.
+ * Beyond the tenant wall: streams of these tenants with something to send that nobody sends, the longest waiting first,
+ * at most so many, of those that fail at most so many, and of a tenant no more than its share. Times are those of the
+ * database, so that no clock of a replica matters.
  */
 export async function dueStreams(
   tx: Tx,
@@ -85,6 +84,8 @@ export const held = (tx: Tx, { tenant_id, stream_id, lease }: Leased) =>
 export const renewLease = (tx: Tx, leased: Leased): Promise<boolean> =>
   happened(held(tx, leased).set({ leased_until: leasedUntil }).returning('stream_id'))
 
+/** What a stream's next turn goes by, and attempts that failed and are not counted yet. */
+export type Pace = Pick<StreamRow, 'batch_events' | 'is_slow'> & { attempts: number }
 /** What is written down of how sending went. */
 export const went = ({ batch_events, is_slow, attempts }: Pace) => ({
   ...{ batch_events, is_slow },
