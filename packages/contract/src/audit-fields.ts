@@ -132,6 +132,7 @@ const auditFields = {
   'siem_connector.deleted': { connector_id: 'string' },
   'siem_connector.tested': { connector_id: 'string', ok: 'boolean' },
   'siem_connector.replayed': { connector_id: 'string', events: 'integer' },
+  'siem_connector.set_aside': { connector_id: 'string', event_seq: 'integer' },
   'siem_connector.parked': { connector_id: 'string' },
   'siem_connector.resumed': { connector_id: 'string' },
   'siem_export.started': { connector_id: 'string', export_id: 'string' },

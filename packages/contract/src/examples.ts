@@ -161,6 +161,7 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
     tls: { ca_pem: null, server_name: null },
   },
   replaySiemConnector: { from_seq: 1 },
+  setAsideSiemEvent: { seq: 1 },
   updateSecuritySettings: {
     ...defaultSecuritySettings,
     sessions: { idle_seconds: 1234, absolute_seconds: 43_200 },

@@ -52,13 +52,20 @@ const fields = {
 
 const Delivery = Closed({
   state: OneOf(siemConnectorStates, {
-    description: 'retrying: tries again by itself; parked: goes on after a change, a good test or a replay',
+    description:
+      'retrying: tries again by itself; parked: goes on after a change, a good test, a replay, or when the event it stands on is set aside',
   }),
   problem: Nullable(Type.String({ description: 'What keeps it, as a sentence' })),
   delivered_seq: Type.Integer({
     minimum: 0,
     description: 'Up to this place the record was taken, or is a dead letter',
   }),
+  next_seq: Nullable(
+    Type.Integer({
+      minimum: 1,
+      description: 'The event it stands on: retrying or parked, once events are tried one by one; null: otherwise',
+    }),
+  ),
   lag_events: Nullable(Count),
   lag_seconds: Nullable(
     Type.Integer({
@@ -222,12 +229,29 @@ export const replaySiemConnector = endpoint({
   response: Closed({ connector: SiemConnector, events: Type.Integer({ minimum: 0, description: 'Sent again' }) }),
 })
 
+export const setAsideSiemEvent = endpoint({
+  method: 'POST',
+  path: '/v1/admin/siem/connector/{connector_id}/set-aside',
+  summary: 'Keep the event that a connector stands on as a dead letter, and go on behind it',
+  access: writes,
+  audit: 'siem_connector.set_aside',
+  params,
+  body: Closed({
+    seq: Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Its place; must be of the next event to be sent',
+    }),
+  }),
+  response: Closed({ connector: SiemConnector, changed: Type.Boolean() }),
+})
+
 export const SiemDeadLetter = Closed(
   {
     seq: Type.Integer({ minimum: 1 }),
     event_id: Id('audit_event'),
     kind: Type.String(),
-    reason: Type.String({ description: 'Why the receiver refused it' }),
+    reason: Type.String({ description: 'Why the receiver refused it, or that an administrator set it aside' }),
     failed_at: Time,
     replaying: Type.Boolean(),
   },

@@ -255,6 +255,7 @@ export const notificationKinds = [
   'license.problem',
   'policy.gate_failed',
   'release.halted',
+  'siem.dead_letters',
   'siem.failing',
   'siem.parked',
   'tenant.deletion_scheduled',

@@ -78,10 +78,10 @@ export function createApp({
   const base = { db, changes, feed, pager, now, peppers, kek, publicUrl, onError, listening: createListening({ db }) }
 
   const audit = createAudit({
-    ...base,
-    oidArc: config.oidArc,
+    ...{ ...base, oidArc: config.oidArc },
     tenants: () => tenancy.listTenantIds(),
     trust: () => trust,
+    placed: (tenant) => siem.wake(tenant),
   })
   const tenancy = createTenancy({
     ...base,

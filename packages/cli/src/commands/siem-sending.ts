@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Contract, Output } from '@holdfast/contract'
+import type { Client } from '@holdfast/sdk'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { Declined, UsageError } from '../exit.ts'
 import { examples, integer, limit, parseMoment } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
+import { plain } from '../text.ts'
 
 type DeadLetter = Output<Contract['listSiemDeadLetters']>['items'][number]
 const columns: readonly Column<DeadLetter>[] = [
@@ -42,6 +44,25 @@ export function addSiemSending(siem: Command, cli: Cli): void {
     'siem replay soc --from 2h',
     'siem replay soc --dead-letters',
   )
+  examples(
+    siem
+      .command('set-aside <connector>')
+      .description('keep the event that a connector stands on as a dead letter, and go on behind it')
+      .option('--seq <seq>', 'its place; unless said, the one that is shown', integer(1, Number.MAX_SAFE_INTEGER))
+      .option('--yes', 'do not ask')
+      .action(async (connector_id: string, { seq: given, yes }: { seq?: number; yes?: boolean }) => {
+        const client = await cli.client()
+        const params = { connector_id }
+        const seq = given ?? (await client.getSiemConnector({ params, query: cli.scope })).delivery.next_seq
+        if (seq === null) throw new UsageError(`${connector_id} stands on no event that was tried alone; see: --seq`)
+        if (!yes) await cli.sure(yes, `Set aside ${await eventAt(client, cli, seq)}?`)
+        const answer = await client.setAsideSiemEvent({ params, body: { seq }, query: cli.scope })
+        if (!answer.changed) cli.note('It was set aside before.')
+        printItem(cli, answer.connector)
+      }),
+    'siem set-aside soc',
+    'siem set-aside soc --seq 4711 --yes',
+  )
   examples(limit(siem.command('dead-letters <connector>')), 'siem dead-letters soc')
     .description('list the events that the receiver refused, and why')
     .action(async (connector_id: string, { limit: most }: { limit: number }) => {
@@ -77,6 +98,15 @@ export function addSiemSending(siem: Command, cli: Cli): void {
   examples(siem.command('schema'), 'siem schema --json')
     .description('JSON Schema of each kind of connector, and of each kind of event')
     .action(async () => printItem(cli, await (await cli.client()).getSiemSchema({ query: cli.scope })))
+}
+
+/** The event at a place, in a line. */
+async function eventAt(client: Client, cli: Cli, seq: number): Promise<string> {
+  const query = { sort: 'seq', after_seq: seq - 1, limit: 1, ...cli.scope } as const
+  const [event] = (await client.listAuditEvents({ query })).items
+  if (event?.seq !== seq) return `the event at ${seq}`
+  const who = plain(event.actor.name ?? event.actor.type)
+  return `${event.event_id} at ${seq}, ${event.kind} of ${event.timestamp} by ${who}`
 }
 
 function placeIn(text: string): number {

@@ -72,7 +72,8 @@ export async function fence(
 /** Of replicas that are no more, by a clock that may not be this one: whoever comes goes on from where they were. */
 async function endLeases(connection: Connection, at: Date): Promise<void> {
   await connection.query(
-    'update siem_streams set lease = null, leased_until = null, due_at = least(due_at, $1) where finished_at is null',
+    `update siem_streams set lease = null, leased_until = null, due_at = least(due_at, $1),
+       replay_due_at = least(replay_due_at, $1) where finished_at is null`,
     [at],
   )
   for (const table of ['directory_pulls', 'workflow_runs'])

@@ -157,10 +157,11 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
     'a receiver that is busy is tried again; one that refuses the credential is parked until a test goes well',
     async () => {
       const kit = await tenantOf(deployment)
-      const answers = [503, 429, 401]
+      const answers = [503, 429]
+      let otherwise = 401
       const taken: Received[] = []
       const sink = await startHttp(kit, (request, response) => {
-        const status = answers.shift() ?? 200
+        const status = answers.shift() ?? otherwise
         if (status === 200 && request.body.includes('audit.events')) taken.push(...eventsIn(request))
         response.writeHead(status).end()
       })
@@ -169,7 +170,9 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
       await arrive(kit, 5)
       await until(async () => (await deliveryOf(kit, connector_id)).state === 'parked', 'parked')
       const { problem, failed, failing_since } = await deliveryOf(kit, connector_id)
-      assert.deepEqual([problem, failed], ['The receiver answered 401.', 3])
+      assert.equal(problem, 'The receiver answered 401.')
+      // What is refused together is tried alone before it is parked.
+      assert.ok(failed >= 3, String(failed))
       assert.ok(failing_since)
       const told = async () =>
         (await kit.admin.listNotifications({ query: { state: 'open' } })).items.filter((n) => n.kind === 'siem.parked')
@@ -178,6 +181,7 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
         ['Audit events are not forwarded to soc'],
       )
       const asked = sink.requests.length
+      otherwise = 200
       const tested = await kit.admin.testSiemConnector({ params: { connector_id } })
       assert.deepEqual([tested.ok, tested.answer], [true, 'The receiver answered 200.'])
       await untilCame(() => taken, 5)
@@ -186,7 +190,7 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
       assert.equal((await deliveryOf(kit, connector_id)).problem, null)
 
       // Whoever found it well ended before it was written down: the sweep closes it, and nothing of one that is ill.
-      answers.push(401)
+      otherwise = 401
       await arrive(kit, 1, 6)
       await until(async () => (await told()).length === 1, 'to be told again')
       await runJob(kit.app, 'watch_siem')

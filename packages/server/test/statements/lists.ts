@@ -115,6 +115,7 @@ export const inNoOrder: Readonly<Record<string, string>> = {
     'only who holds the settings does it, and who claims deliveries passes over what is locked',
   'siem/dead-letters.queries.ts#markReplaying': 'of a connector whose stream is held',
   'siem/dead-letters.queries.ts#unmarkReplaying': 'of a connector whose stream is held',
+  'siem/dead-letters.queries.ts#putBack': 'of a connector whose stream is held',
   'siem/dead-letters.queries.ts#deleteDeadLetters': 'of a connector whose stream is held',
   'siem/dead-letters.queries.ts#take': 'of connectors whose streams are locked in order',
   'siem/connectors.queries.ts#deleteStreams': 'of a connector whose row is held',

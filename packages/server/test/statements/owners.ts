@@ -153,7 +153,7 @@ export const alsoReads: Readonly<Record<string, Readonly<Record<string, string>>
   siem: {
     audit_log: 'what is forwarded',
     audit_heads: 'whether there is more of it',
-    tenants: 'whether it is being deleted',
+    tenants: 'whether it is deleted',
   },
   enrollment: { users: 'whether the user may enroll', devices: 'how many the user has' },
 }

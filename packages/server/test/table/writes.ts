@@ -52,6 +52,12 @@ const special: Partial<Record<Operation, Setup>> = {
     caller: world.callers.api_key,
     body: { ...examples.updateSiemConnector, name: randomBytes(6).toString('hex') },
   }),
+  // Of one that is off, the event of its own creation is next.
+  setAsideSiemEvent: async (kit, world) => {
+    const { connector_id } = world.own.ids
+    const { delivered_seq } = (await kit.admin.getSiemConnector({ params: { connector_id } })).delivery
+    return { caller: world.callers.api_key, body: { seq: delivered_seq + 1 } }
+  },
   login: () => ({ caller: () => ({}), body: { username: 'admin', password: adminPassword } }),
   logout: (_, world) => ({ caller: world.callers.session }),
   reactivateUser: async (kit, world) => {

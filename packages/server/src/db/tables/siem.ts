@@ -41,6 +41,10 @@ export type SiemTables = {
     state: 'flowing' | 'stopped' | 'parked' | 'finished' | 'failed'
     problem: string | null
     replays: Default<boolean>
+    replay_failures: Default<number>
+    replay_due_at: Default<Date>
+    batch_events: Default<number>
+    is_slow: Default<boolean>
     failures: Default<number>
     failing_since: Date | null
     refused_in_a_row: Default<number>
@@ -65,5 +69,6 @@ export type SiemTables = {
     reason: string
     failed_at: Date
     replaying: Default<boolean>
+    of_export: Default<boolean>
   }
 }

@@ -22,11 +22,17 @@ export { arrivalOf, type Changed, type Target } from './record.ts'
 
 type AuditDeps = Omit<ExportDeps & ProofDeps, 'catchUp' | 'audit' | 'keys'> & {
   trust: Parameters<typeof checkpointKeysOf>[0]
+  /** Events of this tenant have got their places, by this replica. */
+  placed: (tenant: TenantId) => void
 }
 /** The record of each tenant: what happened, in the order in which it was committed. */
 export function createAudit(deps: AuditDeps) {
   const words = createWordIndexer(deps)
-  const { wake, place, catchUp, start, stop } = createSequencer({ ...deps, placed: words.placed })
+  const placed: typeof words.placed = (tenant, ...given) => {
+    words.placed(tenant, ...given)
+    deps.placed(tenant)
+  }
+  const { wake, place, catchUp, start, stop } = createSequencer({ ...deps, placed })
   const recorder = createRecorder({ ...deps, wake })
   const keys = checkpointKeysOf(deps.trust)
   const proof = createProof({ ...deps, keys, catchUp })

@@ -5,14 +5,21 @@ import { requireSame, versioned } from '../../kernel/version.ts'
 import { type Connectors, versionOf } from './connectors.ts'
 import type { DeadLetters } from './dead-letters.ts'
 import type { Replay } from './replay.ts'
+import type { SetAside } from './set-aside.ts'
 import type { TryOut } from './try-out.ts'
 import { view, viewDeadLetter } from './view.ts'
 
 /** What a PUT can not set, and may send back as it is. */
 const fixed = ['connector_id', 'tenant_id', 'kind', 'origin', 'credential_set', 'created_at', 'updated_at'] as const
 
-type HandlerDeps = { connectors: Connectors; deadLetters: DeadLetters; replay: Replay; tryOut: TryOut }
-export function connectorHandlers({ connectors, deadLetters, replay, tryOut }: HandlerDeps) {
+type HandlerDeps = {
+  connectors: Connectors
+  deadLetters: DeadLetters
+  replay: Replay
+  setAside: SetAside
+  tryOut: TryOut
+}
+export function connectorHandlers({ connectors, deadLetters, replay, setAside, tryOut }: HandlerDeps) {
   const idIn = (params: { connector_id: string }) => idOf('siem_connector', params.connector_id)
   return {
     listSiemConnectors: async ({ actor, query }) => {
@@ -46,6 +53,10 @@ export function connectorHandlers({ connectors, deadLetters, replay, tryOut }: H
     replaySiemConnector: async ({ actor, params, body }) => {
       const { shown, events } = await replay(actor, idIn(params), body)
       return { connector: view(shown), events }
+    },
+    setAsideSiemEvent: async ({ actor, params, body }) => {
+      const { shown, changed } = await setAside(actor, idIn(params), body.seq)
+      return { connector: view(shown), changed }
     },
     listSiemDeadLetters: async ({ actor, params, query }) => {
       const { items, next_cursor } = await deadLetters(actor.tenantId, idIn(params), query)

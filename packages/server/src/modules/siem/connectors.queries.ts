@@ -88,28 +88,36 @@ export const deleteStreams = (tx: Tx, tenant: TenantId, id: string) =>
   tx.deleteFrom('siem_streams').where('tenant_id', '=', tenant).where('connector_id', '=', id).execute()
 
 /** Where a stream stands against the record, by the database's clock. */
-export type Standing = StreamRow & { lag_events: number; oldest_at: Date | null; as_of: Date }
+export type Standing = StreamRow & {
+  lag_events: number
+  next_seq: number | null
+  oldest_at: Date | null
+  as_of: Date
+}
 export async function standings(tx: Tx, tenant: TenantId, ids: readonly string[]): Promise<Map<string, Standing>> {
   const { rows } = await sql<Standing>`
     select s.*, greatest(0, h.seq - s.after_seq) as lag_events, clock_timestamp() as as_of,
-      case when h.seq > s.after_seq then (select l.sequenced_at from audit_log l
-        where l.tenant_id = s.tenant_id and l.seq > s.after_seq order by l.seq limit 1) end as oldest_at
+      next.seq as next_seq, next.sequenced_at as oldest_at
     from siem_streams s left join audit_heads h on h.tenant_id = s.tenant_id
+    left join lateral (
+      select l.seq, l.sequenced_at from audit_log l
+      where l.tenant_id = ${tenant} and l.seq > s.after_seq and h.seq > s.after_seq order by l.seq limit 1
+    ) as next on true
     where s.tenant_id = ${tenant} and s.stream_id = any(${[...ids]}::uuid[])`.execute(tx)
   return new Map(rows.map((row) => [row.stream_id, row]))
 }
 
-/** Connectors of which administrators may have been told and that are not well; until commit none goes well or ill. */
-export async function lockTroubled(tx: Tx, tenant: TenantId): Promise<string[]> {
+/** Connectors of which administrators may have been told so; until commit none goes well or ill. */
+export async function lockTroubled(tx: Tx, tenant: TenantId, by: 'standing still' | 'dead letters'): Promise<string[]> {
   const rows = await tx
     .selectFrom('siem_streams')
-    .select(['stream_id', 'state', 'failures'])
+    .select(['stream_id', 'state', 'failures', 'dead'])
     .where('tenant_id', '=', tenant)
     .where('from_at', 'is', null)
     .orderBy('stream_id')
     .forShare()
     .execute()
-  const isTroubled = ({ state, failures }: (typeof rows)[number]) =>
-    state === 'parked' || (state === 'flowing' && failures > 0)
+  const isTroubled = ({ state, failures, dead }: (typeof rows)[number]) =>
+    by === 'dead letters' ? dead > 0 : state === 'parked' || (state === 'flowing' && failures > 0)
   return rows.filter(isTroubled).map((row) => row.stream_id)
 }

@@ -12,20 +12,24 @@ const inConnector = (tx: Tx, { tenant_id, connector_id }: Of) =>
   tx.selectFrom('siem_dead_letters').where('tenant_id', '=', tenant_id).where('connector_id', '=', connector_id)
 export const selectDeadLetters = (tx: Tx, of: Of) => inConnector(tx, of).selectAll()
 
-/** Of one connector. One that is there already, of another sending, is told anew. Says how many were not there. */
+/**
+ * Of one connector. One that is there already, of another sending, is told anew; it is of an export as long as only
+ * exports were refused it. Says how many were not there.
+ */
 export async function insertDeadLetters(tx: Tx, rows: readonly Omit<DeadLetterRow, 'replaying'>[]): Promise<number> {
   const [first] = rows
   if (!first) return 0
   const column = <T>(of: (row: (typeof rows)[number]) => T) => rows.map(of)
   const { rows: inserted } = await sql<{ is_new: boolean }>`
-    insert into siem_dead_letters (tenant_id, connector_id, seq, event_id, kind, reason, failed_at)
-    select ${first.tenant_id}::uuid, ${first.connector_id}::uuid, e.*
+    insert into siem_dead_letters (tenant_id, connector_id, of_export, seq, event_id, kind, reason, failed_at)
+    select ${first.tenant_id}::uuid, ${first.connector_id}::uuid, ${first.of_export}::boolean, e.*
     from unnest(${column((r) => r.seq)}::bigint[], ${column((r) => r.event_id)}::uuid[],
       ${column((r) => r.kind)}::text[], ${column((r) => r.reason)}::text[], ${column((r) => r.failed_at)}::timestamptz[])
       as e (seq, event_id, kind, reason, failed_at)
     order by e.seq
     on conflict (tenant_id, connector_id, seq) do update
-      set reason = excluded.reason, failed_at = excluded.failed_at, replaying = false
+      set reason = excluded.reason, failed_at = excluded.failed_at, replaying = false,
+        of_export = siem_dead_letters.of_export and excluded.of_export
     returning xmax = 0 as is_new`.execute(tx)
   return inserted.filter((row) => row.is_new).length
 }
@@ -55,16 +59,35 @@ export const unmarkReplaying = (tx: Tx, { tenant_id, connector_id }: Of) =>
 export const nextReplaying = (tx: Tx, of: Of, limit: number): Promise<DeadLetterRow[]> =>
   selectDeadLetters(tx, of).where('replaying', '=', true).orderBy('seq').limit(limit).execute()
 
-/** They were taken, or their events are forgotten. Says how many there were. */
-export async function deleteDeadLetters(tx: Tx, { tenant_id, connector_id }: Of, places: readonly number[] | 'all') {
-  let q = tx.deleteFrom('siem_dead_letters').where('tenant_id', '=', tenant_id).where('connector_id', '=', connector_id)
-  if (places !== 'all') q = q.where('seq', '=', sql<number>`any(${[...places]}::bigint[])`)
-  const { numDeletedRows } = await q.executeTakeFirst()
-  return Number(numDeletedRows)
+/** Not sent again for now, and why. */
+export async function putBack(
+  tx: Tx,
+  { tenant_id, connector_id }: Of,
+  letters: readonly (readonly [{ seq: number }, reason: string])[],
+  failed_at: Date,
+): Promise<void> {
+  if (letters.length === 0) return
+  const places = letters.map(([{ seq }]) => seq)
+  const reasons = letters.map(([, reason]) => reason)
+  await sql`
+    update siem_dead_letters d set reason = e.reason, failed_at = ${failed_at}, replaying = false
+    from unnest(${places}::bigint[], ${reasons}::text[]) as e (seq, reason)
+    where d.tenant_id = ${tenant_id} and d.connector_id = ${connector_id} and d.seq = e.seq`.execute(tx)
 }
 
+/** They were taken, or their events are forgotten. Returns those that there were. */
+export async function deleteDeadLetters(tx: Tx, { tenant_id, connector_id }: Of, places: readonly number[] | 'all') {
+  if (places.length === 0) return []
+  let q = tx.deleteFrom('siem_dead_letters').where('tenant_id', '=', tenant_id).where('connector_id', '=', connector_id)
+  if (places !== 'all') q = q.where('seq', '=', sql<number>`any(${[...places]}::bigint[])`)
+  return q.returning('of_export').execute()
+}
+
+export const isDeadLetter = async (tx: Tx, of: Of, seq: number): Promise<boolean> =>
+  (await inConnector(tx, of).select('seq').where('seq', '=', seq).executeTakeFirst()) !== undefined
+
 const isOld = sql`failed_at < ${purgeTime} - interval '90 days'`
-/** Dead letters after 90 days: they count as lost then. */
+/** Dead letters after 90 days: they count as lost then, but those that only an export was refused. */
 export const pruneDeadLetters: Prune = {
   isDue: deleting('siem_dead_letters', isOld).isDue,
   take: async (tx, tenant: TenantId, limit) => {
@@ -76,10 +99,11 @@ export const pruneDeadLetters: Prune = {
         delete from siem_dead_letters where tenant_id = ${tenant} and connector_id in (select stream_id from mine)
           and ${isOld} and ctid = any(array(
             select ctid from siem_dead_letters where tenant_id = ${tenant} and ${isOld} limit ${limit}))
-        returning connector_id),
-      counted as (select connector_id, count(*) as amount from gone group by 1),
+        returning connector_id, of_export),
+      counted as (
+        select connector_id, count(*) as amount, count(*) filter (where not of_export) as lost from gone group by 1),
       lowered as (
-        update siem_streams s set dead = greatest(0, s.dead - c.amount), lost = s.lost + c.amount from counted c
+        update siem_streams s set dead = greatest(0, s.dead - c.amount), lost = s.lost + c.lost from counted c
         where s.tenant_id = ${tenant} and s.stream_id = c.connector_id)
       select coalesce(sum(amount), 0)::bigint as amount from counted`.execute(tx)
     return Number(rows[0]?.amount ?? 0)

@@ -17,6 +17,7 @@ import { createExports } from './exports/exports.ts'
 import { prunePrevious } from './previous.queries.ts'
 import { createReplay } from './replay.ts'
 import { schemas } from './schema/schema.ts'
+import { createSetAside } from './set-aside.ts'
 import { createTryOut } from './try-out.ts'
 
 type SiemDeps = {
@@ -39,12 +40,12 @@ export function createSiem(deps: SiemDeps) {
   const notices = createNotices(deps)
   const parts = { ...deps, notices, syslogOrigin }
   const connectors = createConnectors(parts)
-  const { show } = connectors
+  const shown = { ...parts, show: connectors.show }
   const rooms = { connectors, deadLetters: createDeadLetters(deps), tryOut: createTryOut(parts) }
-  const { start, stop } = createDeliveries({ ...parts, send: createSending(parts) })
+  const { start, stop, wake } = createDeliveries({ ...parts, send: createSending(parts) })
   return {
     handlers: {
-      ...connectorHandlers({ ...rooms, replay: createReplay({ ...parts, show }) }),
+      ...connectorHandlers({ ...rooms, replay: createReplay(shown), setAside: createSetAside(shown) }),
       ...exportHandlers({ exports: createExports(deps) }),
       getSiemSchema: async () => schemas(),
     },
@@ -54,5 +55,7 @@ export function createSiem(deps: SiemDeps) {
     standing: () => deps.db.acrossTenants(standingOf),
     start,
     stop,
+    /** Events of this tenant have their places. */
+    wake,
   }
 }

@@ -34,6 +34,8 @@ function deliveryOf(s: Shown['standing']): SiemConnector['delivery'] {
     state,
     problem: s.problem,
     delivered_seq: s.after_seq ?? 0,
+    // Of several that were not taken together nobody knows which one it is.
+    next_seq: (state === 'retrying' || state === 'parked') && s.batch_events === 1 ? s.next_seq : null,
     lag_events: isOn ? (s.lag_events ?? 0) : null,
     lag_seconds: isOn ? Math.floor(age / second) : null,
     delivered: s.delivered,

@@ -5,7 +5,7 @@ import type { StreamRow } from './streams.queries.ts'
 
 /** What is kept of events that were refused: where they are on record, and why. */
 export const deadLettersOf = (
-  { tenant_id, connector_id }: Pick<StreamRow, 'tenant_id' | 'connector_id'>,
+  { tenant_id, connector_id, from_at }: Pick<StreamRow, 'tenant_id' | 'connector_id' | 'from_at'>,
   refused: Refused,
   failed_at: Date,
 ): Omit<DeadLetterRow, 'replaying'>[] =>
@@ -17,4 +17,5 @@ export const deadLettersOf = (
     kind: event.kind,
     reason,
     failed_at,
+    of_export: from_at !== null,
   }))

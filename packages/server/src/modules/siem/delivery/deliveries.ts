@@ -1,8 +1,11 @@
 import { isAway } from '../../../db/away.ts'
 import type { Database } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
 import { newUuid } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
 import { waitAfter } from './backoff.ts'
+import { postponeReplay } from './letters.queries.ts'
+import { createLooks } from './looks.ts'
 import type { Notices } from './notices.ts'
 import type { Ended } from './results.ts'
 import type { Sending } from './sending.ts'
@@ -10,7 +13,7 @@ import * as streams from './streams.queries.ts'
 
 /** How often a replica looks for what is to be sent. */
 const lookMs = second / 2
-/** Streams that a replica sends at the same time, and how many of them may be of receivers that failed the last time. */
+/** Streams that a replica sends at the same time, and how many of them may be of receivers that failed or were slow. */
 const mostAtOnce = 32
 const mostFailing = 16
 /** After so long others that wait have their turn. */
@@ -24,6 +27,7 @@ type DeliveriesDeps = { db: Database; send: Sending; notices: Notices; onError: 
 /** Brings the record of each tenant to its connectors: one replica at a time for each, in order, at least once. */
 export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps) {
   const stopping = new AbortController()
+  const looks = createLooks()
   const running = new Map<string, { served: Promise<void>; isFailing: boolean }>()
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> = Promise.resolve()
@@ -49,24 +53,39 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
     return () => clearInterval(saying)
   }
 
-  async function settle(leased: streams.Leased, ended: Ended): Promise<void> {
+  async function settle(leased: streams.Leased, ended: Ended, pace: streams.Pace): Promise<void> {
     const { tenant_id } = leased
     if (ended.why === 'lost') return
-    if (ended.why !== 'stopped' && leased.failing_since !== null) await notices.recovered(tenant_id)
+    const isOver = ended.why === 'empty' && leased.replays
+    if (ended.why !== 'stopped' && (leased.failing_since !== null || isOver)) await notices.recovered(tenant_id)
     if (ended.why === 'empty' && leased.from_at !== null)
-      return void (await db.inTenant(tenant_id, (tx) => streams.finish(tx, leased)))
-    if (ended.why !== 'stopped') return free(leased)
-    if (ended.outcome === 'later') return later(leased, ended.answer, ended.waitMs)
+      return void (await db.inTenant(tenant_id, (tx) => streams.finish(tx, leased, pace)))
+    if (ended.why === 'replay_waits') return waits(leased, ended.waitMs, pace)
+    if (ended.why !== 'stopped') return free(leased, pace)
+    if (ended.outcome === 'later') return later(leased, { problem: ended.answer, waitMs: ended.waitMs, pace })
     await db.inTenant(tenant_id, async (tx) => {
-      if (await streams.park(tx, leased, ended.answer)) await notices.parked(tx, leased, ended.answer)
+      if (await streams.park(tx, leased, ended.answer, pace)) await notices.parked(tx, leased, ended.answer)
     })
   }
-  const free = async (leased: streams.Leased) =>
-    void (await db.inTenant(leased.tenant_id, (tx) => streams.freeLease(tx, leased)))
-  const later = (leased: streams.Leased, problem: string, waitMs = 0) =>
+  const free = async (leased: streams.Leased, pace?: streams.Pace) =>
+    void (await db.inTenant(leased.tenant_id, (tx) => streams.freeLease(tx, leased, pace)))
+  const waits = (leased: streams.Leased, waitMs: number | undefined, pace: streams.Pace) =>
     db.inTenant(leased.tenant_id, async (tx) => {
-      const now = await streams.postpone(tx, leased, problem, Math.max(waitMs, waitAfter(leased.failures)))
-      if (now) await notices.failing(tx, now)
+      const now = await streams.lockStream(tx, leased)
+      const wait = Math.max(waitMs ?? 0, waitAfter(now?.replay_failures ?? 0))
+      await postponeReplay(tx, leased, wait, pace)
+      db.afterCommit(tx, () => looks.wake(leased.tenant_id, wait))
+    })
+  type Later = { problem: string; waitMs?: number | undefined; pace: streams.Pace }
+  /** How many failures there were in a row its row knows: what was taken in this turn ended them. */
+  const later = (leased: streams.Leased, { problem, waitMs = 0, pace }: Later) =>
+    db.inTenant(leased.tenant_id, async (tx) => {
+      const before = await streams.lockStream(tx, leased)
+      const wait = Math.max(waitMs, waitAfter(before?.failures ?? 0))
+      const now = await streams.postpone(tx, leased, { problem, waitMs: wait, pace })
+      if (!now) return
+      db.afterCommit(tx, () => looks.wake(leased.tenant_id, wait))
+      await notices.failing(tx, now)
     })
 
   async function serve(id: streams.StreamId): Promise<void> {
@@ -76,13 +95,15 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
     const letGo = keep(taken, lost)
     const signal = AbortSignal.any([stopping.signal, lost.signal])
     try {
-      await settle(taken, await send(taken, { until: performance.now() + turnMs, signal }))
+      const { ended, pace } = await send(taken, { until: performance.now() + turnMs, signal })
+      await settle(taken, ended, pace)
     } catch (e) {
       // What was not taken is sent again by whoever has the lease next.
       if (stopping.signal.aborted) return await free(taken)
       if (lost.signal.aborted) return
       if (!isAway(e)) onError(e)
-      await later(taken, 'A fault of this deployment kept it from being sent.')
+      const problem = 'A fault of this deployment kept it from being sent.'
+      await later(taken, { problem, pace: { ...taken, attempts: 1 } })
     } finally {
       letGo()
     }
@@ -92,14 +113,27 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
     if (running.size >= mostAtOnce) return
     const failing = [...running.values()].filter(({ isFailing }) => isFailing).length
     const most = { limit: mostAtOnce - running.size, failing: mostFailing - failing }
-    for (const { is_failing: isFailing, ...id } of await db.acrossTenants((tx) => streams.dueStreams(tx, most))) {
+    const tenants = looks.next()
+    if (!tenants) return
+    const due = await db
+      .acrossTenants((tx) => streams.dueStreams(tx, tenants, most))
+      .catch((e: unknown) => {
+        looks.again(tenants)
+        throw e
+      })
+    const slow = due.filter((stream) => stream.is_failing).length
+    if (due.length === most.limit || slow === most.failing) looks.again(tenants)
+    for (const { is_failing: isFailing, ...id } of due) {
       const key = `${id.tenant_id}/${id.stream_id}`
       if (running.has(key)) continue
       const served = serve(id)
         .catch((e: unknown) => {
           if (!isAway(e)) onError(e)
         })
-        .finally(() => running.delete(key))
+        .finally(() => {
+          running.delete(key)
+          looks.wake(id.tenant_id)
+        })
       running.set(key, { served, isFailing })
     }
   }
@@ -116,6 +150,8 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
 
   return {
     start: again,
+    /** Something is to be sent in this tenant. */
+    wake: (tenant: TenantId): void => looks.wake(tenant),
     /** What is on its way is called off, and given to the other replicas. */
     stop: async (): Promise<void> => {
       stopping.abort()

@@ -14,29 +14,34 @@ const patienceMs = 10 * minute
 const job = 'deliver_siem'
 const causeOf = (kind: Kind, connectorId: string) => `${kind}:${connectorId}`
 
-const kinds = ['siem.parked', 'siem.failing'] as const
+const kinds = ['siem.parked', 'siem.failing', 'siem.dead_letters'] as const
 type Kind = (typeof kinds)[number]
+
+const meanwhile: Readonly<Record<Kind, string>> = {
+  'siem.parked':
+    'Nothing more is sent there until somebody changes the connector, tests it with success, replays, or sets aside the event that it stands on. Events are kept meanwhile.',
+  'siem.failing': 'It is tried again by itself. Events are kept meanwhile.',
+  'siem.dead_letters':
+    'What comes behind them goes on. They are kept for 90 days; once the receiver takes them, a replay sends them again. Of others nothing is told until there are none any more.',
+}
 
 type NoticesDeps = {
   audit: Pick<Audit, 'record'>
   notifications: Pick<NotificationRules, 'notify' | 'closeOthers' | 'tenantsWithOpen'>
   onError: (e: unknown) => void
 }
-/** Tells administrators of connectors that stand still, and takes it back when they go on. */
+/** Tells administrators of connectors that stand still or have dead letters, and takes it back when that is over. */
 export function createNotices({ audit, notifications, onError }: NoticesDeps) {
-  async function tell(tx: Tx, { tenant_id, connector_id }: StreamRow, kind: Kind, problem: string): Promise<void> {
+  type Of = Pick<StreamRow, 'tenant_id' | 'connector_id'>
+  async function tell(tx: Tx, { tenant_id, connector_id }: Of, kind: Kind, problem: string): Promise<void> {
     const connector = await findConnector(tx, tenant_id, connector_id)
     if (!connector) return
-    const isParked = kind === 'siem.parked'
+    const isDead = kind === 'siem.dead_letters'
     await notifications.notify(tx, tenant_id, {
       kind,
-      severity: isParked ? 'critical' : 'warning',
-      title: `Audit events are not forwarded to ${connector.name}`,
-      detail: `${problem} ${
-        isParked
-          ? 'Nothing more is sent there until somebody changes the connector, tests it with success, or replays. Events are kept meanwhile.'
-          : 'It is tried again by itself. Events are kept meanwhile.'
-      }`,
+      severity: kind === 'siem.parked' ? 'critical' : 'warning',
+      title: `Audit events are ${isDead ? 'dead letters of' : 'not forwarded to'} ${connector.name}`,
+      detail: `${problem} ${meanwhile[kind]}`,
       subject: targetOf(connector),
       dedupe_key: causeOf(kind, connector_id),
     })
@@ -45,7 +50,7 @@ export function createNotices({ audit, notifications, onError }: NoticesDeps) {
   async function close(tenant: TenantId): Promise<void> {
     for (const kind of kinds)
       await notifications.closeOthers(jobSource(tenant, job), kind, async (tx) => {
-        const bad = await lockTroubled(tx, tenant)
+        const bad = await lockTroubled(tx, tenant, kind === 'siem.dead_letters' ? 'dead letters' : 'standing still')
         return new Set(bad.map((id) => causeOf(kind, id)))
       })
   }
@@ -60,6 +65,8 @@ export function createNotices({ audit, notifications, onError }: NoticesDeps) {
       const more = { target, outcome: 'failed' as const, details: { reason: problem } }
       await audit.record(tx, source, 'siem_connector.parked', { connector_id: target.id }, more)
     },
+    /** The first one; of others nothing is told until there is none any more. */
+    deadLetters: (tx: Tx, of: Of, reason: string): Promise<void> => tell(tx, of, 'siem.dead_letters', reason),
     failing: async (tx: Tx, stream: StreamRow): Promise<void> => {
       if (stream.from_at !== null || stream.failing_since === null) return
       if (stream.due_at.getTime() - stream.failing_since.getTime() < patienceMs) return

@@ -1,40 +1,45 @@
 import type { Database } from '../../../db/database.ts'
-import { deleteDeadLetters, insertDeadLetters, nextReplaying } from '../dead-letters.queries.ts'
+import { deleteDeadLetters, nextReplaying, putBack } from '../dead-letters.queries.ts'
 import { encode } from '../sinks/encode.ts'
-import type { SinkDeps, Target } from '../sinks/sink.ts'
-import { sendTo } from '../sinks/sinks.ts'
-import { createSize } from './batches.ts'
-import { deadLettersOf } from './dead-letter.ts'
+import type { SinkDeps } from '../sinks/sink.ts'
+import * as letters from './letters.queries.ts'
 import { eventsAt } from './record.queries.ts'
-import { type Ended, type Refused, sorted, type Turn } from './results.ts'
-import type { Leased } from './streams.queries.ts'
-import * as streams from './streams.queries.ts'
+import { type Ended, type Means, type Refused, sorted } from './results.ts'
+import { type Leased, renewLease } from './streams.queries.ts'
 
 const atOnce = 100
+/** So many attempts one after the other in which nothing was taken: whatever is alone then is tried no more. */
+const mostFailures = 5
 
 /**
  * Sends dead letters that are to be sent again. Those that are taken are none any more, and neither are those whose
- * events retention has deleted. What became of a batch is written down before the next one is sent.
+ * events retention has deleted. What became of a batch is written down before the next one is sent. What can't be sent
+ * now waits apart from what is new, of which nothing is held up by it; an event that can't be sent by itself is put
+ * back, so that it holds up no other.
  */
-export const createReplaying = (deps: SinkDeps & { db: Database }) => {
-  const { db, now, syslogOrigin } = deps
-
-  type Became = { taken: readonly number[]; refused: Refused; forgotten: readonly number[] }
+export const createReplaying = ({ db, now, syslogOrigin }: SinkDeps & { db: Database }) => {
+  type Became = { taken?: readonly number[]; putBack?: Refused; forgotten?: readonly number[]; isWell?: boolean }
   /** False where the lease is another's. */
-  const keep = (leased: Leased, { taken, refused, forgotten }: Became): Promise<boolean> =>
-    db.inTenant(leased.tenant_id, async (tx) => {
-      if (!(await streams.renewLease(tx, leased))) return false
-      const deleted = await deleteDeadLetters(tx, leased, [...taken, ...forgotten])
-      if (refused.length > 0) await insertDeadLetters(tx, deadLettersOf(leased, refused, now()))
-      return streams.countReplayed(tx, leased, { deleted, taken: taken.length, lost: forgotten.length })
+  function keep(leased: Leased, pace: Means['pace'], became: Became): Promise<boolean> {
+    const { taken = [], putBack: back = [], forgotten = [], isWell = true } = became
+    const went = pace.taken()
+    return db.inTenant(leased.tenant_id, async (tx) => {
+      if (!(await renewLease(tx, leased))) return false
+      const gone = await deleteDeadLetters(tx, leased, forgotten)
+      const deleted = (await deleteDeadLetters(tx, leased, taken)).length + gone.length
+      await putBack(tx, leased, back, now())
+      const lost = gone.filter((one) => !one.of_export).length
+      return letters.countReplayed(tx, leased, { deleted, taken: taken.length, lost, isWell }, went)
     })
+  }
 
-  return async (leased: Leased, target: Target, name: string, { until, signal }: Turn): Promise<Ended> => {
+  return async (leased: Leased, { target, attempt, pace, until }: Means): Promise<Ended> => {
     const { tenant_id } = leased
+    let failures = leased.replay_failures
     for (;;) {
       const rows = await db.inTenant(tenant_id, (tx) => nextReplaying(tx, leased, atOnce))
       if (rows.length === 0)
-        return { why: (await db.inTenant(tenant_id, (tx) => streams.endReplay(tx, leased))) ? 'empty' : 'lost' }
+        return { why: (await db.inTenant(tenant_id, (tx) => letters.endReplay(tx, leased))) ? 'empty' : 'lost' }
       const places = rows.map((row) => row.seq)
       const found = await db.inTenant(tenant_id, (tx) => eventsAt(tx, tenant_id, places))
       let left = found.map((e) => encode(target, e, syslogOrigin))
@@ -42,17 +47,22 @@ export const createReplaying = (deps: SinkDeps & { db: Database }) => {
       // What lies behind the last one found may only not have been read.
       const reached = left.at(-1)?.seq ?? Number.POSITIVE_INFINITY
       const forgotten = places.filter((seq) => seq < reached && !there.has(seq))
-      if (forgotten.length > 0 && !(await keep(leased, { taken: [], refused: [], forgotten }))) return { why: 'lost' }
-      for (const size = createSize(); left.length > 0; ) {
+      if (forgotten.length > 0 && !(await keep(leased, pace, { forgotten, isWell: false }))) return { why: 'lost' }
+      while (left.length > 0) {
         if (performance.now() >= until) return { why: 'turn_over' }
-        const batch = size.next(name, left)
-        const sent = await sendTo(deps, target, batch, signal)
-        if (sent.outcome === 'later' || sent.outcome === 'parked') return { ...sent, why: 'stopped' }
+        const { batch, sent } = await attempt(left)
+        if (sent.outcome === 'later' || sent.outcome === 'parked') {
+          const isHopeless = sent.outcome === 'parked' || failures >= mostFailures
+          const alone = batch.events.length === 1 && isHopeless ? batch.events[0] : undefined
+          if (alone && !(await keep(leased, pace, { putBack: [[alone, sent.answer]], isWell: false })))
+            return { why: 'lost' }
+          return { why: 'replay_waits', ...(sent.outcome === 'later' && { waitMs: sent.waitMs ?? 0 }) }
+        }
         const parts = sorted(batch, sent)
-        size.tried(batch, parts !== undefined)
         if (!parts) continue
+        failures = 0
         const taken = parts.taken.map((e) => e.seq)
-        if (!(await keep(leased, { taken, refused: parts.refused, forgotten: [] }))) return { why: 'lost' }
+        if (!(await keep(leased, pace, { taken, putBack: parts.refused }))) return { why: 'lost' }
         left = left.slice(batch.events.length)
       }
     }

@@ -3,16 +3,18 @@ import { background, type Database } from '../../../db/database.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { findConnector } from '../connectors.queries.ts'
 import { openTarget } from '../credential.ts'
-import { insertDeadLetters } from '../dead-letters.queries.ts'
+import { deleteDeadLetters, insertDeadLetters } from '../dead-letters.queries.ts'
 import { encode } from '../sinks/encode.ts'
-import type { Encoded, SinkDeps, Target } from '../sinks/sink.ts'
+import type { Encoded, SinkDeps } from '../sinks/sink.ts'
 import { sendTo } from '../sinks/sinks.ts'
-import { createSize, mostEvents } from './batches.ts'
+import { createPace, mostEvents } from './batches.ts'
 import { deadLettersOf } from './dead-letter.ts'
+import * as letters from './letters.queries.ts'
+import type { Notices } from './notices.ts'
 import { lastPlace, nextEvents, rangeOf } from './record.queries.ts'
 import { createReplaying } from './replaying.ts'
-import { type Ended, type Refused, sorted, stopped, type Turn } from './results.ts'
-import type { Leased, Progress, StreamRow } from './streams.queries.ts'
+import { type Ended, type Means, type Refused, sorted, stopped, type Turn } from './results.ts'
+import type { Leased, Pace, Progress, StreamRow } from './streams.queries.ts'
 import * as streams from './streams.queries.ts'
 
 /** So many events refused one after the other: it is not the events. */
@@ -20,7 +22,7 @@ const mostRefusedInARow = 20
 /** A connector whose receiver refuses ever more is looked at by a person. */
 const mostDeadLetters = 10_000
 
-type SendingDeps = SinkDeps & { db: Database; kek: Kek }
+type SendingDeps = SinkDeps & { db: Database; kek: Kek; notices: Pick<Notices, 'deadLetters'> }
 
 /**
  * How many places up to one have no event any more, beyond the furthest it was ever at. Of an export none counts: it is
@@ -37,7 +39,7 @@ function countLost({ from_at, furthest_seq }: Pick<StreamRow, 'from_at' | 'furth
 
 /** Sends what a stream has, batch by batch, until nothing is left or its turn is over. */
 export function createSending(deps: SendingDeps) {
-  const { db, kek, now, syslogOrigin } = deps
+  const { db, kek, notices, now, syslogOrigin } = deps
   const replay = createReplaying(deps)
 
   /** An export says where it begins and ends before it is sent. Undefined: the lease is another's. */
@@ -49,27 +51,37 @@ export function createSending(deps: SendingDeps) {
     return isSet ? { ...leased, ...range } : undefined
   }
 
+  type Parts = { taken: readonly Encoded[]; refused: Refused }
   /**
-   * What became of a batch is written down under the lease: says how many dead letters the connector has then, or
-   * undefined where the lease is another's.
+   * What became of a batch is written down under the lease: says how many dead letters the connector has then, 0 where
+   * that was not asked, or undefined where the lease is another's. What was taken is a dead letter no more.
    */
-  const keep = (leased: Leased, progress: Progress, refused: Refused): Promise<number | undefined> =>
-    db.inTenant(leased.tenant_id, async (tx) => {
+  function keep(leased: Leased, progress: Progress, pace: Means['pace'], { taken, refused }: Parts) {
+    const went = pace.taken()
+    return db.inTenant(leased.tenant_id, async (tx): Promise<number | undefined> => {
       // Whoever changes dead letters of a connector holds its stream, and that before an export's.
-      if (refused.length > 0)
-        await streams.lockStream(tx, { tenant_id: leased.tenant_id, stream_id: leased.connector_id })
-      if (!(await streams.advance(tx, leased, progress))) return undefined
-      if (refused.length === 0) return 0
+      const isOwn = leased.from_at === null
+      const some = refused.length > 0 || (!isOwn && (await letters.deadOf(tx, leased)) > 0)
+      if (some) await streams.lockStream(tx, { tenant_id: leased.tenant_id, stream_id: leased.connector_id })
+      const advanced = await streams.advance(tx, leased, progress, went)
+      if (!advanced) return undefined
+      if (!some && !(isOwn && advanced.dead > 0)) return 0
+      const places = taken.map((e) => e.seq)
+      const deleted = (await deleteDeadLetters(tx, leased, places)).length
       const added = await insertDeadLetters(tx, deadLettersOf(leased, refused, now()))
-      return streams.countDead(tx, leased, { refused: refused.length, added })
+      const dead = await letters.countDead(tx, leased, { refused: refused.length, change: added - deleted })
+      if (added > 0 && dead === added) await notices.deadLetters(tx, leased, refused.at(-1)?.[1] ?? '')
+      return dead
     })
+  }
 
-  async function sendRecord(leased: Leased, target: Target, name: string, { until, signal }: Turn): Promise<Ended> {
+  async function sendRecord(leased: Leased, { target, attempt, pace, until }: Means): Promise<Ended> {
     const { tenant_id } = leased
-    const size = createSize()
-    let [from, inARow, attempts] = [leased.after_seq ?? 0, leased.refused_in_a_row, 0]
+    const began = leased.after_seq ?? 0
+    let [from, inARow] = [began, leased.refused_in_a_row]
     const lostUpTo = countLost(leased)
     let left: Encoded[] = []
+    let untaken: string | undefined
     while (performance.now() < until) {
       if (left.length === 0) {
         const part = { ...leased, after_seq: from }
@@ -79,49 +91,60 @@ export function createSending(deps: SendingDeps) {
           return { end, found: await nextEvents(tx, tenant_id, part, mostEvents) }
         })
         if (found.length === 0 && end > from && leased.from_at === null) {
-          const lost = lostUpTo(end, [])
-          const passed = { from, to: end, taken: 0, lost, refusedInARow: inARow, attempts }
-          return (await keep(leased, passed, [])) === undefined ? { why: 'lost' } : { why: 'empty' }
+          const passed = { from, to: end, taken: 0, lost: lostUpTo(end, []), refusedInARow: inARow }
+          const isKept = (await keep(leased, passed, pace, { taken: [], refused: [] })) !== undefined
+          return { why: isKept ? 'empty' : 'lost' }
         }
+        if (found.length === 0) return { why: 'empty' }
         left = found.map((e) => encode(target, e, syslogOrigin))
       }
-      const batch = size.next(name, left)
-      const last = batch.events.at(-1)
-      if (!last) return { why: 'empty' }
-      const sent = await sendTo(deps, target, batch, signal)
-      if (sent.outcome === 'later' || sent.outcome === 'parked') return { ...sent, why: 'stopped' }
+      const { batch, sent } = await attempt(left)
+      if (sent.outcome === 'later' || (sent.outcome === 'parked' && batch.events.length === 1))
+        return { ...sent, why: 'stopped' }
       const parts = sorted(batch, sent)
-      size.tried(batch, parts !== undefined)
-      if (sent.outcome === 'refused') attempts++
-      if (!parts) continue
+      if (!parts) {
+        untaken = sent.answer
+        continue
+      }
       const { taken, refused } = parts
       inARow = taken.length > 0 ? 0 : inARow + refused.length
-      const lost = lostUpTo(last.seq, batch.events)
-      const progress = { from, to: last.seq, taken: taken.length, lost, refusedInARow: inARow, attempts }
-      const dead = await keep(leased, progress, refused)
+      const to = batch.events.at(-1)?.seq ?? from
+      const progress = { from, to, taken: taken.length, lost: lostUpTo(to, batch.events), refusedInARow: inARow }
+      const dead = await keep(leased, progress, pace, parts)
       if (dead === undefined) return { why: 'lost' }
       if (inARow >= mostRefusedInARow)
         return stopped(`It refused ${inARow} events one after the other, the last one so: ${refused.at(-1)?.[1]}`)
       if (dead >= mostDeadLetters) return stopped(`There are ${dead} dead letters, more than are kept.`)
-      from = last.seq
-      attempts = 0
+      from = to
       left = left.slice(batch.events.length)
     }
-    return { why: 'turn_over' }
+    // Whoever takes nothing in a whole turn fails, however slowly it says so.
+    if (untaken === undefined || from > began) return { why: 'turn_over' }
+    return { why: 'stopped', outcome: 'later', answer: untaken }
   }
 
-  return async (given: Leased, turn: Turn): Promise<Ended> => {
+  return async (given: Leased, { until, signal }: Turn): Promise<{ ended: Ended; pace: Pace }> => {
     const { tenant_id, connector_id, from_at, stream_id } = given
+    const pace = createPace(given)
+    const as = (ended: Ended) => ({ ended, pace: pace.taken() })
     const connector = await db.inTenant(tenant_id, (tx) => findConnector(tx, tenant_id, connector_id))
-    if (!connector) return { why: 'lost' }
-    if (!connector.enabled) return stopped('The connector is disabled.')
+    if (!connector) return as({ why: 'lost' })
+    if (!connector.enabled) return as(stopped('The connector is disabled.'))
     const target = await openTarget(kek, connector)
     const name = encodeId(from_at === null ? 'siem_connector' : 'siem_export', stream_id)
     const leased = await prepared(given)
-    if (!leased) return { why: 'lost' }
-    const ended = await sendRecord(leased, target, name, turn)
+    if (!leased) return as({ why: 'lost' })
+    const attempt = async (events: readonly Encoded[]) => {
+      const batch = pace.next(name, events)
+      const began = performance.now()
+      const sent = await sendTo(deps, target, batch, signal)
+      pace.tried(batch, sent, performance.now() - began)
+      return { batch, sent }
+    }
+    const means = { target, attempt, pace, until }
+    const ended = await sendRecord(leased, means)
     // Only once nothing new is left: a dead letter that can't be sent holds up none of it.
-    return ended.why === 'empty' && leased.replays ? replay(leased, target, name, turn) : ended
+    return as(ended.why === 'empty' && leased.replays_now ? await replay(leased, means) : ended)
   }
 }
 export type Sending = ReturnType<typeof createSending>

@@ -22,11 +22,12 @@ export async function standingOf(tx: Tx): Promise<Standing> {
       greatest(0, coalesce(max(extract(epoch from clock_timestamp() - next.sequenced_at)), 0))::float8 as lag_seconds,
       coalesce(sum(s.dead), 0) as dead, coalesce(sum(s.lost), 0) as lost
     from siem_streams s
-    join tenants t on t.tenant_id = s.tenant_id and t.status <> 'deleting'
+    join tenants t on t.tenant_id = s.tenant_id and t.status <> 'deleted'
     left join audit_heads h on h.tenant_id = s.tenant_id
     left join lateral (
       select l.sequenced_at from audit_log l
-      where l.tenant_id = s.tenant_id and l.seq > s.after_seq and s.state <> 'stopped' order by l.seq limit 1
+      where l.tenant_id = s.tenant_id and l.seq > s.after_seq and h.seq > s.after_seq and s.state <> 'stopped'
+      order by l.seq limit 1
     ) as next on true
     where s.from_at is null`.execute(tx)
   const { disabled = 0, active = 0, retrying = 0, parked = 0, ...rest } = rows[0] ?? none

@@ -1,0 +1,64 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import { happened } from '../../../db/happened.ts'
+import { held, type Leased, leasedUntil, type Pace, type StreamRow, went } from './streams.queries.ts'
+
+/** How many dead letters its connector has. */
+export async function deadOf(tx: Tx, { tenant_id, connector_id }: Pick<StreamRow, 'tenant_id' | 'connector_id'>) {
+  const found = await tx
+    .selectFrom('siem_streams')
+    .select('dead')
+    .where('tenant_id', '=', tenant_id)
+    .where('stream_id', '=', connector_id)
+    .executeTakeFirst()
+  return found?.dead ?? 0
+}
+
+/** Of the connector: how many dead letters there are now, which it says. Of an export also: how many it made. */
+export async function countDead(
+  tx: Tx,
+  leased: Leased,
+  { refused, change }: { refused: number; change: number },
+): Promise<number> {
+  const { tenant_id, connector_id, from_at } = leased
+  if (from_at !== null)
+    await held(tx, leased)
+      .set((e) => ({ dead: e('dead', '+', refused) }))
+      .execute()
+  const connector = await tx
+    .updateTable('siem_streams')
+    .set({ dead: sql<number>`greatest(0, dead + ${change})` })
+    .where('tenant_id', '=', tenant_id)
+    .where('stream_id', '=', connector_id)
+    .returning('dead')
+    .executeTakeFirst()
+  return connector?.dead ?? 0
+}
+/** Of dead letters: how many are none any more, because they were taken or because their events are forgotten. */
+type Replayed = { deleted: number; taken: number; lost: number; isWell: boolean }
+export const countReplayed = (tx: Tx, leased: Leased, { deleted, taken, lost, isWell }: Replayed, pace: Pace) =>
+  happened(
+    held(tx, leased)
+      .set((e) => ({
+        ...went(pace),
+        dead: sql<number>`greatest(0, dead - ${deleted})`,
+        delivered: e('delivered', '+', taken),
+        lost: e('lost', '+', lost),
+        ...(isWell && { replay_failures: 0, failures: 0, failing_since: null, problem: null }),
+      }))
+      .returning('stream_id'),
+  )
+/** Free again for what is new; what is to be sent again waits. */
+export const postponeReplay = (tx: Tx, leased: Leased, waitMs: number, pace: Pace) =>
+  held(tx, leased)
+    .set((e) => ({
+      ...went(pace),
+      lease: null,
+      leased_until: null,
+      due_at: sql<Date>`clock_timestamp()`,
+      replay_failures: e('replay_failures', '+', 1),
+      replay_due_at: sql<Date>`clock_timestamp() + ${waitMs} * interval '1 millisecond'`,
+    }))
+    .execute()
+export const endReplay = (tx: Tx, leased: Leased): Promise<boolean> =>
+  happened(held(tx, leased).set({ replays: false, leased_until: leasedUntil }).returning('stream_id'))

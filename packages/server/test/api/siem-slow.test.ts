@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Kit, startKit } from '../kit.ts'
+import { tenantOf } from '../own-tenant.ts'
+import { until } from '../promptly.ts'
+import {
+  arrive,
+  eventsIn,
+  numbersIn,
+  oneTo,
+  opened,
+  type Received,
+  type Request,
+  startHttp,
+  toWebhook,
+  untilCame,
+} from '../siem.ts'
+import { change, deliveryOf, withStream } from '../siem-delivery.ts'
+
+type Answer = Parameters<typeof startHttp>[1]
+/** A webhook that is switched on once so many events wait for it. */
+async function waitingFor(kit: Kit, count: number, answer: Answer, padding?: () => string) {
+  const sink = await startHttp(kit, answer)
+  const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url, { enabled: false }) })
+  await arrive(kit, count, 1, padding)
+  const onRecord = async () => (await kit.admin.listAuditEvents({ query: { limit: 200 } })).items
+  await until(async () => numbersIn((await onRecord()) as never).includes(count), 'places')
+  const { connector_id } = connector
+  return { ...sink, connector_id, on: () => change(kit, connector_id, { enabled: true }) }
+}
+const sizeOf = (request: Request) => eventsIn(request).length
+
+test('receivers that are slow, or ask for patience', { concurrency: true }, async (t) => {
+  const deployment = await startKit(t, { config: opened })
+
+  const small = t.test('a batch that is not taken is halved over turns until it is', async () => {
+    const kit = await tenantOf(deployment)
+    const taken: Received[] = []
+    const sink = await waitingFor(kit, 400, (request, response) => {
+      if (sizeOf(request) > 60) return response.writeHead(503).end()
+      taken.push(...eventsIn(request))
+      return response.end()
+    })
+    await sink.on()
+    await untilCame(() => taken, 400)
+    assert.deepEqual(numbersIn(taken), oneTo(400))
+    const [first = 0, second = 0] = sink.requests.map(sizeOf)
+    assert.ok(first >= 400 && second <= first / 2, `${first} ${second}`)
+  })
+
+  const refusing = t.test(
+    'who refuses a batch for longer than a turn fails, and the next turn tries half',
+    async () => {
+      const kit = await tenantOf(deployment)
+      const sink = await waitingFor(kit, 100, async (_, response) => {
+        await delay(10_000)
+        response.writeHead(413).end()
+      })
+      await sink.on()
+      const { connector_id } = sink
+      await until(async () => (await deliveryOf(kit, connector_id)).state === 'retrying', 'a failure')
+      const { problem, failing_since, failed } = await deliveryOf(kit, connector_id)
+      assert.deepEqual([problem, failed], ['The receiver answered 413.', 1])
+      assert.ok(failing_since)
+      await until(() => sink.requests.length === 2, 'the next turn')
+      const [first = 0, second = 0] = sink.requests.map(sizeOf)
+      assert.ok(second <= first / 2, `${first} ${second}`)
+    },
+  )
+
+  const anew = t.test('who takes something after many failures is tried again soon when it fails anew', async () => {
+    const kit = await tenantOf(deployment)
+    let [asked, isUp] = [0, false]
+    // Each event is a batch, and every other attempt fails.
+    const sink = await waitingFor(
+      kit,
+      3,
+      (_, response) => response.writeHead(!isUp || asked++ % 2 ? 503 : 200).end(),
+      () => 'x'.repeat(120 * 1024),
+    )
+    await sink.on()
+    await until(async () => (await deliveryOf(kit, sink.connector_id)).state === 'retrying', 'a failure')
+    isUp = true
+    await withStream(kit, sink.connector_id, { failures: 20, due_at: new Date(0), lease: null, leased_until: null })
+    await until(() => asked >= 5, 'the third event')
+  })
+
+  const patience = t.test('Retry-After is honoured, and a redirect is parked', async () => {
+    const kit = await tenantOf(deployment)
+    const answers: [number, Record<string, string>][] = [[503, { 'retry-after': '120' }]]
+    const sink = await startHttp(kit, (_, response) => {
+      const [status, headers] = answers.shift() ?? [302, { location: 'http://127.0.0.1:1/' }]
+      response.writeHead(status, headers).end()
+    })
+    const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
+    const { connector_id } = connector
+    await until(async () => (await deliveryOf(kit, connector_id)).state === 'retrying', 'a failure')
+    const { next_attempt_at } = await deliveryOf(kit, connector_id)
+    const wait = Date.parse(next_attempt_at ?? '') - Date.now()
+    assert.ok(wait > 60_000 && wait <= 125_000, String(wait))
+    await withStream(kit, connector_id, { due_at: new Date(0) })
+    await until(async () => (await deliveryOf(kit, connector_id)).state === 'parked', 'the redirect')
+    assert.equal((await deliveryOf(kit, connector_id)).problem, 'The receiver answered 302.')
+  })
+
+  const moved = t.test('what is on its way when the URL is changed goes to the new one', async () => {
+    const kit = await tenantOf(deployment)
+    const held = Promise.withResolvers<void>()
+    t.after(() => held.resolve())
+    const old = await waitingFor(kit, 5, async (_, response) => {
+      await held.promise
+      response.end()
+    })
+    const taken: Received[] = []
+    const fresh = await startHttp(kit, (request, response) => {
+      taken.push(...eventsIn(request))
+      response.end()
+    })
+    await old.on()
+    await until(() => old.requests.length === 1, 'the first attempt')
+    await change(kit, old.connector_id, { url: `${fresh.url}/hook` })
+    await untilCame(() => taken, 5)
+    assert.deepEqual([numbersIn(taken), old.requests.length], [oneTo(5), 1])
+  })
+
+  await Promise.all([small, refusing, anew, patience, moved])
+})
