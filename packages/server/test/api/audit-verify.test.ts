@@ -156,7 +156,12 @@ async function changedAt({ kit, verify }: Started): Promise<void> {
       await changeRecord(kit, settled + attack(place, last).join(';'))
       const { code, said } = await verify('--server')
       const expected = what === 'swapped' && place === last ? place - 1 : place
-      assert.deepEqual([code, said?.first_bad_seq], [1, expected], `${what} at ${place} of ${last}: ${said?.why}`)
+      const { first_bad_seq: first, first_bad_seq_at_most: latest = first } = said
+      const why = `${what} at ${place} of ${last}: ${said.why}`
+      // A hash that was made to fit, or is at another place, is told by the next checkpoint alone.
+      const isBetween = place <= size && ['changed with its hash', 'swapped'].includes(what)
+      if (isBetween || what.includes('moved up')) assert.ok(code === 1 && first <= expected && expected <= latest, why)
+      else assert.deepEqual([code, first, latest], [1, expected, expected], why)
     }
   await changeRecord(kit, settled + putBack)
 }
@@ -238,5 +243,6 @@ test('what was kept before the beginning of a record that was written anew tells
   await purgeRecord(kit, size + 30)
   assert.equal((await verify('--server')).code, 0, 'alone it is one record')
   const { code, said, err } = await verify('--server', '--checkpoint', file('kept.txt'))
-  assert.deepEqual([code, said?.verified, said?.first_bad_seq], [1, false, size + 1], `${said?.why} ${err}`)
+  assert.deepEqual([code, said?.verified, said?.first_bad_seq], [1, false, 1], `${said?.why} ${err}`)
+  assert.match(said.why, new RegExp(`from here to place ${size} `))
 })

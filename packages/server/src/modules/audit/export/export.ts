@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Signer, signJws } from '@holdfast/crypto'
-import { type Database, UnknownOutcome } from '../../../db/database.ts'
+import { type Database, type Tx, UnknownOutcome } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Filter } from '../events/conditions.queries.ts'
+import { checkpointsAfter } from '../proof/proof.queries.ts'
 import type { createRecorder } from '../recorder.ts'
 import { exportedAs, hashAt, headOf } from './export.queries.ts'
 import type { Layout, Signed } from './layouts.ts'
@@ -45,7 +46,7 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
     asked: Asked,
     filter: Filter,
     layout: Layout,
-    head: Signed['manifest']['head'],
+    at: Pick<Signed['manifest'], 'head' | 'checkpoint'>,
   ) {
     const tenant = actor.tenantId
     const started_at = now().toISOString()
@@ -63,7 +64,7 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
     }
     try {
       if (layout.head !== '') yield counted(layout.head)
-      for await (const page of pagesUpTo(db, tenant, filter, head.seq))
+      for await (const page of pagesUpTo(db, tenant, filter, at.head.seq))
         for (let i = 0; i < page.length; i += together) {
           const some = page.slice(i, i + together)
           const text = some.map((stored, j) => layout.event(stored, events + j === 0)).join('')
@@ -87,7 +88,7 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
         hash_of_last: last?.hash ?? null,
         bytes,
         sha256: digest.digest('hex'),
-        head,
+        ...at,
       })
       const { manifest } = signed
       // On record before its end is sent: whoever has all of it can ask for its manifest.
@@ -117,9 +118,9 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
       // What can't be signed in the end is not begun.
       await keys.signer(actor.tenantId)
       await catchUp(actor.tenantId)
-      const head = await db.inTenant(actor.tenantId, (tx) => headOf(tx, actor.tenantId))
+      const at = await db.inTenant(actor.tenantId, (tx) => standing(tx, actor.tenantId))
       await audit.note(actor, 'audit.export_started', { format: asked.format }, { details: { filter: asked.filter } })
-      if (!ended.aborted) return bytesOf(actor, asked, filter, layout, head)
+      if (!ended.aborted) return bytesOf(actor, asked, filter, layout, at)
       await noteFailed(actor, asked, 0, null)
       return Readable.from([])
     },
@@ -132,5 +133,12 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
       return sign(actor.tenantId, details.manifest)
     },
   }
+}
+
+/** Where the record ends, and what was signed of it. */
+async function standing(tx: Tx, tenant: TenantId): Promise<Pick<Signed['manifest'], 'head' | 'checkpoint'>> {
+  const head = await headOf(tx, tenant)
+  const [newest] = await checkpointsAfter(tx, tenant, { after: head.seq + 1, descending: true, most: 1 })
+  return { head, ...(newest && { checkpoint: newest.note }) }
 }
 export type Exports = ReturnType<typeof createExports>
