@@ -23,6 +23,8 @@ export type Said = {
   unsigned: number
 }
 
+const larger = (a: Known | undefined, b: Known): Known => (a && a.size > b.size ? a : b)
+
 /**
  * Compares a record with its checkpoints while it is read. Where a hash does not fit, either the event is another, or
  * the hash before it is; which one is told by the next checkpoint, since its root is over the hashes alone.
@@ -44,12 +46,12 @@ export async function createComparison({ checkpoints, reached, follows }: Witnes
   function fits(known: Known): void {
     count++
     newest = known
-    if (known.isSigned) signed = known
+    if (known.isSigned) signed = larger(signed, known)
     else unsigned++
     if (known.isBrought) brought.add(known)
     if (!vouches(known)) return
     proven = Math.max(proven, known.size)
-    compared = known
+    compared = larger(compared, known)
   }
 
   /** By proofs of the server, from how far on what is here leads to a checkpoint that it does not have the root of. */

@@ -14,5 +14,5 @@ function whyNot({ status, code, detail }: ApiError): string {
   if (status === 401) return `The server does not know who asks: ${detail}. Sign in, or give an API key.`
   if (status === 403) return `The server refuses it: ${detail}. It takes a role with audit:read and audit:export.`
   if (code === 'rate_limited') return `The server is busy: ${detail}.`
-  return `The server failed: ${detail}.`
+  return `The server ${status < 500 ? 'refuses it' : 'failed'}: ${detail}.`
 }

@@ -85,9 +85,11 @@ export async function verifyServer({ client, scope, trusted, trustedNow, kept, p
     const { proof } = await patiently(() => client.proveAuditConsistency({ query }))
     return isConsistent(from, to, hashes(proof))
   }
-  const asked = new Date()
-  const query = { ...scope, format: 'ndjson' } as const
-  const exported = (await patiently(() => client.exportAudit({ query }), mostWait)) as AsyncIterable<Uint8Array>
+  let asked = new Date()
+  const exported = (await patiently(() => {
+    asked = new Date()
+    return client.exportAudit({ query: { ...scope, format: 'ndjson' } })
+  }, mostWait)) as AsyncIterable<Uint8Array>
   const witness = { checkpoints: inOrder(keptOnes, listed()), reached, follows }
   return verifyExport(linesOf(exported), { trusted, trustedNow, witness, asked, startOf, progress }).catch(
     (e: unknown) => {

@@ -218,12 +218,11 @@ test('what is purged is not missed, and what is left goes on from it', async (t)
   })
 })
 
-/** Written anew from a place on, with nothing left that was signed. */
+/** Written anew from a place on. */
 const rewrite = (kit: Kit, from: number) =>
   changeRecord(
     kit,
     `lock table audit_heads in exclusive mode;
-     delete from audit_checkpoints;
      update audit_log set record = replace(record, '"outcome":"', '"outcome":"not ') where seq = ${from};
      do $$ begin
        for it in ${from}..(select max(seq) from audit_log) loop
@@ -238,6 +237,7 @@ test('what was kept before the beginning of a record that was written anew tells
   await fillRecord(kit, 20)
   const size = await checkpointNow(kit)
   assert.equal((await verify('--server', '--keep', file('kept.txt'))).code, 0)
+  await changeRecord(kit, 'create table signed as table audit_checkpoints', 'delete from audit_checkpoints')
   await rewrite(kit, 5)
   await fillRecord(kit, 60)
   await purgeRecord(kit, size + 30)
@@ -245,4 +245,33 @@ test('what was kept before the beginning of a record that was written anew tells
   const { code, said, err } = await verify('--server', '--checkpoint', file('kept.txt'))
   assert.deepEqual([code, said?.verified, said?.first_bad_seq], [1, false, 1], `${said?.why} ${err}`)
   assert.match(said.why, new RegExp(`from here to place ${size} `))
+  // What the server signed then is beside what it signs now.
+  await changeRecord(kit, 'insert into audit_checkpoints table signed')
+  const alone = await verify('--server')
+  assert.deepEqual([alone.code, alone.said?.first_bad_seq], [1, 1], `${alone.said?.why} ${alone.err}`)
+})
+
+test('a record whose hashes were all computed anew is told by a file and the trust set, by the checkpoint in its manifest', async (t) => {
+  const { kit, verify, run, file } = await start(t)
+  await writeFile(file('trust.json'), (await run('trust', 'show', '--json')).out)
+  const verified = async (name: string) => {
+    await writeFile(file(name), await exported(kit))
+    return verify(file(name), '--trust-set', file('trust.json'))
+  }
+  await fillRecord(kit, 300)
+  const none = await verified('none.ndjson')
+  assert.deepEqual([none.code, none.said.checkpoint], [0, null], 'nothing is signed yet')
+  const size = await checkpointNow(kit)
+  await fillRecord(kit, 5)
+  const right = await verified('right.ndjson')
+  assert.deepEqual([right.code, right.said.checkpoint], [0, size], JSON.stringify(right.said))
+  await changeRecord(kit, ...attacks['changed with its hash']!(100, size))
+  const { said: between } = await verified('one.ndjson')
+  assert.deepEqual([between.first_bad_seq, between.first_bad_seq_at_most], [1, 101], between.why)
+  const { said: proven } = await verify('--server')
+  assert.equal(proven.first_bad_seq, 100, 'what a server proves tells from where on')
+  await rewrite(kit, 100)
+  const { code, said } = await verified('anew.ndjson')
+  assert.deepEqual([code, said.first_bad_seq, said.first_bad_seq_at_most], [1, 1, size], said.why)
+  assert.equal((await verify('--server')).code, 1)
 })
