@@ -124,8 +124,10 @@ async function byOtherKeys({ kit, verify, run, file }: Started): Promise<void> {
   await kit.admin.activateSigner({ params: { signer_id: next.signer_id } })
   await kit.admin.retireSigner({ params: { signer_id: old.signer_id }, body: { compromised: true, reason: 'stolen' } })
   const pinned = ['--trust-set', file('trusted.json')]
-  const { code, said } = await verify('--server', ...pinned)
-  assert.deepEqual([code, said.checkpoints_of_other_keys], [0, 1], JSON.stringify(said))
+  const { code, said, err } = await verify('--server', '--keep', file('by-others.txt'), ...pinned)
+  assert.deepEqual([code, said.checkpoint, said.checkpoints_of_other_keys], [0, null, 1], JSON.stringify(said))
+  await assert.rejects(readFile(file('by-others.txt')), { code: 'ENOENT' }, 'nobody who is trusted signed it')
+  assert.match(err, /No checkpoint is kept/)
   const [event] = (await kit.admin.listAuditEvents({ query: { limit: 1, sort: 'seq' } })).items
   const { checkpoint } = await kit.admin.proveAuditEvent({ params: { event_id: event!.event_id } })
   assert.equal(checkpoint.kid, next.kid, 'proofs are by a key that counts')
