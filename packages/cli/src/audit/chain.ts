@@ -12,8 +12,8 @@ const start: Start = { seq: 0, hash: noHash, peaks: [] }
 const trailFrom = ({ seq, peaks }: Start) => createTrail({ size: seq, peaks })
 
 /**
- * Reads a record place by place and keeps the last hashes of it. Without a start it begins at place 1, or, where that is
- * not the first there is, takes the hash of its first place as it stands.
+ * Reads a record place by place and keeps the last hashes of it. Without a start it begins at place 1, or, where that
+ * is not the first there is, takes the hash of its first place as it stands.
  */
 export function createChain(from?: Start) {
   let last: Pick<Start, 'seq' | 'hash'> | undefined = from

@@ -72,13 +72,16 @@ export async function verifyExport(
   }
 
   try {
-    for await (const line of lines) {
-      const bad = await badOf(() => read(line))
-      // Behind a gap it reads on, to hear whether that was left out.
-      const isEnough = bad && (!gap || fault)
-      fault ??= bad
-      if (isEnough) break
-    }
+    for await (const line of lines)
+      try {
+        await read(line)
+      } catch (e) {
+        if (!(e instanceof BadRecord)) throw e
+        // Behind a gap it reads on, to hear whether that was left out.
+        const isEnough = !gap || fault
+        fault ??= e
+        if (isEnough) break
+      }
   } catch (e) {
     if (!(e instanceof TooLong)) throw e
     fault ??= new BadRecord(expected(), e.message)
@@ -87,8 +90,12 @@ export async function verifyExport(
   const isWhole = asked !== undefined || !manifest || !isFiltered(manifest)
   const bads = [fault, isWhole ? gap : undefined].filter((bad) => bad !== undefined)
   const note = async (check: () => unknown): Promise<void> => {
-    const bad = await badOf(check)
-    if (bad) bads.push(bad)
+    try {
+      await check()
+    } catch (e) {
+      if (!(e instanceof BadRecord)) throw e
+      bads.push(e)
+    }
   }
   await note(() => comparison.end(chain!, isWhole && !fault, carried))
   if (!fault && trusted) await note(() => requireMeant(manifest, chain!, asked))
@@ -97,14 +104,4 @@ export async function verifyExport(
   if (manifest) requireContent(manifest, chain, { events, bytes, sha256: digest.digest('hex') })
   const brought = witness.reached.filter(({ isBrought }) => isBrought)
   return judged(chain, comparison.said(), { trusted, manifest, brought, events })
-}
-
-async function badOf(step: () => unknown): Promise<BadRecord | undefined> {
-  try {
-    await step()
-    return undefined
-  } catch (e) {
-    if (e instanceof BadRecord) return e
-    throw e
-  }
 }

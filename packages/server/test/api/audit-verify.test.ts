@@ -80,8 +80,9 @@ test('a record is verified', async (t) => {
 
 test('a record that whoever has the database has changed', async (t) => {
   const started = await start(t)
-  await t.test('one row is changed, removed, put in or swapped by whoever has the database: its place is named', () =>
-    changedAt(started),
+  await t.test(
+    'one row is changed, removed, put in or swapped by whoever has the database: its place is named, or between which it is',
+    () => changedAt(started),
   )
   await t.test(
     'a tail that was cut, a head that was put back, a log that was written anew: found by what was signed',
