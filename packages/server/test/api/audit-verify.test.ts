@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { withClient } from '../../src/embedded/test-database.ts'
 import { startCommand } from '../command.ts'
+import { sha256 } from '../exports.ts'
 import { type Kit, runJob, startKit } from '../kit.ts'
 import { changeRecord, fillRecord, purgeRecord } from '../record.ts'
 
@@ -268,6 +269,10 @@ test('a record whose hashes were all computed anew is told by a file and the tru
   await fillRecord(kit, 5)
   const right = await verified('right.ndjson')
   assert.deepEqual([right.code, right.said.checkpoint], [0, size], JSON.stringify(right.said))
+  const csv = await exported(kit, { format: 'csv' })
+  const { manifest } = await kit.admin.getAuditExportManifest({ query: { sha256: sha256(csv) } })
+  const [newest] = (await kit.admin.listAuditCheckpoints({ query: { limit: 1 } })).items
+  assert.equal(manifest.checkpoint, newest!.note, 'every format')
   await changeRecord(kit, ...attacks['changed with its hash']!(100, size))
   const { said: between } = await verified('one.ndjson')
   assert.deepEqual([between.first_bad_seq, between.first_bad_seq_at_most], [1, 101], between.why)
