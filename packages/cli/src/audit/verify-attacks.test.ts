@@ -13,9 +13,11 @@ import {
   refused,
   rehash,
   textOf,
+  trusted,
   verify,
 } from './export.fixture.ts'
 import { bringCheckpoint, type Known } from './keys.ts'
+import { verifyServer } from './verify-server.ts'
 
 const rows = makeRecord(20)
 const manifest = await manifestOf(rows)
@@ -69,6 +71,33 @@ test('what a server sends for its whole record is neither a part of it nor an ol
     verify(textOf(cut) + (await manifestOf(cut, { started_at: 'soon' })), { asked }),
     refused(13, /before it was asked/),
   )
+})
+
+test('a server is not believed that an old export, or one of a part, is its whole record', async () => {
+  const cut = rows.slice(0, 12)
+  const answer = async (last: string, kept?: string, listed: readonly string[] = []) => {
+    const items = listed.map((note) => ({ note }))
+    const client = {
+      listAuditCheckpoints: async () => ({ items, next_cursor: null }),
+      exportAudit: async () => once(Buffer.from(textOf(cut) + last)),
+    } as unknown as Parameters<typeof verifyServer>[0]['client']
+    const brought = kept === undefined ? undefined : bringCheckpoint(kept, trusted)
+    const given = { client, scope: {}, trusted, trustedNow: async () => trusted, kept: brought, progress: () => {} }
+    return (await verifyServer(given)).verdict
+  }
+  const started_at = new Date().toISOString()
+  const whole = await manifestOf(cut, { started_at })
+  assert.equal((await answer(whole)).last_seq, 12)
+  const old = { started_at: new Date(Date.now() - 600_000).toISOString() }
+  await assert.rejects(answer(await manifestOf(cut, old)), refused(13, /before it was asked/))
+  const part = await manifestOf(cut, { started_at, filter: { to: '2030-01-01T00:00:00.000Z' } })
+  await assert.rejects(answer(part), refused(13, /by a filter/))
+  const longer = await checkpointOf(rows.slice(0, 15))
+  for (const last of [whole, part]) {
+    await assert.rejects(answer(last, longer), refused(13, /./))
+    await assert.rejects(answer(last, undefined, [longer]), refused(13, /./))
+  }
+  await assert.rejects(answer(''), refused(13, /without a manifest/))
 })
 
 test('what was brought along is compared, or there is no verdict', async () => {
