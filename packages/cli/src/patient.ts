@@ -1,14 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError, type Client } from '@holdfast/sdk'
 
-/** Where it is asked to wait (429), it does. */
-export async function patiently<T>(ask: () => Promise<T>): Promise<T> {
-  for (;;)
+/** Where it is asked to wait (429), it does, for as many seconds in all. */
+export async function patiently<T>(ask: () => Promise<T>, atMost = Number.POSITIVE_INFINITY): Promise<T> {
+  for (let waited = 0; ; )
     try {
       return await ask()
     } catch (e) {
       if (!(e instanceof ApiError) || e.code !== 'rate_limited') throw e
-      await delay(1000 * (e.retryAfterSeconds ?? 1))
+      const seconds = e.retryAfterSeconds ?? 1
+      waited += seconds
+      if (waited > atMost) throw e
+      await delay(1000 * seconds)
     }
 }
 

@@ -28,6 +28,11 @@ export const AuditExportManifest = Closed(
     bytes: Bytes,
     sha256: Type.String({ description: 'Of these bytes: of JSON and NDJSON, all before the last line' }),
     head: Closed({ seq: Count, hash: Sha256 }, { description: 'Where the record of the tenant ended when it began' }),
+    checkpoint: Type.Optional(
+      Type.String({
+        description: 'The note of the newest checkpoint of no more events than `head`; absent before the first',
+      }),
+    ),
   },
   { title: 'AuditExportManifest' },
 )

@@ -99,5 +99,7 @@ export function createGrowingTree(
       count++
     },
     root: (): Buffer => joined(held),
+    /** What it is to go on from, elsewhere. */
+    peaks: (): Buffer[] => [...held],
   }
 }

@@ -1,6 +1,7 @@
-import { auditHash, createGrowingTree, leafHash, noHash } from '@holdfast/crypto'
+import { auditHash, leafHash, noHash } from '@holdfast/crypto'
 import { BadRecord } from './bad-record.ts'
 import type { Place } from './line.ts'
+import { createTrail } from './trail.ts'
 
 /** Where a record begins that is not whole: the place before, its hash and the tree up to it. */
 export type Start = { seq: number; hash: Buffer; peaks: readonly Buffer[] }
@@ -8,15 +9,15 @@ export type Start = { seq: number; hash: Buffer; peaks: readonly Buffer[] }
 export type Finding = { is: 'gap' | 'unfit'; bad: BadRecord }
 
 const start: Start = { seq: 0, hash: noHash, peaks: [] }
-const growingFrom = ({ seq, peaks }: Start) => createGrowingTree({ size: seq, peaks })
+const trailFrom = ({ seq, peaks }: Start) => createTrail({ size: seq, peaks })
 
 /**
- * Reads a record place by place and keeps a few hashes of it. Without a start it begins at place 1, or, where that is
- * not the first there is, takes the hash of its first place as it stands.
+ * Reads a record place by place and keeps the last hashes of it. Without a start it begins at place 1, or, where that
+ * is not the first there is, takes the hash of its first place as it stands.
  */
 export function createChain(from?: Start) {
   let last: Pick<Start, 'seq' | 'hash'> | undefined = from
-  let tree: ReturnType<typeof createGrowingTree> | undefined = from && growingFrom(from)
+  let tree: ReturnType<typeof createTrail> | undefined = from && trailFrom(from)
   let first: Place | undefined
   /** The first place whose hash nothing before it says is right. */
   let believed: number | undefined
@@ -38,7 +39,7 @@ export function createChain(from?: Start) {
     take: (place: Place): Finding | undefined => {
       if (!last && place.seq === 1) {
         last = start
-        tree = growingFrom(start)
+        tree = trailFrom(start)
       }
       const finding = last && judge(place, last)
       if (!last || finding?.is === 'gap') {
@@ -62,6 +63,12 @@ export function createChain(from?: Start) {
     },
     /** Of all up to the last place; undefined where what came before is not known. */
     root: () => tree?.root(),
+    /** Of all up to a place that is not long ago. */
+    rootAt: (size: number) => tree?.rootAt(size),
+    /** The first place of which it has that. */
+    get rootsSince() {
+      return tree?.since ?? 0
+    },
     /** Of a record that begins in the middle: whether its first place goes on from this hash. */
     firstFollows: (hash: Buffer): boolean => !!first && auditHash(hash, first.seq, first.record).equals(first.hash),
   }

@@ -1,6 +1,6 @@
 import { BadRecord } from './bad-record.ts'
-import type { Finding } from './chain.ts'
-import type { Known } from './keys.ts'
+import type { Chain, Finding } from './chain.ts'
+import { type Known, vouches } from './keys.ts'
 
 /** What was signed of a record, with which it is compared. */
 export type Witness = {
@@ -8,9 +8,22 @@ export type Witness = {
   checkpoints: AsyncIterable<Known>
   /** The record is as long as these, or was cut. */
   reached: readonly Known[]
-  /** Whether one goes on from the other; unknown where nobody can be asked. */
-  follows?: (from: Known, to: Known) => Promise<boolean>
+  /** Whether what a checkpoint is of begins with a smaller tree; unknown where nobody can be asked. */
+  follows?: (from: { size: number; root: Buffer }, to: Known) => Promise<boolean>
 }
+
+/** What a record was compared with, and fits. */
+export type Said = {
+  /** The last one that counts. */
+  compared: Known | undefined
+  /** The last one by a key of the trust set. */
+  signed: Known | undefined
+  brought: ReadonlySet<Known>
+  count: number
+  unsigned: number
+}
+
+const larger = (a: Known | undefined, b: Known): Known => (a && a.size > b.size ? a : b)
 
 /**
  * Compares a record with its checkpoints while it is read. Where a hash does not fit, either the event is another, or
@@ -19,54 +32,87 @@ export type Witness = {
 export async function createComparison({ checkpoints, reached, follows }: Witness) {
   const all = checkpoints[Symbol.asyncIterator]()
   let next = await all.next()
-  /** Checkpoints of the last place, until the next one has said whether its hash fits. */
-  const pending: { known: Known; root: Buffer | undefined }[] = []
+  /** The first place whose hash does not fit. */
   let suspect: BadRecord | undefined
-  /** All hashes up to here are those that were signed. */
+  /** All hashes up to here are those that somebody who counts has signed. */
   let proven = 0
+  /** The last one that fits. */
+  let newest: Known | undefined
   let compared: Known | undefined
+  let signed: Known | undefined
+  const brought = new Set<Known>()
   let [count, unsigned] = [0, 0]
 
-  async function compare(known: Known, root: Buffer | undefined): Promise<void> {
-    const isSame = root?.equals(known.root)
-    if (suspect && isSame === false)
-      throw new BadRecord(suspect.seq - 1, 'its hash is not the one that was signed: what follows went on from another')
-    if (suspect) throw suspect
-    if (isSame === false)
-      throw new BadRecord(proven + 1, `from here to place ${known.size} an event is not the one that was signed`)
-    if (!root) {
-      if (!compared || !follows) return
-      if (!(await follows(compared, known)))
-        throw new BadRecord(compared.size + 1, `what was signed up to place ${known.size} does not go on from here`)
-    }
-    if (root) proven = known.size
-    compared = known
+  function fits(known: Known): void {
     count++
-    if (!known.isSigned) unsigned++
+    newest = known
+    if (known.isSigned) signed = larger(signed, known)
+    else unsigned++
+    if (known.isBrought) brought.add(known)
+    if (!vouches(known)) return
+    proven = Math.max(proven, known.size)
+    compared = larger(compared, known)
   }
-  async function settle(): Promise<void> {
-    for (const { known, root } of pending.splice(0)) await compare(known, root)
+
+  /** By proofs of the server, from how far on what is here leads to a checkpoint that it does not have the root of. */
+  async function narrow(known: Known, chain: Chain): Promise<void> {
+    let end = known.size
+    for (let size = Math.max(proven + 1, chain.rootsSince); size > proven && size < end; ) {
+      const root = chain.rootAt(size)
+      if (root && (await follows?.({ size, root }, known))) proven = size
+      else end = size
+      size = Math.floor((proven + end) / 2)
+    }
+  }
+
+  async function compare(known: Known, root: Buffer | undefined, chain: Chain): Promise<void> {
+    if (!root) return
+    if (root.equals(known.root)) fits(known)
+    else {
+      // It is bad whatever is answered; without an answer less is known of where.
+      if (follows && vouches(known)) await narrow(known, chain).catch(() => undefined)
+      if (!suspect || suspect.seq > proven) throw unlike(known.size)
+    }
+    if (suspect && suspect.seq <= proven) throw suspect
+  }
+  /** The hash that is another is not behind the first that does not fit: there the event would be. */
+  function unlike(size: number): BadRecord {
+    const [first, latest] = [proven + 1, Math.min(size, suspect?.seq ?? size)]
+    const where = first < latest ? `from here to place ${latest} an event` : 'it'
+    return new BadRecord(first, `${where} is not the one that was signed`, latest)
   }
 
   return {
-    /** The next place, what is wrong with it, and the root up to it. Throws `BadRecord`. */
-    take: async (seq: number, finding: Finding | undefined, root: () => Buffer | undefined): Promise<void> => {
-      if (suspect && finding) throw suspect
-      if (finding?.is === 'unfit') suspect = finding.bad
-      if (pending.length > 0) await settle()
+    /** Of a record that begins later: those of the places before, which lead to the one that proves its beginning. */
+    begin: async (first: number, proof: Known): Promise<void> => {
+      for (; !next.done && next.value.size < first; next = await all.next()) {
+        if (follows && !(await follows(next.value, proof))) throw unlike(next.value.size)
+        fits(next.value)
+      }
+      proven = first
+    },
+    /** The next place, and what is wrong with it. Throws `BadRecord`. */
+    take: async (seq: number, finding: Finding | undefined, chain: Chain): Promise<void> => {
       // Of places that are not there.
-      for (; !next.done && next.value.size < seq; next = await all.next()) await compare(next.value, undefined)
-      if (suspect && suspect.seq <= proven + 1) throw suspect
+      while (!next.done && next.value.size < seq) next = await all.next()
+      if (finding?.is === 'unfit') suspect ??= finding.bad
+      if (suspect && suspect.seq <= proven) throw suspect
       for (; !next.done && next.value.size === seq; next = await all.next())
-        pending.push({ known: next.value, root: root() })
+        await compare(next.value, chain.root(), chain)
     },
-    /** After the last place. Throws `BadRecord`. */
-    end: async (last: number, isWhole: boolean) => {
-      await settle()
-      if (suspect) throw new BadRecord(suspect.seq, `${suspect.message}; or the one before it is not`)
-      for (const { size } of isWhole ? reached : [])
-        if (size > last) throw new BadRecord(last + 1, `it is missing: ${size} places were signed, and here it ends`)
-      return { compared, count, unsigned }
+    /** After the last place, with the checkpoint that its manifest carries. Throws `BadRecord`. */
+    end: async (chain: Chain, isWhole: boolean, carried?: Known): Promise<void> => {
+      const last = chain.last?.seq ?? 0
+      if (carried && carried.note !== newest?.note) {
+        const same = newest?.size === carried.size ? newest.root : undefined
+        await compare(carried, chain.rootAt(carried.size) ?? same, chain)
+      }
+      if (suspect)
+        throw new BadRecord(suspect.seq, `${suspect.message}; or one before it is not, from ${proven + 1} on`)
+      if (isWhole)
+        for (const { size } of [...reached, ...(carried ? [carried] : [])])
+          if (size > last) throw new BadRecord(last + 1, `it is missing: ${size} places were signed, and here it ends`)
     },
+    said: (): Said => ({ compared, signed, brought, count, unsigned }),
   }
 }

@@ -11,7 +11,10 @@ import {
   softwareSigner,
   thumbprint,
 } from '@holdfast/crypto'
+import { bringCheckpoint, readCheckpoint, trustedBy } from './keys.ts'
+import { linesOf } from './lines.ts'
 import type { Manifest } from './manifest.ts'
+import { verifyExport } from './verify-export.ts'
 
 export const tenantId = 'tnt_01h455vb4pex5vsknk084sn02q'
 export const eventNamed = (n: number, more: object = {}) => ({
@@ -36,6 +39,16 @@ export function makeRecord(count: number, event: (n: number) => object = eventNa
 export const lineOf = ({ seq, hash, record }: Row): string =>
   `${record.slice(0, -1).replaceAll('\u2028', '\\u2028')},"hash":"${hash.toString('hex')}","seq":${seq}}\n`
 
+export const textOf = (rows: readonly Row[]): string => rows.map(lineOf).join('')
+export const changed = (row: Row): Row => ({ ...row, record: row.record.replace('api_key.used', 'device.revoked') })
+/** From this place on, as whoever can write the log would have it. */
+export function rehash(rows: readonly Row[], from: number, to = rows.length): Row[] {
+  const result = [...rows]
+  for (let i = from - 1; i < to; i++)
+    result[i] = { ...result[i]!, hash: auditHash(result[i - 1]?.hash ?? noHash, i + 1, result[i]!.record) }
+  return result
+}
+
 const { publicJwk, privateJwk } = generateKey('Ed25519')
 export const signer = softwareSigner('audit-checkpoint', privateJwk)
 /** A trust set, as far as it is looked at. */
@@ -56,7 +69,7 @@ export const checkpointOf = (rows: readonly Row[], by = signer): Promise<string>
 
 /** The last line of an export of these rows. */
 export async function manifestOf(rows: readonly Row[], more: Partial<Manifest> = {}, by = signer): Promise<string> {
-  const body = rows.map(lineOf).join('')
+  const body = textOf(rows)
   const [first, last] = [rows[0], rows.at(-1)]
   const manifest: Manifest = {
     schema: 'holdfast.audit-export/1',
@@ -76,3 +89,24 @@ export async function manifestOf(rows: readonly Row[], more: Partial<Manifest> =
   }
   return `${JSON.stringify({ manifest, jws: await signJws(by, 'audit-export+jws', manifest) })}\n`
 }
+
+export async function* once<T>(...values: T[]) {
+  yield* values
+}
+export const trusted = trustedBy(trustSet)
+type Given = Partial<Parameters<typeof verifyExport>[1]> & {
+  /** Checkpoints that were brought along. */
+  kept?: readonly string[]
+  /** Those that a server has. */
+  listed?: readonly string[]
+  isTrusted?: boolean
+}
+/** What is said of a file. */
+export async function verify(text: string, { kept = [], listed = [], isTrusted = true, ...more }: Given = {}) {
+  const known = isTrusted ? trusted : undefined
+  const brought = kept.map((note) => bringCheckpoint(note, known))
+  const all = [...brought, ...listed.map((note) => readCheckpoint(note, known))].sort((a, b) => a.size - b.size)
+  const witness = { checkpoints: once(...all), reached: brought }
+  return (await verifyExport(linesOf(once(Buffer.from(text))), { trusted: known, witness, ...more })).verdict
+}
+export const refused = (seq: number, why: RegExp) => ({ name: 'BadRecord', seq, message: why })

@@ -10,6 +10,7 @@ import {
   type VerificationKey,
 } from '@holdfast/crypto'
 import type { SignedTrustSet } from '@holdfast/sdk'
+import { UsageError } from '../exit.ts'
 import { BadRecord } from './bad-record.ts'
 
 /** The keys of a tenant that sign what stands on its record, by their `kid`. */
@@ -30,11 +31,17 @@ export function trustedBy({ tenant_id, jwks }: Pick<SignedTrustSet, 'tenant_id' 
   return { tenantId: tenant_id, keys: new Map(keys) }
 }
 
-export type Known = Checkpoint & { note: string; isSigned: boolean }
-/**
- * What a checkpoint says, and whether one of the keys signed it: that of a key that has ended is vouched for by those
- * after it alone. Throws `BadRecord` for one that is none, of another tenant, or whose signature does not hold.
- */
+export type Known = Checkpoint & {
+  note: string
+  /** By one of the keys. What a key signed that has ended is vouched for by the checkpoints after it alone. */
+  isSigned: boolean
+  /** By whoever verifies, who kept it: not out of the hand that is to be judged. */
+  isBrought: boolean
+}
+/** Whether it says what was recorded; otherwise it may contradict, and vouches for nothing. */
+export const vouches = ({ isSigned, isBrought }: Known): boolean => isSigned || isBrought
+
+/** Throws `BadRecord` for one that is none, of another tenant, or whose signature does not hold. */
 export function readCheckpoint(note: string, trusted: Trusted | undefined): Known {
   const known = openKnown(note, trusted)
   const [, tenantId] = /^[^/]+\/audit\/([^/]+)(?:\/[^/]+)?$/.exec(known.origin) ?? []
@@ -43,13 +50,24 @@ export function readCheckpoint(note: string, trusted: Trusted | undefined): Know
   return known
 }
 
+/** One that was kept elsewhere. Throws `UsageError` for what is no checkpoint at all. */
+export function bringCheckpoint(note: string, trusted: Trusted | undefined): Known {
+  try {
+    peekCheckpoint(note)
+  } catch (e) {
+    if (!(e instanceof CryptoError)) throw e
+    throw new UsageError(`What was given with --checkpoint is no checkpoint: ${e.message}.`)
+  }
+  return { ...readCheckpoint(note, trusted), isBrought: true }
+}
+
 function openKnown(note: string, trusted: Trusted | undefined): Known {
   try {
     const keys = [...(trusted?.keys.values() ?? [])].map((key) => key.jwk)
-    return { ...openCheckpoint(note, keys), note, isSigned: true }
+    return { ...openCheckpoint(note, keys), note, isSigned: true, isBrought: false }
   } catch (e) {
     if (!(e instanceof CryptoError)) throw e
-    if (e.code === 'unknown_key') return { ...peekCheckpoint(note), note, isSigned: false }
+    if (e.code === 'unknown_key') return { ...peekCheckpoint(note), note, isSigned: false, isBrought: false }
     const size = e.code === 'bad_signature' ? peekCheckpoint(note).size : 1
     throw new BadRecord(size, `a checkpoint is forged: ${e.message}`)
   }

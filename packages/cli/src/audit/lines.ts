@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { UsageError } from '../exit.ts'
 import { attempt } from '../files.ts'
 
 /** Longer than any event, and than any manifest. */
@@ -10,6 +9,11 @@ const newline = 0x0a
 /** RFC 1952 §2.3.1 */
 const gzipMagic = Buffer.of(0x1f, 0x8b)
 
+/** What comes has a line that no event is on, and is not read further. */
+export class TooLong extends Error {
+  override readonly name = 'TooLong'
+}
+
 type Chunks = AsyncIterable<Buffer | string>
 
 /** What a file holds, or standard input for `-`; gzip is unpacked on the way. */
@@ -17,8 +21,7 @@ export const bytesOfFile = (path: string, input: Chunks): AsyncGenerator<Buffer>
   unpacked(path, readable(path, path === '-' ? input : createReadStream(path, { highWaterMark: 256 * 1024 })))
 
 /** The lines of a file, each with its newline. */
-export const linesOfFile = (path: string, input: Chunks): AsyncGenerator<Buffer> =>
-  linesOf(bytesOfFile(path, input), path === '-' ? 'The input' : path)
+export const linesOfFile = (path: string, input: Chunks): AsyncGenerator<Buffer> => linesOf(bytesOfFile(path, input))
 
 async function* readable(path: string, chunks: Chunks): AsyncGenerator<Buffer> {
   try {
@@ -42,8 +45,8 @@ async function* unpacked(path: string, bytes: AsyncGenerator<Buffer>): AsyncGene
   yield* readable(path, plain)
 }
 
-/** Lines, each with its newline, of which one is held at a time. Throws `UsageError` for one that is too long. */
-export async function* linesOf(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Buffer> {
+/** Lines, each with its newline, of which one is held at a time. Throws `TooLong`. */
+export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   // What of the next line has come, put together once its end is there.
   let begun: Buffer[] = []
   let length = 0
@@ -59,8 +62,7 @@ export async function* linesOf(chunks: AsyncIterable<Uint8Array>, name: string):
     }
     if (from < chunk.length) begun.push(chunk.subarray(from))
     length += chunk.length - from
-    if (length > longestLine)
-      throw new UsageError(`${name} has a line of more than 16 MiB: it is no export of events, one on each line.`)
+    if (length > longestLine) throw new TooLong('the line is of more than 16 MiB, as no event is')
   }
   if (begun.length > 0) yield Buffer.concat(begun)
 }

@@ -31,21 +31,36 @@ export function openManifest(
 
 export const isFiltered = ({ filter }: Manifest): boolean => Object.keys(filter).length > 0
 
-/** Whether an export holds what its manifest says, from its first place to its last. Throws `BadRecord`. */
-export function requireContent(manifest: Manifest, chain: Chain, content: Content): void {
-  const { first, last, believed } = chain
-  const [from, to] = [first?.seq ?? null, last?.seq ?? null]
+/** How far the clock of a server may be behind the one here. */
+const skewSeconds = 300
+
+/** Whether it is the manifest of what was asked for, and what it names first is there. Throws `BadRecord`. */
+export function requireMeant(manifest: Manifest | undefined, { first, last, firstFollows }: Chain, asked?: Date): void {
+  const from = first?.seq ?? null
+  const behind = (last?.seq ?? 0) + 1
+  if (!manifest) throw new BadRecord(behind, 'it ends here, without a manifest that is signed: a part of an export?')
   if (from !== manifest.first_seq) {
     if (manifest.first_seq !== null && (from === null || from > manifest.first_seq))
       throw new BadRecord(manifest.first_seq, 'it is missing: what was exported began with it')
     throw new BadRecord(from ?? 1, 'it was not exported')
   }
-  if (
-    first &&
-    manifest.hash_before_first !== null &&
-    !chain.firstFollows(Buffer.from(manifest.hash_before_first, 'hex'))
-  )
+  if (first && manifest.hash_before_first !== null && !firstFollows(Buffer.from(manifest.hash_before_first, 'hex')))
     throw new BadRecord(first.seq, 'its hash does not fit: it is not what was recorded there')
+  if (!asked) return
+  if (isFiltered(manifest))
+    throw new BadRecord(behind, 'what was sent is an export by a filter: nobody says that the record ends here')
+  if (!(Date.parse(manifest.started_at) >= asked.getTime() - 1000 * skewSeconds))
+    throw new BadRecord(
+      behind,
+      `what was sent is an export of ${manifest.started_at}, from before it was asked for: how the record goes on from ` +
+        'here is not told (or a clock is more than five minutes off)',
+    )
+}
+
+/** Whether an export holds what its manifest says, to its last place. Throws `BadRecord`. */
+export function requireContent(manifest: Manifest, chain: Chain, content: Content): void {
+  const { first, last, believed } = chain
+  const [from, to] = [first?.seq ?? null, last?.seq ?? null]
   if (to !== null && manifest.last_seq !== null && to !== manifest.last_seq) {
     if (to > manifest.last_seq) throw new BadRecord(manifest.last_seq + 1, 'it was not exported')
     const missing = isFiltered(manifest) ? manifest.last_seq : to + 1

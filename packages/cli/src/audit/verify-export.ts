@@ -1,34 +1,39 @@
 import { createHash } from 'node:crypto'
-import { BadRecord } from './bad-record.ts'
-import { createChain, type Start } from './chain.ts'
+import { BadRecord, firstOf } from './bad-record.ts'
+import { type Chain, createChain, type Start } from './chain.ts'
 import { createComparison, type Witness } from './comparison.ts'
-import type { Known, Trusted } from './keys.ts'
+import { type Known, readCheckpoint, type Trusted } from './keys.ts'
 import { type Place, readLine } from './line.ts'
-import { isFiltered, type Manifest, openManifest, requireContent } from './manifest.ts'
+import { TooLong } from './lines.ts'
+import { isFiltered, type Manifest, openManifest, requireContent, requireMeant } from './manifest.ts'
+import { judged } from './verdict.ts'
 
 type Options = {
-  /** Whose signatures count; without it only checkpoints vouch for the record. */
+  /** Whose signatures count; without it only checkpoints that were brought vouch for the record, up to the last. */
   trusted: Trusted | undefined
   /** The same as of now, where somebody can be asked: the key of a manifest may be younger than its export. */
   trustedNow?: () => Promise<Trusted>
   witness: Witness
-  /** What stands before a record that begins later than at place 1, where somebody can be asked. */
-  startOf?: (first: Place) => Promise<Start>
+  /** The whole record was asked for, at this moment. */
+  asked?: Date
+  /** What stands before a record that begins later than at place 1, where somebody can be asked, and what proves it. */
+  startOf?: (first: Place) => Promise<Start & { proof: Known }>
   progress?: (events: number) => void
 }
 
 /**
  * An export of events, one on each line in the order of their places, and its manifest on the last. Throws `BadRecord`
- * for the first place that is not what was recorded, as far as can be told.
+ * for the first place that is not what was recorded, as far as can be told, and `NoVerdict`.
  */
 export async function verifyExport(
   lines: AsyncIterable<Buffer>,
-  { trusted, trustedNow, witness, startOf, progress }: Options,
+  { trusted, trustedNow, witness, asked, startOf, progress }: Options,
 ) {
   const comparison = await createComparison(witness)
   const digest = createHash('sha256')
-  let chain: ReturnType<typeof createChain> | undefined
+  let chain: Chain | undefined
   let manifest: Manifest | undefined
+  let carried: Known | undefined
   let isOver = false
   let [events, bytes] = [0, 0]
   /** A place that is not there, unless the manifest says that it was left out; and what is wrong behind it. */
@@ -38,18 +43,25 @@ export async function verifyExport(
   async function take(place: Place): Promise<void> {
     const tenantId = trusted?.tenantId ?? chain?.first?.tenantId ?? place.tenantId
     if (place.tenantId !== tenantId) throw new BadRecord(place.seq, `it is of another tenant: ${place.tenantId}`)
-    chain ??= createChain(place.seq > 1 ? await startOf?.(place) : undefined)
+    if (!chain) {
+      const start = place.seq > 1 ? await startOf?.(place) : undefined
+      if (start) await comparison.begin(place.seq, start.proof)
+      chain = createChain(start)
+    }
     const finding = chain.take(place)
     if (finding?.is === 'gap') gap ??= finding.bad
-    await comparison.take(place.seq, finding, chain.root)
+    await comparison.take(place.seq, finding, chain)
   }
+  const expected = () => (chain?.last?.seq ?? 0) + 1
   async function read(line: Buffer): Promise<void> {
-    const expected = (chain?.last?.seq ?? 0) + 1
-    if (isOver) throw new BadRecord(expected, 'something stands behind the manifest')
-    const what = readLine(line, expected)
+    if (isOver) throw new BadRecord(expected(), 'something stands behind the manifest')
+    const what = readLine(line, expected())
     if ('manifest' in what) {
       isOver = true
-      if (trusted) manifest = openManifest(what, (await trustedNow?.()) ?? trusted, chain?.first?.seq ?? 1)
+      if (!trusted) return
+      const keys = (await trustedNow?.()) ?? trusted
+      manifest = openManifest(what, keys, chain?.first?.seq ?? 1)
+      if (typeof manifest.checkpoint === 'string') carried = readCheckpoint(manifest.checkpoint, keys)
       return
     }
     digest.update(line)
@@ -59,44 +71,37 @@ export async function verifyExport(
     if (!fault) await take(what.place)
   }
 
-  for await (const line of lines)
-    try {
-      await read(line)
-    } catch (e) {
-      // Behind a gap it reads on, to hear whether that was left out.
-      if (!(e instanceof BadRecord) || !gap || fault) throw e instanceof BadRecord ? (gap ?? e) : e
-      fault = e
-    }
-  const isWhole = manifest === undefined || !isFiltered(manifest)
-  if (gap && isWhole) throw gap
-  if (fault) throw fault
-  chain ??= createChain()
-  const { first, last } = chain
-  const { compared, count, unsigned } = await comparison.end(last?.seq ?? 0, isWhole)
-  if (manifest) requireContent(manifest, chain, { events, bytes, sha256: digest.digest('hex') })
-  if (!manifest && !compared)
-    throw new BadRecord((last?.seq ?? 0) + 1, 'it ends here, without a manifest that is signed: a part of an export?')
-  return {
-    compared,
-    verdict: {
-      tenant_id: trusted?.tenantId ?? first?.tenantId ?? null,
-      events,
-      first_seq: first?.seq ?? null,
-      last_seq: last?.seq ?? null,
-      last_hash: last?.hash.toString('hex') ?? null,
-      /** Places were left out, for which the signature of the manifest vouches alone. */
-      is_filtered: !isWhole,
-      /** By a key of the trust set. */
-      manifest_is_signed: manifest !== undefined,
-      ...checkpointsOf(compared, count, unsigned),
-    },
+  try {
+    for await (const line of lines)
+      try {
+        await read(line)
+      } catch (e) {
+        if (!(e instanceof BadRecord)) throw e
+        // Behind a gap it reads on, to hear whether that was left out.
+        const isEnough = !gap || fault
+        fault ??= e
+        if (isEnough) break
+      }
+  } catch (e) {
+    if (!(e instanceof TooLong)) throw e
+    fault ??= new BadRecord(expected(), e.message)
   }
+  chain ??= createChain()
+  const isWhole = asked !== undefined || !manifest || !isFiltered(manifest)
+  const bads = [fault, isWhole ? gap : undefined].filter((bad) => bad !== undefined)
+  const note = async (check: () => unknown): Promise<void> => {
+    try {
+      await check()
+    } catch (e) {
+      if (!(e instanceof BadRecord)) throw e
+      bads.push(e)
+    }
+  }
+  await note(() => comparison.end(chain!, isWhole && !fault, carried))
+  if (!fault && trusted) await note(() => requireMeant(manifest, chain!, asked))
+  const first = firstOf(bads)
+  if (first) throw first
+  if (manifest) requireContent(manifest, chain, { events, bytes, sha256: digest.digest('hex') })
+  const brought = witness.reached.filter(({ isBrought }) => isBrought)
+  return judged(chain, comparison.said(), { trusted, manifest, brought, events })
 }
-
-const checkpointsOf = (compared: Known | undefined, count: number, unsigned: number) => ({
-  /** Of how many events the last checkpoint is that the record was compared with. */
-  checkpoint: compared?.size ?? null,
-  checkpoints: count,
-  /** By no key of the trust set: it may have ended since. */
-  checkpoints_of_other_keys: unsigned,
-})

@@ -1,8 +1,9 @@
 import { isConsistent, isIncluded, leafHash, peaksBefore } from '@holdfast/crypto'
 import { ApiError, type Client } from '@holdfast/sdk'
 import { patiently } from '../patient.ts'
-import { BadRecord } from './bad-record.ts'
+import { BadRecord, NoVerdict } from './bad-record.ts'
 import type { Start } from './chain.ts'
+import type { Witness } from './comparison.ts'
 import { type Known, readCheckpoint, type Trusted } from './keys.ts'
 import type { Place } from './line.ts'
 import { linesOf } from './lines.ts'
@@ -18,6 +19,8 @@ type Options = {
   progress: (events: number) => void
 }
 const pageSize = 200
+/** How long it waits for one of the two exports of a tenant that may be on their way. */
+const mostWait = 60
 const hashes = (proof: readonly string[]) => proof.map((hash) => Buffer.from(hash, 'hex'))
 
 /**
@@ -28,7 +31,7 @@ export async function verifyServer({ client, scope, trusted, trustedNow, kept, p
   const read = (note: string) => readCheckpoint(note, trusted)
   const keptOnes = kept ? [kept] : []
   // Before the export begins: all that is signed by now is in it.
-  const [newest] = (await client.listAuditCheckpoints({ query: { ...scope, limit: 1 } })).items
+  const [newest] = (await patiently(() => client.listAuditCheckpoints({ query: { ...scope, limit: 1 } }))).items
   const present = newest && read(newest.note)
   const reached = [...keptOnes, ...(present ? [present] : [])]
 
@@ -58,12 +61,12 @@ export async function verifyServer({ client, scope, trusted, trustedNow, kept, p
   }
 
   /** Where a record begins whose first places are purged: proven to be in what a trusted key signed. */
-  async function startOf({ seq, hash, eventId }: Place): Promise<Start> {
+  async function startOf({ seq, hash, eventId }: Place): Promise<Start & { proof: Known }> {
     await requirePurged(seq - 1)
     const params = { event_id: eventId }
     const proven = await patiently(() => client.proveAuditEvent({ params, query: scope })).catch((e: unknown) => {
       if (e instanceof ApiError && e.code === 'not_found')
-        throw new Error(`the server purged place ${seq} while it was read: verify again`)
+        throw new NoVerdict(`the server purged place ${seq} while it was read: verify again`)
       throw e
     })
     const { note } = proven.checkpoint
@@ -72,35 +75,33 @@ export async function verifyServer({ client, scope, trusted, trustedNow, kept, p
     const path = hashes(proven.proof)
     if (!isIncluded({ leaf: leafHash(hash), index: seq - 1, size: known.size }, path, known.root))
       throw new BadRecord(seq, 'it is not what was signed')
-    // The smaller one is compared with no place of the export.
-    if (kept && kept.size < seq && !(await follows(kept, known)))
-      throw new BadRecord(
-        kept.size + 1,
-        `what was kept of ${kept.size} places does not go on to where the record begins, place ${seq}`,
-      )
     const peaks = peaksBefore(seq - 1, known.size, path)
-    return { seq: seq - 1, hash: Buffer.from(proven.previous_hash, 'hex'), peaks }
+    return { seq: seq - 1, hash: Buffer.from(proven.previous_hash, 'hex'), peaks, proof: known }
   }
 
-  const follows = async (from: Known, to: Known): Promise<boolean> => {
+  const follows: Witness['follows'] = async (from, to) => {
+    if (from.size === to.size) return from.root.equals(to.root)
     const query = { ...scope, from: from.size, to: to.size }
     const { proof } = await patiently(() => client.proveAuditConsistency({ query }))
     return isConsistent(from, to, hashes(proof))
   }
-  const exported = (await client.exportAudit({ query: { ...scope, format: 'ndjson' } })) as AsyncIterable<Uint8Array>
-  const checkpoints = inOrder(keptOnes, listed())
-  return verifyExport(linesOf(exported, 'the export'), {
-    trusted,
-    trustedNow,
-    witness: { checkpoints, reached, follows },
-    startOf,
-    progress,
-  }).catch((e: unknown) => {
-    if (e instanceof BadRecord && kept && present && kept.origin !== present.origin)
-      throw new BadRecord(e.seq, `${e.message}; since ${kept.origin} it was set back to a backup: ${present.origin}`)
-    if (!(e instanceof ApiError) || e.code !== 'internal_error') throw e
-    throw new Error(`the server failed, which is no verdict: ${e.detail}`, { cause: e })
-  })
+  let asked = new Date()
+  const exported = (await patiently(() => {
+    asked = new Date()
+    return client.exportAudit({ query: { ...scope, format: 'ndjson' } })
+  }, mostWait)) as AsyncIterable<Uint8Array>
+  const witness = { checkpoints: inOrder(keptOnes, listed()), reached, follows }
+  return verifyExport(linesOf(exported), { trusted, trustedNow, witness, asked, startOf, progress }).catch(
+    (e: unknown) => {
+      if (e instanceof BadRecord && kept && present && kept.origin !== present.origin)
+        throw new BadRecord(
+          e.seq,
+          `${e.message}; since ${kept.origin} it was set back to a backup: ${present.origin}`,
+          e.latest,
+        )
+      throw e
+    },
+  )
 }
 
 /** Those that were kept among those that are listed. */

@@ -1,8 +1,10 @@
-import { openTrust, readTrustSet } from '@holdfast/sdk'
+import { openTrust, readTrustSet, VerificationError } from '@holdfast/sdk'
 import type { Command } from 'commander'
+import { adviceOn } from '../advice.ts'
 import { BadRecord } from '../audit/bad-record.ts'
-import { type Known, readCheckpoint, type Trusted, trustedBy } from '../audit/keys.ts'
+import { bringCheckpoint, type Known, type Trusted, trustedBy } from '../audit/keys.ts'
 import { bytesOfFile, linesOfFile } from '../audit/lines.ts'
+import { asNoVerdict } from '../audit/no-verdict.ts'
 import { verifyExport } from '../audit/verify-export.ts'
 import { readManifest, verifyFile } from '../audit/verify-file.ts'
 import { verifyServer } from '../audit/verify-server.ts'
@@ -11,6 +13,7 @@ import { Declined, UsageError } from '../exit.ts'
 import { readText, replace } from '../files.ts'
 import { examples } from '../options.ts'
 import { printItem } from '../output.ts'
+import { patiently } from '../patient.ts'
 
 type Options = { server?: boolean; checkpoint?: string; keep?: string; trustSet?: string; manifest?: string }
 const saidEvery = 100_000
@@ -40,23 +43,33 @@ async function verify(cli: Cli, file: string | undefined, options: Options): Pro
     throw new UsageError('Name what is trusted: --trust-set, --checkpoint or both.')
   if (options.manifest !== undefined) return verifyBeside(cli, file, options.manifest, options)
   try {
-    const { verdict, compared } = await (file === undefined ? ofServer(cli, options) : ofFile(cli, file, options))
-    if (options.keep !== undefined && compared) await replace(options.keep, compared.note)
+    const { verdict, newest } = await (file === undefined ? ofServer(cli, options) : ofFile(cli, file, options))
+    if (options.keep !== undefined && newest) await replace(options.keep, newest.note)
+    if (options.keep !== undefined && !newest)
+      cli.note('No checkpoint is kept: there is none by a key of the trust set.')
     for (const line of remarks(verdict)) cli.note(line)
     printItem(cli, { verified: true, ...verdict })
   } catch (e) {
-    if (!(e instanceof BadRecord)) throw e
-    printItem(cli, { verified: false, first_bad_seq: e.seq, why: e.message })
+    for (const line of adviceOn(e, cli.spoke)) cli.hint(line)
+    const bad = asNoVerdict(e)
+    if (!(bad instanceof BadRecord)) throw bad
+    const { seq, latest, message } = bad
+    printItem(cli, {
+      verified: false,
+      first_bad_seq: seq,
+      ...(latest > seq && { first_bad_seq_at_most: latest }),
+      why: message,
+    })
     throw new Declined()
   }
 }
 
 /** No event of it has a place of its own that could be named. */
 async function verifyBeside(cli: Cli, file: string | undefined, manifest: string, options: Options): Promise<void> {
-  const { trustSet, checkpoint } = options
-  if (file === undefined || trustSet === undefined || checkpoint !== undefined)
+  const pinned = await readPinned(options)
+  if (file === undefined || pinned === undefined || options.checkpoint !== undefined)
     throw new UsageError('--manifest goes with a file and --trust-set, and with nothing else.')
-  const trusted = trustedBy(readTrustSet(await readText(trustSet)))
+  const trusted = trustedBy(pinned)
   const given = readManifest(await readText(manifest), manifest)
   try {
     const verdict = await verifyFile(bytesOfFile(file, cli.input), given, trusted)
@@ -70,10 +83,17 @@ async function verifyBeside(cli: Cli, file: string | undefined, manifest: string
 }
 
 async function readPinned({ trustSet }: Options) {
-  return trustSet === undefined ? undefined : readTrustSet(await readText(trustSet))
+  if (trustSet === undefined) return undefined
+  const text = await readText(trustSet)
+  try {
+    return readTrustSet(text)
+  } catch (e) {
+    if (!(e instanceof VerificationError)) throw e
+    throw new UsageError(`What was given with --trust-set can't be used: ${e.message}.`)
+  }
 }
 async function readKept({ checkpoint }: Options, trusted: Trusted | undefined): Promise<Known | undefined> {
-  return checkpoint === undefined ? undefined : readCheckpoint(await readText(checkpoint), trusted)
+  return checkpoint === undefined ? undefined : bringCheckpoint(await readText(checkpoint), trusted)
 }
 const progressOf = (cli: Cli) => (events: number) => {
   if (events % saidEvery === 0) cli.note(`${events} events …`)
@@ -97,7 +117,7 @@ async function ofServer(cli: Cli, options: Options) {
   /** Keys that follow from those that were known; without them, those that the server names. */
   const trustedNow = async (): Promise<Trusted> => {
     const since = pinned && { since: pinned.version }
-    const present = await client.trustAnchors({ query: { ...cli.scope, ...since } })
+    const present = await patiently(() => client.trustAnchors({ query: { ...cli.scope, ...since } }))
     if (pinned) openTrust(pinned, { tenantId: pinned.tenant_id }).accept(present, new Date())
     return trustedBy(present)
   }

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { withClient } from '../../src/embedded/test-database.ts'
 import { startCommand } from '../command.ts'
+import { sha256 } from '../exports.ts'
 import { type Kit, runJob, startKit } from '../kit.ts'
 import { changeRecord, fillRecord, purgeRecord } from '../record.ts'
 
@@ -80,8 +81,9 @@ test('a record is verified', async (t) => {
 
 test('a record that whoever has the database has changed', async (t) => {
   const started = await start(t)
-  await t.test('one row is changed, removed, put in or swapped by whoever has the database: its place is named', () =>
-    changedAt(started),
+  await t.test(
+    'one row is changed, removed, put in or swapped by whoever has the database: its place is named, or between which it is',
+    () => changedAt(started),
   )
   await t.test('what it is found by is changed beside it, or how it is written: its place is named', () =>
     changedBeside(started),
@@ -128,8 +130,10 @@ async function byOtherKeys({ kit, verify, run, file }: Started): Promise<void> {
   await kit.admin.activateSigner({ params: { signer_id: next.signer_id } })
   await kit.admin.retireSigner({ params: { signer_id: old.signer_id }, body: { compromised: true, reason: 'stolen' } })
   const pinned = ['--trust-set', file('trusted.json')]
-  const { code, said } = await verify('--server', ...pinned)
-  assert.deepEqual([code, said.checkpoints_of_other_keys], [0, 1], JSON.stringify(said))
+  const { code, said, err } = await verify('--server', '--keep', file('by-others.txt'), ...pinned)
+  assert.deepEqual([code, said.checkpoint, said.checkpoints_of_other_keys], [0, null, 1], JSON.stringify(said))
+  await assert.rejects(readFile(file('by-others.txt')), { code: 'ENOENT' }, 'nobody who is trusted signed it')
+  assert.match(err, /No checkpoint is kept/)
   const [event] = (await kit.admin.listAuditEvents({ query: { limit: 1, sort: 'seq' } })).items
   const { checkpoint } = await kit.admin.proveAuditEvent({ params: { event_id: event!.event_id } })
   assert.equal(checkpoint.kid, next.kid, 'proofs are by a key that counts')
@@ -160,7 +164,12 @@ async function changedAt({ kit, verify }: Started): Promise<void> {
       await changeRecord(kit, settled + attack(place, last).join(';'))
       const { code, said } = await verify('--server')
       const expected = what === 'swapped' && place === last ? place - 1 : place
-      assert.deepEqual([code, said?.first_bad_seq], [1, expected], `${what} at ${place} of ${last}: ${said?.why}`)
+      const { first_bad_seq: first, first_bad_seq_at_most: latest = first } = said
+      const why = `${what} at ${place} of ${last}: ${said.why}`
+      // A hash that was made to fit, or is at another place, is told by the next checkpoint alone.
+      const isBetween = place <= size && ['changed with its hash', 'swapped'].includes(what)
+      if (isBetween || what.includes('moved up')) assert.ok(code === 1 && first <= expected && expected <= latest, why)
+      else assert.deepEqual([code, first, latest], [1, expected, expected], why)
     }
   await changeRecord(kit, settled + putBack)
 }
@@ -270,12 +279,11 @@ test('what is purged is not missed, and what is left goes on from it', async (t)
   })
 })
 
-/** Written anew from a place on, with nothing left that was signed. */
+/** Written anew from a place on. */
 const rewrite = (kit: Kit, from: number) =>
   changeRecord(
     kit,
     `lock table audit_heads in exclusive mode;
-     delete from audit_checkpoints;
      update audit_log set record = replace(record, '"outcome":"', '"outcome":"not ') where seq = ${from};
      do $$ begin
        for it in ${from}..(select max(seq) from audit_log) loop
@@ -290,10 +298,45 @@ test('what was kept before the beginning of a record that was written anew tells
   await fillRecord(kit, 20)
   const size = await checkpointNow(kit)
   assert.equal((await verify('--server', '--keep', file('kept.txt'))).code, 0)
+  await changeRecord(kit, 'create table signed as table audit_checkpoints', 'delete from audit_checkpoints')
   await rewrite(kit, 5)
   await fillRecord(kit, 60)
   await purgeRecord(kit, size + 30)
   assert.equal((await verify('--server')).code, 0, 'alone it is one record')
   const { code, said, err } = await verify('--server', '--checkpoint', file('kept.txt'))
-  assert.deepEqual([code, said?.verified, said?.first_bad_seq], [1, false, size + 1], `${said?.why} ${err}`)
+  assert.deepEqual([code, said?.verified, said?.first_bad_seq], [1, false, 1], `${said?.why} ${err}`)
+  assert.match(said.why, new RegExp(`from here to place ${size} `))
+  // What the server signed then is beside what it signs now.
+  await changeRecord(kit, 'insert into audit_checkpoints table signed')
+  const alone = await verify('--server')
+  assert.deepEqual([alone.code, alone.said?.first_bad_seq], [1, 1], `${alone.said?.why} ${alone.err}`)
+})
+
+test('a record whose hashes were all computed anew is told by a file and the trust set, by the checkpoint in its manifest', async (t) => {
+  const { kit, verify, run, file } = await start(t)
+  await writeFile(file('trust.json'), (await run('trust', 'show', '--json')).out)
+  const verified = async (name: string) => {
+    await writeFile(file(name), await exported(kit))
+    return verify(file(name), '--trust-set', file('trust.json'))
+  }
+  await fillRecord(kit, 300)
+  const none = await verified('none.ndjson')
+  assert.deepEqual([none.code, none.said.checkpoint], [0, null], 'nothing is signed yet')
+  const size = await checkpointNow(kit)
+  await fillRecord(kit, 5)
+  const right = await verified('right.ndjson')
+  assert.deepEqual([right.code, right.said.checkpoint], [0, size], JSON.stringify(right.said))
+  const csv = await exported(kit, { format: 'csv' })
+  const { manifest } = await kit.admin.getAuditExportManifest({ query: { sha256: sha256(csv) } })
+  const [newest] = (await kit.admin.listAuditCheckpoints({ query: { limit: 1 } })).items
+  assert.equal(manifest.checkpoint, newest!.note, 'every format')
+  await changeRecord(kit, ...attacks['changed with its hash']!(100, size))
+  const { said: between } = await verified('one.ndjson')
+  assert.deepEqual([between.first_bad_seq, between.first_bad_seq_at_most], [1, 101], between.why)
+  const { said: proven } = await verify('--server')
+  assert.equal(proven.first_bad_seq, 100, 'what a server proves tells from where on')
+  await rewrite(kit, 100)
+  const { code, said } = await verified('anew.ndjson')
+  assert.deepEqual([code, said.first_bad_seq, said.first_bad_seq_at_most], [1, 1, size], said.why)
+  assert.equal((await verify('--server')).code, 1)
 })

@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Signer, signJws } from '@holdfast/crypto'
-import { type Database, UnknownOutcome } from '../../../db/database.ts'
+import { type Database, type Tx, UnknownOutcome } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Filter } from '../events/conditions.queries.ts'
+import { checkpointsAfter } from '../proof/proof.queries.ts'
 import { BrokenRecord } from '../proof/tiles.ts'
 import type { createRecorder } from '../recorder.ts'
 import { BrokenOff, type Cause } from './broken-off.ts'
@@ -56,7 +57,7 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
     asked: Asked,
     filter: Filter,
     layout: Layout,
-    { head, stands }: { head: Signed['manifest']['head'] } & Pick<Taker, 'stands'>,
+    { stands, ...at }: Pick<Signed['manifest'], 'head' | 'checkpoint'> & Pick<Taker, 'stands'>,
   ) {
     const over = running.begin()
     const tenant = actor.tenantId
@@ -76,7 +77,7 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
     }
     try {
       if (layout.head !== '') yield counted(layout.head)
-      for await (const page of pagesUpTo(db, tenant, filter, head.seq)) {
+      for await (const page of pagesUpTo(db, tenant, filter, at.head.seq)) {
         if (!(await stands())) throw new BrokenOff('revoked', 'who asked for it may do so no more')
         for (let i = 0; i < page.length; i += together) {
           const some = page.slice(i, i + together)
@@ -102,7 +103,7 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
         hash_of_last: last?.hash ?? null,
         bytes,
         sha256: digest.digest('hex'),
-        head,
+        ...at,
       })
       const { manifest } = signed
       // On record before its end is sent: whoever has all of it can ask for its manifest.
@@ -139,9 +140,9 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
     // What can't be signed in the end is not begun.
     await keys.signer(actor.tenantId)
     await catchUp(actor.tenantId)
-    const head = await db.inTenant(actor.tenantId, (tx) => headOf(tx, actor.tenantId))
+    const at = await db.inTenant(actor.tenantId, (tx) => standing(tx, actor.tenantId))
     await audit.note(actor, 'audit.export_started', { format: asked.format }, { details: { filter: asked.filter } })
-    if (!ended.aborted) return bytesOf(actor, asked, filter, layout, { head, stands })
+    if (!ended.aborted) return bytesOf(actor, asked, filter, layout, { stands, ...at })
     await noteFailed(actor, asked, { events: 0, last: null, cause: undefined })
     return Readable.from([])
   }
@@ -168,5 +169,12 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
     /** Settles once what runs is on record as ended. */
     ended: running.ended,
   }
+}
+
+/** Where the record ends, and what was signed of it. */
+async function standing(tx: Tx, tenant: TenantId): Promise<Pick<Signed['manifest'], 'head' | 'checkpoint'>> {
+  const head = await headOf(tx, tenant)
+  const [newest] = await checkpointsAfter(tx, tenant, { after: head.seq + 1, descending: true, most: 1 })
+  return { head, ...(newest && { checkpoint: newest.note }) }
 }
 export type Exports = ReturnType<typeof createExports>

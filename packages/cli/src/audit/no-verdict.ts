@@ -1,0 +1,18 @@
+import { ApiError, VerificationError } from '@holdfast/sdk'
+import { BadRecord, NoVerdict } from './bad-record.ts'
+
+/** What a failure of the server says of its record: nothing, so that it must not end as a bad one does. */
+export function asNoVerdict(e: unknown): unknown {
+  if (e instanceof ApiError) return new NoVerdict(`${whyNot(e)} This is no verdict.`, { cause: e })
+  if (!(e instanceof VerificationError)) return e
+  if (e.code === 'wrong_tenant' || e.code === 'expired')
+    return new NoVerdict(`The keys of the server can't be used: ${e.message}. This is no verdict.`, { cause: e })
+  return new BadRecord(1, `nobody vouches for the keys of the server: ${e.message}`)
+}
+
+function whyNot({ status, code, detail }: ApiError): string {
+  if (status === 401) return `The server does not know who asks: ${detail}. Sign in, or give an API key.`
+  if (status === 403) return `The server refuses it: ${detail}. It takes a role with audit:read and audit:export.`
+  if (code === 'rate_limited') return `The server is busy: ${detail}.`
+  return `The server ${status < 500 ? 'refuses it' : 'failed'}: ${detail}.`
+}
