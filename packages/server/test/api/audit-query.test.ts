@@ -131,11 +131,14 @@ async function behindHead(kit: Kit): Promise<void> {
        actor_name_key, target_id, target_name_key, source_ip, 'req_forged', record, hash from audit_log
      where tenant_id = '${tenant}' and seq = ${items[0]!.seq}`,
   )
-  const queries: Query[] = [
-    ...([{}, { kind: 'user.changed' }, { outcome: 'failed' }, { actor_id: 'usr_0' }] as Query[]),
-    ...([{ q: 'usr_0' }, { text: 'hay' }] as Query[]),
-    ...([{ request_id: 'req_forged' }, { from: '2026-01-01T00:00:00Z' }, { after_seq: 10 }] as Query[]),
-  ]
+  const queries: Query[] = [{}, { kind: 'user.changed' }, { outcome: 'failed' }, { actor_id: 'usr_0' }]
+  queries.push(
+    { q: 'usr_0' },
+    { text: 'hay' },
+    { request_id: 'req_forged' },
+    { from: '2026-01-01T00:00:00Z' },
+    { after_seq: 10 },
+  )
   for (const query of queries)
     for (const sort of ['-timestamp', 'seq', '-seq'] as const) {
       const places = (await all(client, { ...query, sort })).map((e) => e.seq)

@@ -39,8 +39,8 @@ async function exactly(
 }
 
 /**
- * Places grow with time, so the places at the bounds of a bucket say how many lie in it; a sample says which share fits,
- * of those places that may.
+ * Places grow with time, so the places at the bounds of a bucket say how many lie in it; a sample says which share
+ * fits, of those places that may.
  */
 async function estimate(
   tx: Tx,

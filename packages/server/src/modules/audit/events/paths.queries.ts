@@ -16,7 +16,7 @@ import {
 
 type What = RawBuilder<unknown>
 /** Something asked for that an index serves. */
-export type Path = {
+type Path = {
   condition: Condition
   /** Conditions that each have an index in the order of time, and together find the same; none where nobody walks it. */
   arms: readonly Condition[]

@@ -13,9 +13,9 @@ const mostBytes = 1024 * 1024
 const widest = 32_000
 
 /**
- * What fits, up to a place, a page at a time. Each page is one short transaction, begun when the one before was taken:
- * whoever takes slowly holds no connection of the database. Throws once what was still to be read is no longer kept, and
- * `BrokenPlace` behind the last event that is as it was recorded.
+ * What fits, up to a place, a page at a time. Each page is one short transaction, begun when the one before was
+ * taken: whoever takes slowly holds no connection of the database. Throws once what was still to be read is no
+ * longer kept, and `BrokenPlace` behind the last event that is as it was recorded.
  */
 export async function* pagesUpTo(
   db: Database,
