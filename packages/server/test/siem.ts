@@ -44,8 +44,7 @@ export async function startSyslog(
   let connections = 0
   const onConnection = (socket: Socket) => {
     const chunks: Buffer[] = []
-    sockets.add(socket)
-    socket.on('error', () => {}).on('close', () => sockets.delete(socket))
+    socket.on('error', () => {})
     if (options.meddle?.(socket, connections++)) return
     socket.on('data', (chunk) => chunks.push(chunk))
     socket.on('end', () => {
@@ -57,6 +56,11 @@ export async function startSyslog(
   const server = options.tls
     ? createTlsServer({ ...options.tls, allowHalfOpen }, onConnection)
     : createTcpServer({ allowHalfOpen }, onConnection)
+  // Below TLS, so that those are ended too which never came to speak it.
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
   const port = await listen(server)
   t.after(() => {
     for (const socket of sockets) socket.destroy()

@@ -6,10 +6,10 @@ import { createProgram, freePort } from './program.ts'
 import { syslogNg } from './syslog-ng.ts'
 import { commandOf, runTool } from './tools.ts'
 
-/** A certificate for localhost that is its own authority. */
-export async function certificateIn(folder: string): Promise<string> {
+/** A certificate that is its own authority; its key is beside it. */
+export async function certificateIn(folder: string, name = 'localhost'): Promise<string> {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', 'server.key']
-  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+  const names = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`]
   const { status, stderr } = await runTool(
     'openssl',
     ['req', '-x509', ...key, '-days', '2', '-out', 'server.pem', ...names],
