@@ -45,6 +45,7 @@ export type SiemTables = {
     replay_due_at: Default<Date>
     batch_events: Default<number>
     is_slow: Default<boolean>
+    runs: Default<number>
     failures: Default<number>
     failing_since: Date | null
     refused_in_a_row: Default<number>

@@ -1,5 +1,4 @@
 import type { TenantId } from '../../kernel/actor.ts'
-import { backlogOf } from './audit.queries.ts'
 import { countsBetween, pruneCounts } from './counts.queries.ts'
 import { eventHandlers } from './events/events.handlers.ts'
 import { createExport, type ExportDeps } from './export/index.ts'
@@ -32,16 +31,15 @@ export function createAudit(deps: AuditDeps) {
     words.placed(tenant, ...given)
     deps.placed(tenant)
   }
-  const { wake, place, catchUp, start, stop } = createSequencer({ ...deps, placed })
+  const { wake, place, stop, ...sequencer } = createSequencer({ ...deps, placed })
+  const { catchUp } = sequencer
   const recorder = createRecorder({ ...deps, wake })
   const keys = checkpointKeysOf(deps.trust)
   const proof = createProof({ ...deps, keys, catchUp })
   const exporting = createExport({ ...deps, catchUp, keys, audit: recorder })
   return {
     ...recorder,
-    catchUp,
-    /** Of all tenants, what has no place yet. */
-    backlog: () => deps.db.acrossTenants((tx) => backlogOf(tx, 10_000)),
+    ...sequencer,
     /** How many events of what is charted each hour or day had. */
     countsBetween: (tenant: TenantId, span: Parameters<typeof countsBetween>[2]) =>
       deps.db.inTenant(tenant, (tx) => countsBetween(tx, tenant, span)),
@@ -53,13 +51,8 @@ export function createAudit(deps: AuditDeps) {
     },
     jobs: proof.jobs,
     prunes: [pruneRecord, pruneReported, pruneCounts, pruneWords, ...proof.prunes],
-    start,
     letGo: exporting.letGo,
-    stop: async (): Promise<void> => {
-      await exporting.ended()
-      await stop()
-      await words.stop()
-    },
+    stop: (): Promise<void> => exporting.ended().then(stop).then(words.stop),
   }
 }
 export type Audit = ReturnType<typeof createAudit>

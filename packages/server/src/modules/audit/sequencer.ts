@@ -5,7 +5,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'
 import { second } from '../../kernel/time.ts'
-import { type Arrival, place, sequence, tenantsWithArrivals } from './audit.queries.ts'
+import { type Arrival, backlogOf, place, sequence, tenantsWithArrivals } from './audit.queries.ts'
 
 const batch = 1000
 /** Full batches of one tenant before it is the turn of the others. */
@@ -97,6 +97,8 @@ export function createSequencer({
       })
     },
     start: again,
+    /** Of all tenants, what has no place yet. */
+    backlog: () => db.acrossTenants((tx) => backlogOf(tx, 10_000)),
     /**
      * Until what was committed before has its place. Of a backlog that takes longer the beginning has; fails where
      * somebody else keeps the head for so long.

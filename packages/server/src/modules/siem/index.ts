@@ -42,7 +42,8 @@ export function createSiem(deps: SiemDeps) {
   const connectors = createConnectors(parts)
   const shown = { ...parts, show: connectors.show }
   const rooms = { connectors, deadLetters: createDeadLetters(deps), tryOut: createTryOut(parts) }
-  const { start, stop, wake } = createDeliveries({ ...parts, send: createSending(parts) })
+  /** `wake`: events of a tenant have their places. */
+  const delivering = createDeliveries({ ...parts, send: createSending(parts) })
   return {
     handlers: {
       ...connectorHandlers({ ...rooms, replay: createReplay(shown), setAside: createSetAside(shown) }),
@@ -53,9 +54,6 @@ export function createSiem(deps: SiemDeps) {
     prunes: [pruneDeadLetters, pruneExports, prunePrevious],
     /** How delivery stands, of all tenants. */
     standing: () => deps.db.acrossTenants(standingOf),
-    start,
-    stop,
-    /** Events of this tenant have their places. */
-    wake,
+    ...delivering,
   }
 }

@@ -8,7 +8,7 @@ import { noConnector, type Shown } from './connectors.ts'
 import { markReplaying, unmarkReplaying } from './dead-letters.queries.ts'
 import type { Notices } from './delivery/notices.ts'
 import { placeSince } from './delivery/record.queries.ts'
-import { lockStream, setStream } from './delivery/streams.queries.ts'
+import { lockStream, type StreamRow, setStream } from './delivery/streams.queries.ts'
 import { targetOf } from './target.ts'
 
 type What = NonNullable<Input<Contract['replaySiemConnector']>['body']>
@@ -25,14 +25,12 @@ export function createReplay({ db, audit, notices, show }: ReplayDeps) {
    * The stream goes on from an earlier place; says how many events that is again. Dead letters that wait to be sent
    * again wait no more.
    */
-  async function moveBack(tx: Tx, connector: ConnectorRow, to: number, after: number): Promise<number> {
-    const { tenant_id, connector_id, enabled } = connector
-    const state = enabled ? 'flowing' : 'stopped'
-    const stream = { tenant_id, stream_id: connector_id }
+  async function moveBack(tx: Tx, connector: ConnectorRow, stream: StreamRow, after_seq: number): Promise<number> {
+    const state = connector.enabled ? 'flowing' : 'stopped'
     await unmarkReplaying(tx, connector)
-    const place = { after_seq: to - 1, replays: false }
-    await setStream(tx, stream, { state, ...place, problem: null, failing_since: null })
-    return after - (to - 1)
+    const run = { after_seq, replays: false, runs: stream.runs + 1 }
+    await setStream(tx, stream, { state, ...run, problem: null, failing_since: null })
+    return (stream.after_seq ?? 0) - after_seq
   }
 
   return async (actor: Actor, id: string, what: What): Promise<{ shown: Shown; events: number }> => {
@@ -46,18 +44,17 @@ export function createReplay({ db, audit, notices, show }: ReplayDeps) {
       const connector = (await lockConnector(tx, tenant, id)) ?? noConnector()
       const of = { tenant_id: tenant, connector_id: id }
       const stream = (await lockStream(tx, { tenant_id: tenant, stream_id: id })) ?? noConnector()
-      const after = stream.after_seq ?? 0
       let events: number
       if (dead_letters !== undefined) {
         events = await markReplaying(tx, of, dead_letters)
         const state = connector.enabled ? 'flowing' : 'stopped'
         if (events > 0) await setStream(tx, stream, { state, replays: true, problem: null, failing_since: null })
       } else {
-        const next = after + 1
+        const next = (stream.after_seq ?? 0) + 1
         if (from_seq !== undefined && from_seq > next)
           failField('from_seq', `must not be above ${next}: what lies between would not be sent`)
         const to = from_seq ?? (since && (await placeSince(tx, tenant, since))) ?? next
-        events = await moveBack(tx, connector, Math.min(to, next), after)
+        events = await moveBack(tx, connector, stream, Math.min(to, next) - 1)
       }
       const target = targetOf(connector)
       const more = { target, details: { ...what } }

@@ -37,6 +37,12 @@ function countLost({ from_at, furthest_seq }: Pick<StreamRow, 'from_at' | 'furth
   }
 }
 
+/** Of its messages. What is asked for again is another message: a receiver would throw away one that it knows. */
+function nameOf({ from_at, stream_id, runs }: StreamRow): string {
+  const id = encodeId(from_at === null ? 'siem_connector' : 'siem_export', stream_id)
+  return runs > 0 ? `${id}.${runs}` : id
+}
+
 /** Sends what a stream has, batch by batch, until nothing is left or its turn is over. */
 export function createSending(deps: SendingDeps) {
   const { db, kek, notices, now, syslogOrigin } = deps
@@ -124,14 +130,14 @@ export function createSending(deps: SendingDeps) {
   }
 
   return async (given: Leased, { until, signal }: Turn): Promise<{ ended: Ended; pace: Pace }> => {
-    const { tenant_id, connector_id, from_at, stream_id } = given
+    const { tenant_id, connector_id } = given
     const pace = createPace(given)
     const as = (ended: Ended) => ({ ended, pace: pace.taken() })
     const connector = await db.inTenant(tenant_id, (tx) => findConnector(tx, tenant_id, connector_id))
     if (!connector) return as({ why: 'lost' })
     if (!connector.enabled) return as(stopped('The connector is disabled.'))
     const target = await openTarget(kek, connector)
-    const name = encodeId(from_at === null ? 'siem_connector' : 'siem_export', stream_id)
+    const name = nameOf(given)
     const leased = await prepared(given)
     if (!leased) return as({ why: 'lost' })
     const attempt = async (events: readonly Encoded[]) => {

@@ -181,7 +181,7 @@ export const setRange = (tx: Tx, leased: Leased, range: { after_seq: number; unt
 export const setStream = (
   tx: Tx,
   { tenant_id, stream_id }: StreamId,
-  state: Partial<Pick<StreamRow, 'state' | 'after_seq' | 'replays' | 'problem' | 'failing_since'>> = {},
+  state: Partial<Pick<StreamRow, 'state' | 'after_seq' | 'runs' | 'replays' | 'problem' | 'failing_since'>> = {},
 ) =>
   tx
     .updateTable('siem_streams')
