@@ -1,42 +1,13 @@
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { withClient } from '../../src/embedded/test-database.ts'
-import { startCommand } from '../command.ts'
-import { sha256 } from '../exports.ts'
-import { type Kit, runJob, startKit } from '../kit.ts'
-import { changeRecord, fillRecord, purgeRecord } from '../record.ts'
+import { changeRecord, fillRecord } from '../record.ts'
+import { anew, checkpointNow, exported, type Started, startVerifying } from '../verification.ts'
 
-const checkpointNow = async (kit: Kit): Promise<number> => {
-  const { items } = await kit.admin.listAuditEvents({ query: { limit: 1 } })
-  assert.ok(items.length > 0)
-  await runJob(kit.app, 'checkpoint_audit')
-  return (await kit.admin.listAuditCheckpoints({ query: { limit: 1 } })).items[0]!.size
-}
-type Started = Awaited<ReturnType<typeof start>>
-async function start(t: TestContext) {
-  const kit = await startKit(t)
-  const command = await startCommand(t, kit)
-  const verify = async (...args: string[]) => {
-    const { code, out, err } = await command.run('audit', 'verify', '--json', ...args)
-    return { code, err, said: out === '' ? undefined : JSON.parse(out) }
-  }
-  return { kit, verify, run: command.run, file: command.file }
-}
-const exported = async (kit: Kit, query: object = {}): Promise<string> => {
-  const chunks: Uint8Array[] = []
-  const bytes = (await kit.admin.exportAudit({ query: { format: 'ndjson', ...query } })) as AsyncIterable<Uint8Array>
-  for await (const chunk of bytes) chunks.push(chunk)
-  return Buffer.concat(chunks).toString()
-}
-
-/** What changes a row as whoever has the database can: in SQL, where `it` is the place. */
-const anew = (
-  it: number | 'it',
-) => `sha256('\\x00'::bytea || coalesce((select p.hash from audit_log p where p.seq = ${it} - 1),
-  decode(repeat('00', 32), 'hex')) || int8send(${it}) || convert_to(record, 'UTF8'))`
+/** What changes a row as whoever has the database can. */
 const attacks: Record<string, (it: number, last: number) => string[]> = {
   changed: (it) => [
     `update audit_log set record = replace(record, '"outcome":"', '"outcome":"not ') where seq = ${it}`,
@@ -65,7 +36,7 @@ const attacks: Record<string, (it: number, last: number) => string[]> = {
 }
 
 test('a record is verified', async (t) => {
-  const started = await start(t)
+  const started = await startVerifying(t)
   await t.test('on the server and from a file, alone and with what was kept', () => asItIs(started))
   await t.test(
     'keys that sign checkpoints are replaced: what was signed before is still compared, by the keys that follow',
@@ -80,7 +51,7 @@ test('a record is verified', async (t) => {
 })
 
 test('a record that whoever has the database has changed', async (t) => {
-  const started = await start(t)
+  const started = await startVerifying(t)
   await t.test(
     'one row is changed, removed, put in or swapped by whoever has the database: its place is named, or between which it is',
     () => changedAt(started),
@@ -247,96 +218,3 @@ async function cut({ kit, verify, file }: Started): Promise<void> {
   const kept = await verify('--server', '--checkpoint', file('kept.txt'))
   assert.deepEqual([kept.code, kept.said.verified], [1, false])
 }
-
-test('what is purged is not missed, and what is left goes on from it', async (t) => {
-  const { kit, verify, file } = await start(t)
-  await fillRecord(kit, 250)
-  const size = await checkpointNow(kit)
-  assert.equal((await verify('--server', '--keep', file('kept.txt'))).code, 0)
-  await purgeRecord(kit, 120)
-  await fillRecord(kit, 60)
-  const { code, said, err } = await verify('--server', '--checkpoint', file('kept.txt'))
-  assert.deepEqual([code, said.first_seq], [0, 121], JSON.stringify(said))
-  assert.match(err, /It begins at place 121/)
-  const [end] = (await exported(kit)).trimEnd().split('\n').slice(-1)
-  const { hash } = (await kit.admin.getRetention()).record_begins_after!
-  assert.equal(JSON.parse(end!).manifest.hash_before_first, hash)
-  await changeRecord(kit, `update audit_log set record = replace(record, 'api_key', 'api-key') where seq = 121`)
-  assert.equal((await verify('--server')).said.first_bad_seq, 121)
-  await changeRecord(kit, `update audit_log set record = replace(record, 'api-key', 'api_key') where seq = 121`)
-
-  await t.test('what was kept before its beginning still tells whether it goes on from there', async () => {
-    await purgeRecord(kit, size + 30)
-    assert.equal((await verify('--server')).code, 0, 'alone it is one record')
-    const { code, said, err } = await verify('--server', '--checkpoint', file('kept.txt'))
-    assert.deepEqual([code, said?.verified, said?.first_bad_seq], [0, true, undefined], `${said?.why} ${err}`)
-  })
-  await t.test('a server that can not prove what it purged is no verdict', async () => {
-    await changeRecord(kit, 'delete from audit_leaves')
-    const { code, said, err } = await verify('--server')
-    assert.deepEqual([code, said], [2, undefined])
-    assert.match(err, /no verdict/)
-  })
-})
-
-/** Written anew from a place on. */
-const rewrite = (kit: Kit, from: number) =>
-  changeRecord(
-    kit,
-    `lock table audit_heads in exclusive mode;
-     update audit_log set record = replace(record, '"outcome":"', '"outcome":"not ') where seq = ${from};
-     do $$ begin
-       for it in ${from}..(select max(seq) from audit_log) loop
-         update audit_log set hash = ${anew('it')} where seq = it;
-       end loop;
-     end $$;
-     update audit_heads h set hash = (select hash from audit_log l where l.seq = h.seq)`,
-  )
-
-test('what was kept before the beginning of a record that was written anew tells that it does not go on from it', async (t) => {
-  const { kit, verify, file } = await start(t)
-  await fillRecord(kit, 20)
-  const size = await checkpointNow(kit)
-  assert.equal((await verify('--server', '--keep', file('kept.txt'))).code, 0)
-  await changeRecord(kit, 'create table signed as table audit_checkpoints', 'delete from audit_checkpoints')
-  await rewrite(kit, 5)
-  await fillRecord(kit, 60)
-  await purgeRecord(kit, size + 30)
-  assert.equal((await verify('--server')).code, 0, 'alone it is one record')
-  const { code, said, err } = await verify('--server', '--checkpoint', file('kept.txt'))
-  assert.deepEqual([code, said?.verified, said?.first_bad_seq], [1, false, 1], `${said?.why} ${err}`)
-  assert.match(said.why, new RegExp(`from here to place ${size} `))
-  // What the server signed then is beside what it signs now.
-  await changeRecord(kit, 'insert into audit_checkpoints table signed')
-  const alone = await verify('--server')
-  assert.deepEqual([alone.code, alone.said?.first_bad_seq], [1, 1], `${alone.said?.why} ${alone.err}`)
-})
-
-test('a record whose hashes were all computed anew is told by a file and the trust set, by the checkpoint in its manifest', async (t) => {
-  const { kit, verify, run, file } = await start(t)
-  await writeFile(file('trust.json'), (await run('trust', 'show', '--json')).out)
-  const verified = async (name: string) => {
-    await writeFile(file(name), await exported(kit))
-    return verify(file(name), '--trust-set', file('trust.json'))
-  }
-  await fillRecord(kit, 300)
-  const none = await verified('none.ndjson')
-  assert.deepEqual([none.code, none.said.checkpoint], [0, null], 'nothing is signed yet')
-  const size = await checkpointNow(kit)
-  await fillRecord(kit, 5)
-  const right = await verified('right.ndjson')
-  assert.deepEqual([right.code, right.said.checkpoint], [0, size], JSON.stringify(right.said))
-  const csv = await exported(kit, { format: 'csv' })
-  const { manifest } = await kit.admin.getAuditExportManifest({ query: { sha256: sha256(csv) } })
-  const [newest] = (await kit.admin.listAuditCheckpoints({ query: { limit: 1 } })).items
-  assert.equal(manifest.checkpoint, newest!.note, 'every format')
-  await changeRecord(kit, ...attacks['changed with its hash']!(100, size))
-  const { said: between } = await verified('one.ndjson')
-  assert.deepEqual([between.first_bad_seq, between.first_bad_seq_at_most], [1, 101], between.why)
-  const { said: proven } = await verify('--server')
-  assert.equal(proven.first_bad_seq, 100, 'what a server proves tells from where on')
-  await rewrite(kit, 100)
-  const { code, said } = await verified('anew.ndjson')
-  assert.deepEqual([code, said.first_bad_seq, said.first_bad_seq_at_most], [1, 1, size], said.why)
-  assert.equal((await verify('--server')).code, 1)
-})
