@@ -143,6 +143,13 @@ test('events of tenants of one deployment of two replicas are sent once more', a
       isRefusing = false
       await exported()
       assert.deepEqual([await letters(), (await now()).dead_letters], [[], 0])
+
+      // As many as are kept stop nothing that is taken.
+      await withStream(kit, connector_id, { dead: 10_000 })
+      for (const n of [4, 5]) {
+        await arrive(kit, 1, n)
+        await until(() => numbersIn(sink.requests.flatMap(eventsIn)).includes(n), 'one more')
+      }
     },
   )
 

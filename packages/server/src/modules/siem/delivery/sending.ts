@@ -74,6 +74,7 @@ export function createSending(deps: SendingDeps) {
       if (!some && !(isOwn && advanced.dead > 0)) return 0
       const places = taken.map((e) => e.seq)
       const deleted = (await deleteDeadLetters(tx, leased, places)).length
+      if (deleted === 0 && refused.length === 0) return 0
       const added = await insertDeadLetters(tx, deadLettersOf(leased, refused, now()))
       const dead = await letters.countDead(tx, leased, { refused: refused.length, change: added - deleted })
       if (added > 0 && dead === added) await notices.deadLetters(tx, leased, refused.at(-1)?.[1] ?? '')
@@ -120,7 +121,8 @@ export function createSending(deps: SendingDeps) {
       if (dead === undefined) return { why: 'lost' }
       if (inARow >= mostRefusedInARow)
         return stopped(`It refused ${inARow} events one after the other, the last one so: ${refused.at(-1)?.[1]}`)
-      if (dead >= mostDeadLetters) return stopped(`There are ${dead} dead letters, more than are kept.`)
+      if (refused.length > 0 && dead >= mostDeadLetters)
+        return stopped(`There are ${dead} dead letters, more than are kept.`)
       from = to
       left = left.slice(batch.events.length)
     }
