@@ -4,7 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createLookups } from './lookups.ts'
 
 const never = new AbortController().signal
-const within = (ms: number) => AbortSignal.timeout(ms)
+/** The usual one would not keep the process waiting for it. */
+function within(ms: number): AbortSignal {
+  const patience = new AbortController()
+  setTimeout(() => patience.abort(new DOMException('it took too long', 'TimeoutError')), ms)
+  return patience.signal
+}
 const names = (what: string, count: number) => Array.from({ length: count }, (_, i) => `${what}${i}.example`)
 const [slowMs, keptMs] = [20, 500]
 

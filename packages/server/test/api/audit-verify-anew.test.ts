@@ -42,7 +42,7 @@ const rewrite = (kit: Kit, from: number) =>
   changeRecord(
     kit,
     `lock table audit_heads in exclusive mode;
-     update audit_log set record = replace(record, '"outcome":"', '"outcome":"not ') where seq = ${from};
+     update audit_log set record = replace(record, '"origin":"', '"origin":"not ') where seq = ${from};
      do $$ begin
        for it in ${from}..(select max(seq) from audit_log) loop
          update audit_log set hash = ${anew('it')} where seq = it;
@@ -90,7 +90,7 @@ test('a record whose hashes were all computed anew is told by a file and the tru
   assert.equal(manifest.checkpoint, newest!.note, 'every format')
   await changeRecord(
     kit,
-    `update audit_log set record = replace(record, '"outcome":"', '"outcome":"not ') where seq = 100`,
+    `update audit_log set record = replace(record, '"origin":"', '"origin":"not ') where seq = 100`,
     `update audit_log set hash = ${anew(100)} where seq = 100`,
   )
   const { said: between } = await verified('one.ndjson')

@@ -246,6 +246,7 @@ export const schema: Record<string, string> = {
   'siem_streams.dead': 'own',
   'siem_streams.replay_failures': 'own',
   'siem_streams.batch_events': 'own',
+  'siem_streams.runs': 'own',
   'siem_streams.lost': 'own',
   siem_dead_letters_pkey: 'own',
   'siem_dead_letters.seq': 'own',
