@@ -2,15 +2,20 @@ import assert from 'node:assert/strict'
 
 /**
  * Asks every command of the first level for help, and of the commands in each so many; how many had none below them.
- * The help of these has an example of them.
+ * The help of these has an example of them, and no option of theirs is the program's, which would take it.
  */
 export async function walkHelp(run: (args: string[]) => Promise<{ out: string }>, ofEach = Infinity): Promise<number> {
   const commandsIn = (out: string) => {
     const listed = /\nCommands:\n(.*?)(\n\n|$)/s.exec(out)?.[1] ?? ''
     return [...listed.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, name]) => name ?? '').filter((name) => name !== 'help')
   }
+  const optionsIn = (out: string) => [...out.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, name]) => name ?? '')
+  const ofProgram = new Set(optionsIn((await run(['--help'])).out))
+  ofProgram.delete('--help')
   const walk = async (path: string[]): Promise<number> => {
     const { out } = await run([...path, '--help'])
+    const taken = path.length > 0 ? optionsIn(out).filter((name) => ofProgram.has(name)) : []
+    assert.deepEqual(taken, [], path.join(' '))
     const children = commandsIn(out)
     if (children.length > 0) {
       let leaves = 0

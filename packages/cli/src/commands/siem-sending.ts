@@ -53,7 +53,8 @@ export function addSiemSending(siem: Command, cli: Cli): void {
       .action(async (connector_id: string, { seq: given, yes }: { seq?: number; yes?: boolean }) => {
         const client = await cli.client()
         const params = { connector_id }
-        const seq = given ?? (await client.getSiemConnector({ params, query: cli.scope })).delivery.next_seq
+        const { delivery } = await client.getSiemConnector({ params, query: cli.scope })
+        const seq = given ?? delivery.next_seq
         if (seq === null) throw new UsageError(`${connector_id} stands on no event that was tried alone; see: --seq`)
         if (!yes) await cli.sure(yes, `Set aside ${await eventAt(client, cli, seq)}?`)
         const answer = await client.setAsideSiemEvent({ params, body: { seq }, query: cli.scope })

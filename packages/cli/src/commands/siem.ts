@@ -23,7 +23,7 @@ const columns: readonly Column<Connector>[] = [
 type Settings = {
   name?: string
   format?: Connector['format']
-  url?: string
+  endpoint?: string
   host?: string
   port?: number
   index?: string
@@ -37,7 +37,7 @@ type Settings = {
 
 const settings = (command: Command): Command =>
   command
-    .option('--url <url>', 'webhook, Splunk, OpenSearch: where it is sent; never shown again')
+    .option('--endpoint <url>', 'webhook, Splunk, OpenSearch: where it is sent; never shown again')
     .option('--host <host>', 'syslog: a name or an address')
     .option('--port <port>', 'syslog; 6514 with TLS unless said', integer(1, 65_535))
     .option('--index <name>', 'Splunk, OpenSearch: into which index')
@@ -48,7 +48,7 @@ const settings = (command: Command): Command =>
     .option('--disable', 'send nothing')
 
 async function bodyOf(cli: Cli, options: Settings) {
-  const { enable, disable, ca, serverName, url, host, port, index, username, name, format } = options
+  const { enable, disable, ca, serverName, endpoint: url, host, port, index, username, name, format } = options
   if (enable && disable) throw new UsageError('Either --enable or --disable.')
   const tls = given({ ca_pem: ca === undefined ? undefined : await pemIn(ca), server_name: serverName })
   const credential = options.credential ? await cli.prompt.newSecret('Credential') : undefined
@@ -89,8 +89,8 @@ export function addSiem(program: Command, cli: Cli): void {
         printSecret(cli, answer.secret, answer, `Secret of ${name}, which its receiver verifies signatures by.`)
       }),
     'siem create soc --kind syslog_tls --host syslog.example.com --ca ca.pem',
-    'siem create splunk --kind splunk_hec --url https://splunk.example.com:8088 --credential < token.txt',
-    'siem create hook --kind webhook --url https://soc.example.com/audit > secret.txt',
+    'siem create splunk --kind splunk_hec --endpoint https://splunk.example.com:8088 --credential < token.txt',
+    'siem create hook --kind webhook --endpoint https://soc.example.com/audit > secret.txt',
   )
   examples(siem.command('show <connector>'), 'siem show soc')
     .description('one of them')
