@@ -6,7 +6,7 @@ import { BrokenPlace } from './broken-place.ts'
 
 export type Row = Omit<Selectable<Tables['audit_log']>, 'tenant_id' | 'sequenced_at'>
 type Named = { id?: string | null; name?: string | null } | null
-type Said = { [member: string]: unknown; actor?: Named; target?: Named }
+type Said = Readonly<Record<string, unknown>> & { actor?: Named; target?: Named }
 
 /**
  * Events are found by columns beside their record, which no hash covers, and by its text as it is written: both must be
@@ -18,7 +18,7 @@ export function requireAsRecorded(row: Row, before: Pick<Row, 'seq' | 'hash'> | 
   const said = read(row)
   const column = otherColumn(row, said)
   if (column !== undefined) throw new BrokenPlace(seq, `its column ${column} is not what its record says`)
-  if (canonicalJson(said) === record) return
+  if (JSON.stringify(said) === record || canonicalJson(said) === record) return
   // What was written before there were hashes may be written otherwise, and was hashed so.
   const known = seq === 1 ? noHash : before?.seq === seq - 1 ? before.hash : undefined
   if (known && !auditHash(known, seq, record).equals(row.hash))
@@ -34,7 +34,8 @@ function read({ seq, record }: Row): Said {
 }
 
 /** The first column that says something else. */
-function otherColumn(row: Row, { actor, target, ...said }: Said): keyof Row | undefined {
+function otherColumn(row: Row, said: Said): keyof Row | undefined {
+  const { actor, target } = said
   if (said.event_id !== encodeId('audit_event', row.event_id)) return 'event_id'
   if (Date.parse(String(said.timestamp)) !== Number(row.at)) return 'at'
   for (const name of plain) if ((said[name] ?? null) !== row[name]) return name

@@ -15,6 +15,8 @@ export async function headOf(tx: Tx, tenant: TenantId): Promise<Place> {
 }
 const noHash = '00'.repeat(32)
 
+export type Window = { after: number; upTo: number; most: number; mostBytes: number }
+
 /**
  * What fits with its place after one and up to another, in order, with the columns that it is found by: about so many,
  * and no more once they are of so many bytes, but of one place all. `bytes` counts from the first.
@@ -23,7 +25,7 @@ export const eventsBetween = (
   tx: Tx,
   tenant: TenantId,
   fits: RawBuilder<boolean>,
-  { after, upTo, most, mostBytes }: { after: number; upTo: number; most: number; mostBytes: number },
+  { after, upTo, most, mostBytes }: Window,
 ) =>
   tx
     .selectFrom(

@@ -4,7 +4,7 @@ import { allOf, conditionsOf, type Filter, within } from '../events/conditions.q
 import type { Stored } from '../formats/event.ts'
 import { BrokenOff } from './broken-off.ts'
 import { type Row, requireAsRecorded } from './columns.ts'
-import { beginsAfter, eventsBetween } from './export.queries.ts'
+import { beginsAfter, eventsBetween, type Window } from './export.queries.ts'
 
 /** Events read together, and how large they may be until no more are: what an export holds in memory, about twice. */
 const most = 500
@@ -27,9 +27,21 @@ export async function* pagesUpTo(
   let width = most
   let isBegun = false
   let before: Row | undefined
-  for (let after = filter.after_seq ?? 0; after < end; ) {
-    const upTo = Math.min(after + width, end)
-    const window = { after, upTo, most, mostBytes }
+  /** The first of these that are as they were recorded, and what the next is not. */
+  function recorded(rows: readonly Row[]): { page: Stored[]; broken?: unknown } {
+    const page: Stored[] = []
+    for (const row of rows)
+      try {
+        requireAsRecorded(row, before)
+        before = row
+        page.push({ seq: row.seq, hash: row.hash.toString('hex'), record: row.record })
+      } catch (broken) {
+        return { page, broken }
+      }
+    return { page }
+  }
+  /** A page and how far it goes; what was read for it is none of what it holds. */
+  async function read(window: Window) {
     // In this order: whatever is gone before the events are read is seen to be gone.
     const { rows, beginning } = await db.inTenant(
       tenant,
@@ -39,24 +51,18 @@ export async function* pagesUpTo(
       }),
       background,
     )
-    if (isBegun && beginning > after)
-      throw new BrokenOff('purged', `purged up to ${beginning} while exported from ${after}`)
-    isBegun ||= rows.length > 0
     const last = rows.at(-1)
     const isFull = last !== undefined && (rows.length >= most || last.bytes >= mostBytes)
-    after = isFull ? last.seq : isBegun ? upTo : Math.max(upTo, beginning)
-    width = isFull ? most : Math.min(width * 2, widest)
-    const page: Stored[] = []
-    let broken: unknown
-    for (const row of rows)
-      try {
-        requireAsRecorded(row, before)
-        before = row
-        page.push({ seq: row.seq, hash: row.hash.toString('hex'), record: row.record })
-      } catch (e) {
-        broken = e
-        break
-      }
+    return { ...recorded(rows), beginning, isEmpty: !last, fullAt: isFull ? last.seq : undefined }
+  }
+  for (let after = filter.after_seq ?? 0; after < end; ) {
+    const upTo = Math.min(after + width, end)
+    const { page, broken, beginning, isEmpty, fullAt } = await read({ after, upTo, most, mostBytes })
+    if (isBegun && beginning > after)
+      throw new BrokenOff('purged', `purged up to ${beginning} while exported from ${after}`)
+    isBegun ||= !isEmpty
+    after = fullAt ?? (isBegun ? upTo : Math.max(upTo, beginning))
+    width = fullAt === undefined ? Math.min(width * 2, widest) : most
     if (page.length > 0) yield page
     if (broken) throw broken
   }
