@@ -35,7 +35,11 @@ test('events of tenants of one deployment of two replicas are sent once more', a
     await kit.admin.replaySiemConnector({ params, body: { from: new Date(Date.now() - 3600_000).toISOString() } })
     await untilCame(() => taken, 20)
     // Each time it is another message: a receiver would throw away one that it knows.
-    for (const run of [1, 2]) assert.ok(ids.some((id) => id.startsWith(`${connector_id}.${run}.1-`)), ids.join())
+    for (const run of [1, 2])
+      assert.ok(
+        ids.some((id) => id.startsWith(`${connector_id}.${run}.1-`)),
+        ids.join(),
+      )
   })
 
   await t.test(
