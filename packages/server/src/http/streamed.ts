@@ -24,7 +24,7 @@ export async function sendStreamed(
     )
   const ended = goneSignal(reply.raw)
   if (ended.aborted) return void reply.send()
-  const bytes = request.method === 'HEAD' ? undefined : await open(ended, request.admission?.stands ?? always)
+  const bytes = request.method === 'HEAD' ? undefined : await open(ended, request.admission?.stands ?? never)
   reply.code(200).headers({ 'content-type': type, 'content-disposition': `attachment; filename="${filename}"` })
   if (!bytes) return void reply.send()
   // Whoever returns before the head is out would have it sent again, empty.
@@ -35,7 +35,8 @@ export async function sendStreamed(
   await reply.send(waiting)
 }
 
-const always = async () => true
+/** Of whom nobody can say so. */
+const never = async () => false
 
 /**
  * Cuts an answer that is not taken at its pace. Unlike that of a download it counts only while something waits to be

@@ -159,6 +159,9 @@ const beside: [change: string, why: RegExp][] = [
   [`request_id = 'req_x'`, /column request_id/],
   [`record = replace(record, '"origin":"api"', '"origin": "api"')`, /not written as it was hashed/],
   [`record = replace(record, 'Zoë', 'Zo\\u00eb')`, /not written as it was hashed/],
+  [`record = 'null'`, /no event/],
+  [`record = jsonb_set(record::jsonb, '{actor,name}', '5')::text`, /column actor_name_key/],
+  [`record = replace(record, 'Zoë', '\\ud800')`, /column|no event|not written/],
 ]
 async function changedBeside({ kit, verify }: Started): Promise<void> {
   await fillRecord(kit, 5)

@@ -5,7 +5,7 @@ import { encodeId } from '../../../kernel/ids.ts'
 import { BrokenPlace } from './broken-place.ts'
 
 export type Row = Omit<Selectable<Tables['audit_log']>, 'tenant_id' | 'sequenced_at'>
-type Named = { id?: string | null; name?: string | null } | null
+type Named = { id?: unknown; name?: unknown } | null
 type Said = Readonly<Record<string, unknown>> & { actor?: Named; target?: Named }
 
 /**
@@ -18,7 +18,7 @@ export function requireAsRecorded(row: Row, before: Pick<Row, 'seq' | 'hash'> | 
   const said = read(row)
   const column = otherColumn(row, said)
   if (column !== undefined) throw new BrokenPlace(seq, `its column ${column} is not what its record says`)
-  if (JSON.stringify(said) === record || canonicalJson(said) === record) return
+  if (JSON.stringify(said) === record || canonical(said) === record) return
   // What was written before there were hashes may be written otherwise, and was hashed so.
   const known = seq === 1 ? noHash : before?.seq === seq - 1 ? before.hash : undefined
   if (known && !auditHash(known, seq, record).equals(row.hash))
@@ -26,10 +26,23 @@ export function requireAsRecorded(row: Row, before: Pick<Row, 'seq' | 'hash'> | 
 }
 
 function read({ seq, record }: Row): Said {
+  const said = parsed(record)
+  if (typeof said !== 'object' || said === null) throw new BrokenPlace(seq, 'its record is no event')
+  return said as Said
+}
+function parsed(record: string): unknown {
   try {
-    return JSON.parse(record) as Said
+    return JSON.parse(record)
   } catch {
-    throw new BrokenPlace(seq, 'its record is not JSON')
+    return undefined
+  }
+}
+/** Undefined for what has no such form: nested too deep, or half of a surrogate pair. */
+function canonical(said: Said): string | undefined {
+  try {
+    return canonicalJson(said)
+  } catch {
+    return undefined
   }
 }
 
@@ -47,6 +60,7 @@ function otherColumn(row: Row, said: Said): keyof Row | undefined {
 const plain = ['kind', 'outcome', 'source_ip', 'request_id'] as const
 
 /** The database made the key, by the rules of a locale: which letters are small ones differs. */
-const isKeyOf = (key: string | null, name: string | null): boolean =>
-  key === name || (key !== null && name !== null && (key === name.toLowerCase() || folded(key) === folded(name)))
+const isKeyOf = (key: string | null, name: unknown): boolean =>
+  key === name ||
+  (key !== null && typeof name === 'string' && (key === name.toLowerCase() || folded(key) === folded(name)))
 const folded = (name: string): string => name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase().toUpperCase()
