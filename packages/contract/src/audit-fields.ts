@@ -20,7 +20,7 @@ const auditFields = {
   'login.succeeded': { user_id: 'string', auth_method: 'string', break_glass: 'boolean?' },
   'login.challenged': { user_id: 'string' },
   'login.failed': { username: 'string', failure_reason: 'string' },
-  'request.refused': { operation: 'string' },
+  'request.refused': { operation: 'string', endpoint: 'string?', reason: 'string?' },
   'auth.throttled': { credential: 'string', refused: 'integer' },
   'account.locked': { username: 'string', attempt_count: 'integer' },
   'session.started': { session_id: 'string', user_id: 'string' },

@@ -12,6 +12,8 @@ import type { ofOpenTenants } from './http/of-open-tenants.ts'
 import type { Pace } from './http/pace.ts'
 import { registerPages } from './http/pages.ts'
 import { createRefuse } from './http/refuse.ts'
+import { refusedFields } from './http/refused-fields.ts'
+import { createRefusedReads } from './http/refused-reads.ts'
 import { createHttp } from './http/serve.ts'
 import { createWarmReads } from './http/warm-reads.ts'
 import type { Actor } from './kernel/actor.ts'
@@ -33,6 +35,7 @@ export function createPipe({
   log,
   onError,
   db,
+  now,
   kek,
   publicUrl,
   verifiers,
@@ -46,6 +49,7 @@ export function createPipe({
   log: Log
   onError: (e: unknown) => void
   db: Database
+  now: () => Date
   kek: Secrets['kek']
   publicUrl: string
   verifiers: ReturnType<typeof ofOpenTenants>
@@ -71,6 +75,7 @@ export function createPipe({
     failuresPerMinute: config.authFailuresPerMinute,
     tenantOfStrangers: () => tenancy.tenantByName('default'),
   })
+  const refusedReads = createRefusedReads({ audit, now, onError })
   const admit = createAdmit({
     verifiers,
     audit,
@@ -86,7 +91,7 @@ export function createPipe({
     createNeverIssued({ verifiers, refuse, trustedProxies, log }),
   ]
   const recordRefusal = (actor: Actor, operation: Operation, error: AppError) =>
-    audit.refused(actor, operation, error.code, error.message)
+    audit.refused(actor, refusedFields(operation, error.code), error.code, error.message)
   const draining = createDraining()
   const idempotency = createIdempotency({ db, kek, onError, provenKeyOf: enrollment.provenKeyOf })
   const http = createHttp({
@@ -104,6 +109,7 @@ export function createPipe({
     requireStepUp: identity.requireStepUp,
     refusedLate: refuse.late,
     recordRefusal,
+    recordRefusedRead: refusedReads.record,
     log,
     ...(tls && { https: tls }),
   })
@@ -111,5 +117,5 @@ export function createPipe({
   const pages = { ...browser.pages, ...federation.pages }
   const forms = { ...browser.forms, ...federation.forms }
   registerPages(http, { ...browser, admit, trustedProxies, publicUrl, log, recordRefusal, pages, forms })
-  return { http, draining, idempotency, refuse }
+  return { http, draining, idempotency, flushRefusals: () => Promise.all([refuse.flush(), refusedReads.flush()]) }
 }

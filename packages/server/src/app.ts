@@ -235,7 +235,7 @@ export function createApp({
     },
     tenancy.statusOf,
   )
-  const { http, draining, idempotency, refuse } = createPipe({
+  const { http, draining, idempotency, flushRefusals } = createPipe({
     ...base,
     ...{ config, log, verifiers, handlers, tls, pace, requests: meters?.requests },
     ...{ audit, tenancy, access, identity, federation, enrollment, policy },
@@ -264,7 +264,7 @@ export function createApp({
     listeners: [{ server: http.server, close: () => http.close() }, ...Object.values(listeners).filter((l) => !!l)],
     letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo, workflows.letGo, audit.letGo],
     writes: [
-      ...[refuse.flush, notifications.stop, activity.flush, trustMarks.flush, access.stop],
+      ...[flushRefusals, notifications.stop, activity.flush, trustMarks.flush, access.stop],
       ...[identity.stop, enrollment.stop, federation.stop, directory.stop, siem.stop, workflows.stop],
     ],
     release: [audit.stop, feed.stop, trust.stop, db.close],

@@ -31,7 +31,8 @@ const common = new Set(
 /** What changed, or why it was refused: `status: active -> suspended`, `validation_error: name: is already taken`. */
 function whatOf(event: Event): string | null {
   const { error, detail, ...details } = event.details ?? {}
-  const own = Object.entries(event).filter(([name]) => !common.has(name) && !name.endsWith('_id'))
+  const isSaid = ([name, value]: [string, unknown]) => name === 'reason' && value === error
+  const own = Object.entries(event).filter((of) => !common.has(of[0]) && !of[0].endsWith('_id') && !isSaid(of))
   const changed = Object.entries(event.changes ?? {}).map(
     ([field, [before, after]]) => `${field}: ${word(before)} -> ${word(after)}`,
   )

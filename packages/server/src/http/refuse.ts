@@ -9,6 +9,7 @@ import { createRateLimiter } from '../kernel/rate-limit.ts'
 import { createTally } from '../kernel/tally.ts'
 import { storable } from '../kernel/text.ts'
 import type { Audit } from '../modules/audit/index.ts'
+import { refusedFields } from './refused-fields.ts'
 
 type RefuseDeps = {
   audit: Pick<Audit, 'note'>
@@ -49,7 +50,10 @@ export function createRefuse({ audit, log, onError, failuresPerMinute, tenantOfS
     keyOf: ({ operation, block }) => `${operation} ${block}`,
     record: ({ operation, error, block: _, ...source }, refused) => {
       const details = { error: error.code, detail: storable(error.message, 512), refused }
-      return audit.note(source, 'request.refused', { operation }, { outcome: 'refused', details })
+      return audit.note(source, 'request.refused', refusedFields(operation, error.code), {
+        outcome: 'refused',
+        details,
+      })
     },
     onError,
   })

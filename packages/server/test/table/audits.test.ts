@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Endpoint, operations } from '@holdfast/contract'
+import { type Endpoint, type Operation, operations } from '@holdfast/contract'
+import { entryPermissions } from '@holdfast/contract/endpoint'
+import { credentialKinds, type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import { mintToken } from '@holdfast/crypto'
 import { adminPassword, type Kit, startKit } from '../kit.ts'
-import { bearer, call, createWorld, fill, operation, type Raw, speaking } from '../world.ts'
+import { bearer, type Caller, call, createWorld, fill, operation, type Raw, refusalIn, speaking } from '../world.ts'
 
 type Event = Awaited<ReturnType<Kit['admin']['listAuditEvents']>>['items'][number]
 /** Everything on record, by the request that it came from. */
@@ -17,6 +19,8 @@ async function eventsByRequest({ admin }: Kit): Promise<Map<string, Event[]>> {
   return Map.groupBy(all, (event) => String(event.request_id))
 }
 
+const has = (role: Role, permission: Permission) => (roles[role] as readonly string[]).includes(permission)
+const reads = operations.filter(([, e]) => e.method === 'GET')
 const writes = operations.filter(([, e]) => e.method !== 'GET')
 
 test('what is on record', async (t) => {
@@ -100,6 +104,49 @@ test('what is on record', async (t) => {
       assert.deepEqual(problems, [])
     },
   )
+
+  await t.test('every read that is refused leaves a refusal that names it', async () => {
+    const answers: { name: string; what: string; answer: Raw }[] = []
+    const refuse = async (
+      name: Operation,
+      what: string,
+      caller: Caller | null,
+      query = '',
+      ids: Record<string, string> = world.own.ids,
+    ) => {
+      const { method, path } = operation(name)
+      answers.push({ name, what, answer: await call(kit, { method, path: fill(path, ids) }, caller, undefined, query) })
+    }
+    for (const [name, e] of reads) {
+      if (e.access.by === 'anyone') {
+        await refuse(name, 'unreadable, by a stranger', null, '?no_such_parameter=1')
+        continue
+      }
+      const { by } = e.access
+      const right = speaking(e, world.own, world.callers[by.includes('api_key') ? 'api_key' : by[0]])
+      const wrongKind = credentialKinds.find((kind) => !by.includes(kind))
+      if (wrongKind) await refuse(name, 'wrong kind', world.callers[wrongKind])
+      const weak = roleNames.find((role) => entryPermissions(e)?.every((p) => !has(role, p)))
+      if (weak && by.includes('api_key')) await refuse(name, 'no permission', await world.byRole(weak))
+      await refuse(name, 'unreadable', right, '?no_such_parameter=1')
+      if (e.params) await refuse(name, 'unknown id', right, '', {})
+    }
+    const record = await eventsByRequest(kit)
+    const problems: string[] = []
+    for (const { name, what, answer } of answers) {
+      const { method, path } = operation(name as Operation)
+      if (answer.status < 400 || answer.status >= 500)
+        problems.push(`${name}, ${what}: not refused but ${answer.status} ${answer.text}`)
+      const events = record.get(String(answer.headers['x-request-id'])) ?? []
+      const found = events.find((e) => e.kind === 'request.refused') as Record<string, unknown> | undefined
+      const said = [found?.operation, found?.endpoint, found?.reason, found?.outcome, found?.source_ip]
+      const error = refusalIn(answer).error
+      if (JSON.stringify(said) !== JSON.stringify([name, `${method} ${path}`, error, 'refused', '127.0.0.1']))
+        problems.push(`${name}, ${what} ${answer.status}: left ${JSON.stringify(said)}`)
+    }
+    assert.deepEqual(problems, [])
+    assert.ok(answers.length > 2 * reads.length)
+  })
 
   await t.test('an event that can not be written fails the change it describes', async () => {
     const { default: pg } = await import('pg')

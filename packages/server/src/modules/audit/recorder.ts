@@ -50,17 +50,12 @@ export function createRecorder({ db, now, wake }: { db: Database; now: () => Dat
     note: <K extends AuditKind>(source: Source, kind: K, fields: AuditFields[K], more: More = {}) =>
       join(row(source, kind, fields, more)),
     /** For the pipe: a write that was refused. */
-    refused: (source: Source, operation: string, code: string, detail: string) =>
+    refused: (source: Source, fields: AuditFields['request.refused'], code: string, detail: string) =>
       join(
-        row(
-          source,
-          'request.refused',
-          { operation },
-          {
-            outcome: code === 'internal_error' ? 'failed' : 'refused',
-            details: { error: code, detail: storable(detail, longest) },
-          },
-        ),
+        row(source, 'request.refused', fields, {
+          outcome: code === 'internal_error' ? 'failed' : 'refused',
+          details: { error: code, detail: storable(detail, longest) },
+        }),
       ),
   }
 }
