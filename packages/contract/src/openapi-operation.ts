@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox'
 import { type Endpoint, scopeParameters, successStatuses } from './endpoint.ts'
 import { examples } from './examples.ts'
 import type { Components, Json, RefusalStatus } from './openapi-components.ts'
+import { idPattern, nounOfId } from './schema.ts'
 import { scimMediaType } from './scim-shapes.ts'
 import { aOrAn, type CredentialKind, errorStatus } from './vocabulary.ts'
 
@@ -153,6 +154,13 @@ function parameters(components: Components, schema: TSchema | undefined, where: 
     name,
     in: where,
     required: required.includes(name),
-    schema: components.schema(s),
+    schema: where === 'query' ? inQuery(components, s) : components.schema(s),
   }))
+}
+
+/** An id in a query must have the form of its noun; one in a path may be anything, and is then 404. */
+function inQuery(components: Components, schema: TSchema): unknown {
+  const noun = nounOfId(schema)
+  const described = components.schema(schema)
+  return noun === undefined ? described : { ...(described as Json), pattern: idPattern(noun) }
 }

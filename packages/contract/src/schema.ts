@@ -46,14 +46,25 @@ const pascal = (snake: string) => snake.replaceAll(/(?:^|_)(\w)/g, (_, c: string
 /** An id as it looks; no thing has it. */
 export const exampleId = (noun: Noun): string => `${idPrefixes[noun]}_01jxz3c9dqf7vr2m8k4s6t0b5w`
 
-/** A TypeID. Malformed, unknown and of another tenant are the same answer, so the schema only bounds it. */
+const idTitle = (noun: Noun) => `${pascal(noun)}Id`
+/**
+ * A TypeID. In a path or a body a malformed one gets the answer of an unknown one, so the schema only bounds it. In a
+ * query it is refused: see `nounOfId`.
+ */
 export const Id = (noun: Noun) =>
   Type.String({
-    title: `${pascal(noun)}Id`,
+    title: idTitle(noun),
     maxLength: 64,
     description: `TypeID of ${aOrAn(noun)}`,
     examples: [exampleId(noun)],
   })
+
+const nounOfTitle = new Map((Object.keys(idPrefixes) as Noun[]).map((noun) => [idTitle(noun), noun]))
+/** The noun of a schema that `Id` made; undefined for any other schema. */
+export const nounOfId = ({ title }: { title?: string }): Noun | undefined =>
+  title === undefined ? undefined : nounOfTitle.get(title)
+/** The form of a noun's TypeID, which a query parameter must have. */
+export const idPattern = (noun: Noun): string => `^${idPrefixes[noun]}_[0-7][0-9a-hjkmnp-tv-z]{25}$`
 
 /** RFC 3339, UTC, milliseconds. */
 export const Time = Type.String({

@@ -232,7 +232,8 @@ async function scopeTenant(deps: AdmitDeps, request: FastifyRequest, actor: Acto
   const isOfDirectory = actor.principal.kind === 'api_key' && actor.principal.directory !== null
   if (isOfDirectory || !actor.principal.roles.includes('platform_admin')) return foreign
   const tenant = decodeId('tenant', named) as TenantId | undefined
-  if (!tenant || !(await deps.tenantExists(tenant))) return new AppError('not_found', 'no such tenant')
+  if (!tenant) return new AppError('bad_request', 'tenant_id: is not the id of a tenant')
+  if (!(await deps.tenantExists(tenant))) return new AppError('not_found', 'no such tenant')
   actor.tenantId = tenant
   return undefined
 }

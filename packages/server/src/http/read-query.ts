@@ -1,8 +1,11 @@
+import { exampleId, nounOfId } from '@holdfast/contract/schema'
+import { aOrAn } from '@holdfast/contract/vocabulary'
 import type { TSchema } from 'typebox'
 import { AppError, fail } from '../kernel/app-error.ts'
+import { decodeId } from '../kernel/ids.ts'
 import { createValidator } from './validate.ts'
 
-type Property = { type?: string }
+type Property = { type?: string; title?: string }
 
 /** Text that percent-encoding does not yield is 400, not text with replacement characters. */
 export function requireReadableQuery(url: string): void {
@@ -17,7 +20,7 @@ export function requireReadableQuery(url: string): void {
 
 /**
  * Reads a query string by its schema: text becomes the declared type, an unknown, repeated or unreadable parameter is
- * 400 and named.
+ * 400 and named. So is an id that has not the form of its noun; a handler decides what one that names nothing means.
  */
 export function createQueryReader(schema: TSchema | undefined): (search: string) => Record<string, unknown> {
   const properties = (schema as { properties?: Record<string, Property> } | undefined)?.properties ?? {}
@@ -29,6 +32,7 @@ export function createQueryReader(schema: TSchema | undefined): (search: string)
       if (!property) fail('bad_request', `${name.slice(0, 64)}: is not a parameter of this route`)
       if (text.includes('\0')) fail('bad_request', `${name}: contains the character NUL`)
       if (name in query) fail('bad_request', `${name}: is given twice`)
+      requireIdForm(name, property, text)
       query[name] = convert(text, property.type)
     }
     try {
@@ -39,6 +43,12 @@ export function createQueryReader(schema: TSchema | undefined): (search: string)
     }
     return query
   }
+}
+
+function requireIdForm(name: string, property: Property, text: string): void {
+  const noun = nounOfId(property)
+  if (noun !== undefined && decodeId(noun, text) === undefined)
+    fail('bad_request', `${name}: is not the id of ${aOrAn(noun)}; one looks like ${exampleId(noun)}`)
 }
 
 function convert(text: string, type: string | undefined): unknown {

@@ -100,7 +100,7 @@ test('sessions of administrators on two replicas', async (t) => {
     assert.equal((await person.get(`${path}?user_id=${bob}`)).status, 403, 'addresses of others are not for a viewer')
     assert.equal((await other.get(`${path}?user_id=${ana}`)).status, 403)
     assert.equal((await kit.admin.listAdminSessions()).items.length, 3)
-    await assert.rejects(kit.admin.listAdminSessions({ query: { user_id: 'usr_x' } }), refusedWith(404))
+    await assert.rejects(kit.admin.listAdminSessions({ query: { user_id: 'usr_x' } }), refusedWith(400))
     const foreign = await kit.as('tenant_admin', await kit.newTenant())
     assert.deepEqual((await foreign.listAdminSessions()).items, [])
 

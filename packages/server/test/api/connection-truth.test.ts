@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { exampleId } from '@holdfast/contract/schema'
 import { changeGatewayPool } from '@holdfast/sdk'
 import { newCsr } from '../certificates.ts'
 import { startCommand } from '../command.ts'
@@ -265,7 +266,7 @@ test('connection truth', async (t: TestContext) => {
     const stranger = await kit.as('tenant_admin', await kit.newTenant())
     const none = { stale: 0, conflict: 0, unauthorized: 0 }
     assert.deepEqual(await stranger.connectionTruth(), { items: [], next_cursor: null, in_question: none })
-    assert.deepEqual((await admin.connectionTruth({ query: { device_id: 'dev_x' } })).items, [])
+    assert.deepEqual((await admin.connectionTruth({ query: { device_id: exampleId('device') } })).items, [])
     await assert.rejects(admin.connectionTruth({ query: { verdict: 'wrong' as 'stale' } }), refused(400))
   })
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { exampleId } from '@holdfast/contract/schema'
 import { changeGatewayPool } from '@holdfast/sdk'
 import { enroll, newSession, open, publish, refused, report, rule, withGateway } from '../gateways.ts'
 import { createClock, startKit, times } from '../kit.ts'
@@ -58,7 +59,7 @@ test('gateway health and impact', async (t: TestContext) => {
       down.items.map((g) => g.name),
       ['a'],
     )
-    assert.deepEqual((await admin.gatewayHealth({ query: { pool_id: 'gwp_x' } })).items, [])
+    assert.deepEqual((await admin.gatewayHealth({ query: { pool_id: exampleId('gateway_pool') } })).items, [])
   })
 
   await t.test('pages by name go on where they were', async () => {

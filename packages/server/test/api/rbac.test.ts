@@ -80,7 +80,7 @@ async function whoHolds(kit: Kit): Promise<void> {
   assert.equal(seen.length, 7)
   const [newest] = (await kit.admin.listGrants({ query: { user_id: ids[2]!, role: 'auditor' } })).items
   assert.match(String(newest?.granted_by), /^key_/)
-  await assert.rejects(kit.admin.listGrants({ query: { user_id: 'usr_nonsense' } }), refusedWith(404))
+  await assert.rejects(kit.admin.listGrants({ query: { user_id: 'usr_nonsense' } }), refusedWith(400))
   const foreign = await kit.as('tenant_admin', await kit.newTenant())
   assert.deepEqual((await foreign.listGrants()).items, [])
 }

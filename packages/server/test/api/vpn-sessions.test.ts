@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { exampleId } from '@holdfast/contract/schema'
 import { sql } from 'kysely'
 import { audited, enroll, newSession, refused, report, withGateway } from '../gateways.ts'
 import { runJob, startKit, times } from '../kit.ts'
@@ -42,7 +43,7 @@ test('VPN sessions', async (t: TestContext) => {
       one.items.map((s) => s.session_id),
       [b],
     )
-    assert.deepEqual((await admin.listSessions({ query: { user_id: 'usr_unknown' } })).items, [])
+    assert.deepEqual((await admin.listSessions({ query: { user_id: exampleId('user') } })).items, [])
     assert.deepEqual((await admin.listSessions({ query: { state: 'ended' } })).items, [])
   })
   await t.test('terminating by id says what it matched, stays, and is recorded once', async () => {
@@ -70,7 +71,7 @@ test('VPN sessions', async (t: TestContext) => {
     await assert.rejects(terminate({}), refused(422, /session_ids/))
     await assert.rejects(terminate({ filter: {} }), refused(422, /filter/))
     await assert.rejects(terminate({ filter: { pool_id: pool.pool_id }, session_ids: [] }), refused(422))
-    assert.deepEqual(await terminate({ filter: { pool_id: 'gwp_x' } }), {
+    assert.deepEqual(await terminate({ filter: { pool_id: exampleId('gateway_pool') } }), {
       matched: 0,
       terminated: 0,
       block_until: null,

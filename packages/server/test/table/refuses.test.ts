@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Endpoint, operations } from '@holdfast/contract'
+import { type Endpoint, type Operation, operations } from '@holdfast/contract'
 import { entryPermissions } from '@holdfast/contract/endpoint'
-import { credentialKinds, type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
+import { exampleId, nounOfId } from '@holdfast/contract/schema'
+import { credentialKinds, type Noun, type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { startKit } from '../kit.ts'
 import { type Caller, call, createWorld, exampleBody, exampleQuery, fill, refusalIn, speaking } from '../world.ts'
@@ -130,6 +131,56 @@ test('every route against every wrong caller', async (t) => {
     assert.deepEqual(wrong.splice(0), [])
   })
 
+  await t.test(
+    'a query parameter that must be an id and has not its form: 400, naming it; an unknown id: nothing is listed',
+    async () => {
+      let walked = 0
+      for (const [name, e] of guarded)
+        for (const [field, noun] of idsIn(e.query)) {
+          walked++
+          const { by } = e.access
+          const kind = credentialKinds.find((k) => by !== 'anyone' && by.includes(k) && k !== 'session') ?? 'session'
+          const ask = (id: string) => {
+            const others = new URLSearchParams(neededBeside(name, world.own.ids))
+            others.set(field, id)
+            return call(kit, { ...e, path: fill(e.path, world.own.ids) }, world.callers[kind], undefined, `?${others}`)
+          }
+          const other = encodeId(noun === 'notification' ? 'user' : 'notification', crypto.randomUUID())
+          for (const malformed of ['x', '', other, exampleId(noun).toUpperCase(), `${exampleId(noun)}0`]) {
+            const { status, json } = await ask(malformed)
+            const { error, detail } = json
+            if (status !== 400 || error !== 'bad_request' || !String(detail).startsWith(`${field}: is not the id of`))
+              wrong.push(`${name} ${field}=${malformed}: ${status} ${detail}`)
+          }
+          const { status, json } = await ask(encodeId(noun, crypto.randomUUID()))
+          const isList = 'items' in ((e.response as Shaped).properties ?? {})
+          const fits = isList ? status === 200 && (json.items as unknown[]).length === 0 : status === 404
+          if (!fits) wrong.push(`${name} ${field} unknown: ${status} ${json.detail}`)
+        }
+      assert.ok(walked > 15, `${walked} parameters`)
+      for (const [, e] of guarded)
+        if (e.access.by !== 'anyone' && e.access.by.includes('api_key'))
+          await expect('malformed tenant', 400, 'bad_request', e, world.callers.api_key, '?tenant_id=default')
+      assert.deepEqual(wrong.splice(0), [])
+    },
+  )
+
+  await t.test('an id in the filter of a body that has not its form: 422, naming it', async () => {
+    let walked = 0
+    for (const [name, e] of guarded)
+      for (const [field] of idsIn((e.body as Shaped | undefined)?.properties?.filter)) {
+        walked++
+        const operation = (e.body as Shaped).properties?.operation?.enum?.[0]
+        const body = { filter: { [field]: 'x' }, reason: 'test', ...(operation && { operation }) }
+        const { status, json } = await call(kit, e, world.callers.api_key, body)
+        const { errors } = json as { errors?: { field: string }[] }
+        if (status !== 422 || errors?.[0]?.field !== `filter.${field}`)
+          wrong.push(`${name} filter.${field}: ${status} ${json.detail}`)
+      }
+    assert.ok(walked > 6, `${walked} fields`)
+    assert.deepEqual(wrong.splice(0), [])
+  })
+
   await t.test('a path that is no route: 401 for a stranger, 404 for anyone known', async () => {
     for (const path of [
       '/',
@@ -156,6 +207,21 @@ test('every route against every wrong caller', async (t) => {
     assert.deepEqual(wrong.splice(0), [])
   })
 })
+
+type Shaped = { properties?: Record<string, Shaped & { title?: string; enum?: string[] }> }
+/** The ids of a query or an object, by their names. */
+const idsIn = (schema: unknown): [field: string, noun: Noun][] =>
+  Object.entries((schema as Shaped | undefined)?.properties ?? {}).flatMap(([field, part]): [string, Noun][] => {
+    const noun = nounOfId(part)
+    return noun ? [[field, noun]] : []
+  })
+/** Other parameters without which a query is refused. */
+const neededBeside = (name: Operation, { device_id = '' }: Record<string, string>): Record<string, string> =>
+  ({
+    exportAuditToWebhook: { from: '2026-01-01T00:00:00.000Z' },
+    updateManifest: { platform: 'linux', arch: 'x64', version: '1.0.0' },
+    postureAssertion: { device_id },
+  })[name as string] ?? {}
 
 const inventedIds = () => ({
   event_id: encodeId('audit_event', crypto.randomUUID()),

@@ -1,9 +1,9 @@
-import type { Noun } from '@holdfast/contract/vocabulary'
+import { aOrAn, type Noun } from '@holdfast/contract/vocabulary'
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/handlers.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { fail, failField } from '../../kernel/app-error.ts'
+import { failField } from '../../kernel/app-error.ts'
 import { decodeId, idOf, missing } from '../../kernel/ids.ts'
 import { whenReady } from '../../kernel/ready.ts'
 import { versioned } from '../../kernel/version.ts'
@@ -40,7 +40,7 @@ export function deviceHandlers({
     listDevices: async ({ actor, query }) => {
       const { tenantId } = actor
       const { limit: _, cursor: __, sort: ___, ...filter } = query
-      const wanted = readFilter(filter, 'bad_request')
+      const wanted = readFilter(filter)
       const found = await db.inTenant(tenantId, async (tx) => {
         const dense = await queries.denseFilters(tx, tenantId, wanted)
         return pager.list(
@@ -80,7 +80,7 @@ export function deviceHandlers({
       const { operation, device_ids, filter, reason } = body
       if ((device_ids === undefined) === (filter === undefined))
         failField('device_ids', 'name the devices by device_ids or by filter, one of the two')
-      const which = device_ids ? { ids: device_ids } : { filter: readFilter(filter ?? {}, 'validation_error') }
+      const which = device_ids ? { ids: device_ids } : { filter: readFilter(filter ?? {}) }
       const results = await lifecycle.changeMany(actor, which, operation, { reason, dryRun: body.dry_run ?? false })
       const count = (outcome: string) => results.filter((r) => r.outcome === outcome).length
       return {
@@ -92,8 +92,8 @@ export function deviceHandlers({
   } satisfies Partial<Handlers>
 }
 
-/** TypeIDs of a filter → UUIDs; a malformed one is named. */
-function readFilter(filter: FilterInput, code: 'bad_request' | 'validation_error'): DeviceFilter {
+/** TypeIDs → UUIDs. A malformed one in a body is 422 and named; in a query it was refused before. */
+function readFilter(filter: FilterInput): DeviceFilter {
   const out: DeviceFilter = { ...filter }
   for (const [field, noun] of [
     ['user_id', 'user'],
@@ -103,11 +103,7 @@ function readFilter(filter: FilterInput, code: 'bad_request' | 'validation_error
   ] as const satisfies [keyof DeviceFilter, Noun][]) {
     const id = filter[field]
     if (id === undefined) continue
-    out[field] =
-      decodeId(noun, id) ??
-      (code === 'bad_request'
-        ? fail(code, `${field}: is not an id of this kind`)
-        : failField(`filter.${field}`, 'is not an id of this kind'))
+    out[field] = decodeId(noun, id) ?? failField(`filter.${field}`, `is not the id of ${aOrAn(noun)}`)
   }
   return out
 }

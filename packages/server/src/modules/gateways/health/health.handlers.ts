@@ -2,7 +2,7 @@ import type { Output } from '@holdfast/contract'
 import type { gatewayHealth, gatewayImpact } from '@holdfast/contract/gateway-health'
 import type { Handlers } from '../../../http/handlers.ts'
 import { failField } from '../../../kernel/app-error.ts'
-import { decodeId, encodeId, idOf } from '../../../kernel/ids.ts'
+import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
 import { closedBy } from '../pull/own-part.ts'
 import { acceptedInstant } from '../reports/instant.ts'
@@ -15,9 +15,10 @@ export const healthHandlers = (health: HealthReads, impact: Impact, now: () => D
   ({
     gatewayHealth: async ({ actor, query }) => {
       const { pool_id, status, ...page } = query
-      const poolId = pool_id === undefined ? undefined : decodeId('gateway_pool', pool_id)
-      if (pool_id !== undefined && poolId === undefined) return { items: [], next_cursor: null, summary: null }
-      const filter = { ...(poolId !== undefined && { poolId }), ...(status !== undefined && { status }) }
+      const filter = {
+        ...(pool_id !== undefined && { poolId: idOf('gateway_pool', pool_id) }),
+        ...(status !== undefined && { status }),
+      }
       const { items, next_cursor, statuses, at } = await health.list(actor.tenantId, filter, page)
       return { items: items.map((h) => viewHealth(h, at.getTime())), next_cursor, summary: statuses }
     },

@@ -1,5 +1,5 @@
 import type { Output } from '@holdfast/contract'
-import type { Noun } from '@holdfast/contract/vocabulary'
+import { aOrAn, type Noun } from '@holdfast/contract/vocabulary'
 import type { getSession, listSessions } from '@holdfast/contract/vpn-sessions'
 import type { ResourceBytes } from '../../../db/tables/gateways.ts'
 import type { Handlers } from '../../../http/handlers.ts'
@@ -12,9 +12,7 @@ export const sessionHandlers = (sessions: Sessions) =>
   ({
     listSessions: async ({ actor, query }) => {
       const { state = 'active', limit, cursor, sort, ...given } = query
-      const filter = readFilter(given)
-      if (!filter) return { items: [], next_cursor: null }
-      const found = await sessions.list(actor.tenantId, state, filter, {
+      const found = await sessions.list(actor.tenantId, state, readFilter(given), {
         ...(limit !== undefined && { limit }),
         ...(cursor !== undefined && { cursor }),
         ...(sort !== undefined && { sort }),
@@ -34,15 +32,13 @@ export const sessionHandlers = (sessions: Sessions) =>
 const filterNouns = { device_id: 'device', user_id: 'user', gateway_id: 'gateway', pool_id: 'gateway_pool' } as const
 type GivenFilter = { [K in keyof typeof filterNouns]?: string }
 
-/** TypeIDs → UUIDs. Undefined: one of them is no id of its kind, so that nothing can match. */
-function readFilter(given: GivenFilter): SessionFilter | undefined {
+/** TypeIDs → UUIDs. A malformed one in a body is 422 and named; in a query it was refused before. */
+function readFilter(given: GivenFilter): SessionFilter {
   const filter: SessionFilter = {}
   for (const [field, noun] of Object.entries(filterNouns) as [keyof typeof filterNouns, Noun][]) {
     const text = given[field]
     if (text === undefined) continue
-    const id = decodeId(noun, text)
-    if (id === undefined) return undefined
-    filter[field] = id
+    filter[field] = decodeId(noun, text) ?? failField(`filter.${field}`, `is not the id of ${aOrAn(noun)}`)
   }
   return filter
 }
@@ -58,8 +54,7 @@ function readChoice(body: {
   if (filter === undefined) return { ids: (session_ids ?? []).flatMap((id) => decodeId('vpn_session', id) ?? []) }
   if (Object.keys(filter).length === 0)
     failField('filter', 'names nothing; give device_id, user_id, gateway_id or pool_id')
-  const read = readFilter(filter)
-  return read ? { filter: read } : { ids: [] }
+  return { filter: readFilter(filter) }
 }
 
 const viewSession = ({ row: s, deviceName }: Session): Output<typeof listSessions>['items'][number] => ({

@@ -1,7 +1,7 @@
 import type { Output } from '@holdfast/contract'
 import type { connectionTruth } from '@holdfast/contract/connection-truth'
 import type { Handlers } from '../../../http/handlers.ts'
-import { decodeId, encodeId } from '../../../kernel/ids.ts'
+import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
 import type { Shown, Truth, TruthFilter } from './truth.ts'
 import type { DeviceWord, SessionWord } from './words.queries.ts'
@@ -12,29 +12,20 @@ export const truthHandlers = (truth: Truth) =>
   ({
     connectionTruth: async ({ actor, query }) => {
       const { verdict, limit, cursor, ...given } = query
-      const filter = readFilter(given)
-      if (!filter) return { items: [], next_cursor: null, in_question: null }
       const page = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
-      const { items, next_cursor, counts } = await truth.list(actor.tenantId, verdict, filter, page)
+      const { items, next_cursor, counts } = await truth.list(actor.tenantId, verdict, readFilter(given), page)
       return { items: items.map(view), next_cursor, in_question: counts }
     },
   }) satisfies Partial<Handlers>
 
 type Given = { device_id?: string; user_id?: string; gateway_id?: string }
 
-/** TypeIDs → UUIDs. Undefined: one of them is no id of its kind, so that nothing can match. */
-function readFilter({ device_id, user_id, gateway_id }: Given): TruthFilter | undefined {
-  const deviceId = device_id === undefined ? undefined : decodeId('device', device_id)
-  const userId = user_id === undefined ? undefined : decodeId('user', user_id)
-  const gatewayId = gateway_id === undefined ? undefined : decodeId('gateway', gateway_id)
-  const isUnreadable = [
-    [device_id, deviceId],
-    [user_id, userId],
-    [gateway_id, gatewayId],
-  ].some(([given, read]) => given !== undefined && read === undefined)
-  if (isUnreadable) return undefined
-  return { ...(deviceId && { deviceId }), ...(userId && { userId }), ...(gatewayId && { gatewayId }) }
-}
+/** TypeIDs → UUIDs. */
+const readFilter = ({ device_id, user_id, gateway_id }: Given): TruthFilter => ({
+  ...(device_id !== undefined && { deviceId: idOf('device', device_id) }),
+  ...(user_id !== undefined && { userId: idOf('user', user_id) }),
+  ...(gateway_id !== undefined && { gatewayId: idOf('gateway', gateway_id) }),
+})
 
 const time = (at: Date | null | undefined): string | null => at?.toISOString() ?? null
 
