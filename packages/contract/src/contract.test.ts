@@ -117,17 +117,60 @@ test('how long something lasts is asked for in one way, and shown as one moment'
   ])
 })
 
+/** What is posted to a list adds to it, but for these, which do something with what is listed. */
+const notAdded = ['runPlaybook', 'terminateSessions']
+const isListed = (path: string): boolean =>
+  operations.some(
+    ([, e]) => e.method === 'GET' && e.path === path && 'items' in ((e.response as Walked).properties ?? {}),
+  )
+const isCreation = ([name, e]: (typeof operations)[number]): boolean =>
+  e.method === 'POST' &&
+  (/\.(created|enrolled|published|issued|placed|set|granted)$|^spc\.rotated$/.test(e.audit ?? '') ||
+    (e.protocol === 'scim' && e.records !== 'refusals') ||
+    (isListed(e.path) && !notAdded.includes(name)))
+
 test('what makes something answers 201', () => {
   const wrong = operations.flatMap(([name, e]) => {
-    const isMade =
-      /\.(created|enrolled|published|issued|placed)$|^spc\.rotated$/.test(e.audit ?? '') ||
-      (e.protocol === 'scim' && e.method === 'POST' && e.records !== 'refusals')
     const creates = Object.entries(e.operations ?? {}).filter(
       ([o, { status }]) => (o === 'create') !== (status === 201),
     )
-    return isMade !== (e.status === 201) || creates.length > 0 ? [name] : []
+    return isCreation([name, e]) !== (e.status === 201) || creates.length > 0 ? [name] : []
   })
   assert.deepEqual(wrong, [])
+})
+
+test('what was made stands in the answer as its list has it: alone, or under its noun beside what else is said', () => {
+  const propertiesOf = (schema: unknown) => (schema as Walked).properties ?? {}
+  const listed = new Set(
+    operations.flatMap(([, e]) => propertiesOf(e.response).items?.items?.title ?? []).filter((title) => title !== ''),
+  )
+  // Of these a device gets a credential, or the way to one, which nobody lists.
+  const others = operations.filter(isCreation).flatMap(([name, e]) => {
+    const { title = '' } = e.response as Walked
+    const inside = Object.values(propertiesOf(e.response)).some((part) => listed.has(part.title ?? ''))
+    return listed.has(title) || inside || e.protocol ? [] : [name]
+  })
+  assert.deepEqual(others, [
+    'beginDeviceCode',
+    'beginEnrollmentBySaml',
+    'enroll',
+    'enrollByDeviceCode',
+    'enrollByOidc',
+    'enrollBySaml',
+  ])
+})
+
+test('a route named after an operation of a lifecycle is that operation: permission, answer and If-Match', () => {
+  const twins = operations.flatMap(([name, e]) =>
+    Object.entries(e.operations ?? {}).flatMap(([operation, { permission }]) => {
+      const twin = operations.find(([, t]) => t !== e && t.path === e.path.replace(/lifecycle$/, operation))
+      if (!twin) return []
+      const [its, t] = twin
+      const same = t.response === e.response && t.ifMatch === e.ifMatch && t.audit === e.audit
+      return [same && t.access.by !== 'anyone' && t.access.permission === permission ? its : `${its} is not ${name}`]
+    }),
+  )
+  assert.deepEqual(twins, ['suspendUser', 'reactivateUser', 'unlockUser'])
 })
 
 test('every sentence has its article', () => {

@@ -122,10 +122,16 @@ export function operationRule({ operations }: Endpoint, body: unknown): Operatio
   return typeof operation === 'string' && Object.hasOwn(operations, operation) ? operations[operation] : undefined
 }
 
+/** Whether a repetition of what this endpoint creates finds it there: the answer is then 200, `changed` false. */
+export const isRepeatable = ({ status, response }: Endpoint): boolean =>
+  status === 201 && Object.hasOwn((response as { properties?: object }).properties ?? {}, 'changed')
+
 /** The statuses of success. */
-export const successStatuses = ({ status = 200, operations = {} }: Endpoint): readonly (200 | 201 | 202 | 204)[] => [
-  ...new Set([status, ...Object.values(operations).flatMap((o) => o.status ?? [])]),
-]
+export const successStatuses = (e: Endpoint): readonly (200 | 201 | 202 | 204)[] => {
+  const { status = 200, operations = {} } = e
+  const ofOperations = Object.values(operations).flatMap((o) => o.status ?? [])
+  return [...new Set([status, ...ofOperations, ...(isRepeatable(e) ? ([200] as const) : [])])]
+}
 
 /** Parameters that the pipe itself reads: platform roles name a tenant; the deployment-wide secret a gateway too. */
 export const scopeParameters = (e: Endpoint): readonly ('tenant_id' | 'gateway_id')[] => {

@@ -236,6 +236,7 @@ export const linkUserIdentity = endpoint({
   method: 'POST',
   path: '/v1/admin/users/{user_id}/identities',
   summary: 'Let a user sign in with an account of an identity provider',
+  status: 201,
   stepUp: {},
   body: Closed({
     provider_id: Id('identity_provider'),

@@ -48,6 +48,7 @@ export const createLock = endpoint({
     'Lock a user, a device, a gateway, the devices of a group, or all devices of the tenant, at once and everywhere',
   access,
   audit: 'lock.set',
+  status: 201,
   body: Closed({
     target: Closed({
       type: OneOf(lockTargets),

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { type Endpoint, scopeParameters, successStatuses } from './endpoint.ts'
+import { type Endpoint, isRepeatable, scopeParameters, successStatuses } from './endpoint.ts'
 import { examples } from './examples.ts'
 import type { Components, Json, RefusalStatus } from './openapi-components.ts'
 import { idPattern, nounOfId } from './schema.ts'
@@ -97,13 +97,17 @@ function responses(components: Components, e: Endpoint): Json {
       ...(e.method === 'POST' && e.access.by !== 'anyone' ? ['Idempotency-Replayed'] : []),
     ]),
   }
+  const found = isRepeatable(e) && { description: 'It is there already, as a repetition finds it: `changed` is false' }
   const types = e.stream ?? { [e.download ? octets : mediaTypeOf(e)]: e.response }
   const content = Object.fromEntries(
     Object.entries(types).map(([type, schema]) => [type, { schema: components.schema(schema) }]),
   )
   return {
     ...Object.fromEntries(
-      successStatuses(e).map((status) => [status, status === 204 ? success : { ...success, content }]),
+      successStatuses(e).map((status) => [
+        status,
+        status === 204 ? success : { ...success, ...(status === 200 && found), content },
+      ]),
     ),
     ...(e.form &&
       e.protocol === undefined && {

@@ -4,11 +4,21 @@ import { Closed, Id, List, ListQuery, Name, Nullable, OneOf, Reason, Time } from
 import { User } from './users.ts'
 import { permissions, roleNames } from './vocabulary.ts'
 
+export const Grant = Closed(
+  {
+    user_id: Id('user'),
+    username: Name,
+    role: OneOf(roleNames),
+    granted_by: Nullable(Type.String()),
+    granted_at: Time,
+  },
+  { title: 'Grant' },
+)
+
 const changeGrant = {
   method: 'POST',
   access: { by: ['session', 'api_key'], permission: 'rbac:write' },
   body: Closed({ user_id: Id('user'), role: OneOf(roleNames), reason: Type.Optional(Reason) }),
-  response: Closed({ user: User, changed: Type.Boolean() }),
 } as const
 
 export const grantRole = endpoint({
@@ -16,7 +26,9 @@ export const grantRole = endpoint({
   path: '/v1/admin/rbac/grant',
   summary: 'Grant a role to a user',
   audit: 'role.granted',
+  status: 201,
   stepUp: {},
+  response: Closed({ grant: Grant, user: User, changed: Type.Boolean() }),
 })
 
 export const revokeRole = endpoint({
@@ -24,6 +36,7 @@ export const revokeRole = endpoint({
   path: '/v1/admin/rbac/revoke',
   summary: 'Revoke a role from a user',
   audit: 'role.revoked',
+  response: Closed({ user: User, changed: Type.Boolean() }),
 })
 
 export const listRoles = endpoint({
@@ -42,13 +55,5 @@ export const listGrants = endpoint({
   query: ListQuery({ user_id: Type.Optional(Id('user')), role: Type.Optional(OneOf(roleNames)) }, [
     'granted_at',
   ] as const),
-  response: List(
-    Closed({
-      user_id: Id('user'),
-      username: Name,
-      role: OneOf(roleNames),
-      granted_by: Nullable(Type.String()),
-      granted_at: Time,
-    }),
-  ),
+  response: List(Grant),
 })

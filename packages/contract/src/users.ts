@@ -79,6 +79,15 @@ export const setBreakGlass = endpoint({
   ifMatch: true,
 })
 
+const Changed = Closed({
+  operation: Type.String(),
+  changed: Type.Boolean(),
+  user: User,
+  sessions_terminated: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Of suspend and delete: admin and VPN sessions that this call ended' }),
+  ),
+})
+
 export const changeUser = endpoint({
   method: 'POST',
   path: '/v1/admin/users/lifecycle',
@@ -107,14 +116,17 @@ export const changeUser = endpoint({
     ),
     reason: Type.Optional(Reason),
   }),
-  response: Closed({ operation: Type.String(), changed: Type.Boolean(), user: User }),
+  response: Changed,
   ifMatch: true,
 })
 
+/** As the operation of the same name of `lifecycle`, with the same answer. */
 const moveUser = {
   method: 'POST',
   audit: 'user.changed',
   body: Closed({ user_id: Id('user'), reason: Type.Optional(Reason) }),
+  response: Changed,
+  ifMatch: true,
 } as const
 
 export const suspendUser = endpoint({
@@ -122,12 +134,6 @@ export const suspendUser = endpoint({
   path: '/v1/admin/users/suspend',
   summary: 'Suspend a user: admin and VPN sessions end, and the devices stop until the user is reactivated',
   access: { by: ['session', 'api_key'], permission: 'users:write' },
-  response: Closed({
-    user: User,
-    changed: Type.Boolean(),
-    sessions_terminated: Type.Integer({ minimum: 0, description: 'Admin and VPN sessions that this call ended' }),
-  }),
-  ifMatch: true,
 })
 
 export const reactivateUser = endpoint({
@@ -135,8 +141,6 @@ export const reactivateUser = endpoint({
   path: '/v1/admin/users/reactivate',
   summary: 'Reactivate a suspended user; devices that were not revoked work again',
   access: { by: ['session', 'api_key'], permission: 'users:write' },
-  response: Closed({ user: User, changed: Type.Boolean() }),
-  ifMatch: true,
 })
 
 export const unlockUser = endpoint({
@@ -144,6 +148,4 @@ export const unlockUser = endpoint({
   path: '/v1/admin/users/unlock',
   summary: 'Unlock an account that failed sign-ins have locked',
   access: { by: ['session', 'api_key'], permission: 'credentials:write' },
-  response: Closed({ user: User, changed: Type.Boolean() }),
-  ifMatch: true,
 })

@@ -142,7 +142,7 @@ async function change(cli: Cli, operation: Move | 'delete', ids: string[], why: 
     async function carryOut(): Promise<{ changed: boolean; user: User; ended?: number }> {
       if (operation === 'suspend') {
         const answer = await client.suspendUser(input)
-        return { ...answer, ended: answer.sessions_terminated }
+        return { ...answer, ended: answer.sessions_terminated ?? 0 }
       }
       if (operation === 'reactivate') return client.reactivateUser(input)
       if (operation === 'unlock') return client.unlockUser(input)

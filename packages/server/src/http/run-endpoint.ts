@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { Endpoint, Operation } from '@holdfast/contract'
-import { operationRule } from '@holdfast/contract/endpoint'
+import { isRepeatable, operationRule } from '@holdfast/contract/endpoint'
 import { deviceStatusHeader, type Permission } from '@holdfast/contract/vocabulary'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../kernel/actor.ts'
 import { AppError, fail } from '../kernel/app-error.ts'
 import type { Admission, Admit } from './admit.ts'
+import { Answer } from './answer.ts'
 import { answerRefusal, type RefusalDeps } from './answer-refusal.ts'
 import type { Call, Handlers, RequestFacts } from './handlers.ts'
 import type { Idempotency } from './idempotency.ts'
@@ -93,8 +94,13 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     if (call.actor && needsStepUp(endpoint, call.body)) await deps.requireStepUp(call.actor)
     const status = rule?.status ?? endpoint.status ?? 200
     reply.code(status)
-    return deps.idempotency.run({ ...endpoint, status }, request, call.actor, async () => handler(call))
+    return deps.idempotency.run({ ...endpoint, status }, request, call.actor, async () =>
+      asRepeated(await handler(call)),
+    )
   }
+  /** What was there already is not created: 200. */
+  const asRepeated = (result: unknown): unknown =>
+    isRepeatable(endpoint) && isUnchanged(result) ? new Answer(result, { status: 200 }) : result
   const finish = (request: FastifyRequest, reply: FastifyReply, result: unknown, hold?: Granted) => {
     const principal = request.admission?.actor?.principal
     if (principal?.kind === 'device' && principal.isPending) reply.header(deviceStatusHeader, 'pending')
@@ -147,6 +153,9 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     errorHandler: answerRefusal(deps, name, endpoint),
   }
 }
+
+const isUnchanged = (result: unknown): boolean =>
+  typeof result === 'object' && result !== null && 'changed' in result && result.changed === false
 
 /** Binds the kinds that carry a role. */
 function requirePermission(actor: Actor | null, permission: Permission): void {

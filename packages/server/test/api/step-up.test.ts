@@ -73,7 +73,7 @@ test('where step-up is on, changes that weigh much need a code not older than fi
   clock.advance(60)
   const fresh = await signInAs(kit, 'root', { totp: app.code() })
   const granted = await fresh.post('/v1/admin/rbac/grant', { user_id: bare, role: 'helpdesk' })
-  assert.equal(granted.status, 200, 'a code at sign-in counts')
+  assert.equal(granted.status, 201, 'a code at sign-in counts')
 })
 
 test('codes at step-up can not be guessed: the account locks', async (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type Operation, operations } from '@holdfast/contract'
+import { contract, type Endpoint, type Operation, operations } from '@holdfast/contract'
+import { openapi } from '@holdfast/contract/openapi'
 import { type AuditEvent, wrongChanges } from '../changes.ts'
 import { type Kit, startKit } from '../kit.ts'
 import { type Raw, things } from '../world.ts'
@@ -8,7 +9,11 @@ import { createHere } from './here.ts'
 import { createWrite } from './writes.ts'
 
 const writes = operations.filter(([, e]) => e.method !== 'GET')
-const makes = (kind: string) => /\.(created|enrolled|published)$/.test(kind)
+const { paths } = openapi()
+const statusesOf = ({ path, method }: Endpoint): string[] =>
+  Object.keys((paths[path] as Record<string, { responses: object }>)[method.toLowerCase()]!.responses)
+/** The names that an answer has, which two routes to the same effect share. */
+const shapeOf = ({ json }: Raw) => Object.keys(json).sort().join()
 
 /** What an `update` sets; what else an operation of a lifecycle needs beside the id. */
 const patches: Readonly<Record<string, (ids: Record<string, string>) => object>> = {
@@ -38,10 +43,24 @@ async function allEvents(kit: Kit): Promise<AuditEvent[]> {
   return found
 }
 
-test('a write answers 201 where it makes something, 200 and changed: false where that holds already; each is on record by its request id, without secrets', async (t: TestContext) => {
+test('a write answers 201 where it makes something, 200 and changed: false where that holds already, and no status that is not described; each is on record by its request id, without secrets', async (t: TestContext) => {
   const kit = await startKit(t, { config: { allowedPrivateCidrs: ['127.0.0.0/8'] } })
   const world = await createHere(kit)
   const wrong: string[] = []
+  /** A write whose every answer is one that its description has. */
+  const described = async (name: Operation, more: Parameters<typeof createWrite>[3] = []): Promise<Write> => {
+    const e: Endpoint = contract[name]
+    const { ids, send } = await createWrite(kit, world, name, more)
+    return {
+      ids,
+      send: async (body) => {
+        const answer = await send(body)
+        if (!statusesOf(e).includes(String(answer.status))) wrong.push(`${name}: ${answer.status} is not described`)
+        return answer
+      },
+    }
+  }
+  const shapes = new Map<string, string>()
   const secrets = new Set<string>([world.own.token, world.own.secret])
   const succeeded: { name: Operation; part: string; kind: string; requestId: unknown }[] = []
   const expect = (what: string, { status, json, text }: Raw, wanted: number, changed?: false) => {
@@ -55,23 +74,27 @@ test('a write answers 201 where it makes something, 200 and changed: false where
   const expectOnRecord = ([name, e]: (typeof writes)[number], part: string, { headers }: Raw) =>
     void succeeded.push({ name, part, kind: `${e.audit} success`, requestId: headers['x-request-id'] })
   let repeated = 0
+  let twins = 0
   for (const [name, e] of writes) {
-    if (e.operations || e.records) continue
-    const write = await createWrite(kit, world, name)
+    if (e.operations) continue
+    const write = await described(name)
     const first = await write.send()
-    expect(name, first, makes(e.audit ?? '') ? 201 : (e.status ?? 200))
+    const again = await write.send()
+    if (e.records) continue
+    expect(name, first, e.status ?? 200)
     expectOnRecord([name, e], '', first)
+    shapes.set(e.path, shapeOf(first))
     const holds = 'changed' in first.json || 'terminated' in first.json
     if (!holds || newEachTime.includes(name)) continue
     repeated++
-    expect(`${name} again`, await write.send(), 200, false)
+    expect(`${name} again`, again, 200, false)
   }
   // One object of a kind goes through its whole life.
   for (const [name, e] of writes.filter(([, { operations }]) => operations)) {
     const isBatch = name === 'changeDevices'
     const noun = isBatch ? 'device' : name.slice('change'.length).toLowerCase()
     const named = things.filter((thing) => thing === 'group_id' || thing === `${noun}_id`)
-    const { ids, send }: Write = await createWrite(kit, world, name, named)
+    const { ids, send }: Write = await described(name, named)
     for (const operation of Object.keys(e.operations ?? {})) {
       if (operation === 'create') {
         const made = await send()
@@ -86,6 +109,10 @@ test('a write answers 201 where it makes something, 200 and changed: false where
       const body = { operation, ...which, ...patch }
       const once = await send(body)
       expect(`${name} ${operation}`, once, 200)
+      const twin = shapes.get(e.path.replace(/lifecycle$/, operation))
+      if (twin !== undefined) twins++
+      if (twin !== undefined && twin !== shapeOf(once))
+        wrong.push(`${name} ${operation}: ${shapeOf(once)}; its own route: ${twin}`)
       const { changed, summary } = once.json as { changed?: boolean; summary?: { changed: number } }
       if (changed || summary?.changed) expectOnRecord([name, e], ` ${operation}`, once)
       const again = await send(body)
@@ -95,6 +122,7 @@ test('a write answers 201 where it makes something, 200 and changed: false where
     }
   }
   assert.ok(repeated > 25, `${repeated} are repeated`)
+  assert.ok(twins >= 3, `${twins} operations have a route of their own`)
 
   const events = await allEvents(kit)
   const sent = new Set(succeeded.map(({ name }) => name))

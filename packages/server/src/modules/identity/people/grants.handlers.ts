@@ -12,8 +12,8 @@ export function grantHandlers(deps: { db: Database; pager: Pager; now: () => Dat
 
   return {
     grantRole: async ({ actor, body }) => {
-      const { user, changed } = await grants.grant(actor, idOf('user', body.user_id), body.role, body.reason)
-      return { user: viewUser(user, now()), changed }
+      const { grant, user, changed } = await grants.grant(actor, idOf('user', body.user_id), body.role, body.reason)
+      return { grant: viewGrant(grant), user: viewUser(user, now()), changed }
     },
     revokeRole: async ({ actor, body }) => {
       const { user, changed } = await grants.revoke(actor, idOf('user', body.user_id), body.role, body.reason)
@@ -35,14 +35,16 @@ export function grantHandlers(deps: { db: Database; pager: Pager; now: () => Dat
           otherwise: '-granted_at',
           tie: 'grant_id',
         })
-        const items = found.items.map((grant) => ({
-          user_id: encodeId('user', grant.user_id),
-          username: grant.username,
-          role: grant.role as Role,
-          granted_by: grant.granted_by,
-          granted_at: grant.granted_at.toISOString(),
-        }))
-        return { items, next_cursor: found.next_cursor }
+        return { items: found.items.map(viewGrant), next_cursor: found.next_cursor }
       }),
   } satisfies Partial<Handlers>
 }
+
+type GrantRow = Awaited<ReturnType<Grants['grant']>>['grant']
+const viewGrant = (grant: GrantRow) => ({
+  user_id: encodeId('user', grant.user_id),
+  username: grant.username,
+  role: grant.role as Role,
+  granted_by: grant.granted_by,
+  granted_at: grant.granted_at.toISOString(),
+})

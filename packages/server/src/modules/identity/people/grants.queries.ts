@@ -38,3 +38,7 @@ export const selectGrants = (tx: Tx, tenant: TenantId, f: { user?: string | unde
   if (f.role !== undefined) q = q.where('role', '=', f.role)
   return q
 }
+
+/** One that is there: the caller holds the user's row. */
+export const findGrant = (tx: Tx, tenant: TenantId, user: string, role: string) =>
+  selectGrants(tx, tenant, { user, role }).executeTakeFirstOrThrow()

@@ -8,11 +8,12 @@ import { mayHandle } from '../../access/index.ts'
 import type { Audit } from '../../audit/index.ts'
 import { holdAdministrators, mayBeLast, refuseLast } from './administrators.ts'
 import type { BreakGlass } from './break-glass.ts'
-import { deleteGrant, insertGrant } from './grants.queries.ts'
+import { deleteGrant, findGrant, insertGrant } from './grants.queries.ts'
 import { present, refuseStronger } from './subject.ts'
 import { findUser, lockUser, type UserRow } from './users.queries.ts'
 
 type Outcome = { user: UserRow; changed: boolean }
+type GrantRow = Awaited<ReturnType<typeof findGrant>>
 
 /** Who holds which role. Nobody gives or takes a role that allows more than they may do themselves. */
 export function createGrants(deps: {
@@ -51,16 +52,21 @@ export function createGrants(deps: {
   }
 
   return {
-    grant: (actor: Actor, id: string, role: Role, reason: string | undefined): Promise<Outcome> =>
-      change('role.granted', actor, id, role, reason, (tx) =>
-        insertGrant(tx, {
-          tenant_id: actor.tenantId,
-          user_id: id,
-          role,
-          granted_by: actor.id,
-          granted_at: now(),
-        }),
-      ),
+    grant: async (
+      actor: Actor,
+      id: string,
+      role: Role,
+      reason: string | undefined,
+    ): Promise<Outcome & { grant: GrantRow }> => {
+      let grant: GrantRow | undefined
+      const outcome = await change('role.granted', actor, id, role, reason, async (tx) => {
+        const { tenantId: tenant_id } = actor
+        const isNew = await insertGrant(tx, { tenant_id, user_id: id, role, granted_by: actor.id, granted_at: now() })
+        grant = await findGrant(tx, tenant_id, id, role)
+        return isNew
+      })
+      return { ...outcome, grant: grant! }
+    },
 
     revoke: (actor: Actor, id: string, role: Role, reason: string | undefined): Promise<Outcome> =>
       change('role.revoked', actor, id, role, reason, async (tx, user) => {

@@ -1,6 +1,7 @@
 import type { Database } from '../../../db/database.ts'
 import type { Pager } from '../../../db/page.ts'
 import type { Handlers } from '../../../http/handlers.ts'
+import type { Actor } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { idOf } from '../../../kernel/ids.ts'
 import { versioned } from '../../../kernel/version.ts'
@@ -9,6 +10,8 @@ import { decodeIds } from './references.ts'
 import { denseFilters, selectUsers, walkUsers } from './users.queries.ts'
 import { type Users, versionOf } from './users.ts'
 import { viewUser } from './view.ts'
+
+type Move = Parameters<Users['move']>[1]
 
 const orders = {
   username: { column: 'username', kind: 'text' },
@@ -24,6 +27,13 @@ export function userHandlers(deps: {
 }) {
   const { db, pager, now, users, breakGlass } = deps
   const view = (user: Parameters<typeof viewUser>[0]) => viewUser(user, now())
+
+  /** The answer of `lifecycle`, and of the routes that are named after one of its operations. */
+  const move = async (actor: Actor, operation: Move, id: string, how: Parameters<Users['move']>[3]) => {
+    const { changed, user, terminated } = await users.move(actor, operation, id, how)
+    const ends = operation === 'suspend' || operation === 'delete'
+    return { operation, changed, user: view(user), ...(ends && { sessions_terminated: terminated }) }
+  }
 
   return {
     listUsers: ({ actor, query }) =>
@@ -74,25 +84,17 @@ export function userHandlers(deps: {
       if (kind !== undefined) failField('user.kind', 'is chosen when a user is created')
       if ((operation === 'update') === (body.user === undefined))
         failField('user', operation === 'update' ? 'is required to update a user' : `has no meaning with ${operation}`)
-      const { changed, user } = await (operation === 'update'
-        ? users.update(actor, id, fields, { reason, expected })
-        : users.move(actor, operation, id, { reason, expected }))
+      if (operation !== 'update') return move(actor, operation, id, { reason, expected })
+      const { changed, user } = await users.update(actor, id, fields, { reason, expected })
       return { operation, changed, user: view(user) }
     },
 
-    suspendUser: async ({ actor, body, expected }) => {
-      const id = idOf('user', body.user_id)
-      const { changed, user, terminated } = await users.move(actor, 'suspend', id, { ...body, expected })
-      return { user: view(user), changed, sessions_terminated: terminated }
-    },
-    reactivateUser: async ({ actor, body, expected }) => {
-      const { changed, user } = await users.move(actor, 'reactivate', idOf('user', body.user_id), { ...body, expected })
-      return { user: view(user), changed }
-    },
-    unlockUser: async ({ actor, body, expected }) => {
-      const { changed, user } = await users.move(actor, 'unlock', idOf('user', body.user_id), { ...body, expected })
-      return { user: view(user), changed }
-    },
+    suspendUser: ({ actor, body: { user_id, reason }, expected }) =>
+      move(actor, 'suspend', idOf('user', user_id), { reason, expected }),
+    reactivateUser: ({ actor, body: { user_id, reason }, expected }) =>
+      move(actor, 'reactivate', idOf('user', user_id), { reason, expected }),
+    unlockUser: ({ actor, body: { user_id, reason }, expected }) =>
+      move(actor, 'unlock', idOf('user', user_id), { reason, expected }),
     setBreakGlass: async ({ actor, body, expected }) => {
       const { user_id, break_glass: to, reason } = body
       const { user, changed } = await breakGlass.set(actor, { user: idOf('user', user_id), to, reason, expected })

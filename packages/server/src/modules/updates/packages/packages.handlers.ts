@@ -1,6 +1,5 @@
 import type { Output } from '@holdfast/contract'
 import type { listPackages } from '@holdfast/contract/updates'
-import { Answer } from '../../../http/answer.ts'
 import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { pathOfTarget } from './package.ts'
@@ -17,7 +16,7 @@ export const packageHandlers = (packages: PackageRules, uploads: Uploads) =>
     uploadPackage: async ({ actor, params, query, body, request }) => {
       const slot = { release_id: idOf('release', params.release_id), ...query }
       const { package: made, changed } = await uploads.upload(actor, slot, body, request.announced)
-      return new Answer({ package: viewPackage(made), changed }, changed ? {} : { status: 200 })
+      return { package: viewPackage(made), changed }
     },
     deletePackage: async ({ actor, params }) => {
       await packages.remove(actor, idOf('release', params.release_id), idOf('package', params.package_id))
