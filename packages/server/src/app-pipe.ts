@@ -67,7 +67,7 @@ export function createPipe({
   policy: Policy
 }) {
   const { audit, tenancy, access, identity, federation, enrollment, policy } = modules
-  const { trustedProxies } = config
+  const { trustedProxies, longestWaitSeconds } = config
   const refuse = createRefuse({
     audit,
     log,
@@ -87,7 +87,7 @@ export function createPipe({
     tenantExists: tenancy.exists,
   })
   const inFront = [
-    createWarmReads({ reads: policy.reads, verifiers, refuse, trustedProxies, log }),
+    createWarmReads({ reads: policy.reads, verifiers, refuse, trustedProxies, log, longestWaitSeconds }),
     createNeverIssued({ verifiers, refuse, trustedProxies, log }),
   ]
   const recordRefusal = (actor: Actor, operation: Operation, error: AppError) =>
@@ -99,6 +99,7 @@ export function createPipe({
     costly: createGate({ perKey: 3, total: 8, waiting: 64 }),
     takeLargeBody: createLargeBodies(),
     pace,
+    longestWaitSeconds,
     handlers,
     inFront,
     admit,

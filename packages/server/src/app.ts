@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import type { AppDeps } from './app-deps.ts'
 import { appJobs } from './app-jobs.ts'
 import { createListeners } from './app-listeners.ts'
 import { createAppMetrics, createMeters } from './app-metrics.ts'
 import { createPipe } from './app-pipe.ts'
+import { readTlsFiles } from './config/tls-files.ts'
 import { connectDatabase } from './db/database.ts'
 import { createPager } from './db/page.ts'
 import { ensurePartitions } from './db/partitions.ts'
@@ -168,7 +168,7 @@ export function createApp({
     packages: config.packages,
     bucketCredential: secrets.bucketCredential,
   })
-  const tls = config.tls && { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) }
+  const tls = config.tls && readTlsFiles(config.tls)
   const expiry = createExpiry({
     ...base,
     tenants,

@@ -1,18 +1,22 @@
 import { pino } from 'pino'
 import { createApp } from './app.ts'
 import { bootstrap } from './bootstrap.ts'
+import { checkFiles } from './config/check-files.ts'
 import { type Config, ConfigError, parseConfig } from './config/config.ts'
-import { readEnv } from './config/env.ts'
-import { loadSecrets } from './config/secrets.ts'
+import { readEnv, type Variable } from './config/env.ts'
+import { givenSecrets, loadSecrets } from './config/secrets.ts'
+import { shown, wrongSetting } from './config/wrong-setting.ts'
 import { patiently } from './db/away.ts'
+import { checkServer, UnsuitableDatabaseError } from './db/check-server.ts'
+import { explainDatabaseError } from './db/explain-error.ts'
 import { configureKept } from './db/kept.ts'
 import { withDatabaseLock } from './db/lock.ts'
 import { MigrationError, migrate } from './db/migrate.ts'
 import { EmbeddedPostgresError, startEmbeddedPostgres } from './embedded/postgres.ts'
 import { startJobs } from './jobs/runner.ts'
 import { giveBackWhenIdle } from './kernel/give-back.ts'
-import { MasterKeyError, openPeppers, type Peppers } from './modules/secrets/index.ts'
-import { printFirstStart, printReady } from './terminal.ts'
+import { MasterKeyError, masterKeysInUse, openPeppers, type Peppers } from './modules/secrets/index.ts'
+import { createWaitingNotice, printFirstStart, printReady } from './terminal.ts'
 
 const bootstrapLock = 7_264_402
 /** A stop that takes longer than this, and the draining, is cut short. */
@@ -49,6 +53,8 @@ async function start(): Promise<void> {
     )
   const env = readEnv()
   const config = parseConfig(env)
+  givenSecrets(env, config)
+  checkFiles(config)
   const log = pino({ level: config.logLevel, serializers: { err: describeError } })
   const embedded = config.databaseUrl
     ? undefined
@@ -60,13 +66,20 @@ async function start(): Promise<void> {
     process.exit(1)
   })
   const databaseUrl = config.databaseUrl ?? embedded!.connectionString
-  const secrets = await loadSecrets(env, config)
-  if (stopping) return
   // A database that is away or stalls for a while ends no start, unless that is to stop.
+  const waiting = createWaitingNotice()
   const stalls = (e: unknown) => {
     if (stopping) throw e
-    log.warn({ err: e }, 'the database does not answer; the start goes on when it does')
+    waiting(e)
   }
+  let keysInUse: string[] = []
+  const look = async () => {
+    if (config.databaseUrl) await checkServer(databaseUrl)
+    keysInUse = await masterKeysInUse(databaseUrl)
+  }
+  await patiently(look, stalls).catch(unreachable(config))
+  if (stopping) return
+  const secrets = await loadSecrets(env, config, keysInUse)
   const prepare = async () => {
     await migrate(databaseUrl)
     await configureKept(databaseUrl, config.keptDays)
@@ -119,22 +132,29 @@ const quiet = (log: pino.Logger) => ({
   warn: (message: string) => log.warn(message),
 })
 
-const unreachable = (config: Config) => (e: unknown) => {
-  if (e instanceof MigrationError) throw new StartError(e.message)
-  if (config.databaseUrl)
-    throw new StartError(
-      `The database of DATABASE_URL can not be used: ${(e as Error).message || (e as NodeJS.ErrnoException).code}.`,
-    )
-  throw e
-}
+const unreachable =
+  ({ databaseUrl }: Config) =>
+  async (e: unknown) => {
+    if (e instanceof MigrationError) throw new StartError(e.message)
+    if (databaseUrl === undefined) throw e
+    const why = e instanceof UnsuitableDatabaseError ? e.message : await explainDatabaseError(e, databaseUrl)
+    throw new StartError(`The database of DATABASE_URL can not be used: ${why}`)
+  }
 const taken =
-  (host: string, port: number, name: string, hostName = 'HOLDFAST_HOST') =>
+  (host: string, port: number, name: Variable, hostName: Variable = 'HOLDFAST_HOST') =>
   (e: NodeJS.ErrnoException) => {
     if (e.code === 'EADDRINUSE')
       throw new StartError(`Port ${port} on ${host} is in use: stop what listens there or set ${name}.`)
     if (e.code === 'EACCES')
       throw new StartError(`Port ${port} needs more rights than this user has: set ${name} to 1024 or higher.`)
-    if (e.code === 'EADDRNOTAVAIL') throw new StartError(`${hostName} ${host} is not an address of this machine.`)
+    if (e.code === 'EADDRNOTAVAIL')
+      throw wrongSetting(
+        hostName,
+        `is ${shown(host)}`,
+        'an address of one of the network interfaces of this machine, or 0.0.0.0 for all',
+      )
+    if (e.code === 'ENOTFOUND' || e.code === 'EAI_AGAIN')
+      throw wrongSetting(hostName, `is ${shown(host)}, a name that was not found`, 'an address or name of this machine')
     throw e
   }
 

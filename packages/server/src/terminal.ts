@@ -24,3 +24,15 @@ export function printReady(config: Config, addresses: (AddressInfo | string)[]):
     process.stdout.write(`  Metrics are served on ${hostInUrl(config.metrics.host)}:${config.metrics.port}/metrics\n`)
   if (config.pki) process.stdout.write(`  What certificates point to is served as ${config.pki.url}\n`)
 }
+
+/** Says that a start waits for the database, and why: one line for each cause, however often it is tried again. */
+export function createWaitingNotice(): (e: unknown) => void {
+  let last: string | undefined
+  return (e) => {
+    const { message, code } = e as NodeJS.ErrnoException
+    const why = (message || code || 'no answer').replace(/\s+/g, ' ')
+    if (why === last) return
+    last = why
+    process.stdout.write(`  Waiting for the database: ${why}\n`)
+  }
+}

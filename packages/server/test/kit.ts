@@ -72,6 +72,7 @@ const configFor = (databaseUrl: string): Config => ({
   authFailuresPerMinute: 10_000_000,
   tls: undefined,
   drainSeconds: 0,
+  longestWaitSeconds: 300,
   logLevel: 'silent',
   masterKeyFile: '/nonexistent',
   packages: { dir: '/nonexistent', bucket: undefined, largest: 64 * 1024 * 1024, largestOfTenant: 1024 * 1024 * 1024 },

@@ -40,7 +40,7 @@ const logTo = ({ note }: Told) => ({ info: () => {}, warn: note })
 /** Writes a backup of the server's database, running or not, into a new file, which is there whole or not at all. */
 export async function backUp(env: Env, file: string, recipients: readonly string[], told: Told): Promise<BackedUp> {
   const config = parseConfig(env)
-  const [key] = await readMasterKeys(config.masterKeyFile)
+  const [key] = readMasterKeys(config.masterKeyFile)
   return withDatabase(config, { log: logTo(told), mayMake: false }, (url) =>
     withConnection(url, async (connection) => {
       let head: Head | undefined
@@ -57,14 +57,14 @@ export async function verify(
   file: string,
   identities: readonly string[],
 ): Promise<{ head: Head; tables: Content[] }> {
-  const keys = await readMasterKeys(parseConfig(env).masterKeyFile)
+  const keys = readMasterKeys(parseConfig(env).masterKeyFile)
   return readBackup({ file, identities, keys })
 }
 
 /** Brings a backup into the server's database, which has to be empty, and looks for the packages beside it. */
 export async function restore(env: Env, file: string, identities: readonly string[], told: Told): Promise<Restored> {
   const config = parseConfig(env)
-  const keys = await readMasterKeys(config.masterKeyFile)
+  const keys = readMasterKeys(config.masterKeyFile)
   const store = createPackageStore(config.packages, bucketCredential(env, config))
   return withDatabase(config, { log: logTo(told), mayMake: true }, async (url) => {
     const loaded = await load(url, { file, identities, keys }, told.progress).catch((e: unknown) =>

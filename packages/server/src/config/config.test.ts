@@ -59,7 +59,7 @@ test('what gateways look up by themselves is named; nothing unless said', () => 
   assert.deepEqual(parseConfig({ HOLDFAST_GATEWAYS_KNOW: 'services, countries' }).gatewaysKnow.size, 2)
   assert.throws(
     () => parseConfig({ HOLDFAST_GATEWAYS_KNOW: 'cities' }),
-    /HOLDFAST_GATEWAYS_KNOW takes countries and services/,
+    /HOLDFAST_GATEWAYS_KNOW has "cities" in it; it takes countries, services/,
   )
 })
 
@@ -84,9 +84,8 @@ test('a token is named whole, and its library reads nothing of ours', () => {
   assert.equal(parseConfig({}).pkcs11, undefined)
   const { pkcs11 } = parseConfig({
     ...named,
-    SOFTHSM2_CONF: '/conf',
+    ...{ SOFTHSM2_CONF: '/conf', PGPASSWORD: 'x' },
     DATABASE_URL: 'postgres://u:p@h/d',
-    PGPASSWORD: 'x',
   })
   assert.deepEqual(pkcs11, {
     library: '/p11.so',
@@ -95,7 +94,10 @@ test('a token is named whole, and its library reads nothing of ours', () => {
     environment: { SOFTHSM2_CONF: '/conf' },
   })
   for (const name of Object.keys(named))
-    assert.throws(() => parseConfig({ ...named, [name]: '' }), /HOLDFAST_PKCS11_LIBRARY.*go together/)
+    assert.throws(
+      () => parseConfig({ ...named, [name]: '' }),
+      /HOLDFAST_PKCS11_.* not set, .*: set all or none of them/,
+    )
 })
 
 test('what certificates point to is served where the operator says, in plain HTTP; nowhere unless said', () => {

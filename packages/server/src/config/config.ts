@@ -1,7 +1,12 @@
-import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { defaultOidArc, policyOid } from '@holdfast/crypto'
-import ipaddr from 'ipaddr.js'
+import { databaseUrl } from './database-url.ts'
+import type { Env, Variable } from './env.ts'
+import { cidrs, hostInUrl, listenHost, originOf, wholeNumber } from './values.ts'
+import { ConfigError, shown, shownUrl, wrongSetting } from './wrong-setting.ts'
+
+export { hostInUrl } from './values.ts'
+export { ConfigError } from './wrong-setting.ts'
 
 /** What the operator decides; no secrets (those are in `secrets.ts`). */
 export type Config = {
@@ -30,6 +35,8 @@ export type Config = {
   tls: { certFile: string; keyFile: string } | undefined
   /** How long a replica that was asked to stop serves on, while balancers take it out. */
   drainSeconds: number
+  /** No request is held for longer, whatever it asks for (`Prefer: wait`). */
+  longestWaitSeconds: number
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
   masterKeyFile: string
   packages: PackagesConfig
@@ -62,23 +69,20 @@ type PackagesConfig = {
   largestOfTenant: number
 }
 
-export class ConfigError extends Error {}
-
-type Env = Record<string, string | undefined>
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 
 /** Reads the HOLDFAST_ variables; an error names the variable and says what it takes. */
 export function parseConfig(env: Env): Config {
-  const host = env.HOLDFAST_HOST || '127.0.0.1'
+  const host = listenHost(env, 'HOLDFAST_HOST')
   const port = wholeNumber(env, 'HOLDFAST_PORT', 8080, 0, 65_535)
   const dataDir = resolve(env.HOLDFAST_DATA_DIR || 'data')
   const certFile = env.HOLDFAST_TLS_CERT_FILE
   const keyFile = env.HOLDFAST_TLS_KEY_FILE
-  if (!certFile !== !keyFile)
-    throw new ConfigError('HOLDFAST_TLS_CERT_FILE and HOLDFAST_TLS_KEY_FILE go together: set both or neither.')
+  requireTogether(env, ['HOLDFAST_TLS_CERT_FILE', 'HOLDFAST_TLS_KEY_FILE'])
   const tls = certFile && keyFile ? { certFile, keyFile } : undefined
   const logLevel = levels.find((l) => l === (env.HOLDFAST_LOG_LEVEL || 'info'))
-  if (!logLevel) throw new ConfigError(`HOLDFAST_LOG_LEVEL must be one of ${levels.join(', ')}.`)
+  if (!logLevel)
+    throw wrongSetting('HOLDFAST_LOG_LEVEL', `is ${shown(env.HOLDFAST_LOG_LEVEL ?? '')}`, `one of ${levels.join(', ')}`)
   return {
     host,
     port,
@@ -94,8 +98,9 @@ export function parseConfig(env: Env): Config {
     authFailuresPerMinute: wholeNumber(env, 'HOLDFAST_AUTH_FAILURES_PER_MINUTE', 600, 1, 10_000_000),
     tls,
     drainSeconds: wholeNumber(env, 'HOLDFAST_DRAIN_SECONDS', 5, 0, 300),
+    longestWaitSeconds: wholeNumber(env, 'HOLDFAST_LONGEST_WAIT_SECONDS', 300, 1, 300),
     logLevel,
-    masterKeyFile: env.HOLDFAST_MASTER_KEY_FILE || resolve(dataDir, 'master.key'),
+    masterKeyFile: resolve(env.HOLDFAST_MASTER_KEY_FILE || resolve(dataDir, 'master.key')),
     packages: packages(env, dataDir),
     license: env.HOLDFAST_LICENSE_FILE
       ? { file: env.HOLDFAST_LICENSE_FILE, keysFile: env.HOLDFAST_LICENSE_KEYS_FILE || undefined }
@@ -114,28 +119,14 @@ export function parseConfig(env: Env): Config {
   }
 }
 
-function wholeNumber(env: Env, name: string, otherwise: number, min: number, max: number): number {
-  const text = env[name]
-  if (!text) return otherwise
-  const value = Number(text)
-  if (!/^\d+$/.test(text) || value < min || value > max)
-    throw new ConfigError(`${name} must be a whole number from ${min} to ${max}, not "${text}".`)
-  return value
-}
-
-export const hostInUrl = (host: string) => (isIP(host) === 6 ? `[${host}]` : host)
-
-/** Certificates name the deployment by it (SPIFFE-ID §2.1), which takes fewer characters than a URL does. */
-const isHost = ({ hostname }: URL) => /^[a-z0-9._-]{1,255}$|^\[/.test(hostname)
-
-function originOf(env: Env, name: string, otherwise: string): string {
-  const text = env[name]
-  if (!text) return otherwise
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  const isOrigin = url && url.pathname === '/' && !url.search && !url.hash && !url.username
-  if (!isOrigin || !/^https?:$/.test(url.protocol) || !isHost(url))
-    throw new ConfigError(`${name} must be an origin such as https://vpn.example.com, without a path.`)
-  return url.origin
+/** Variables of which either all are set or none. */
+function requireTogether(env: Env, names: readonly Variable[]): void {
+  const missing = names.filter((name) => !env[name])
+  if (missing.length === 0 || missing.length === names.length) return
+  const set = names.filter((name) => env[name])
+  throw new ConfigError(
+    `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} not set, and ${set.join(' and ')} ${set.length > 1 ? 'are' : 'is'}: set ${names.length > 2 ? 'all' : 'both'} or none of them.`,
+  )
 }
 
 /** Plain HTTP also in what certificates say: who fetches it over TLS would need it to do so (RFC 5280 §8). */
@@ -146,9 +137,13 @@ function pki(env: Env, host: string): Config['pki'] {
     return undefined
   }
   const port = wholeNumber(env, 'HOLDFAST_PKI_PORT', 0, 1, 65_535)
-  const url = originOf(env, 'HOLDFAST_PKI_PUBLIC_URL', `http://${hostInUrl(host)}:${port}`)
+  const url = originOf(env, 'HOLDFAST_PKI_PUBLIC_URL', `http://${hostInUrl(host)}:${port}`, 'http://pki.example.com')
   if (!url.startsWith('http:'))
-    throw new ConfigError('HOLDFAST_PKI_PUBLIC_URL must begin with http://: what is served there is signed already.')
+    throw wrongSetting(
+      'HOLDFAST_PKI_PUBLIC_URL',
+      `is ${shownUrl(url)}`,
+      'an origin that begins with http://, because everything served there is signed already',
+    )
   return { port, url }
 }
 
@@ -159,10 +154,10 @@ function metrics(env: Env): Config['metrics'] {
       throw new ConfigError('HOLDFAST_METRICS_HOST needs HOLDFAST_METRICS_PORT: nothing is served there without it.')
     return undefined
   }
-  const host = env.HOLDFAST_METRICS_HOST || '127.0.0.1'
+  const host = listenHost(env, 'HOLDFAST_METRICS_HOST')
   if (!env.HOLDFAST_METRICS_TOKEN && !/^(127(\.\d+){3}|::1|localhost)$/.test(host))
     throw new ConfigError(
-      `HOLDFAST_METRICS_HOST ${host} is reached by others: set HOLDFAST_METRICS_TOKEN, which they then need.`,
+      `HOLDFAST_METRICS_HOST is ${shown(host)}, which other machines reach: set HOLDFAST_METRICS_TOKEN, which they then need.`,
     )
   return { host, port: wholeNumber(env, 'HOLDFAST_METRICS_PORT', 0, 1, 65_535) }
 }
@@ -174,16 +169,8 @@ function oidArc(env: Env): string {
     return arc
   } catch (e) {
     if (!(e instanceof RangeError)) throw e
-    throw new ConfigError(`HOLDFAST_OID_ARC must be an object identifier such as ${defaultOidArc}, not "${arc}".`)
+    throw wrongSetting('HOLDFAST_OID_ARC', `is ${shown(arc)}`, `an object identifier such as ${defaultOidArc}`)
   }
-}
-
-function databaseUrl(env: Env): string | undefined {
-  const text = env.DATABASE_URL
-  if (!text) return undefined
-  if (!/^postgres(ql)?:\/\//.test(text))
-    throw new ConfigError('DATABASE_URL must look like postgres://user:password@host:5432/database.')
-  return text
 }
 
 const mib = 1024 * 1024
@@ -201,36 +188,58 @@ function packages(env: Env, dataDir: string): PackagesConfig {
 
 function bucket(env: Env): PackagesConfig['bucket'] {
   const text = env.HOLDFAST_S3_BUCKET_URL
+  const others = (['HOLDFAST_S3_REGION', 'HOLDFAST_S3_ACCESS_KEY_ID', 'HOLDFAST_S3_SECRET_ACCESS_KEY'] as const).filter(
+    (name) => env[name],
+  )
+  if (!text && others.length > 0)
+    throw new ConfigError(`HOLDFAST_S3_BUCKET_URL is not set, and ${others[0]} is: packages would be kept in a folder.`)
   if (!text) return undefined
+  requireTogether(env, ['HOLDFAST_S3_ACCESS_KEY_ID', 'HOLDFAST_S3_SECRET_ACCESS_KEY', 'HOLDFAST_S3_BUCKET_URL'])
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username)
-    throw new ConfigError(
-      'HOLDFAST_S3_BUCKET_URL must look like https://s3.example.com/bucket or https://bucket.s3.example.com.',
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password)
+    throw wrongSetting(
+      'HOLDFAST_S3_BUCKET_URL',
+      `is ${shownUrl(text)}`,
+      'a URL such as https://s3.example.com/bucket or https://bucket.s3.example.com, without query, user or password',
     )
-  return { url: url.origin + url.pathname.replace(/\/+$/, ''), region: env.HOLDFAST_S3_REGION || 'auto' }
+  const region = env.HOLDFAST_S3_REGION || 'auto'
+  if (!/^[a-z0-9-]{1,64}$/i.test(region))
+    throw wrongSetting(
+      'HOLDFAST_S3_REGION',
+      `is ${shown(region)}`,
+      'the name of a region such as eu-central-1, or auto',
+    )
+  return { url: url.origin + url.pathname.replace(/\/+$/, ''), region }
 }
 
-/** The message holds no part of the value, which has a password in it. */
+/** The message holds no part of the value that may be its password. */
 function smtpUrl(env: Env): string | undefined {
   const text = env.HOLDFAST_SMTP_URL
   if (!text) return undefined
   const url = URL.canParse(text) ? new URL(text) : undefined
   const from = url?.searchParams.get('from')
-  if (!url || !/^smtps?:$/.test(url.protocol) || !url.hostname || (from && !/^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/.test(from)))
-    throw new ConfigError(
-      'HOLDFAST_SMTP_URL must look like smtps://user:password@mail.example.com or smtp://mail.example.com:587?from=vpn@example.com.',
+  const wrong = (found: string) =>
+    wrongSetting(
+      'HOLDFAST_SMTP_URL',
+      found,
+      'a URL such as smtps://user:password@mail.example.com or smtp://mail.example.com:587?from=vpn@example.com',
     )
+  if (!url?.hostname)
+    throw wrong('is no URL with a host (characters such as / # ? @ in the password are percent-encoded)')
+  if (!/^smtps?:$/.test(url.protocol)) throw wrong(`begins with ${shown(`${url.protocol}//`)}`)
+  if (from && !/^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/.test(from))
+    throw wrong(`has from=${shown(from)}, which is no mail address`)
+  if (/^\/[^/]/.test(url.pathname) || url.hash) throw wrong('has a path or a # after the host')
   return text
 }
 
 /** The library is a stranger's: it reads what its vendor has it read, and nothing of ours. */
 function pkcs11(env: Env): Config['pkcs11'] {
-  const [library, token, pinFile] = ['LIBRARY', 'TOKEN', 'PIN_FILE'].map((name) => env[`HOLDFAST_PKCS11_${name}`])
-  if (!library && !token && !pinFile) return undefined
-  if (!library || !token || !pinFile)
-    throw new ConfigError(
-      'HOLDFAST_PKCS11_LIBRARY, HOLDFAST_PKCS11_TOKEN and HOLDFAST_PKCS11_PIN_FILE go together: set all or none.',
-    )
+  requireTogether(env, ['HOLDFAST_PKCS11_LIBRARY', 'HOLDFAST_PKCS11_TOKEN', 'HOLDFAST_PKCS11_PIN_FILE'])
+  const { HOLDFAST_PKCS11_LIBRARY: library, HOLDFAST_PKCS11_TOKEN: token, HOLDFAST_PKCS11_PIN_FILE: pinFile } = env
+  if (!library || !token || !pinFile) return undefined
+  if (!/^[^\p{Cc}]{1,32}$/u.test(token))
+    throw wrongSetting('HOLDFAST_PKCS11_TOKEN', `is ${shown(token)}`, 'the label of a token, of up to 32 characters')
   const environment = Object.entries(env).filter(([name]) => !/^(HOLDFAST_|DATABASE_URL$|PG|NODE_)/.test(name))
   return { library, token, pinFile, environment: Object.fromEntries(environment) as Record<string, string> }
 }
@@ -240,17 +249,13 @@ function gatewaysKnow(env: Env): Config['gatewaysKnow'] {
   const named = (env.HOLDFAST_GATEWAYS_KNOW ?? '').split(',').map((s) => s.trim())
   const found = named.filter(Boolean).map((name) => {
     const known = knowable.find((k) => k === name)
-    if (!known) throw new ConfigError(`HOLDFAST_GATEWAYS_KNOW takes ${knowable.join(' and ')}, not "${name}".`)
+    if (!known)
+      throw wrongSetting(
+        'HOLDFAST_GATEWAYS_KNOW',
+        `has ${shown(name)} in it`,
+        `${knowable.join(', ')}, or both with a comma`,
+      )
     return known
   })
   return new Set(found)
-}
-
-function cidrs(env: Env, name: string): string[] {
-  const list = (env[name] ?? '').split(',').map((s) => s.trim())
-  return list.filter(Boolean).map((cidr) => {
-    if (!ipaddr.isValidCIDR(cidr) && !ipaddr.isValid(cidr))
-      throw new ConfigError(`${name} must be addresses or CIDRs separated by commas; "${cidr}" is neither.`)
-    return cidr
-  })
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { ConfigError, parseConfig } from './config.ts'
+import type { Env } from './env.ts'
 import { loadSecrets } from './secrets.ts'
 
 function folderFor(t: TestContext) {
@@ -13,9 +14,9 @@ function folderFor(t: TestContext) {
   const file = join(folder, 'master.key')
   return {
     file,
-    load: (lines?: string, env: Record<string, string> = {}) => {
+    load: (lines?: string, env: Env = {}, keysInUse: string[] = []) => {
       if (lines !== undefined) writeFileSync(file, lines)
-      return loadSecrets(env, parseConfig({ HOLDFAST_DATA_DIR: folder }))
+      return loadSecrets(env, parseConfig({ HOLDFAST_DATA_DIR: folder, ...env }), keysInUse)
     },
     serviceSecret: () => readFileSync(join(folder, 'gateway-service.secret'), 'utf8').trim(),
   }
@@ -57,15 +58,15 @@ test('a file that is not what it must be is refused by its name, and no key is i
   const { load, file } = folderFor(t)
   const [a, b] = [line(), line()]
   for (const [text, why] of [
-    ['', /line 1 does not/],
-    [`${a.slice(0, 20)}\n`, /line 1 does not/],
-    [`${a}\n${b.slice(4)}\n`, /line 2 does not/],
-    [`${a}\n\n${b}\n`, /line 2 does not/],
-    [`${a}${b}\n`, /line 1 does not/],
-    [`${a}\n${b} and more\n`, /line 2 does not/],
+    ['', /is empty/],
+    [`${a.slice(0, 20)}\n`, /no 32 bytes in base64 in line 1/],
+    [`${a}\n${b.slice(4)}\n`, /no 32 bytes in base64 in line 2/],
+    [`${a}\n\n${b}\n`, /no 32 bytes in base64 in line 2/],
+    [`${a}${b}\n`, /no 32 bytes in base64 in line 1/],
+    [`${a}\n${b} and more\n`, /no 32 bytes in base64 in line 2/],
     [`${a}\n${b}\n${a}\n`, /the same key twice, in line 3 again/],
     [`${[a, b, line(), line(), line()].join('\n')}\n`, /has 5 lines; at most 4 keys are read/],
-    [randomBytes(32).toString('hex'), /line 1 does not/],
+    [randomBytes(32).toString('hex'), /no 32 bytes in base64 in line 1/],
   ] as const)
     await assert.rejects(load(text), (e: unknown) => {
       assert.ok(e instanceof ConfigError)
@@ -73,4 +74,22 @@ test('a file that is not what it must be is refused by its name, and no key is i
       assert.ok(e.message.includes(file) && !e.message.includes('\n') && !e.message.includes(a.slice(0, 20)))
       return true
     })
+})
+
+test('a master key elsewhere makes the directories that are missing, and no key where a database has data', async (t) => {
+  const { load, file } = folderFor(t)
+  const elsewhere = join(file, '..', 'keys/of/master.key')
+  const dataDir = join(file, '..', 'not/there/yet')
+  const apart = { HOLDFAST_MASTER_KEY_FILE: elsewhere, HOLDFAST_DATA_DIR: dataDir }
+  const first = await load(undefined, apart)
+  assert.equal(readFileSync(join(dataDir, 'gateway-service.secret'), 'utf8').trim(), first.gatewayServiceSecrets[0])
+  const inUse = [first.masterKeys[0].id]
+  assert.equal((await load(undefined, apart, inUse)).masterKeys[0].id, inUse[0])
+  const mistyped = `${elsewhere.slice(0, -4)}/kye`
+  await assert.rejects(load(undefined, { ...apart, HOLDFAST_MASTER_KEY_FILE: mistyped }, inUse), (e: unknown) => {
+    assert.ok(e instanceof ConfigError)
+    assert.match(e.message, /^HOLDFAST_MASTER_KEY_FILE names .* does not exist \(no new key was written there\)/)
+    return e.message.includes(inUse[0]!)
+  })
+  assert.equal(existsSync(join(mistyped, '..')), false, 'no directory either')
 })

@@ -1,8 +1,13 @@
 import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
-import { link, mkdir, open, readFile, rename, unlink } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { link, mkdir, open, rename, unlink } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { type Kek, openKek } from '@holdfast/crypto'
-import { type Config, ConfigError } from './config.ts'
+import type { Config } from './config.ts'
+import type { Env, Variable } from './env.ts'
+import { readNamedFile } from './files.ts'
+import { printableSecret } from './values.ts'
+import { shown, wrongSetting } from './wrong-setting.ts'
 
 /** What is derived from one line of the master key file. `id` is that of its key-encryption key. */
 type MasterKey = { id: string; pepper: KeyObject; cursorKey: KeyObject; backupKey: KeyObject; serviceSecret: string }
@@ -26,30 +31,39 @@ export type Secrets = {
 
 const mostKeys = 4
 
+/** Secrets that the environment alone gives. */
+export const givenSecrets = (env: Env, config: Config) => ({
+  adminPassword: env.HOLDFAST_ADMIN_PASSWORD || undefined,
+  breakGlassPassword: env.HOLDFAST_BREAK_GLASS_PASSWORD || undefined,
+  bucketCredential: bucketCredential(env, config),
+  metricsToken: printableSecret(env, 'HOLDFAST_METRICS_TOKEN'),
+  gatewayServiceSecret: printableSecret(env, 'HOLDFAST_GATEWAY_SERVICE_SECRET'),
+})
+
 /**
- * Reads the master keys and the service secret, and makes them in the data directory (mode 0600) where none were given.
- * All other keys are derived from the master keys, so replicas that share them agree.
+ * Reads the master keys and the service secret, and makes them (mode 0600) where none were given. All other keys are
+ * derived from the master keys, so replicas that share them agree.
+ *
+ * @param keysInUse the ids of the master keys under which the database has data: with one of them no file is made
  */
-export async function loadSecrets(env: Record<string, string | undefined>, config: Config): Promise<Secrets> {
-  const text = await readOrCreate(config.masterKeyFile, () => randomBytes(32).toString('base64'))
-  const { kek, masterKeys } = deriveKeys(masterKeysIn(text, config.masterKeyFile))
-  const own = env.HOLDFAST_GATEWAY_SERVICE_SECRET
+export async function loadSecrets(env: Env, config: Config, keysInUse: readonly string[] = []): Promise<Secrets> {
+  const { gatewayServiceSecret: own, ...given } = givenSecrets(env, config)
+  const file = config.masterKeyFile
+  if (keysInUse.length === 0) await writingInto('HOLDFAST_MASTER_KEY_FILE', file, () => makeMasterKey(file))
+  else if (!existsSync(file))
+    throw wrongSetting(
+      'HOLDFAST_MASTER_KEY_FILE',
+      `names the file ${shown(file)}, which does not exist (no new key was written there)`,
+      `the file with the master key of this database, which has data under ${keysInUse.join(', ')}; see docs/master-key.md`,
+    )
+  const { kek, masterKeys } = deriveKeys(masterKeysIn(file))
   const serviceSecretFile = resolve(config.dataDir, 'gateway-service.secret')
   // For the operator to read; replicas whose file has the same first line write the same.
-  if (!own) await rename(await writeAside(serviceSecretFile, masterKeys[0].serviceSecret), serviceSecretFile)
-  if (own && !/^[\x21-\x7e]{32,256}$/.test(own))
-    throw new ConfigError(
-      'HOLDFAST_GATEWAY_SERVICE_SECRET must be 32 to 256 printable characters without spaces; leave it unset to have one made.',
-    )
-  return {
-    kek,
-    masterKeys,
-    adminPassword: env.HOLDFAST_ADMIN_PASSWORD,
-    breakGlassPassword: env.HOLDFAST_BREAK_GLASS_PASSWORD || undefined,
-    bucketCredential: bucketCredential(env, config),
-    metricsToken: metricsToken(env),
-    gatewayServiceSecrets: own ? [own] : masterKeys.map((k) => k.serviceSecret),
-  }
+  if (!own)
+    await writingInto('HOLDFAST_DATA_DIR', serviceSecretFile, async () => {
+      await rename(await writeAside(serviceSecretFile, masterKeys[0].serviceSecret), serviceSecretFile)
+    })
+  return { kek, masterKeys, ...given, gatewayServiceSecrets: own ? [own] : masterKeys.map((k) => k.serviceSecret) }
 }
 
 /** Of 32 bytes each, the one that writes first. */
@@ -67,22 +81,22 @@ export function deriveKeys([first, ...others]: readonly [Buffer, ...Buffer[]]): 
 }
 
 /** The master keys of a deployment that is there already: none are made. */
-export async function readMasterKeys(file: string): Promise<Secrets['masterKeys']> {
-  const text = await readFile(file, 'utf8').catch((e: Error) => {
-    throw new ConfigError(`The master key file ${file} (HOLDFAST_MASTER_KEY_FILE) can not be read: ${e.message}.`)
-  })
-  return deriveKeys(masterKeysIn(text.trim(), file)).masterKeys
-}
+export const readMasterKeys = (file: string): Secrets['masterKeys'] => deriveKeys(masterKeysIn(file)).masterKeys
 
-function masterKeysIn(text: string, file: string): [Buffer, ...Buffer[]] {
-  const lines = text.split(/\r?\n/).map((line) => line.trim())
+const takesMasterKeys = `a file of up to ${mostKeys} lines of 32 bytes in base64`
+function masterKeysIn(file: string): [Buffer, ...Buffer[]] {
+  const text = readNamedFile('HOLDFAST_MASTER_KEY_FILE', file, takesMasterKeys).toString('utf8')
+  const lines = text
+    .trim()
+    .split(/\r?\n/)
+    .map((line) => line.trim())
   const wrong = (what: string): never => {
-    throw new ConfigError(`The master key file ${file} (HOLDFAST_MASTER_KEY_FILE) ${what}.`)
+    throw wrongSetting('HOLDFAST_MASTER_KEY_FILE', `names the file ${shown(file)}, which ${what}`, takesMasterKeys)
   }
   if (lines.length > mostKeys) wrong(`has ${lines.length} lines; at most ${mostKeys} keys are read`)
   const keys = lines.map((line, i) => {
     // A second key on the same line, where the end of the first was missing, would be passed over in silence.
-    if (!/^[\w+/-]{43}=?$/.test(line)) wrong(`must hold 32 bytes in base64 on each line; line ${i + 1} does not`)
+    if (!/^[\w+/-]{43}=?$/.test(line)) wrong(`has no 32 bytes in base64 in line ${i + 1}`)
     return Buffer.from(line, 'base64')
   })
   for (const [i, key] of keys.entries())
@@ -90,33 +104,28 @@ function masterKeysIn(text: string, file: string): [Buffer, ...Buffer[]] {
   return keys as [Buffer, ...Buffer[]]
 }
 
-export function bucketCredential(env: Record<string, string | undefined>, config: Config): Secrets['bucketCredential'] {
+/** The configuration has them both where there is a bucket. */
+export function bucketCredential(env: Env, config: Config): Secrets['bucketCredential'] {
   const { HOLDFAST_S3_ACCESS_KEY_ID: accessKeyId, HOLDFAST_S3_SECRET_ACCESS_KEY: secretAccessKey } = env
-  if (!config.packages.bucket) return undefined
-  if (!accessKeyId || !secretAccessKey)
-    throw new ConfigError(
-      'HOLDFAST_S3_BUCKET_URL needs HOLDFAST_S3_ACCESS_KEY_ID and HOLDFAST_S3_SECRET_ACCESS_KEY beside it.',
-    )
-  return { accessKeyId, secretAccessKey }
+  return config.packages.bucket && accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : undefined
 }
 
-function metricsToken({ HOLDFAST_METRICS_TOKEN: token }: Record<string, string | undefined>): string | undefined {
-  if (!token) return undefined
-  if (!/^[\x21-\x7e]{32,256}$/.test(token))
-    throw new ConfigError('HOLDFAST_METRICS_TOKEN must be 32 to 256 printable characters without spaces.')
-  return token
+const takesWritable = 'a path in a directory that this user may write into'
+/** Makes the directory of a file, and writes there. */
+async function writingInto(name: Variable, file: string, write: () => Promise<void>): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    await write()
+  } catch (e) {
+    const { code, message } = e as NodeJS.ErrnoException
+    throw wrongSetting(name, `leads to ${shown(file)}, which can not be written (${code ?? message})`, takesWritable)
+  }
 }
 
 /** Of two first starts at once one makes the file and both read it; it is there whole or not at all. */
-async function readOrCreate(file: string, make: () => string): Promise<string> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  const read = async () => (await readFile(file, 'utf8')).trim()
-  try {
-    return await read()
-  } catch (e) {
-    if ((e as NodeJS.ErrnoException).code !== 'ENOENT') throw e
-  }
-  const whole = await writeAside(file, make())
+async function makeMasterKey(file: string): Promise<void> {
+  if (existsSync(file)) return
+  const whole = await writeAside(file, randomBytes(32).toString('base64'))
   try {
     await link(whole, file)
   } catch (e) {
@@ -124,7 +133,6 @@ async function readOrCreate(file: string, make: () => string): Promise<string> {
   } finally {
     await unlink(whole)
   }
-  return read()
 }
 
 /** The text in a file of its own beside `file`, on disk. */

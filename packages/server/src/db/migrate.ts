@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { DatabaseError } from 'pg'
+import { isAway, PermanentError } from './away.ts'
+import { hasApplicationRole } from './check-server.ts'
 import type { Connection } from './connection.ts'
 import { withDatabaseLock } from './lock.ts'
 
@@ -8,7 +11,7 @@ const directory = join(import.meta.dirname, '../../migrations')
 // Any number serves that no other user of the database takes; held while migrating, so that replicas take turns.
 const migrationLock = 7_264_401
 
-export class MigrationError extends Error {}
+export class MigrationError extends PermanentError {}
 
 type Migration = { version: number; name: string; sha256: string; text: string }
 
@@ -60,7 +63,10 @@ export async function bringForward(
     if (before) throw new MigrationError(`Migration ${name} differs from the one this database was migrated with.`)
     // A change of the schema takes the time it takes.
     if (ownTransactions) await connection.query('begin')
-    await connection.query(text)
+    const statements = version === 1 && (await hasApplicationRole(connection)) ? withoutRole(text) : text
+    await connection.query(statements).catch((e: unknown) => {
+      throw isAway(e) ? e : failed(name, e as DatabaseError)
+    })
     await connection.query('insert into schema_migrations (version, name, sha256) values ($1, $2, $3)', [
       version,
       name,
@@ -70,4 +76,19 @@ export async function bringForward(
     applied.push(name)
   }
   return { applied }
+}
+
+/** An error that comes again however often the migration is tried. */
+const failed = (name: string, { message, code, where }: DatabaseError) =>
+  new MigrationError(
+    `Migration ${name} failed, and none of it was kept: ${message} (${[`SQLSTATE ${code}`, ...(where ? [where.split('\n')[0]] : [])].join(', ')}).`,
+  )
+
+/**
+ * The first migration without the part that makes the application's role and grants it, which a user without CREATEROLE
+ * may not run even where the role is there.
+ */
+function withoutRole(text: string): string {
+  const part = /^do \$\$ begin\n {2}(?:create role|execute format\('grant) holdfast_app [\s\S]*?^end \$\$;\n/gm
+  return text.replace(part, '')
 }

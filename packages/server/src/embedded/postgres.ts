@@ -56,7 +56,9 @@ export async function startEmbeddedPostgres(options: { dataDir: string; log: Log
   const lock = await takeLock(home.path, home.owner, LOCK_WAIT_MS)
   if ('ownerPid' in lock) {
     const pid = lock.ownerPid === null ? '' : ` (pid ${lock.ownerPid})`
-    throw new EmbeddedPostgresError(`The data directory ${dataDir} is in use by another Holdfast process${pid}.`)
+    throw new EmbeddedPostgresError(
+      `The data directory ${dataDir} (HOLDFAST_DATA_DIR) is in use by another Holdfast process${pid}.`,
+    )
   }
   try {
     const start = prepareServer(home, log, DURABLE_SETTINGS, '')
@@ -215,6 +217,6 @@ function asSentence<T>(path: string, work: () => T): T {
     return work()
   } catch (error) {
     if (error instanceof EmbeddedPostgresError || !(error instanceof Error && 'code' in error)) throw error
-    throw new EmbeddedPostgresError(`The data directory ${path} cannot be used: ${error.message}.`)
+    throw new EmbeddedPostgresError(`The data directory ${path} (HOLDFAST_DATA_DIR) cannot be used: ${error.message}.`)
   }
 }

@@ -52,12 +52,16 @@ const longest = { keptAlive: 300, closing: 55 }
 const waitPreference = /(?:^|,)\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:[,;]|$)/i
 
 /** `Prefer: wait=N` (RFC 7240 §4.3) of a GET. */
-export function holdOf(request: IncomingMessage, response: ServerResponse): Granted | undefined {
+export function holdOf(
+  request: IncomingMessage,
+  response: ServerResponse,
+  longestWaitSeconds: number,
+): Granted | undefined {
   const { method, headers, httpVersion } = request
   if (headers.prefer === undefined || method !== 'GET') return undefined
   const [, asked = '0'] = waitPreference.exec(String(headers.prefer)) ?? []
   const keptAlive = httpVersion !== '1.0' && !/\bclose\b/i.test(headers.connection ?? '')
-  const seconds = Math.min(Number(asked), keptAlive ? longest.keptAlive : longest.closing)
+  const seconds = Math.min(Number(asked), longestWaitSeconds, keptAlive ? longest.keptAlive : longest.closing)
   if (seconds === 0) return undefined
   let isDeclined = false
   return {

@@ -38,6 +38,8 @@ export type EndpointDeps = RefusalDeps & {
   isOf: ((request: IncomingMessage, operation: Operation) => void) | undefined
   /** Of uploads and downloads. */
   pace: Pace
+  /** The longest that a request is held (`Prefer: wait`). */
+  longestWaitSeconds: number
 }
 type AnyHandler = (call: Call) => unknown
 
@@ -62,7 +64,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     if (isRead && hasBody(request.headers)) fail('bad_request', 'a GET takes no body')
     const body = bodyOf(request)
     const { actor } = admission
-    const hold = endpoint.waits ? holdOf(request.raw, reply.raw) : undefined
+    const hold = endpoint.waits ? holdOf(request.raw, reply.raw, deps.longestWaitSeconds) : undefined
     const expected = endpoint.ifMatch ? expectedOf(request.headers['if-match']) : undefined
     return { actor, params: request.params, query, body, request: factsOf(request, reply, admission), hold, expected }
   }

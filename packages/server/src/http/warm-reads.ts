@@ -26,6 +26,7 @@ type WarmDeps = {
   refuse: Refuse
   trustedProxies: readonly string[]
   log: Pick<Log, 'error'>
+  longestWaitSeconds: number
 }
 
 const fixed = Object.entries(securityHeaders).flat()
@@ -36,7 +37,7 @@ const pending = [deviceStatusHeader, 'pending'] as const
  * verifier, the same answers and the same headers. Anything else about a request (another method, a query, a cookie,
  * another kind of credential) goes through the pipe.
  */
-export function createWarmReads({ reads, verifiers, refuse, trustedProxies, log }: WarmDeps) {
+export function createWarmReads({ reads, verifiers, refuse, trustedProxies, log, longestWaitSeconds }: WarmDeps) {
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const { method, url = '', headers } = request
     const read = method === 'GET' && Object.hasOwn(reads, url) ? reads[url] : undefined
@@ -52,7 +53,7 @@ export function createWarmReads({ reads, verifiers, refuse, trustedProxies, log 
         const refused = verdict?.kind === 'refused' ? verdict : undefined
         throw refuse.credential(refused, strangerOf(headers, sourceIp, id))
       }
-      const hold = holdOf(request, response)
+      const hold = holdOf(request, response, longestWaitSeconds)
       const asked = { ifNoneMatch: headers['if-none-match'], hold, isPending: verdict.isPending }
       return whenReady(read(verdict, hold), (r) => sendRepresentation(response, id, r, asked))
     }

@@ -135,7 +135,7 @@ test('a process ends with 0 when it is asked to, whatever it is doing, and only 
 
 /** A start that waited for its database says so, and its process ends as every other. */
 async function goesOn(late: Awaited<ReturnType<Awaited<ReturnType<typeof startDeployment>>['start']>>): Promise<void> {
-  assert.match(late.output(), /the start goes on when it does/)
+  assert.match(late.output(), /^ {2}Waiting for the database: /m)
   late.signal()
   assert.equal((await late.end()).how, '0', late.output())
 }

@@ -5,6 +5,7 @@ import { beginWriting, type GivenKeys } from './registry.ts'
 import { createRewrap } from './rewrap.ts'
 
 export type { Peppers } from '@holdfast/crypto'
+export { masterKeysInUse } from './in-use.ts'
 export { MasterKeyError, openPeppers, presenceOf } from './registry.ts'
 
 /** The master keys: which there are, what is under each, and what takes it from one to the next. */

@@ -1,0 +1,32 @@
+import { constants, existsSync, statSync } from 'node:fs'
+import type { Config } from './config.ts'
+import { checkDirectory, readNamedFile } from './files.ts'
+import { readTlsFiles } from './tls-files.ts'
+import { shown, wrongSetting } from './wrong-setting.ts'
+
+/**
+ * Looks at the files that the configuration names, before anything is started or made.
+ *
+ * @throws ConfigError about the first one that can't be used
+ */
+export function checkFiles({ tls, pkcs11, dataDir, packages }: Config): void {
+  if (tls) readTlsFiles(tls)
+  if (pkcs11) {
+    checkLibrary(pkcs11.library)
+    readNamedFile('HOLDFAST_PKCS11_PIN_FILE', pkcs11.pinFile, 'a file whose first line is the PIN of the token')
+  }
+  checkDirectory('HOLDFAST_DATA_DIR', dataDir)
+  checkDirectory('HOLDFAST_PACKAGES_DIR', packages.dir, constants.W_OK)
+}
+
+/** A name without a slash is looked for by the system's loader. */
+function checkLibrary(library: string): void {
+  if (!library.includes('/')) return
+  const why = !existsSync(library) ? 'does not exist' : statSync(library).isDirectory() ? 'is a directory' : undefined
+  if (why)
+    throw wrongSetting(
+      'HOLDFAST_PKCS11_LIBRARY',
+      `names ${shown(library)}, which ${why}`,
+      'the shared library of a token, such as /usr/lib/softhsm/libsofthsm2.so',
+    )
+}

@@ -1,0 +1,59 @@
+import { X509Certificate } from 'node:crypto'
+import type { Env } from './env.ts'
+import { readNamedFile } from './files.ts'
+import { shown, wrongSetting } from './wrong-setting.ts'
+
+const takes = 'a URL such as postgres://user:password@host:5432/database or postgres://…/database?sslmode=verify-full'
+const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
+/** Files that parameters name, with what each has to have in it. */
+const files = { sslrootcert: 'CERTIFICATE', sslcert: 'CERTIFICATE', sslkey: 'PRIVATE KEY' } as const
+
+/** Errors show no part of it but the scheme and parameters that hold no secret. */
+export function databaseUrl(env: Env): string | undefined {
+  const text = env.DATABASE_URL
+  if (!text) return undefined
+  const wrong = (found: string) => wrongSetting('DATABASE_URL', found, takes)
+  const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text) ?? []
+  if (!scheme) throw wrong('has no scheme')
+  if (!/^postgres(ql)?$/.test(scheme)) throw wrong(`begins with ${shown(`${scheme}://`)}`)
+  // A URL of a socket has no host, which only the parser of the driver accepts.
+  const parseable = text.replace(/^([a-z]+:\/\/[^/@]*@)(?=[/?]|$)/, '$1socket')
+  const url = URL.canParse(parseable) ? new URL(parseable) : undefined
+  if (!url)
+    throw wrong(
+      'is no valid URL (is the port a number up to 65535, and are characters such as / # ? @ % in the password percent-encoded?)',
+    )
+  try {
+    for (const part of [url.username, url.password, url.pathname]) decodeURIComponent(part)
+  } catch {
+    throw wrong('has a % that begins no percent-encoded character (write %25)')
+  }
+  if (url.hash) throw wrong('has a # in it (is it part of the password? write %23)')
+  if (!/^\/[^/]+$/.test(url.pathname)) throw wrong('names no database after the host')
+  checkParameters(url.searchParams, wrong)
+  // The driver takes these for the same, and warns that a later version of it will not.
+  if (url.searchParams.get('uselibpqcompat') === 'true') return text
+  return text.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full')
+}
+
+function checkParameters(parameters: URLSearchParams, wrong: (found: string) => Error): void {
+  const mode = parameters.get('sslmode')
+  if (mode !== null && !sslModes.includes(mode))
+    throw wrong(`has sslmode=${shown(mode)}, which is not one of ${sslModes.join(', ')}`)
+  for (const [parameter, label] of Object.entries(files)) {
+    const file = parameters.get(parameter)
+    if (file === null) continue
+    const what = `${label === 'CERTIFICATE' ? 'a certificate' : 'a private key'} in PEM as ${parameter}`
+    const pem = readNamedFile('DATABASE_URL', file, what).toString('latin1')
+    const isRight = pem.includes(`${label}-----`) && (label !== 'CERTIFICATE' || isCertificate(pem))
+    if (!isRight) throw wrong(`names the file ${shown(file)} as ${parameter}, which has not ${what} in it`)
+  }
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).serialNumber !== ''
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,56 @@
+import { accessSync, constants, readFileSync, statSync } from 'node:fs'
+import type { Variable } from './env.ts'
+import { shown, wrongSetting } from './wrong-setting.ts'
+
+/** Keys, certificates, licenses and PINs are small; a device or a disk image is none of them. */
+const largestBytes = 1024 * 1024
+
+/** Why a path can't be used, in words that follow "names the file …, which". */
+function reasonOf(e: unknown): string {
+  const { code, message } = e as NodeJS.ErrnoException
+  if (code === 'ENOENT') return 'does not exist'
+  if (code === 'EACCES' || code === 'EPERM') return 'this user may not read'
+  if (code === 'ENOTDIR') return 'lies below a path that is no directory'
+  if (code === 'ELOOP') return 'is a link that leads to itself'
+  return `can not be read (${code ?? message})`
+}
+
+/**
+ * Reads a file that a variable names.
+ *
+ * @throws ConfigError that names the variable, the file and why it can't be used
+ */
+export function readNamedFile(name: Variable, file: string, takes: string): Buffer {
+  const wrong = (why: string) => wrongSetting(name, `names the file ${shown(file)}, which ${why}`, takes)
+  try {
+    const found = statSync(file)
+    if (found.isDirectory()) throw wrong('is a directory')
+    if (!found.isFile()) throw wrong('is no ordinary file')
+    if (found.size > largestBytes) throw wrong(`has ${found.size} bytes`)
+  } catch (e) {
+    throw (e as NodeJS.ErrnoException).code ? wrong(reasonOf(e)) : e
+  }
+  let content: Buffer
+  try {
+    content = readFileSync(file)
+  } catch (e) {
+    throw wrong(reasonOf(e))
+  }
+  if (content.toString('utf8').trim() === '') throw wrong('is empty')
+  return content
+}
+
+/** A path that is there has to be a directory with this access; a directory that is not there is made when needed. */
+export function checkDirectory(name: Variable, directory: string, access = constants.F_OK): void {
+  const wrong = (why: string) =>
+    wrongSetting(name, `names ${shown(directory)}, which ${why}`, 'a directory that this user may write into')
+  try {
+    if (!statSync(directory).isDirectory()) throw wrong('is a file')
+    accessSync(directory, constants.X_OK | access)
+  } catch (e) {
+    const { code } = e as NodeJS.ErrnoException
+    if (code === undefined) throw e
+    if (code === 'ENOENT') return
+    throw wrong(code === 'EACCES' || code === 'EROFS' ? 'this user may not write into' : reasonOf(e))
+  }
+}

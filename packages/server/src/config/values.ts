@@ -1,0 +1,77 @@
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import type { Env, Variable } from './env.ts'
+import { shown, shownUrl, wrongSetting } from './wrong-setting.ts'
+
+export function wholeNumber(env: Env, name: Variable, otherwise: number, min: number, max: number): number {
+  const text = env[name]
+  if (!text) return otherwise
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value < min || value > max)
+    throw wrongSetting(name, `is ${shown(text)}`, `a whole number from ${min} to ${max}`)
+  return value
+}
+
+export const hostInUrl = (host: string) => (isIP(host) === 6 ? `[${host}]` : host)
+
+/** An address or a name to listen on, without brackets, port or scheme. */
+export function listenHost(env: Env, name: Variable): string {
+  const text = env[name] || '127.0.0.1'
+  const isName = /^(?=.{1,253}$)(?=.*[a-z])[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(text)
+  if (!isIP(text) && !isName)
+    throw wrongSetting(
+      name,
+      `is ${shownUrl(text)}`,
+      'an address or a host name without brackets, port or scheme, such as 0.0.0.0, ::1 or vpn.example.com',
+    )
+  return text
+}
+
+/** Certificates name the deployment by it (SPIFFE-ID §2.1), which takes fewer characters than a URL does. */
+const isHost = ({ hostname }: URL) => /^[a-z0-9._-]{1,255}$|^\[/.test(hostname)
+
+export function originOf(
+  env: Env,
+  name: Variable,
+  otherwise: string,
+  example = 'https://vpn.example.com or https://vpn.example.com:8443',
+): string {
+  const text = env[name]
+  const url = URL.canParse(text || otherwise) ? new URL(text || otherwise) : undefined
+  if (!text && url) return otherwise
+  const isOrigin = url && url.pathname === '/' && !url.search && !url.hash && !url.username && !url.password
+  if (!isOrigin || !/^https?:$/.test(url.protocol) || !isHost(url) || url.port === '0')
+    throw wrongSetting(
+      name,
+      text ? `is ${shownUrl(text)}` : `is not set, and ${shown(otherwise)} is no URL`,
+      `an origin such as ${example}: no path, query, user or password`,
+    )
+  return url.origin
+}
+
+export function cidrs(env: Env, name: Variable): string[] {
+  const list = (env[name] ?? '').split(',').map((s) => s.trim())
+  return list.filter(Boolean).map((cidr) => {
+    const [address = ''] = cidr.split('/')
+    if (!isIP(address) || !(ipaddr.isValidCIDR(cidr) || ipaddr.isValid(cidr)))
+      throw wrongSetting(
+        name,
+        `has ${shown(cidr)} in it`,
+        'addresses or CIDRs separated by commas, such as 10.1.0.0/16, fd00::/8',
+      )
+    return cidr
+  })
+}
+
+/** A secret of printable characters, of which errors say only the length. */
+export function printableSecret(env: Env, name: Variable): string | undefined {
+  const text = env[name]
+  if (!text) return undefined
+  if (!/^[\x21-\x7e]{32,256}$/.test(text))
+    throw wrongSetting(
+      name,
+      `has ${text.length} characters${/[^\x21-\x7e]/.test(text) ? ', some of which are spaces or not ASCII' : ''}`,
+      '32 to 256 printable ASCII characters without spaces',
+    )
+  return text
+}
