@@ -59,7 +59,7 @@ const providerFields = {
   ),
   provisioning: OneOf(['none', 'create'], {
     description:
-      'Somebody whom nobody linked is refused, or gets a user of their own, without a role unless a mapping gives one. Nobody is ever linked by name or mail address',
+      'Somebody whom nobody linked is refused, or gets a user of their own, without a role unless a mapping gives one; turning that on needs users:write. Nobody is ever linked by name or mail address',
   }),
   claims: Closed(
     { username: ClaimName, email: ClaimName, display_name: ClaimName, groups: ClaimName },
@@ -67,12 +67,13 @@ const providerFields = {
   ),
   group_mappings: Type.Array(Closed({ value: ClaimValue, group_id: Id('group') }), {
     maxItems: 200,
-    description: 'Users whom this provider made are in exactly those of these groups that their groups claim says',
+    description:
+      'Users whom this provider made are in exactly those of these groups that their groups claim says. Where there is one, setting whom the provider vouches for needs groups:write',
   }),
   role_mappings: Type.Array(Closed({ value: ClaimValue, role: OneOf(roleNames) }), {
     maxItems: 50,
     description:
-      'Likewise for roles. Where there is one, the provider is made and changed only by who has rbac:write and may do all that these roles allow',
+      'Likewise for roles. Where there is one, setting whom the provider vouches for needs rbac:write and all that these roles allow',
   }),
 }
 const Oidc = Closed({
@@ -151,22 +152,41 @@ export const getIdentityProvider = endpoint({
   response: IdentityProvider,
   etag: true,
 })
+/** What a change of a provider ended of people who may do more than its maker. */
+export const EndedLinks = Closed(
+  {
+    users: Count,
+    links: Count,
+    sessions: Count,
+    user_ids: Type.Array(Id('user'), { description: 'The first 100 of them' }),
+  },
+  { title: 'EndedLinks' },
+)
 export const updateIdentityProvider = endpoint({
   method: 'PUT',
   path: '/v1/admin/settings/providers/{provider_id}',
-  summary: 'Replace what is set of an identity provider; what a GET showed may be sent back whole',
+  summary:
+    'Replace what is set of an identity provider; what a GET showed may be sent back whole. 403 for a change of whom it vouches for, or how, by a caller who may do less than a person linked to it',
   access: { by: ['session', 'api_key'], permission: settings.write },
   audit: 'identity_provider.updated',
   stepUp: {},
   costly: true,
   params,
+  query: Closed({
+    end_links_of_stronger: Type.Optional(
+      Type.Boolean({
+        description:
+          'Ends the links to this provider of people who may do more than the caller, and the sessions that it opened to them, instead of refusing the change',
+      }),
+    ),
+  }),
   body: Closed({
     ...Shown(IdentityProvider),
     ...providerFields,
     oidc: Type.Optional(Nullable(Closed({ ...Shown(Oidc), ...oidcFields, client_secret: clientSecret }))),
     saml: Type.Optional(Nullable(Closed({ ...Shown(Saml), ...samlFields, metadata_xml: metadataXml }))),
   }),
-  response: IdentityProvider,
+  response: Closed({ ...IdentityProvider.properties, ended_links: Type.Optional(EndedLinks) }),
   ifMatch: true,
 })
 export const deleteIdentityProvider = endpoint({

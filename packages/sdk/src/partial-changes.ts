@@ -76,7 +76,7 @@ export const changeGatewayPool = (
 /** Changes the fields named of an identity provider, also within `oidc` and `saml`; the others stay. */
 export const changeIdentityProvider = (
   client: Client,
-  of: CallInput<Contract['getIdentityProvider']>,
+  { query, ...of }: Pick<CallInput<Contract['updateIdentityProvider']>, 'params' | 'query'>,
   {
     oidc,
     saml,
@@ -87,7 +87,7 @@ export const changeIdentityProvider = (
   },
 ) =>
   change(
-    () => client.getIdentityProvider(of),
+    () => client.getIdentityProvider({ ...of, ...(query?.tenant_id && { query: { tenant_id: query.tenant_id } }) }),
     (whole, options) => {
       const body = {
         ...whole,
@@ -95,7 +95,7 @@ export const changeIdentityProvider = (
         oidc: whole.oidc && { ...whole.oidc, ...oidc },
         saml: whole.saml && { ...whole.saml, ...saml },
       }
-      return client.updateIdentityProvider({ ...of, body }, options)
+      return client.updateIdentityProvider({ ...of, ...(query && { query }), body }, options)
     },
   )
 

@@ -7,7 +7,7 @@ import { makeUser, signInAs } from './people.ts'
 import { enrollRaw } from './world.ts'
 
 /** Whether one who holds `own` may do all that `other` may. */
-const covers = (own: Role, other: Role) =>
+export const covers = (own: Role, other: Role) =>
   own === 'platform_admin' ||
   (other !== 'platform_admin' && roles[other].every((p) => (roles[own] as readonly string[]).includes(p)))
 

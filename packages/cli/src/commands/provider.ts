@@ -169,7 +169,11 @@ export function addProvider(program: Command, cli: Cli): void {
       .option('--client-id <id>')
       .option('--enable', 'people may use it')
       .option('--disable', 'nobody may use it, and the sessions that it opened end')
-      .action((provider_id: string, options: Settings) => update(cli, provider_id, options)),
+      .option(
+        '--end-links-of-stronger',
+        'end the links of people who may do more than you, who would otherwise be a reason to refuse the change',
+      )
+      .action((provider_id: string, options: Settings & Ending) => update(cli, provider_id, options)),
     'provider update Keycloak --provisioning create --map-group /engineering=engineers --map-role /auditors=auditor',
     'provider update Keycloak --disable',
   )
@@ -206,7 +210,8 @@ function addEnrollers(provider: Command, cli: Cli): void {
     })
 }
 
-async function update(cli: Cli, provider_id: string, options: Settings): Promise<void> {
+type Ending = { endLinksOfStronger?: boolean }
+async function update(cli: Cli, provider_id: string, options: Settings & Ending): Promise<void> {
   const { oidc, saml, ...rest } = await bodyOf(cli, options)
   const claims = claimsOf(options)
   if (Object.keys({ ...rest, ...oidc, ...saml, ...claims }).length === 0)
@@ -216,7 +221,8 @@ async function update(cli: Cli, provider_id: string, options: Settings): Promise
   const before = await client.getIdentityProvider(of)
   refuseOther(before.kind, { oidc, saml })
   const named = { ...rest, oidc, saml, claims: { ...before.claims, ...claims } }
-  printItem(cli, await changeIdentityProvider(client, of, named))
+  const ending = options.endLinksOfStronger ? { end_links_of_stronger: true } : {}
+  printItem(cli, await changeIdentityProvider(client, { ...of, query: { ...cli.scope, ...ending } }, named))
 }
 
 type Link = Output<Contract['listUserIdentities']>['items'][number]

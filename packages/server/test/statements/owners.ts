@@ -150,6 +150,10 @@ export const alsoReads: Readonly<Record<string, Readonly<Record<string, string>>
   },
   compliance: { tenants: 'whether a hold still finds it' },
   directory: { tenants: 'whether it is open' },
+  federation: {
+    users: 'the names of linked people who may do more than the caller',
+    user_roles: 'whether a linked person may do more than the caller',
+  },
   siem: {
     audit_log: 'what is forwarded',
     audit_heads: 'whether there is more of it',

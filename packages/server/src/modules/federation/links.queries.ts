@@ -85,3 +85,42 @@ export const deleteLink = (
       .where('user_id', '=', user)
       .returning('user_id'),
   )
+
+/**
+ * The users with one of these roles who have an account at the provider, whatever its issuer was. Deleted ones too,
+ * since they may be brought back.
+ */
+export const selectLinkedWithRole = async (
+  tx: Tx,
+  tenant: TenantId,
+  providerId: string,
+  roles: readonly string[],
+): Promise<{ user_id: string; username: string; roles: string[] }[]> => {
+  const { rows } = await sql<{ user_id: string; username: string; roles: string[] }>`
+    select r.user_id, u.username, array_agg(r.role order by r.role) as roles
+    from user_roles r join users u on u.tenant_id = ${tenant} and u.user_id = r.user_id
+    where r.tenant_id = ${tenant} and r.role = any(${roles}::text[]) and exists (
+      select from user_identities l
+      where l.tenant_id = ${tenant} and l.provider_id = ${providerId} and l.user_id = r.user_id)
+    group by r.user_id, u.username order by r.user_id`.execute(tx)
+  return rows
+}
+
+/** Ends all links of these users to the provider; rows are locked in the order of their keys. */
+export const deleteLinksOf = async (
+  tx: Tx,
+  tenant: TenantId,
+  providerId: string,
+  users: readonly string[],
+): Promise<Pick<Link, 'user_id' | 'subject'>[]> => {
+  const { rows } = await sql<Pick<Link, 'user_id' | 'subject'>>`
+    with locked as (
+      select issuer, subject from user_identities
+      where tenant_id = ${tenant} and provider_id = ${providerId} and user_id = any(${users}::uuid[])
+      order by issuer, subject for update)
+    delete from user_identities d using locked
+    where d.tenant_id = ${tenant} and d.provider_id = ${providerId}
+      and d.issuer = locked.issuer and d.subject = locked.subject
+    returning d.user_id, d.subject`.execute(tx)
+  return rows
+}

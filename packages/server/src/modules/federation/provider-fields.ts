@@ -1,8 +1,5 @@
-import type { Actor } from '../../kernel/actor.ts'
-import { permissionsOf } from '../../kernel/actor.ts'
-import { fail, failField } from '../../kernel/app-error.ts'
+import { failField } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
-import { mayHandle } from '../access/index.ts'
 import type { Measured, ProviderFields, ProviderRow } from './providers.queries.ts'
 import { factsOfIdp } from './saml-settings.ts'
 
@@ -63,16 +60,4 @@ export function refuseTwice({ group_mappings: list }: Pick<ProviderFields, 'grou
     if (seen.has(key)) failField(`group_mappings[${i}]`, 'stands there twice')
     seen.add(key)
   }
-}
-
-/**
- * Whoever maps a role gives it to people, and so does whoever changes by whose word: that needs the right to, and no
- * more than one may do oneself.
- */
-export function refuseRoles(actor: Actor, mappings: ProviderFields['role_mappings']): void {
-  if (mappings.length === 0) return
-  if (!permissionsOf(actor).has('rbac:write'))
-    fail('forbidden', 'a provider that maps roles needs the permission rbac:write')
-  const beyond = mappings.find((m) => !mayHandle(actor, m.role))
-  if (beyond) fail('forbidden', `the role ${beyond.role} allows more than you may do yourself`)
 }

@@ -12,6 +12,7 @@ import type { GroupMapping, ProviderRow } from './providers.queries.ts'
 import type { Providers } from './providers.ts'
 import { spOf, viewFound } from './saml-settings.ts'
 import { redirectUriOf } from './sign-in.ts'
+import { viewEnded } from './vouching.ts'
 import { ofTenant } from './ways.ts'
 
 type View = Output<typeof getIdentityProvider>
@@ -87,7 +88,7 @@ export function providerHandlers({
       const row = await providers.get(actor.tenantId, idOf('identity_provider', params.provider_id))
       return versioned(versionOf(row), await view(row))
     },
-    updateIdentityProvider: async ({ actor, params, body, expected }) => {
+    updateIdentityProvider: async ({ actor, params, query, body, expected }) => {
       const id = idOf('identity_provider', params.provider_id)
       const { oidc = null, saml = null, ...rest } = body
       const { client_secret: secret, ...settings } = oidc ?? {}
@@ -95,14 +96,14 @@ export function providerHandlers({
       const xml = saml?.metadata_xml === undefined ? {} : { metadata_xml: saml.metadata_xml }
       const given = { ...fields, saml: fields.saml && { ...fields.saml, ...xml } }
       const name = await nameOf(actor.tenantId)
-      return view(
-        await providers.replace(actor, id, { given, secret }, (before) => {
-          expected.require(versionOf(before))
-          requireSame(viewFixed(before), body, fixed)
-          requireSame(viewFixedOidc(before, name), settings, fixedOfOidc, 'oidc.')
-          requireSame(viewFixedSaml(before, name), saml ?? {}, fixedOfSaml, 'saml.')
-        }),
-      )
+      const endLinks = query.end_links_of_stronger ?? false
+      const { row, ended } = await providers.replace(actor, id, { given, secret, endLinks }, (before) => {
+        expected.require(versionOf(before))
+        requireSame(viewFixed(before), body, fixed)
+        requireSame(viewFixedOidc(before, name), settings, fixedOfOidc, 'oidc.')
+        requireSame(viewFixedSaml(before, name), saml ?? {}, fixedOfSaml, 'saml.')
+      })
+      return { ...(await view(row)), ...(endLinks && { ended_links: viewEnded(ended) }) }
     },
     deleteIdentityProvider: async ({ actor, params, expected }) => ({
       changed: await providers.remove(actor, idOf('identity_provider', params.provider_id), expected),

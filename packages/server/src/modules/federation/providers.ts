@@ -8,6 +8,7 @@ import { failField } from '../../kernel/app-error.ts'
 import { differences } from '../../kernel/differences.ts'
 import { missing, newUuid } from '../../kernel/ids.ts'
 import type { Expected } from '../../kernel/version.ts'
+import type { Change } from '../../memory/changes.ts'
 import { knownGroups } from '../identity/index.ts'
 import type { FederationDeps } from './deps.ts'
 import { claimsOf, type GivenOidc, oidcOf, requireKind, withDefaults } from './kinds.ts'
@@ -15,11 +16,12 @@ import type { LastWay } from './last-way.ts'
 import type { Oidc } from './oidc/oidc.ts'
 import { issuerProblem, type OidcProvider } from './oidc/presets.ts'
 import { FederationError } from './proven.ts'
-import { factsOf, measuredOf, refuseRoles, refuseTwice, targetOf, versionOf } from './provider-fields.ts'
+import { factsOf, measuredOf, refuseTwice, targetOf, versionOf } from './provider-fields.ts'
 import type { Measured, ProviderFields, ProviderRow } from './providers.queries.ts'
 import * as queries from './providers.queries.ts'
 import type { SamlRefresh } from './saml-refresh.ts'
 import { type GivenSaml, nothingMeasured, type SamlSettings, viewFound } from './saml-settings.ts'
+import { createVouching, type EndedLinks, unlinkedEvents, viewEnded } from './vouching.ts'
 
 /** Absent: as it was, which of a new provider is none; null: none. */
 type GivenSecret = string | null | undefined
@@ -66,6 +68,8 @@ export function createProviders({
   saml: Pick<SamlSettings, 'settle' | 'measure'> & Pick<SamlRefresh, 'refresh'>
   lastWay: Pick<LastWay, 'hold' | 'refuseLast'>
 }) {
+  const vouching = createVouching({ people })
+
   /** One that is not enabled may be prepared before it can be reached. What was measured is undefined where it holds. */
   async function check(
     kind: IdentityProviderKind,
@@ -100,9 +104,9 @@ export function createProviders({
     before.saml?.metadata_url === set?.metadata_url ? measuredOf(before) : nothingMeasured
 
   /** Last in its transaction. With a provider that opens no session any more, those that it opened end. */
-  async function settle(tx: Tx, actor: Actor, id: string, stillOpens: boolean): Promise<void> {
+  async function settle(tx: Tx, actor: Actor, id: string, stillOpens: boolean, more: Change[] = []): Promise<void> {
     const ended = stillOpens ? [] : await people.endSessionsOf(tx, actor, id, null)
-    await changes.record(tx, actor.tenantId, [{ kind: 'identity_provider', subject: id }, ...ended])
+    await changes.record(tx, actor.tenantId, [{ kind: 'identity_provider', subject: id }, ...more, ...ended])
   }
 
   async function look(actor: Actor, row: ProviderRow): Promise<Found> {
@@ -152,7 +156,7 @@ export function createProviders({
         oidc: own.oidc && kind !== 'saml' ? withDefaults(kind, own.oidc) : null,
         saml: own.saml && saml.settle(own.saml),
       }
-      refuseRoles(actor, fields.role_mappings)
+      vouching.requireMayMake(actor, fields)
       refuseTwice(fields)
       const measured = (await check(kind, fields, undefined)) ?? nothingMeasured
       const tenant = actor.tenantId
@@ -175,9 +179,9 @@ export function createProviders({
     replace: async (
       actor: Actor,
       id: string,
-      { given, secret }: { given: Replaced; secret: GivenSecret },
+      { given, secret, endLinks }: { given: Replaced; secret: GivenSecret; endLinks: boolean },
       allow: (before: ProviderRow) => void,
-    ): Promise<ProviderRow> => {
+    ): Promise<{ row: ProviderRow; ended: EndedLinks }> => {
       const tenant = actor.tenantId
       refuseTwice(given)
       const known = (await db.inTenant(tenant, (tx) => queries.findProvider(tx, tenant, id))) ?? noProvider()
@@ -196,8 +200,9 @@ export function createProviders({
           const secretJwe = secret === undefined ? before.client_secret_jwe : newJwe
           const changed = differences(factsOf(before), factsOf(fields))
           const isNewSecret = secretJwe !== before.client_secret_jwe
-          if (Object.keys(changed).length === 0 && !isNewSecret) return before
-          refuseRoles(actor, [...before.role_mappings, ...fields.role_mappings])
+          const isChanged = Object.keys(changed).length > 0 || isNewSecret
+          const unlinked = await vouching.settle(tx, actor, before, fields, { isNewSecret, endLinks })
+          if (!isChanged) return { row: before, ended: { links: [], changes: [] } }
           // Whoever may change a provider may not be shown its secret, which goes to whom the issuer names.
           if (secret === undefined && before.client_secret_jwe !== null && fields.oidc?.issuer !== before.oidc?.issuer)
             failField('oidc.client_secret', 'must be given again with another issuer, where it is sent from now on')
@@ -207,18 +212,18 @@ export function createProviders({
             at: now(),
           })
           const after = (await queries.findProvider(tx, tenant, id)) ?? noProvider()
+          const ended = await vouching.endSessions(tx, actor, id, unlinked)
           const target = targetOf(after)
           const provider_id = target.id
-          const details = isNewSecret && { details: { client_secret: secretJwe === null ? 'removed' : 'replaced' } }
-          await audit.record(
-            tx,
-            actor,
-            'identity_provider.updated',
-            { provider_id },
-            { target, changes: changed, ...details },
-          )
-          await settle(tx, actor, id, after.enabled && after.sign_in)
-          return after
+          const details = {
+            ...(isNewSecret && { client_secret: secretJwe === null ? 'removed' : 'replaced' }),
+            ...(ended.links.length > 0 && { ended_links: viewEnded(ended) }),
+          }
+          const more = { target, changes: changed, ...(Object.keys(details).length > 0 && { details }) }
+          await audit.record(tx, actor, 'identity_provider.updated', { provider_id }, more)
+          await audit.recordAll(tx, unlinkedEvents(actor, provider_id, ended))
+          await settle(tx, actor, id, after.enabled && after.sign_in, ended.changes)
+          return { row: after, ended }
         }),
       )
     },

@@ -111,20 +111,20 @@ export const endOne = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<
 export const endOfUser = (tx: Tx, tenant: TenantId, user: string, at: Date, kept: string | null): Promise<Ended[]> =>
   endWhere(tx, tenant, sql`user_id = ${user} and session_id is distinct from ${kept}::uuid`, 'manual', at)
 
-/** Of a user here, of an account at the provider, of a session there: what is null is any. */
-export type Which = { user: string | null; subject: string | null; sid: string | null }
+/** Of users here, of an account at the provider, of a session there: what is null is any. */
+export type Which = { users: readonly string[] | null; subject: string | null; sid: string | null }
 /** Those that an identity provider opened. */
 export const endOfProvider = (
   tx: Tx,
   tenant: TenantId,
   provider: string,
-  { user, subject, sid }: Which,
+  { users, subject, sid }: Which,
   at: Date,
 ): Promise<Ended[]> =>
   endWhere(
     tx,
     tenant,
-    sql`provider_id = ${provider} and (${user}::uuid is null or user_id = ${user}::uuid)
+    sql`provider_id = ${provider} and (${users}::uuid[] is null or user_id = any(${users}::uuid[]))
       and (${subject}::text is null or provider_subject = ${subject})
       and (${sid}::text is null or provider_sid = ${sid})`,
     'manual',

@@ -185,11 +185,11 @@ export function createByProvider(deps: {
     },
 
     /**
-     * Where a provider, or what links a user to it, is good no more: the sessions that it opened, of one user or of
+     * Where a provider, or what links users to it, is good no more: the sessions that it opened, of some users or of
      * all. The caller records the changes.
      */
-    endSessionsOf: (tx: Tx, source: Source, providerId: string, userId: string | null): Promise<Change[]> =>
-      sessions.endOfProvider(tx, source, providerId, { user: userId, subject: null, sid: null }),
+    endSessionsOf: (tx: Tx, source: Source, providerId: string, users: readonly string[] | null): Promise<Change[]> =>
+      sessions.endOfProvider(tx, source, providerId, { users, subject: null, sid: null }),
 
     /** The same of one account at the provider, of one of its sessions there, or of both. */
     endSessionsThere: (
@@ -197,7 +197,7 @@ export function createByProvider(deps: {
       source: Source,
       providerId: string,
       there: { subject: string | null; sid: string | null },
-    ): Promise<Change[]> => sessions.endOfProvider(tx, source, providerId, { user: null, ...there }),
+    ): Promise<Change[]> => sessions.endOfProvider(tx, source, providerId, { users: null, ...there }),
 
     /** A user who was deleted is not; their accounts may be linked to somebody else. */
     isThere: userExists,
