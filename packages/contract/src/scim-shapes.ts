@@ -44,10 +44,10 @@ export const Schemas = Type.Array(Type.String())
 const Urns = Type.Array(Type.String({ maxLength: 256 }), { maxItems: 20 })
 const Meta = Closed(
   {
-    resourceType: Type.String(),
+    resourceType: Type.Optional(Type.String()),
     created: Type.Optional(Time),
     lastModified: Type.Optional(Time),
-    location: Type.String(),
+    location: Type.Optional(Type.String()),
     version: Type.Optional(Type.String({ description: 'The ETag' })),
   },
   { title: 'ScimMeta' },
@@ -101,7 +101,7 @@ export const ScimUser = Closed(
     groups: Type.Optional(
       Type.Array(
         Closed({
-          value: Id('group'),
+          value: Type.Optional(Id('group')),
           $ref: Type.Optional(Type.String()),
           display: Type.Optional(Type.String()),
           type: Type.Optional(Type.String()),
@@ -138,7 +138,13 @@ export const ScimGroup = Closed(
     externalId: Type.Optional(Type.String()),
     displayName: Type.Optional(Type.String()),
     members: Type.Optional(
-      Type.Array(Closed({ value: Id('user'), $ref: Type.Optional(Type.String()), type: Type.Optional(Type.String()) })),
+      Type.Array(
+        Closed({
+          value: Type.Optional(Id('user')),
+          $ref: Type.Optional(Type.String()),
+          type: Type.Optional(Type.String()),
+        }),
+      ),
     ),
     meta: Type.Optional(Meta),
   },

@@ -128,7 +128,7 @@ export {
   mintSerial,
 } from './x509/ca.ts'
 export type { CertificateFiles } from './x509/certificate.ts'
-export { type CertificateInfo, certificateInfo } from './x509/certificate-info.ts'
+export { type CertificateInfo, certificateInfo, openCertificate } from './x509/certificate-info.ts'
 export { type CertificateRequest, readCertificateRequest } from './x509/certificate-request.ts'
 export { createCertificateRequest, createKeyAndRequest } from './x509/certificate-request-write.ts'
 export { type ChainOptions, verifyChain } from './x509/chain.ts'

@@ -162,8 +162,11 @@ function checkSet(set: SignedTrustSet, key: KeyLookup, tenantId: string, now: Da
 /** Keys by exact `kid` and purpose. One that we can't read is none: it may be of an algorithm to come. */
 export function keysOf(set: Pick<SignedTrustSet, 'jwks'>, purpose: TrustPurpose): KeyLookup {
   const keys = new Map<string, ReturnType<KeyLookup>>()
-  for (const jwk of set.jwks.keys) {
-    if (!jwk.holdfast_purpose.includes(purpose)) continue
+  // The first set of all is believed by its own keys, so these are read before anything is verified.
+  const published: unknown = set.jwks?.keys
+  if (!Array.isArray(published)) reject('malformed', 'the trust set has no list of keys')
+  for (const jwk of published as SignedTrustSet['jwks']['keys']) {
+    if (!isObject(jwk) || !Array.isArray(jwk.holdfast_purpose) || !jwk.holdfast_purpose.includes(purpose)) continue
     try {
       const publicJwk = verified(() => parsePublicJwk(jwk))
       keys.set(jwk.kid, { publicKey: verified(() => importPublic(publicJwk)), alg: algOf(publicJwk) })

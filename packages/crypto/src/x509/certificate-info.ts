@@ -10,16 +10,26 @@ export type CertificateInfo = {
   serial: string
 }
 
-/** What the listings show of a certificate (PEM or DER), whoever issued it. Throws `malformed`. */
-export function certificateInfo(certificate: string | Buffer): CertificateInfo {
-  let parsed: X509Certificate
+/**
+ * Opens a certificate (PEM or DER) of any issuer. The platform parses its name, dates and key only when they are asked
+ * for, and then throws, or answers an invalid date; this function asks for all of them. Throws `malformed`.
+ */
+export function openCertificate(certificate: string | Buffer): X509Certificate {
   try {
-    parsed = new X509Certificate(certificate)
+    const opened = new X509Certificate(certificate)
+    const dates = [opened.validFromDate, opened.validToDate]
+    if (opened.publicKey && opened.serialNumber && dates.every((date) => Number.isFinite(date.getTime()))) return opened
   } catch (cause) {
     return refuse('malformed', 'not a certificate', cause)
   }
+  return refuse('malformed', 'a certificate with a date that does not exist')
+}
+
+/** What the listings show of a certificate (PEM or DER), whoever issued it. Throws `malformed`. */
+export function certificateInfo(certificate: string | Buffer): CertificateInfo {
+  const parsed = openCertificate(certificate)
   return {
-    subject: parsed.subject.split('\n').reverse().join(','),
+    subject: (parsed.subject ?? '').split('\n').reverse().join(','),
     spki_sha256: hash('sha256', parsed.publicKey.export({ format: 'der', type: 'spki' }), 'hex'),
     not_before: parsed.validFromDate.toISOString(),
     not_after: parsed.validToDate.toISOString(),

@@ -1,8 +1,8 @@
 import { isIP, isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** IPv4 addresses that arrive mapped into IPv6 are IPv4. */
-const parse = (text: string) => (isIP(text) ? ipaddr.process(text) : undefined)
+/** IPv4 addresses that arrive mapped into IPv6 are IPv4. Node takes zones that the library throws for. */
+const parse = (text: string) => (isIP(text) && ipaddr.isValid(text) ? ipaddr.process(text) : undefined)
 
 /** The one spelling of an address: RFC 5952 for IPv6. */
 const spell = (ip: ipaddr.IPv4 | ipaddr.IPv6): string =>

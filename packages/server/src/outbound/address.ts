@@ -13,7 +13,8 @@ export function literalOf(hostname: string): string | undefined {
  * which addresses are given out (2000::/3). What embeds IPv4 (mapped, NAT64, 6to4, Teredo) is unmapped or refused.
  */
 export function isPublic(address: string): boolean {
-  if (isIP(address) === 0) return false
+  // Node takes zones that the library throws for.
+  if (isIP(address) === 0 || !ipaddr.isValid(address)) return false
   const ip = ipaddr.process(address)
   if (ip.range() !== 'unicast') return false
   return ip instanceof ipaddr.IPv4 || ip.match(ipaddr.IPv6.parse('2000::'), 3)

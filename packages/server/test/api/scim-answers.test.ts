@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { startKit } from '../kit.ts'
-import { provision, pushed, resources, says, scimUser } from '../scim.ts'
+import { type Kit, startKit } from '../kit.ts'
+import { provision, pushed, resources, says, scimGroup, scimUser } from '../scim.ts'
 import { bearer, call } from '../world.ts'
 
 test('what is shown is what is asked for', async (t) => {
@@ -68,7 +68,79 @@ test('what is shown is what is asked for', async (t) => {
   })
   const foreign = `?tenant_id=${encodeId('tenant', await kit.newTenant())}`
   says(await call(kit, { method: 'GET', path: '/v1/scim/v2/Users' }, bearer(strong), undefined, foreign), 403)
+  await t.test('every attribute path of the schemas can be asked for and left out, in every read', () => byPaths(kit))
 })
+
+type Shown = Record<string, unknown>
+type Told = { name: string; subAttributes?: { name: string }[] }
+/** The common attributes (RFC 7643 §3.1), which stand in no schema. */
+const common: Told[] = [
+  { name: 'id' },
+  { name: 'schemas' },
+  {
+    name: 'meta',
+    subAttributes: ['resourceType', 'created', 'lastModified', 'location', 'version'].map((name) => ({ name })),
+  },
+]
+const isObject = (value: unknown): value is Shown => typeof value === 'object' && value !== null
+/** What stands at a path: of an attribute with several values, that of each. */
+const at = (entry: unknown, [name, ...rest]: string[]): unknown => {
+  if (name === undefined) return entry
+  if (Array.isArray(entry)) return entry.map((item) => at(item, [name, ...rest]))
+  return isObject(entry) ? at(entry[name], rest) : undefined
+}
+
+/** An ETag is of what is shown. */
+const version = /[\w-]{16}\.[\w-]{16}/
+async function byPaths(kit: Kit): Promise<void> {
+  const { scim } = await provision(kit, 'paths')
+  const [id = ''] = await pushed(scim, ['paths'], {
+    name: {
+      formatted: 'P Q',
+      familyName: 'Q',
+      givenName: 'P',
+      middleName: 'M',
+      honorificPrefix: 'D',
+      honorificSuffix: 'E',
+    },
+    emails: [{ value: 'paths@example.com', type: 'work', primary: true, display: 'Work' }],
+  })
+  const made = await scim.post('Groups', scimGroup('paths', [id]))
+  const ids = { User: id, Group: String(made.json.id) }
+  const schemas = resources(await scim.get('Schemas')) as { name: 'User' | 'Group'; attributes: Told[] }[]
+  let walked = 0
+  for (const { name: kind, attributes } of schemas) {
+    const one = `${kind}s/${ids[kind]}`
+    const whole = (await scim.get(one)).json
+    const paths = [...attributes, ...common].flatMap(({ name, subAttributes = [] }) => [
+      [name],
+      ...subAttributes.map((part) => [name, part.name]),
+    ])
+    for (const path of [...paths, ['name', 'nothing'], ['nothing', 'value']]) {
+      const written = path.join('.')
+      const unknown = written.includes('nothing')
+      const always = path[0] === 'id' || path[0] === 'schemas'
+      assert.ok(unknown || at(whole, path) !== undefined, `${kind} has ${written}`)
+      for (const query of ['attributes', 'excludedAttributes']) {
+        const search = { [query]: [written], filter: `id eq "${ids[kind]}"` }
+        const shown = (await scim.get(`${one}?${query}=${written}`)).json
+        const [searched] = resources(await scim.post(`${kind}s/.search`, search))
+        assert.deepEqual(searched, shown, `${kind} ${query}=${written}`)
+        const has = JSON.stringify(at(shown, path))
+        if (query === 'attributes') {
+          assert.equal(has?.replace(version, ''), JSON.stringify(at(whole, path))?.replace(version, ''), written)
+          const others = Object.keys(shown).filter((name) => !['id', 'schemas', ...path.slice(0, 1)].includes(name))
+          assert.deepEqual(others, [], `${kind} ${written} alone`)
+        } else {
+          const isHidden = has === undefined || /^\[(null,?)*\]$/.test(has)
+          assert.equal(isHidden, !always, `${kind} without ${written}`)
+        }
+        walked++
+      }
+    }
+  }
+  assert.ok(walked > 80, `${walked} paths`)
+}
 
 test('what can not be taken is refused in the words of SCIM, and nothing of it is done', async (t) => {
   const kit = await startKit(t)

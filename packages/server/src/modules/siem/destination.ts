@@ -1,5 +1,5 @@
-import { X509Certificate } from 'node:crypto'
 import type { SiemConnectorKind } from '@holdfast/contract/vocabulary'
+import { openCertificate } from '@holdfast/crypto'
 import type { Destination } from '../../db/tables/siem.ts'
 import { failField } from '../../kernel/app-error.ts'
 import type { Outbound } from '../../outbound/outbound.ts'
@@ -54,7 +54,7 @@ export function checkDestination(
 function isCertificates(pem: string): boolean {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)
   try {
-    for (const block of blocks ?? []) new X509Certificate(block)
+    for (const block of blocks ?? []) openCertificate(block)
     return blocks !== null
   } catch {
     return false

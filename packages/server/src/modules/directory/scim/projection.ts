@@ -4,6 +4,8 @@ import { type Kind, withoutUrn } from './attributes.ts'
 export type Projection = {
   /** Whether an attribute is shown at all; what is not need not be read. */
   shows: (name: string) => boolean
+  /** Whether a sub-attribute is shown. */
+  showsPart: (name: string, part: string) => boolean
   of: <E extends object>(entry: E) => E
 }
 type Query = { attributes?: string; excludedAttributes?: string }
@@ -34,18 +36,26 @@ export function projectionOf(kind: Kind, { attributes, excludedAttributes }: Que
     const path = `${name}.${part}`.toLowerCase()
     return wanted ? wanted.includes(name.toLowerCase()) || wanted.includes(path) : !unwanted.has(path)
   }
+  /** Undefined where nothing of a value is shown: an object without a member says nothing. */
   const partsOf = (name: string, value: unknown): unknown => {
     if (always.includes(name) || typeof value !== 'object' || value === null) return value
-    if (Array.isArray(value)) return value.map((item) => partsOf(name, item))
-    return Object.fromEntries(Object.entries(value).filter(([part]) => showsPart(name, part)))
+    if (Array.isArray(value)) {
+      const items = value.map((item) => partsOf(name, item)).filter((item) => item !== undefined)
+      return items.length > 0 || value.length === 0 ? items : undefined
+    }
+    const kept = Object.entries(value).filter(([part]) => showsPart(name, part))
+    return kept.length > 0 ? Object.fromEntries(kept) : undefined
   }
   const isWhole = !wanted && unwanted.size === 0
   return {
     shows,
+    showsPart,
     of: <E extends object>(entry: E): E => {
       if (isWhole) return entry
-      const kept = Object.entries(entry).filter(([name]) => shows(name))
-      return Object.fromEntries(kept.map(([name, value]) => [name, partsOf(name, value)])) as E
+      const kept = Object.entries(entry)
+        .filter(([name]) => shows(name))
+        .map(([name, value]) => [name, partsOf(name, value)] as const)
+      return Object.fromEntries(kept.filter(([, value]) => value !== undefined)) as E
     },
   }
 }

@@ -68,7 +68,7 @@ export function scimHandlers({ db, owned, provisioning, users, groups, locate }:
 }
 
 /** What a write made, under its tag, and where it is. */
-function changed<E extends { meta?: { location: string } }>(made: Representation<E>, status: 200 | 201): Answer<E> {
+function changed<E extends { meta?: { location?: string } }>(made: Representation<E>, status: 200 | 201): Answer<E> {
   const entry = contentOf(made)
   const location = entry.meta?.location
   return new Answer(entry, {

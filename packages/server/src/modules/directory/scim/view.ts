@@ -14,10 +14,11 @@ export const createLocate =
     `${publicUrl}${scimBase}/${path}`
 
 type Entry = ScimUser | ScimGroup
-/** Under its tag, which also stands in `meta.version`. */
-function tagged<E extends Entry>(version: unknown, entry: E): Representation<E> {
+/** Under its tag, which also stands in `meta.version` where that is shown. */
+function tagged<E extends Entry>(version: unknown, entry: E, project: Projection): Representation<E> {
   const { etag = '' } = versioned(version, entry)
-  const content = entry.meta ? { ...entry, meta: { ...entry.meta, version: etag } } : entry
+  const showsVersion = project.shows('meta') && project.showsPart('meta', 'version')
+  const content = showsVersion ? { ...entry, meta: { ...entry.meta, version: etag } } : entry
   return new Representation(etag.slice(1, -1), content)
 }
 export const contentOf = <E>(r: Representation<E>): E => r.content as E
@@ -45,7 +46,7 @@ export function viewUser({ entry, groups }: ShownUser, project: Projection, loca
       location: locate(`Users/${id}`),
     },
   }
-  return tagged(versionOfUser(entry), project.of(all))
+  return tagged(versionOfUser(entry), project.of(all), project)
 }
 
 const memberOf = (value: string, locate: Locate) => ({ value, $ref: locate(`Users/${value}`), type: 'User' })
@@ -69,5 +70,5 @@ export function viewGroup(
       location: locate(`Groups/${id}`),
     },
   }
-  return tagged(versionOfGroup(entry), project.of(all))
+  return tagged(versionOfGroup(entry), project.of(all), project)
 }

@@ -1,4 +1,5 @@
-import { X509Certificate } from 'node:crypto'
+import type { X509Certificate } from 'node:crypto'
+import { openCertificate } from '@holdfast/crypto'
 import { FederationError } from '../proven.ts'
 
 const maxCertificates = 10
@@ -9,7 +10,7 @@ const minBits = 2048
 export function readCertificate(text: string): X509Certificate {
   try {
     if (text.length <= maxLength)
-      return new X509Certificate(text.includes('-----BEGIN') ? text : Buffer.from(text, 'base64'))
+      return openCertificate(text.includes('-----BEGIN') ? text : Buffer.from(text, 'base64'))
   } catch {
     // Said below.
   }

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as crypto from '@holdfast/crypto'
+import { brokenParsers } from './parsers.ts'
+import { everyParser } from './parsers-server.ts'
+
+test('a parser reads a mutant of valid input, or refuses it with its own error', async () => {
+  assert.deepEqual(await brokenParsers(await everyParser(), 200), [])
+})
+
+/** Functions of `@holdfast/crypto` by these names that read nothing of others, or that a reader above calls. */
+const notParsers = ['verifyDummy', 'verifyPassword', 'readToken', 'readIssuer']
+test('every reader of the crypto package is in the table', async () => {
+  const names = (await everyParser()).map(({ name }) => name)
+  const readers = Object.keys(crypto).filter((name) => /^(read|verify|parse|peek|open|decode|import)[A-Z]/.test(name))
+  const missing = readers.filter(
+    (name) => !notParsers.includes(name) && name !== 'openKek' && !names.some((row) => row.startsWith(name)),
+  )
+  assert.deepEqual(missing, [])
+})
