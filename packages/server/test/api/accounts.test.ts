@@ -80,6 +80,9 @@ test('accounts of programs, spellings of names, and what is on record of a sign-
     await kit.app.identity.stop()
     const [rest] = await eventsOf(kit, 'auth.throttled')
     assert.equal(rest?.refused, throttled - 1)
+    const names = (await eventsOf(kit, 'auth.throttled')).flatMap((e) => e.details?.usernames as string[])
+    const guessed = answers.flatMap(({ status }, i) => (status === 429 ? [`guess-${i}`] : []))
+    assert.deepEqual(names.sort(), guessed.sort(), 'and whose accounts were tried')
   })
 
   await t.test('the first password is bound by the rules for every password', async () => {

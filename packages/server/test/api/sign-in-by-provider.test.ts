@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openBrowser } from '../browser.ts'
+import { eventsOf } from '../events.ts'
 import { clientSecret, startFederated, whoIs } from '../federation.ts'
-import { adminPassword, createClock, times } from '../kit.ts'
+import { adminPassword, times } from '../kit.ts'
 import { makeUser, trySignIn } from '../people.ts'
 import { promptly } from '../promptly.ts'
 import { startHostileProvider } from '../providers/hostile-provider.ts'
@@ -174,6 +175,8 @@ test('who signs in by a provider, in a deployment of two replicas', async (t) =>
     }
     assert.ok(wait, 'there is no limit')
     assert.ok(Number(wait.headers['retry-after']) > 0)
+    const [told] = await eventsOf(kit, 'auth.throttled')
+    assert.deepEqual([told?.credential, told?.source_ip, told?.refused], ['identity_provider', '127.0.0.2', 1])
   })
 
   await t.test('a provider that is gone opens no other door, and passwords go on for those who have one', async () => {
@@ -230,49 +233,19 @@ test('who signs in by a provider, in a deployment of two replicas', async (t) =>
       assert.equal((await kit.admin.linkUserIdentity({ params: { user_id: other }, body: account })).changed, true)
       const fifth = await cookieOf()
       assert.equal(await whoIs(kit, fifth), 'eve-again')
+      const target = { type: 'user', id: other } as const
+      const { lock } = await kit.admin.createLock({ body: { target, reason: 'her phone is gone' } })
+      assert.equal((await signIn('eve')).answer.status, 401)
+      const [locked] = await eventsOf(kit, 'login.failed')
+      assert.deepEqual(
+        [locked?.failure_reason, locked?.username, locked?.details?.subject],
+        ['oidc:not_admitted', 'eve-again', 'eve'],
+        'with the name that she has here',
+      )
+      await kit.admin.releaseLock({ params: { lock_id: lock.lock_id }, body: {} })
       await kit.admin.deleteIdentityProvider({ params })
       await endsOn(t, kit, fifth)
       assert.deepEqual((await kit.admin.listUserIdentities({ params: { user_id: other } })).items, [])
     },
   )
-})
-
-test('an answer counts for the browser, the provider and the moment it was meant for, and once', async (t) => {
-  const clock = createClock()
-  const { kit, provider, set, wayBack, reasons } = await startFederated(t, {
-    people,
-    settings: { provisioning: 'create' },
-    now: clock.now,
-  })
-  const refused = async (path: string, browser = openBrowser(kit)) => {
-    const answer = await browser.get(path)
-    assert.equal(answer.status, 401, answer.text)
-    assert.equal(browser.cookies.has('holdfast_session'), false)
-  }
-  const { browser, path } = await wayBack()
-  await refused(path)
-  await refused(path.replace(/state=[^&]+/, 'state=another'), browser)
-  await refused(path.replace(/&state=[^&]+|state=[^&]+&/, ''), browser)
-  const other = await kit.admin.createIdentityProvider({
-    body: { name: 'Other', kind: 'oidc', enabled: false, oidc: { issuer: 'https://192.0.2.1', client_id: 'x' } },
-  })
-  await refused(path.replace(provider.provider_id, other.provider_id), browser)
-  await refused(path.replace(provider.provider_id, 'idp_nothing'), browser)
-  assert.deepEqual(await reasons(), [], 'none of them reached the provider')
-  assert.equal((await browser.get(path)).status, 200, 'and the one that was meant still counts')
-  browser.cookies.delete('holdfast_session')
-  await refused(path, browser)
-
-  const late = await wayBack()
-  const off = await wayBack()
-  await set({ sign_in: false })
-  await refused(off.path, off.browser)
-  assert.deepEqual(await reasons(1), ['oidc:turned_off'])
-  await refused(`/admin/login/oidc?provider=${provider.provider_id}`)
-  await refused(`/admin/login/oidc?provider=${provider.provider_id}&tenant=nobody`)
-  await refused(`/admin/login/oidc?provider=${other.provider_id}`)
-  clock.advance(11 * 60)
-  await set({ sign_in: true })
-  await refused(late.path, late.browser)
-  assert.deepEqual(await reasons(1), ['oidc:turned_off'], 'no longer asked for')
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ReturnReason } from '../../src/modules/federation/refused-returns.ts'
 import { rsaKey, signed } from '../../src/modules/federation/saml/test-idp.ts'
 import { openBrowser } from '../browser.ts'
 import { whoIs } from '../federation.ts'
@@ -208,7 +209,13 @@ async function unproven({ kit, idp, acs, away, answer, clock, reasons }: SamlWor
     await refused(what, { ...answer(await away(browser)), SAMLResponse }, browser)
     assert.deepEqual(await reasons(), ['saml:token'], what)
   }
-  const counted = (await reasons(200)).length
+  /** It ends with this reason on record, which it is told nobody else. */
+  const ends = async (reason: ReturnReason | 'state', ...given: Parameters<typeof refused>) => {
+    await refused(...given)
+    assert.deepEqual(await reasons(), [`saml:${reason}`], given[0])
+    seen.add(reason)
+  }
+  const seen = new Set<string>()
 
   const browser = openBrowser(kit)
   const form = answer(await away(browser))
@@ -218,15 +225,15 @@ async function unproven({ kit, idp, acs, away, answer, clock, reasons }: SamlWor
     body: { name: 'Second', kind: 'saml', saml: { metadata_url: idp.url } },
   })
   const ofSecond = new URL(String(second.saml?.acs_url)).pathname
-  await refused('another browser', form, other)
-  await refused('a browser without a cookie', form)
+  await ends('other_browser', 'another browser', form, other)
+  await ends('no_cookie', 'a browser without a cookie', form)
   const { relayState: RelayState } = requestIn(elsewhere)
-  await refused('a response to the request of another browser', { ...form, RelayState }, other)
-  await refused('no RelayState', { SAMLResponse: form.SAMLResponse }, browser)
-  await refused('a RelayState that leads away', { ...form, RelayState: 'https://evil.example/' }, browser)
-  await refused('no response', { RelayState: form.RelayState }, browser)
-  await refused('the address of another provider', form, browser, ofSecond)
-  await refused('the address of no provider', form, browser, '/admin/login/saml/acs/idp_nothing')
+  await ends('state', 'a response to the request of another browser', { ...form, RelayState }, other)
+  await ends('no_state', 'no RelayState', { SAMLResponse: form.SAMLResponse }, browser)
+  await ends('unknown_state', 'a RelayState that leads away', { ...form, RelayState: 'https://evil.example/' }, browser)
+  await ends('no_response', 'no response', { RelayState: form.RelayState }, browser)
+  await ends('other_provider', 'the address of another provider', form, browser, ofSecond)
+  await ends('unknown_provider', 'the address of no provider', form, browser, '/admin/login/saml/acs/idp_nothing')
   assert.equal((await browser.get(acs)).status, 401, 'by redirect nothing is answered')
   const large = await browser.post(acs, { ...form, SAMLResponse: 'A'.repeat(256 * 1024) })
   assert.deepEqual([large.status, /The body is larger than this route takes/.test(large.text)], [400, true])
@@ -236,11 +243,18 @@ async function unproven({ kit, idp, acs, away, answer, clock, reasons }: SamlWor
   assert.equal((await browser.post(acs, form)).status, 200, 'and the one that was meant still counts')
   browser.cookies.delete('holdfast_session')
   await refused('the same once more', form, browser)
+  assert.ok((await reasons(200)).includes('saml:request_spent'), 'counted with others of this minute')
   const late = openBrowser(kit)
   const tooLate = await away(late)
   clock.advance(11 * 60)
-  await refused('an answer after eleven minutes', answer(tooLate), late)
-  assert.ok(counted > 0)
+  await ends('request_expired', 'an answer after eleven minutes', answer(tooLate), late)
+  const noTenant = await openBrowser(kit).get(`/admin/login/saml?provider=${second.provider_id}&tenant=nobody`)
+  assert.deepEqual([noTenant.status, await reasons()], [401, ['saml:unknown_tenant']])
+  const everyReason: Record<Exclude<ReturnReason, 'unknown_tenant' | 'request_spent'> | 'state', true> = {
+    ...{ unknown_provider: true, no_state: true, unknown_state: true, no_cookie: true, no_response: true, state: true },
+    ...{ other_browser: true, other_provider: true, request_expired: true },
+  }
+  assert.deepEqual([...seen].sort(), Object.keys(everyReason).sort())
   assert.equal(pages.size, 1, [...pages].join('\n'))
   assert.deepEqual(
     (await kit.admin.listUsers({ query: { source: 'sso' } })).items.map((u) => u.username),

@@ -1,5 +1,4 @@
 import type { Handlers } from '../../http/handlers.ts'
-import { unauthorized } from '../../kernel/app-error.ts'
 import { decodeId } from '../../kernel/ids.ts'
 import { Representation } from '../../kernel/representation.ts'
 import type { DeviceCode } from './device-code.ts'
@@ -8,8 +7,7 @@ import { viewEnrolled } from './view.ts'
 export const deviceCodeHandlers = ({ deviceCode }: { deviceCode: DeviceCode }) =>
   ({
     beginDeviceCode: async ({ actor, body: { provider_id, public_key } }) => {
-      // Of whom nothing is proved yet, no id is said to be there or not.
-      const providerId = decodeId('identity_provider', provider_id) ?? unauthorized()
+      const providerId = decodeId('identity_provider', provider_id)
       const begun = await deviceCode.begin(actor, { providerId, ...(public_key && { public_key }) })
       return {
         user_code: begun.userCode,

@@ -1,7 +1,7 @@
 import { contract, type Endpoint } from '@holdfast/contract'
 import type { Hold } from '../../http/representation.ts'
 import type { Actor } from '../../kernel/actor.ts'
-import { AppError, failField, unauthorized } from '../../kernel/app-error.ts'
+import { AppError, failField } from '../../kernel/app-error.ts'
 import { createRateLimiter } from '../../kernel/rate-limit.ts'
 import { minute } from '../../kernel/time.ts'
 import type { Federation } from '../federation/index.ts'
@@ -34,31 +34,41 @@ export function createDeviceCode({
   const method = 'device_code'
   type Machine = Actor<'enrollment_challenge'>
 
-  function keyOf(
-    { principal: { presented } }: Machine,
-    { path }: Pick<Endpoint, 'path'>,
-    public_key?: object,
-  ): ProvenKey {
+  const keyOf = (actor: Machine, { path }: Pick<Endpoint, 'path'>, public_key?: object): Promise<ProvenKey> => {
+    const { presented } = actor.principal
     const given = { key: public_key, field: 'public_key' }
-    // A HEAD is a GET, and its proof names HEAD.
-    return readKey(presented, { method: presented.method, path }, given) ?? failField('DPoP', noProof)
+    return vouching.provenKey(
+      (reason) => refuse(actor, reason),
+      // A HEAD is a GET, and its proof names HEAD.
+      () => readKey(presented, { method: presented.method, path }, given) ?? failField('DPoP', noProof),
+    )
+  }
+  /** Whoever refuses before a provider is known: as often for one address as enrollments may fail. */
+  async function refuse(actor: Machine, reason: string): Promise<never> {
+    await vouching.requireFew(actor)
+    return vouching.refusing(actor, { method, providerId: undefined })(reason)
   }
   const grantOf = ({ principal }: Machine, { jkt }: ProvenKey) => ({ ticket: principal.digest, jkt })
 
   return {
-    begin: async (actor: Machine, { providerId, public_key }: { providerId: string; public_key?: object }) => {
+    begin: async (
+      actor: Machine,
+      { providerId, public_key }: { providerId: string | undefined; public_key?: object },
+    ) => {
       await vouching.requireFew(actor)
-      const key = keyOf(actor, contract.beginDeviceCode, public_key)
+      // Of whom nothing is proved yet, no id is said to be there or not.
+      if (providerId === undefined) return refuse(actor, 'unknown_provider')
+      const key = await keyOf(actor, contract.beginDeviceCode, public_key)
       const until = new Date(actor.principal.expiresAt.getTime() - earlier)
       const begun = await deviceGrants.begin(actor, grantOf(actor, key), { providerId, until })
       return 'refused' in begun ? vouching.refusing(actor, { method, providerId })(begun.refused) : begun
     },
 
     status: async (actor: Machine, hold: Hold | undefined) => {
-      const key = keyOf(actor, contract.deviceCodeStatus)
+      const key = await keyOf(actor, contract.deviceCodeStatus)
       const wait = asked.take(`${actor.tenantId} ${actor.id}`, asksPerMinute, performance.now())
       if (wait > 0) throw new AppError('rate_limited', 'this machine asks too often', { retryAfterSeconds: wait })
-      return (await deviceGrants.statusOf(actor, grantOf(actor, key), hold)) ?? unauthorized()
+      return (await deviceGrants.statusOf(actor, grantOf(actor, key), hold)) ?? refuse(actor, 'unknown_request')
     },
 
     finish: async (
@@ -66,13 +76,14 @@ export function createDeviceCode({
       { device, public_key }: { device: DeviceInput; public_key?: object },
     ): Promise<Enrolled> => {
       await vouching.requireFew(actor)
-      const key = keyOf(actor, contract.enrollByDeviceCode, public_key)
-      const newcomer = (await deviceGrants.approver(actor, grantOf(actor, key))) ?? unauthorized()
+      const key = await keyOf(actor, contract.enrollByDeviceCode, public_key)
+      const newcomer =
+        (await deviceGrants.approver(actor, grantOf(actor, key))) ?? (await refuse(actor, 'unknown_request'))
       if ('status' in newcomer) return failField('challenge', `nobody has approved this machine: ${newcomer.status}`)
       const by = { method, providerId: newcomer.providerId } as const
-      const refuse = vouching.refusing(actor, by)
-      if ('refused' in newcomer) return refuse(newcomer.refused)
-      return vouching.enroll(actor, by, { key, newcomer, device }, refuse)
+      const refuseBy = vouching.refusing(actor, by)
+      if ('refused' in newcomer) return refuseBy(newcomer.refused)
+      return vouching.enroll(actor, by, { key, newcomer, device }, refuseBy)
     },
   }
 }

@@ -8,7 +8,7 @@ import type { ReadKey } from './proven-key.ts'
 import type { Vouching } from './vouching.ts'
 
 type OidcInput = {
-  providerId: string
+  providerId: string | undefined
   id_token?: string
   code?: string
   code_verifier?: string
@@ -37,11 +37,16 @@ export const createEnrollByOidc =
   async (actor: Actor<'enrollment_challenge'>, input: OidcInput): Promise<Enrolled> => {
     const { presented } = actor.principal
     const { providerId, device, public_key } = input
-    const by = { method: 'oidc', providerId } as const
-    const refuse = vouching.refusing(actor, by)
+    const refuse = vouching.refusing(actor, { method: 'oidc', providerId })
     await vouching.requireFew(actor)
-    const key =
-      readKey(presented, contract.enrollByOidc, { key: public_key, field: 'public_key' }) ?? failField('DPoP', noProof)
+    // Of whom nothing is proved yet, no id is said to be there or not.
+    if (providerId === undefined) return refuse('unknown_provider')
+    const by = { method: 'oidc', providerId } as const
+    const given = { key: public_key, field: 'public_key' }
+    const key = await vouching.provenKey(
+      refuse,
+      () => readKey(presented, contract.enrollByOidc, given) ?? failField('DPoP', noProof),
+    )
     const nonce = enrollmentNonce(presented.token, key.jkt)
     const newcomer = await federation.identify(actor, providerId, { ...grantOf(input), nonce })
     if ('refused' in newcomer) return refuse(newcomer.refused)

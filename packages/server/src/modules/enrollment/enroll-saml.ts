@@ -23,16 +23,29 @@ export function createEnrollBySaml({
   vouching: Vouching
 }) {
   const method = 'saml'
-  function keyOf({ principal }: Machine, e: Pick<Endpoint, 'method' | 'path'>, public_key?: object): ProvenKey {
-    return readKey(principal.presented, e, { key: public_key, field: 'public_key' }) ?? failField('DPoP', noProof)
+  const keyOf = (actor: Machine, e: Pick<Endpoint, 'method' | 'path'>, public_key?: object): Promise<ProvenKey> => {
+    const given = { key: public_key, field: 'public_key' }
+    return vouching.provenKey(
+      vouching.refusing(actor, { method, providerId: undefined }),
+      () => readKey(actor.principal.presented, e, given) ?? failField('DPoP', noProof),
+    )
   }
   const machineOf = ({ principal }: Machine, { jkt }: ProvenKey) => ({ ticket: principal.digest, jkt })
 
   return {
-    begin: async (actor: Machine, wanted: { providerId: string; redirectUri: string; public_key?: object }) => {
+    begin: async (
+      actor: Machine,
+      {
+        providerId,
+        public_key,
+        redirectUri,
+      }: { providerId: string | undefined; redirectUri: string; public_key?: object },
+    ) => {
       await vouching.requireFew(actor)
-      const { public_key, ...asked } = wanted
-      const key = keyOf(actor, contract.beginEnrollmentBySaml, public_key)
+      // Of whom nothing is proved yet, no id is said to be there or not.
+      if (providerId === undefined) return vouching.refusing(actor, { method, providerId })('unknown_provider')
+      const asked = { providerId, redirectUri }
+      const key = await keyOf(actor, contract.beginEnrollmentBySaml, public_key)
       const until = actor.principal.expiresAt
       const begun = await samlEnrolling.begin(actor, machineOf(actor, key), { ...asked, until })
       return 'refused' in begun
@@ -54,7 +67,7 @@ export function createEnrollBySaml({
       },
     ): Promise<Enrolled> => {
       await vouching.requireFew(actor)
-      const key = keyOf(actor, contract.enrollBySaml, public_key)
+      const key = await keyOf(actor, contract.enrollBySaml, public_key)
       const newcomer = await samlEnrolling.identify(actor, machineOf(actor, key), answer)
       const { providerId } = newcomer
       const refuse = vouching.refusing(actor, { method, providerId })

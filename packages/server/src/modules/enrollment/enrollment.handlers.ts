@@ -1,5 +1,4 @@
 import type { Handlers } from '../../http/handlers.ts'
-import { unauthorized } from '../../kernel/app-error.ts'
 import { decodeId, encodeId } from '../../kernel/ids.ts'
 import type { Challenges } from './challenge.ts'
 import type { Enroll } from './enroll.ts'
@@ -45,12 +44,11 @@ export function enrollmentHandlers({
       }
     },
     enrollByOidc: async ({ actor, body: { challenge: _, provider_id, ...input } }) => {
-      // Of whom nothing is proved yet, no id is said to be there or not.
-      const providerId = decodeId('identity_provider', provider_id) ?? unauthorized()
+      const providerId = decodeId('identity_provider', provider_id)
       return viewEnrolled(actor.tenantId, await enrollByOidc(actor, { ...input, providerId }))
     },
     beginEnrollmentBySaml: async ({ actor, body: { challenge: _, provider_id, redirect_uri, ...key } }) => {
-      const providerId = decodeId('identity_provider', provider_id) ?? unauthorized()
+      const providerId = decodeId('identity_provider', provider_id)
       const begun = await enrollBySaml.begin(actor, { ...key, providerId, redirectUri: redirect_uri })
       return { request_id: begun.requestId, redirect_url: begun.url, expires_at: begun.expiresAt.toISOString() }
     },

@@ -64,6 +64,16 @@ export function createVouching({
         return unauthorized()
       },
 
+    /** The key that a request proves. A proof that does not hold is refused like all else that can't be proved. */
+    provenKey: async (refuse: Refused, read: () => ProvenKey): Promise<ProvenKey> => {
+      try {
+        return read()
+      } catch (e) {
+        if (e instanceof AppError && e.code === 'unauthorized') return refuse('no_proof')
+        throw e
+      }
+    },
+
     /** Enrolls the device of somebody whom a provider proved. */
     enroll: async (
       actor: Actor<'enrollment_challenge'>,

@@ -23,7 +23,7 @@ export type FederationDeps = {
   kek: Kek
   publicUrl: string
   outbound: Pick<Outbound, 'request' | 'refusalOf'>
-  tenancy: Pick<Tenancy, 'settings' | 'tenantByName' | 'nameOf' | 'listTenantIds' | 'enforcesSso'>
+  tenancy: Pick<Tenancy, 'settings' | 'tenantByName' | 'nameOf' | 'exists' | 'listTenantIds' | 'enforcesSso'>
   people: ByProvider
   /** Hears of what could not be written. */
   onError: (e: Error) => void

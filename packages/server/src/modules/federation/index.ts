@@ -50,7 +50,7 @@ export function createFederation(deps: FederationDeps) {
     forms: signInPaths.forms,
     endSessionAt: signOut.endSessionAt,
     /** Writes what is still in memory; at stop. */
-    stop: () => Promise.all([deviceGrants.stop(), logout.flush()]),
+    stop: () => Promise.all([deviceGrants.stop(), logout.flush(), opening.flush()]),
     /** For the sign-in page of a tenant. */
     waysIn: signIn.waysIn,
     handlers: federationHandlers({ ...deps, providers, logout }),

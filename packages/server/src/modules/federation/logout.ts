@@ -13,6 +13,7 @@ import type { Opening } from './opening.ts'
 import { FederationError } from './proven.ts'
 import { findProvider, lockProvider, type ProviderRow } from './providers.queries.ts'
 import { partyOf, type Unrecognised } from './recognise.ts'
+import { strangerAt } from './refused-returns.ts'
 
 type Refusal = FederationError['reason'] | Extract<Unrecognised, 'turned_off' | 'provider_changed' | 'replayed'>
 
@@ -21,7 +22,7 @@ const refuse = (): never => fail('forbidden', 'the logout token is not accepted'
 
 type LogoutDeps = Pick<FederationDeps, 'db' | 'audit' | 'changes' | 'tenancy' | 'people' | 'onError'> & {
   oidc: Pick<Oidc, 'verifyLogout'>
-  opening: Pick<Opening, 'takeStep' | 'strangerAt'>
+  opening: Pick<Opening, 'takeStep'>
 }
 
 /**
@@ -83,12 +84,12 @@ export function createLogout({ db, audit, changes, tenancy, people, oidc, openin
     { tenantName, providerId, token }: { tenantName: string; providerId: string | undefined; token: string },
     caller: Caller,
   ): Promise<void> {
-    opening.takeStep(caller)
+    await opening.takeStep(caller)
     const tenant = await tenancy.tenantByName(tenantName)
     if (tenant === undefined || providerId === undefined) return refuse()
     const provider = await db.inTenant(tenant, (tx) => findProvider(tx, tenant, providerId))
     if (!provider) return refuse()
-    const stranger = opening.strangerAt(tenant, caller)
+    const stranger = strangerAt(tenant, caller)
     const judged = await judge(provider, token)
     const by = { ...stranger, ...partyOf(provider) }
     const reason = typeof judged === 'string' ? judged : await end(by, provider, judged)

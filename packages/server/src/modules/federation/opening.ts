@@ -9,7 +9,8 @@ import { minute } from '../../kernel/time.ts'
 import type { FederationDeps } from './deps.ts'
 import { FederationError, type Proven } from './proven.ts'
 import { findProvider, type ProviderRow } from './providers.queries.ts'
-import { createRecognise, partyOf, Refused, saidBy, type Unrecognised } from './recognise.ts'
+import { createRecognise, partyOf, Refused, saidBy, type Unrecognised, usernameSaid } from './recognise.ts'
+import { type Comer, createRefusedReturns, type ReturnReason, type SignInWay, strangerAt } from './refused-returns.ts'
 
 /** How long somebody may take at the provider. */
 export const waitsForMs = 10 * minute
@@ -24,9 +25,13 @@ export type Wanted = { tenantName: string; providerId: string; next: string | un
 
 /** What every way in by an identity provider has in common, whatever proves the person. */
 export function createOpening(
-  deps: Pick<FederationDeps, 'db' | 'audit' | 'changes' | 'now' | 'readToken' | 'peppers' | 'tenancy' | 'people'>,
+  deps: Pick<
+    FederationDeps,
+    'db' | 'audit' | 'changes' | 'now' | 'readToken' | 'peppers' | 'tenancy' | 'people' | 'onError'
+  >,
 ) {
   const { db, audit, changes, readToken, peppers, tenancy, people } = deps
+  const returns = createRefusedReturns(deps)
   const recognise = createRecognise(deps)
   const steps = createRateLimiter()
 
@@ -34,42 +39,52 @@ export function createOpening(
     by: Source,
     provider: ProviderRow,
     reason: FederationError['reason'] | Unrecognised,
-    subject = '',
+    who?: { proven: Proven; username: string | undefined },
   ): Promise<never> {
     const target = partyOf(provider)
-    const fields = { username: storable(subject, 256), failure_reason: `${provider.kind}:${reason}` }
-    await audit.note(by, 'login.failed', fields, { outcome: 'refused', target })
+    const username = who ? storable(who.username ?? usernameSaid(provider, who.proven), 256) : ''
+    const fields = { username, failure_reason: `${provider.kind}:${reason}` }
+    const details = who && { details: { subject: storable(who.proven.subject, 256) } }
+    await audit.note(by, 'login.failed', fields, { outcome: 'refused', target, ...details })
     return unauthorized()
   }
 
-  function takeStep({ sourceIp }: Pick<Caller, 'sourceIp'>): void {
-    const wait = steps.take(sourceBlock(sourceIp), stepsPerMinute, performance.now())
-    if (wait > 0)
-      throw new AppError('rate_limited', 'too many sign-ins begin at this address', { retryAfterSeconds: wait })
+  /** Throws `rate_limited`, which is on record in this tenant where it is known. */
+  async function takeStep(caller: Comer, tenant?: TenantId): Promise<void> {
+    const wait = steps.take(sourceBlock(caller.sourceIp), stepsPerMinute, performance.now())
+    if (wait === 0) return
+    await returns.throttle(tenant, caller)
+    throw new AppError('rate_limited', 'too many sign-ins begin at this address', { retryAfterSeconds: wait })
   }
 
-  const strangerAt = (tenantId: TenantId, caller: Caller): Source => ({
-    ...caller,
-    tenantId,
-    claim: null,
-    type: 'address',
-    id: null,
-    name: caller.sourceIp,
-  })
+  async function saidOf(by: Source, provider: ProviderRow, proven: Proven) {
+    try {
+      return saidBy(provider, proven)
+    } catch (e) {
+      if (e instanceof FederationError) return refuse(by, provider, e.reason, { proven, username: undefined })
+      throw e
+    }
+  }
 
   return {
     takeStep,
-
-    strangerAt,
+    refuseReturn: returns.refuse,
+    /** Writes what was only counted so far; at stop. */
+    flush: returns.flush,
 
     /** The provider that somebody wants to sign in with. Throws `unauthorized` where nobody can, and `rate_limited`. */
     wanted: async (
+      way: SignInWay,
       { tenantName, providerId }: Wanted,
       caller: Caller,
     ): Promise<{ tenant: TenantId; by: Source; provider: ProviderRow }> => {
-      takeStep(caller)
-      const tenant = (await tenancy.tenantByName(tenantName)) ?? unauthorized()
-      const provider = (await db.inTenant(tenant, (tx) => findProvider(tx, tenant, providerId))) ?? unauthorized()
+      await takeStep(caller)
+      const unknown = (reason: ReturnReason, tenant?: TenantId) =>
+        returns.refuse({ way, reason, tenant, providerId: undefined }, caller)
+      const tenant = (await tenancy.tenantByName(tenantName)) ?? (await unknown('unknown_tenant'))
+      const provider =
+        (await db.inTenant(tenant, (tx) => findProvider(tx, tenant, providerId))) ??
+        (await unknown('unknown_provider', tenant))
       const by = strangerAt(tenant, caller)
       if (!provider.enabled || !provider.sign_in) return refuse(by, provider, 'turned_off')
       return { tenant, by, provider }
@@ -100,7 +115,7 @@ export function createOpening(
     ): Promise<SignedIn> => {
       const tenant = by.tenantId
       const limits = (await tenancy.settings(tenant)).sessions
-      const said = saidBy(provider, proven)
+      const said = await saidOf(by, provider, proven)
       const voucher = { id: provider.provider_id, name: provider.name }
       const session = await db
         .inTenant(tenant, async (tx) => {
@@ -113,14 +128,16 @@ export function createOpening(
             authMethod: provider.kind,
             limits,
           })
+          if (!opened) throw new Refused('not_admitted', who.username)
           if (isMoved) await changes.record(tx, tenant, [{ kind: 'user', subject: who.userId }])
           return opened
         })
         .catch((e: unknown) => {
-          if (e instanceof Refused) return e.reason
+          if (e instanceof Refused) return e
           throw e
         })
-      if (typeof session === 'string') return refuse(by, provider, session, proven.subject)
+      if (session instanceof Refused)
+        return refuse(by, provider, session.reason, { proven, username: session.username })
       return { token: session.minted.token, expiresAt: session.expiresAt, next }
     },
   }

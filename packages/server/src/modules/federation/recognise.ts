@@ -46,7 +46,8 @@ export const createRecognise =
     const known = await links.findLink(tx, tenant, account)
     const { user_id: userId, provisioned } =
       known ?? (await provision(tx, source, people, { provider, proven, places }))
-    const username = (await people.admit(tx, tenant, userId, isSignIn)) ?? refuseWith('not_admitted')
+    const username = await people.admit(tx, tenant, userId, isSignIn)
+    if (username === undefined) throw new Refused('not_admitted', await people.nameOf(tx, tenant, userId))
     const isFollowed = provisioned && (await people.follow(tx, source, userId, said, voucher))
     const isLinked = !known
       ? await link(tx, tenant, userId, account, { linkedAt: at, signedInAt: isSignIn ? at : null })
@@ -81,11 +82,8 @@ async function provision(
 ) {
   if (provider.provisioning !== 'create') return refuseWith('not_linked')
   if (!places) throw new RunAgain('the link of the account went meanwhile')
-  const named = (name: string) => {
-    const value = Object.hasOwn(proven.claims, name) ? proven.claims[name] : undefined
-    return typeof value === 'string' && value !== '' ? value : undefined
-  }
   const { username, email, display_name } = provider.claims
+  const named = (name: string) => claimIn(proven, name)
   const profile = { username: named(username), email: named(email), displayName: named(display_name) }
   const made = await people.provision(tx, source, profile, { id: provider.provider_id, name: provider.name }, places)
   if (typeof made !== 'string') return { user_id: made.userId, provisioned: true }
@@ -93,6 +91,14 @@ async function provision(
   if (await links.findLink(tx, source.tenantId, accountOf(provider, proven))) throw new RunAgain('linked meanwhile')
   return refuseWith(made)
 }
+
+function claimIn({ claims }: Proven, name: string): string | undefined {
+  const value = Object.hasOwn(claims, name) ? claims[name] : undefined
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+/** The username that a provider says of a person; their subject where it says none. */
+export const usernameSaid = ({ claims }: ProviderRow, proven: Proven): string =>
+  claimIn(proven, claims.username) ?? proven.subject
 
 /** Somebody may have linked the account to another user meanwhile: then the user that was made goes again. */
 async function link(
@@ -122,8 +128,11 @@ const refuseWith = (reason: Unrecognised): never => {
 /** Undoes the transaction of whoever came, and says why. */
 export class Refused extends Error {
   readonly reason: Unrecognised
-  constructor(reason: Unrecognised) {
+  /** Of the user who was not let in, where that is a user of this tenant. */
+  readonly username: string | undefined
+  constructor(reason: Unrecognised, username?: string) {
     super(reason)
     this.reason = reason
+    this.username = username
   }
 }

@@ -41,7 +41,7 @@ export function createSamlEnrolling(
       { ticket, jkt }: Machine,
       { providerId, redirectUri, until }: { providerId: string; redirectUri: string; until: Date },
     ): Promise<Begun | NotProven> => {
-      opening.takeStep(by)
+      await opening.takeStep(by, by.tenantId)
       const tenant = by.tenantId
       const refuse = (refused: NotProven['refused']): NotProven => ({ refused, providerId })
       const provider = await db.inTenant(tenant, (tx) => findProvider(tx, tenant, providerId))

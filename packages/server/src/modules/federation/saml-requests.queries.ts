@@ -27,6 +27,19 @@ export const takeRequest = (
     .returningAll()
     .executeTakeFirst()
 
+/** Whose a request is that could not be taken, also where it is over. */
+export const findRequest = (
+  tx: Tx,
+  tenant: TenantId,
+  state_digest: Buffer,
+): Promise<Pick<Request, 'provider_id' | 'browser_digest' | 'expires_at'> | undefined> =>
+  tx
+    .selectFrom('saml_requests')
+    .select(['provider_id', 'browser_digest', 'expires_at'])
+    .where('tenant_id', '=', tenant)
+    .where('state_digest', '=', state_digest)
+    .executeTakeFirst()
+
 type OfDevice = { state_digest: Buffer; challenge_digest: Buffer; jkt: string }
 
 /** A request of a device, for whoever shows its state; to whom the response is handed. */

@@ -1,11 +1,11 @@
 import { mintToken } from '@holdfast/crypto'
 import type { Tx } from '../../db/database.ts'
 import type { Caller } from '../../kernel/actor.ts'
-import { unauthorized } from '../../kernel/app-error.ts'
 import type { FederationDeps } from './deps.ts'
 import { type Opening, type SignedIn, type Wanted, waitsForMs } from './opening.ts'
 import { findProvider } from './providers.queries.ts'
 import { Refused } from './recognise.ts'
+import { type ReturnReason, strangerAt, whyNoRequest } from './refused-returns.ts'
 import type { Saml } from './saml/saml.ts'
 import * as queries from './saml-requests.queries.ts'
 import { samlOf, spOf } from './saml-settings.ts'
@@ -14,7 +14,7 @@ import { samlOf, spOf } from './saml-settings.ts'
 export type HandOver = { handTo: string; providerName: string; samlResponse: string; relayState: string }
 /** What a browser posts when the provider sends it back. */
 type SamlReturn = {
-  providerId: string
+  providerId: string | undefined
   samlResponse: string | undefined
   relayState: string | undefined
   browser: string | undefined
@@ -34,7 +34,7 @@ export function createSamlSignIn(
 
   return {
     begin: async (wanted: Wanted, caller: Caller): Promise<{ url: string; browser: string }> => {
-      const { tenant, by, provider } = await opening.wanted(wanted, caller)
+      const { tenant, by, provider } = await opening.wanted('saml', wanted, caller)
       const state = mintToken(peppers, 'hfr', tenant)
       const { url, requestId } = await opening.refusing(by, provider, async () =>
         saml.begin(samlOf(publicUrl, provider, now()), { relayState: state.token }),
@@ -65,24 +65,34 @@ export function createSamlSignIn(
       { providerId, samlResponse, relayState, browser }: SamlReturn,
       caller: Caller,
     ): Promise<SignedIn | HandOver> => {
-      const state = relayState === undefined ? undefined : readToken(relayState)
+      const read = relayState === undefined ? undefined : readToken(relayState)
       const shown = browser === undefined ? undefined : readToken(browser)
-      if (state?.prefix !== 'hfr' || samlResponse === undefined) return unauthorized()
-      opening.takeStep(caller)
+      const state = read?.prefix === 'hfr' ? read : undefined
+      const known = state ?? (shown?.prefix === 'hfl' ? shown : undefined)
+      await opening.takeStep(caller, known?.tenant)
+      const refuse = (reason: ReturnReason) =>
+        opening.refuseReturn({ way: 'saml', reason, tenant: known?.tenant, providerId }, caller)
+      if (providerId === undefined) return refuse('unknown_provider')
+      if (samlResponse === undefined) return refuse('no_response')
+      if (!state) return refuse(relayState === undefined || relayState === '' ? 'no_state' : 'unknown_state')
       const { tenant } = state
-      const by = opening.strangerAt(tenant, caller)
+      const by = strangerAt(tenant, caller)
+      const at = now()
       const key = { state_digest: state.digest, provider_id: providerId }
-      const { device, request, provider } = await db.inTenant(tenant, async (tx) => ({
-        device: await queries.findHandOver(tx, tenant, key, now()),
+      const { device, request, found, provider } = await db.inTenant(tenant, async (tx) => ({
+        device: await queries.findHandOver(tx, tenant, key, at),
         request:
           shown?.prefix === 'hfl'
-            ? await queries.takeRequest(tx, tenant, { ...key, browser_digest: shown.digest }, now())
+            ? await queries.takeRequest(tx, tenant, { ...key, browser_digest: shown.digest }, at)
             : undefined,
+        found: await queries.findRequest(tx, tenant, key.state_digest),
         provider: await findProvider(tx, tenant, providerId),
       }))
       if (device?.redirect_uri && provider)
         return { handTo: device.redirect_uri, providerName: provider.name, samlResponse, relayState: state.token }
-      if (!request || !provider) return unauthorized()
+      if (!provider) return refuse('unknown_provider')
+      const hasCookie = shown?.prefix === 'hfl'
+      if (!request) return refuse(whyNoRequest(found, { providerId, isIssued: true, hasCookie, at }))
       return opening.refusing(by, provider, async () => {
         const answer = { samlResponse, requestId: request.authn_request_id }
         const { assertionId, goodUntil, ...proven } = await saml.finish(samlOf(publicUrl, provider, now()), answer)
@@ -96,7 +106,7 @@ export function createSamlSignIn(
 
     /** What a provider needs to know of us; undefined for what is no provider of SAML. Anybody may read it. */
     metadata: async (tenantName: string, providerId: string, caller: Caller): Promise<string | undefined> => {
-      opening.takeStep(caller)
+      await opening.takeStep(caller)
       const tenant = await tenancy.tenantByName(tenantName)
       if (tenant === undefined) return undefined
       const provider = await db.inTenant(tenant, (tx) => findProvider(tx, tenant, providerId))

@@ -1,5 +1,5 @@
 import type { Page, Visit } from '../../http/page.ts'
-import { AppError, unauthorized } from '../../kernel/app-error.ts'
+import { AppError } from '../../kernel/app-error.ts'
 import { decodeId, missing } from '../../kernel/ids.ts'
 import { storable } from '../../kernel/text.ts'
 import { second } from '../../kernel/time.ts'
@@ -83,7 +83,7 @@ export function signInPages({ signIn, saml, publicUrl }: { signIn: SignIn; saml:
       '/admin/login/oidc': begin('oidc', signIn),
       '/admin/login/oidc/callback/:provider_id': orProblem(async (visit: Visit) => {
         const { query, cookies, caller } = visit
-        const providerId = providerIn(visit) ?? unauthorized()
+        const providerId = providerIn(visit)
         return signedIn(
           'oidc',
           await signIn.finish({ providerId, answer: query, browser: cookies(ways.oidc[0]) }, caller),
@@ -102,7 +102,7 @@ export function signInPages({ signIn, saml, publicUrl }: { signIn: SignIn; saml:
       '/admin/login/saml/acs/:provider_id': orProblem(async (visit: Visit & { form: Posted }) => {
         const { form, cookies, caller } = visit
         const answer = {
-          providerId: providerIn(visit) ?? unauthorized(),
+          providerId: providerIn(visit),
           samlResponse: form.SAMLResponse,
           relayState: form.RelayState,
           browser: cookies(ways.saml[0]),

@@ -25,6 +25,19 @@ export const takeRequest = (
     .returningAll()
     .executeTakeFirst()
 
+/** Whose a request is that could not be taken, also where it is over. */
+export const findRequest = (
+  tx: Tx,
+  tenant: TenantId,
+  state_digest: Buffer,
+): Promise<Pick<Request, 'provider_id' | 'browser_digest' | 'expires_at'> | undefined> =>
+  tx
+    .selectFrom('sign_in_requests')
+    .select(['provider_id', 'browser_digest', 'expires_at'])
+    .where('tenant_id', '=', tenant)
+    .where('state_digest', '=', state_digest)
+    .executeTakeFirst()
+
 export const pruneRequests = deleting('sign_in_requests', sql`expires_at < now()`)
 
 /** Whom anybody may choose to sign in with. */

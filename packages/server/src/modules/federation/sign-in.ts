@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import { seal, unseal } from '@holdfast/crypto'
+import { mintToken, seal, unseal } from '@holdfast/crypto'
 import type { Tx } from '../../db/database.ts'
 import type { Caller } from '../../kernel/actor.ts'
-import { unauthorized } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { held } from '../../memory/held.ts'
 import type { FederationDeps } from './deps.ts'
@@ -13,13 +12,14 @@ import { type Opening, type SignedIn, type Wanted, waitsForMs } from './opening.
 import { findProvider } from './providers.queries.ts'
 import type { Providers } from './providers.ts'
 import { Refused } from './recognise.ts'
+import { type ReturnReason, strangerAt, whyNoRequest } from './refused-returns.ts'
 import * as queries from './sign-in.queries.ts'
 import { type Offered, pathTo, plainTenant } from './ways.ts'
 
 const mostOffered = 50
 
 /** What the browser showed when it came back. */
-type Return = { providerId: string; answer: URLSearchParams; browser: string | undefined }
+type Return = { providerId: string | undefined; answer: URLSearchParams; browser: string | undefined }
 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest()
 const sealContext = (stateDigest: Buffer) => `sign_in_requests/${stateDigest.toString('base64url')}/verifier_jwe`
@@ -29,13 +29,16 @@ const sealContext = (stateDigest: Buffer) => `sign_in_requests/${stateDigest.toS
  * 401, and no other way in opens because of it; why is in the audit event.
  */
 export function createSignIn(
-  deps: Pick<FederationDeps, 'db' | 'feed' | 'changes' | 'now' | 'readToken' | 'kek' | 'publicUrl' | 'tenancy'> & {
+  deps: Pick<
+    FederationDeps,
+    'db' | 'feed' | 'changes' | 'now' | 'readToken' | 'peppers' | 'kek' | 'publicUrl' | 'tenancy'
+  > & {
     oidc: Pick<Oidc, 'begin' | 'finish'>
     providers: Pick<Providers, 'clientOf'>
     opening: Opening
   },
 ) {
-  const { db, now, readToken, kek, tenancy, oidc, providers, opening } = deps
+  const { db, now, readToken, peppers, kek, tenancy, oidc, providers, opening } = deps
   // Anybody may ask for the page that shows them.
   const heldOffered = held<readonly Offered[]>(deps, {
     kinds: ['identity_provider'],
@@ -45,12 +48,16 @@ export function createSignIn(
     const tenant = await tenancy.tenantByName(tenantName)
     return tenant === undefined ? [] : await heldOffered.get(tenant)
   }
+  const presented = (text: string | undefined, prefix: 'hfl' | 'hfr') => {
+    const token = text === undefined ? undefined : readToken(text)
+    return token?.prefix === prefix ? token : undefined
+  }
   const redirectUri = (providerId: string) => redirectUriOf(deps.publicUrl, providerId)
 
   return {
     /** What the sign-in page of a tenant offers, and whether that is all. A tenant that is not there offers nothing. */
     waysIn: async (tenantName: string, caller: Caller) => {
-      if (tenantName !== plainTenant) opening.takeStep(caller)
+      if (tenantName !== plainTenant) await opening.takeStep(caller)
       const tenant = await tenancy.tenantByName(tenantName)
       if (tenant === undefined) return { offered: [], isOnlyWay: false }
       const { enforce_sso: isOnlyWay } = (await tenancy.settings(tenant)).login
@@ -58,8 +65,8 @@ export function createSignIn(
       return { offered: offered.map((o) => ({ path: pathTo(o, tenantName), name: o.name })), isOnlyWay }
     },
     /** Those that can be chosen, for a name that anybody may make up. */
-    offeredOf: (tenantName: string, caller: Caller): Promise<readonly Offered[]> => {
-      opening.takeStep(caller)
+    offeredOf: async (tenantName: string, caller: Caller): Promise<readonly Offered[]> => {
+      await opening.takeStep(caller)
       return offered(tenantName)
     },
 
@@ -67,9 +74,13 @@ export function createSignIn(
      * Sends a browser to a provider. Throws `unauthorized` for whatever can't be signed in with, and `rate_limited`.
      */
     begin: async (wanted: Wanted, caller: Caller): Promise<{ url: string; browser: string }> => {
-      const { tenant, by, provider } = await opening.wanted(wanted, caller)
+      const { tenant, by, provider } = await opening.wanted('oidc', wanted, caller)
       const { url, state, nonce, verifier } = await opening.refusing(by, provider, async () =>
-        oidc.begin(await providers.clientOf(provider), { redirectUri: redirectUri(provider.provider_id) }),
+        oidc.begin(await providers.clientOf(provider), {
+          redirectUri: redirectUri(provider.provider_id),
+          // It names the tenant, also to a browser that has lost its cookie.
+          state: mintToken(peppers, 'hfr', tenant).token,
+        }),
       )
       const browser = opening.browserOf(tenant, wanted.browser)
       const state_digest = digestOf(state)
@@ -91,18 +102,25 @@ export function createSignIn(
 
     /** The browser is back. Throws `unauthorized` for everything that is not this browser's one answer. */
     finish: async ({ providerId, answer, browser }: Return, caller: Caller): Promise<SignedIn> => {
-      const state = answer.get('state')
-      const shown = browser === undefined ? undefined : readToken(browser)
-      if (state === null || shown?.prefix !== 'hfl') return unauthorized()
-      opening.takeStep(caller)
-      const tenant = shown.tenant
-      const by = opening.strangerAt(tenant, caller)
-      const key = { state_digest: digestOf(state), provider_id: providerId, browser_digest: shown.digest }
-      const { request, provider } = await db.inTenant(tenant, async (tx) => ({
-        request: await queries.takeRequest(tx, tenant, key, now()),
-        provider: await findProvider(tx, tenant, providerId),
-      }))
-      if (!request || !provider) return unauthorized()
+      const state = answer.get('state') ?? undefined
+      const shown = presented(browser, 'hfl')
+      const issued = presented(state, 'hfr')
+      const tenant = issued?.tenant ?? shown?.tenant
+      await opening.takeStep(caller, tenant)
+      const refuse = (reason: ReturnReason) => opening.refuseReturn({ way: 'oidc', reason, tenant, providerId }, caller)
+      if (providerId === undefined) return refuse('unknown_provider')
+      if (state === undefined) return refuse('no_state')
+      if (tenant === undefined) return refuse('unknown_state')
+      const by = strangerAt(tenant, caller)
+      const at = now()
+      const key = { state_digest: digestOf(state), provider_id: providerId }
+      const { request, found, provider } = await db.inTenant(tenant, async (tx) => {
+        const request = shown && (await queries.takeRequest(tx, tenant, { ...key, browser_digest: shown.digest }, at))
+        const found = request ?? (await queries.findRequest(tx, tenant, key.state_digest))
+        return { request, found, provider: await findProvider(tx, tenant, providerId) }
+      })
+      if (!provider) return refuse('unknown_provider')
+      if (!request) return refuse(whyNoRequest(found, { providerId, isIssued: !!issued, hasCookie: !!shown, at }))
       const verifier = (await unseal(kek, sealContext(request.state_digest), request.verifier_jwe)).toString()
       const known = { redirectUri: redirectUri(providerId), state, nonce: request.nonce, verifier }
       return opening.refusing(by, provider, async () => {

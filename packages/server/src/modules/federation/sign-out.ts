@@ -55,7 +55,7 @@ ${out ? `<a class="choice" href="${escapeHtml(out.url)}">Sign out at ${escapeHtm
       '/admin/signed-out': async ({ query, caller }: Visit): Promise<Page> => {
         const providerId = decodeId('identity_provider', query.get('provider') ?? '')
         if (providerId === undefined) return page(undefined)
-        opening.takeStep(caller)
+        await opening.takeStep(caller)
         const tenant = await tenancy.tenantByName(storable(query.get('tenant') ?? plainTenant, 128))
         return page(tenant && (await wayOut(tenant, providerId)))
       },

@@ -103,11 +103,11 @@ export function createOidc({
     /** Where to send the browser, and what must be remembered to recognise the answer. */
     begin: async (
       provider: OidcProvider,
-      { redirectUri, maxAgeSeconds }: { redirectUri: string; maxAgeSeconds?: number | undefined },
+      { redirectUri, ...more }: { redirectUri: string; state?: string; maxAgeSeconds?: number | undefined },
     ): Promise<{ url: string; state: string; nonce: string; verifier: string }> => {
       const client = await loadClient()
       const configuration = await configure(provider, await metadataOf(provider))
-      const state = client.randomState()
+      const { maxAgeSeconds, state = client.randomState() } = more
       const nonce = client.randomNonce()
       const verifier = client.randomPKCECodeVerifier()
       const url = client.buildAuthorizationUrl(configuration, {

@@ -167,7 +167,7 @@ export function createSessions(deps: SessionsDeps) {
         provider: { id: string; subject: string; sid: string | null } | null
       },
     ) => {
-      if (await queries.isLocked(tx, source.tenantId, user)) unauthorized()
+      if (await queries.isLocked(tx, source.tenantId, user)) return undefined
       const minted = mintToken(peppers, 'hfs', source.tenantId)
       const at = now()
       const id = newUuid()

@@ -161,6 +161,9 @@ export function createByProvider(deps: {
     admit: (tx: Tx, tenant: TenantId, userId: string, isSignIn: boolean): Promise<string | undefined> =>
       isSignIn ? admitByProvider(tx, tenant, userId, now()) : holdAdmitted(tx, tenant, userId),
 
+    nameOf: async (tx: Tx, tenant: TenantId, userId: string): Promise<string | undefined> =>
+      (await findUser(tx, tenant, userId))?.username,
+
     openSession: async (
       tx: Tx,
       source: Source,
@@ -177,6 +180,7 @@ export function createByProvider(deps: {
       const more = { target: { type: 'user', id: user_id, name: username }, details: detailsOf(how.by) }
       const { authMethod, limits, there } = how
       await audit.record(tx, as, 'login.succeeded', { user_id, auth_method: authMethod }, more)
+      // Undefined for a user whom a lock binds.
       return sessions.open(tx, as, userId, limits, {
         authMethod,
         steppedUpAt: null,

@@ -36,11 +36,11 @@ export function createCodeStep(deps: { audit: Audit; now: () => Date; kek: Kek; 
       return { username, challenge: await seal(kek, context, Buffer.from(JSON.stringify(challenge))) }
     },
 
-    /** Undefined for whatever was not sealed here, or too long ago. */
-    read: async (text: string): Promise<Challenge | undefined> => {
+    /** Undefined for a text that was not sealed here. */
+    read: async (text: string): Promise<(Challenge & { isOver: boolean }) | undefined> => {
       const bytes = await unseal(kek, context, text).catch(() => undefined)
       const shown = bytes && (JSON.parse(bytes.toString()) as Challenge)
-      return shown && shown.until > now().getTime() ? shown : undefined
+      return shown && { ...shown, isOver: shown.until <= now().getTime() }
     },
 
     check: async (

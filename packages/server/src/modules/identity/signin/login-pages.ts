@@ -58,7 +58,8 @@ export const codeForms = ({ login, cookie }: { login: Login; cookie: Cookie }): 
     const next = safeNext(form.next)
     const shown = await login.readChallenge(challenge)
     if (isSameOrigin === false) await login.refuseOtherSite(shown ?? '', caller)
-    if (!shown) {
+    if (!shown || shown.isOver) {
+      await login.recordLateCode(shown, caller)
       const body = loginPage({ ...nothingKnown(defaultTenant), next, message: tookTooLong })
       return { status: 401, headers: { ...pageHeaders, 'www-authenticate': 'Bearer' }, body }
     }

@@ -1,13 +1,13 @@
 import { type PasswordHasher, QueueFullError } from '@holdfast/crypto'
-import type { Caller, Source, TenantId } from '../../../kernel/actor.ts'
+import type { Caller, TenantId } from '../../../kernel/actor.ts'
 import { AppError, fail } from '../../../kernel/app-error.ts'
 import { sourceBlock } from '../../../kernel/cidr.ts'
 import { createTurns } from '../../../kernel/in-turn.ts'
-import { createTally } from '../../../kernel/tally.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { canonicalUsername } from '../people/username.ts'
 import type { Asked, Challenge, CodeStep } from './code-step.ts'
+import { createEarlyRefusals } from './early-refusals.ts'
 import type { GivenFactor, SecondFactor } from './second-factor.ts'
 import {
   type Attempt,
@@ -45,12 +45,7 @@ export function createLogin(deps: {
   const { audit, now, hasher, tenancy, steps, factor, codeStep, onError } = deps
   const { reserve, giveBack, refuse, open } = steps
   const inTurn = createTurns(waitingPerSource)
-  const throttled = createTally<Source>({
-    onError,
-    keyOf: ({ tenantId, type, id, name }) => `${tenantId} ${type} ${id} ${name}`,
-    record: (by, refused) =>
-      audit.note(by, 'auth.throttled', { credential: 'password', refused }, { outcome: 'refused' }),
-  })
+  const early = createEarlyRefusals({ audit, onError })
 
   /** What has passed, or why it has not. Costs one password hash in every case. */
   async function check(
@@ -108,13 +103,13 @@ export function createLogin(deps: {
   }
 
   /** Attempts of one source take turns; what is turned away for their number is counted. */
-  async function taken<T>({ source, by }: Attempt, work: () => Promise<T>): Promise<T> {
+  async function taken<T>({ source, by, username }: Attempt, work: () => Promise<T>): Promise<T> {
     try {
       return (await inTurn(source, work)) ?? fail('rate_limited', busy)
     } catch (e) {
-      if (e instanceof AppError && e.code === 'rate_limited') await throttled.count(by)
+      if (e instanceof AppError && e.code === 'rate_limited') await early.throttle(by, username)
       if (!(e instanceof QueueFullError)) throw e
-      await throttled.count(by)
+      await early.throttle(by, username)
       throw new AppError('rate_limited', busy, { retryAfterSeconds: 2 })
     }
   }
@@ -169,14 +164,19 @@ export function createLogin(deps: {
         typeof named === 'string'
           ? (await attemptOf({ username: named, password: '', ...noCode }, caller)).attempt
           : { ...attemptAt(named.tenantId, caller), username: named.username }
-      const target = { type: 'user', id: null, name: username }
-      const fields = { username, failure_reason: 'other_site' satisfies Reason }
-      await audit.note(by, 'login.failed', fields, { outcome: 'refused', target })
+      await early.refuse(by, username, 'other_site')
       return fail('forbidden', 'a sign-in must come from this site')
     },
 
+    /** A code whose challenge is over, or that came with none of ours. */
+    recordLateCode: async (shown: Challenge | undefined, caller: Caller): Promise<void> => {
+      if (shown) return early.refuse(attemptAt(shown.tenantId, caller).by, shown.username, 'challenge_expired')
+      const { attempt } = await attemptOf({ username: '', password: '', ...noCode }, caller)
+      return early.refuse(attempt.by, '', 'unknown_challenge')
+    },
+
     /** Writes the counts of what was throttled lately; at stop. */
-    flush: throttled.flush,
+    flush: early.flush,
   }
 }
 export type Login = ReturnType<typeof createLogin>

@@ -20,8 +20,11 @@ export type SignedIn = {
   minted: MintedToken<TenantId>
   expiresAt: Date
 }
+/** Why a sign-in with a password opened no session; the person is never told which. */
 export type Reason =
   | 'other_site'
+  | 'unknown_challenge'
+  | 'challenge_expired'
   | 'unknown_tenant'
   | 'unknown_user'
   | 'suspended'
@@ -133,6 +136,7 @@ export function createSteps(deps: {
         const steppedUpAt = proof?.method === 'totp' ? at : null
         const how = { authMethod: auth_method, steppedUpAt, provider: null }
         const session = await sessions.open(tx, by, account.user_id, limits, how)
+        if (!session) throw new Refused('suspended')
         // Gateways may ask how long ago it was.
         if (proof) await changes.record(tx, tenantId, [{ kind: 'user', subject: account.user_id }])
         return { tenantId, userId: account.user_id, username: account.username, ...session }
