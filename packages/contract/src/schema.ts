@@ -74,11 +74,12 @@ export const Time = Type.String({
   examples: ['2026-01-31T09:30:00.000Z'],
 })
 export const Name = Type.String({ minLength: 1, maxLength: 128 })
-/** 32 bytes in base64, in the one spelling they have. */
+/** 32 bytes in base64, in the one spelling they have. The format refuses points of small order and second encodings. */
 export const WireguardKey = Type.String({
+  format: 'x25519-public-key',
   pattern: '^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$',
   maxLength: 44,
-  description: 'Curve25519 public key, base64; used by nobody else of the tenant',
+  description: 'Curve25519 public key, base64; used by no other device or gateway of the tenant',
 })
 /** What a directory is called. */
 export const directoryName = { minLength: 1, maxLength: 64, pattern: '^\\S(.*\\S)?$' } as const

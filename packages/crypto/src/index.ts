@@ -6,6 +6,7 @@ export {
   peekCheckpoint,
   signCheckpoint,
 } from './checkpoint.ts'
+export { isX25519Key } from './curve-points.ts'
 export {
   type DeviceCredentialClaims,
   deviceCredentialType,

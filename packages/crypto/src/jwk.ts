@@ -1,5 +1,6 @@
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import { decodeBase64url, encodeBase64url } from './base64url.ts'
+import { isEd25519Key } from './curve-points.ts'
 import { refuse } from './errors.ts'
 import { isObject } from './strict-json.ts'
 
@@ -54,7 +55,11 @@ export function parsePublicJwk(value: unknown): PublicJwk {
       refuse('malformed', 'a JWK coordinate has the wrong length')
     return text
   }
-  if (crv === 'Ed25519') return { kty: 'OKP', crv, x: coordinate(x) }
+  if (crv === 'Ed25519') {
+    if (!isEd25519Key(decodeBase64url(coordinate(x), 'a JWK coordinate')))
+      refuse('malformed', 'the JWK is a point of small order, or in another encoding than its own')
+    return { kty: 'OKP', crv, x: coordinate(x) }
+  }
   if (crv === 'P-256' || crv === 'P-384') return { kty: 'EC', crv, x: coordinate(x), y: coordinate(y) }
   return refuse('malformed', 'the JWK has an unknown curve')
 }
@@ -94,6 +99,8 @@ export function publicJwkOf(spki: Buffer): PublicJwk {
   const { spki: start, bytes } = curves[crv]
   const coordinate = (n: number) =>
     encodeBase64url(spki.subarray(start.length + n * bytes, start.length + (n + 1) * bytes))
+  if (crv === 'Ed25519' && !isEd25519Key(spki.subarray(start.length)))
+    refuse('malformed', 'the key is a point of small order, or in another encoding than its own')
   return crv === 'Ed25519'
     ? { kty: 'OKP', crv, x: coordinate(0) }
     : { kty: 'EC', crv, x: coordinate(0), y: coordinate(1) }

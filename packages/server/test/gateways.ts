@@ -24,7 +24,13 @@ export const seqOf = async (kit: Kit) =>
     return row.seq
   })
 
-export const newWireguardKey = () => randomBytes(32).toString('base64')
+export const newWireguardKey = (): string => generateTunnelKey().toString('base64')
+/** The highest bit of a public key of X25519 is zero. */
+function generateTunnelKey(): Buffer {
+  const bytes = randomBytes(32)
+  bytes[31]! &= 0x7f
+  return bytes
+}
 
 export async function withGateway(kit: Kit, name = 'g1', poolName = `pool of ${name}`) {
   const pool = await kit.admin.createGatewayPool({ body: { name: poolName, region } })

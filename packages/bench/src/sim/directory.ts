@@ -78,7 +78,10 @@ export function planDirectory(random: Random, { devices, gateways }: { devices: 
       id: '',
       name: `device-${String(index).padStart(5, '0')}`,
       platform: random.pick(platforms),
-      wireguardKey: Buffer.from(Array.from({ length: 32 }, () => random.between(0, 255))).toString('base64'),
+      // The highest bit of a public key of Curve25519 is zero.
+      wireguardKey: Buffer.from(Array.from({ length: 32 }, (_, i) => random.between(0, i === 31 ? 127 : 255))).toString(
+        'base64',
+      ),
       user,
       groups: crew?.groups ?? [],
       tags: crew?.tags ?? user?.tags ?? [],

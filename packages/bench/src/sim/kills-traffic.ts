@@ -61,7 +61,10 @@ async function enrollOne(
     id: '',
     name: `late-${String(index).padStart(5, '0')}`,
     platform: 'linux',
-    wireguardKey: Buffer.from(Array.from({ length: 32 }, () => random.between(0, 255))).toString('base64'),
+    // The highest bit of a public key of Curve25519 is zero.
+    wireguardKey: Buffer.from(Array.from({ length: 32 }, (_, i) => random.between(0, i === 31 ? 127 : 255))).toString(
+      'base64',
+    ),
     user: null,
     groups: crew.groups,
     tags: crew.tags,

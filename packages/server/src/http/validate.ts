@@ -1,3 +1,4 @@
+import { isX25519Key } from '@holdfast/crypto'
 import { IsArray, IsObject, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Set as setFormat } from 'typebox/format'
@@ -6,12 +7,13 @@ import { isInstant } from '../kernel/instant.ts'
 import { createSlices, inSlices, type Slices, type Steps } from '../kernel/time-slice.ts'
 
 setFormat('date-time', isInstant)
+setFormat('x25519-public-key', (text) => isX25519Key(Buffer.from(text, 'base64')))
 
 type Validator = (value: unknown) => void
 type SchemaError = {
   keyword: string
   instancePath: string
-  params: { additionalProperties?: string[]; requiredProperties?: string[]; allowedValues?: unknown[] }
+  params: { additionalProperties?: string[]; requiredProperties?: string[]; allowedValues?: unknown[]; format?: string }
   message: string
 }
 
@@ -73,6 +75,9 @@ function refuse(found: SchemaError[]): never {
   throw new AppError('validation_error', detail, { errors })
 }
 
+const formatMessages: Readonly<Record<string, string>> = {
+  'x25519-public-key': 'must be a public key of Curve25519 as `wg pubkey` prints it: this one can be used by nobody',
+}
 function fieldErrors(errors: SchemaError[]): FieldError[] {
   const out = new Map<string, string>()
   const add = (field: string, message: string) => {
@@ -85,6 +90,7 @@ function fieldErrors(errors: SchemaError[]): FieldError[] {
       for (const name of e.params.additionalProperties ?? []) add(under(name), 'is not a known field')
     else if (e.keyword === 'required')
       for (const name of e.params.requiredProperties ?? []) add(under(name), 'is required')
+    else if (e.keyword === 'format') add(at, formatMessages[e.params.format ?? ''] ?? e.message)
     else if (e.keyword === 'enum') add(at, `must be one of ${(e.params.allowedValues ?? []).join(', ')}`)
     // The parts of an undeclared field and of a union; the line about the whole says enough.
     else if (e.keyword !== 'boolean' && !(e.keyword === 'type' && e.message.includes('null'))) add(at, e.message)

@@ -20,7 +20,7 @@ test('the whole story through the SDK: enroll, publish, apply, connect, meter, r
   })
   const { secret: token } = await admin.generateToken({ body: { max_uses: 2, user_id: user.user_id } })
 
-  const wireguard_public_key = `${'A'.repeat(43)}=`
+  const wireguard_public_key = `${'A'.repeat(42)}E=`
   const device = await enrollDevice({
     baseUrl,
     token,

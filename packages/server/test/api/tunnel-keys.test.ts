@@ -9,12 +9,25 @@ import {
   payloadOf,
   publish,
   refused,
+  region,
   rule,
   withGateway,
 } from '../gateways.ts'
 import { createClock, startKit, times } from '../kit.ts'
 
-test('a WireGuard key belongs to one device of a tenant', async (t) => {
+/** The u-coordinates of small order on Curve25519 and its twist, each with the encodings that reduce to it. */
+const smallOrder = [
+  '00'.repeat(32),
+  `01${'00'.repeat(31)}`,
+  'e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800',
+  '5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157',
+  ...['ec', 'ed', 'ee'].map((first) => `${first}${'ff'.repeat(30)}7f`),
+  ...['d9', 'da', 'db', 'ec', 'ed', 'ee'].map((first) => `${first}${'ff'.repeat(31)}`),
+  `${'00'.repeat(31)}80`,
+  'e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b880',
+]
+
+test('a WireGuard key belongs to one device or gateway of a tenant', async (t) => {
   const kit = await startKit(t)
   const enroll = async (key: string | undefined, admin = kit.admin) => {
     const { secret: token } = await admin.generateToken({ body: {} })
@@ -49,10 +62,87 @@ test('a WireGuard key belongs to one device of a tenant', async (t) => {
     await assert.rejects(other.client.renewCredential({ body: { wireguard_public_key: key } }), taken)
     await first.client.renewCredential({ body: { wireguard_public_key: key } })
   })
-  await t.test('what is no key of 32 bytes is refused', async () => {
-    for (const wrong of ['not a key', 'A'.repeat(44), `${'A'.repeat(42)}B=`])
-      await assert.rejects(enroll(wrong), refused(422, /wireguard_public_key/))
-  })
+  await t.test(
+    'what is no key of 32 bytes, of small order, or in another encoding than its own is refused',
+    async () => {
+      const { client, pool, gateway } = await withGateway(kit)
+      const { gateway_id } = gateway
+      const body = await kit.admin.getGateway({ params: { gateway_id } })
+      const ways = {
+        enrollment: (wrong: string) => enroll(wrong),
+        renewal: (wrong: string) => first.client.renewCredential({ body: { wireguard_public_key: wrong } }),
+        announcement: (wrong: string) => client.identifyGateway({ body: { public_key: wrong } }),
+        creation: (wrong: string) =>
+          kit.admin.createGateway({
+            params: { pool_id: pool.pool_id },
+            body: { name: 'x', endpoints: [], public_key: wrong },
+          }),
+        change: (wrong: string) =>
+          kit.admin.updateGateway({ params: { gateway_id }, body: { ...body, public_key: wrong } }),
+        approval: (wrong: string) => kit.admin.approveGateway({ params: { gateway_id }, body: { public_key: wrong } }),
+      }
+      const usable = newWireguardKey()
+      const respelled = Buffer.from(usable, 'base64')
+      respelled[31]! |= 0x80
+      const points = [...smallOrder.map((hex) => Buffer.from(hex, 'hex')), respelled]
+      const texts = ['not a key', 'A'.repeat(44), `${'A'.repeat(42)}B=`, usable.slice(0, -1), `${usable}\n`]
+      for (const [way, bring] of Object.entries(ways))
+        for (const wrong of [...texts, ...points.map((point) => point.toString('base64'))])
+          await assert.rejects(bring(wrong), refused(422, /public_key/), `${way}: ${wrong}`)
+    },
+  )
+  await t.test(
+    "a key of a gateway is no device's and the other way round, by every way and at the same time",
+    async () => {
+      const [a, b] = [await withGateway(kit, 'key-a'), await withGateway(kit, 'key-b')]
+      const approved = await kit.admin.createGatewayPool({
+        body: { name: 'approved', region, requires_approval: true },
+      })
+      const waiting = await kit.admin.createGateway({
+        params: { pool_id: approved.pool_id },
+        body: { name: 'waiting', endpoints: [] },
+      })
+      const proposes = kit.clientFor(waiting.secret)
+      const renewing = await enroll(newWireguardKey())
+      const { gateway_id } = b.gateway
+      const ways: Record<string, (key: string) => Promise<unknown>> = {
+        enrollment: (key) => enroll(key),
+        renewal: (key) => renewing.client.renewCredential({ body: { wireguard_public_key: key } }),
+        announcement: (key) => a.client.identifyGateway({ body: { public_key: key } }),
+        proposal: (key) => proposes.identifyGateway({ body: { public_key: key } }),
+        creation: (key) =>
+          kit.admin.createGateway({
+            params: { pool_id: a.pool.pool_id },
+            body: { name: `g ${key.slice(0, 8)}`, endpoints: [], public_key: key },
+          }),
+        change: async (key) =>
+          kit.admin.updateGateway({
+            params: { gateway_id },
+            body: { ...(await kit.admin.getGateway({ params: { gateway_id } })), public_key: key },
+          }),
+      }
+      const isTaken = refused(422, /public_key.*(another device|another gateway)/)
+      for (const [way, bring] of Object.entries(ways)) {
+        const its = newWireguardKey()
+        await bring(its)
+        for (const [other, brings] of Object.entries(ways))
+          if (other !== way) await assert.rejects(brings(its), isTaken, `${way}, then ${other}`)
+      }
+      const both = await times(8, async (i) => {
+        const disputed = newWireguardKey()
+        const name = `raced-${i}`
+        const outcomes = await Promise.allSettled([
+          enroll(disputed),
+          kit.admin.createGateway({
+            params: { pool_id: a.pool.pool_id },
+            body: { name, endpoints: [], public_key: disputed },
+          }),
+        ])
+        return outcomes.filter((o) => o.status === 'fulfilled').length
+      })
+      assert.deepEqual(new Set(both), new Set([1]), 'of a device and a gateway at once one has the key')
+    },
+  )
   await t.test('another tenant may have it, and a revoked device gives it back', async () => {
     await enroll(key, await kit.as('tenant_admin', await kit.newTenant()))
     await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: first.id, reason: 'lost' } })

@@ -7,7 +7,8 @@ import type { Batches, Outcome, Undone, Vouched } from './batch.ts'
 import { type Issue, type Issued, termOf } from './credential.ts'
 import type { ProvenKey } from './proven-key.ts'
 
-export const wireguardKeyTaken = 'is the key of another device, or one that was given up just now: make a new one'
+export const wireguardKeyTaken =
+  'is the key of another device or of a gateway, or was given up within the hour: make a new one'
 
 /** What a device says of itself. */
 export type DeviceInput = {

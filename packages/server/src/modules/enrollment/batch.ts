@@ -10,6 +10,7 @@ import type { Change, Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import { addressCapacity, joining, labelDevices } from '../devices/index.ts'
 import type { Newcomer, Unrecognised } from '../federation/index.ts'
+import { keysOfGateways } from '../gateways/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
 import { type Asks, allot, type By, type ProviderMethod, type Verdict } from './allot.ts'
 import * as queries from './batch.queries.ts'
@@ -142,6 +143,7 @@ export function createBatches({
     const rows = granted.map((a, i) => ({ ...a.device, ...ofRow(a.by), address_number: numbers[i] as number }))
     const brought = distinct(rows.map((r) => r.wireguard_public_key))
     const givenUp = await joining.givenUpKeys(tx, tenant, brought, at)
+    for (const key of await keysOfGateways(tx, tenant, brought)) givenUp.add(key)
     const inserted = await joining.insertDevices(
       tx,
       places.take(granted.length),

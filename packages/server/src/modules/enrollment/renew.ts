@@ -9,6 +9,7 @@ import { hour } from '../../kernel/time.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import { joining, proofSeconds, rememberProofs, renewal } from '../devices/index.ts'
+import { keysOfGateways } from '../gateways/index.ts'
 import { type Enrolled, wireguardKeyTaken } from './admission.ts'
 import { type Issue, termOf } from './credential.ts'
 import type { ReadKey } from './proven-key.ts'
@@ -102,6 +103,7 @@ export const createRenew =
           at,
         )
         if (key !== null && (await joining.givenUpKeys(tx, tenant, [key], at)).size > 0) takenKey()
+        if (key !== null && (await keysOfGateways(tx, tenant, [key])).size > 0) takenKey()
         if (!renewed) return fail('validation_error', 'the credential was renewed meanwhile: use the newer one')
         const id = encodeId('device', deviceId)
         await audit.record(

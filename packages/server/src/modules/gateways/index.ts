@@ -26,6 +26,7 @@ export { poolsOf } from './pull/pools-of-variant.ts'
 export { enforcedBy } from './registry/confirmed.queries.ts'
 export type { Confirmations } from './registry/confirmed.ts'
 export { trustCoverageOfGateways } from './registry/gateways.queries.ts'
+export { keysOfGateways } from './registry/identity.queries.ts'
 export * as reported from './reports/reported.queries.ts'
 
 /** Gateways, what they must enforce and what they report: pools, secrets, sessions, metering, unified policy. */

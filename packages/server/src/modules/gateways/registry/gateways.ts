@@ -11,6 +11,7 @@ import type { GatewayFields, GatewayRow } from './gateways.queries.ts'
 import * as queries from './gateways.queries.ts'
 import { findPool, lockPool } from './pools.queries.ts'
 import type { Secrets } from './secrets.ts'
+import { holdKey, keyTaken, requireOwnKey } from './tunnel-keys.ts'
 
 /** What a caller gives at creation: absent fields have defaults. */
 type GatewayInput = { [K in keyof GatewayFields]?: GatewayFields[K] } & Pick<GatewayFields, 'name'>
@@ -25,7 +26,7 @@ const refuseTakenFields = <T>(work: () => Promise<T>): Promise<T> =>
     'public_key',
     'gateway_key_is_used_by_one_gateway',
     () => refuseTaken('name', 'gateway_name_is_unique_in_its_tenant', work, nameTaken),
-    'is the key of another gateway: make a new one',
+    keyTaken,
   )
 const defaults: Omit<GatewayFields, 'name'> = { endpoints: [], public_key: null, weight: 100 }
 const namedBy = (g: GatewayRow) => ({ gateway_id: encodeId('gateway', g.gateway_id) })
@@ -81,18 +82,14 @@ export function createGatewayRules({
       const tenant = actor.tenantId
       const f = { ...defaults, ...given }
       const secret = secrets.mint(tenant)
+      const gatewayId = newUuid()
       const write = () =>
         db.inTenant(tenant, async (tx) => {
           const places = await entitlements.hold(tx, tenant, 'gateways')
+          await holdKey(tx, tenant, f.public_key)
+          if (f.public_key !== null) await requireOwnKey(tx, tenant, { gatewayId, key: f.public_key, at: now() })
           if (!(await lockPool(tx, tenant, poolId))) missing('gateway_pool')
-          const row = await queries.insertGateway(
-            tx,
-            places.take(1),
-            tenant,
-            { gatewayId: newUuid(), poolId },
-            f,
-            now(),
-          )
+          const row = await queries.insertGateway(tx, places.take(1), tenant, { gatewayId, poolId }, f, now())
           await secrets.store(tx, tenant, row.gateway_id, secret)
           const fields = { ...namedBy(row), pool_id: encodeId('gateway_pool', poolId) }
           await audit.record(tx, actor, 'gateway.created', fields, { target: targetOf(row) })
@@ -111,10 +108,14 @@ export function createGatewayRules({
     ): Promise<Gateway> =>
       refuseTakenFields(() =>
         db.inTenant(actor.tenantId, async (tx) => {
+          const key = next.public_key
+          await holdKey(tx, actor.tenantId, key)
           const before = (await queries.lockGateway(tx, actor.tenantId, gatewayId)) ?? noGateway()
           allow(before)
           const changed = differences(before, next)
           if (Object.keys(changed).length === 0) return one(tx, actor.tenantId, before)
+          if (key !== null && 'public_key' in changed)
+            await requireOwnKey(tx, actor.tenantId, { gatewayId, key, at: now() })
           const row = await queries.updateGateway(tx, actor.tenantId, gatewayId, next, now())
           await audit.record(tx, actor, 'gateway.updated', namedBy(row), { target: targetOf(row), changes: changed })
           const gateway = await one(tx, actor.tenantId, row)

@@ -25,6 +25,19 @@ export const isKeyOfAnother = (tx: Tx, tenant: TenantId, gatewayId: string, key:
       .where((eb) => eb.or([eb('public_key', '=', key), eb('proposed_key', '=', key)])),
   )
 
+/** Which of these keys gateways have, or have announced. */
+export async function keysOfGateways(tx: Tx, tenant: TenantId, keys: readonly string[]): Promise<Set<string>> {
+  if (keys.length === 0) return new Set()
+  const rows = await tx
+    .selectFrom('gateways')
+    .select(['public_key', 'proposed_key'])
+    .where('tenant_id', '=', tenant)
+    .where('deleted_at', 'is', null)
+    .where((eb) => eb.or([eb('public_key', 'in', keys), eb('proposed_key', 'in', keys)]))
+    .execute()
+  return new Set(rows.flatMap((row) => [row.public_key, row.proposed_key]).filter((key) => key !== null))
+}
+
 type Identity = Partial<
   Pick<GatewayRow, 'public_key' | 'proposed_key' | 'listen_port' | 'endpoints' | 'version' | 'capabilities'>
 >

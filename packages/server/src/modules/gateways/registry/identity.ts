@@ -8,6 +8,7 @@ import type { GatewaysDeps } from '../deps.ts'
 import type { GatewayRow } from './gateways.queries.ts'
 import { lockGateway } from './gateways.queries.ts'
 import * as queries from './identity.queries.ts'
+import { holdKey, keyTaken, requireOwnKey } from './tunnel-keys.ts'
 
 /** What a gateway says of itself; what it does not name stays. */
 type Announced = {
@@ -21,7 +22,6 @@ type Done = { row: GatewayRow; changed: boolean }
 
 const namedBy = (g: GatewayRow) => ({ gateway_id: encodeId('gateway', g.gateway_id) })
 const targetOf = (g: GatewayRow) => ({ type: 'gateway', id: encodeId('gateway', g.gateway_id), name: g.name })
-const keyTaken = 'is the key of another gateway: make a new one'
 const refuseTakenKeys = <T>(work: () => Promise<T>): Promise<T> =>
   refuseTaken(
     'public_key',
@@ -43,14 +43,15 @@ export function createIdentities({ db, audit, changes, now }: Pick<GatewaysDeps,
       const { tenantId: tenant, principal } = actor
       return refuseTakenKeys(() =>
         db.inTenant(tenant, async (tx) => {
+          await holdKey(tx, tenant, key)
           // Held until commit, so that a key in force is judged by the setting that holds then.
           const pool = (await queries.sharePool(tx, tenant, principal.poolId)) ?? unauthorized()
           const before = (await lockGateway(tx, tenant, principal.id)) ?? unauthorized()
           const next = { ...facts, ...keysAfter(before, key, pool.requires_approval) }
           const changed = differences(before, next)
           if (Object.keys(changed).length === 0) return { row: before, changed: false }
-          if (key !== undefined && (await queries.isKeyOfAnother(tx, tenant, principal.id, key)))
-            failField('public_key', keyTaken)
+          if (key !== undefined && ('public_key' in changed || 'proposed_key' in changed))
+            await requireOwnKey(tx, tenant, { gatewayId: principal.id, key, at: now() })
           const row = await queries.setIdentity(tx, tenant, principal.id, next, now())
           await audit.record(tx, actor, 'gateway.identified', namedBy(row), { target: targetOf(row), changes: changed })
           await touched(tx, tenant, row)
@@ -64,7 +65,9 @@ export function createIdentities({ db, audit, changes, now }: Pick<GatewaysDeps,
       const tenant = actor.tenantId
       return refuseTakenKeys(() =>
         db.inTenant(tenant, async (tx) => {
+          await holdKey(tx, tenant, key)
           const before = (await lockGateway(tx, tenant, gatewayId)) ?? missing('gateway')
+          if (before.proposed_key === key) await requireOwnKey(tx, tenant, { gatewayId, key, at: now() })
           const row = await queries.approveKey(tx, tenant, gatewayId, key, now())
           if (!row) {
             if (before.public_key === key) return { row: before, changed: false }
