@@ -1,7 +1,20 @@
 import { Type } from 'typebox'
 import { auditFieldTypes, auditKinds } from './audit-fields.ts'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Party, Prefix, Rejected, Time } from './schema.ts'
+import {
+  Closed,
+  Count,
+  Duplicate,
+  Id,
+  List,
+  ListQuery,
+  Nullable,
+  OneOf,
+  Party,
+  Prefix,
+  Rejected,
+  Time,
+} from './schema.ts'
 
 const fieldSchemas = {
   string: Type.String(),
@@ -200,5 +213,5 @@ export const ingestAuditEvents = endpoint({
   bodyNames: 30_000,
   judgesTexts: true,
   body: Closed({ events: Type.Array(ReportedEvent, { minItems: 1, maxItems: 1000 }) }),
-  response: Closed({ accepted: Count, duplicate: Count, rejected: Rejected }),
+  response: Closed({ accepted: Count, duplicate: Duplicate, rejected: Rejected }),
 })

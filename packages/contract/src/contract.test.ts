@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Value } from 'typebox/value'
 import { examples } from './examples.ts'
 import { backchannelLogoutBase } from './federation-logout.ts'
-import { operations } from './index.ts'
+import { contract, type Endpoint, operations } from './index.ts'
 import { openapi } from './openapi.ts'
 import { scimBase } from './scim-shapes.ts'
 
@@ -171,6 +171,60 @@ test('a route named after an operation of a lifecycle is that operation: permiss
     }),
   )
   assert.deepEqual(twins, ['suspendUser', 'reactivateUser', 'unlockUser'])
+})
+
+test('a next_cursor stands where limit and cursor are taken, and nowhere else', () => {
+  const wrong = operations.flatMap(([name, e]) => {
+    const query = Object.keys((e.query as Walked | undefined)?.properties ?? {})
+    const takes = query.includes('limit') && query.includes('cursor')
+    const gives = 'next_cursor' in ((e.response as Walked).properties ?? {})
+    return takes === gives || e.stream ? [] : [`${name}: takes ${takes}, gives ${gives}`]
+  })
+  assert.deepEqual(wrong, [])
+})
+
+test('the words for how a write went have one type, in whichever answer', () => {
+  const words = [
+    'accepted',
+    'duplicate',
+    'rejected',
+    'changed',
+    'matched',
+    'terminated',
+    'sessions_terminated',
+    'begun',
+  ]
+  const typesOf = (word: string) =>
+    operations.flatMap(([, e]) => {
+      const { [word]: said } = (e.response as Walked).properties ?? {}
+      return e.method === 'GET' || !said ? [] : [said.type]
+    })
+  const found = words.map((word) => `${word}: ${[...new Set(typesOf(word))]}`)
+  assert.deepEqual(found, [
+    'accepted: integer',
+    'duplicate: integer',
+    'rejected: array',
+    'changed: boolean',
+    'matched: integer',
+    'terminated: integer',
+    'sessions_terminated: integer',
+    'begun: boolean',
+  ])
+})
+
+test('workflows and playbooks have one word for a run, and the same answers', () => {
+  const { listWorkflows, listPlaybooks, runWorkflow, runPlaybook, changeWorkflowRun, changePlaybookRun } = contract
+  const namesOf = (schema: unknown) => Object.keys((schema as Walked).properties ?? {}).filter((n) => n !== 'playbook')
+  const pairs: [Endpoint, Endpoint][] = [
+    [listWorkflows, listPlaybooks],
+    [runWorkflow, runPlaybook],
+    [changeWorkflowRun, changePlaybookRun],
+  ]
+  for (const [one, other] of pairs) {
+    assert.deepEqual(other.response, one.response)
+    assert.deepEqual([other.audit, other.method], [one.audit, one.method])
+  }
+  assert.deepEqual(namesOf(runPlaybook.body), namesOf(runWorkflow.body))
 })
 
 test('every sentence has its article', () => {

@@ -32,6 +32,8 @@ type Common = {
   response: TSchema
   /** The status of success; 200 unless said. 204 has no body. */
   status?: 200 | 201 | 202 | 204
+  /** Its answer may be 202: the work that it began goes on. */
+  goesOn?: true
   errors?: readonly ErrorCode[]
   /** Request headers that only this endpoint reads. */
   headers?: readonly 'DPoP-New-Key'[]
@@ -130,7 +132,8 @@ export const isRepeatable = ({ status, response }: Endpoint): boolean =>
 export const successStatuses = (e: Endpoint): readonly (200 | 201 | 202 | 204)[] => {
   const { status = 200, operations = {} } = e
   const ofOperations = Object.values(operations).flatMap((o) => o.status ?? [])
-  return [...new Set([status, ...ofOperations, ...(isRepeatable(e) ? ([200] as const) : [])])]
+  const goesOn = e.goesOn ? ([202] as const) : []
+  return [...new Set([status, ...ofOperations, ...(isRepeatable(e) ? ([200] as const) : []), ...goesOn])]
 }
 
 /** Parameters that the pipe itself reads: platform roles name a tenant; the deployment-wide secret a gateway too. */

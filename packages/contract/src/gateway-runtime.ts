@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { applyErrorFields, Endpoint, GatewayStatus, SystemLoad } from './gateways.ts'
-import { Bytes, Closed, Count, Id, Nullable, OneOf, Rejected, Time, WireguardKey } from './schema.ts'
+import { Bytes, Closed, Count, Duplicate, Id, Nullable, OneOf, Rejected, Time, WireguardKey } from './schema.ts'
 import { mostResources, ResourceBytes, SessionState } from './vpn-sessions.ts'
 
 export const gatewayPools = endpoint({
@@ -200,7 +200,7 @@ export const metering = endpoint({
   }),
   response: Closed({
     accepted: Count,
-    duplicate: Type.Boolean(),
+    duplicate: Duplicate,
     rejected: Rejected,
     unknown_resources: Type.Array(Type.String(), {
       description: "Names in `resources` that the tenant's policy does not have: their bytes are in rx and tx only",
@@ -241,5 +241,5 @@ export const telemetry = endpoint({
   bodyLimit: 10 * 1024 * 1024,
   bodyNames: 200_000,
   body: Closed({ sent_at: SentAt, events: Type.Array(TelemetryEvent, { minItems: 1, maxItems: 1000 }) }),
-  response: Closed({ accepted: Count, duplicate: Count, rejected: Rejected }),
+  response: Closed({ accepted: Count, duplicate: Duplicate, rejected: Rejected }),
 })

@@ -44,7 +44,9 @@ export const listRoles = endpoint({
   path: '/v1/admin/rbac/roles',
   summary: 'Every role and what it may do',
   access: { by: ['session', 'api_key'], permission: 'rbac:read' },
-  response: List(Closed({ role: OneOf(roleNames), permissions: Type.Array(OneOf(permissions)) })),
+  response: Closed({
+    items: Type.Array(Closed({ role: OneOf(roleNames), permissions: Type.Array(OneOf(permissions)) })),
+  }),
 })
 
 export const listGrants = endpoint({

@@ -106,6 +106,12 @@ export const expiresInSeconds = (mostDays: number, unless: string) =>
   )
 export const Bytes = Type.Integer({ title: 'Bytes', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 export const Count = Type.Integer({ title: 'Count', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+/** In the answer to what may be sent again: how much of it was taken before. */
+export const Duplicate = Type.Integer({
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'How many of those that were sent had been taken before; they are not counted again',
+})
 /** What of a list was not taken, by its place in it, and why; the others were. */
 export const Rejected = Type.Array(Closed({ index: Count, error: Type.String({ description: 'One sentence' }) }))
 export const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9][a-z0-9._:-]*$' }), {

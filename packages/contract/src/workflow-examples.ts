@@ -9,6 +9,6 @@ export const workflowExamples = {
   releaseLock: { reason: 'found again' },
   runWorkflow: { workflow: 'offboard_user', params: { user_id }, reason: 'left the company', dry_run: true },
   changeWorkflowRun: { operation: 'cancel', reason: 'not needed any more' },
-  runPlaybook: { playbook: 'lost_device', params: { device_id }, reason: 'lost on a train', dry_run: true },
+  runPlaybook: { workflow: 'lost_device', params: { device_id }, reason: 'lost on a train', dry_run: true },
   changePlaybookRun: { operation: 'cancel', reason: 'found again' },
 } as const

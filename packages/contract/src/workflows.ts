@@ -47,6 +47,7 @@ export const WorkflowRunDetail = Closed({ ...runFields, steps: Type.Array(Step) 
 const Workflow = Closed(
   {
     workflow: Type.String(),
+    kind: OneOf(workflowKinds),
     summary: Type.String(),
     params: Type.Unknown({ description: 'JSON Schema of its parameters' }),
     permissions: Type.Array(OneOf(permissions), {
@@ -78,21 +79,25 @@ const reading = { by: ['session', 'api_key'], permission: 'workflows:read' } as 
 const changed = Closed({ operation: OneOf(runOperations), changed: Type.Boolean(), run: WorkflowRunDetail })
 const change = Closed({ operation: OneOf(runOperations), reason: Type.Optional(Reason) })
 
+/** Of workflows and of playbooks alike. */
+const listed = Closed({ items: Type.Array(Workflow), runs: Type.Array(WorkflowRun, { description: 'The last 20' }) })
+
 export const listWorkflows = endpoint({
   method: 'GET',
   path: '/v1/admin/workflows',
-  summary: 'Every workflow, and what it takes',
+  summary: 'Every workflow, what it takes, and its last runs',
   access: reading,
-  response: List(Workflow),
+  response: listed,
 })
 
 export const runWorkflow = endpoint({
   method: 'POST',
   path: '/v1/admin/workflows/run',
   summary:
-    'Run a workflow, step by step, as whoever asks; the answer comes after 8 seconds at most, `running` while it is under way',
+    'Run a workflow, step by step, as whoever asks; the answer comes after 8 seconds at most: 202 while the run has not ended',
   access: { by: ['session', 'api_key'], permission: 'workflows:run' },
   audit: 'workflow.started',
+  goesOn: true,
   patience: 60,
   body: Closed({ workflow: WorkflowName, ...given }),
   response: Closed({ run: WorkflowRunDetail }),
@@ -146,18 +151,29 @@ export const listPlaybooks = endpoint({
   path: '/v1/admin/incident/playbook',
   summary: 'Every playbook, what it takes, and its last runs',
   access: { by: ['session', 'api_key'], permission: 'incidents:read' },
-  response: Closed({ items: Type.Array(Workflow), runs: Type.Array(WorkflowRun) }),
+  response: listed,
 })
 
 export const runPlaybook = endpoint({
   method: 'POST',
   path: '/v1/admin/incident/playbook',
   summary:
-    'Run a playbook, step by step, as whoever asks; the answer comes after 8 seconds at most, `running` while it is under way',
+    'Run a playbook, step by step, as whoever asks; the answer comes after 8 seconds at most: 202 while the run has not ended',
   access: { by: ['session', 'api_key'], permission: 'incidents:run' },
   audit: 'workflow.started',
+  goesOn: true,
   patience: 60,
-  body: Closed({ playbook: WorkflowName, ...given }),
+  body: Closed({
+    workflow: Type.Optional(WorkflowName),
+    playbook: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: 'Another name of the field `workflow`; give one of them',
+      }),
+    ),
+    ...given,
+  }),
   response: Closed({ run: WorkflowRunDetail }),
 })
 

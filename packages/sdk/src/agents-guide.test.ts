@@ -101,8 +101,7 @@ test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
   const server = await startServer(t, ({ path, search }): Answered => {
     if (path.endsWith('/trust-anchors')) return { body: { ...trust, crls } }
     if (path.endsWith('/heartbeat')) return { body: { status: 'healthy', server_time: '', next_heartbeat_seconds: 10 } }
-    if (path.endsWith('/metering'))
-      return { body: { accepted: 1, duplicate: false, rejected: [], unknown_resources: [] } }
+    if (path.endsWith('/metering')) return { body: { accepted: 1, duplicate: 0, rejected: [], unknown_resources: [] } }
     if (search.includes('since')) return { status: 304 }
     return { body: { kind: '', seq: 0, base_seq: null, policy, poll_seconds: 1 } }
   })

@@ -118,7 +118,7 @@ export function createMeter(send: Send, { bootId, query, now, random, store, onS
       for (const report of reports) answers.push(await deliver(report, signal))
       return {
         accepted: answers.reduce((sum, { accepted }) => sum + accepted, 0),
-        duplicate: answers.every(({ duplicate }) => duplicate),
+        duplicate: answers.reduce((sum, { duplicate }) => sum + Number(duplicate), 0),
         unknown_resources: [...new Set(answers.flatMap(({ unknown_resources }) => unknown_resources))].sort(),
         rejected: answers.flatMap(({ rejected }, n) => {
           const before = parts.slice(0, n).reduce((sum, part) => sum + part.length, 0)

@@ -17,7 +17,7 @@ test('bytes by resource are counted as those of the interface are, and by the ne
       meter: async (samples, { onKept }: MeterCall) => {
         reported.push(...samples)
         await onKept?.()
-        return { accepted: samples.length, duplicate: false, rejected: [], unknown_resources: [] }
+        return { accepted: samples.length, duplicate: 0, rejected: [], unknown_resources: [] }
       },
       store: {
         load: async (name) => texts.get(name),
@@ -55,7 +55,7 @@ test('packets that the policy refused are counted from what the packet filter sh
   const sessions = createSessions({
     meter: async (samples) => {
       reported.push(...samples)
-      return { accepted: samples.length, duplicate: false, rejected: [], unknown_resources: [] }
+      return { accepted: samples.length, duplicate: 0, rejected: [], unknown_resources: [] }
     },
     store: undefined,
     onStoreError: assert.ifError,
@@ -78,7 +78,7 @@ test('a report is no larger than the control plane takes, whatever its samples n
   const { asked, baseUrl } = await startServer(t, ({ body }) => {
     const n = (body as { samples: unknown[] }).samples.length
     const rejected = [{ index: n - 1, error: 'the last of each' }]
-    return { body: { accepted: n - 1, duplicate: false, rejected, unknown_resources: [] } }
+    return { body: { accepted: n - 1, duplicate: 0, rejected, unknown_resources: [] } }
   })
   const { meter } = createMeter(createSender({ baseUrl, credential: 'hfg_x' }), {
     ...{

@@ -42,8 +42,7 @@ async function startControl(t: TestContext) {
   const server = await startServer(t, async ({ path }): Promise<Answered> => {
     if (control.isAway) return 'hang up'
     if (path.endsWith('/trust-anchors')) return { body: trust }
-    if (path.endsWith('/metering'))
-      return { body: { accepted: 1, duplicate: false, rejected: [], unknown_resources: [] } }
+    if (path.endsWith('/metering')) return { body: { accepted: 1, duplicate: 0, rejected: [], unknown_resources: [] } }
     const [, digest] = path.split('/chunks/')
     if (digest !== undefined) return { body: control.chunks.get(decodeURIComponent(digest)) ?? {} }
     const next = control.policies.shift()

@@ -245,11 +245,11 @@ test('a report that the server refuses is thrown, and the next one goes', async 
 test('more samples than a report holds go in several', async (t) => {
   const control = await startGatewayControl(t)
   control.metering = [
-    { body: { accepted: 10_000, duplicate: false, rejected: [], unknown_resources: ['wiki'] } },
+    { body: { accepted: 10_000, duplicate: 0, rejected: [], unknown_resources: ['wiki'] } },
     {
       body: {
         accepted: 4,
-        duplicate: false,
+        duplicate: 0,
         rejected: [{ index: 0, error: 'unknown device' }],
         unknown_resources: ['git', 'wiki'],
       },

@@ -47,9 +47,7 @@ export async function startGatewayControl(t: TestContext) {
     if (asked.path === '/v1/gateway/runtime/trust-anchors') return { body: control.trust }
     if (asked.path === '/v1/gateway/runtime/unified-policy') return policyFor(asked)
     if (asked.path === '/v1/gateway/metering')
-      return (
-        control.metering.shift() ?? { body: { accepted: 1, duplicate: false, rejected: [], unknown_resources: [] } }
-      )
+      return control.metering.shift() ?? { body: { accepted: 1, duplicate: 0, rejected: [], unknown_resources: [] } }
     return { body: { status: 'healthy', server_time: '', next_heartbeat_seconds: 10 } }
   })
   const open = (secret: string | (() => string) = 'hfg_x') =>

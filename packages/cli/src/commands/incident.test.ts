@@ -33,7 +33,7 @@ test('a playbook is run with its parameters by their types, a device by its name
   assert.equal(code, 0, err)
   assert.match(out, /Revoke the device laptop/)
   assert.deepEqual(asked.at(-1)?.body, {
-    playbook: 'lost_device',
+    workflow: 'lost_device',
     params: { device_id: 'dev_1', revoke: false },
     reason: 'lost',
     undo_after_seconds: 86_400,

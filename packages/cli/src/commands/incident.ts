@@ -28,7 +28,7 @@ export function addIncident(program: Command, cli: Cli): void {
         .command('run <playbook> [parameter...]')
         .description('run a playbook, as oneself; exit code 1 when it fails'),
     ).action(async (name: string, parameters: string[], options: RunOptions) => {
-      const body = { playbook: name, ...bodyOf(parameters, options) }
+      const body = { workflow: name, ...bodyOf(parameters, options) }
       if (!options.dryRun) await cli.sure(options.yes, `Run ${name}?`)
       await printOutcome(cli, (await (await cli.client()).runPlaybook({ body, query: cli.scope })).run)
     }),

@@ -3,7 +3,7 @@ import { type Role, roleNames } from '@holdfast/contract/vocabulary'
 import { Argument, type Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { choice, examples, limit, reason } from '../options.ts'
-import { type Column, printItem, printList } from '../output.ts'
+import { type Column, printAll, printItem, printList } from '../output.ts'
 import { jsonText } from '../text.ts'
 
 type RoleRights = Output<Contract['listRoles']>['items'][number]
@@ -29,8 +29,8 @@ export function addRole(program: Command, cli: Cli): void {
       .command('list')
       .description('every role and how much it may do')
       .action(async () => {
-        const client = await cli.client()
-        await printList(cli, roleNames.length, roleColumns, () => client.listRoles({ query: cli.scope }))
+        const { items } = await (await cli.client()).listRoles({ query: cli.scope })
+        await printAll(cli, roleColumns, items)
       }),
     'role list',
   )

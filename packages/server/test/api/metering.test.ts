@@ -25,7 +25,7 @@ test('metering', async (t: TestContext) => {
     const first = report([sample(id, { started_at, source_ip: '203.0.113.9', assigned_ip: '100.64.0.1' })])
     assert.deepEqual(await client.metering({ body: first }), {
       accepted: 1,
-      duplicate: false,
+      duplicate: 0,
       rejected: [],
       unknown_resources: [],
     })
@@ -73,12 +73,12 @@ test('metering', async (t: TestContext) => {
     assert.equal(answers.filter((a) => !a.duplicate).length, 1)
     assert.deepEqual(
       answers.find((a) => a.duplicate),
-      { accepted: 0, duplicate: true, rejected: [], unknown_resources: [] },
+      { accepted: 0, duplicate: 1, rejected: [], unknown_resources: [] },
     )
     assert.equal((await get(id)).rx_bytes, 10)
     const moved = { ...body, interval_end: new Date(Date.parse(body.interval_end) + 1).toISOString() }
-    assert.equal((await client.metering({ body: moved })).duplicate, true)
-    assert.equal((await client.metering({ body: { ...body, boot_id: 'boot-2' } })).duplicate, false)
+    assert.equal((await client.metering({ body: moved })).duplicate, 1)
+    assert.equal((await client.metering({ body: { ...body, boot_id: 'boot-2' } })).duplicate, 0)
   })
   await t.test('different reports of one session at once all count', async () => {
     const id = newSession()

@@ -61,7 +61,7 @@ test('bytes of a session by resource', async (t) => {
     })
     const given = ['theirs', 'wiki', 'toString', 'constructor'].map((name) => resource(name, [1, 1]))
     const { unknown_resources, ...answer } = await send(sample(id, given))
-    assert.deepEqual(answer, { accepted: 1, duplicate: false, rejected: [] })
+    assert.deepEqual(answer, { accepted: 1, duplicate: 0, rejected: [] })
     assert.deepEqual(unknown_resources, ['theirs', 'toString'])
     assert.deepEqual(await get(id), [resource('constructor', [1, 1]), resource('wiki', [1, 1])])
     for (const bad of ['', 'a b', '../x', 'x'.repeat(65), '__proto__'])

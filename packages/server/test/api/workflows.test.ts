@@ -90,7 +90,10 @@ async function wrongly(kit: Kit): Promise<void> {
     kit.admin.runPlaybook({ body: { playbook: 'signing_key_compromise', params: { signer_id: root!.signer_id } } }),
     refused(422, /signer_id: is the active trust anchor/),
   )
-  await assert.rejects(kit.admin.runPlaybook({ body: { playbook: 'release_lockdown' } }), refused(422, /not locked/))
+  await assert.rejects(kit.admin.runPlaybook({ body: { workflow: 'release_lockdown' } }), refused(422, /not locked/))
+  const both = { workflow: 'lockdown', playbook: 'lockdown' }
+  await assert.rejects(kit.admin.runPlaybook({ body: both }), refused(422, /^playbook: names the same as workflow/))
+  await assert.rejects(kit.admin.runPlaybook({ body: {} }), refused(422, /^workflow: is required/))
 }
 
 async function approved(kit: Kit): Promise<void> {
@@ -106,6 +109,8 @@ async function approved(kit: Kit): Promise<void> {
   })
   const { run } = asked.json
   assert.equal(run.status, 'awaiting_approval', asked.text)
+  assert.equal(asked.status, 202, 'it has not ended')
+  assert.equal((await kit.admin.listPlaybooks()).runs[0]?.workflow_run_id, run.workflow_run_id)
   const [told, ...others] = await inbox(kit)
   assert.deepEqual([told?.kind, told?.subject.id, others], ['workflow.awaiting_approval', run.workflow_run_id, []])
   assert.match(told?.detail ?? '', /^ada asks for it \(found on a forum\)\./)

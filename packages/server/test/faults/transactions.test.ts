@@ -107,7 +107,7 @@ test('a report of a gateway that stalls is answered as soon as any other request
   assert.ok(took < bar + slack, `answered after ${took} ms`)
   network.release()
   const again = await client.metering({ body })
-  assert.deepEqual([again.accepted, again.duplicate], [1, false])
+  assert.deepEqual([again.accepted, again.duplicate], [1, 0])
   assert.equal((await kit.admin.getSession({ params: { session_id } })).rx_bytes, 10)
 })
 

@@ -165,6 +165,35 @@ test('every route against every wrong caller', async (t) => {
     },
   )
 
+  await t.test(
+    'limit and cursor lead through every list that gives a next_cursor; elsewhere they are no parameters',
+    async () => {
+      let pages = 0
+      for (const [name, e] of guarded) {
+        const { items, next_cursor } = (e.response as Shaped).properties ?? {}
+        if (e.method !== 'GET' || !items || e.protocol || e.access.by === 'anyone') continue
+        const kind = credentialKinds.find((k) => e.access.by.includes(k) && k !== 'session') ?? 'session'
+        const ask = (query: Record<string, string>) => {
+          const path = fill(e.path, world.own.ids)
+          const all = new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(exampleQuery(name))), ...query })
+          return call(kit, { ...e, path }, world.callers[kind], undefined, `?${all}`)
+        }
+        const first = await ask({ limit: '1' })
+        const found = (first.json.items ?? []) as unknown[]
+        if (first.status !== (next_cursor ? 200 : 400) || found.length > 1)
+          wrong.push(`${name}: ${first.status} with ${found.length} items ${first.text.slice(0, 100)}`)
+        const { next_cursor: cursor } = first.json
+        if (typeof cursor !== 'string') continue
+        pages++
+        const second = await ask({ limit: '1', cursor })
+        if (second.status !== 200 || JSON.stringify(second.json.items) === JSON.stringify(found))
+          wrong.push(`${name}, page 2: ${second.status} ${second.text.slice(0, 100)}`)
+      }
+      assert.ok(pages >= 5, `${pages} lists have a second page`)
+      assert.deepEqual(wrong.splice(0), [])
+    },
+  )
+
   await t.test('an id in the filter of a body that has not its form: 422, naming it', async () => {
     let walked = 0
     for (const [name, e] of guarded)

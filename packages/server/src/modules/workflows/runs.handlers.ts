@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RunOperation, WorkflowKind } from '@holdfast/contract/vocabulary'
+import { Answer } from '../../http/answer.ts'
 import type { Handlers } from '../../http/handlers.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
@@ -33,7 +34,7 @@ export function runHandlers({
     return viewDetail(await runs.get(tenant, id))
   }
 
-  async function start(actor: Actor, kind: WorkflowKind, name: string, given: Given): Promise<{ run: RunDetail }> {
+  async function start(actor: Actor, kind: WorkflowKind, name: string, given: Given) {
     const { params = {}, reason, undo_after_seconds: undoAfterSeconds, dry_run: isDry = false } = given
     const asked = { name, params, reason, undoAfterSeconds }
     const planned = await plans.plan(actor, kind, asked)
@@ -45,8 +46,16 @@ export function runHandlers({
       await runs.noteDryRun(actor, name)
       return { run: viewPlan(planned, actor, asked, now()) }
     }
-    return { run: await settled(actor.tenantId, await runs.start(actor, planned, asked)) }
+    const run = await settled(actor.tenantId, await runs.start(actor, planned, asked))
+    return new Answer({ run }, { status: run.finished_at === null ? 202 : 200 })
   }
+
+  const list = (actor: Actor, kind: WorkflowKind) =>
+    db.inTenant(actor.tenantId, async (tx) => {
+      const q = selectRuns(tx, actor.tenantId, kind)
+      const found = await q.orderBy('created_at', 'desc').orderBy('workflow_run_id', 'desc').limit(lastRuns).execute()
+      return { items: plans.ofKind(kind).map(viewDefinition), runs: found.map(viewRun) }
+    })
 
   type Change = { operation: RunOperation; reason?: string }
   async function change(actor: Actor, kind: WorkflowKind, wire: string, { operation, reason }: Change) {
@@ -55,9 +64,14 @@ export function runHandlers({
   }
 
   return {
-    listWorkflows: () => ({ items: plans.ofKind('workflow').map(viewDefinition), next_cursor: null }),
+    listWorkflows: ({ actor }) => list(actor, 'workflow'),
     runWorkflow: ({ actor, body: { workflow, ...given } }) => start(actor, 'workflow', workflow, given),
-    runPlaybook: ({ actor, body: { playbook, ...given } }) => start(actor, 'playbook', playbook, given),
+    runPlaybook: ({ actor, body: { workflow, playbook, ...given } }) => {
+      const name = workflow ?? playbook ?? failField('workflow', 'is required: the playbook to run')
+      if (workflow !== undefined && playbook !== undefined)
+        failField('playbook', 'names the same as workflow; give one')
+      return start(actor, 'playbook', name, given)
+    },
     listWorkflowRuns: ({ actor, query: { kind, ...query } }) =>
       db.inTenant(actor.tenantId, async (tx) => {
         const found = await pager.list(selectRuns(tx, actor.tenantId, kind), {
@@ -82,11 +96,6 @@ export function runHandlers({
     },
     changeWorkflowRun: ({ actor, params, body }) => change(actor, 'workflow', params.workflow_run_id, body),
     changePlaybookRun: ({ actor, params, body }) => change(actor, 'playbook', params.workflow_run_id, body),
-    listPlaybooks: ({ actor }) =>
-      db.inTenant(actor.tenantId, async (tx) => {
-        const q = selectRuns(tx, actor.tenantId, 'playbook')
-        const found = await q.orderBy('created_at', 'desc').orderBy('workflow_run_id', 'desc').limit(lastRuns).execute()
-        return { items: plans.ofKind('playbook').map(viewDefinition), runs: found.map(viewRun) }
-      }),
+    listPlaybooks: ({ actor }) => list(actor, 'playbook'),
   } satisfies Partial<Handlers>
 }

@@ -88,8 +88,16 @@ export const viewPlan = (
   })),
 })
 
-export const viewDefinition = ({ name, summary, params, permissions, secondApprover }: Definition): WorkflowView => ({
+export const viewDefinition = ({
+  name,
+  kind,
+  summary,
+  params,
+  permissions,
+  secondApprover,
+}: Definition): WorkflowView => ({
   workflow: name,
+  kind,
   summary,
   params: JSON.parse(JSON.stringify(params)),
   permissions: [...permissions],

@@ -21,7 +21,7 @@ import * as queries from './metering.queries.ts'
 type Body = Given<typeof metering>['body']
 type GivenSample = Body['samples'][number]
 type Rejected = { index: number; error: string }
-type MeteringResult = { accepted: number; duplicate: boolean; rejected: Rejected[]; unknown_resources: string[] }
+type MeteringResult = { accepted: number; duplicate: number; rejected: Rejected[]; unknown_resources: string[] }
 
 /** Up to so many are written well within the time of any other request, and have no more when the database stalls. */
 const few = 1000
@@ -128,13 +128,13 @@ export function createMetering({
         clockOffsetMs: null,
         certificateExpiresAt: null,
       })
-      if (!outcome) return { accepted: 0, duplicate: true, rejected: [], unknown_resources: [] }
+      if (!outcome) return { accepted: 0, duplicate: body.samples.length, rejected: [], unknown_resources: [] }
       const refused = outcome.refused.flatMap(({ sessionId, error }) =>
         (read.indexesOf.get(sessionId) ?? []).map((index) => ({ index, error })),
       )
       const rejected = [...read.rejected, ...refused].sort((a, b) => a.index - b.index)
       const accepted = body.samples.length - rejected.length
-      return { accepted, duplicate: false, rejected, unknown_resources: outcome.unknownResources }
+      return { accepted, duplicate: 0, rejected, unknown_resources: outcome.unknownResources }
     },
   }
 }

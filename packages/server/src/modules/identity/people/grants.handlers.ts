@@ -21,7 +21,6 @@ export function grantHandlers(deps: { db: Database; pager: Pager; now: () => Dat
     },
     listRoles: async () => ({
       items: roleNames.map((role) => ({ role, permissions: [...roles[role]].sort() })),
-      next_cursor: null,
     }),
     listGrants: ({ actor, query }) =>
       db.inTenant(actor.tenantId, async (tx) => {
