@@ -94,8 +94,8 @@ export function connectDatabase(
     },
   })
   let isClosing = false
-  // An idle connection that the server ends would otherwise end the process. Once it is closed here, its end is no news:
-  // a server that shuts down at the same time may say so before it has read that.
+  // An idle connection that the server ends would otherwise end the process. While the pool closes that is no news: a
+  // server that shuts down at the same time may say so on connections which end anyway.
   pool.on('error', (e) => {
     if (!isClosing) onError(e)
   })
