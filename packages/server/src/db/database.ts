@@ -93,8 +93,12 @@ export function connectDatabase(
       hasTotal = rows[0]!.number >= 170_000
     },
   })
-  // An idle connection that the server ends would otherwise end the process.
-  pool.on('error', onError)
+  let isClosing = false
+  // An idle connection that the server ends would otherwise end the process. While the pool closes that is no news: a
+  // server that shuts down at the same time may say so on connections which end anyway.
+  pool.on('error', (e) => {
+    if (!isClosing) onError(e)
+  })
   const open = new Set<Connection>()
   pool.on('connect', (client) => open.add(client as Connection & pg.PoolClient))
   pool.on('remove', (client) => open.delete(client as Connection & pg.PoolClient))
@@ -194,6 +198,7 @@ export function connectDatabase(
     },
     connections: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: async () => {
+      isClosing = true
       const late = setTimeout(() => {
         for (const connection of open) connection.cut()
       }, foreground.total)

@@ -28,12 +28,14 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
     connectionTimeoutMillis: 5 * second,
     Client: Connection,
   })
-  pool.on('error', (e) => log.warn({ err: e }, 'a connection of the background jobs ended'))
   const connections = new Set<Connection>()
   pool.on('connect', (client) => connections.add(client as Connection & pg.PoolClient))
   pool.on('remove', (client) => connections.delete(client as Connection & pg.PoolClient))
   const running = new Set<Promise<unknown>>()
   let stopped = false
+  pool.on('error', (e) => {
+    if (!stopped) log.warn({ err: e }, 'a connection of the background jobs ended')
+  })
 
   /**
    * A job never runs beside itself. The lock ends with its connection: the queues of the job table would keep a job of
@@ -77,7 +79,7 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
       noHandleSignals: true,
       noPreparedStatements: true,
       logger: new Logger(() => (level, message) => {
-        if (level === 'error' || level === 'warning') log.warn({ job: true }, message)
+        if (!stopped && (level === 'error' || level === 'warning')) log.warn({ job: true }, message)
       }),
       taskList: Object.fromEntries(jobs.map((job) => [job.name, tracked(job)])),
       parsedCronItems: parseCrontab(jobs.map((job) => `${job.cron} ${job.name} ?max=3`).join('\n')),

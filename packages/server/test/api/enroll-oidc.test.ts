@@ -28,6 +28,7 @@ test('a device is enrolled by an identity provider', async (t) => {
   )
   await t.test('a person who signs in at the identity provider enrolls a device of their own', () => ownDevice(w))
   await t.test('a code of a public client enrolls as an ID token does', () => byCode(w))
+  await t.test('groups of which the provider could not be asked stay as they are', () => unknownGroups(w))
   await t.test('a provider that is turned off, or enrolls nobody, and a user who is suspended: the same 401', () =>
     notAdmitted(w),
   )
@@ -134,6 +135,31 @@ async function ownDevice(w: World): Promise<void> {
   const secrets = [challenge, credential]
   const told = JSON.stringify((await kit.admin.listAuditEvents({ query: { limit: 200 } })).items) + kit.logs.join()
   assert.ok(!secrets.some((s) => told.includes(s)))
+}
+
+async function unknownGroups(w: World): Promise<void> {
+  const { kit, idp, provider } = w
+  const params = { provider_id: provider.provider_id }
+  const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'engineers' } } })
+  const group_mappings = [{ value: '/eng', group_id: group.group_id }]
+  await changeIdentityProvider(kit.admin, { params }, { provisioning: 'create', group_mappings })
+  const come = async (claims: Record<string, unknown>, body?: Record<string, unknown>) => {
+    const who = { sub: 'sub-of-eva', preferred_username: 'eva' }
+    const answer = await fresh(w, { claims: { ...who, ...claims }, ...(body && { body }) })
+    assert.equal(answer.status, 201, answer.text)
+    return (await kit.admin.getUser({ params: { user_id: String(answer.json.user_id) } })).group_ids
+  }
+  assert.deepEqual(await come({ groups: ['/eng'] }), [group.group_id])
+  // The provider has no UserInfo: its ID token says all there is.
+  assert.deepEqual(await come({}), [])
+  assert.deepEqual(await come({ groups: ['/eng'] }), [group.group_id])
+  idp.changed.userinfo_endpoint = `${idp.issuer}/userinfo`
+  await kit.admin.testIdentityProvider({ params })
+  assert.deepEqual(await come({}), [group.group_id], 'an ID token alone can not be asked about')
+  assert.deepEqual(await come({ groups: [] }), [], 'and what it does say holds')
+  delete idp.changed.userinfo_endpoint
+  await kit.admin.testIdentityProvider({ params })
+  await changeIdentityProvider(kit.admin, { params }, { provisioning: 'none', group_mappings: [] })
 }
 
 async function byCode(w: World): Promise<void> {

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { TLSSocket } from 'node:tls'
 import { patiently } from '../../src/db/away.ts'
 import { checkServer } from '../../src/db/check-server.ts'
 import { withConnection } from '../../src/db/connection.ts'
+import { connectDatabase } from '../../src/db/database.ts'
 import { explainDatabaseError } from '../../src/db/explain-error.ts'
 import { MigrationError, migrate } from '../../src/db/migrate.ts'
 import { createTestDatabase, withClient } from '../../src/embedded/test-database.ts'
@@ -148,4 +150,20 @@ test('a connection that fails is explained: which certificate, which host, which
     assert.match(explained, /^[^\n]{20,900}\.$/)
     assert.ok(!explained.includes('hunter2'), explained)
   }
+})
+
+test('connections that end while the server shuts down are no news', async (t) => {
+  const { url, drop } = await createTestDatabase()
+  t.after(drop)
+  const errors: Error[] = []
+  const db = connectDatabase(await startPooler(t, url), { max: 1, onError: (e) => errors.push(e) })
+  await withClient(url, (client) =>
+    client.query(
+      'do $$ begin create role holdfast_app nologin; exception when duplicate_object or unique_violation then null; end $$',
+    ),
+  )
+  assert.equal(await db.acrossTenants(async () => 1), 1)
+  await db.close()
+  await delay(100)
+  assert.deepEqual(errors, [])
 })

@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 import pg from 'pg'
 
 /** Of the frontend's messages, those that are answered with ReadyForQuery. */
-const [query, sync] = ['Q', 'S'].map((c) => c.charCodeAt(0))
+const [query, sync, terminate] = ['Q', 'S', 'X'].map((c) => c.charCodeAt(0))
 const message = (type: string, ...parts: Buffer[]) => {
   const body = Buffer.concat(parts)
   const head = Buffer.alloc(5)
@@ -19,7 +19,8 @@ const int32 = (n: number) => {
 
 /**
  * A pooler in transaction mode with one backend, as PgBouncer is with pool_mode = transaction: whoever begins has the
- * backend until the transaction ends, and then it is the next one's.
+ * backend until the transaction ends, and then it is the next one's. A connection that ends is told that the server
+ * shuts down, as PostgreSQL does where both come at once.
  */
 export async function startPooler(t: TestContext, url: string, { takesOptions = true } = {}): Promise<string> {
   const backend = await openBackend(t, url)
@@ -58,6 +59,8 @@ export async function startPooler(t: TestContext, url: string, { takesOptions = 
       // Messages up to one that is answered, as a whole.
       for (let end = 0; pending.length >= end + 5; ) {
         const type = pending[end]!
+        if (type === terminate)
+          return void client.end(message('E', Buffer.from('SFATAL\0C57P01\0Mterminating connection\0\0')))
         end += 1 + pending.readInt32BE(end + 1)
         if (pending.length < end) return
         if (type !== query && type !== sync) continue

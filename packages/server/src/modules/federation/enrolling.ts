@@ -6,6 +6,7 @@ import { minute, second } from '../../kernel/time.ts'
 import type { FederationDeps } from './deps.ts'
 import * as queries from './enrolling.queries.ts'
 import { issuerOf, oidcOf } from './kinds.ts'
+import { mappedClaimsOf } from './mapped-claims.ts'
 import type { Newcomer, Newcomers } from './newcomer.ts'
 import type { Oidc } from './oidc/oidc.ts'
 import { FederationError, type Proven } from './proven.ts'
@@ -39,14 +40,15 @@ export function createEnrolling({
   /** The clients of mobile applications are public: no secret goes with their codes. */
   async function prove(provider: ProviderRow, grant: EnrollmentGrant, nonce: string): Promise<Proven> {
     const { kind, issuer, mobile_client_ids: audiences, scopes } = oidcOf(provider)
-    if ('idToken' in grant)
-      return oidc.verify({ kind, issuer }, grant.idToken, { audiences, nonce, maxAgeSeconds: issuedWithinSeconds })
+    const mappedClaims = mappedClaimsOf(db, provider)
+    const within = { audiences, nonce, maxAgeSeconds: issuedWithinSeconds }
+    if ('idToken' in grant) return oidc.verify({ kind, issuer, mappedClaims }, grant.idToken, within)
     const { code, verifier, redirectUri, clientId, iss } = grant
     if (!audiences.includes(clientId)) throw new FederationError('audience', 'The code is of another application.')
     // The application has compared the state of the answer itself.
     const state = newUuid()
     const answer = new URLSearchParams({ code, state, ...(iss !== undefined && { iss }) })
-    const client = { kind, issuer, clientId, clientSecret: undefined, scopes }
+    const client = { kind, issuer, clientId, clientSecret: undefined, scopes, mappedClaims }
     return oidc.finish(client, answer, { redirectUri, state, nonce, verifier })
   }
 

@@ -3,6 +3,11 @@ export type Proven = {
   issuer: string
   subject: string
   claims: Readonly<Record<string, unknown>>
+  /**
+   * Claims that are mapped and absent, of which the provider could not be asked: an ID token came without an access
+   * token. Their absence says nothing.
+   */
+  unknown?: readonly string[]
 }
 
 /** Fixed words for audit events; the person who signs in is never told which. */
@@ -27,6 +32,7 @@ type FederationReason =
   | 'events'
   | 'subject'
   | 'groups'
+  | 'userinfo'
   | 'encrypted'
 
 /**

@@ -13,6 +13,7 @@ import { knownGroups } from '../identity/index.ts'
 import type { FederationDeps } from './deps.ts'
 import { claimsOf, type GivenOidc, oidcOf, requireKind, withDefaults } from './kinds.ts'
 import type { LastWay } from './last-way.ts'
+import { mappedClaimsOf } from './mapped-claims.ts'
 import type { Oidc } from './oidc/oidc.ts'
 import { issuerProblem, type OidcProvider } from './oidc/presets.ts'
 import { FederationError } from './proven.ts'
@@ -272,7 +273,8 @@ export function createProviders({
       const { kind, issuer, client_id: clientId, scopes } = oidcOf(row)
       const { provider_id, client_secret_jwe: jwe } = row
       const secret = jwe === null ? undefined : await unseal(kek, sealContext(provider_id), jwe)
-      return { kind, issuer, clientId, clientSecret: secret?.toString(), scopes }
+      const mappedClaims = mappedClaimsOf(db, row)
+      return { kind, issuer, clientId, clientSecret: secret?.toString(), scopes, mappedClaims }
     },
   }
 }

@@ -60,11 +60,13 @@ export const createRecognise =
 
 /** What a provider says of groups and roles, among those that it decides about. Throws FederationError. */
 export function saidBy({ claims, group_mappings, role_mappings, kind }: ProviderRow, proven: Proven) {
-  const decides = group_mappings.length + role_mappings.length > 0
-  // A provider that says nothing of groups says that there are none: Okta leaves an empty claim out.
+  // Absent groups of which the provider could not be asked change nothing.
+  const isUnknown = proven.unknown?.includes(claims.groups) === true
+  const decides = !isUnknown && group_mappings.length + role_mappings.length > 0
+  // A provider that was asked and says nothing of groups says that there are none: Okta leaves an empty claim out.
   const values = new Set(decides ? groupsOf(kind, proven.claims, claims.groups) : [])
   const said = <T extends string>(list: readonly { value: string; to: T }[]) => ({
-    decides: [...new Set(list.map((m) => m.to))],
+    decides: isUnknown ? [] : [...new Set(list.map((m) => m.to))],
     says: new Set<string>(list.filter((m) => values.has(m.value)).map((m) => m.to)),
   })
   return {

@@ -19,6 +19,7 @@ async function start(t: TestContext) {
     clientId: 'holdfast',
     clientSecret: 'secret',
     scopes: ['email'],
+    mappedClaims: async () => [],
   }
   const oidc = createOidc({ outbound, now: () => new Date() })
   const begin = async () => {

@@ -1,7 +1,7 @@
 import type { Configuration, CustomFetch } from 'openid-client'
 import { day, second } from '../../../kernel/time.ts'
 import { FederationError } from '../proven.ts'
-import { idTokenIn, safeWord, toFederationError } from './exchange.ts'
+import { type Judged, safeWord, toFederationError, tokensIn } from './exchange.ts'
 import { loadClient, outboundErrorIn } from './library.ts'
 
 /** What a provider answered to a device authorization request (RFC 8628 §3.2). */
@@ -71,14 +71,14 @@ export async function redeemDeviceCode<T>(
   fetch: CustomFetch,
   deviceCode: string,
   judge: (idToken: string) => Promise<T>,
-): Promise<T | NotYet> {
+): Promise<Judged<T> | NotYet> {
   const client = await loadClient()
   let status = 0
-  let idToken: string | undefined
+  let tokens: ReturnType<typeof tokensIn>
   configuration[client.customFetch] = async (url, request) => {
     const response = await fetch(url, request)
     status = response.status
-    idToken = idTokenIn(await response.clone().text())
+    tokens = tokensIn(await response.clone().text())
     return response
   }
   const refusal = await client.genericGrantRequest(configuration, grantType, { device_code: deviceCode }).then(
@@ -90,10 +90,10 @@ export async function redeemDeviceCode<T>(
     if (notYet) return notYet
   }
   // The library reads the claims of the token too; where it refuses them, the judge says in which point.
-  const verified = idToken === undefined ? undefined : { value: await judge(idToken) }
+  const verified = tokens && { verified: await judge(tokens.idToken), accessToken: tokens.accessToken }
   if (refusal) throw toFederationError(refusal.e, client)
   if (!verified) throw new FederationError('token', 'The provider gave no ID token for the device.')
-  return verified.value
+  return verified
 }
 
 /** Throws FederationError for what the person or the provider has said for good (§3.5). */

@@ -34,21 +34,26 @@ function checkAnswer(answer: URLSearchParams, known: Known, metadata: Metadata):
 /** A word of the provider's, where it is one that may be shown. */
 export const safeWord = (text: unknown) => (typeof text === 'string' && /^[a-z_]{1,64}$/.test(text) ? ` (${text})` : '')
 
-/** Exchanges the code of an answer for an ID token, which `judge` verifies. Throws FederationError. */
+/** What a token endpoint gave: the ID token, and the access token by which UserInfo is asked. */
+type Tokens = { idToken: string; accessToken: string | undefined }
+/** An ID token that was verified, and the access token that came with it. */
+export type Judged<T> = { verified: T; accessToken: string | undefined }
+
+/** Exchanges the code of an answer for tokens; `judge` verifies the ID token. Throws FederationError. */
 export async function exchange<T>(
   configuration: Configuration,
   fetch: CustomFetch,
   { metadata, answer, known }: { metadata: Metadata; answer: URLSearchParams; known: Known },
   judge: (idToken: string) => Promise<T>,
-): Promise<T> {
+): Promise<Judged<T>> {
   checkAnswer(answer, known, metadata)
   const client = await loadClient()
-  let idToken: string | undefined
+  let tokens: Tokens | undefined
   configuration[client.customFetch] = async (url, request) => {
     // Providers compare this letter by letter with what the browser was sent with; the library would tidy it up.
     if (request.body instanceof URLSearchParams) request.body.set('redirect_uri', known.redirectUri)
     const response = await fetch(url, request)
-    idToken = idTokenIn(await response.clone().text())
+    tokens = tokensIn(await response.clone().text())
     return response
   }
   const url = new URL(known.redirectUri)
@@ -66,17 +71,19 @@ export async function exchange<T>(
       (e: unknown) => toFederationError(e, client),
     )
   // The library reads the claims of the token too; where it refuses them, the judge says in which point.
-  const verified = idToken === undefined ? undefined : { value: await judge(idToken) }
+  const verified = tokens && { verified: await judge(tokens.idToken), accessToken: tokens.accessToken }
   if (refusal) throw refusal
   if (!verified) throw new FederationError('token', 'The provider gave no ID token for the code.')
-  return verified.value
+  return verified
 }
 
-/** The ID token in the answer of a token endpoint. */
-export function idTokenIn(text: string): string | undefined {
+/** The tokens in the answer of a token endpoint, where an ID token is among them. */
+export function tokensIn(text: string): Tokens | undefined {
+  const textOf = (found: unknown) => (typeof found === 'string' && found !== '' ? found : undefined)
   try {
-    const { id_token: found } = JSON.parse(text) as { id_token?: unknown }
-    return typeof found === 'string' && found !== '' ? found : undefined
+    const answer = JSON.parse(text) as { id_token?: unknown; access_token?: unknown }
+    const idToken = textOf(answer.id_token)
+    return idToken === undefined ? undefined : { idToken, accessToken: textOf(answer.access_token) }
   } catch {
     return undefined
   }

@@ -24,7 +24,7 @@ async function start(t: TestContext) {
     request: (...[url, options]: Parameters<typeof guard.request>) => guard.request(url, { ...options, timeoutMs }),
   }
   const oidc = createOidc({ outbound, now: () => new Date(), nowMs: () => at })
-  const provider = { kind: 'oidc' as const, issuer: idp.issuer }
+  const provider = { kind: 'oidc' as const, issuer: idp.issuer, mappedClaims: async () => [] }
   const token = await idp.idToken({ nonce: 'n' })
   return {
     idp,

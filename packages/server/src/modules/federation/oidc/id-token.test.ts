@@ -21,7 +21,14 @@ const withReason = (reason: Reason) => (e: unknown) => e instanceof FederationEr
 
 async function start(t: TestContext) {
   const idp = await startHostileProvider(t)
-  const provider: OidcProvider = { kind: 'oidc', issuer: idp.issuer, clientId: 'holdfast', clientSecret, scopes: [] }
+  const provider: OidcProvider = {
+    kind: 'oidc',
+    issuer: idp.issuer,
+    clientId: 'holdfast',
+    clientSecret,
+    scopes: [],
+    mappedClaims: async () => [],
+  }
   const oidc = createOidc({ outbound, now: () => new Date() })
   const expected = { audiences: ['holdfast', 'native'], nonce: 'n-1', maxAgeSeconds: 600 }
   const finish = async (make: (nonce: string) => Promise<string> | string, maxAgeSeconds?: number) => {

@@ -66,7 +66,8 @@ export async function judgeToken(
   return payload
 }
 
-async function verifySignature(
+/** Verifies the signature with the keys that the provider has now. Throws FederationError. */
+export async function verifySignature(
   token: string,
   source: TokenSource,
   options: JWTVerifyOptions,

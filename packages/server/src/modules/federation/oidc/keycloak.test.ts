@@ -13,6 +13,7 @@ const provider: OidcProvider = {
   clientId: recorded.client_id,
   clientSecret: 'not asked for',
   scopes: [],
+  mappedClaims: async () => [],
 }
 /** Ours, so long after Keycloak signed, where what it published is read. */
 const startedAfter = (ms: number) =>

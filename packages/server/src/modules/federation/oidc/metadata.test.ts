@@ -51,7 +51,14 @@ test('the providers that are known are read as they describe themselves', async 
   for (const [kind, issuer, host] of products) {
     const { oidc } = webOf(documentsOf(issuer, host))
     assert.equal((await oidc.inspect({ kind, issuer })).keys, 1, issuer)
-    const provider = { kind, issuer, clientId: 'holdfast', clientSecret: undefined, scopes: [] }
+    const provider = {
+      kind,
+      issuer,
+      clientId: 'holdfast',
+      clientSecret: undefined,
+      scopes: [],
+      mappedClaims: async () => [],
+    }
     const { url } = await oidc.begin(provider, { redirectUri: 'https://holdfast.example/callback' })
     assert.ok(url.startsWith(`${host}/authorize?`), url)
   }
@@ -68,7 +75,14 @@ test('a product keeps its endpoints on its own host', async () => {
       const inspecting = webOf(documents).oidc.inspect({ kind, issuer })
       if (kind === 'oidc') await inspecting
       else await assert.rejects(inspecting, withReason('discovery'), `${kind} ${name}`)
-      const provider = { kind, issuer, clientId: 'holdfast', clientSecret: undefined, scopes: [] }
+      const provider = {
+        kind,
+        issuer,
+        clientId: 'holdfast',
+        clientSecret: undefined,
+        scopes: [],
+        mappedClaims: async () => [],
+      }
       const beginning = webOf(documents).oidc.begin(provider, { redirectUri: 'https://holdfast.example/' })
       if (kind === 'oidc') await beginning
       else await assert.rejects(beginning, withReason('discovery'), `${kind} ${name}`)
@@ -130,7 +144,14 @@ test('endpoints are https, on a host that may be called', async () => {
 test('an issuer that its kind does not have asks nobody anything', async () => {
   const { oidc, asked } = webOf({})
   const issuer = 'https://login.microsoftonline.com/common/v2.0'
-  const provider = { kind: 'entra_id' as const, issuer, clientId: 'a', clientSecret: undefined, scopes: [] }
+  const provider = {
+    kind: 'entra_id' as const,
+    issuer,
+    clientId: 'a',
+    clientSecret: undefined,
+    scopes: [],
+    mappedClaims: async () => [],
+  }
   const known = { redirectUri: 'https://holdfast.example/', state: 's', nonce: 'n', verifier: 'v' }
   for (const attempt of [
     oidc.inspect(provider),
@@ -157,7 +178,7 @@ test('Entra ID: a token of another tenant, or without its object, is refused', a
     exp: now + 60,
   }
   const verify = async (claims: Record<string, unknown>) =>
-    oidc.verify({ kind: 'entra_id', issuer }, await sign(key, claims), {
+    oidc.verify({ kind: 'entra_id', issuer, mappedClaims: async () => [] }, await sign(key, claims), {
       audiences: ['app'],
       nonce: 'n',
       maxAgeSeconds: 600,
@@ -169,7 +190,7 @@ test('Entra ID: a token of another tenant, or without its object, is refused', a
 
 test('a client says its secret only in a way that the provider takes', async () => {
   const issuer = 'https://idp.example'
-  const provider = { kind: 'oidc' as const, issuer, clientId: 'a', scopes: [] }
+  const provider = { kind: 'oidc' as const, issuer, clientId: 'a', scopes: [], mappedClaims: async () => [] }
   for (const [methods, clientSecret, isTaken] of [
     [undefined, 's', true],
     [['client_secret_post'], 's', true],

@@ -15,6 +15,8 @@ export type Metadata = {
   jwks_uri: string
   device_authorization_endpoint?: string
   end_session_endpoint?: string
+  /** As the provider writes it: it is judged when it is needed. */
+  userinfo_endpoint?: string
   /** Those of the provider that are taken here; never empty. */
   id_token_signing_alg_values_supported: string[]
   token_endpoint_auth_methods_supported?: string[]
@@ -40,6 +42,7 @@ export async function discover(outbound: Pick<Outbound, 'request'>, issuer: stri
   )
   const device = found.device_authorization_endpoint ?? undefined
   const end = found.end_session_endpoint
+  const userInfo = found.userinfo_endpoint
   return {
     issuer,
     authorization_endpoint: urlIn(found, 'authorization_endpoint', issuer),
@@ -50,6 +53,7 @@ export async function discover(outbound: Pick<Outbound, 'request'>, issuer: stri
     }),
     // Nobody needs it to sign in: one that can't be used is as good as none.
     ...(typeof end === 'string' && problemOfUrl(end, issuer) === undefined && { end_session_endpoint: end }),
+    ...(typeof userInfo === 'string' && userInfo !== '' && { userinfo_endpoint: userInfo }),
     id_token_signing_alg_values_supported: taken,
     ...(methods && { token_endpoint_auth_methods_supported: methods }),
     authorization_response_iss_parameter_supported: found.authorization_response_iss_parameter_supported === true,
@@ -94,6 +98,19 @@ function problemOfUrl(text: string, issuer: string): string | undefined {
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && issuer.startsWith('http:')))
     return 'must begin with https://'
   return url.username || url.password || url.hash ? 'must hold no user name, password or fragment' : undefined
+}
+
+/** Where claims are asked for; Entra ID says less there than in its ID tokens. Throws FederationError. */
+export function userInfoEndpoint(
+  { kind, issuer }: Pick<OidcProvider, 'kind' | 'issuer'>,
+  { userinfo_endpoint: url }: Metadata,
+): string | undefined {
+  if (kind === 'entra_id' || url === undefined) return undefined
+  const problem = problemOfUrl(url, issuer)
+  if (problem) throw unusable(`The userinfo_endpoint of the provider ${problem}.`)
+  if (kind !== 'oidc' && new URL(url).host !== new URL(issuer).host)
+    throw unusable('The userinfo_endpoint of the provider is on another host than its issuer.')
+  return url
 }
 
 /**

@@ -32,6 +32,7 @@ async function start(t: TestContext, method: 'client_secret_basic' | 'client_sec
     clientId: 'holdfast',
     clientSecret: secret,
     scopes: ['openid', 'email', 'groups'],
+    mappedClaims: async () => [],
   }
   return { ...real, provider, oidc: createOidc({ outbound, now: () => new Date() }) }
 }
@@ -48,6 +49,23 @@ test('a person signs in at oidc-provider, and the ID token says who it was', asy
   assert.deepEqual([proven.claims.aud, proven.claims.nonce], ['holdfast', begun.nonce])
 
   await assert.rejects(oidc.finish(provider, searchParams, known), withReason('code'), 'the code a second time')
+})
+
+test('with the defaults of oidc-provider the ID token is thin, and UserInfo says the rest', async (t) => {
+  const people = { jo: { email: 'jo@example.com', name: 'Jo Doe', groups: ['/eng'] } }
+  const clients = [{ client_id: 'holdfast', client_secret: secret, redirect_uris: [redirectUri] }]
+  const real = await startRealProvider(t, { clients, people, configuration: { conformIdTokenClaims: true } })
+  const provider: OidcProvider = {
+    ...{ kind: 'oidc', issuer: real.issuer, clientId: 'holdfast', clientSecret: secret },
+    scopes: ['openid', 'profile', 'email', 'groups'],
+    mappedClaims: async () => ['name', 'email', 'groups', 'nickname'],
+  }
+  const oidc = createOidc({ outbound, now: () => new Date() })
+  const { url, ...begun } = await oidc.begin(provider, { redirectUri })
+  const { searchParams } = await real.signIn(url, 'jo')
+  const { claims } = await oidc.finish(provider, searchParams, { redirectUri, ...begun })
+  const { name, email, groups, nickname } = claims
+  assert.deepEqual({ name, email, groups, nickname }, { ...people.jo, nickname: undefined })
 })
 
 test('a public client and one that sends its secret in the form sign in too', async (t) => {

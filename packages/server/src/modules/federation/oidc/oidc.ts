@@ -3,7 +3,7 @@ import { minute, second } from '../../../kernel/time.ts'
 import type { Outbound } from '../../../outbound/outbound.ts'
 import { FederationError, type Proven } from '../proven.ts'
 import { authorizeDevice, type DeviceAuthorization, type NotYet, redeemDeviceCode } from './device-grant.ts'
-import { exchange, type Known } from './exchange.ts'
+import { exchange, type Judged, type Known } from './exchange.ts'
 import { createFetched } from './fetched.ts'
 import { skewSeconds, type TokenSource, verifyIdToken } from './id-token.ts'
 import { readKeys } from './keys.ts'
@@ -11,6 +11,7 @@ import { fetchThrough, loadClient } from './library.ts'
 import { type SignedOut, verifyLogoutToken } from './logout-token.ts'
 import { checkIssuer, checkKind, discover, type Metadata } from './metadata.ts'
 import type { OidcProvider } from './presets.ts'
+import { addUserInfo, withUnknown } from './user-info.ts'
 
 type Issuer = Pick<OidcProvider, 'kind' | 'issuer'>
 /** A token that came for a code was issued a moment ago. */
@@ -32,7 +33,8 @@ type Inspection = {
 
 /**
  * The relying party of OpenID Connect: code flow with PKCE, nonce and `iss`. There is one way to be believed and no
- * second: whatever can't be read, checked or verified is a FederationError.
+ * second: what can't be read, checked or verified is a FederationError. UserInfo adds claims; it never replaces one of
+ * the ID token, nor proves who somebody is.
  */
 export function createOidc({
   outbound,
@@ -76,6 +78,9 @@ export function createOidc({
   })
   const judge = (provider: Issuer, found: Metadata, token: string, expected: Parameters<typeof verifyIdToken>[2]) =>
     verifyIdToken(provider, token, expected, sourceOf(found))
+  /** With what UserInfo says of mapped claims that the ID token lacks. */
+  const completed = (provider: OidcProvider, metadata: Metadata, { verified, accessToken }: Judged<Proven>) =>
+    addUserInfo(verified, { provider, metadata, accessToken }, { outbound, source: sourceOf(metadata) })
 
   return {
     /** Reads a provider's metadata and keys anew and checks them, for saving and testing it. Throws FederationError. */
@@ -148,7 +153,8 @@ export function createOidc({
     /** The answer of a provider as it came to the redirect URI: the code is exchanged and the ID token verified. */
     finish: async (provider: OidcProvider, answer: URLSearchParams, known: Known): Promise<Proven> => {
       const found = await metadataOf(provider)
-      return exchange(await configure(provider, found), fetch, { metadata: found, answer, known }, (idToken) =>
+      const configuration = await configure(provider, found)
+      const judged = await exchange(configuration, fetch, { metadata: found, answer, known }, (idToken) =>
         judge(provider, found, idToken, {
           audiences: [provider.clientId],
           nonce: known.nonce,
@@ -156,6 +162,7 @@ export function createOidc({
           maxAgeSeconds: known.maxAgeSeconds,
         }),
       )
+      return completed(provider, found, judged)
     },
 
     /**
@@ -163,12 +170,13 @@ export function createOidc({
      * ago.
      */
     verify: async (
-      provider: Issuer,
+      provider: Issuer & Pick<OidcProvider, 'mappedClaims'>,
       idToken: string,
       { audiences, nonce, maxAgeSeconds }: { audiences: readonly string[]; nonce: string; maxAgeSeconds: number },
     ): Promise<Proven> => {
       const found = await metadataOf(provider)
-      return judge(provider, found, idToken, { audiences, nonce, issuedWithinSeconds: maxAgeSeconds })
+      const proven = await judge(provider, found, idToken, { audiences, nonce, issuedWithinSeconds: maxAgeSeconds })
+      return withUnknown(proven, { provider, metadata: found })
     },
 
     /** Begins a device authorization grant (RFC 8628), of which we are the client, and the machine is not. */
@@ -189,9 +197,10 @@ export function createOidc({
         throw e
       })
       if (!found) return 'away'
-      return redeemDeviceCode(await configure(provider, found), fetch, deviceCode, (idToken) =>
+      const judged = await redeemDeviceCode(await configure(provider, found), fetch, deviceCode, (idToken) =>
         judge(provider, found, idToken, { audiences: [provider.clientId], nonce: null, issuedWithinSeconds }),
       )
+      return typeof judged === 'string' ? judged : completed(provider, found, judged)
     },
   }
 }

@@ -5,6 +5,8 @@ export type OidcProvider = {
   clientId: string
   clientSecret: string | undefined
   scopes: readonly string[]
+  /** Claims that decide something about a person: of those that an ID token lacks UserInfo is asked. */
+  mappedClaims: (account: { issuer: string; subject: string }) => Promise<readonly string[]>
 }
 type OidcKind = OidcProvider['kind']
 

@@ -1,0 +1,114 @@
+import type { Outbound } from '../../../outbound/outbound.ts'
+import { OutboundError } from '../../../outbound/outbound-error.ts'
+import { FederationError, type Proven } from '../proven.ts'
+import { refused, type TokenSource, verifySignature } from './id-token.ts'
+import { type Metadata, userInfoEndpoint } from './metadata.ts'
+import type { OidcProvider } from './presets.ts'
+
+const largestBytes = 256 * 1024
+const withinMs = 5000
+/** An access token as it stands in a header (RFC 6750 §2.1), and no longer than a header may be. */
+const sendable = /^[\w.~+/-]{1,12000}=*$/
+
+type Claims = Readonly<Record<string, unknown>>
+/** With these a provider says that claims are elsewhere (OpenID Connect Core §5.6.2), or groups too many. */
+const markers = ['_claim_names', 'hasgroups']
+
+const isAbsent = (claims: Claims, name: string) => {
+  const value = Object.hasOwn(claims, name) ? claims[name] : undefined
+  return value === undefined || value === null || value === ''
+}
+/** Mapped claims that an ID token lacks. */
+async function absentClaims({ mappedClaims }: Pick<OidcProvider, 'mappedClaims'>, proven: Proven): Promise<string[]> {
+  return (await mappedClaims(proven)).filter((name) => isAbsent(proven.claims, name))
+}
+
+/** What an ID token that came without an access token leaves open, where the provider has more to say. */
+export async function withUnknown(
+  proven: Proven,
+  { provider, metadata }: { provider: Pick<OidcProvider, 'kind' | 'mappedClaims'>; metadata: Metadata },
+): Promise<Proven> {
+  if (provider.kind === 'entra_id' || metadata.userinfo_endpoint === undefined) return proven
+  return { ...proven, unknown: await absentClaims(provider, proven) }
+}
+
+/**
+ * Adds mapped claims that an ID token lacks from the UserInfo endpoint (OpenID Connect Core §5.3, §5.4), which is asked
+ * only for those. A claim that neither has is absent by the word of the provider.
+ *
+ * @throws FederationError where the provider can't be asked, or its answer is not about this person
+ */
+export async function addUserInfo(
+  proven: Proven,
+  { provider, metadata, accessToken }: { provider: OidcProvider; metadata: Metadata; accessToken: string | undefined },
+  { outbound, source }: { outbound: Pick<Outbound, 'request'>; source: TokenSource },
+): Promise<Proven> {
+  if (metadata.userinfo_endpoint === undefined) return proven
+  const absent = await absentClaims(provider, proven)
+  const endpoint = absent.length > 0 ? userInfoEndpoint(provider, metadata) : undefined
+  if (endpoint === undefined) return proven
+  if (accessToken === undefined || !sendable.test(accessToken))
+    throw unusable('The provider gave no access token that can be sent, and its ID token lacks mapped claims.')
+  const claims = await read(endpoint, accessToken, { outbound, source, provider })
+  // The subject of the ID token as it stands there, which for some kinds is not what a link is made by (§5.3.2).
+  if (typeof claims.sub !== 'string' || claims.sub !== proven.claims.sub) throw refused('subject')
+  const found = [...absent, ...markers].filter((name) => isAbsent(proven.claims, name) && !isAbsent(claims, name))
+  return { ...proven, claims: { ...proven.claims, ...Object.fromEntries(found.map((name) => [name, claims[name]])) } }
+}
+
+async function read(
+  endpoint: string,
+  accessToken: string,
+  { outbound, ...how }: { outbound: Pick<Outbound, 'request'>; source: TokenSource; provider: OidcProvider },
+): Promise<Claims> {
+  const headers = { authorization: `Bearer ${accessToken}`, accept: 'application/json, application/jwt;q=0.9' }
+  const bounds = { timeoutMs: withinMs, maxResponseBytes: largestBytes }
+  const answer = await outbound.request(endpoint, { headers, ...bounds }).catch((e: unknown) => {
+    if (!(e instanceof OutboundError)) throw e
+    throw new FederationError('unreachable', `The UserInfo of the provider could not be read: ${e.message}`)
+  })
+  if (answer.status !== 200)
+    throw unusable(`The provider answered ${answer.status} to the question for UserInfo; redirects are not followed.`)
+  const text = answer.body.toString('utf8')
+  const [type = ''] = (answer.headers['content-type'] ?? '').split(';')
+  switch (type.trim().toLowerCase()) {
+    case 'application/json':
+      return objectIn(text)
+    case 'application/jwt':
+      return verified(text.trim(), how)
+    default:
+      throw unusable('The UserInfo of the provider is neither application/json nor application/jwt.')
+  }
+}
+
+function objectIn(text: string): Claims {
+  try {
+    const found: unknown = JSON.parse(text)
+    if (typeof found === 'object' && found !== null && !Array.isArray(found)) return found as Claims
+  } catch {}
+  throw unusable('The UserInfo of the provider is no JSON object.')
+}
+
+/** A signed answer (§5.3.2): issuer and audience have to be right where they are named, and it may have no times. */
+async function verified(
+  token: string,
+  { source, provider }: { source: TokenSource; provider: OidcProvider },
+): Promise<Claims> {
+  if (token.split('.').length === 5)
+    throw new FederationError('encrypted', 'The UserInfo of the provider is encrypted, which is not taken.')
+  const { payload } = await verifySignature(token, source, {
+    algorithms: [...source.algorithms],
+    currentDate: source.now(),
+    ...(hasClaim(token, 'iss') && { issuer: provider.issuer }),
+    ...(hasClaim(token, 'aud') && { audience: provider.clientId }),
+  })
+  return payload
+}
+
+/** Whether a token that is not verified yet has a claim, so that the verification asks for its value. */
+function hasClaim(token: string, name: string): boolean {
+  const [, payload = ''] = token.split('.')
+  return Object.hasOwn(objectIn(Buffer.from(payload, 'base64url').toString('utf8')), name)
+}
+
+const unusable = (message: string) => new FederationError('userinfo', message)
