@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Id, List, ListQuery, Name, Nullable, OneOf, Reason, Time } from './schema.ts'
+import { Closed, Id, List, ListQuery, Name, Nullable, OneOf, Reason, Time, Warnings } from './schema.ts'
 import { User } from './users.ts'
 import { permissions, roleNames } from './vocabulary.ts'
 
@@ -8,7 +8,7 @@ const changeGrant = {
   method: 'POST',
   access: { by: ['session', 'api_key'], permission: 'rbac:write' },
   body: Closed({ user_id: Id('user'), role: OneOf(roleNames), reason: Type.Optional(Reason) }),
-  response: Closed({ user: User, changed: Type.Boolean() }),
+  response: Closed({ user: User, changed: Type.Boolean(), warnings: Warnings }),
 } as const
 
 export const grantRole = endpoint({

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Prefix, Reason, Time } from './schema.ts'
+import { Closed, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Prefix, Reason, Time, Warnings } from './schema.ts'
 import { roleNames } from './vocabulary.ts'
 
 const Username = Type.String({ minLength: 1, maxLength: 128, pattern: '^[^\\s/\\u0000-\\u001f]+$' })
@@ -107,7 +107,7 @@ export const changeUser = endpoint({
     ),
     reason: Type.Optional(Reason),
   }),
-  response: Closed({ operation: Type.String(), changed: Type.Boolean(), user: User }),
+  response: Closed({ operation: Type.String(), changed: Type.Boolean(), user: User, warnings: Warnings }),
   ifMatch: true,
 })
 
@@ -126,6 +126,7 @@ export const suspendUser = endpoint({
     user: User,
     changed: Type.Boolean(),
     sessions_terminated: Type.Integer({ minimum: 0, description: 'Admin and VPN sessions that this call ended' }),
+    warnings: Warnings,
   }),
   ifMatch: true,
 })

@@ -67,23 +67,23 @@ export function userHandlers(deps: {
         if (body.user_id !== undefined) failField('user_id', 'is given by the server when a user is created')
         expected.require(undefined)
         const username = fields.username ?? failField('user.username', 'is required to create a user')
-        const { changed, user } = await users.create(actor, { ...fields, kind: kind ?? 'person', username }, reason)
-        return { operation, changed, user: view(user) }
+        const made = await users.create(actor, { ...fields, kind: kind ?? 'person', username }, reason)
+        return { operation, changed: made.changed, user: view(made.user), warnings: made.warnings }
       }
       const id = idOf('user', body.user_id ?? failField('user_id', `is required to ${operation} a user`))
       if (kind !== undefined) failField('user.kind', 'is chosen when a user is created')
       if ((operation === 'update') === (body.user === undefined))
         failField('user', operation === 'update' ? 'is required to update a user' : `has no meaning with ${operation}`)
-      const { changed, user } = await (operation === 'update'
+      const { changed, user, warnings } = await (operation === 'update'
         ? users.update(actor, id, fields, { reason, expected })
         : users.move(actor, operation, id, { reason, expected }))
-      return { operation, changed, user: view(user) }
+      return { operation, changed, user: view(user), warnings }
     },
 
     suspendUser: async ({ actor, body, expected }) => {
       const id = idOf('user', body.user_id)
-      const { changed, user, terminated } = await users.move(actor, 'suspend', id, { ...body, expected })
-      return { user: view(user), changed, sessions_terminated: terminated }
+      const { terminated, user, ...said } = await users.move(actor, 'suspend', id, { ...body, expected })
+      return { user: view(user), ...said, sessions_terminated: terminated }
     },
     reactivateUser: async ({ actor, body, expected }) => {
       const { changed, user } = await users.move(actor, 'reactivate', idOf('user', body.user_id), { ...body, expected })
