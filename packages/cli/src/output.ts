@@ -91,3 +91,8 @@ export function printSecret(cli: Cli, secret: string, whole: object, note: strin
   cli.say(cli.json ? jsonText(whole, 2) : secret)
   cli.note(`${note} It is shown only this once.`)
 }
+
+/** What an answer warns of, on stderr: a change was made, and somebody has to do something about it. An older server has none. */
+export function noteWarnings(cli: Cli, { warnings = [] }: { warnings?: readonly { message: string }[] }): void {
+  for (const { message } of warnings) cli.note(`Warning: ${message}`)
+}

@@ -209,3 +209,17 @@ export const revokeApiKey = endpoint({
   body: Closed({ reason: Type.Optional(Reason) }),
   response: Closed({ api_key: ApiKey, changed: Type.Boolean() }),
 })
+
+export const revokeApiKeysOfUser = endpoint({
+  method: 'POST',
+  path: '/v1/admin/api-keys/revoke',
+  summary: 'Revoke every API key that belongs to a user, or that the user or one of these keys made',
+  access: { by: ['session', 'api_key'], permission: 'incidents:run' },
+  audit: 'api_key.revoked',
+  body: Closed({
+    user_id: Id('user'),
+    reason: Type.Optional(Reason),
+    dry_run: Type.Optional(Type.Boolean({ description: 'Answer which keys it would revoke, and change nothing' })),
+  }),
+  response: Closed({ changed: Type.Boolean(), key_ids: Type.Array(Id('api_key')) }),
+})

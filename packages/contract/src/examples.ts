@@ -50,6 +50,7 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   endAdminSession: { reason: 'left on a shared computer' },
   createApiKey: { name: 'ci', role: 'viewer' },
   revokeApiKey: { reason: 'no longer used' },
+  revokeApiKeysOfUser: { user_id, reason: 'phished' },
   ...workflowExamples,
   changeUser: { operation: 'create', user: { username: 'jane' } },
   suspendUser: { user_id, reason: 'on leave' },

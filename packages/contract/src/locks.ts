@@ -1,6 +1,18 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, expiresInSeconds, Id, List, ListQuery, Nullable, OneOf, Party, Reason, Time } from './schema.ts'
+import {
+  Closed,
+  expiresInSeconds,
+  Id,
+  List,
+  ListQuery,
+  Nullable,
+  OneOf,
+  Party,
+  Reason,
+  Time,
+  Warnings,
+} from './schema.ts'
 import { lockTargets } from './vocabulary.ts'
 
 export const Lock = Closed(
@@ -60,6 +72,7 @@ export const createLock = endpoint({
   response: Closed({
     lock: Lock,
     changed: Type.Boolean({ description: 'False: it was locked already; that lock is given, as it was' }),
+    warnings: Warnings,
   }),
 })
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Id, List, ListQuery, Name, Nullable, OneOf, Reason, Time } from './schema.ts'
+import { Closed, Id, List, ListQuery, Name, Nullable, OneOf, Reason, Time, Warnings } from './schema.ts'
 import { User } from './users.ts'
 import { permissions, roleNames } from './vocabulary.ts'
 
@@ -28,7 +28,7 @@ export const grantRole = endpoint({
   audit: 'role.granted',
   status: 201,
   stepUp: {},
-  response: Closed({ grant: Grant, user: User, changed: Type.Boolean() }),
+  response: Closed({ grant: Grant, user: User, changed: Type.Boolean(), warnings: Warnings }),
 })
 
 export const revokeRole = endpoint({
@@ -36,7 +36,7 @@ export const revokeRole = endpoint({
   path: '/v1/admin/rbac/revoke',
   summary: 'Revoke a role from a user',
   audit: 'role.revoked',
-  response: Closed({ user: User, changed: Type.Boolean() }),
+  response: Closed({ user: User, changed: Type.Boolean(), warnings: Warnings }),
 })
 
 export const listRoles = endpoint({

@@ -90,6 +90,20 @@ export const Reason = Type.String({
   maxLength: 512,
   description: 'Why; goes into the audit event',
 })
+/**
+ * What an answer warns of beside a change that was made: nobody administers the tenant any more; nobody gets in by
+ * password while identity providers are the only other way; API keys of the user go on.
+ */
+const warningCodes = [
+  'tenant_without_administrator',
+  'tenant_without_break_glass_user',
+  'api_keys_still_active',
+] as const
+export type WarningCode = (typeof warningCodes)[number]
+
+/** What the caller must know about a change that was made, and what to do about it. */
+const Warning = Closed({ code: OneOf(warningCodes), message: Type.String() }, { title: 'Warning' })
+export const Warnings = Type.Array(Warning, { description: 'What to know about the change; empty where nothing is' })
 /** A secret that others gave and that is used against them: absent it stays as it was, null takes it away. */
 export const SecretToKeep = (maxLength: number, description: string) =>
   Type.Optional(Nullable(Type.String({ minLength: 1, maxLength, writeOnly: true, description })))

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { OneTimeCode } from './access.ts'
 import { endpoint } from './endpoint.ts'
-import { Closed, Id, Reason, Secret, Time } from './schema.ts'
+import { Closed, Count, Id, Reason, Secret, Time, Warnings } from './schema.ts'
 import { Mfa, User } from './users.ts'
 
 const password = (description: string) => Type.String({ minLength: 1, maxLength: 1024, description })
@@ -19,11 +19,19 @@ export const changePassword = endpoint({
     new_password: Type.Optional(password('Without it a temporary one is generated')),
     generate: Type.Optional(Type.Boolean()),
     current_password: Type.Optional(password('For the own password')),
+    revoke_api_keys: Type.Optional(
+      Type.Boolean({
+        description:
+          'Also revoke the API keys that belong to the user or that the user made. False unless said: a new password ends sessions, and keys go on',
+      }),
+    ),
   }),
   response: Closed({
     user: User,
     changed: Type.Boolean(),
     sessions_terminated: Type.Integer({ minimum: 0 }),
+    api_keys_revoked: Count,
+    warnings: Warnings,
     secret: Type.Optional(Secret),
     expires_at: Type.Optional(Time),
   }),

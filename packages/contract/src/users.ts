@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Prefix, Reason, Time } from './schema.ts'
+import { Closed, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Prefix, Reason, Time, Warnings } from './schema.ts'
 import { roleNames } from './vocabulary.ts'
 
 const Username = Type.String({ minLength: 1, maxLength: 128, pattern: '^[^\\s/\\u0000-\\u001f]+$' })
@@ -86,6 +86,7 @@ const Changed = Closed({
   sessions_terminated: Type.Optional(
     Type.Integer({ minimum: 0, description: 'Of suspend and delete: admin and VPN sessions that this call ended' }),
   ),
+  warnings: Warnings,
 })
 
 export const changeUser = endpoint({

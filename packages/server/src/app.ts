@@ -150,7 +150,7 @@ export function createApp({
   }
   const identity = createIdentity({
     ...base,
-    ...{ audit, tenancy, passwordCost, endSessionsOf, notify },
+    ...{ audit, tenancy, passwordCost, endSessionsOf, notify, keysOfUser: access.keysOfUser },
     rulesUsingGroup: policy.rulesUsingGroup,
     releaseLockOf: (...given) => locks.releaseOfUser(...given),
     waysIn: (tenantName, caller) => federation.waysIn(tenantName, caller),
@@ -182,7 +182,7 @@ export function createApp({
   const locks = createLocking({ ...base, audit, gateways, identity })
   const workflows = createWorkflows({
     ...{ ...base, audit, standingOf: access.standingOf, requireStepUp: identity.requireStepUp },
-    ...{ confirmations: gateways.confirmations, notifications },
+    ...{ confirmations: gateways.confirmations, notifications, requireStoppable: identity.requireStoppable },
     perform: () => perform,
     purgeNow: (...given) => compliance.purges.now(...given),
   })

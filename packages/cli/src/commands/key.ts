@@ -2,8 +2,10 @@ import type { Contract, Output } from '@holdfast/contract'
 import { roleNames } from '@holdfast/contract/vocabulary'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
+import { UsageError } from '../exit.ts'
 import { choice, duration, examples, limit, reason } from '../options.ts'
 import { type Column, printItem, printList, printSecret } from '../output.ts'
+import { countText } from '../text.ts'
 
 type Key = Output<Contract['listApiKeys']>['items'][number]
 type KeyOptions = { role: Key['role']; expiresIn?: number; cidr?: string[]; user?: string; directory?: string }
@@ -49,12 +51,36 @@ export function addKey(program: Command, cli: Cli): void {
       await printList(cli, most, columns, (page) => client.listApiKeys({ query: { ...query, ...page } }))
     })
   reason(
-    examples(key.command('revoke <key>'), 'key revoke ci --reason "no longer used"').description('revoke an API key'),
-  ).action(async (key_id: string, options: { reason?: string }) => {
-    const client = await cli.client()
-    const body = given({ reason: options.reason })
-    const answer = await client.revokeApiKey({ params: { key_id }, body, query: cli.scope })
-    if (!answer.changed) cli.note('It was revoked before.')
-    printItem(cli, answer.api_key)
-  })
+    examples(
+      key.command('revoke [key]'),
+      'key revoke ci --reason "no longer used"',
+      'key revoke --all-of anna --reason phished',
+    ).description('revoke an API key, or all that a user has'),
+  )
+    .option('--all-of <user>', 'every key that belongs to this user, or that the user or one of these keys made')
+    .option('--dry-run', 'with --all-of: say which keys, and change nothing')
+    .action((key_id: string | undefined, options: Revoke) =>
+      options.allOf === undefined ? revokeOne(cli, key_id, options) : revokeAll(cli, key_id, options.allOf, options),
+    )
+}
+
+type Revoke = { reason?: string; allOf?: string; dryRun?: boolean }
+
+async function revokeOne(cli: Cli, key_id: string | undefined, { reason: why, dryRun }: Revoke): Promise<void> {
+  if (key_id === undefined) throw new UsageError('Which? Name a key, or a user with --all-of.')
+  if (dryRun) throw new UsageError('--dry-run needs --all-of.')
+  const client = await cli.client()
+  const answer = await client.revokeApiKey({ params: { key_id }, body: given({ reason: why }), query: cli.scope })
+  if (!answer.changed) cli.note('It was revoked before.')
+  printItem(cli, answer.api_key)
+}
+
+async function revokeAll(cli: Cli, key_id: string | undefined, user_id: string, options: Revoke): Promise<void> {
+  if (key_id !== undefined) throw new UsageError('Name a key or --all-of, one of the two.')
+  const client = await cli.client()
+  const body = { user_id, ...given({ reason: options.reason, dry_run: options.dryRun }) }
+  const answer = await client.revokeApiKeysOfUser({ body, query: cli.scope })
+  if (cli.json) return printItem(cli, answer)
+  for (const id of answer.key_ids) cli.say(id)
+  cli.note(`${countText(answer.key_ids.length, 'API key', options.dryRun ? 'would be revoked' : 'revoked')}.`)
 }

@@ -3,7 +3,7 @@ import { type LockTarget, lockTargets } from '@holdfast/contract/vocabulary'
 import { Argument, type Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { choice, duration, examples, limit, reason } from '../options.ts'
-import { type Column, printItem, printList } from '../output.ts'
+import { type Column, noteWarnings, printItem, printList } from '../output.ts'
 
 type Lock = Output<Contract['getLock']>
 type Create = { reason: string; expires?: number; yes?: boolean }
@@ -65,5 +65,6 @@ async function create(cli: Cli, target: { type: LockTarget; id?: string }, optio
   const body = { target, reason: options.reason, ...given({ expires_in_seconds: options.expires }) }
   const answer = await (await cli.client()).createLock({ body, query: cli.scope })
   if (!answer.changed) cli.note('It was locked before, and stays as it was.')
+  noteWarnings(cli, answer)
   printItem(cli, cli.json ? answer : answer.lock)
 }

@@ -3,7 +3,7 @@ import { type Role, roleNames } from '@holdfast/contract/vocabulary'
 import { Argument, type Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { choice, examples, limit, reason } from '../options.ts'
-import { type Column, printAll, printItem, printList } from '../output.ts'
+import { type Column, noteWarnings, printAll, printItem } from '../output.ts'
 import { jsonText } from '../text.ts'
 
 type RoleRights = Output<Contract['listRoles']>['items'][number]
@@ -77,5 +77,6 @@ async function change(cli: Cli, operation: 'grant' | 'revoke', body: Change): Pr
   const input = { body, query: cli.scope }
   const answer = await (operation === 'grant' ? client.grantRole(input) : client.revokeRole(input))
   if (!answer.changed) cli.note('It was so before.')
+  noteWarnings(cli, answer)
   printItem(cli, answer.user)
 }

@@ -3,7 +3,7 @@ import { noteOwed } from '../advice.ts'
 import { type Cli, given } from '../cli.ts'
 import { UsageError } from '../exit.ts'
 import { examples } from '../options.ts'
-import { printItem, printSecret } from '../output.ts'
+import { noteWarnings, printItem, printSecret } from '../output.ts'
 import { countText, plain } from '../text.ts'
 
 export function addUserPassword(user: Command, cli: Cli): void {
@@ -12,34 +12,46 @@ export function addUserPassword(user: Command, cli: Cli): void {
       .command('password [user]')
       .description('set a password, asked for or read from stdin; of your own first the current one, then the new')
       .option('--generate', 'make a temporary one, printed once, which opens one session that must set another')
-      .action((user_id: string | undefined, { generate }: { generate?: boolean }) =>
-        user_id === undefined ? changeOwn(cli, generate) : setFor(cli, user_id, generate),
+      .option('--revoke-api-keys', 'also revoke the API keys that the user has or made; without it they go on')
+      .action((user_id: string | undefined, options: Options) =>
+        user_id === undefined ? changeOwn(cli, options) : setFor(cli, user_id, options),
       ),
     'user password',
+    'user password anna --generate --revoke-api-keys',
     'user password anna --generate',
     'user password anna < password.txt',
   )
 }
 
-async function changeOwn(cli: Cli, generate: boolean | undefined): Promise<void> {
+type Options = { generate?: boolean; revokeApiKeys?: boolean }
+
+async function changeOwn(cli: Cli, { generate, revokeApiKeys: revoke_api_keys }: Options): Promise<void> {
   if (generate) throw new UsageError('Whose? --generate is for the password of someone else.')
   if ('apiKey' in (await cli.connection())) throw new UsageError('Whose? An API key has no password of its own.')
   const client = await cli.client()
   const current_password = await cli.prompt.secret('Current password')
   const new_password = await cli.prompt.newSecret('New password')
-  const answer = await client.changePassword({ body: { current_password, new_password } })
+  const answer = await client.changePassword({
+    body: { current_password, new_password, ...given({ revoke_api_keys }) },
+  })
   if (cli.json) printItem(cli, answer)
   else cli.note(`Your password is changed. ${countText(answer.sessions_terminated, 'other session', 'ended')}.`)
   await noteOwed(cli, client)
 }
 
-async function setFor(cli: Cli, user_id: string, generate: boolean | undefined): Promise<void> {
+async function setFor(cli: Cli, user_id: string, options: Options): Promise<void> {
+  const { generate, revokeApiKeys: revoke_api_keys } = options
   const client = await cli.client()
   const wanted = generate ? { generate } : { new_password: await cli.prompt.newSecret('New password') }
-  const answer = await client.changePassword({ body: { user_id, ...given(wanted) }, query: cli.scope })
-  const { user, secret, expires_at, sessions_terminated } = answer
+  const answer = await client.changePassword({
+    body: { user_id, ...given({ ...wanted, revoke_api_keys }) },
+    query: cli.scope,
+  })
+  const { user, secret, expires_at, sessions_terminated, api_keys_revoked } = answer
   const whose = `The password of ${plain(user.username)}`
-  const ended = `${countText(sessions_terminated, 'session', 'ended')}.`
+  const keys = api_keys_revoked > 0 ? ` ${countText(api_keys_revoked, 'API key', 'revoked')}.` : ''
+  const ended = `${countText(sessions_terminated, 'session', 'ended')}.${keys}`
+  noteWarnings(cli, answer)
   if (secret !== undefined) {
     printSecret(cli, secret, answer, `${whose} for one sign-in by ${expires_at}. ${ended}`)
   } else if (cli.json) printItem(cli, answer)

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { UsageError } from '../exit.ts'
 import { choice, examples, limit, reason } from '../options.ts'
-import { type Column, printItem, printList } from '../output.ts'
+import { type Column, noteWarnings, printItem, printList } from '../output.ts'
 import { countText, jsonText } from '../text.ts'
 import { addUserLinks } from './provider.ts'
 import { addUserPassword } from './user-password.ts'
@@ -132,14 +132,16 @@ async function change(cli: Cli, operation: Move | 'delete', ids: string[], why: 
   const client = await cli.client()
   for (const user_id of ids) {
     const input = { body: { user_id, ...given({ reason: why }) }, query: cli.scope }
-    const { changed, user, ended } = await carryOut()
+    const { changed, user, ended, warnings = [] } = await carryOut()
+    noteWarnings(cli, { warnings })
     const about = [
       operation === 'delete' ? 'deleted' : stateOf(user),
       ...(ended ? [countText(ended, 'session', 'ended')] : []),
     ]
     cli.say(cli.json ? jsonText(user) : `${user.user_id}  ${about.join(', ')}${changed ? '' : '  (as before)'}`)
 
-    async function carryOut(): Promise<{ changed: boolean; user: User; ended?: number }> {
+    type Done = { changed: boolean; user: User; ended?: number; warnings?: readonly { message: string }[] }
+    async function carryOut(): Promise<Done> {
       if (operation === 'suspend') {
         const answer = await client.suspendUser(input)
         return { ...answer, ended: answer.sessions_terminated ?? 0 }

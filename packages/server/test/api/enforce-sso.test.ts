@@ -86,14 +86,18 @@ test('identity providers become the only way in, and what keeps a way open can n
 
   // The last who comes in stays, whatever is done; a viewer among them is no help.
   const last = refusedWith(422, /safe is the last break-glass user who can administer/)
+  const own = await kit.as('tenant_admin')
+  const target = { type: 'user', id: safe } as const
   const ways: (() => Promise<unknown>)[] = [
-    () => kit.admin.suspendUser({ body: { user_id: safe } }),
-    () => kit.admin.changeUser({ body: { operation: 'suspend', user_id: safe } }),
-    () => kit.admin.changeUser({ body: { operation: 'delete', user_id: safe } }),
-    () => kit.admin.revokeRole({ body: { user_id: safe, role: 'tenant_admin' } }),
+    () => own.suspendUser({ body: { user_id: safe } }),
+    () => own.changeUser({ body: { operation: 'suspend', user_id: safe } }),
+    () => own.changeUser({ body: { operation: 'delete', user_id: safe } }),
+    () => own.revokeRole({ body: { user_id: safe, role: 'tenant_admin' } }),
+    () => own.createLock({ body: { target, reason: 'tried' } }),
+    () => own.runPlaybook({ body: { playbook: 'compromised_user', params: { user_id: safe }, dry_run: true } }),
+    // Nobody is stopped by these, so they bind the platform too.
     () => kit.admin.changePassword({ body: { user_id: safe, generate: true } }),
     () => mark(kit, safe, false),
-    () => lock(kit, safe),
   ]
   for (const way of ways) await assert.rejects(way(), last)
   const lastWay = refusedWith(422, /Login is the last identity provider that people sign in with/)
@@ -111,7 +115,15 @@ test('identity providers become the only way in, and what keeps a way open can n
   await mark(kit, safe, false)
   for (const replica of kit.replicas) await untilStatus(() => ofSafe.get('/v1/admin/me', replica), 401)
   await kit.admin.suspendUser({ body: { user_id: safe } })
-  await assert.rejects(kit.admin.suspendUser({ body: { user_id: ana } }), refusedWith(422, /ana is the last/))
+  await assert.rejects(own.suspendUser({ body: { user_id: ana } }), refusedWith(422, /ana is the last/))
+  const stopped = await lock(kit, ana)
+  const codes = ['tenant_without_administrator', 'tenant_without_break_glass_user']
+  assert.deepEqual(
+    stopped.warnings.map((w) => w.code),
+    codes,
+    'the platform stops whom it must, and hears what the tenant lacks',
+  )
+  await kit.admin.releaseLock({ params: { lock_id: stopped.lock.lock_id }, body: {} })
 
   // What comes from elsewhere is never break-glass.
   await assert.rejects(mark(kit, anna?.user_id ?? ''), refusedWith(422, /comes from elsewhere/))
@@ -151,7 +163,9 @@ test('who may say that somebody is break-glass, and who may open passwords again
 
 test('of twenty at once, on two replicas, who take away what keeps the way open, one is too many', async (t) => {
   const { kit, params, provider } = await startFederated(t, { people, replicas: 2 })
-  const admins = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+  // The platform may stop the last one.
+  const key = await kit.keyFor('tenant_admin')
+  const admins = kit.replicas.map((replica) => kit.clientFor(key, replica))
   const by = (i: number) => admins[i % 2]!
   const names = ['one', 'two', 'three']
   const ids = await Promise.all(names.map((name) => makeUser(kit, name, ['tenant_admin'])))

@@ -86,7 +86,7 @@ test('a run that is called off ends with the step under way, and what it did can
   assert.equal(run.status, 'cancelled')
   assert.deepEqual(
     run.steps.map((s) => s.status),
-    ['succeeded', 'pending', 'pending'],
+    ['succeeded', 'pending', 'pending', 'pending'],
   )
   assert.equal((await change('cancel')).changed, false)
   assert.equal((await kit.admin.getUser({ params: { user_id } })).status, 'active')
@@ -98,13 +98,23 @@ test('a run that is called off ends with the step under way, and what it did can
 
 test('what failed is tried again when somebody says so, and only that', async (t) => {
   const kit = await startKit(t)
-  const chief = await makeUser(kit, 'chief', ['tenant_admin'])
+  const chief = await makeUser(kit, 'chief')
   await makeUser(kit, 'another', ['tenant_admin'])
   const security = await kit.as('security_admin')
-  const { run } = await security.runPlaybook({ body: { playbook: 'compromised_user', params: { user_id: chief } } })
+  const begun = await security.runPlaybook({ body: { playbook: 'compromised_user', params: { user_id: chief } } })
+  // As if the user had come to a role between the plan and its first step.
+  const lock_id = String(begun.run.steps[0]?.result.lock_id)
+  await kit.admin.releaseLock({ params: { lock_id }, body: {} })
+  await kit.admin.grantRole({ body: { user_id: chief, role: 'tenant_admin' } })
+  await leave(kit)
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    tx.deleteFrom('idempotency_keys').where('tenant_id', '=', kit.tenant).execute(),
+  )
+  await drive(kit, 1)
+  const run = await ended(kit, begun.run.workflow_run_id)
   assert.deepEqual(
     run.steps.map((s) => s.status),
-    ['failed', 'succeeded'],
+    ['failed', 'failed', 'succeeded'],
     'the next step was worth trying',
   )
   assert.equal(run.status, 'failed')
@@ -114,7 +124,7 @@ test('what failed is tried again when somebody says so, and only that', async (t
   assert.equal(resumed.run.status, 'succeeded', JSON.stringify(resumed.run.steps))
   assert.deepEqual(
     resumed.run.steps.map((s) => s.attempts),
-    [2, 1],
+    [3, 3, 2],
   )
   assert.notEqual(resumed.run.evidence_digest, run.evidence_digest)
   assert.deepEqual((await kit.admin.listLocks()).items.length, 1)

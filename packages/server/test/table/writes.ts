@@ -60,6 +60,14 @@ const special: Partial<Record<Operation, Setup>> = {
     const { delivered_seq } = (await kit.admin.getSiemConnector({ params: { connector_id } })).delivery
     return { caller: world.callers.api_key, body: { seq: delivered_seq + 1 } }
   },
+  revokeApiKeysOfUser: async (kit, world) => {
+    const account = { username: `program-${randomBytes(6).toString('hex')}`, kind: 'service' } as const
+    const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: account } })
+    const { user_id } = user
+    await kit.admin.grantRole({ body: { user_id, role: 'viewer' } })
+    await kit.admin.createApiKey({ body: { name: account.username, role: 'viewer', user_id } })
+    return { caller: world.callers.api_key, body: { user_id } }
+  },
   login: () => ({ caller: () => ({}), body: { username: 'admin', password: adminPassword } }),
   logout: (_, world) => ({ caller: world.callers.session }),
   reactivateUser: async (kit, world) => {

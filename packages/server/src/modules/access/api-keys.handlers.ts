@@ -5,17 +5,20 @@ import type { Handlers } from '../../http/handlers.ts'
 import { encodeId, idOf } from '../../kernel/ids.ts'
 import { type KeyRow, type KeyStatus, selectKeys } from './api-keys.queries.ts'
 import type { ApiKeys } from './api-keys.ts'
+import type { KeysOfUser } from './keys-of-user.ts'
 
 export const apiKeyHandlers = ({
   db,
   pager,
   now,
   keys,
+  keysOfUser,
 }: {
   db: Database
   pager: Pager
   now: () => Date
   keys: ApiKeys
+  keysOfUser: KeysOfUser
 }) =>
   ({
     createApiKey: async ({ actor, body }) => {
@@ -37,6 +40,10 @@ export const apiKeyHandlers = ({
     revokeApiKey: async ({ actor, params, body }) => {
       const { row, changed } = await keys.revoke(actor, idOf('api_key', params.key_id), body.reason)
       return { api_key: view(row, now()), changed }
+    },
+    revokeApiKeysOfUser: async ({ actor, body: { user_id, reason, dry_run: dryRun = false } }) => {
+      const ids = await keysOfUser.revokeAll(actor, idOf('user', user_id), { reason, dryRun })
+      return { changed: !dryRun && ids.length > 0, key_ids: ids.map((id) => encodeId('api_key', id)) }
     },
   }) satisfies Partial<Handlers>
 

@@ -103,6 +103,57 @@ export const markRevoked = (tx: Tx, tenant: TenantId, id: string, at: Date): Pro
       .returning('key_id'),
   )
 
+/** What a user may do, whatever keeps them out now; undefined for one that is deleted. */
+export const findRolesOf = async (tx: Tx, tenant: TenantId, user: string): Promise<string[] | undefined> => {
+  const row = await tx
+    .selectFrom('users')
+    .select(
+      sql<string[]>`array(select r.role from user_roles r
+        where r.tenant_id = ${tenant} and r.user_id = users.user_id)`.as('roles'),
+    )
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', user)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  return row?.roles
+}
+
+/** Keys that belong to a user of any tenant, or that one of `makers` (TypeIDs) made; revoked ones too. */
+export const findKeysOf = (
+  tx: Tx,
+  tenant: TenantId,
+  { owner, makers }: { owner: { tenantId: TenantId; userId: string }; makers: readonly string[] },
+): Promise<{ key_id: string; revoked: boolean }[]> =>
+  sql<{ key_id: string; revoked: boolean }>`
+    select key_id, revoked_at is not null as revoked from api_keys
+    where tenant_id = ${tenant} and owner_user_id = ${owner.userId} and owner_tenant_id = ${owner.tenantId}
+    union
+    select key_id, revoked_at is not null from api_keys
+    where tenant_id = ${tenant} and created_by = any(${makers}::text[])`
+    .execute(tx)
+    .then((r) => r.rows)
+
+/** Revokes what is not revoked yet of these keys, and answers them. */
+export const markAllRevoked = (tx: Tx, tenant: TenantId, ids: readonly string[], at: Date) =>
+  sql<Pick<KeyRow, 'key_id' | 'name' | 'owner_user_id'>>`
+    with locked as (
+      select key_id from api_keys
+      where tenant_id = ${tenant} and key_id = any(${ids}::uuid[]) and revoked_at is null
+      order by key_id for no key update)
+    update api_keys k set revoked_at = ${at} from locked
+    where k.tenant_id = ${tenant} and k.key_id = locked.key_id returning k.key_id, k.name, k.owner_user_id`
+    .execute(tx)
+    .then((r) => r.rows)
+
+/** Passes the tenant wall: other tenants in which a user has keys, or has made some. */
+export const tenantsWithKeysOf = async (tx: Tx, owner: { tenantId: TenantId; userId: string }, maker: string) => {
+  const { rows } = await sql<{ tenant_id: TenantId }>`
+    select tenant_id from api_keys where owner_user_id = ${owner.userId} and owner_tenant_id = ${owner.tenantId}
+    union
+    select tenant_id from api_keys where created_by = ${maker}`.execute(tx)
+  return rows.map((r) => r.tenant_id).filter((tenant) => tenant !== owner.tenantId)
+}
+
 /** Notes which keys have run out: they count no longer. How many there were. */
 export const noteExpired = async (tx: Tx, tenant: TenantId, at: Date): Promise<number> => {
   const { rows } = await sql`

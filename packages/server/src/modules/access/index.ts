@@ -6,10 +6,12 @@ import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import type { Memory } from '../../memory/held.ts'
 import { apiKeyHandlers } from './api-keys.handlers.ts'
 import { type ApiKeysDeps, createApiKeys, type NewKey } from './api-keys.ts'
+import { createKeysOfUser } from './keys-of-user.ts'
 import { createRates } from './rates.ts'
 import { createStanding } from './standing.ts'
 import { createKeyVerifier, createRights, type StatusOf } from './verify-key.ts'
 
+export type { KeysOfUser } from './keys-of-user.ts'
 export type { Rates } from './rates.ts'
 export { covers, isRole, mayHandle, permissionsOfRoles } from './roles.ts'
 export type { Credential } from './standing.ts'
@@ -25,6 +27,7 @@ type AccessDeps = ApiKeysDeps & {
 
 export function createAccess(deps: AccessDeps) {
   const keys = createApiKeys(deps)
+  const keysOfUser = createKeysOfUser(deps)
   const rightsOf = createRights(deps)
   const verifier = createKeyVerifier({ ...deps, rightsOf })
   // The same request is asked about in front of the router and behind it.
@@ -45,16 +48,13 @@ export function createAccess(deps: AccessDeps) {
     /** A key made by the deployment itself; returns its secret. */
     createKeyFor: async (tenant: TenantId, wanted: NewKey): Promise<string> =>
       (await keys.mint(jobSource(tenant, 'bootstrap'), wanted)).secret,
-    endingKeys: keys.ending,
-    countEndingKeys: keys.countEnding,
-    /** Work that visits every tenant. */
+    ...{ keysOfUser, endingKeys: keys.ending, countEndingKeys: keys.countEnding },
     jobs: (tenants: () => Promise<readonly TenantId[]>) => [
       { name: 'note_expired_keys', cron: '25 * * * *', run: async () => keys.noteExpired(await tenants()) },
     ],
     /** Writes what is still in memory; at stop. */
     stop: (): Promise<void> => verifier.flushActivity(),
-
-    handlers: apiKeyHandlers({ ...deps, keys }),
+    handlers: apiKeyHandlers({ ...deps, keys, keysOfUser }),
   }
 }
 export type Access = ReturnType<typeof createAccess>

@@ -4,6 +4,7 @@ import type { Pager } from '../../db/page.ts'
 import type { Caller, Source, TenantId } from '../../kernel/actor.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Memory } from '../../memory/held.ts'
+import type { KeysOfUser } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Tenancy } from '../tenancy/index.ts'
 
@@ -50,6 +51,8 @@ export type IdentityDeps = {
   endSessionsOf: EndSessionsOf
   /** Releases the lock of a user, in the transaction that lets them in again; false where there is none. */
   releaseLockOf: (tx: Tx, source: Source, user: string) => Promise<boolean>
+  /** The API keys by which a user goes on without signing in. */
+  keysOfUser: KeysOfUser
   notify: Notify
   /** Whom the sign-in page of a tenant offers, and whether nothing else opens it. Throws `rate_limited`. */
   waysIn: (

@@ -6,6 +6,7 @@ import { createOwned } from './owned/owned.ts'
 import { createTenantAdministrators } from './people/administrator-of-tenant.ts'
 import { createFirstAdmins } from './people/first-admin.ts'
 import { createRecovery } from './people/recovery.ts'
+import { createRequireStoppable } from './people/standing-in.ts'
 import { createRules } from './rules.ts'
 import { pruneSessions } from './sessions/sessions.queries.ts'
 import { createPages } from './signin/all-pages.ts'
@@ -15,6 +16,7 @@ import { createSourceFailures } from './signin/source-failures.ts'
 
 export { type IdentityDeps, type Notify, type PasswordCost, usualPasswordCost } from './deps.ts'
 export * from './owned/door.ts'
+export { type Warning, warned } from './people/administrators.ts'
 export { firstPasswordProblem } from './people/first-admin.ts'
 export { countSuspended, knownGroups, userExists, usernameOf } from './people/known.queries.ts'
 export { holdStoppable, requireMayLetIn, requireNotStronger } from './people/standing-in.ts'
@@ -36,7 +38,7 @@ export function createIdentity(given: IdentityDeps) {
     prepareAdministrator: createTenantAdministrators(deps),
     /** For whoever runs the server: a break-glass user who comes in whatever became of the others. */
     recover: createRecovery({ ...deps, sessions }),
-    breakGlass,
+    ...{ breakGlass, requireStoppable: createRequireStoppable({ ...deps, breakGlass }) },
     /** Ends the admin sessions of a user in the transaction that keeps them out; the caller records the changes. */
     endSessionsOfUser: sessions.endOfUser,
     owned: createOwned({ ...deps, sessions }),
@@ -46,7 +48,6 @@ export function createIdentity(given: IdentityDeps) {
       { name: 'end_idle_sessions', cron: '* * * * *', run: sessions.sweep },
       { name: 'forget_login_failures', cron: '10 * * * *', run: () => db.acrossTenants(forgetFailures, background) },
     ],
-    /** Writes what is still in memory; at stop. */
     stop: () => Promise.all([sessions.flush(), login.flush()]),
     /** Sign-in by identity providers, in the transactions of those who decide it. */
     people: createByProvider({ ...deps, sessions }),

@@ -27,7 +27,7 @@ export const lockHandlers = ({ db, pager, locks }: { db: Database; pager: Pager;
     },
     createLock: async ({ actor, body: { target, reason, expires_in_seconds: expiresInSeconds } }) => {
       const made = await locks.create(actor, targetOf(actor, target), { reason, expiresInSeconds })
-      return { lock: view(made.lock), changed: made.changed }
+      return { ...made, lock: view(made.lock) }
     },
     releaseLock: async ({ actor, params, body }) => {
       const { lock, changed } = await locks.release(actor, idOf('lock', params.lock_id), body.reason)

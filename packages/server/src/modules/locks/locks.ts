@@ -4,7 +4,7 @@ import { eachTenant } from '../../kernel/each-tenant.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import { type Change, type Changes, everything } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
-import { holdStoppable, type Identity, requireMayLetIn } from '../identity/index.ts'
+import { holdStoppable, type Identity, requireMayLetIn, type Warning, warned } from '../identity/index.ts'
 import type { LockRow, Target } from './locks.queries.ts'
 import * as queries from './locks.queries.ts'
 
@@ -25,7 +25,7 @@ export type LocksDeps = {
   identity: {
     /** Ends admin sessions in it; what replicas must forget. */
     endSessionsOfUser: (tx: Tx, source: Source, user: string) => Promise<Change[]>
-    breakGlass: Pick<Identity['breakGlass'], 'refuseLast'>
+    breakGlass: Pick<Identity['breakGlass'], 'requireAnother'>
   }
 }
 
@@ -69,17 +69,18 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
     ]
   }
 
-  const recordOf = (tx: Tx, source: Source, kind: 'lock.set' | 'lock.released', lock: LockRow, reason?: string) => {
+  type Details = { reason?: string; warnings?: string[] }
+  const recordOf = (tx: Tx, source: Source, kind: 'lock.set' | 'lock.released', lock: LockRow, details: Details) => {
     const fields = { lock_id: encodeId('lock', lock.lock_id), target_type: lock.target_type }
     const target = { type: lock.target_type, id: encodeId(lock.target_type, lock.target_id), name: lock.target_name }
-    return audit.record(tx, source, kind, fields, { target, ...(reason !== undefined && { details: { reason } }) })
+    return audit.record(tx, source, kind, fields, { target, ...(Object.keys(details).length > 0 && { details }) })
   }
   const partyOf = ({ type, id, name }: Source) => ({ type, id, name })
 
   async function free(tx: Tx, source: Source, id: string, reason: string | undefined, isDue = false) {
     const how = { by: partyOf(source), at: now(), isDue }
     const released = await queries.releaseLock(tx, source.tenantId, id, how)
-    if (released) await recordOf(tx, source, 'lock.released', released, reason)
+    if (released) await recordOf(tx, source, 'lock.released', released, reason === undefined ? {} : { reason })
     return released
   }
   async function release(tx: Tx, source: Source, id: string, reason: string | undefined, isDue = false) {
@@ -96,20 +97,24 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
       actor: Actor,
       target: Target,
       { reason, expiresInSeconds }: { reason: string; expiresInSeconds: number | undefined },
-    ): Promise<{ lock: LockRow; changed: boolean }> =>
+    ): Promise<{ lock: LockRow; changed: boolean; warnings: Warning[] }> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const { tenantId: tenant } = actor
-        const isUser = target.type === 'user'
-        const name = isUser ? await holdStoppable(tx, actor, target.id) : await queries.nameOf(tx, tenant, target)
+        const user = target.type === 'user' ? await holdStoppable(tx, actor, target.id) : undefined
+        const warnings = user?.warnings ?? []
+        if (user) warnings.push(...(await identity.breakGlass.requireAnother(tx, actor, user)))
+        const name = user ? user.username : await queries.nameOf(tx, tenant, target)
         if (name === undefined) return missing(target.type)
-        if (isUser) await identity.breakGlass.refuseLast(tx, tenant, { user_id: target.id, username: name })
         const wanted = { id: newUuid(), target, name, reason, by: partyOf(actor), expiresInSeconds }
         const lock = await queries.insertLock(tx, tenant, wanted, now())
-        if (!lock) return { lock: (await queries.findActive(tx, tenant, target)) ?? missing('lock'), changed: false }
+        if (!lock) {
+          const active = (await queries.findActive(tx, tenant, target)) ?? missing('lock')
+          return { lock: active, changed: false, warnings: [] }
+        }
         const ended = await cut(tx, actor, target)
-        await recordOf(tx, actor, 'lock.set', lock, reason)
+        await recordOf(tx, actor, 'lock.set', lock, { reason, ...warned(warnings) })
         await changes.record(tx, tenant, [...ended, ...(await touched(tx, tenant, target))])
-        return { lock, changed: true }
+        return { lock, changed: true, warnings }
       }),
 
     release: (actor: Actor, id: string, reason: string | undefined): Promise<{ lock: LockRow; changed: boolean }> =>

@@ -12,6 +12,7 @@ import { pruneUsage } from './usage/usage.queries.ts'
 
 export { usedOf } from './entitlement/entitlement.queries.ts'
 export type { Entitlements } from './entitlement/entitlements.ts'
+export { defaultTenant } from './tenants/default-tenant.ts'
 
 export function createTenancy(deps: TenancyDeps) {
   const known = createKnown(deps)

@@ -18,6 +18,12 @@ export type Step = {
 /** Reads as whoever asks for the run, with their rights. */
 export type Look = <K extends Operation>(operation: K, input: Input<Contract[K]>) => Promise<Output<Contract[K]>>
 
+/** What a run must be able to do, asked before it begins. */
+export type Checks = {
+  /** Throws where the user (a TypeID) can't be stopped by whoever asks. What it would warn of, as a text for a summary. */
+  stoppable: (userId: string) => Promise<string>
+}
+
 export type Definition<P extends TObject = TObject> = {
   kind: WorkflowKind
   name: string
@@ -25,8 +31,11 @@ export type Definition<P extends TObject = TObject> = {
   params: P
   permissions: readonly Permission[]
   secondApprover: 'never' | 'always' | ((params: Static<P>) => boolean)
-  /** What would be done, in order, as things are now. Changes nothing. */
-  steps(params: Static<P>, look: Look, reason: string | undefined): Promise<Step[]>
+  /**
+   * What would be done, in order, as things are now. Changes nothing. What would refuse the first step is refused here,
+   * before anything runs.
+   */
+  steps(params: Static<P>, look: Look, reason: string | undefined, checks: Checks): Promise<Step[]>
 }
 export const definition = <const P extends TObject>(d: Definition<P>): Definition => d
 

@@ -31,6 +31,8 @@ export type WorkflowsDeps = {
     validate: (schema: TSchema, value: unknown) => void
   }
   requireStepUp: (actor: Actor) => Promise<void>
+  /** Throws what stopping a user (a UUID) would be refused with; what it would warn of. */
+  requireStoppable: (actor: Actor, userId: string) => Promise<readonly { code: string; message: string }[]>
   confirmations: Confirmations
   notifications: Pick<NotificationRules, 'notify' | 'close'>
   /** Purges what is over of the tenant, until the signal; how many rows of each class went. */

@@ -3,7 +3,8 @@ import type { WorkflowKind } from '@holdfast/contract/vocabulary'
 import type { StoredCall } from '../../db/tables/operations.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
-import type { Definition, Look, Step } from './definition.ts'
+import { idOf } from '../../kernel/ids.ts'
+import type { Checks, Definition, Look, Step } from './definition.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import { playbooks } from './playbooks.ts'
 import type { Rights } from './rights.ts'
@@ -14,10 +15,10 @@ import { workflows } from './workflows.ts'
 const mostNamed = 100
 export type Planned = { definition: Definition; secondApprover: boolean; steps: readonly Step[] }
 
-type PlansDeps = Pick<WorkflowsDeps, 'perform' | 'requireStepUp' | 'now'> & { rights: Rights }
+type PlansDeps = Pick<WorkflowsDeps, 'perform' | 'requireStepUp' | 'requireStoppable' | 'now'> & { rights: Rights }
 
 /** What each workflow would do for whoever asks, and whether they may. */
-export function createPlans({ perform, rights, requireStepUp, now }: PlansDeps) {
+export function createPlans({ perform, rights, requireStepUp, requireStoppable, now }: PlansDeps) {
   const all: readonly Definition[] = [...workflows(now), ...playbooks]
   const shapes = new Map(all.map((d) => [d, Closed({ params: d.params })]))
   const ofKind = (kind: WorkflowKind) => all.filter((d) => d.kind === kind)
@@ -41,6 +42,13 @@ export function createPlans({ perform, rights, requireStepUp, now }: PlansDeps) 
       return (await perform().run({ ...actor, claim: null }, call)) as never
     }
 
+  const checksAs = (actor: Actor): Checks => ({
+    stoppable: async (userId) => {
+      const warnings = await requireStoppable(actor, idOf('user', userId))
+      return warnings.map((w) => `. ${w.message}`).join('')
+    },
+  })
+
   return {
     ofKind,
     requireMay,
@@ -55,7 +63,8 @@ export function createPlans({ perform, rights, requireStepUp, now }: PlansDeps) 
       perform().validate(shapes.get(definition)!, { params })
       const { secondApprover: asks } = definition
       const secondApprover = typeof asks === 'function' ? asks(params as never) : asks === 'always'
-      return { definition, secondApprover, steps: await definition.steps(params as never, lookAs(actor), reason) }
+      const steps = await definition.steps(params as never, lookAs(actor), reason, checksAs(actor))
+      return { definition, secondApprover, steps }
     },
   }
 }

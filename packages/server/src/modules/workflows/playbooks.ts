@@ -2,14 +2,14 @@ import { Closed, Id } from '@holdfast/contract/schema'
 import { Type } from 'typebox'
 import { failField } from '../../kernel/app-error.ts'
 import { because, callOf, confirmGateways, type Definition, definition, type Step } from './definition.ts'
-import { revokeDevicesOf } from './steps.ts'
+import { revokeDevicesOf, revokeKeysOf } from './steps.ts'
 
 const fallback = 'by a playbook'
 type LockTarget = { type: 'user' | 'device' | 'gateway' | 'tenant'; id?: string }
 
-const lock = (target: LockTarget, name: string | null, reason: string | undefined): Step => ({
+const lock = (target: LockTarget, name: string | null, reason: string | undefined, warning = ''): Step => ({
   call: callOf('createLock', { body: { target, reason: reason ?? fallback } }),
-  summary: name === null ? 'Lock all devices of the tenant' : `Lock the ${target.type} ${name}`,
+  summary: (name === null ? 'Lock all devices of the tenant' : `Lock the ${target.type} ${name}`) + warning,
   affects: [{ type: target.type, id: target.id ?? null, name }],
   onError: 'continue',
 })
@@ -41,16 +41,23 @@ export const playbooks: readonly Definition[] = [
   definition({
     kind: 'playbook',
     name: 'compromised_user',
-    summary: 'Lock a user with sessions, keys and devices; suspend the account and revoke the devices where asked',
+    summary:
+      'Lock a user with sessions and devices, and revoke the API keys; suspend the account and revoke the devices where asked',
     params: Closed({
       user_id: Id('user'),
       suspend: Type.Optional(Type.Boolean({ description: 'Also suspend the account, which outlasts the lock' })),
       revoke_devices: Type.Optional(Type.Boolean({ description: 'Also revoke the devices, for good' })),
+      revoke_api_keys: Type.Optional(
+        Type.Boolean({
+          description: 'True unless said: keys that belong to the user or that the user made are revoked, for good',
+        }),
+      ),
     }),
     permissions: ['users:read', 'incidents:run'],
     secondApprover: 'never',
-    steps: async ({ user_id, suspend, revoke_devices }, look, reason) => {
+    steps: async ({ user_id, suspend, revoke_devices, revoke_api_keys = true }, look, reason, checks) => {
       const { username } = await look('getUser', { params: { user_id } })
+      const warning = await checks.stoppable(user_id)
       const suspension: Step = {
         call: callOf('suspendUser', { body: { user_id, ...because(reason) } }),
         summary: `Suspend the user ${username}`,
@@ -58,7 +65,8 @@ export const playbooks: readonly Definition[] = [
         onError: 'continue',
       }
       return [
-        lock({ type: 'user', id: user_id }, username, reason),
+        lock({ type: 'user', id: user_id }, username, reason, warning),
+        ...(revoke_api_keys ? [await revokeKeysOf(user_id, username, look, reason)] : []),
         ...(suspend ? [suspension] : []),
         ...(revoke_devices ? [await revokeDevicesOf(user_id, look, reason, 'continue')] : []),
         confirmGateways,

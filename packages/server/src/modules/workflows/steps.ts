@@ -21,6 +21,22 @@ export async function revokeDevicesOf(
   }
 }
 
+/** A lock refuses the keys of a user until it is released; keys that somebody else may have are ended for good. */
+export async function revokeKeysOf(
+  user_id: string,
+  username: string,
+  look: Look,
+  reason: string | undefined,
+): Promise<Step> {
+  const { key_ids } = await look('revokeApiKeysOfUser', { body: { user_id, dry_run: true } })
+  return {
+    call: callOf('revokeApiKeysOfUser', { body: { user_id, ...because(reason) } }),
+    summary: `Revoke the API keys that ${username} has or made`,
+    affects: key_ids.map((id): StoredParty => ({ type: 'api_key', id, name: null })),
+    onError: 'continue',
+  }
+}
+
 export const pageSize = 200
 /** Pages of a list that are read at most. */
 const mostPages = 500

@@ -79,6 +79,7 @@ const kept = [
   'anchor_id',
   'trust_anchor_version',
   'old_secret_valid_until',
+  'warnings',
 ]
 export const resultOf = (said: unknown): Record<string, unknown> => {
   const all = Object.entries((said ?? {}) as object)

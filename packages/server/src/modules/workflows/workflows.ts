@@ -38,13 +38,14 @@ export const workflows = (now: () => Date): readonly Definition[] => [
     }),
     permissions: ['users:read', 'users:write', 'devices:write'],
     secondApprover: 'never',
-    steps: async ({ user_id, delete: deletes }, look, reason) => {
+    steps: async ({ user_id, delete: deletes }, look, reason, checks) => {
       const { username } = await look('getUser', { params: { user_id } })
+      const warning = await checks.stoppable(user_id)
       const affects = [{ type: 'user', id: user_id, name: username }]
       const suspension = callOf('suspendUser', { body: { user_id, ...because(reason) } })
       const deletion = callOf('changeUser', { body: { operation: 'delete', user_id, ...because(reason) } })
       return [
-        { call: suspension, summary: `Suspend the user ${username}`, affects, onError: 'stop' },
+        { call: suspension, summary: `Suspend the user ${username}${warning}`, affects, onError: 'stop' },
         await revokeDevicesOf(user_id, look, reason, 'stop'),
         ...(deletes
           ? [{ call: deletion, summary: `Delete the user ${username}`, affects, onError: 'stop' as const }]

@@ -11,6 +11,9 @@ export const lockTenant = (tx: Tx, tenant: TenantId) =>
     .forNoKeyUpdate()
     .executeTakeFirstOrThrow()
 
+export const nameOfTenant = async (tx: Tx, tenant: TenantId): Promise<string> =>
+  (await tx.selectFrom('tenants').select('name').where('tenant_id', '=', tenant).executeTakeFirstOrThrow()).name
+
 /** The people who could sign in with one of these roles now. */
 export const selectHolders = (tx: Tx, tenant: TenantId, roles: readonly string[]) =>
   tx

@@ -1,13 +1,25 @@
+import type { WarningCode } from '@holdfast/contract/schema'
 import type { Tx } from '../../../db/database.ts'
-import type { TenantId } from '../../../kernel/actor.ts'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
+import { defaultTenant } from '../../tenancy/index.ts'
 import * as queries from './administrators.queries.ts'
 
 /** A tenant must keep somebody who can administer it, the deployment somebody who can administer tenants. */
 export const indispensable: readonly string[] = ['platform_admin', 'tenant_admin']
 
+/** What the answer of a change says beside it. */
+export type Warning = { code: WarningCode; message: string }
+/** What an audit event says of warnings. */
+export const warned = (warnings: readonly Warning[]) =>
+  warnings.length === 0 ? {} : { warnings: warnings.map((w) => w.code) }
+
 /** Whether a user with these roles may be the last who has one that a tenant can't be without. */
 export const mayBeLast = (roles: readonly string[]): boolean => roles.some((role) => indispensable.includes(role))
+
+/** A platform administrator may stop anybody: the rule about the last one binds the tenant's own administrators. */
+export const isOfPlatform = ({ principal }: Actor): boolean =>
+  'roles' in principal && principal.roles.includes('platform_admin')
 
 /**
  * Comes first in whatever may take an administrator away, before anything is read: of two removals at once the second
@@ -15,30 +27,62 @@ export const mayBeLast = (roles: readonly string[]): boolean => roles.some((role
  */
 export const holdAdministrators = (tx: Tx, tenant: TenantId) => queries.lockTenant(tx, tenant)
 
-/** The first of these roles in which nobody but the user could act. Only after `holdAdministrators`. */
-export async function lastHeld(
-  tx: Tx,
-  tenant: TenantId,
-  user: { user_id: string },
-  roles: readonly string[],
-): Promise<string | undefined> {
-  if (!mayBeLast(roles)) return undefined
+/** Those of the roles in which nobody but the user could act. */
+async function allLastHeld(tx: Tx, tenant: TenantId, user: { user_id: string }, roles: readonly string[]) {
+  if (!mayBeLast(roles)) return []
   const held = roles.filter((role) => indispensable.includes(role))
   const holders = await queries.selectHolders(tx, tenant, held)
-  return held.find((role) => {
+  return held.filter((role) => {
     const active = holders.filter((h) => h.role === role)
     return active.length === 1 && active[0]?.user_id === user.user_id
   })
 }
 
-/** 422 if there is one. */
-export async function refuseLast(
+/** The first of these roles in which nobody but the user could act. Only after `holdAdministrators`. */
+export const lastHeld = async (
   tx: Tx,
   tenant: TenantId,
+  user: { user_id: string },
+  roles: readonly string[],
+): Promise<string | undefined> => (await allLastHeld(tx, tenant, user, roles))[0]
+
+/**
+ * 422 where the user would be the last of a role and the caller is bound by that; a platform administrator is warned of
+ * what the tenant lacks then. The last platform administrator of the deployment stays, whoever asks.
+ */
+export async function requireAnother(
+  tx: Tx,
+  actor: Actor,
   user: { user_id: string; username: string },
   roles: readonly string[],
-): Promise<void> {
-  const last = await lastHeld(tx, tenant, user, roles)
-  if (last)
-    fail('validation_error', `${user.username} is the last active ${last}; give that role to someone else first`)
+): Promise<Warning[]> {
+  const { tenantId: tenant } = actor
+  const [last, ...others] = await allLastHeld(tx, tenant, user, roles)
+  if (last === undefined) return []
+  const only = `${user.username} is the last active ${last}`
+  if (!isOfPlatform(actor)) fail('validation_error', `${only}; give that role to someone else first`)
+  const name = await queries.nameOfTenant(tx, tenant)
+  if (last === 'platform_admin' && name === defaultTenant)
+    fail(
+      'validation_error',
+      `${only}; give that role to someone else first, or start the server once with HOLDFAST_BREAK_GLASS_PASSWORD: ` +
+        'the user break-glass that it makes is a platform_admin and can do this',
+    )
+  if (last !== 'tenant_admin' && !others.includes('tenant_admin') && (await hasAdministrator(tx, tenant, user, roles)))
+    return []
+  const command = `holdfast --tenant ${name}`
+  return [
+    {
+      code: 'tenant_without_administrator',
+      message:
+        `The tenant ${name} has no active administrator now. To make one: ${command} user create NAME, ` +
+        `then ${command} role grant NAME tenant_admin, then ${command} user password NAME --generate`,
+    },
+  ]
+}
+
+/** Whether somebody is a tenant_admin without these roles of the user. */
+async function hasAdministrator(tx: Tx, tenant: TenantId, user: { user_id: string }, without: readonly string[]) {
+  const holders = await queries.selectHolders(tx, tenant, ['tenant_admin'])
+  return holders.some((h) => h.user_id !== user.user_id || !without.includes('tenant_admin'))
 }

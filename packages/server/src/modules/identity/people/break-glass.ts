@@ -7,7 +7,7 @@ import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { holdAdministrators, indispensable } from './administrators.ts'
+import { holdAdministrators, indispensable, isOfPlatform, type Warning } from './administrators.ts'
 import { selectBreakGlass, updateBreakGlass } from './break-glass.queries.ts'
 import { present, refuseStronger, requirePerson } from './subject.ts'
 import { findUser, lockUser, type UserRow } from './users.queries.ts'
@@ -29,19 +29,39 @@ export function createBreakGlass(deps: {
 }) {
   const { db, audit, changes, now, tenancy, sessions } = deps
 
+  async function isLast(tx: Tx, tenant: TenantId, user: { user_id: string }): Promise<boolean> {
+    if (!(await tenancy.enforcesSso(tx, tenant))) return false
+    const [first, ...others] = await selectBreakGlass(tx, tenant, indispensable, 2)
+    return first === user.user_id && others.length === 0
+  }
   /** 422 where nobody else could come in. Only after `holdAdministrators`, as turning the setting on is. */
   async function refuseLast(tx: Tx, tenant: TenantId, user: { user_id: string; username: string }): Promise<void> {
-    if (!(await tenancy.enforcesSso(tx, tenant))) return
-    const [first, ...others] = await selectBreakGlass(tx, tenant, indispensable, 2)
-    if (first === user.user_id && others.length === 0)
+    if (await isLast(tx, tenant, user))
       fail(
         'validation_error',
         `${user.username} is the last break-glass user who can administer while login.enforce_sso is on: make another one first, or turn that off`,
       )
   }
+  /** The same for whoever stops the user: a platform administrator may, and is warned. */
+  async function requireAnother(tx: Tx, actor: Actor, user: { user_id: string; username: string }): Promise<Warning[]> {
+    if (!isOfPlatform(actor)) {
+      await refuseLast(tx, actor.tenantId, user)
+      return []
+    }
+    if (!(await isLast(tx, actor.tenantId, user))) return []
+    return [
+      {
+        code: 'tenant_without_break_glass_user',
+        message:
+          'No break-glass user can administer this tenant now, and login.enforce_sso is on: if its identity provider ' +
+          'fails, nobody gets in. Mark another user: holdfast user break-glass NAME',
+      },
+    ]
+  }
 
   return {
     refuseLast,
+    requireAnother,
 
     /** For whoever makes identity providers the only way in: comes before anything else of the transaction. */
     hold: async (tx: Tx, tenant: TenantId): Promise<void> => {

@@ -12,12 +12,12 @@ export function grantHandlers(deps: { db: Database; pager: Pager; now: () => Dat
 
   return {
     grantRole: async ({ actor, body }) => {
-      const { grant, user, changed } = await grants.grant(actor, idOf('user', body.user_id), body.role, body.reason)
-      return { grant: viewGrant(grant), user: viewUser(user, now()), changed }
+      const { grant, user, ...said } = await grants.grant(actor, idOf('user', body.user_id), body.role, body.reason)
+      return { ...said, grant: viewGrant(grant), user: viewUser(user, now()) }
     },
     revokeRole: async ({ actor, body }) => {
-      const { user, changed } = await grants.revoke(actor, idOf('user', body.user_id), body.role, body.reason)
-      return { user: viewUser(user, now()), changed }
+      const { user, ...said } = await grants.revoke(actor, idOf('user', body.user_id), body.role, body.reason)
+      return { ...said, user: viewUser(user, now()) }
     },
     listRoles: async () => ({
       items: roleNames.map((role) => ({ role, permissions: [...roles[role]].sort() })),

@@ -6,13 +6,13 @@ import { encodeId } from '../../../kernel/ids.ts'
 import type { Changes } from '../../../memory/changes.ts'
 import { mayHandle } from '../../access/index.ts'
 import type { Audit } from '../../audit/index.ts'
-import { holdAdministrators, mayBeLast, refuseLast } from './administrators.ts'
+import { holdAdministrators, mayBeLast, requireAnother, type Warning, warned } from './administrators.ts'
 import type { BreakGlass } from './break-glass.ts'
 import { deleteGrant, findGrant, insertGrant } from './grants.queries.ts'
 import { present, refuseStronger } from './subject.ts'
 import { findUser, lockUser, type UserRow } from './users.queries.ts'
 
-type Outcome = { user: UserRow; changed: boolean }
+type Outcome = { user: UserRow; changed: boolean; warnings: Warning[] }
 type GrantRow = Awaited<ReturnType<typeof findGrant>>
 
 /** Who holds which role. Nobody gives or takes a role that allows more than they may do themselves. */
@@ -21,18 +21,18 @@ export function createGrants(deps: {
   audit: Audit
   changes: Changes
   now: () => Date
-  breakGlass: Pick<BreakGlass, 'refuseLast'>
+  breakGlass: Pick<BreakGlass, 'requireAnother'>
 }) {
   const { db, audit, changes, now, breakGlass } = deps
 
-  /** `move` changes the user's roles while the user's row is held; true when it did. */
+  /** `move` changes the user's roles while the user's row is held: what to warn of, undefined where nothing changed. */
   function change(
     kind: 'role.granted' | 'role.revoked',
     actor: Actor,
     id: string,
     role: Role,
     reason: string | undefined,
-    move: (tx: Tx, user: UserRow) => Promise<boolean>,
+    move: (tx: Tx, user: UserRow) => Promise<Warning[] | undefined>,
   ): Promise<Outcome> {
     if (!mayHandle(actor, role)) fail('forbidden', `the role ${role} allows more than you may do yourself`)
     const { tenantId } = actor
@@ -40,14 +40,16 @@ export function createGrants(deps: {
       if (kind === 'role.revoked' && mayBeLast([role])) await holdAdministrators(tx, tenantId)
       const before = present(await lockUser(tx, tenantId, id))
       refuseStronger(actor, before)
-      if (!(await move(tx, before))) return { user: before, changed: false }
+      const warnings = await move(tx, before)
+      if (!warnings) return { user: before, changed: false, warnings: [] }
       const after = present(await findUser(tx, tenantId, id))
       const user_id = encodeId('user', id)
       const target = { type: 'user', id: user_id, name: after.username }
-      const more = { target, ...(reason !== undefined && { details: { reason } }) }
+      const details = { ...(reason !== undefined && { reason }), ...warned(warnings) }
+      const more = { target, ...(Object.keys(details).length > 0 && { details }) }
       await audit.record(tx, actor, kind, { user_id, role }, more)
       await changes.record(tx, tenantId, [{ kind: 'user', subject: id }])
-      return { user: after, changed: true }
+      return { user: after, changed: true, warnings }
     })
   }
 
@@ -63,17 +65,17 @@ export function createGrants(deps: {
         const { tenantId: tenant_id } = actor
         const isNew = await insertGrant(tx, { tenant_id, user_id: id, role, granted_by: actor.id, granted_at: now() })
         grant = await findGrant(tx, tenant_id, id, role)
-        return isNew
+        return isNew ? [] : undefined
       })
       return { ...outcome, grant: grant! }
     },
 
     revoke: (actor: Actor, id: string, role: Role, reason: string | undefined): Promise<Outcome> =>
       change('role.revoked', actor, id, role, reason, async (tx, user) => {
-        await refuseLast(tx, actor.tenantId, user, user.roles.includes(role) ? [role] : [])
+        const warnings = await requireAnother(tx, actor, user, user.roles.includes(role) ? [role] : [])
         if (mayBeLast([role]) && !mayBeLast(user.roles.filter((r) => r !== role)))
-          await breakGlass.refuseLast(tx, actor.tenantId, user)
-        return deleteGrant(tx, actor.tenantId, id, role)
+          warnings.push(...(await breakGlass.requireAnother(tx, actor, user)))
+        return (await deleteGrant(tx, actor.tenantId, id, role)) ? warnings : undefined
       }),
   }
 }

@@ -1,7 +1,8 @@
-import type { Tx } from '../../../db/database.ts'
+import type { Database, Tx } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
-import { holdAdministrators, refuseLast } from './administrators.ts'
+import { holdAdministrators, requireAnother, type Warning } from './administrators.ts'
+import type { BreakGlass } from './break-glass.ts'
 import { present, refuseOneself, refuseStronger } from './subject.ts'
 import { findUser, lockUser } from './users.queries.ts'
 
@@ -17,16 +18,29 @@ export async function requireNotStronger(tx: Tx, actor: Actor, user: string, fie
 
 /**
  * For whatever keeps a user out beside their status: held until commit, somebody else, nobody who may do more, and not
- * the last who administers. Answers their name.
+ * the last who administers unless the platform says so.
  */
-export async function holdStoppable(tx: Tx, actor: Actor, user: string): Promise<string> {
+export async function holdStoppable(
+  tx: Tx,
+  actor: Actor,
+  user: string,
+): Promise<{ user_id: string; username: string; warnings: Warning[] }> {
   refuseOneself(actor, user)
   await holdAdministrators(tx, actor.tenantId)
   const found = present(await lockUser(tx, actor.tenantId, user))
   refuseStronger(actor, found)
-  await refuseLast(tx, actor.tenantId, found, found.roles)
-  return found.username
+  const warnings = await requireAnother(tx, actor, found, found.roles)
+  return { user_id: found.user_id, username: found.username, warnings }
 }
+
+/** Throws what stopping a user would be refused with, and changes nothing; what it would warn of. */
+export const createRequireStoppable =
+  ({ db, breakGlass }: { db: Database; breakGlass: Pick<BreakGlass, 'requireAnother'> }) =>
+  (actor: Actor, user: string): Promise<Warning[]> =>
+    db.inTenant(actor.tenantId, async (tx) => {
+      const found = await holdStoppable(tx, actor, user)
+      return [...found.warnings, ...(await breakGlass.requireAnother(tx, actor, found))]
+    })
 
 /** For whatever lets a user in again: somebody else, who may not do less. A user who is gone may be let in by anybody. */
 export async function requireMayLetIn(tx: Tx, actor: Actor, user: string): Promise<void> {

@@ -30,9 +30,9 @@ export function userHandlers(deps: {
 
   /** The answer of `lifecycle`, and of the routes that are named after one of its operations. */
   const move = async (actor: Actor, operation: Move, id: string, how: Parameters<Users['move']>[3]) => {
-    const { changed, user, terminated } = await users.move(actor, operation, id, how)
+    const { changed, user, terminated, warnings } = await users.move(actor, operation, id, how)
     const ends = operation === 'suspend' || operation === 'delete'
-    return { operation, changed, user: view(user), ...(ends && { sessions_terminated: terminated }) }
+    return { operation, changed, user: view(user), ...(ends && { sessions_terminated: terminated }), warnings }
   }
 
   return {
@@ -77,16 +77,16 @@ export function userHandlers(deps: {
         if (body.user_id !== undefined) failField('user_id', 'is given by the server when a user is created')
         expected.require(undefined)
         const username = fields.username ?? failField('user.username', 'is required to create a user')
-        const { changed, user } = await users.create(actor, { ...fields, kind: kind ?? 'person', username }, reason)
-        return { operation, changed, user: view(user) }
+        const made = await users.create(actor, { ...fields, kind: kind ?? 'person', username }, reason)
+        return { operation, changed: made.changed, user: view(made.user), warnings: made.warnings }
       }
       const id = idOf('user', body.user_id ?? failField('user_id', `is required to ${operation} a user`))
       if (kind !== undefined) failField('user.kind', 'is chosen when a user is created')
       if ((operation === 'update') === (body.user === undefined))
         failField('user', operation === 'update' ? 'is required to update a user' : `has no meaning with ${operation}`)
       if (operation !== 'update') return move(actor, operation, id, { reason, expected })
-      const { changed, user } = await users.update(actor, id, fields, { reason, expected })
-      return { operation, changed, user: view(user) }
+      const { changed, user, warnings } = await users.update(actor, id, fields, { reason, expected })
+      return { operation, changed, user: view(user), warnings }
     },
 
     suspendUser: ({ actor, body: { user_id, reason }, expected }) =>

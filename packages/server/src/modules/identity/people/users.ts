@@ -9,7 +9,7 @@ import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { EndSessionsOf, IdentityDeps } from '../deps.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { holdAdministrators, mayBeLast, refuseLast } from './administrators.ts'
+import { holdAdministrators, mayBeLast, requireAnother, type Warning, warned } from './administrators.ts'
 import type { BreakGlass } from './break-glass.ts'
 import { canonicalEmail } from './email.ts'
 import { addMembers, lockGroups, removeMembers } from './groups.queries.ts'
@@ -23,7 +23,7 @@ type UserKind = 'person' | 'service'
 type UserFields = { username?: string; email?: string | null; display_name?: string; groups?: string[] }
 type Move = 'suspend' | 'reactivate' | 'unlock' | 'delete'
 /** `terminated` counts the admin and VPN sessions that ended with it. */
-type Outcome = { changed: boolean; user: UserRow; terminated: number }
+type Outcome = { changed: boolean; user: UserRow; terminated: number; warnings: Warning[] }
 /** Why, and of which version its maker knows. */
 type With = { reason?: string | undefined; expected: Expected }
 type Event = { operation: Move | 'create' | 'update'; reason: string | undefined }
@@ -48,7 +48,7 @@ export function createUsers(deps: {
   now: () => Date
   tenancy: Pick<IdentityDeps['tenancy'], 'entitlements'>
   sessions: Pick<Sessions, 'endOfUser'>
-  breakGlass: Pick<BreakGlass, 'refuseLast'>
+  breakGlass: Pick<BreakGlass, 'requireAnother'>
   endSessionsOf: EndSessionsOf
 }) {
   const { db, audit, changes, now, sessions } = deps
@@ -60,9 +60,10 @@ export function createUsers(deps: {
     actor: Actor,
     { operation, reason }: Event,
     user: UserRow,
-    more: { changes?: Changed; also?: Change[] },
+    more: { changes?: Changed; also?: Change[]; warnings?: Warning[] },
   ) {
     const user_id = encodeId('user', user.user_id)
+    const details = { ...(reason !== undefined && { reason }), ...warned(more.warnings ?? []) }
     await audit.record(
       tx,
       actor,
@@ -71,7 +72,7 @@ export function createUsers(deps: {
       {
         target: { type: 'user', id: user_id, name: user.username },
         ...(more.changes && { changes: more.changes }),
-        ...(reason !== undefined && { details: { reason } }),
+        ...(Object.keys(details).length > 0 && { details }),
       },
     )
     await changes.record(tx, actor.tenantId, [{ kind: 'user', subject: user.user_id }, ...(more.also ?? [])])
@@ -120,7 +121,7 @@ export function createUsers(deps: {
           await addMembers(tx, tenant, pairsOf(id, groups), at)
           const made = await read(tx, tenant, id)
           await record(tx, actor, { operation: 'create', reason }, made, {})
-          return { changed: true, user: made, terminated: 0 }
+          return { changed: true, user: made, terminated: 0, warnings: [] }
         }),
       )
     },
@@ -145,11 +146,12 @@ export function createUsers(deps: {
           await lockAll(tx, tenant, groups ?? [], surplus)
           const added = await addMembers(tx, tenant, pairsOf(id, groups ?? []), at)
           const removed = await removeMembers(tx, tenant, pairsOf(id, surplus), at)
-          if (!changed && added.length + removed.length === 0) return { changed: false, user: before, terminated: 0 }
+          if (!changed && added.length + removed.length === 0)
+            return { changed: false, user: before, terminated: 0, warnings: [] }
           const after = await read(tx, tenant, id)
           const found = differences(factsOf(before), factsOf(after))
           await record(tx, actor, { operation: 'update', reason }, after, { changes: found })
-          return { changed: true, user: after, terminated: 0 }
+          return { changed: true, user: after, terminated: 0, warnings: [] }
         }),
       )
     },
@@ -167,12 +169,12 @@ export function createUsers(deps: {
           throw new RunAgain('the user became an administrator meanwhile')
         if (before.deleted_at && operation === 'delete') {
           expected.require(undefined)
-          return { changed: false, user: before, terminated: 0 }
+          return { changed: false, user: before, terminated: 0, warnings: [] }
         }
         refuseStronger(actor, present(before))
         expected.require(versionOf(before))
-        if (stops) await refuseLast(tx, tenant, before, before.roles)
-        if (isHeld) await deps.breakGlass.refuseLast(tx, tenant, before)
+        const warnings = stops ? await requireAnother(tx, actor, before, before.roles) : []
+        if (isHeld) warnings.push(...(await deps.breakGlass.requireAnother(tx, actor, before)))
         const at = now()
         const moved = await moves[operation](tx, tenant, id, at)
         if (moved) places?.take(1)
@@ -181,13 +183,13 @@ export function createUsers(deps: {
           await removeMembers(tx, tenant, pairsOf(id, before.group_ids), at)
         }
         const after = await read(tx, tenant, id)
-        if (!moved) return { changed: false, user: after, terminated: 0 }
+        if (!moved) return { changed: false, user: after, terminated: 0, warnings: [] }
         const why = operation === 'delete' ? 'revoked' : 'suspended'
         const vpn = stops ? await deps.endSessionsOf(tx, tenant, { userIds: [id], reason: why }) : 0
         const also = stops ? await sessions.endOfUser(tx, actor, id) : []
         const found = differences(factsOf(before), factsOf(after))
-        await record(tx, actor, { operation, reason }, after, { changes: found, also })
-        return { changed: true, user: after, terminated: vpn + also.length }
+        await record(tx, actor, { operation, reason }, after, { changes: found, also, warnings })
+        return { changed: true, user: after, terminated: vpn + also.length, warnings }
       })
     },
   }

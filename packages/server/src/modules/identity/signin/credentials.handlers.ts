@@ -31,6 +31,8 @@ export function credentialHandlers(deps: {
         user: viewUser(done.user, now()),
         changed: true,
         sessions_terminated: done.terminated,
+        api_keys_revoked: done.keysRevoked,
+        warnings: done.warnings,
         ...(temporary && {
           secret: temporary.password,
           expires_at: temporary.expiresAt.toISOString(),

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { PasswordHasher } from '@holdfast/crypto'
-import type { Database } from '../../../db/database.ts'
+import type { Database, Tx } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
@@ -8,7 +8,7 @@ import { day } from '../../../kernel/time.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
-import { holdAdministrators } from '../people/administrators.ts'
+import { holdAdministrators, type Warning } from '../people/administrators.ts'
 import type { BreakGlass } from '../people/break-glass.ts'
 import { present, refuseStronger, requirePerson, type Subject, subjectOf } from '../people/subject.ts'
 import { findUser, lockUser, type UserRow } from '../people/users.queries.ts'
@@ -18,7 +18,13 @@ import { passwordProblem, serviceName } from './password-rules.ts'
 import { storePassword } from './passwords.queries.ts'
 
 /** `user` is a UUID; without one the own password is meant. */
-type PasswordRequest = { user?: string; new_password?: string; generate?: boolean; current_password?: string }
+type PasswordRequest = {
+  user?: string
+  new_password?: string
+  generate?: boolean
+  current_password?: string
+  revoke_api_keys?: boolean
+}
 type Method = 'own' | 'set' | 'generated'
 
 /** How long a generated password waits for its first and only sign-in. */
@@ -34,8 +40,9 @@ export function createPasswords(deps: {
   ownPassword: OwnPassword
   sessions: Pick<Sessions, 'endOfUser' | 'renew'>
   breakGlass: Pick<BreakGlass, 'refuseLast'>
+  keysOfUser: IdentityDeps['keysOfUser']
 }) {
-  const { db, audit, changes, now, hasher, tenancy, ownPassword, sessions, breakGlass } = deps
+  const { db, audit, changes, now, hasher, tenancy, ownPassword, sessions, breakGlass, keysOfUser } = deps
 
   const check = (actor: Actor, { own }: Subject, found: UserRow | undefined): UserRow => {
     const user = present(found)
@@ -72,10 +79,20 @@ export function createPasswords(deps: {
     return { password: new_password, generated: false }
   }
 
+  /** A key opens what it opens without the password: the caller is told how many go on. */
+  async function warnOfKeys(tx: Tx, { tenant, id }: Subject, username: string): Promise<Warning[]> {
+    const count = await keysOfUser.countIn(tx, tenant, { tenantId: tenant, userId: id })
+    if (count === 0) return []
+    const message =
+      `${count} API keys of ${username} still work: a new password does not end them. ` +
+      `To end them: holdfast key revoke --all-of ${username}`
+    return [{ code: 'api_keys_still_active', message }]
+  }
+
   return {
     /**
      * Sets a password; every session of the user ends, but the one that changes its own, which goes on under a new id.
-     * `temporary` is there when the password was generated.
+     * API keys go on unless the request says otherwise. `temporary` is there when the password was generated.
      */
     change: async (actor: Actor, request: PasswordRequest) => {
       const subject = subjectOf(actor, request.user)
@@ -87,6 +104,9 @@ export function createPasswords(deps: {
       if (own && request.current_password?.normalize('NFC') === password.normalize('NFC'))
         failField('new_password', 'is the current one')
       const phc = await hasher.hashPassword(password)
+      const endsKeys = request.revoke_api_keys === true
+      const holder = { tenantId: tenant, userId: id }
+      const elsewhere = endsKeys ? await keysOfUser.revokeElsewhere(source, holder, undefined) : []
       return db.inTenant(tenant, async (tx) => {
         if (generated) await holdAdministrators(tx, tenant)
         const user = check(actor, subject, await lockUser(tx, tenant, id))
@@ -107,9 +127,13 @@ export function createPasswords(deps: {
         const method: Method = own ? 'own' : generated ? 'generated' : 'set'
         const target = { type: 'user', id: user_id, name: user.username }
         await audit.record(tx, source, 'user.password_changed', { user_id, method }, { target })
-        await changes.record(tx, tenant, [{ kind: 'user', subject: id }, ...touched])
+        const revoked = endsKeys ? await keysOfUser.revokeIn(tx, source, holder, undefined) : []
+        const warnings = own || endsKeys ? [] : await warnOfKeys(tx, subject, user.username)
+        await changes.record(tx, tenant, [{ kind: 'user', subject: id }, ...touched, ...revoked])
         const after = present(await findUser(tx, tenant, id))
-        return { user: after, terminated, renewed, temporary: expiresAt && { password, expiresAt } }
+        const keysRevoked = elsewhere.length + revoked.length
+        const temporary = expiresAt && { password, expiresAt }
+        return { user: after, terminated, renewed, temporary, keysRevoked, warnings }
       })
     },
   }
