@@ -3,7 +3,7 @@ import { type Role, roleNames } from '@holdfast/contract/vocabulary'
 import { Argument, type Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { choice, examples, limit, reason } from '../options.ts'
-import { type Column, noteWarnings, printAll, printItem } from '../output.ts'
+import { type Column, noteWarnings, printAll, printItem, printList } from '../output.ts'
 import { jsonText } from '../text.ts'
 
 type RoleRights = Output<Contract['listRoles']>['items'][number]
