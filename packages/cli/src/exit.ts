@@ -2,12 +2,20 @@ import { ApiError, ConnectionError, NotApprovedError, VerificationError } from '
 import { CommanderError } from 'commander'
 import { plain } from './text.ts'
 
-/** 0 done · 1 refused by the server, or what it sent is not to be trusted · 2 wrong use, or it differs · 3 no connection */
-const exitCodes = { refused: 1, usage: 2, differs: 2, unreachable: 3 } as const
+/**
+ * 0 done · 1 refused by the server, or its answer is not to be trusted · 2 wrong use, or it differs · 3 not found: the
+ * server, or the thing named
+ */
+const exitCodes = { refused: 1, usage: 2, differs: 2, notFound: 3, unreachable: 3 } as const
 
 /** The command can't be done as it was written. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
+}
+
+/** Nothing has the name or id that was given. */
+export class NotFoundError extends Error {
+  override readonly name = 'NotFoundError'
 }
 
 /** The command ran and its answer is no, which has been printed. */
@@ -33,7 +41,9 @@ export function explainError(error: unknown): { code: number; lines: string[] } 
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : exitCodes.usage, lines: [] }
   if (error instanceof ConnectionError)
     return { code: exitCodes.unreachable, lines: [`Error: ${plain(error.message)}`] }
-  if (error instanceof ApiError) return { code: exitCodes.refused, lines: apiLines(error) }
+  if (error instanceof NotFoundError) return { code: exitCodes.notFound, lines: [`Error: ${plain(error.message)}`] }
+  if (error instanceof ApiError)
+    return { code: error.code === 'not_found' ? exitCodes.notFound : exitCodes.refused, lines: apiLines(error) }
   if (error instanceof VerificationError)
     return { code: exitCodes.refused, lines: [`Error: not accepted (${error.code}): ${plain(error.message)}`] }
   if (error instanceof NotSignedIn || error instanceof NotApprovedError)

@@ -70,9 +70,12 @@ test('a name that nothing or more than one thing has is refused before anything 
   const { url, asked } = await startServer(t, answer)
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
   const none = await run(['user', 'suspend', 'jan'])
-  assert.deepEqual([none.code, none.err], [2, 'Error: There is no user called jan.\n'])
+  assert.deepEqual([none.code, none.err], [3, 'Error: There is no user called jan.\n'])
   const several = await run(['device', 'revoke', 'laptop', '--yes'])
-  assert.deepEqual([several.code, several.err], [2, 'Error: 2 of them are called laptop; take an id: dev_1, dev_2.\n'])
+  assert.deepEqual(
+    [several.code, several.err],
+    [2, 'Error: There are 2 devices called laptop. Name one by its id: dev_1, dev_2.\n'],
+  )
   assert.ok(asked.every(({ line }) => line.startsWith('GET ')))
 })
 

@@ -1,181 +1,185 @@
-import { idPrefixes, type Noun } from '@holdfast/contract/vocabulary'
+import { contract, type Endpoint, type Operation, operations } from '@holdfast/contract'
+import { Id } from '@holdfast/contract/schema'
+import { aOrAn, idPrefixes, type Noun, spoken } from '@holdfast/contract/vocabulary'
 import type { Client } from '@holdfast/sdk'
-import { UsageError } from './exit.ts'
-import type { Page } from './output.ts'
+import { NotFoundError, UsageError } from './exit.ts'
+import { partyNamed } from './names-of-parties.ts'
+import { type Candidate, having, listedBy, searches } from './names-searches.ts'
 import { plain } from './text.ts'
 
-/** Which fields of an input hold ids, and of what. What may hold other people's words is not looked into. */
-const nounOfField: Record<string, Noun> = {
-  tenant_id: 'tenant',
-  plan_id: 'plan',
-  user_id: 'user',
-  members: 'user',
-  add_members: 'user',
-  remove_members: 'user',
-  group_id: 'group',
-  group_ids: 'group',
-  device_id: 'device',
-  device_ids: 'device',
-  token_id: 'enrollment_token',
-  key_id: 'api_key',
-  pool_id: 'gateway_pool',
-  gateway_id: 'gateway',
-  bundle_id: 'policy_bundle',
-  provider_id: 'identity_provider',
-  source_id: 'directory_source',
-  release_id: 'release',
-  connector_id: 'siem_connector',
-}
-const opaque = new Set(['root', 'policy', 'facts', 'reason', 'note', 'users', 'groups'])
-const mostPages = 50
-
-type Candidate = { id: string; names: readonly (string | null)[] }
-type Search = (client: Client, name: string, scope: object) => AsyncGenerator<Candidate>
-
-/** How each noun is looked up by name: by the list's prefix search where it has one, else by walking the list. */
-const searches: Partial<Record<Noun, Search>> = {
-  tenant: (c, q, scope) =>
-    walk(
-      (page) => c.listTenants({ query: { q, ...page, ...scope } }),
-      (t) => ({ id: t.tenant_id, names: [t.name] }),
-    ),
-  siem_connector: (c, _name, scope) =>
-    walk(
-      (page) => c.listSiemConnectors({ query: { ...page, ...scope } }),
-      (s) => ({ id: s.connector_id, names: [s.name] }),
-    ),
-  plan: (c, _name, scope) =>
-    walk(
-      (page) => c.listPlans({ query: { ...page, ...scope } }),
-      (p) => ({ id: p.plan_id, names: [p.name] }),
-    ),
-  user: (c, q, scope) =>
-    walk(
-      (page) => c.listUsers({ query: { q, ...page, ...scope } }),
-      (u) => ({ id: u.user_id, names: [u.username, u.email] }),
-    ),
-  group: (c, q, scope) =>
-    walk(
-      (page) => c.listGroups({ query: { q, ...page, ...scope } }),
-      (g) => ({ id: g.group_id, names: [g.name] }),
-    ),
-  device: (c, q, scope) =>
-    walk(
-      (page) => c.listDevices({ query: { q, ...page, ...scope } }),
-      (d) => ({ id: d.device_id, names: [d.name] }),
-    ),
-  enrollment_token: (c, q, scope) =>
-    walk(
-      (page) => c.listTokens({ query: { q, ...page, ...scope } }),
-      (t) => ({ id: t.token_id, names: [t.name] }),
-    ),
-  api_key: (c, _name, scope) =>
-    walk(
-      (page) => c.listApiKeys({ query: { status: 'active', ...page, ...scope } }),
-      (k) => ({ id: k.key_id, names: [k.name] }),
-    ),
-  gateway_pool: pools,
-  gateway: async function* (c, name, scope) {
-    for await (const { id: pool_id } of pools(c, name, scope))
-      yield* walk(
-        (page) => c.listGateways({ params: { pool_id }, query: { ...page, ...scope } }),
-        (g) => ({ id: g.gateway_id, names: [g.name] }),
-      )
-  },
-  identity_provider: (c, _name, scope) =>
-    walk(
-      (page) => c.listIdentityProviders({ query: { ...page, ...scope } }),
-      (p) => ({ id: p.provider_id, names: [p.name] }),
-    ),
-  directory_source: (c, _name, scope) =>
-    walk(
-      (page) => c.listDirectorySources({ query: { ...page, ...scope } }),
-      (s) => ({ id: s.source_id, names: [s.provider] }),
-    ),
-  release: (c, _version, scope) =>
-    walk(
-      (page) => c.listReleases({ query: { ...page, ...scope } }),
-      (r) => ({ id: r.release_id, names: [r.version] }),
-    ),
-  policy_bundle: (c, _version, scope) =>
-    walk(
-      (page) => c.listPolicyBundles({ query: { ...page, ...scope } }),
-      (b) => ({ id: b.bundle_id, names: [String(b.version), b.current ? b.channel : null] }),
-    ),
+/** The parts of a JSON schema that lead to its ids. */
+type Schema = {
+  title?: string
+  type?: string
+  anyOf?: readonly Schema[]
+  items?: Schema
+  properties?: Readonly<Record<string, Schema>>
 }
 
-function pools(client: Client, _name: string, scope: object): AsyncGenerator<Candidate> {
-  return walk(
-    (page) => client.listGatewayPools({ query: { ...page, ...scope } }),
-    (p) => ({ id: p.pool_id, names: [p.name] }),
-  )
+const nouns = Object.keys(idPrefixes) as Noun[]
+const nounOfTitle = new Map(nouns.map((noun) => [(Id(noun) as Schema).title, noun]))
+/** The pipe reads it from the query of every operation; the contract declares it for none. */
+const scopeQuery: Schema = { properties: { tenant_id: Id('tenant') as Schema } }
+
+const inputOf = ({ params, query, body }: Endpoint) => {
+  const parts = { params, query, body } as Readonly<Record<string, Schema | undefined>>
+  return (part: string): Schema[] => [...(parts[part] ? [parts[part]] : []), ...(part === 'query' ? [scopeQuery] : [])]
 }
 
-async function* walk<T>(
-  ask: (page: { limit: number; cursor?: string }) => Promise<Page<T>>,
-  view: (item: T) => Candidate,
-): AsyncGenerator<Candidate> {
-  let cursor: string | null = null
-  for (let n = 0; n < mostPages; n++) {
-    const page: Page<T> = await ask({ limit: 200, ...(cursor !== null && { cursor }) })
-    for (const item of page.items) yield view(item)
-    cursor = page.next_cursor
-    if (cursor === null) return
-  }
+const alternatives = (schemas: readonly Schema[]): Schema[] =>
+  schemas.flatMap((schema) => (schema.anyOf ? alternatives(schema.anyOf) : [schema]))
+
+const nounByTitle = ({ title }: Schema): Noun | undefined => nounOfTitle.get(title)
+
+/** Every id that a schema has in it: the name of its field, and its noun. */
+function* idsIn(schema: Schema, field: string, nounOf: typeof nounIn = nounByTitle): Generator<[string, Noun]> {
+  const noun = nounOf(schema, field)
+  if (noun) yield [field, noun]
+  for (const one of schema.anyOf ?? []) yield* idsIn(one, field, nounOf)
+  if (schema.items) yield* idsIn(schema.items, field, nounOf)
+  for (const [name, inner] of Object.entries(schema.properties ?? {})) yield* idsIn(inner, name, nounOf)
 }
+
+/** The noun of fields whose name says it: parameters of workflows, and the few ids that have a schema of their own. */
+const nounOfField: ReadonlyMap<string, Noun> = (() => {
+  const found = new Map<string, Set<Noun>>()
+  for (const [, endpoint] of operations)
+    for (const part of ['params', 'query', 'body'])
+      for (const schema of inputOf(endpoint)(part))
+        for (const [field, noun] of idsIn(schema, part)) found.set(field, (found.get(field) ?? new Set()).add(noun))
+  const plainly = [...found].filter(([field, of]) => /_ids?$/.test(field) && of.size === 1)
+  return new Map(plainly.map(([field, of]) => [field, [...of][0]!]))
+})()
+
+const nounIn = (schema: Schema, field: string): Noun | undefined =>
+  nounByTitle(schema) ?? (schema.type === 'string' ? nounOfField.get(field) : undefined)
+
+const withIds = new WeakMap<Schema, boolean>()
+/** Large bodies without any id are not walked. */
+function hasIds(schema: Schema, field: string): boolean {
+  const known = withIds.get(schema) ?? !idsIn(schema, field, nounIn).next().done
+  // Other schemas may be those of several fields.
+  if (schema.properties) withIds.set(schema, known)
+  return known
+}
+
+type Fields = Readonly<Record<string, unknown>>
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(Symbol.asyncIterator in value)
+
+/** An object with each of its values put in place of another. */
+async function mapFields(fields: Fields, change: (value: unknown, name: string) => unknown): Promise<Fields> {
+  const entries = Object.entries(fields).map(async ([name, value]) => [name, await change(value, name)] as const)
+  return Object.fromEntries(await Promise.all(entries))
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
 /**
  * The same client, which takes names where ids are asked: `jane` for a user, `12` or `stable` for a policy version.
- * What looks like an id is sent as it is.
+ * The schemas of the contract say where ids are, and of what. What looks like an id is sent as it is.
  */
 export function withNames(client: Client, scope: () => { tenant_id?: string }): Client {
   const known = new Map<string, Promise<string>>()
-  const idOf = (noun: Noun, text: string): string | Promise<string> => {
-    const search = searches[noun]
-    if (!search || text.startsWith(`${idPrefixes[noun]}_`)) return text
-    const key = `${noun} ${text}`
-    const found = known.get(key) ?? lookUp(noun, text, search)
+  const remember = (key: string, find: () => Promise<string>): Promise<string> => {
+    const found = known.get(key) ?? find()
     known.set(key, found)
     // Whoever asks again may be answered.
     found.catch(() => known.delete(key))
     return found
   }
-  const lookUp = async (noun: Noun, text: string, search: Search): Promise<string> => {
-    const fits: string[] = []
-    const wanted = text.toLowerCase()
-    // A tenant, which may be that of the scope itself, is looked for among all of them.
-    const within = noun === 'tenant' ? {} : ((await resolve('', scope())) as object)
-    for await (const { id, names } of search(client, text, within))
-      if (names.some((name) => name?.toLowerCase() === wanted)) fits.push(id)
-    const [id, second] = fits
-    const word = noun.replaceAll('_', ' ')
-    if (id === undefined) throw new UsageError(`There is no ${word} called ${plain(text)}.`)
-    if (second !== undefined)
-      throw new UsageError(
-        `${fits.length} of them are called ${plain(text)}; take an id: ${fits.slice(0, 5).join(', ')}.`,
-      )
-    return id
+  const idOf = (noun: Noun, text: string): string | Promise<string> =>
+    text.startsWith(`${idPrefixes[noun]}_`) ? text : remember(`${noun} ${text}`, () => lookUp(noun, text))
+
+  // A tenant, which may be that of the scope itself, is looked for among all of them.
+  const scopeFor = async (noun?: Noun): Promise<object> => {
+    const { tenant_id } = scope()
+    return noun === 'tenant' || tenant_id === undefined ? {} : { tenant_id: await idOf('tenant', tenant_id) }
   }
-  const resolve = async (field: string, value: unknown): Promise<unknown> => {
-    if (field === 'target') return resolveTarget(value)
-    const noun = nounOfField[field]
-    if (noun && typeof value === 'string') return idOf(noun, value)
-    if (Array.isArray(value)) return Promise.all(value.map((each) => resolve(field, each)))
-    if (typeof value !== 'object' || value === null || opaque.has(field)) return value
-    // Bytes on their way.
-    if (Symbol.asyncIterator in value) return value
-    const entries = Object.entries(value).map(async ([name, inner]) => [name, await resolve(name, inner)] as const)
-    return Object.fromEntries(await Promise.all(entries))
+  const lookUp = async (noun: Noun, text: string): Promise<string> => {
+    const { find, by = 'called', word = spoken(noun) } = searches[noun] ?? refuseNameless(noun, text)
+    const other = nouns.find((one) => new RegExp(`^${idPrefixes[one]}_[0-9a-z]{26}$`).test(text))
+    if (other) throw new NotFoundError(`${text} is the id of ${aOrAn(other)}; this takes ${aOrAn(noun)}.`)
+    const fits = await having(text, find(client, text, await scopeFor(noun)))
+    return onlyOne(fits, word, `${by} ${plain(text)}`)
   }
-  /** The noun of a lock's target stands beside it. */
-  const resolveTarget = async (target: unknown): Promise<unknown> => {
-    const { type, id } = (target ?? {}) as { type?: Noun; id?: unknown }
-    return type && typeof id === 'string' ? { type, id: await idOf(type, id) } : target
+
+  const resolve = async (value: unknown, schemas: readonly Schema[], field: string): Promise<unknown> => {
+    const all = alternatives(schemas).filter((schema) => hasIds(schema, field))
+    if (all.length === 0) return value
+    if (Array.isArray(value)) {
+      const items = all.flatMap((schema) => schema.items ?? [])
+      return Promise.all(value.map((each) => resolve(each, items, field)))
+    }
+    if (isFields(value)) {
+      const fieldsOf = (name: string) => all.flatMap((schema) => schema.properties?.[name] ?? [])
+      return mapFields(value, (inner, name) => resolve(inner, fieldsOf(name), name))
+    }
+    const noun = all.map((schema) => nounIn(schema, field)).find((one) => one !== undefined)
+    return noun && typeof value === 'string' ? idOf(noun, value) : value
   }
+
+  /** Ids whose noun stands beside them, or is that of the field's name. */
+  const special: Record<string, (part: Fields) => Promise<Fields>> = {
+    query: async (query) => {
+      const party = (side: 'actor' | 'target') => async (value: string) => {
+        const type = textOf(query[`${side}_type`])
+        return remember(`${side} ${type} ${value}`, async () =>
+          partyNamed(client, value, { side, type, scope: await scopeFor() }),
+        )
+      }
+      const { actor_id: actor, target_id: target } = query
+      return {
+        ...query,
+        ...(typeof actor === 'string' && { actor_id: await party('actor')(actor) }),
+        ...(typeof target === 'string' && { target_id: await party('target')(target) }),
+      }
+    },
+    body: async (body) => {
+      const { target, params } = body
+      const { type, id } = (isFields(target) ? target : {}) as { type?: Noun; id?: string }
+      return {
+        ...body,
+        ...(type && id !== undefined && { target: { type, id: await idOf(type, id) } }),
+        ...(isFields(params) && {
+          params: await mapFields(params, (value, name) => {
+            const noun = nounOfField.get(name)
+            return noun && typeof value === 'string' ? idOf(noun, value) : value
+          }),
+        }),
+      }
+    },
+  }
+
   type Call = (input?: unknown, options?: unknown) => unknown
-  const named = (Object.entries(client) as [string, Call][]).map(([operation, call]) => [
-    operation,
-    async (input?: unknown, options?: unknown) => call(await resolve('', input), options),
-  ])
+  const named = (Object.entries(client) as [Operation, Call][]).map(([operation, call]) => {
+    const schemasOf = inputOf(contract[operation])
+    const resolved = async (value: unknown, part: string) => {
+      const found = await resolve(value, schemasOf(part), part)
+      return isFields(found) && special[part] ? special[part](found) : found
+    }
+    return [
+      operation,
+      async (input?: unknown, options?: unknown) =>
+        call(isFields(input) ? await mapFields(input, resolved) : input, options),
+    ]
+  })
   return Object.fromEntries(named) as Client
+}
+
+function refuseNameless(noun: Noun, text: string): never {
+  const list = listedBy[noun]
+  throw new NotFoundError(
+    `${plain(text)} is not the id of ${aOrAn(noun)}, which looks like ${idPrefixes[noun]}_…${list ? `; find it with: holdfast ${list}` : ''}`,
+  )
+}
+
+/** The id of the only one that fits. */
+function onlyOne(fits: readonly Candidate[], noun: string, called: string): string {
+  const [first, second] = fits
+  if (first === undefined) throw new NotFoundError(`There is no ${noun} ${called}.`)
+  if (second === undefined) return first.id
+  const ids = fits.slice(0, 5).map(({ id }) => id)
+  const more = fits.length > ids.length ? ` and ${fits.length - ids.length} more` : ''
+  throw new UsageError(`There are ${fits.length} ${noun}s ${called}. Name one by its id: ${ids.join(', ')}${more}.`)
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { adviceOn } from './advice.ts'
-import { createCli, type Streams } from './cli.ts'
+import { type Cli, createCli, type Streams } from './cli.ts'
 import { addAdminSession } from './commands/admin-session.ts'
 import { addAudit } from './commands/audit.ts'
 import { addAuth } from './commands/auth.ts'
@@ -95,13 +95,15 @@ Environment:
   HOLDFAST_API_KEY  an API key, in place of the saved credential
   NO_COLOR          no bold headings
 
-Names: wherever a tenant, plan, user, group, device, gateway, pool, token, key, provider, release or policy version is asked
-for, its name (or version number) will do as well as its id.
+Names: wherever an id is asked for, a name does as well: of a tenant, plan, user, group, device, gateway, pool, token, key,
+provider or connector; the number or channel of a policy, the version of a release, the device of a VPN session or
+certificate, the user of an admin session, the target of a lock.
 
-Exit codes: 0 done, 1 refused by the server, 2 wrong use (of config plan also: it differs), 3 no connection.`
+Exit codes: 0 done, 1 refused by the server, 2 wrong use (of config plan also: it differs), 3 not found: the server, or
+the thing named.`
 
-/** Runs one command line (without node and script) and answers its exit code. */
-export async function runCli(args: readonly string[], streams: Streams): Promise<number> {
+/** Every command, with what it works with. */
+export function createProgram(streams: Streams): { program: Command; cli: Cli } {
   const program = new Command('holdfast')
     .description('Administer a Holdfast control plane')
     .version(version, '--version', 'the version of this program')
@@ -112,6 +114,12 @@ export async function runCli(args: readonly string[], streams: Streams): Promise
   const cli = createCli(program, streams)
   for (const add of nouns) add(program, cli)
   prepare(program, streams)
+  return { program, cli }
+}
+
+/** Runs one command line (without node and script) and answers its exit code. */
+export async function runCli(args: readonly string[], streams: Streams): Promise<number> {
+  const { program, cli } = createProgram(streams)
   try {
     await program.parseAsync(args, { from: 'user' })
     return 0

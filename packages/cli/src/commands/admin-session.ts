@@ -31,19 +31,20 @@ export function addAdminSession(program: Command, cli: Cli): void {
     'auth sessions --user anna --json',
   )
   examples(
-    reason(
-      auth.command('end <session_id...>').description('end admin sessions, your own or with the right to it'),
-    ).action(async (ids: string[], options: { reason?: string }) => {
-      const client = await cli.client()
-      const body = given({ reason: options.reason })
-      for (const session_id of ids) {
-        const answer = await client.endAdminSession({ params: { session_id }, body, query: cli.scope })
-        cli.say(
-          cli.json ? jsonText(answer) : `${plain(answer.session_id)}  ended${answer.changed ? '' : '  (as before)'}`,
-        )
-      }
-    }),
+    reason(auth.command('end <session...>').description('end admin sessions, your own or with the right to it')).action(
+      async (ids: string[], options: { reason?: string }) => {
+        const client = await cli.client()
+        const body = given({ reason: options.reason })
+        for (const session_id of ids) {
+          const answer = await client.endAdminSession({ params: { session_id }, body, query: cli.scope })
+          cli.say(
+            cli.json ? jsonText(answer) : `${plain(answer.session_id)}  ended${answer.changed ? '' : '  (as before)'}`,
+          )
+        }
+      },
+    ),
     'auth end ses_01jxz3c9dqf7vr2m8k4s6t0b5w --reason "lost laptop"',
+    'auth end anna --reason "lost laptop"',
   )
   examples(
     auth

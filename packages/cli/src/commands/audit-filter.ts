@@ -24,9 +24,9 @@ export type AuditFilter = {
 export const auditFilter = (command: Command): Command =>
   command
     .option('--kind <kinds>', 'e.g. device.enrolled, or login.*, or several between commas')
-    .option('--actor <id>', 'by this user, key, device or gateway')
+    .option('--actor <actor>', 'by this user, key, device or gateway: its name or id')
     .option('--actor-type <type>', 'by users, API keys …, e.g. api_key')
-    .option('--target <id>', 'about this')
+    .option('--target <target>', 'about this: its name or id; with --target-type where several have the name')
     .option('--target-type <type>', 'about devices, users …, e.g. device')
     .option('--source-ip <address>', 'from this address')
     .addOption(choice('--outcome <outcome>', 'only these', ['success', 'refused', 'failed']))

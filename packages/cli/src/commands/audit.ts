@@ -62,6 +62,7 @@ export function addAudit(program: Command, cli: Cli): void {
       },
     ),
     'audit list --from 24h --outcome refused',
+    'audit list --target anna-laptop',
     "audit list --kind 'login.*' --text 192.0.2.7 --json",
   )
   examples(
@@ -114,6 +115,8 @@ async function follow(cli: Cli, filter: AuditFilter, after: number | undefined):
   const client = await cli.client()
   const newest = { sort: '-seq', limit: 1, ...cli.scope } as const
   const lastPlace = async () => (await client.listAuditEvents({ query: newest })).items[0]?.seq ?? 0
+  // A name that nothing has is an error now, and not when the first event comes.
+  if (filter.actor ?? filter.target) await client.listAuditEvents({ query: { ...auditQuery(filter), ...newest } })
   let seen = after ?? (await lastPlace())
   try {
     for (;;) {

@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import type { Contract, Input, Output } from '@holdfast/contract'
 import { runStatuses } from '@holdfast/contract/directory'
+import type { Client } from '@holdfast/sdk'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
-import { Declined, UsageError } from '../exit.ts'
+import { Declined, NotFoundError, UsageError } from '../exit.ts'
+import { walk } from '../names-searches.ts'
 import { choice, examples, limit, reason } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 import { readAll } from '../prompt.ts'
@@ -64,11 +66,12 @@ export function addDirectory(program: Command, cli: Cli): void {
       'runs, newest first',
     ),
   )
-    .option('--provider <name>', 'of this directory')
+    .option('--provider <directory>', 'of this directory')
     .addOption(choice('--status <status>', 'that are so', runStatuses))
     .action(async ({ limit: most, provider, status }: { limit: number } & Runs) => {
       const client = await cli.client()
       const query = { ...given({ provider, status }), ...cli.scope }
+      if (provider !== undefined) await requireDirectory(client, cli, provider)
       await printList(cli, most, runColumns, (page) => client.listDirectoryRuns({ query: { ...query, ...page } }))
     })
   examples(directory.command('show <run>'), 'directory show run_01jxz3c9dqf7vr2m8k4s6t0b5w')
@@ -111,6 +114,16 @@ export function addDirectory(program: Command, cli: Cli): void {
       }),
     'directory undo run_01jxz3c9dqf7vr2m8k4s6t0b5w --reason "the export was cut short"',
   )
+}
+
+/** The server lists no runs for a name that no directory has. */
+async function requireDirectory(client: Client, cli: Cli, name: string): Promise<void> {
+  const directories = walk(
+    (page) => client.getDirectorySyncStatus({ query: { ...cli.scope, ...page } }),
+    ({ provider }) => provider,
+  )
+  for await (const provider of directories) if (provider === name) return
+  throw new NotFoundError(`There is no directory called ${name}; see: holdfast directory status`)
 }
 
 async function push(cli: Cli, file: string, options: { dryRun?: boolean; confirm?: boolean }): Promise<void> {

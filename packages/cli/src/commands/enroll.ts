@@ -15,7 +15,7 @@ import {
 import type { Command } from 'commander'
 import { type Cli, warnOfPlainHttp } from '../cli.ts'
 import { readConfig } from '../config-file.ts'
-import { UsageError } from '../exit.ts'
+import { NotFoundError, UsageError } from '../exit.ts'
 import { signInByBrowser } from '../oidc-sign-in.ts'
 import { choice, examples } from '../options.ts'
 import { printItem } from '../output.ts'
@@ -58,7 +58,7 @@ export function addDeviceEnroll(device: Command, cli: Cli): void {
       .option('--oidc', 'sign in at an identity provider with your browser; the token asked for may be a bootstrap one')
       .option('--saml', 'the same with a provider of SAML')
       .option('--device-code', 'for a machine without a browser: somebody approves it at the identity provider')
-      .option('--provider <name>', 'which identity provider, by name or id, where there are several')
+      .option('--provider <provider>', 'which identity provider, by name or id, where there are several')
       .action(({ oidc, saml, deviceCode, provider, ...options }: Options & ByProvider) => {
         const ways = [oidc, saml, deviceCode].filter(Boolean).length
         if (ways > 1) throw new UsageError('Either --oidc, --saml or --device-code.')
@@ -168,6 +168,10 @@ type Enroller = { provider_id: string; name: string }
 function chosen<P extends Enroller>(usable: readonly P[], wanted: string | undefined): P {
   const [provider, other] = usable.filter((p) => [undefined, p.name, p.provider_id].includes(wanted))
   if (provider && !other) return provider
+  if (wanted !== undefined && !provider)
+    throw new NotFoundError(
+      `No identity provider called ${wanted} enrolls devices this way${usable.length > 0 ? `; these do: ${usable.map((p) => p.name).join(', ')}` : ''}.`,
+    )
   const names = usable.map((p) => plain(p.name)).join(', ')
   throw new UsageError(
     names ? `Choose one with --provider: ${names}.` : 'No identity provider enrolls devices this way.',

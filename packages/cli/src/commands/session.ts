@@ -1,7 +1,7 @@
 import type { Contract, Output } from '@holdfast/contract'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
-import { UsageError } from '../exit.ts'
+import { NotFoundError, UsageError } from '../exit.ts'
 import { choice, examples, integer, limit, reason } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 
@@ -39,19 +39,25 @@ export function addSession(program: Command, cli: Cli): void {
       }),
     'session list --user anna',
   )
-  examples(session.command('show <session_id>'), 'session show vse_01jxz3c9dqf7vr2m8k4s6t0b5w')
-    .description('one session')
+  examples(session.command('show <session>'), 'session show vse_01jxz3c9dqf7vr2m8k4s6t0b5w', 'session show anna-laptop')
+    .description('one session, by its id or the name of its device')
     .action(async (session_id: string) => {
       const found = await (await cli.client()).getSession({ params: { session_id }, query: cli.scope })
       const resources = Object.fromEntries(found.resources.map(({ resource, ...bytes }) => [resource, bytes]))
       printItem(cli, cli.json ? found : { ...found, resources })
     })
   examples(
-    reason(filtered(session.command('terminate [session_id...]').description('end sessions, named or filtered')))
+    reason(
+      filtered(
+        session
+          .command('terminate [session...]')
+          .description('end sessions: by id, by the name of their device, or filtered'),
+      ),
+    )
       .option('--block <seconds>', 'keep the devices out of the pool for so long; 300 unless said', integer(0, 3600))
       .option('--yes', 'do not ask')
       .action((ids: string[], options: Terminate) => terminate(cli, ids, options)),
-    'session terminate vse_01jxz3c9dqf7vr2m8k4s6t0b5w --reason maintenance',
+    'session terminate anna-laptop --reason maintenance',
     'session terminate --gateway gw1 --yes',
   )
 }
@@ -70,5 +76,8 @@ async function terminate(cli: Cli, ids: string[], options: Terminate): Promise<v
     ...chosen,
     ...given({ reason: options.reason, block_seconds: options.block }),
   } as const
-  printItem(cli, await (await cli.client()).terminateSessions({ body, query: cli.scope }))
+  const answer = await (await cli.client()).terminateSessions({ body, query: cli.scope })
+  printItem(cli, answer)
+  if (!isFiltered && answer.matched < new Set(ids).size)
+    throw new NotFoundError(`Of ${ids.length} sessions named, ${answer.matched} exist.`)
 }

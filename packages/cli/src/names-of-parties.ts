@@ -1,0 +1,62 @@
+import { idPrefixes, type Noun } from '@holdfast/contract/vocabulary'
+import { ApiError, type Client } from '@holdfast/sdk'
+import { NotFoundError, UsageError } from './exit.ts'
+import { type Candidate, having, type Search, sameName, searches, walk } from './names-searches.ts'
+import { plain } from './text.ts'
+
+type Asked = { side: 'actor' | 'target'; type: string | undefined; scope: object }
+
+const isId = (text: string) => Object.values(idPrefixes).some((prefix) => text.startsWith(`${prefix}_`))
+/** Those that have a name of their own; events are about sessions and certificates by their ids. */
+const named = (Object.entries(searches) as [Noun, Search][]).filter(([, { by }]) => by === undefined)
+/** The log says `session` of a user who has signed in. */
+const nounOf = (type: string) => (type === 'session' ? 'user' : type)
+const pagesOfLog = 5
+
+/**
+ * The id of the actor or target of events. Whatever has the name now comes first; what only the audit log knows by it,
+ * such as a user that was deleted, comes second.
+ */
+export async function partyNamed(client: Client, name: string, { side, type, scope }: Asked): Promise<string> {
+  if (isId(name)) return name
+  const asked = named.filter(([noun]) => type === undefined || noun === nounOf(type))
+  const now = await Promise.all(
+    asked.map(async ([noun, { find }]) =>
+      (await visible(name, find(client, name, scope))).map(({ id }) => ({ id, noun })),
+    ),
+  )
+  const there = now.flat()
+  const found = there.length > 0 ? there : await inLog(client, name, { side, type, scope })
+  const [first, second] = found
+  if (first === undefined)
+    throw new NotFoundError(
+      `There is no ${side} called ${plain(name)}. Events that have this text anywhere: holdfast audit list --text ${JSON.stringify(name)}`,
+    )
+  if (second === undefined) return first.id
+  throw new UsageError(
+    `${found.length} things are called ${plain(name)}. Name one by its id: ${found.map(({ id, noun }) => `${id} (${plain(noun.replaceAll('_', ' '))})`).join(', ')}.`,
+  )
+}
+
+/** A list that the caller may not read has nothing for them. */
+async function visible(name: string, candidates: AsyncIterable<Candidate>): Promise<Candidate[]> {
+  try {
+    return await having(name, candidates)
+  } catch (e) {
+    if (e instanceof ApiError && e.code === 'forbidden') return []
+    throw e
+  }
+}
+
+async function inLog(client: Client, name: string, { side, type, scope }: Asked) {
+  const found = new Map<string, string>()
+  const events = walk(
+    (page) => client.listAuditEvents({ query: { q: name, ...page, ...scope } }),
+    (event) => event[side],
+    pagesOfLog,
+  )
+  for await (const party of events)
+    if (party?.id && party.name !== null && sameName(party.name, name) && (type === undefined || party.type === type))
+      found.set(party.id, nounOf(party.type))
+  return [...found].map(([id, noun]) => ({ id, noun }))
+}
