@@ -13,6 +13,7 @@ import type { Pace } from './http/pace.ts'
 import { registerPages } from './http/pages.ts'
 import { createRefuse } from './http/refuse.ts'
 import { createHttp } from './http/serve.ts'
+import { createSourceOf } from './http/source-ip.ts'
 import { createWarmReads } from './http/warm-reads.ts'
 import type { Actor } from './kernel/actor.ts'
 import type { AppError } from './kernel/app-error.ts'
@@ -63,7 +64,7 @@ export function createPipe({
   policy: Policy
 }) {
   const { audit, tenancy, access, identity, federation, enrollment, policy } = modules
-  const { trustedProxies } = config
+  const sourceOf = createSourceOf(config.trustedProxies, log)
   const refuse = createRefuse({
     audit,
     log,
@@ -75,15 +76,15 @@ export function createPipe({
     verifiers,
     audit,
     publicUrl,
-    trustedProxies,
+    sourceOf,
     refuse,
     rates: access.rates,
     log,
     tenantExists: tenancy.exists,
   })
   const inFront = [
-    createWarmReads({ reads: policy.reads, verifiers, refuse, trustedProxies, log }),
-    createNeverIssued({ verifiers, refuse, trustedProxies, log }),
+    createWarmReads({ reads: policy.reads, verifiers, refuse, sourceOf, log }),
+    createNeverIssued({ verifiers, refuse, sourceOf, log }),
   ]
   const recordRefusal = (actor: Actor, operation: Operation, error: AppError) =>
     audit.refused(actor, operation, error.code, error.message)
@@ -110,6 +111,6 @@ export function createPipe({
   const { browser } = identity
   const pages = { ...browser.pages, ...federation.pages }
   const forms = { ...browser.forms, ...federation.forms }
-  registerPages(http, { ...browser, admit, trustedProxies, publicUrl, log, recordRefusal, pages, forms })
-  return { http, draining, idempotency, refuse }
+  registerPages(http, { ...browser, admit, sourceOf, publicUrl, log, recordRefusal, pages, forms })
+  return { http, draining, idempotency, refuse, sourceOf }
 }
