@@ -15,6 +15,7 @@ import { createRefuse } from './http/refuse.ts'
 import { refusedFields } from './http/refused-fields.ts'
 import { createRefusedReads } from './http/refused-reads.ts'
 import { createHttp } from './http/serve.ts'
+import { createSourceOf } from './http/source-ip.ts'
 import { createWarmReads } from './http/warm-reads.ts'
 import type { Actor } from './kernel/actor.ts'
 import type { AppError } from './kernel/app-error.ts'
@@ -67,7 +68,8 @@ export function createPipe({
   policy: Policy
 }) {
   const { audit, tenancy, access, identity, federation, enrollment, policy } = modules
-  const { trustedProxies, longestWaitSeconds } = config
+  const { longestWaitSeconds } = config
+  const sourceOf = createSourceOf(config.trustedProxies, log)
   const refuse = createRefuse({
     audit,
     log,
@@ -80,15 +82,15 @@ export function createPipe({
     verifiers,
     audit,
     publicUrl,
-    trustedProxies,
+    sourceOf,
     refuse,
     rates: access.rates,
     log,
     tenantExists: tenancy.exists,
   })
   const inFront = [
-    createWarmReads({ reads: policy.reads, verifiers, refuse, trustedProxies, log, longestWaitSeconds }),
-    createNeverIssued({ verifiers, refuse, trustedProxies, log }),
+    createWarmReads({ reads: policy.reads, verifiers, refuse, sourceOf, log, longestWaitSeconds }),
+    createNeverIssued({ verifiers, refuse, sourceOf, log }),
   ]
   const recordRefusal = (actor: Actor, operation: Operation, error: AppError) =>
     audit.refused(actor, refusedFields(operation, error.code), error.code, error.message)
@@ -117,6 +119,7 @@ export function createPipe({
   const { browser } = identity
   const pages = { ...browser.pages, ...federation.pages }
   const forms = { ...browser.forms, ...federation.forms }
-  registerPages(http, { ...browser, admit, trustedProxies, publicUrl, log, recordRefusal, pages, forms })
-  return { http, draining, idempotency, flushRefusals: () => Promise.all([refuse.flush(), refusedReads.flush()]) }
+  registerPages(http, { ...browser, admit, sourceOf, publicUrl, log, recordRefusal, pages, forms })
+  const flushRefusals = () => Promise.all([refuse.flush(), refusedReads.flush()])
+  return { http, draining, idempotency, sourceOf, flushRefusals }
 }

@@ -235,14 +235,14 @@ export function createApp({
     },
     tenancy.statusOf,
   )
-  const { http, draining, idempotency, flushRefusals } = createPipe({
+  const { http, draining, idempotency, sourceOf, flushRefusals } = createPipe({
     ...base,
     ...{ config, log, verifiers, handlers, tls, pace, requests: meters?.requests },
     ...{ audit, tenancy, access, identity, federation, enrollment, policy },
   })
   const watched = { config, secrets, db, feed, fleet, policy, gateways, audit, siem, tenancy, onError }
   const metrics = meters && createAppMetrics({ ...watched, meters })
-  const listeners = createListeners({ config, draining, log, answers: { pki: certificates.pki, metrics } })
+  const listeners = createListeners({ config, draining, log, sourceOf, answers: { pki: certificates.pki, metrics } })
 
   const jobs = appJobs({
     db,

@@ -13,6 +13,7 @@ import { callerOf, isOfOtherPage, isSameOrigin } from './caller.ts'
 import { incomingOf } from './incoming.ts'
 import type { OpenVerifiers } from './of-open-tenants.ts'
 import type { Refuse } from './refuse.ts'
+import type { SourceOf } from './source-ip.ts'
 
 /** What is settled about a request before its body is read. */
 export type Admission = {
@@ -37,7 +38,7 @@ type AdmitDeps = {
   verifiers: OpenVerifiers
   audit: Audit
   publicUrl: string
-  trustedProxies: readonly string[]
+  sourceOf: SourceOf
   refuse: Refuse
   rates: Pick<Rates, 'take'>
   log: Pick<Log, 'error'>
@@ -56,7 +57,7 @@ const idNoun = {
 /** Authenticate → rate limit → permission, all before the body. */
 export function createAdmit(deps: AdmitDeps): Admit {
   return (endpoint, request) => {
-    const incoming = incomingOf(endpoint, request, deps.trustedProxies)
+    const incoming = incomingOf(endpoint, request, deps.sourceOf)
     const admission: Admission = {
       actor: null,
       caller: callerOf(request.headers, incoming.sourceIp, request.id),

@@ -1,13 +1,13 @@
 import { type Endpoint, scopeParameters } from '@holdfast/contract/endpoint'
 import type { FastifyRequest } from 'fastify'
 import type { Incoming } from './authenticate.ts'
-import { sourceOf } from './source-ip.ts'
+import type { SourceOf } from './source-ip.ts'
 
 /** What verifiers may know of a request, and its query string without what the pipe reads itself. */
 export function incomingOf(
   endpoint: Endpoint | undefined,
   request: FastifyRequest,
-  trusted: readonly string[],
+  sourceOf: SourceOf,
 ): Incoming & { search: string } {
   const { url, headers } = request
   const mark = url.indexOf('?')
@@ -17,7 +17,7 @@ export function incomingOf(
     url,
     path: mark < 0 ? url : url.slice(0, mark),
     search,
-    sourceIp: sourceOf(request, trusted),
+    sourceIp: sourceOf(request.raw),
     // Two headers arrive joined by a comma, which no proof contains.
     dpop: headers.dpop,
     scope,

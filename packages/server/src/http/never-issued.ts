@@ -6,7 +6,7 @@ import { strangerOf } from './caller.ts'
 import { sendRefusal } from './raw-refusal.ts'
 import { hasBody } from './read-body.ts'
 import type { Refuse } from './refuse.ts'
-import { sourceOf } from './source-ip.ts'
+import type { SourceOf } from './source-ip.ts'
 
 /** Under it every path wants a credential, known or not. */
 const guarded = '/v1/'
@@ -18,17 +18,17 @@ const guarded = '/v1/'
 export function createNeverIssued(deps: {
   verifiers: Pick<Verifiers, 'readToken' | 'service'>
   refuse: Refuse
-  trustedProxies: readonly string[]
+  sourceOf: SourceOf
   log: Pick<Log, 'error'>
 }) {
-  const { verifiers, refuse, trustedProxies, log } = deps
+  const { verifiers, refuse, sourceOf, log } = deps
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const { url = '', headers } = request
     if (!url.startsWith(guarded) || headers.cookie !== undefined || hasBody(headers)) return false
     const token = tokenOf(headers.authorization)
     if (!token?.startsWith('hf') || verifiers.readToken(token) || verifiers.service.is(token)) return false
     const id = newRequestId()
-    const stranger = strangerOf(headers, sourceOf(request, trustedProxies), id)
+    const stranger = strangerOf(headers, sourceOf(request), id)
     sendRefusal(response, id, refuse.credential(undefined, stranger), log)
     return true
   }

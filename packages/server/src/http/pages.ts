@@ -10,14 +10,14 @@ import { challenge, toAppError } from './error-response.ts'
 import type { Forms, Page, Pages, ProblemPage, Rooms, Visit } from './page.ts'
 import { isForm } from './read-body.ts'
 import { registerRooms } from './rooms.ts'
-import { sourceOf } from './source-ip.ts'
+import type { SourceOf } from './source-ip.ts'
 
 /** Of a form that anybody may post. */
 const longestForm = 256 * 1024
 
 type PagesDeps = {
   admit: Admit
-  trustedProxies: readonly string[]
+  sourceOf: SourceOf
   publicUrl: string
   log: Pick<Log, 'error'>
   /** Puts on record what a form of a page was refused, as the operation that it stands for. */
@@ -31,7 +31,7 @@ type PagesDeps = {
 
 /** The pages a browser needs to sign in, and those that a sign-in owes. What fails is a page too. */
 export function registerPages(http: FastifyInstance, deps: PagesDeps): void {
-  const { trustedProxies, publicUrl, pages, forms, rooms, problem, log } = deps
+  const { sourceOf, publicUrl, pages, forms, rooms, problem, log } = deps
   const send = (reply: FastifyReply, { status = 200, headers, body }: Page) =>
     reply.code(status).headers(headers).send(body)
 
@@ -39,7 +39,7 @@ export function registerPages(http: FastifyInstance, deps: PagesDeps): void {
     query: new URLSearchParams(request.url.split('?')[1] ?? ''),
     params: request.params as Record<string, string>,
     cookies: (name) => cookieOf(request.headers.cookie, name),
-    caller: callerOf(request.headers, sourceOf(request.raw, trustedProxies), request.id),
+    caller: callerOf(request.headers, sourceOf(request.raw), request.id),
   })
   http.register(async (scope) => {
     scope.setErrorHandler((thrown, request, reply) => {

@@ -6,7 +6,7 @@ import type { Log } from '../kernel/log.ts'
 import { createRateLimiter } from '../kernel/rate-limit.ts'
 import { second } from '../kernel/time.ts'
 import type { Draining } from './draining.ts'
-import { sourceOf } from './source-ip.ts'
+import type { SourceOf } from './source-ip.ts'
 
 /** What is asked of a listener beside the contract. */
 export type Asked = {
@@ -45,13 +45,13 @@ const fixed = { 'x-content-type-options': 'nosniff', 'content-security-policy': 
 export function createPlainListener({
   answer,
   draining,
-  trustedProxies,
+  sourceOf,
   maxConnections,
   log,
 }: {
   answer: (asked: Asked) => Promise<Answered>
   draining: Draining
-  trustedProxies: readonly string[]
+  sourceOf: SourceOf
   maxConnections: number
   log: Pick<Log, 'error'>
 }) {
@@ -60,7 +60,7 @@ export function createPlainListener({
 
   async function answerOf(request: IncomingMessage): Promise<Answered> {
     const { method = '', url: path = '', headers } = request
-    const from = sourceBlock(sourceOf(request, trustedProxies))
+    const from = sourceBlock(sourceOf(request))
     const wait = rates.take(from, perMinute, performance.now())
     if (wait > 0) return { status: 429, headers: { 'retry-after': String(wait) } }
     return answer({ method, path, headers, from, body: () => read(request) })

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Endpoint } from '@holdfast/contract'
+import { scimMediaType } from '@holdfast/contract/scim-shapes'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError, fail } from '../kernel/app-error.ts'
 import { createSlices, type Slices } from '../kernel/time-slice.ts'
+import { readMediaType } from './media-type.ts'
 import { readJson, readLong } from './read-json.ts'
 
 declare module 'fastify' {
@@ -19,14 +21,20 @@ declare module 'fastify' {
   }
 }
 
-const json = /^application\/json(?:; ?charset=utf-8)?$/i
-const scim = /^application\/scim\+json(?:; ?charset=utf-8)?$/i
-const form = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i
-
+const json = 'application/json'
+const form = 'application/x-www-form-urlencoded'
 const octets = 'application/octet-stream'
 const compressed = () => new AppError('bad_request', 'send the body without Content-Encoding')
 
-export const isForm = (request: FastifyRequest) => form.test(request.headers['content-type'] ?? '')
+export const isForm = ({ headers }: FastifyRequest): boolean => readMediaType(headers['content-type'])?.type === form
+
+/** The type of a text, which is in UTF-8; undefined where the field can't be read. */
+function typeOfText({ headers }: FastifyRequest): string | undefined {
+  const read = readMediaType(headers['content-type'])
+  if (read?.charset !== undefined && read.charset !== 'utf-8')
+    fail('bad_request', `send the body in UTF-8: Content-Type says ${read.charset.slice(0, 64)}`)
+  return read?.type
+}
 
 /** Reading what is longer takes milliseconds: others have their turns meanwhile. */
 const atOnce = 128 * 1024
@@ -44,11 +52,11 @@ export function registerBodyReaders(http: FastifyInstance): void {
     else done(null)
   })
   http.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
-    const type = request.headers['content-type'] ?? ''
     if (request.headers['content-encoding'] !== undefined) throw compressed()
-    if (form.test(type) && request.routeOptions.config.takesForm) return readForm(bytes)
+    const type = typeOfText(request)
+    if (type === form && request.routeOptions.config.takesForm) return readForm(bytes)
     const takesScim = request.routeOptions.config.protocol === 'scim'
-    if (!json.test(type) && !(takesScim && scim.test(type))) fail('bad_request', 'send a body as application/json')
+    if (type !== json && !(takesScim && type === scimMediaType)) fail('bad_request', 'send a body as application/json')
     // Some clients name the type of a body that they do not send.
     if (bytes.length === 0 && request.method === 'DELETE') return undefined
     if (bytes.length === 0) fail('bad_request', 'the body is empty')
@@ -89,8 +97,8 @@ function readForm(bytes: Buffer): Record<string, string> {
 
 /** Why what comes is no upload, if it is none; told before any of it is read. */
 export function noUpload({ headers }: FastifyRequest): AppError | undefined {
-  const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
-  if (type !== octets || !hasBody(headers)) return new AppError('bad_request', `send the body as ${octets}`)
+  if (readMediaType(headers['content-type'])?.type !== octets || !hasBody(headers))
+    return new AppError('bad_request', `send the body as ${octets}`)
   return headers['content-encoding'] === undefined ? undefined : compressed()
 }
 

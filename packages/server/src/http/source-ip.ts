@@ -1,24 +1,50 @@
 import type { IncomingMessage } from 'node:http'
 import { isIPv4 } from 'node:net'
 import { canonicalAddress, isWithin } from '../kernel/cidr.ts'
+import type { Log } from '../kernel/log.ts'
+
+/** The address that a request comes from. */
+export type SourceOf = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string
 
 /**
  * The address that a request comes from: the socket's, or, where that is a trusted proxy, the last address of
- * X-Forwarded-For that is not one.
+ * X-Forwarded-For that is not one. Some proxies add a port, or put IPv6 in brackets: both are taken off. An element that
+ * is no address ends the search, so that the request counts as the proxy's; the first one of a process is logged.
  */
-export function sourceOf(
-  { headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>,
-  trusted: readonly string[],
-): string {
-  const { remoteAddress = '' } = socket
-  const forwarded = String(headers['x-forwarded-for'] ?? '')
-  if (isIPv4(remoteAddress) && !forwarded) return remoteAddress
-  let address = canonicalAddress(remoteAddress) ?? remoteAddress
-  if (trusted.length === 0 || !forwarded) return address
-  for (const hop of forwarded.split(',').reverse()) {
-    const next = isWithin(address, trusted) ? canonicalAddress(hop.trim()) : undefined
-    if (!next) break
-    address = next
+export function createSourceOf(trusted: readonly string[], log: Pick<Log, 'warn'>): SourceOf {
+  let isLogged = false
+  function unreadable(hop: string, proxy: string): void {
+    if (isLogged) return
+    isLogged = true
+    log.warn(
+      { proxy, element: hop.slice(0, 64) },
+      'X-Forwarded-For has an element that is no address; the request counts as one of the proxy, as do further ones, which are not logged',
+    )
   }
-  return address
+  return ({ headers, socket }) => {
+    const { remoteAddress = '' } = socket
+    const forwarded = String(headers['x-forwarded-for'] ?? '')
+    if (isIPv4(remoteAddress) && !forwarded) return remoteAddress
+    let address = canonicalAddress(remoteAddress) ?? remoteAddress
+    if (trusted.length === 0 || !forwarded) return address
+    for (const hop of forwarded.split(',').reverse()) {
+      if (!isWithin(address, trusted)) break
+      const next = addressIn(hop.trim())
+      if (next === undefined) {
+        unreadable(hop.trim(), address)
+        break
+      }
+      address = next
+    }
+    return address
+  }
+}
+
+/** `203.0.113.9`, `203.0.113.9:51234`, `2001:db8::5`, `[2001:db8::5]` or `[2001:db8::5]:443`. */
+function addressIn(hop: string): string | undefined {
+  const [, inBrackets, v4, port] = /^(?:\[([^[\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(hop) ?? []
+  if (port !== undefined && Number(port) > 65_535) return undefined
+  // Brackets are for IPv6, and IPv6 with a port needs them.
+  if (inBrackets !== undefined) return isIPv4(inBrackets) ? undefined : canonicalAddress(inBrackets)
+  return canonicalAddress(v4 ?? hop)
 }

@@ -13,7 +13,7 @@ import { sendRefusal } from './raw-refusal.ts'
 import { hasBody } from './read-body.ts'
 import type { Refuse } from './refuse.ts'
 import { type Granted, type Hold, holdOf, isKnown, preferenceApplied } from './representation.ts'
-import { sourceOf } from './source-ip.ts'
+import type { SourceOf } from './source-ip.ts'
 
 /** A read of the calling device, by its exact path. Both are what the handlers of their endpoints use. */
 type WarmReads = Record<
@@ -24,7 +24,7 @@ type WarmDeps = {
   reads: WarmReads
   verifiers: OpenVerifiers
   refuse: Refuse
-  trustedProxies: readonly string[]
+  sourceOf: SourceOf
   log: Pick<Log, 'error'>
   longestWaitSeconds: number
 }
@@ -37,7 +37,7 @@ const pending = [deviceStatusHeader, 'pending'] as const
  * verifier, the same answers and the same headers. Anything else about a request (another method, a query, a cookie,
  * another kind of credential) goes through the pipe.
  */
-export function createWarmReads({ reads, verifiers, refuse, trustedProxies, log, longestWaitSeconds }: WarmDeps) {
+export function createWarmReads({ reads, verifiers, refuse, sourceOf, log, longestWaitSeconds }: WarmDeps) {
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const { method, url = '', headers } = request
     const read = method === 'GET' && Object.hasOwn(reads, url) ? reads[url] : undefined
@@ -46,7 +46,7 @@ export function createWarmReads({ reads, verifiers, refuse, trustedProxies, log,
     if (!read || !token?.startsWith('ey')) return false
 
     const id = newRequestId()
-    const sourceIp = sourceOf(request, trustedProxies)
+    const sourceIp = sourceOf(request)
     const incoming = { method: 'GET', url, path: url, sourceIp, dpop: headers.dpop, scope: {} }
     const answer = (verdict: Verdict) => {
       if (verdict?.kind !== 'device') {

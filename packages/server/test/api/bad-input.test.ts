@@ -43,6 +43,25 @@ test('bad input: each the right error of the right shape, never a 500, nothing h
     'text/plain': [{ authorization, 'content-type': 'text/plain' }, '{}', 400, 'bad_request', /application\/json/],
     'a form': [{ authorization, 'content-type': 'application/x-www-form-urlencoded' }, 'name=x', 400, 'bad_request'],
     'UTF-16': [{ authorization, 'content-type': 'application/json; charset=utf-16' }, '{}', 400, 'bad_request'],
+    'UTF-16 in quotes': [
+      { authorization, 'content-type': 'application/json; charset="utf-16"' },
+      '{}',
+      400,
+      'bad_request',
+      /UTF-8: Content-Type says utf-16/,
+    ],
+    'two charsets': [
+      { authorization, 'content-type': 'application/json; charset=utf-8; charset=utf-16' },
+      '{}',
+      400,
+      'bad_request',
+    ],
+    ...Object.fromEntries(
+      ['; charset="utf-8"', ';odata=verbose', '; charset="UTF-8"; odata=verbose', ' ;profile="a;b"'].map((more) => [
+        `application/json${more}`,
+        [{ authorization, 'content-type': `application/json${more}` }, '{"nmae":1}', 422, 'validation_error', /nmae/],
+      ]),
+    ),
     'a tab after the type': [
       { authorization, 'content-type': 'application/json\t' },
       '{"nmae":1}',
@@ -66,6 +85,37 @@ test('bad input: each the right error of the right shape, never a 500, nothing h
     assert.doesNotMatch(answer.text, /FST_|node_modules|at .*\.ts/, what)
   }
   assert.deepEqual((await kit.admin.listTokens()).items, [], 'nothing was made')
+})
+
+test('behind a proxy a request is recorded under the address of its client, whatever port or brackets stand around it', async (t) => {
+  const kit = await startKit(t, { config: { trustedProxies: ['127.0.0.0/8'] } })
+  const { secret } = await kit.admin.createApiKey({
+    body: { name: 'provisioner', role: 'tenant_admin', directory: 'corp' },
+  })
+  const search = operation('searchScimUsers').path
+  for (const [forwarded, source] of [
+    ['203.0.113.9:51234', '203.0.113.9'],
+    ['198.51.100.1, 203.0.113.9:51234', '203.0.113.9'],
+    ['[2001:db8::5]:443', '2001:db8::5'],
+    ['[2001:db8::5]', '2001:db8::5'],
+    ['unknown', '127.0.0.1'],
+    ['_hidden', '127.0.0.1'],
+  ] as const) {
+    const type = 'application/scim+json; charset="UTF-8"'
+    const headers = { authorization: `Bearer ${secret}`, 'content-type': type, 'x-forwarded-for': forwarded }
+    const answer = await send(
+      kit,
+      'POST',
+      search,
+      headers,
+      '{"schemas":["urn:ietf:params:scim:api:messages:2.0:SearchRequest"]}',
+    )
+    assert.equal(answer.status, 200, answer.text)
+    const request_id = String(answer.headers['x-request-id'])
+    const { items } = await kit.admin.listAuditEvents({ query: { request_id } })
+    assert.deepEqual(new Set(items.map(({ source_ip }) => source_ip)), new Set([source]), forwarded)
+  }
+  assert.equal(kit.logs.filter((line) => line.startsWith('X-Forwarded-For has an element')).length, 1)
 })
 
 test('query parameters: unknown, repeated and unreadable ones are 400 and named', async (t) => {
