@@ -3,13 +3,15 @@ import type { Database, Tx } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
+import { requirePresence } from '../../../kernel/own-limit.ts'
 import type { Changes } from '../../../memory/changes.ts'
 import { mayHandle } from '../../access/index.ts'
 import type { Audit } from '../../audit/index.ts'
+import type { IdentityDeps } from '../deps.ts'
 import { holdAdministrators, mayBeLast, refuseLast } from './administrators.ts'
 import type { BreakGlass } from './break-glass.ts'
 import { deleteGrant, insertGrant } from './grants.queries.ts'
-import { present, refuseStronger } from './subject.ts'
+import { isOneself, present, refuseStronger } from './subject.ts'
 import { findUser, lockUser, type UserRow } from './users.queries.ts'
 
 type Outcome = { user: UserRow; changed: boolean }
@@ -20,9 +22,10 @@ export function createGrants(deps: {
   audit: Audit
   changes: Changes
   now: () => Date
+  tenancy: Pick<IdentityDeps['tenancy'], 'settings'>
   breakGlass: Pick<BreakGlass, 'refuseLast'>
 }) {
-  const { db, audit, changes, now, breakGlass } = deps
+  const { db, audit, changes, now, tenancy, breakGlass } = deps
 
   /** `move` changes the user's roles while the user's row is held; true when it did. */
   function change(
@@ -62,13 +65,17 @@ export function createGrants(deps: {
         }),
       ),
 
-    revoke: (actor: Actor, id: string, role: Role, reason: string | undefined): Promise<Outcome> =>
-      change('role.revoked', actor, id, role, reason, async (tx, user) => {
+    revoke: async (actor: Actor, id: string, role: Role, reason: string | undefined): Promise<Outcome> => {
+      // Without the role a person with others may be free of the second factor that it asks for.
+      if (isOneself(actor, id) && (await tenancy.settings(actor.tenantId)).mfa.required_roles.includes(role))
+        requirePresence(actor, `this lifts mfa.required_roles (${role}) for your own account`, now())
+      return change('role.revoked', actor, id, role, reason, async (tx, user) => {
         await refuseLast(tx, actor.tenantId, user, user.roles.includes(role) ? [role] : [])
         if (mayBeLast([role]) && !mayBeLast(user.roles.filter((r) => r !== role)))
           await breakGlass.refuseLast(tx, actor.tenantId, user)
         return deleteGrant(tx, actor.tenantId, id, role)
-      }),
+      })
+    },
   }
 }
 export type Grants = ReturnType<typeof createGrants>
