@@ -35,6 +35,8 @@ type AnyPrincipal =
       ownerId: string | null
       /** Whether that user is a person, whom the settings of sign-in and sessions bind. */
       standsForPerson: boolean
+      /** UUIDs of the people whose limits bind it: its owner, the person who made it, and who made its account. */
+      standsFor: readonly string[]
       name: string
       roles: readonly Role[]
       permissions: ReadonlySet<Permission>
@@ -149,6 +151,12 @@ export const jobSource = (tenantId: TenantId, job: string): Source => ({
   requestId: null,
   claim: null,
 })
+
+/** The people whom a caller stands for, by UUID: what binds one of them binds the caller. */
+export const personsBehind = ({ principal }: Pick<Actor, 'principal'>): readonly string[] => {
+  if (principal.kind === 'session') return [principal.userId]
+  return principal.kind === 'api_key' ? principal.standsFor : []
+}
 
 export const permissionsOf = (actor: Actor): ReadonlySet<Permission> =>
   'permissions' in actor.principal ? actor.principal.permissions : new Set()

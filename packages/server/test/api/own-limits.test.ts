@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defaultSecuritySettings, type SecuritySettings } from '@holdfast/contract/settings'
+import { defaultSecuritySettings } from '@holdfast/contract/settings'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { sql } from 'kysely'
 import { adminPassword, createClock, startKit } from '../kit.ts'
+import { type Bound, eachLimit, looser, over } from '../own-limits.ts'
 import { enrollFactor, makeUser, type Person, passwordOf, signInAs, trySignIn, untilNextStep } from '../people.ts'
 import { type Got, send } from '../raw-http.ts'
 
@@ -81,14 +82,6 @@ test('the own second factor goes with the password and a code, and with nothing 
   assert.equal((await trySignIn(kit, 'root')).status, 200)
 })
 
-const over = (settings: object, named: object) =>
-  Object.fromEntries(
-    Object.entries(settings).map(([section, fields]) => [
-      section,
-      { ...fields, ...new Map(Object.entries(named)).get(section) },
-    ]),
-  )
-
 test('settings that would bind their maker too, or contradict each other, are refused', async (t) => {
   const kit = await startKit(t)
   const person = await signInAs(kit, 'admin', { password: adminPassword })
@@ -103,31 +96,6 @@ test('settings that would bind their maker too, or contradict each other, are re
   assert.equal((await put({ sessions: { absolute_seconds: 60 } })).status, 422, 'judged with what holds already')
   assert.equal((await put({ sessions: { idle_seconds: 300, absolute_seconds: 300 } })).status, 200)
 })
-
-/** What each setting is looser than its default with, and whom it holds back. */
-type Looser = {
-  [S in keyof SecuritySettings]: { [F in keyof SecuritySettings[S]]: [binds: Bound, looser: SecuritySettings[S][F]] }
-}
-type Bound = 'person' | 'api_key' | 'nobody here'
-const looser: Looser = {
-  login: {
-    max_failures_per_ip: ['person', 21],
-    window_seconds: ['person', 899],
-    lockout_threshold: ['person', 11],
-    lockout_seconds: ['person', 899],
-    enforce_sso: ['person', false],
-  },
-  sessions: { idle_seconds: ['person', 1801], absolute_seconds: ['person', 43_201] },
-  api: {
-    requests_per_minute_per_key: ['api_key', 100_001],
-    requests_per_minute_per_session: ['person', 100_001],
-    requests_per_minute_per_device: ['nobody here', 100_001],
-    requests_per_minute_per_gateway: ['nobody here', 100_001],
-  },
-  passwords: { min_length: ['person', 14] },
-  mfa: { required_roles: ['person', []], step_up: ['person', false] },
-  devices: { require_device_key: ['nobody here', false], approval: ['nobody here', false] },
-}
 
 test('what holds back its maker is loosened with fresh proof of them only, setting by setting', async (t) => {
   const clock = createClock(untilNextStep())
@@ -181,15 +149,14 @@ test('what holds back its maker is loosened with fresh proof of them only, setti
   let asked = 0
   const walk = async (table: typeof tables) => {
     for (const [who, put, refused] of table)
-      for (const [section, fields] of Object.entries(looser))
-        for (const [field, [binds, value]] of Object.entries(fields as Record<string, [Bound, unknown]>)) {
-          if (section === 'mfa' && field === 'step_up') continue
-          const got = await put({ [section]: { [field]: value } })
-          const expected = refused.includes(binds) ? 403 : 200
-          asked++
-          if (got.status !== expected) wrong.push(`${who}: ${section}.${field} -> ${got.status} ${got.text}`)
-          if (got.status === 200) await restore(section, field)
-        }
+      for (const { section, field, binds, value } of eachLimit()) {
+        if (section === 'mfa' && field === 'step_up') continue
+        const got = await put({ [section]: { [field]: value } })
+        const expected = refused.includes(binds) ? 403 : 200
+        asked++
+        if (got.status !== expected) wrong.push(`${who}: ${section}.${field} -> ${got.status} ${got.text}`)
+        if (got.status === 200) await restore(section, field)
+      }
   }
   const restore = (section: string, field: string) =>
     kit.db.inTenant(kit.tenant, (tx) =>

@@ -173,6 +173,11 @@ async function eachRole({ kit }: SamlWorld) {
   }
   assert.deepEqual(wrong, [])
 
+  // Pulls of directories change whom a `tenant_admin` may, so nobody who may do less sets one up or begins one.
+  for (const permission of ['directory:write', 'directory:sync'])
+    for (const role of roleNames.filter((r) => has(r, permission)))
+      assert.ok(covers(role, 'tenant_admin'), `${role} has ${permission}`)
+
   // Which operations there are; a new one has to be thought of here.
   const writes = Object.entries(contract).filter(
     ([, e]) =>

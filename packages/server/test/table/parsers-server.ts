@@ -25,7 +25,7 @@ import { rangeOf } from '../../src/http/range.ts'
 import { readJson } from '../../src/http/read-json.ts'
 import { createQueryReader, requireReadableQuery } from '../../src/http/read-query.ts'
 import { expectedOf } from '../../src/http/representation.ts'
-import { sourceOf } from '../../src/http/source-ip.ts'
+import { createSourceOf } from '../../src/http/source-ip.ts'
 import { canonicalAddress, isCidr, isWithin, sourceBlock } from '../../src/kernel/cidr.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { patternOf, wordsOf } from '../../src/kernel/words.ts'
@@ -79,13 +79,14 @@ export function parsersOfServer(): Parser[] {
   const query = createQueryReader(contract.listAuditEvents.query as TSchema)
   const scim = createQueryReader(contract.listScimUsers.query as TSchema)
   const socket = { remoteAddress: '127.0.0.1' } as IncomingMessage['socket']
+  const sourceOf = createSourceOf(['127.0.0.0/8', '10.0.0.0/8'], { warn: () => undefined })
   const outbound = createOutbound({ allowedPrivateCidrs: [] })
   return [
     ofText('decodeId', 'usr_01jxz3c9dqf7vr2m8k4s6t0b5w', (text) => decodeId('user', text)),
     ofText('isCidr', '2001:db8::/32', (text) => isCidr(text) && isWithin('::1', [text])),
     ofText('canonicalAddress', '::ffff:192.0.2.1', (text) => [canonicalAddress(text), sourceBlock(text)]),
     ofText('sourceOf', '203.0.113.7, [2001:db8::1]:4711, 10.0.0.1:80', (text) =>
-      sourceOf({ headers: { 'x-forwarded-for': text }, socket }, ['127.0.0.0/8', '10.0.0.0/8']),
+      sourceOf({ headers: { 'x-forwarded-for': text }, socket }),
     ),
     ofText('rangeOf', 'bytes=0-499', (text) => rangeOf(text, 1000)),
     ofText('expectedOf', 'W/"abc.def", "ghi.jkl"', expectedOf, app),

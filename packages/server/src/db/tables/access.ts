@@ -1,5 +1,5 @@
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Default, Derived, TextArray } from './columns.ts'
+import type { Default, Derived, TextArray, UuidArray } from './columns.ts'
 
 export type AccessTables = {
   api_keys: {
@@ -20,6 +20,7 @@ export type AccessTables = {
     owner_tenant_id: TenantId | null
     owner_user_id: string | null
     directory: string | null
+    stands_for: UuidArray
   }
   api_key_activity: { tenant_id: TenantId; key_id: string; last_used_at: Date }
   enrollment_tokens: {

@@ -12,6 +12,8 @@ export type Requester = StoredParty & {
   origin: 'api' | 'console'
   source_ip: string
   user_agent: string | null
+  /** UUIDs of the people behind the request; absent in rows from before. */
+  stands_for?: string[]
 }
 /** A public key, as a JWK. */
 type Recipient = { kty: 'EC'; crv: 'P-256'; x: string; y: string }

@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Default, Derived } from './columns.ts'
+import type { Default, Derived, UuidArray } from './columns.ts'
 
 export type PeopleTables = {
   users: {
@@ -31,6 +31,7 @@ export type PeopleTables = {
     absent_since: Date | null
     break_glass: Default<boolean>
     directory_attributes: object | null
+    stands_for: UuidArray
   }
   user_roles: {
     tenant_id: TenantId

@@ -22,6 +22,8 @@ export const findByLookup = (tx: Tx, tenant: TenantId, lookup: string) =>
       'owner_tenant_id',
       'owner_user_id',
       'directory',
+      'stands_for',
+      'created_by',
     ])
     .where('tenant_id', '=', tenant)
     .where('lookup', '=', lookup)
@@ -41,6 +43,7 @@ const columns = [
   'owner_tenant_id',
   'owner_user_id',
   'directory',
+  'stands_for',
 ] as const
 
 export type KeyStatus = 'active' | 'expired' | 'revoked'
@@ -70,7 +73,7 @@ export type KeyRow = NonNullable<Awaited<ReturnType<typeof findKey>>>
 export const findOwner = (tx: Tx, tenant: TenantId, user: string) =>
   tx
     .selectFrom('users')
-    .select(['kind', 'status', 'username'])
+    .select(['kind', 'status', 'username', 'stands_for'])
     .select(
       sql<string[]>`array(select r.role from user_roles r
         where r.tenant_id = ${tenant} and r.user_id = users.user_id order by r.role)`.as('roles'),

@@ -1,7 +1,7 @@
 import type { Role } from '@holdfast/contract/vocabulary'
 import { mintToken, type Peppers } from '@holdfast/crypto'
 import { background, type Database, type Tx } from '../../db/database.ts'
-import type { Actor, Principal, Source, TenantId } from '../../kernel/actor.ts'
+import { type Actor, type Principal, personsBehind, type Source, type TenantId } from '../../kernel/actor.ts'
 import { besideLimits, type Granted } from '../../kernel/allowance.ts'
 import { fail, failField, unauthorized } from '../../kernel/app-error.ts'
 import { isCidr, isPartOf } from '../../kernel/cidr.ts'
@@ -58,8 +58,7 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
   const mint = async (
     source: Source,
     wanted: NewKey,
-    maker?: Maker,
-    owner?: Owner,
+    { maker, owner, standsFor }: Minting = { standsFor: [] },
   ): Promise<{ row: KeyRow; secret: string }> => {
     const { token, id: lookup, hint, digest, version } = mintToken(peppers, 'hfk', source.tenantId)
     // Its maker may be of another tenant than the key.
@@ -82,6 +81,7 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
         owner_tenant_id: whose?.tenantId ?? null,
         owner_user_id: whose?.userId ?? null,
         directory: wanted.directory ?? null,
+        stands_for: [...standsFor],
       }
       await insertKey(tx, granted, { ...row, lookup, secret_digest: digest, secret_digest_version: version })
       const fields = { ...saidOf(row), role: row.role }
@@ -113,7 +113,8 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
       const { principal } = actor
       const owner =
         wanted.user_id === undefined ? personOf(principal) : await accountOf(actor, wanted.user_id, wanted.role)
-      return mint(actor, wanted, principal.kind === 'api_key' ? principal : undefined, owner)
+      const maker = principal.kind === 'api_key' ? principal : undefined
+      return mint(actor, wanted, { maker, owner, standsFor: personsBehind(actor) })
     },
 
     /** Idempotent: a revoked key stays as it is. */
@@ -174,6 +175,8 @@ export const ownerOf = (row: Pick<KeyRow, 'owner_tenant_id' | 'owner_user_id'>):
     : { tenantId: row.owner_tenant_id, userId: row.owner_user_id }
 
 type Maker = { tenantId: TenantId; id: string }
+/** The key that makes it, if any, whose it is, and the people whose limits bind it. */
+type Minting = { maker?: Maker | undefined; owner?: Owner | undefined; standsFor: readonly string[] }
 type Bounds = { expiresAt: Date | null; allowedCidrs: string[]; owner: Owner | undefined }
 /**
  * A key that a key makes lasts no longer and works from nowhere else; what is not said is taken over from its maker.

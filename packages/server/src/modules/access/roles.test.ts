@@ -15,6 +15,7 @@ const holding = (...roles: Role[]): Actor => {
       kind: 'api_key',
       ownerId: null,
       standsForPerson: false,
+      standsFor: [],
       directory: null,
       tenantId,
       id: '',

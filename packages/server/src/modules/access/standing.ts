@@ -1,7 +1,6 @@
 import type { Database } from '../../db/database.ts'
 import type { Principal, TenantId } from '../../kernel/actor.ts'
 import { findKey, findOwner } from './api-keys.queries.ts'
-import { ownerOf } from './api-keys.ts'
 import { isRole, permissionsOfRoles } from './roles.ts'
 import type { RightsOf, StatusOf } from './verify-key.ts'
 
@@ -13,7 +12,7 @@ export type Credential = {
   /** Of a session whose it is, of a key who owns it. */
   user_id: string | null
 }
-type Standing = Pick<Principal<'session'>, 'roles' | 'permissions'>
+type Standing = Pick<Principal<'api_key'>, 'roles' | 'permissions' | 'standsFor'>
 
 type Deps = { db: Database; now: () => Date; rightsOf: RightsOf; statusOf: StatusOf }
 
@@ -27,12 +26,12 @@ export function createStanding({ db, now, rightsOf, statusOf }: Deps) {
     const user = await db.inTenant(tenant, (tx) => findOwner(tx, tenant, userId))
     if (user?.status !== 'active') return undefined
     const roles = user.roles.filter(isRole)
-    return { roles, permissions: permissionsOfRoles(roles) }
+    return { roles, permissions: permissionsOfRoles(roles), standsFor: [userId] }
   }
   async function ofKey(tenant: TenantId, id: string): Promise<Standing | undefined> {
     const key = await db.inTenant(tenant, (tx) => findKey(tx, tenant, id, now()))
     if (!key || key.revoked_at || (key.expires_at && key.expires_at <= now())) return undefined
-    return rightsOf(tenant, key.role, ownerOf(key))
+    return rightsOf(tenant, key)
   }
 
   return async ({ kind, tenant_id, id, user_id }: Credential, tenant: TenantId): Promise<Standing | undefined> => {

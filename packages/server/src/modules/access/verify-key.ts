@@ -3,12 +3,13 @@ import type { Database } from '../../db/database.ts'
 import type { PresentedToken } from '../../http/authenticate.ts'
 import type { Principal, RefusedCredential, TenantId } from '../../kernel/actor.ts'
 import { isWithin } from '../../kernel/cidr.ts'
+import { decodeId } from '../../kernel/ids.ts'
 import { whenReady } from '../../kernel/ready.ts'
 import { createWriteBehind } from '../../kernel/write-behind.ts'
 import type { Changes } from '../../memory/changes.ts'
 import { createCredentialCache } from '../../memory/credential-cache.ts'
 import type { Memory } from '../../memory/held.ts'
-import { findByLookup, findOwner, writeActivity } from './api-keys.queries.ts'
+import { findByLookup, findOwner, type KeyRow, writeActivity } from './api-keys.queries.ts'
 import { type Owner, ownerOf } from './api-keys.ts'
 import { boundedBy, isRole, permissionsOfRoles } from './roles.ts'
 
@@ -28,16 +29,25 @@ type Known = {
 /** What a key may do now; undefined when the user is gone, suspended or locked whose rights bound it, or their tenant is. */
 export const createRights =
   ({ db, statusOf }: { db: Database; statusOf: StatusOf }) =>
-  async (tenant: TenantId, role: string, owner: Owner | undefined) => {
-    if (!isRole(role)) return { roles: [], permissions: permissionsOfRoles([]), standsForPerson: false }
-    if (!owner) return { roles: [role], permissions: permissionsOfRoles([role]), standsForPerson: false }
+  async (tenant: TenantId, key: RightsRow) => {
+    const { role } = key
+    const owner = ownerOf(key)
+    // A key from before `stands_for` says at least which person made it.
+    const maker = key.created_by === null ? undefined : decodeId('user', key.created_by)
+    const makers = [...key.stands_for, ...(maker ? [maker] : [])]
+    const ofMakers = { standsForPerson: false, standsFor: [...new Set(makers)] }
+    if (!isRole(role)) return { roles: [], permissions: permissionsOfRoles([]), ...ofMakers }
+    if (!owner) return { roles: [role], permissions: permissionsOfRoles([role]), ...ofMakers }
     const user = await db.inTenant(owner.tenantId, (tx) => findOwner(tx, owner.tenantId, owner.userId))
     if (user?.status !== 'active') return undefined
     // Only a platform administrator reaches into another tenant, and only from one that is open.
     if (owner.tenantId !== tenant && !user.roles.includes('platform_admin')) return undefined
     if (owner.tenantId !== tenant && (await statusOf(owner.tenantId)) !== 'active') return undefined
-    return { ...boundedBy(role, user.roles.filter(isRole)), standsForPerson: user.kind === 'person' }
+    const standsForPerson = user.kind === 'person'
+    const standsFor = [...new Set([...makers, ...(standsForPerson ? [owner.userId] : user.stands_for)])]
+    return { ...boundedBy(role, user.roles.filter(isRole)), standsForPerson, standsFor }
   }
+type RightsRow = Pick<KeyRow, 'role' | 'owner_tenant_id' | 'owner_user_id' | 'stands_for' | 'created_by'>
 export type RightsOf = ReturnType<typeof createRights>
 
 export function createKeyVerifier(deps: {
@@ -56,7 +66,7 @@ export function createKeyVerifier(deps: {
     const row = await db.inTenant(tenantId, (tx) => findByLookup(tx, tenantId, id))
     if (!row || !isStoredAs(peppers, presented, row.secret_digest)) return undefined
     const owner = ownerOf(row)
-    const rights = await rightsOf(tenantId, row.role, owner)
+    const rights = await rightsOf(tenantId, row)
     return {
       principal: {
         kind: 'api_key',
@@ -64,6 +74,7 @@ export function createKeyVerifier(deps: {
         id: row.key_id,
         ownerId: owner?.userId ?? null,
         standsForPerson: rights?.standsForPerson ?? true,
+        standsFor: rights?.standsFor ?? [],
         name: row.name,
         roles: rights?.roles ?? [],
         permissions: rights?.permissions ?? new Set(),

@@ -8,7 +8,7 @@ import type { Ended, RunRow, StepRow } from './runs.queries.ts'
  * long, and holds no secret, sealed or not.
  */
 export function evidenceOf(run: RunRow, steps: readonly StepRow[], status: Ended, at: Date) {
-  const { credential: _, ...requested_by } = run.requested_by
+  const { credential: _, stands_for: __, ...requested_by } = run.requested_by
   const evidence = canonicalJson({
     workflow_run_id: encodeId('workflow_run', run.workflow_run_id),
     tenant_id: encodeId('tenant', run.tenant_id),

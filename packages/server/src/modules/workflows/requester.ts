@@ -1,5 +1,5 @@
 import type { Requester } from '../../db/tables/operations.ts'
-import type { Actor, Principal } from '../../kernel/actor.ts'
+import { type Actor, type Principal, personsBehind } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Access } from '../access/index.ts'
@@ -15,12 +15,13 @@ export function requesterOf({ principal, type, id, name, origin, sourceIp, userA
     origin: origin === 'console' ? 'console' : 'api',
     source_ip: sourceIp,
     user_agent: userAgent,
+    stands_for: [...personsBehind({ principal })],
   }
 }
 
-/** The person behind a request; null for a key of the deployment. */
-export const personOf = ({ credential: { tenant_id, user_id } }: Pick<Requester, 'credential'>): string | null =>
-  user_id && `${tenant_id}/${user_id}`
+/** The people behind a request, and the account that it spoke for; nobody for a key of the deployment. */
+export const personsOf = ({ credential: { user_id }, stands_for = [] }: Requester): readonly string[] =>
+  user_id === null ? stands_for : [...stands_for, user_id]
 
 /**
  * Whoever asked for a run, with what they may do now. The audit log has what they change under the run's id as
@@ -32,15 +33,17 @@ export const createActorOf =
     const { credential, origin, source_ip, user_agent, type, id, name } = run.requested_by
     const standing = await standingOf(credential, run.tenant_id)
     if (!standing) return undefined
-    const common = { ...standing, tenantId: credential.tenant_id, id: credential.id, name: name ?? '' }
+    const { standsFor, ...rights } = standing
+    const common = { ...rights, tenantId: credential.tenant_id, id: credential.id, name: name ?? '' }
     const principal: Principal =
       credential.kind === 'api_key'
-        ? { ...common, kind: 'api_key', ownerId: credential.user_id, standsForPerson: true, directory: null }
+        ? { ...common, kind: 'api_key', ownerId: credential.user_id, standsForPerson: true, standsFor, directory: null }
         : {
             ...common,
             kind: 'session',
             userId: credential.user_id ?? '',
-            startedAt: run.created_at,
+            // Nobody is there while a run goes on: it is no proof of a recent sign-in.
+            startedAt: new Date(0),
             expiresAt: run.created_at,
             idleSeconds: 0,
             authMethod: 'workflow',

@@ -8,7 +8,7 @@ import type { WorkflowsDeps } from './deps.ts'
 import type { createEnd } from './end.ts'
 import { causeOf, waitingNotice } from './notice.ts'
 import { type Planned, type Plans, stored } from './plan.ts'
-import { type ActorOf, personOf, requesterOf } from './requester.ts'
+import { type ActorOf, personsOf, requesterOf } from './requester.ts'
 import type { RunRow, StepRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
 
@@ -87,8 +87,8 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
 
   async function approve(tx: Tx, actor: Actor, { run }: Run): Promise<boolean> {
     if (run.status !== 'awaiting_approval') return false
-    const [asked, approving] = [personOf(run.requested_by), personOf(requesterOf(actor))]
-    if (actor.principal.kind !== 'session' || asked === approving)
+    const { principal } = actor
+    if (principal.kind !== 'session' || personsOf(run.requested_by).includes(principal.userId))
       fail('forbidden', 'somebody else than who asked for it must approve it, signed in as a person')
     const by = { type: actor.type, id: actor.id, name: actor.name }
     if (!(await queries.approveRun(tx, run.tenant_id, run.workflow_run_id, by, now())))

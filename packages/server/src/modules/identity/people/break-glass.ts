@@ -2,6 +2,7 @@ import type { Database, Tx } from '../../../db/database.ts'
 import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
+import { requirePresence } from '../../../kernel/own-limit.ts'
 import type { Expected } from '../../../kernel/version.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
@@ -9,7 +10,7 @@ import type { IdentityDeps } from '../deps.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { holdAdministrators, indispensable, isOfPlatform, type Warning } from './administrators.ts'
 import { selectBreakGlass, updateBreakGlass } from './break-glass.queries.ts'
-import { present, refuseStronger, requirePerson } from './subject.ts'
+import { isOneself, present, refuseStronger, requirePerson } from './subject.ts'
 import { findUser, lockUser, type UserRow } from './users.queries.ts'
 import { versionOf } from './users.ts'
 
@@ -90,6 +91,10 @@ export function createBreakGlass(deps: {
         if (before.break_glass === to) return { user: before, changed: false }
         if (before.source !== 'local')
           fail('validation_error', `${before.username} has no password here: the account comes from elsewhere`)
+        const isOwn = to && isOneself(actor, id)
+        // A key must not do it beforehand either: its person would be exempt once the setting is on.
+        if (isOwn && (actor.principal.kind !== 'session' || (await tenancy.enforcesSso(tx, tenant))))
+          requirePresence(actor, 'this lifts login.enforce_sso for your own account', now())
         if (!to) await refuseLast(tx, tenant, before)
         if (!(await updateBreakGlass(tx, tenant, id, to, now()))) return { user: before, changed: false }
         const isShut = !to && (await tenancy.enforcesSso(tx, tenant))

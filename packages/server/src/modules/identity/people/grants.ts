@@ -3,13 +3,15 @@ import type { Database, Tx } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
+import { requirePresence } from '../../../kernel/own-limit.ts'
 import type { Changes } from '../../../memory/changes.ts'
 import { mayHandle } from '../../access/index.ts'
 import type { Audit } from '../../audit/index.ts'
+import type { IdentityDeps } from '../deps.ts'
 import { holdAdministrators, mayBeLast, requireAnother, type Warning, warned } from './administrators.ts'
 import type { BreakGlass } from './break-glass.ts'
 import { deleteGrant, findGrant, insertGrant } from './grants.queries.ts'
-import { present, refuseStronger } from './subject.ts'
+import { isOneself, present, refuseStronger } from './subject.ts'
 import { findUser, lockUser, type UserRow } from './users.queries.ts'
 
 type Outcome = { user: UserRow; changed: boolean; warnings: Warning[] }
@@ -21,9 +23,10 @@ export function createGrants(deps: {
   audit: Audit
   changes: Changes
   now: () => Date
+  tenancy: Pick<IdentityDeps['tenancy'], 'settings'>
   breakGlass: Pick<BreakGlass, 'requireAnother'>
 }) {
-  const { db, audit, changes, now, breakGlass } = deps
+  const { db, audit, changes, now, tenancy, breakGlass } = deps
 
   /** `move` changes the user's roles while the user's row is held: what to warn of, undefined where nothing changed. */
   function change(
@@ -70,13 +73,17 @@ export function createGrants(deps: {
       return { ...outcome, grant: grant! }
     },
 
-    revoke: (actor: Actor, id: string, role: Role, reason: string | undefined): Promise<Outcome> =>
-      change('role.revoked', actor, id, role, reason, async (tx, user) => {
+    revoke: async (actor: Actor, id: string, role: Role, reason: string | undefined): Promise<Outcome> => {
+      // Without the role a person with others may be free of the second factor that it asks for.
+      if (isOneself(actor, id) && (await tenancy.settings(actor.tenantId)).mfa.required_roles.includes(role))
+        requirePresence(actor, `this lifts mfa.required_roles (${role}) for your own account`, now())
+      return change('role.revoked', actor, id, role, reason, async (tx, user) => {
         const warnings = await requireAnother(tx, actor, user, user.roles.includes(role) ? [role] : [])
         if (mayBeLast([role]) && !mayBeLast(user.roles.filter((r) => r !== role)))
           warnings.push(...(await breakGlass.requireAnother(tx, actor, user)))
         return (await deleteGrant(tx, actor.tenantId, id, role)) ? warnings : undefined
-      }),
+      })
+    },
   }
 }
 export type Grants = ReturnType<typeof createGrants>

@@ -1,4 +1,11 @@
-import { type Actor, type Principal, permissionsOf, type Source, type TenantId } from '../../../kernel/actor.ts'
+import {
+  type Actor,
+  type Principal,
+  permissionsOf,
+  personsBehind,
+  type Source,
+  type TenantId,
+} from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { missing } from '../../../kernel/ids.ts'
 import { isRole, mayHandle } from '../../access/index.ts'
@@ -21,15 +28,13 @@ export function subjectOf(actor: Actor, named: string | undefined): Subject {
   return { id, tenant: actor.tenantId, source: actor, own: undefined }
 }
 
-/** The user that the caller is, or that it stands for. */
-const selfOf = ({ principal }: Actor): string | null => {
-  if (principal.kind === 'session') return principal.userId
-  return principal.kind === 'api_key' ? principal.ownerId : null
-}
+/** Whether that is the user that the caller is, the account that a key speaks for, or a person whom it stands for. */
+export const isOneself = (actor: Actor, user: string): boolean =>
+  personsBehind(actor).includes(user) || (actor.principal.kind === 'api_key' && actor.principal.ownerId === user)
 
-/** Nobody lifts what binds them: not with their own session, and not with a key that stands for them. */
+/** Nobody lifts what binds them: not with their own session, nor with a key or service account that they made. */
 export function refuseOneself(actor: Actor, user: string): void {
-  if (selfOf(actor) === user) fail('forbidden', 'this is your own account: somebody else must do that')
+  if (isOneself(actor, user)) fail('forbidden', 'this is your own account: somebody else must do that')
 }
 
 /** A row of a user that is there. */

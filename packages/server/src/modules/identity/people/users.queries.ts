@@ -144,7 +144,7 @@ type NewUser = Pick<
   Stored,
   'tenant_id' | 'user_id' | 'kind' | 'username' | 'email' | 'display_name' | 'created_at' | 'updated_at'
 > &
-  Partial<Pick<Stored, 'source' | 'password_phc' | 'password_must_change' | 'password_expires_at'>>
+  Partial<Pick<Stored, 'source' | 'password_phc' | 'password_must_change' | 'password_expires_at' | 'stands_for'>>
 export const insertUser = (tx: Tx, _: Granted, user: NewUser) => tx.insertInto('users').values(user).execute()
 
 /** False when the name is taken. */

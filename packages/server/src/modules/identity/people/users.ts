@@ -1,6 +1,6 @@
 import { type Database, RunAgain, type Tx } from '../../../db/database.ts'
 import { refuseTaken } from '../../../db/taken.ts'
-import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import { type Actor, personsBehind, type TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { type Changed, differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
@@ -115,6 +115,7 @@ export function createUsers(deps: {
             display_name,
             created_at: at,
             updated_at: at,
+            stands_for: kind === 'service' ? [...personsBehind(actor)] : [],
           }
           await queries.insertUser(tx, places.take(1), user)
           await lockAll(tx, tenant, groups, [])

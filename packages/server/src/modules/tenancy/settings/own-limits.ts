@@ -1,7 +1,7 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
-import type { Actor } from '../../../kernel/actor.ts'
+import { type Actor, personsBehind } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
-import { freshUntil } from '../../../kernel/fresh.ts'
+import { requirePresence } from '../../../kernel/own-limit.ts'
 import type { Sections } from './settings.queries.ts'
 
 /** Whom a setting holds back: who signs in, a session, an API key; devices and gateways change no settings. */
@@ -48,33 +48,25 @@ function loosened(before: SecuritySettings, after: SecuritySettings, of: 'person
 }
 
 /**
- * Nobody lifts what holds them back with nothing but what may be stolen. A session shows who is there: by a one-time
- * code where its user has an authenticator app, else by having signed in a moment ago. A key lifts neither its own rate
- * nor what holds back the person that it stands for.
+ * Nobody lifts what holds them back with nothing but what may be stolen. A key lifts neither its own rate nor what
+ * holds back the people that it stands for.
  */
-export function refuseOwnLimits(
-  { principal, tenantId }: Actor,
-  before: SecuritySettings,
-  after: SecuritySettings,
-  at: Date,
-): void {
+export function refuseOwnLimits(actor: Actor, before: SecuritySettings, after: SecuritySettings, at: Date): void {
+  const { principal, tenantId } = actor
   if (principal.kind === 'session') {
     // Step-up binds whoever acts in the tenant; the rest binds its own people.
     const binding = loosened(before, after, 'person').filter(
       (name) => principal.tenantId === tenantId || name === 'mfa.step_up',
     )
-    if (binding.length === 0) return
-    const shown = principal.mfa ? principal.steppedUpAt : principal.startedAt
-    if (shown && freshUntil(shown) > at) return
-    const proof = principal.mfa
-      ? 'a one-time code not older than 5 minutes: send one to POST /v1/admin/auth/step-up, then repeat it'
-      : 'a sign-in not older than 5 minutes: sign in again, then repeat it'
-    fail('forbidden', `this loosens ${binding.join(', ')}, which binds you too; it needs ${proof}`)
+    if (binding.length > 0) requirePresence(actor, `this loosens ${binding.join(', ')}`, at)
   }
   if (principal.kind !== 'api_key') return
   const own = principal.tenantId === tenantId ? loosened(before, after, 'api_key') : []
-  const owners = principal.standsForPerson ? loosened(before, after, 'person') : []
-  const binding = [...own, ...owners]
+  const ofPeople = personsBehind(actor).length > 0 ? loosened(before, after, 'person') : []
+  const binding = [...own, ...ofPeople]
   if (binding.length > 0)
-    fail('forbidden', `this loosens ${binding.join(', ')}, which binds this key or its user: a session must do that`)
+    fail(
+      'forbidden',
+      `this loosens ${binding.join(', ')}, which binds this key or a person whom it stands for: a session must do that`,
+    )
 }
