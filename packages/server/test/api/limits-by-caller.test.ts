@@ -157,6 +157,7 @@ async function operations(kit: Kit, callers: Callers, { root, provider_id }: { r
   const doNotLift: Record<string, string> = {
     createApiKey: 'a key does no more than its owner, and stands for its maker',
     suspendUser: 'it keeps somebody out',
+    revokeApiKeysOfUser: 'it ends keys',
     grantRole: 'no role that allows more than the caller may do',
     generateToken: 'it enrolls a device, which no limit of a person binds',
     changeDevice: 'the same',

@@ -151,10 +151,10 @@ export function viewFound(provider: Pick<ProviderRow, 'saml' | 'saml_found'>) {
     entity_id: idp.entity_id,
     sso_url: idp.sso_url,
     certificates: idp.certificates.map((pem) => {
-      const { subject, validTo, fingerprint256 } = new X509Certificate(pem)
+      const { subject, validToDate, fingerprint256 } = new X509Certificate(pem)
       return {
         subject: (subject ?? '').split('\n').join(', '),
-        not_after: new Date(validTo).toISOString(),
+        not_after: validToDate.toISOString(),
         fingerprint: fingerprintOf(fingerprint256),
       }
     }),

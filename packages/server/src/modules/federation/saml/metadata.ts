@@ -69,7 +69,7 @@ function certificatesOf(idp: XmlElement): IdpMetadata['certificates'] {
       'keys',
       'The metadata have no certificate of an RSA key of 2048 bits or more, or too many.',
     )
-  return usable.map((certificate) => ({ pem: String(certificate), notAfter: new Date(certificate.validTo) }))
+  return usable.map((certificate) => ({ pem: String(certificate), notAfter: certificate.validToDate }))
 }
 
 /** What an identity provider needs to know of us. Whoever keeps a copy looks again now and then. */
