@@ -45,9 +45,9 @@ export function createAccess(deps: AccessDeps) {
     /** A key made by the deployment itself; returns its secret. */
     createKeyFor: async (tenant: TenantId, wanted: NewKey): Promise<string> =>
       (await keys.mint(jobSource(tenant, 'bootstrap'), wanted)).secret,
+    endKeysOf: keys.endOfUsers,
     endingKeys: keys.ending,
     countEndingKeys: keys.countEnding,
-    /** Work that visits every tenant. */
     jobs: (tenants: () => Promise<readonly TenantId[]>) => [
       { name: 'note_expired_keys', cron: '25 * * * *', run: async () => keys.noteExpired(await tenants()) },
     ],
