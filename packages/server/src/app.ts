@@ -1,4 +1,5 @@
 import type { AppDeps } from './app-deps.ts'
+import { endOfUsers } from './app-end-of-users.ts'
 import { appJobs } from './app-jobs.ts'
 import { createListeners } from './app-listeners.ts'
 import { createAppMetrics, createMeters } from './app-metrics.ts'
@@ -66,7 +67,7 @@ export function createApp({
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl, gatewaysKnow } = config
-  const { kek, masterKeys } = secrets
+  const { kek, masterKeys, gatewayServiceSecrets: serviceSecrets } = secrets
   const meters = config.metrics && createMeters()
 
   const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError, slowness })
@@ -101,7 +102,7 @@ export function createApp({
       begin: (tx, source) => identity.breakGlass.endPasswordSessions(tx, source),
     },
   })
-  const { settings, entitlements, meter } = tenancy
+  const { settings, entitlements, meter, listTenantIds: tenants } = tenancy
   /** For whatever adds what a plan limits. */
   const limited = { ...base, audit, entitlements }
   const access = createAccess({ ...limited, settings, statusOf: tenancy.statusOf })
@@ -129,14 +130,12 @@ export function createApp({
   }
   const fleet = createFleet({ ...base, idle, checks: (tenant) => policy.checks(tenant) })
   const policy = createPolicy({ ...base, idle, audit, fleet, trust, notify, gatewaysKnow })
-  const { gatewayServiceSecrets: serviceSecrets } = secrets
   const gateways = createGateways({
     ...limited,
     ...{ meter, serviceSecrets, fleet, policy, trust, notifications, snapshotSize },
     certificateEnds: (...given) => certificates.endsOf(...given),
   })
   const { policyOf } = policy
-  const tenants = tenancy.listTenantIds
   const certificates = createCertificates({
     ...base,
     ...{ audit, fleet, trust, policyOf, tenants, tenantNamed: tenancy.tenantNamed },
@@ -151,6 +150,7 @@ export function createApp({
   const identity = createIdentity({
     ...base,
     ...{ audit, tenancy, passwordCost, endSessionsOf, notify, keysOfUser: access.keysOfUser },
+    endOfUsers: endOfUsers(access, () => ({ federation, enrollment, devices })),
     rulesUsingGroup: policy.rulesUsingGroup,
     releaseLockOf: (...given) => locks.releaseOfUser(...given),
     waysIn: (tenantName, caller) => federation.waysIn(tenantName, caller),

@@ -3,11 +3,12 @@ import type { App } from './app.ts'
 import { ConfigError } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
 import type { TenantId } from './kernel/actor.ts'
-import { firstPasswordProblem } from './modules/identity/index.ts'
+import { breakGlassUsername, firstPasswordProblem, listOfEnded } from './modules/identity/index.ts'
 
 const defaultTenant = 'default'
 const username = 'admin'
-const breakGlassUsername = 'break-glass'
+/** Says on the log what an operator should know. */
+type Warn = (text: string) => void
 export type FirstStart = { username: string; password: string; generated: boolean }
 
 /**
@@ -19,6 +20,7 @@ export async function bootstrap(
   app: App,
   secrets: Pick<Secrets, 'adminPassword' | 'breakGlassPassword'>,
   announce: (first: FirstStart) => void,
+  warn: Warn = () => {},
 ): Promise<void> {
   const { adminPassword } = secrets
   const problem = adminPassword && (await firstPasswordProblem({ username, password: adminPassword }))
@@ -26,7 +28,7 @@ export async function bootstrap(
   const tenant = (await app.tenancy.tenantByName(defaultTenant)) ?? (await app.tenancy.createTenant(defaultTenant))
   await app.trust.provision(tenant)
   await app.tenancy.loadLicense(tenant)
-  await app.identity.createFirstAdmin(tenant, {
+  const first = await app.identity.createFirstAdmin(tenant, {
     username,
     role: 'platform_admin',
     password: () => {
@@ -35,18 +37,23 @@ export async function bootstrap(
       return password
     },
   })
-  if (secrets.breakGlassPassword !== undefined) await recover(app, tenant, secrets.breakGlassPassword)
+  if (first === 'name_taken')
+    warn(
+      `Nobody has the role platform_admin, and the name ${username} belongs to another account. To come in, set HOLDFAST_BREAK_GLASS_PASSWORD and start again.`,
+    )
+  if (secrets.breakGlassPassword !== undefined) await recover(app, tenant, secrets.breakGlassPassword, warn)
   app.markReady()
 }
 
 /** The way back in: a break-glass user with this password, whatever became of the others. */
-async function recover(app: App, tenant: TenantId, password: string): Promise<void> {
+async function recover(app: App, tenant: TenantId, password: string, warn: Warn): Promise<void> {
   const name = 'HOLDFAST_BREAK_GLASS_PASSWORD'
   const problem = await firstPasswordProblem({ username: breakGlassUsername, password })
   if (problem) throw new ConfigError(`${name} ${problem}: choose another one, or leave it out.`)
   const user = { username: breakGlassUsername, password, role: 'platform_admin' } as const
-  if ((await app.identity.recover(tenant, user)) === undefined)
-    throw new ConfigError(
-      `${name} is for the user ${breakGlassUsername}, and that name is taken by an account that has no password here.`,
-    )
+  const { ended, movedTo } = await app.identity.recover(tenant, user)
+  if (movedTo !== undefined)
+    warn(`An account named ${breakGlassUsername} that could have no password is now named ${movedTo}.`)
+  const list = listOfEnded(ended)
+  if (list !== '') warn(`${name} opened the account ${breakGlassUsername}. These ended, which it had before: ${list}.`)
 }

@@ -106,7 +106,13 @@ async function start(): Promise<void> {
     const { host, port } = config.metrics
     await metrics?.listen(port, host).catch(taken(host, port, 'HOLDFAST_METRICS_PORT', 'HOLDFAST_METRICS_HOST'))
   }
-  const makeFirst = () => bootstrap(app, secrets, (first) => printFirstStart(first, config))
+  const makeFirst = () =>
+    bootstrap(
+      app,
+      secrets,
+      (first) => printFirstStart(first, config),
+      (text) => log.warn(text),
+    )
   await patiently(() => withDatabaseLock(databaseUrl, bootstrapLock, makeFirst), stalls)
   if (stopping) return
   // Ready, so that requests may come.

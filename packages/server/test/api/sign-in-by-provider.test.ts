@@ -103,7 +103,7 @@ test('who signs in by a provider, in a deployment of two replicas', async (t) =>
     assert.equal(event?.actor?.type, 'identity_provider')
 
     await signIn('nameless')
-    assert.deepEqual(await reasons(1), ['oidc:no_username'])
+    assert.deepEqual(await reasons(1), ['oidc:username_refused'])
     await set({ group_mappings: [], role_mappings: [] })
   })
 

@@ -91,7 +91,6 @@ export const inNoOrder: Readonly<Record<string, string>> = {
   'gateways/truth/questions.queries.ts#keepInQuestion': 'lockDue has locked them in order',
   'enrollment/batch.queries.ts#useTokens': 'lockTokens has locked them in order',
   'identity/people/groups.queries.ts#removeMembers': 'only who holds the group changes who is in it',
-  'identity/people/users.queries.ts#entomb': 'roles of a user whose row is held',
   'federation/providers.queries.ts#deleteProvider': 'of a provider whose row is held',
   'federation/providers.queries.ts#writeMappings': 'of a provider whose row is held',
   'directory/pull/pulls.queries.ts#deletePages': 'of a source, or its pull, that is held',

@@ -213,3 +213,16 @@ export const countEnding = async (tx: Tx, tenant: TenantId, within: EndsWithin):
     .executeTakeFirstOrThrow()
   return count
 }
+
+/** Those of these users that are in use, each returned to one caller. */
+export const revokeKeysOf = async (tx: Tx, tenant: TenantId, users: readonly string[], at: Date) => {
+  const { rows } = await sql<{ key_id: string; name: string; owner_user_id: string }>`
+    with locked as (
+      select key_id from api_keys where tenant_id = ${tenant} and owner_tenant_id = ${tenant}
+        and owner_user_id = any(${users}::uuid[]) and revoked_at is null
+      order by key_id for no key update)
+    update api_keys k set revoked_at = ${at} from locked
+    where k.tenant_id = ${tenant} and k.key_id = locked.key_id
+    returning k.key_id, k.name, k.owner_user_id`.execute(tx)
+  return rows
+}

@@ -24,6 +24,7 @@ import {
   markRevoked,
   noteExpired,
 } from './api-keys.queries.ts'
+import { createEndKeys } from './end-keys.ts'
 import { covers, isRole, mayHandle, permissionsOfRoles } from './roles.ts'
 
 export type NewKey = {
@@ -133,6 +134,8 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
         await changes.record(tx, actor.tenantId, [{ kind: 'api_key', subject: id }])
         return { row: { ...found, revoked_at: at }, changed: true }
       }),
+
+    endOfUsers: createEndKeys({ audit, now }),
 
     /** Keys that ran out no longer count. */
     noteExpired: async (tenants: readonly TenantId[]): Promise<void> => {

@@ -48,7 +48,7 @@ export function createAccess(deps: AccessDeps) {
     /** A key made by the deployment itself; returns its secret. */
     createKeyFor: async (tenant: TenantId, wanted: NewKey): Promise<string> =>
       (await keys.mint(jobSource(tenant, 'bootstrap'), wanted)).secret,
-    ...{ keysOfUser, endingKeys: keys.ending, countEndingKeys: keys.countEnding },
+    ...{ keysOfUser, endKeysOf: keys.endOfUsers, endingKeys: keys.ending, countEndingKeys: keys.countEnding },
     jobs: (tenants: () => Promise<readonly TenantId[]>) => [
       { name: 'note_expired_keys', cron: '25 * * * *', run: async () => keys.noteExpired(await tenants()) },
     ],

@@ -29,6 +29,18 @@ export async function labelDevices(
       .execute()
 }
 
+/** Those that are not revoked. */
+export const devicesOfUsers = async (tx: Tx, tenant: TenantId, users: readonly string[]): Promise<string[]> => {
+  const rows = await tx
+    .selectFrom('devices')
+    .select('device_id')
+    .where('tenant_id', '=', tenant)
+    .where(sql<boolean>`user_id = any(${users}::uuid[])`)
+    .where('status', '<>', 'revoked')
+    .execute()
+  return rows.map((d) => d.device_id)
+}
+
 /** From which states an operation moves a device, and where to. Revocation is final: nothing leaves `revoked`. */
 export const moves = {
   approve: { from: ['pending'], to: 'active' },

@@ -41,6 +41,7 @@ export function createDevices(
   return {
     handlers: { ...deviceHandlers({ ...deps, lifecycle }), ...createPostureHandlers(deps) },
     jobs: deviceJobs({ ...deps, lifecycle }),
+    endOfUsers: lifecycle.endOfUsers,
     count: createDeviceCounts(deps),
     prunes: [pruneRevoked],
   }

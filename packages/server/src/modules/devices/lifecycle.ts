@@ -4,6 +4,7 @@ import { AppError, fail } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, missing } from '../../kernel/ids.ts'
 import type { Expected } from '../../kernel/version.ts'
 import type { Changes } from '../../memory/changes.ts'
+import type { EndOfUsers } from '../../memory/end-of-users.ts'
 import type { Audit, Changed } from '../audit/index.ts'
 import { requireNotStronger } from '../identity/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
@@ -161,6 +162,17 @@ export function createLifecycle({
         }
         return results
       }),
+
+    /** Revokes the devices of users who are gone. */
+    endOfUsers: (async (tx, source, users, reason) => {
+      const ids = await queries.devicesOfUsers(
+        tx,
+        source.tenantId,
+        users.map((u) => u.user_id),
+      )
+      const moved = await move(tx, source, ids, 'revoke', reason)
+      return { count: moved.length, changes: moved.map((d) => ({ kind: 'device', subject: d.device_id })) }
+    }) satisfies EndOfUsers,
 
     /** For sweeps: revokes without a person. */
     revokeAll: (source: Source, ids: string[], reason: string) =>

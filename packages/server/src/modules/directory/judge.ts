@@ -26,7 +26,10 @@ export const createJudge =
             members: await owned.membersOf(tx, tenant, directory),
           }
     const slices = createSlices()
-    const people = await inSlices(peopleOf(said, before), slices)
+    const people = await inSlices(
+      peopleOf(said, before, (user) => !isStronger(behalf, user)),
+      slices,
+    )
     const frozen = new Map<string, 'last_administrator' | 'stronger_user'>()
     for (const user of before.users) if (isStronger(behalf, user)) frozen.set(user.user_id, 'stronger_user')
     const going = people.flatMap((p) => (p.before && isToGo(p) && !frozen.has(p.id) ? [p.before] : []))

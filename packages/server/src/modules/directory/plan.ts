@@ -17,7 +17,13 @@ type Taken = { username: ReadonlySet<string>; email: ReadonlySet<string>; group:
 type Frozen = ReadonlyMap<string, 'last_administrator' | 'stronger_user'>
 
 /** Someone whom the directory names, or named before; those whom it names stand in its order. */
-type Person = { said: SaidUser | undefined; before: OwnedUser | undefined; id: string }
+type Person = {
+  said: SaidUser | undefined
+  before: OwnedUser | undefined
+  id: string
+  /** Whose external id it has: somebody whom the directory named no more, under another name. */
+  replaces?: OwnedUser
+}
 type Group = { said: SaidGroup | undefined; before: OwnedGroup | undefined; id: string }
 type MovedGroup = { group: Group; name: string; had: number; added: number; removed: number }
 export type Plan = { changes: OwnedChanges; problems: readonly Problem[]; moved: readonly MovedGroup[] }
@@ -34,7 +40,15 @@ function* mapped<T, U>(list: readonly T[], make: (item: T, place: number) => U):
   return made
 }
 
-export function* peopleOf({ users }: Pick<Said, 'users'>, before: Pick<Before, 'users'>): Steps<Person[]> {
+/**
+ * An external id that comes back under another name, after its directory did not name it, belongs to somebody else: a
+ * new user, who inherits nothing. `mayReplace` says whether the one before may be deleted.
+ */
+export function* peopleOf(
+  { users }: Pick<Said, 'users'>,
+  before: Pick<Before, 'users'>,
+  mayReplace: (user: OwnedUser) => boolean,
+): Steps<Person[]> {
   const known = new Map<string, OwnedUser>()
   for (const [i, user] of before.users.entries()) {
     known.set(user.external_id, user)
@@ -43,6 +57,10 @@ export function* peopleOf({ users }: Pick<Said, 'users'>, before: Pick<Before, '
   const people: Person[] = []
   for (const [i, said] of users.entries()) {
     const user = known.get(said.externalId)
+    if (user?.absent && said.username !== undefined && said.username !== user.username && mayReplace(user)) {
+      people.push({ said, before: undefined, id: newUuid(), replaces: user })
+      continue
+    }
     known.delete(said.externalId)
     people.push({ said, before: user, id: user?.user_id ?? newUuid() })
     if (i % step === 0) yield
@@ -95,7 +113,10 @@ function* planUsers(
   taken: Taken,
   frozen: Frozen,
   problems: Problem[],
-): Steps<{ changes: Pick<OwnedChanges, 'createdUsers' | 'changedUsers'>; known: ReadonlySet<number> }> {
+): Steps<{
+  changes: Pick<OwnedChanges, 'createdUsers' | 'changedUsers' | 'deletedUsers'>
+  known: ReadonlySet<number>
+}> {
   const isFrozen = (p: Person) => frozen.has(p.id)
   // Who is new and may not come in takes no name.
   const comesIn = ({ said, before }: Person) =>
@@ -121,10 +142,11 @@ function* planUsers(
   )
   const created: NewUser[] = []
   const changed: { before: OwnedUser; after: UserAfter }[] = []
+  const deleted = new Map<string, OwnedUser>()
   const known = new Set<number>()
   for (const [i, person] of people.entries()) {
     if (i % step === 0) yield
-    const { said, before, id } = person
+    const { said, before, id, replaces } = person
     const username = usernames.names[i]
     const external_id = said?.externalId ?? before?.external_id ?? ''
     const why = frozen.get(id)
@@ -158,13 +180,16 @@ function* planUsers(
     const kept = emails.names[i] ?? null
     // An address that can't be read changes nothing; one that is no longer given is let go.
     const email = said?.email === null ? null : kept
-    if (!before) created.push({ user_id: id, external_id, username, email, display_name: said?.displayName ?? '' })
-    else {
+    if (!before) {
+      created.push({ user_id: id, external_id, username, email, display_name: said?.displayName ?? '' })
+      if (replaces) deleted.set(replaces.user_id, replaces)
+    } else if (!deleted.has(id)) {
       const after = afterOf(before, said, username, email)
       if (isOther(before, after)) changed.push({ before, after })
     }
   }
-  return { changes: { createdUsers: created, changedUsers: changed }, known }
+  const deletedUsers = [...deleted.values()]
+  return { changes: { createdUsers: created, changedUsers: changed, deletedUsers }, known }
 }
 const frozenBecause = {
   last_administrator: 'nobody else could administer this tenant',

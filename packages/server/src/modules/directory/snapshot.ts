@@ -1,7 +1,7 @@
 import type { DirectorySnapshot, Problem } from '@holdfast/contract/directory'
 import { failField } from '../../kernel/app-error.ts'
 import { createSlices } from '../../kernel/time-slice.ts'
-import { canonicalEmail, canonicalUsername } from '../identity/index.ts'
+import { canonicalEmail, newUsername } from '../identity/index.ts'
 
 /** What a directory says of a user; what of it can not be taken is undefined. */
 export type SaidUser = {
@@ -27,7 +27,7 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
     if (slices.isOver()) await slices.next()
     const { externalId, displayName = '', active = true } = user
     requireNew(places, externalId, `users[${i}].externalId`, i)
-    const { name, problem } = canonicalUsername(user.userName)
+    const { name, problem } = newUsername(user.userName)
     if (name === undefined)
       problems.push({ problem: 'username_refused', external_id: externalId, detail: `userName ${problem}` })
     else requireNew(nameAt, name, `users[${i}].userName`, i)

@@ -29,7 +29,11 @@ export function summaryOf({ changes, moved }: Plan, before: Before): { counts: R
   }
   const count = (change: DiffItem['change']) => all.get(change) ?? 0
 
-  for (const user of changes.createdUsers) say('user_created', user.external_id, user.username, null)
+  const replaced = new Map(changes.deletedUsers?.map((user) => [user.external_id, user.username]))
+  for (const { external_id, username } of changes.createdUsers) {
+    const before = replaced.get(external_id)
+    say('user_created', external_id, username, before === undefined ? null : `replaces ${before}, who was deleted`)
+  }
   for (const user of changes.changedUsers) {
     const kind = kindOf(user.before, user.after)
     const what = namesOf(user.before, user.after).join(', ')
@@ -58,7 +62,7 @@ export function summaryOf({ changes, moved }: Plan, before: Before): { counts: R
         updated: count('user_updated'),
         suspended: count('user_suspended'),
         reactivated: count('user_reactivated'),
-        unchanged: before.users.length - changedUsers,
+        unchanged: before.users.length - changedUsers - replaced.size,
       },
       groups: {
         created: count('group_created'),

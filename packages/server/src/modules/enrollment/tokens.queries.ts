@@ -59,6 +59,19 @@ export const revokeToken = (tx: Tx, tenant: TenantId, tokenId: string, at: Date)
     .returningAll()
     .executeTakeFirst()
 
+/** Those of these users that are in use, each returned to one caller. */
+export const revokeTokensOf = async (tx: Tx, tenant: TenantId, users: readonly string[], at: Date) => {
+  const { rows } = await sql<{ token_id: string; name: string }>`
+    with locked as (
+      select token_id from enrollment_tokens
+      where tenant_id = ${tenant} and user_id = any(${users}::uuid[]) and revoked_at is null and expires_at > ${at}
+      order by token_id for no key update)
+    update enrollment_tokens t set revoked_at = ${at} from locked
+    where t.tenant_id = ${tenant} and t.token_id = locked.token_id
+    returning t.token_id, t.name`.execute(tx)
+  return rows
+}
+
 /** A token that no device came by; those of devices stay as long as their devices. */
 export const pruneTokens = purging(
   'enrollment_tokens',

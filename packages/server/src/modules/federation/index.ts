@@ -1,5 +1,6 @@
 import type { FederationDeps } from './deps.ts'
 import { createDeviceGrants } from './device-grants/grants.ts'
+import { createEndLinks } from './end-links.ts'
 import { createEnrolling } from './enrolling.ts'
 import { federationHandlers } from './handlers.ts'
 import { createLastWay } from './last-way.ts'
@@ -41,6 +42,7 @@ export function createFederation(deps: FederationDeps) {
   return {
     deviceGrants,
     ...createEnrolling({ ...deps, oidc, newcomer }),
+    endLinksOf: createEndLinks(deps),
     requireSignIn: lastWay.requireOne,
     samlEnrolling: createSamlEnrolling({ ...deps, saml, newcomer, opening }),
     prunes,
@@ -51,7 +53,6 @@ export function createFederation(deps: FederationDeps) {
     endSessionAt: signOut.endSessionAt,
     /** Writes what is still in memory; at stop. */
     stop: () => Promise.all([deviceGrants.stop(), logout.flush(), opening.flush()]),
-    /** For the sign-in page of a tenant. */
     waysIn: signIn.waysIn,
     handlers: federationHandlers({ ...deps, providers, logout }),
   }

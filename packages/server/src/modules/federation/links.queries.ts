@@ -107,7 +107,7 @@ export const selectLinkedWithRole = async (
 }
 
 /** Ends all links of these users to the provider; rows are locked in the order of their keys. */
-export const deleteLinksOf = async (
+export const deleteLinksTo = async (
   tx: Tx,
   tenant: TenantId,
   providerId: string,
@@ -122,5 +122,18 @@ export const deleteLinksOf = async (
     where d.tenant_id = ${tenant} and d.provider_id = ${providerId}
       and d.issuer = locked.issuer and d.subject = locked.subject
     returning d.user_id, d.subject`.execute(tx)
+  return rows
+}
+
+/** All of these users; their rows are locked. */
+export const deleteLinksOf = async (tx: Tx, tenant: TenantId, users: readonly string[]) => {
+  const { rows } = await sql<Pick<Link, 'user_id' | 'provider_id' | 'subject'>>`
+    with locked as (
+      select provider_id, issuer, subject from user_identities
+      where tenant_id = ${tenant} and user_id = any(${users}::uuid[])
+      order by provider_id, issuer, subject for update)
+    delete from user_identities i using locked l
+    where i.tenant_id = ${tenant} and i.provider_id = l.provider_id and i.issuer = l.issuer and i.subject = l.subject
+    returning i.user_id, i.provider_id, i.subject`.execute(tx)
   return rows
 }

@@ -15,6 +15,7 @@ export type Unrecognised =
   | 'provider_changed'
   | 'not_linked'
   | 'no_username'
+  | 'username_refused'
   | 'username_taken'
   | 'no_place_left'
   | 'not_admitted'

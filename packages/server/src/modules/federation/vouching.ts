@@ -121,7 +121,7 @@ export function createVouching({ people }: Pick<FederationDeps, 'people'>) {
         )
       }
       const names = new Map(stronger.map((user) => [user.user_id, user.username]))
-      const ended = await links.deleteLinksOf(tx, tenant, provider_id, [...names.keys()])
+      const ended = await links.deleteLinksTo(tx, tenant, provider_id, [...names.keys()])
       return ended.map((link) => ({ ...link, username: names.get(link.user_id) ?? '' }))
     },
 

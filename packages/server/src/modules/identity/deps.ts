@@ -3,6 +3,7 @@ import type { Database, Tx } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Caller, Source, TenantId } from '../../kernel/actor.ts'
 import type { Changes } from '../../memory/changes.ts'
+import type { EndOfUsers } from '../../memory/end-of-users.ts'
 import type { Memory } from '../../memory/held.ts'
 import type { KeysOfUser } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
@@ -49,6 +50,8 @@ export type IdentityDeps = {
   /** Ids of the rules of the published policy that name this group. */
   rulesUsingGroup: (tx: Tx, tenant: TenantId, groupId: string) => Promise<readonly string[]>
   endSessionsOf: EndSessionsOf
+  /** What other modules keep that lets somebody in as a user, or act for them, by what it is called in events. */
+  endOfUsers: Readonly<Record<'linked_accounts' | 'api_keys' | 'enrollment_tokens' | 'devices', EndOfUsers>>
   /** Releases the lock of a user, in the transaction that lets them in again; false where there is none. */
   releaseLockOf: (tx: Tx, source: Source, user: string) => Promise<boolean>
   /** The API keys by which a user goes on without signing in. */

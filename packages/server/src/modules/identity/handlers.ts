@@ -3,6 +3,7 @@ import { grantHandlers } from './people/grants.handlers.ts'
 import { createGrants } from './people/grants.ts'
 import { groupHandlers } from './people/groups.handlers.ts'
 import { createGroups } from './people/groups.ts'
+import type { Offboarding } from './people/offboarding.ts'
 import { userHandlers } from './people/users.handlers.ts'
 import { createUsers } from './people/users.ts'
 import type { Rules } from './rules.ts'
@@ -12,7 +13,7 @@ import { credentialHandlers } from './signin/credentials.handlers.ts'
 import { loginHandlers } from './signin/login.handlers.ts'
 import { createMe } from './signin/me.ts'
 
-export function identityHandlers(deps: IdentityDeps & Rules) {
+export function identityHandlers(deps: IdentityDeps & Rules & { offboarding: Offboarding }) {
   const withCookie = { ...deps, cookie: createCookie(deps.publicUrl) }
   return {
     ...loginHandlers({ ...withCookie, me: createMe(deps) }),

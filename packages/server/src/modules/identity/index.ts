@@ -5,6 +5,7 @@ import { identityHandlers } from './handlers.ts'
 import { createOwned } from './owned/owned.ts'
 import { createTenantAdministrators } from './people/administrator-of-tenant.ts'
 import { createFirstAdmins } from './people/first-admin.ts'
+import { createOffboarding } from './people/offboarding.ts'
 import { createRecovery } from './people/recovery.ts'
 import { createRequireStoppable } from './people/standing-in.ts'
 import { createRules } from './rules.ts'
@@ -17,9 +18,7 @@ import { createSourceFailures } from './signin/source-failures.ts'
 export { type IdentityDeps, type Notify, type PasswordCost, usualPasswordCost } from './deps.ts'
 export * from './owned/door.ts'
 export { type Warning, warned } from './people/administrators.ts'
-export { firstPasswordProblem } from './people/first-admin.ts'
-export { countSuspended, knownGroups, userExists, usernameOf } from './people/known.queries.ts'
-export { holdStoppable, requireMayLetIn, requireNotStronger } from './people/standing-in.ts'
+export * from './people/door.ts'
 export * from './signin/door.ts'
 
 export function createIdentity(given: IdentityDeps) {
@@ -27,6 +26,7 @@ export function createIdentity(given: IdentityDeps) {
   const { db } = deps
   const rules = createRules(deps)
   const { sessions, login, stepUp, breakGlass } = rules
+  const offboarding = createOffboarding(deps)
   const { createUser, createFirstAdmin } = createFirstAdmins(deps)
 
   return {
@@ -37,11 +37,11 @@ export function createIdentity(given: IdentityDeps) {
     /** Hashed beforehand, written with the tenant. */
     prepareAdministrator: createTenantAdministrators(deps),
     /** For whoever runs the server: a break-glass user who comes in whatever became of the others. */
-    recover: createRecovery({ ...deps, sessions }),
+    recover: createRecovery({ ...deps, sessions, offboarding }),
     ...{ breakGlass, requireStoppable: createRequireStoppable({ ...deps, breakGlass }) },
     /** Ends the admin sessions of a user in the transaction that keeps them out; the caller records the changes. */
     endSessionsOfUser: sessions.endOfUser,
-    owned: createOwned({ ...deps, sessions }),
+    owned: createOwned({ ...deps, sessions, offboarding }),
     /** For the pipe: throws where a change needs a fresh one-time code that the session has not shown. */
     requireStepUp: stepUp.require,
     jobs: [
@@ -53,7 +53,7 @@ export function createIdentity(given: IdentityDeps) {
     people: createByProvider({ ...deps, sessions }),
     failures: createSourceFailures(deps),
     browser: createPages({ ...deps, ...rules }),
-    handlers: identityHandlers({ ...deps, ...rules }),
+    handlers: identityHandlers({ ...deps, ...rules, offboarding }),
   }
 }
 export type Identity = ReturnType<typeof createIdentity>

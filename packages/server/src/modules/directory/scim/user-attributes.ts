@@ -1,4 +1,4 @@
-import { canonicalEmail, canonicalUsername } from '../../identity/index.ts'
+import { canonicalEmail, longestUsername, newUsername } from '../../identity/index.ts'
 import { emailParts, type Kind, nameParts, spelled, standingOf, userKind } from './attributes.ts'
 import { failScim } from './errors.ts'
 import { truthOf } from './match.ts'
@@ -17,7 +17,7 @@ export type UserAttributes = {
 type Draft = Partial<UserAttributes>
 
 const mostEmails = 20
-const longest = { externalId: 256, userName: 128, displayName: 256, part: 256, email: 254, type: 64 }
+const longest = { externalId: 256, userName: longestUsername, displayName: 256, part: 256, email: 254, type: 64 }
 
 const wrong = (name: string, what: string): never => failScim('invalidValue', `${name}: ${what}`)
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -132,9 +132,9 @@ export function complete(draft: Draft): UserAttributes {
   return { ...rest, userName, active }
 }
 
-/** What the house makes of it. The address is the primary one, else the one of work, else the first. */
-export function factsOf({ userName, displayName, name = {}, emails = [] }: UserAttributes) {
-  const { name: username, problem } = canonicalUsername(userName)
+/** What is stored of it; `current` is the username that the user has already. The address is the primary one, else the one of work, else the first. */
+export function factsOf({ userName, displayName, name = {}, emails = [] }: UserAttributes, current?: string) {
+  const { name: username, problem } = newUsername(userName, current)
   if (username === undefined) return wrong('userName', problem)
   const chosen = emails.find((e) => e.primary) ?? emails.find((e) => e.type?.toLowerCase() === 'work') ?? emails[0]
   const email = chosen === undefined ? null : addressOf(chosen.value)

@@ -92,10 +92,12 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     push: Push,
     before: UserEntry | undefined,
     said: UserAttributes,
+    more: Record<string, unknown> = {},
   ): Promise<{ user_id: string } | Held> {
-    const { tx, actor, tenant, directory, details } = push
+    const { tx, actor, tenant, directory } = push
+    const details = { ...push.details, ...more }
     const { externalId, active: _, ...attributes } = said
-    const facts = factsOf(said)
+    const facts = factsOf(said, before?.username)
     const user_id = before?.user_id ?? newUuid()
     const external_id = externalId ?? ownExternalId(user_id)
     if (external_id !== before?.external_id) {
@@ -132,6 +134,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
         ...nothing,
         createdUsers: [],
         changedUsers: [{ before: made, after }],
+        ...(before?.absent && { returned: [before] }),
       })
       touched.push(...second.touched)
     }
@@ -146,6 +149,17 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     }
     push.done({ users: countOf(before, after) }, touched)
     return { user_id }
+  }
+
+  /** A deleted user whose external id comes back under another name: somebody else has it now. */
+  async function replaceDeleted(push: Push, before: UserEntry): Promise<void> {
+    const { tx, actor, directory, details, places } = push
+    await requireUnprotected(push, before, { ...sameAs(before) })
+    const reason = 'its external id belongs to somebody else now'
+    const cause = { source: actor, directory, details: { ...details, reason }, places }
+    const changed = { ...nothing, createdUsers: [], changedUsers: [], deletedUsers: [before] }
+    const { touched } = await owned.apply(tx, cause, changed)
+    push.done({}, touched)
   }
 
   const find = async ({ tx, tenant, directory }: Place, id: string): Promise<UserEntry> => {
@@ -193,7 +207,10 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
             ? undefined
             : await entries.userEntry(push.tx, push.tenant, push.directory, { externalId })
         if (known && !known.absent) failScim('uniqueness', 'externalId: a user of this directory has it')
-        return save(push, known, said)
+        if (!known) return save(push, undefined, said)
+        if (known.username === factsOf(said).username) return save(push, known, said, { returned: true })
+        await replaceDeleted(push, known)
+        return save(push, undefined, said, { replaces: encodeId('user', known.user_id) })
       })
     },
 
@@ -206,10 +223,10 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     patch: (actor: Actor, id: string, patch: ScimPatch, expected: Expected): Promise<ShownUser> =>
       change(actor, id, expected, (before) => patchUser(attributesOf(before), patch)),
 
-    /** Suspends, takes out of the groups of the directory, and hides; it is deleted after 30 days. */
+    /** Suspends, ends all that the user was given, takes out of all groups, and hides; it is deleted after 30 days. */
     remove: async (actor: Actor, id: string, expected: Expected): Promise<null> => {
       await provisioning.push(actor, async (push) => {
-        const { tx, tenant, directory, details } = push
+        const { tx, directory, details } = push
         const before = await find(push, id)
         expected.require(versionOfUser(before))
         const isGoing = before.status === 'active'
@@ -218,14 +235,12 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
         const told = toldOf(before, 'deleted')
         const held = await windows.take(push, { removed: isGoing ? 1 : 0, had: () => activeOf(push), told })
         if (held) return held
-        const groups = await entries.groupsOfUsers(tx, tenant, directory, [id])
-        const removed = groups.map(({ group_id }) => ({ group_id, user_id: id }))
         const cause = { source: actor, directory, details: { ...details, deleted: true }, places: push.places }
         const made = await owned.apply(tx, cause, {
           ...nothing,
           createdUsers: [],
           changedUsers: [{ before, after }],
-          removed,
+          offboarded: [before],
         })
         if (!isGoing) {
           const user_id = encodeId('user', id)

@@ -6,6 +6,7 @@ import { day } from '../../../kernel/time.ts'
 import type { Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import { lockGroups, removeMembers } from '../people/groups.queries.ts'
+import { type Offboarding, userDeleted } from '../people/offboarding.ts'
 import { entomb, findUser } from '../people/users.queries.ts'
 import { lockAbsent } from './owned.queries.ts'
 
@@ -13,8 +14,14 @@ const keptMs = 30 * day
 const atOnce = 200
 
 /** Deletes users whom their directory has not named for 30 days and who are suspended. Says how many. */
-export function createAbsence(deps: { db: Database; audit: Audit; changes: Changes; now: () => Date }) {
-  const { db, audit, changes, now } = deps
+export function createAbsence(deps: {
+  db: Database
+  audit: Audit
+  changes: Changes
+  now: () => Date
+  offboarding: Pick<Offboarding, 'cutAccess'>
+}) {
+  const { db, audit, changes, now, offboarding } = deps
 
   const deleteSome = (tenant: TenantId): Promise<number> =>
     db.inTenant(
@@ -31,6 +38,8 @@ export function createAbsence(deps: { db: Database; audit: Audit; changes: Chang
         await lockGroups(tx, tenant, [...new Set(pairs.map((p) => p.group))])
         await removeMembers(tx, tenant, pairs, at)
         const source = jobSource(tenant, 'delete_absent_users')
+        const left = gone.map(({ id: user_id, name: username }) => ({ user_id, username }))
+        const cut = await offboarding.cutAccess(tx, source, left, userDeleted)
         await audit.recordAll(
           tx,
           gone.map(({ id, name }) => {
@@ -40,11 +49,10 @@ export function createAbsence(deps: { db: Database; audit: Audit; changes: Chang
             return { source, kind: 'user.changed', fields: { operation: 'delete', user_id }, more: { target, details } }
           }),
         )
-        await changes.record(
-          tx,
-          tenant,
-          gone.map(({ id }) => ({ kind: 'user', subject: id })),
-        )
+        await changes.record(tx, tenant, [
+          ...gone.map(({ id }) => ({ kind: 'user', subject: id }) as const),
+          ...cut.changes,
+        ])
         return gone.length
       },
       background,

@@ -4,36 +4,28 @@ import type { Allowance, Granted } from '../../../kernel/allowance.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
-import { type Change, type Changes, everything } from '../../../memory/changes.ts'
+import type { Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { EndSessionsOf, IdentityDeps } from '../deps.ts'
 import { selectHolders } from '../people/administrators.queries.ts'
 import { holdAdministrators, mayBeLast } from '../people/administrators.ts'
 import { lockGroups } from '../people/groups.queries.ts'
+import { type Offboarding, userDeleted } from '../people/offboarding.ts'
+import { entomb } from '../people/users.queries.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { createAbsence } from './absent.ts'
-import type { NewGroup, NewUser, Pair, UserAfter } from './apply.queries.ts'
+import type { UserAfter } from './apply.queries.ts'
 import * as writes from './apply.queries.ts'
 import * as entries from './entries.queries.ts'
-import type { OwnedGroup, OwnedUser } from './owned.queries.ts'
+import type { OwnedUser } from './owned.queries.ts'
 import * as queries from './owned.queries.ts'
+import { balanceOf, type OwnedChanges, removedWith, touchedBy } from './owned-changes.ts'
 
-/** What a directory changes of its own users and groups, worked out from what was read. */
-export type OwnedChanges = {
-  createdUsers: readonly NewUser[]
-  changedUsers: readonly { before: OwnedUser; after: UserAfter }[]
-  createdGroups: readonly NewGroup[]
-  renamedGroups: readonly { before: OwnedGroup; name: string }[]
-  added: readonly Pair[]
-  removed: readonly Pair[]
-}
 /** On whose behalf, what else the events say, and how many more users the tenant may have. */
 type Cause = { source: Source; directory: string; details: Record<string, unknown>; places: Allowance }
 
 /** Rows of a statement: each is soon done, and other work has its turn between them. */
 const chunk = 2000
-/** Changes that are told one by one; of more it is told that every user may have changed. */
-const mostTold = 5000
 
 export function createOwned(deps: {
   db: Database
@@ -42,19 +34,21 @@ export function createOwned(deps: {
   now: () => Date
   sessions: Pick<Sessions, 'endOfUsers'>
   endSessionsOf: EndSessionsOf
+  offboarding: Pick<Offboarding, 'cutAccess'>
   tenancy: Pick<IdentityDeps['tenancy'], 'entitlements'>
 }) {
-  const { audit, now, sessions, endSessionsOf, tenancy } = deps
+  const { audit, now, sessions, endSessionsOf, offboarding, tenancy } = deps
 
   /** Users that are changed, or come into a group, are held, and still are what was read of them. */
   async function hold(
     tx: Tx,
     tenant: TenantId,
     directory: string,
-    { changedUsers, added, createdUsers }: OwnedChanges,
+    { changedUsers, added, createdUsers, deletedUsers = [], offboarded = [], returned = [] }: OwnedChanges,
   ) {
     const made = new Set(createdUsers.map((u) => u.user_id))
-    const known = new Map(changedUsers.map(({ before }) => [before.user_id, before]))
+    const named = [...changedUsers.map(({ before }) => before), ...deletedUsers, ...offboarded, ...returned]
+    const known = new Map(named.map((before) => [before.user_id, before]))
     const moved = added.filter((p) => !made.has(p.user_id)).map((p) => p.user_id)
     const ids = [...new Set([...known.keys(), ...moved])].sort()
     const found = await queries.lockUsers(tx, tenant, directory, ids)
@@ -74,6 +68,7 @@ export function createOwned(deps: {
     all: OwnedChanges,
     at: Date,
   ) {
+    for (const { user_id } of all.deletedUsers ?? []) await entomb(tx, tenant, user_id, at)
     const renamed = all.changedUsers
       .filter(({ before, after }) => before.username !== after.username || before.email !== after.email)
       .map(({ before }) => before.user_id)
@@ -120,7 +115,8 @@ export function createOwned(deps: {
   }
 
   /** An event for each user that changes. */
-  async function recordUsers(tx: Tx, { source, details }: Cause, { createdUsers, changedUsers }: OwnedChanges) {
+  async function recordUsers(tx: Tx, { source, details }: Cause, all: OwnedChanges) {
+    const { createdUsers, changedUsers, deletedUsers = [] } = all
     const eventOf = (operation: string, user: { user_id: string; username: string }, changed = {}) => {
       const user_id = encodeId('user', user.user_id)
       const target = { type: 'user', id: user_id, name: user.username }
@@ -131,6 +127,12 @@ export function createOwned(deps: {
         more: { target, changes: changed, details },
       } as const
     }
+    await inChunks(deletedUsers, (users) =>
+      audit.recordAll(
+        tx,
+        users.map((u) => eventOf('delete', u)),
+      ),
+    )
     await inChunks(createdUsers, (users) =>
       audit.recordAll(
         tx,
@@ -187,24 +189,29 @@ export function createOwned(deps: {
    * Makes the changes, ends the sessions of who was suspended, and puts all of it on record; the caller tells what it
    * returns. Nothing of it is there when anything fails.
    */
-  async function apply(tx: Tx, cause: Cause, all: OwnedChanges) {
+  async function apply(tx: Tx, cause: Cause, planned: OwnedChanges) {
     const { source, directory } = cause
     const tenant = source.tenantId
+    const { deletedUsers = [], offboarded = [], returned = [] } = planned
+    const leaving = [...deletedUsers, ...offboarded, ...returned]
     const at = now()
-    const granted = cause.places.take(all.createdUsers.length + balanceOf(all))
+    const granted = cause.places.take(planned.createdUsers.length + balanceOf(planned))
     // From the first lock until commit others wait for these users: what need not come after it comes before.
-    await recordUsers(tx, cause, all)
-    await hold(tx, tenant, directory, all)
+    await recordUsers(tx, cause, planned)
+    await hold(tx, tenant, directory, planned)
+    const all =
+      leaving.length === 0 ? planned : { ...planned, removed: await removedWith(tx, tenant, planned, leaving) }
     await writeUsers(tx, { source, directory, granted }, all, at)
     await writeGroups(tx, tenant, directory, all, at)
     const moved = await writeMembers(tx, tenant, all, at)
+    const cut = await offboarding.cutAccess(tx, source, leaving, userDeleted, returned)
     const suspended = all.changedUsers
       .filter(({ before, after }) => before.status === 'active' && after.status === 'suspended')
       .map(({ before }) => before.user_id)
     await endSessionsOf(tx, tenant, { userIds: suspended, reason: 'suspended' })
     const ended = suspended.length > 0 ? await sessions.endOfUsers(tx, source, suspended) : []
     await recordGroups(tx, cause, all, moved.byGroup)
-    return { added: moved.added, removed: moved.removed, touched: touchedBy(all, ended) }
+    return { added: moved.added, removed: moved.removed, touched: touchedBy(all, [...cut.changes, ...ended]) }
   }
 
   return {
@@ -239,21 +246,6 @@ export const rolesOf = (user: Pick<OwnedUser, 'roles'>): string[] => user.roles?
 
 async function inChunks<T>(list: readonly T[], work: (part: T[]) => Promise<unknown>): Promise<void> {
   for (let i = 0; i < list.length; i += chunk) await work(list.slice(i, i + chunk))
-}
-
-/** What replicas and gateways must look at again. Who is new has no device, no session and no key. */
-function touchedBy({ changedUsers, createdUsers, added, removed }: OwnedChanges, ended: readonly Change[]): Change[] {
-  const made = new Set(createdUsers.map((u) => u.user_id))
-  const moved = [...added, ...removed].map((p) => p.user_id).filter((id) => !made.has(id))
-  const users = new Set([...changedUsers.map(({ before }) => before.user_id), ...moved])
-  if (users.size + ended.length > mostTold) return [{ kind: 'user', subject: everything }]
-  return [...[...users].map((subject) => ({ kind: 'user', subject }) as const), ...ended]
-}
-
-/** How many of those who were there become active, less those who are suspended. */
-function balanceOf({ changedUsers }: OwnedChanges): number {
-  const weigh = (status: string) => (status === 'active' ? 1 : 0)
-  return changedUsers.reduce((n, { before, after }) => n + weigh(after.status) - weigh(before.status), 0)
 }
 
 /** What the event of a user that changed names. */

@@ -10,7 +10,7 @@ import { day } from '../../../kernel/time.ts'
 import type { Audit } from '../../audit/index.ts'
 import { passwordProblem, serviceName } from '../signin/password-rules.ts'
 import { canonicalEmail } from './email.ts'
-import { canonicalUsername } from './username.ts'
+import { newUsername } from './new-username.ts'
 import { insertRoles, insertUser } from './users.queries.ts'
 
 type Given = { username: string; email?: string; display_name?: string; password?: string }
@@ -24,7 +24,7 @@ const temporaryForMs = 7 * day
 export const createTenantAdministrators =
   ({ audit, now, hasher }: { audit: Audit; now: () => Date; hasher: PasswordHasher }) =>
   async (tenantName: string, given: Given) => {
-    const { name: username, problem } = canonicalUsername(given.username)
+    const { name: username, problem } = newUsername(given.username)
     if (username === undefined) return failField('administrator.username', problem)
     const email = given.email === undefined ? null : canonicalEmail(given.email)
     if (email === undefined) return failField('administrator.email', 'has characters that nobody sees')

@@ -65,21 +65,22 @@ export function createFirstAdmins(deps: {
   return {
     createUser,
     /**
-     * The administrator of a deployment that has none in this role yet; undefined when there is one. The password is
-     * asked for once it is needed, and before it holds.
+     * The administrator of a deployment that has none in this role yet. The password is asked for once it is needed,
+     * and before it holds. An account of this name that is there already is not raised: somebody else may hold it.
      */
     createFirstAdmin: async (
       tenant: TenantId,
       admin: { username: string; password: () => string; role: Role },
-    ): Promise<string | undefined> => {
-      const holders = await db.inTenant(tenant, (tx) => selectHolders(tx, tenant, [admin.role]))
-      if (holders.length > 0) return undefined
-      const { userId, created } = await createUser(tenant, {
-        username: admin.username,
-        password: admin.password(),
-        roles: [admin.role],
-      })
-      return created ? userId : undefined
+    ): Promise<'made' | 'not_needed' | 'name_taken'> => {
+      const { username, role } = admin
+      const [holders, taken] = await db.inTenant(tenant, async (tx) => [
+        await selectHolders(tx, tenant, [role]),
+        await queries.findIdByUsername(tx, tenant, username),
+      ])
+      if (holders.length > 0) return 'not_needed'
+      if (taken !== undefined) return 'name_taken'
+      const { created } = await createUser(tenant, { username, password: admin.password(), roles: [role] })
+      return created ? 'made' : 'name_taken'
     },
   }
 }

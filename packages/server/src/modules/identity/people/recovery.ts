@@ -10,21 +10,26 @@ import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { findPassword, storePassword } from '../signin/passwords.queries.ts'
-import { removeFactor, setMfaAt } from '../signin/second-factor.queries.ts'
 import { updateBreakGlass } from './break-glass.queries.ts'
 import { insertGrant } from './grants.queries.ts'
+import type { EndedCounts, Offboarding } from './offboarding.ts'
 import { canonicalUsername } from './username.ts'
 import * as queries from './users.queries.ts'
 
-/** A break-glass user as whoever runs the server wants them. */
+/** The emergency account, as the operator of the server wants it. */
 type Wanted = { username: string; password: string; role: Role }
+/** `ended`: what the account had before and lost. `movedTo`: the new name of an account that could have no password. */
+type Outcome = { changed: boolean; ended: EndedCounts; movedTo: string | undefined }
+
+const endedBecause = 'the operator of the server recovered this account'
 
 const tries = 5
 
 /**
  * The way back in when no identity provider answers and no break-glass password is known: a user who has this password,
- * this role, and nothing that keeps them out. What is so already is left alone; the second factor goes with a password
- * that was another one before.
+ * this role, and nothing that keeps them out. An account that has password, role and mark already is left alone.
+ * Any other account of this name may have been prepared by somebody else: it loses its links, API keys, enrollment
+ * tokens, second factor and sessions first.
  */
 export function createRecovery(deps: {
   db: Database
@@ -35,8 +40,9 @@ export function createRecovery(deps: {
   releaseLockOf: IdentityDeps['releaseLockOf']
   notify: IdentityDeps['notify']
   sessions: Pick<Sessions, 'endOfUser'>
+  offboarding: Pick<Offboarding, 'endCredentials'>
 }) {
-  const { db, audit, changes, now, hasher, releaseLockOf, notify, sessions } = deps
+  const { db, audit, changes, now, hasher, releaseLockOf, notify, sessions, offboarding } = deps
 
   /** Each step says by its result whether there was anything to do, and is on record if there was. */
   async function restore(
@@ -44,23 +50,22 @@ export function createRecovery(deps: {
     source: Source,
     user: queries.UserRow,
     { phc, role }: { phc: string | undefined; role: Role },
-  ): Promise<Change[]> {
+  ): Promise<{ touched: Change[]; ended: EndedCounts }> {
     const { tenantId: tenant } = source
     const { user_id: id } = user
     const at = now()
     const user_id = encodeId('user', id)
     const more = { target: { type: 'user', id: user_id, name: user.username } }
     const changed = (operation: string) => audit.record(tx, source, 'user.changed', { operation, user_id }, more)
-    const ended: Change[] = []
+    const isStanding = phc === undefined && user.break_glass && user.roles.includes(role)
+    const cut = isStanding ? nothing : await offboarding.endCredentials(tx, source, user, endedBecause)
     const isReleased = await releaseLockOf(tx, source, id)
+    const sessionsEnded = isStanding ? [] : await sessions.endOfUser(tx, source, id)
+    const ended = { ...cut.counts, ...(!isStanding && { sessions: sessionsEnded.length }) }
     if (phc !== undefined) {
       await storePassword(tx, tenant, id, { phc, mustChange: false, expiresAt: null, at }, undefined)
-      await audit.record(tx, source, 'user.password_changed', { user_id, method: 'recovered' }, more)
-      if (await removeFactor(tx, tenant, id)) {
-        await setMfaAt(tx, tenant, id, null)
-        await audit.record(tx, source, 'user.mfa_disabled', { user_id }, more)
-      }
-      ended.push(...(await sessions.endOfUser(tx, source, id)))
+      const details = { ended }
+      await audit.record(tx, source, 'user.password_changed', { user_id, method: 'recovered' }, { ...more, details })
     }
     const isFree = await queries.unlock(tx, tenant, id, at)
     if (isFree) await changed('unlock')
@@ -72,7 +77,17 @@ export function createRecovery(deps: {
     const isMarked = await updateBreakGlass(tx, tenant, id, true, at)
     if (isMarked) await audit.record(tx, source, 'user.break_glass_changed', { user_id, break_glass: true }, more)
     const isChanged = phc !== undefined || isReleased || isFree || isBack || isGranted || isMarked
-    return isChanged ? [{ kind: 'user', subject: id }, ...ended] : []
+    return { touched: isChanged ? [{ kind: 'user', subject: id }, ...cut.changes, ...sessionsEnded] : [], ended }
+  }
+
+  /** Renames an account of this name that can have no password: one of a directory, of a provider, or of a service. */
+  async function setAside(tx: Tx, source: Source, { user_id: id, username }: queries.UserRow): Promise<string> {
+    const name = `${username}~${id.slice(-12)}`
+    await queries.updateProfile(tx, source.tenantId, id, { username: name, updated_at: now() })
+    const user_id = encodeId('user', id)
+    const more = { target: { type: 'user', id: user_id, name }, changes: { username: [username, name] as const } }
+    await audit.record(tx, source, 'user.changed', { operation: 'update', user_id }, more)
+    return name
   }
 
   const storedOf = async (tx: Tx, tenant: TenantId, id: string | undefined): Promise<string | null> =>
@@ -87,36 +102,43 @@ export function createRecovery(deps: {
     return { stored, phc: isCurrent ? undefined : await hasher.hashPassword(password) }
   }
 
-  async function recover(tenant: TenantId, username: string, { password, role }: Omit<Wanted, 'username'>) {
+  async function recover(
+    tenant: TenantId,
+    username: string,
+    { password, role }: Omit<Wanted, 'username'>,
+  ): Promise<Outcome> {
     const { stored, phc } = await judge(tenant, username, password)
     const source = jobSource(tenant, 'break_glass')
     return db.inTenant(tenant, async (tx) => {
       const at = now()
-      const id = newUuid()
+      const known = await queries.findIdByUsername(tx, tenant, username)
+      const found = known === undefined ? undefined : await queries.lockUser(tx, tenant, known)
+      const isForeign = found !== undefined && (found.source !== 'local' || found.kind !== 'person')
+      const movedTo = isForeign ? await setAside(tx, source, found) : undefined
+      const isNew = found === undefined || isForeign
+      const id = isNew ? newUuid() : found.user_id
       const row = { tenant_id: tenant, user_id: id, kind: 'person', username, email: null, display_name: '' } as const
-      const isNew = await queries.insertUnlessTaken(tx, besideLimits, { ...row, created_at: at, updated_at: at })
-      const found = isNew ? id : await queries.findIdByUsername(tx, tenant, username)
-      const user = found === undefined ? undefined : await queries.lockUser(tx, tenant, found)
-      if (user?.source !== 'local' || user.kind !== 'person') return undefined
-      if ((await storedOf(tx, tenant, user.user_id)) !== stored) throw new Overtaken()
-      const target = { type: 'user', id: encodeId('user', user.user_id), name: user.username } as const
+      if (isNew && !(await queries.insertUnlessTaken(tx, besideLimits, { ...row, created_at: at, updated_at: at })))
+        throw new Overtaken()
+      const user = isNew ? await queries.lockUser(tx, tenant, id) : found
+      if (!user || (await storedOf(tx, tenant, id)) !== stored) throw new Overtaken()
+      const target = { type: 'user', id: encodeId('user', id), name: user.username } as const
       if (isNew) await audit.record(tx, source, 'user.changed', { operation: 'create', user_id: target.id }, { target })
-      const touched = await restore(tx, source, user, { phc, role })
-      if (touched.length === 0) return false
+      const { touched, ended } = await restore(tx, source, user, { phc, role })
+      if (touched.length === 0) return { changed: false, ended, movedTo }
       await notify(tx, tenant, {
         kind: 'break_glass.used',
         severity: 'critical',
         title: `${user.username} was made able to sign in by whoever runs the server`,
-        detail: `HOLDFAST_BREAK_GLASS_PASSWORD gave ${user.username} a password and the role ${role} at a start of the server. Take it out of the environment once somebody is in.`,
+        detail: `HOLDFAST_BREAK_GLASS_PASSWORD gave ${user.username} a password and the role ${role} at a start of the server.${saidOfEnded(ended)} Take it out of the environment once somebody is in.`,
         subject: target,
       })
-      await changes.record(tx, tenant, touched)
-      return true
+      await changes.record(tx, tenant, movedTo && known ? [...touched, { kind: 'user', subject: known }] : touched)
+      return { changed: true, ended, movedTo }
     })
   }
 
-  /** Whether anything changed; undefined where the name is of an account that can have no password. */
-  return async (tenant: TenantId, { username: named, ...wanted }: Wanted): Promise<boolean | undefined> => {
+  return async (tenant: TenantId, { username: named, ...wanted }: Wanted): Promise<Outcome> => {
     const username = canonicalUsername(named).name ?? fail('internal_error', `${named} is no username`)
     // Of several starts at once the first sets the password; the others look again, and find it.
     for (let n = 1; ; n++)
@@ -127,6 +149,20 @@ export function createRecovery(deps: {
       }
   }
 }
+
+const nothing: Awaited<ReturnType<Offboarding['endCredentials']>> = { counts: {}, changes: [] }
+
+/** " It had …, which ended."; empty where there was nothing. */
+const saidOfEnded = (ended: EndedCounts): string => {
+  const list = listOfEnded(ended)
+  return list === '' ? '' : ` These ended, which the account had before: ${list}.`
+}
+/** "2 api keys, 1 sessions"; empty where nothing ended. */
+export const listOfEnded = (ended: EndedCounts): string =>
+  Object.entries(ended)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `${count} ${name.replaceAll('_', ' ')}`)
+    .join(', ')
 
 /** Another password was set since the stored one was judged. */
 class Overtaken extends Error {}

@@ -4,7 +4,7 @@
  * of UTS #39 §5.2 apply: the letters of a name are of one script, at the level "highly restrictive".
  * Join controls, which RFC 5892 allows in some contexts of a few scripts, are refused.
  */
-type CanonicalUsername = { name: string; problem?: never } | { name?: never; problem: string }
+export type CanonicalUsername = { name: string; problem?: never } | { name?: never; problem: string }
 
 export function canonicalUsername(text: string): CanonicalUsername {
   if (/^[a-z0-9._@+-]+$/.test(text)) return { name: text }

@@ -209,20 +209,14 @@ export const unlock = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
       .returning('user_id'),
   )
 
-/**
- * Leaves a tombstone without password, second factor or roles; it is in no group. True for the one call that did it.
- */
-export const entomb = async (tx: Tx, tenant: TenantId, id: string, at: Date) => {
-  const row = await tx
-    .updateTable('users')
-    .set({ deleted_at: at, updated_at: at, password_phc: null, break_glass: false, directory_attributes: null })
-    .where('tenant_id', '=', tenant)
-    .where('user_id', '=', id)
-    .where('deleted_at', 'is', null)
-    .returning('user_id')
-    .executeTakeFirst()
-  if (!row) return false
-  await tx.deleteFrom('user_roles').where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
-  await tx.deleteFrom('user_totp').where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
-  return true
-}
+/** Leaves a row without a password; the caller ends all else of the user. True for the one call that did it. */
+export const entomb = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> =>
+  happened(
+    tx
+      .updateTable('users')
+      .set({ deleted_at: at, updated_at: at, password_phc: null, break_glass: false, directory_attributes: null })
+      .where('tenant_id', '=', tenant)
+      .where('user_id', '=', id)
+      .where('deleted_at', 'is', null)
+      .returning('user_id'),
+  )

@@ -13,9 +13,10 @@ import { holdAdministrators, mayBeLast, requireAnother, type Warning, warned } f
 import type { BreakGlass } from './break-glass.ts'
 import { canonicalEmail } from './email.ts'
 import { addMembers, lockGroups, removeMembers } from './groups.queries.ts'
+import { newUsername } from './new-username.ts'
+import { type Offboarding, userDeleted } from './offboarding.ts'
 import { requireAll } from './references.ts'
 import { present, refuseOneself, refuseStronger } from './subject.ts'
-import { canonicalUsername } from './username.ts'
 import type { UserRow } from './users.queries.ts'
 import * as queries from './users.queries.ts'
 
@@ -49,6 +50,7 @@ export function createUsers(deps: {
   tenancy: Pick<IdentityDeps['tenancy'], 'entitlements'>
   sessions: Pick<Sessions, 'endOfUser'>
   breakGlass: Pick<BreakGlass, 'requireAnother'>
+  offboarding: Pick<Offboarding, 'cutAccess'>
   endSessionsOf: EndSessionsOf
 }) {
   const { db, audit, changes, now, sessions } = deps
@@ -130,8 +132,7 @@ export function createUsers(deps: {
     update: (actor: Actor, id: string, wanted: UserFields, { reason, expected }: With): Promise<Outcome> => {
       const tenant = actor.tenantId
       const { groups } = wanted
-      const named = {
-        ...(wanted.username !== undefined && { username: usernameOf(wanted.username) }),
+      const given = {
         ...(wanted.email !== undefined && { email: emailOf(wanted.email) ?? null }),
         ...(wanted.display_name !== undefined && { display_name: wanted.display_name }),
       }
@@ -140,6 +141,10 @@ export function createUsers(deps: {
           const before = present(await queries.lockUser(tx, tenant, id))
           refuseStronger(actor, before)
           expected.require(versionOf(before))
+          const named = {
+            ...given,
+            ...(wanted.username !== undefined && { username: usernameOf(wanted.username, before.username) }),
+          }
           const changed = Object.keys(differences(before, { ...before, ...named })).length > 0
           const at = now()
           if (changed) await queries.updateProfile(tx, tenant, id, { ...named, updated_at: at })
@@ -179,9 +184,11 @@ export function createUsers(deps: {
         const at = now()
         const moved = await moves[operation](tx, tenant, id, at)
         if (moved) places?.take(1)
+        let cut = noCut
         if (moved && operation === 'delete') {
           await lockAll(tx, tenant, [], before.group_ids)
           await removeMembers(tx, tenant, pairsOf(id, before.group_ids), at)
+          cut = await deps.offboarding.cutAccess(tx, actor, [before], userDeleted)
         }
         const after = await read(tx, tenant, id)
         if (!moved) return { changed: false, user: after, terminated: 0, warnings: [] }
@@ -189,7 +196,8 @@ export function createUsers(deps: {
         const vpn = stops ? await deps.endSessionsOf(tx, tenant, { userIds: [id], reason: why }) : 0
         const also = stops ? await sessions.endOfUser(tx, actor, id) : []
         const found = differences(factsOf(before), factsOf(after))
-        await record(tx, actor, { operation, reason }, after, { changes: found, also, warnings })
+        const touched = [...cut.changes, ...also]
+        await record(tx, actor, { operation, reason }, after, { changes: found, also: touched, warnings })
         return { changed: true, user: after, terminated: vpn + also.length, warnings }
       })
     },
@@ -197,12 +205,14 @@ export function createUsers(deps: {
 }
 export type Users = ReturnType<typeof createUsers>
 
+const noCut: Awaited<ReturnType<Offboarding['cutAccess']>> = { counts: {}, changes: [] }
+
 /** What of a user is set; when they came last and how long they are locked out moves by itself. */
 export const versionOf = ({ last_login_at: _, locked_until: __, ...set }: UserRow) => set
 
 const pairsOf = (user: string, groups: readonly string[]) => groups.map((group) => ({ group, user }))
-const usernameOf = (text: string): string => {
-  const { name, problem } = canonicalUsername(text)
+const usernameOf = (text: string, current?: string): string => {
+  const { name, problem } = newUsername(text, current)
   return name ?? failField('user.username', problem)
 }
 const emailOf = (text: string | null | undefined): string | null | undefined =>

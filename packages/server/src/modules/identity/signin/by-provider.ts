@@ -14,8 +14,8 @@ import { canonicalEmail } from '../people/email.ts'
 import { deleteGrant, insertGrant } from '../people/grants.queries.ts'
 import { addMembers, lockGroups, removeMembers } from '../people/groups.queries.ts'
 import { userExists } from '../people/known.queries.ts'
+import { newUsername } from '../people/new-username.ts'
 import { present, refuseStronger, requirePerson, subjectOf } from '../people/subject.ts'
-import { canonicalUsername } from '../people/username.ts'
 import { findUser, insertUnlessTaken, lockUser, type UserRow } from '../people/users.queries.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { admitByProvider, holdAdmitted } from './by-provider.queries.ts'
@@ -115,9 +115,10 @@ export function createByProvider(deps: {
       { username, email, displayName }: Profile,
       by: Voucher,
       places: Allowance,
-    ): Promise<{ userId: string } | 'no_username' | 'username_taken' | 'no_place_left'> => {
-      const name = username === undefined || username.length > 128 ? undefined : canonicalUsername(username).name
-      if (name === undefined || name.includes('/')) return 'no_username'
+    ): Promise<{ userId: string } | 'no_username' | 'username_refused' | 'username_taken' | 'no_place_left'> => {
+      if (username === undefined) return 'no_username'
+      const { name } = newUsername(username)
+      if (name === undefined) return 'username_refused'
       const at = now()
       const id = newUuid()
       const row = {

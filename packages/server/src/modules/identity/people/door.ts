@@ -1,0 +1,6 @@
+/** What other modules, and a start of the server, ask about people. */
+export { firstPasswordProblem } from './first-admin.ts'
+export { countSuspended, knownGroups, userExists, usernameOf } from './known.queries.ts'
+export { breakGlassUsername } from './new-username.ts'
+export { listOfEnded } from './recovery.ts'
+export { holdStoppable, requireMayLetIn, requireNotStronger } from './standing-in.ts'

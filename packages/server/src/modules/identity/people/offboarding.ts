@@ -1,0 +1,112 @@
+import type { Tx } from '../../../db/database.ts'
+import type { Source } from '../../../kernel/actor.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import type { Change } from '../../../memory/changes.ts'
+import type { EndOfUsers, NamedUser } from '../../../memory/end-of-users.ts'
+import type { Audit } from '../../audit/index.ts'
+import type { IdentityDeps } from '../deps.ts'
+import { deleteFactorsOf, deleteRolesOf } from './offboarding.queries.ts'
+
+/** Why what hung on a user ended. */
+export const userDeleted = 'the user was deleted'
+
+/** How many of each ended. */
+export type EndedCounts = Readonly<Record<string, number>>
+type Ended = { counts: EndedCounts; changes: Change[] }
+
+/**
+ * Ends what gives a user access, for good and on record. The users' rows are locked. The caller has taken them out of
+ * their groups where they leave; it ends their sessions, and records the changes.
+ */
+export function createOffboarding(deps: { audit: Audit; endOfUsers: IdentityDeps['endOfUsers'] }) {
+  const { audit, endOfUsers } = deps
+  const { linked_accounts, api_keys, enrollment_tokens, devices } = endOfUsers
+
+  const personOf = ({ user_id: id, username: name }: NamedUser) => {
+    const user_id = encodeId('user', id)
+    return { user_id, target: { type: 'user', id: user_id, name } } as const
+  }
+
+  async function endFactors(tx: Tx, source: Source, users: readonly NamedUser[], reason: string): Promise<number> {
+    const had = await deleteFactorsOf(
+      tx,
+      source.tenantId,
+      users.map((u) => u.user_id),
+    )
+    const ended = users.filter((u) => had.has(u.user_id)).map(personOf)
+    await audit.recordAll(
+      tx,
+      ended.map(({ user_id, target }) => ({
+        source,
+        kind: 'user.mfa_disabled',
+        fields: { user_id },
+        more: { target, details: { reason } },
+      })),
+    )
+    return ended.length
+  }
+
+  async function endRoles(tx: Tx, source: Source, users: readonly NamedUser[], reason: string): Promise<number> {
+    const known = new Map(users.map((u) => [u.user_id, personOf(u)]))
+    const revoked = await deleteRolesOf(tx, source.tenantId, [...known.keys()])
+    await audit.recordAll(
+      tx,
+      revoked.flatMap(({ user_id: id, role }) => {
+        const person = known.get(id)
+        if (!person) return []
+        const { user_id, target } = person
+        return {
+          source,
+          kind: 'role.revoked',
+          fields: { user_id, role },
+          more: { target, details: { reason } },
+        } as const
+      }),
+    )
+    return revoked.length
+  }
+
+  /** The second factor, and what these functions end, by what it is called in events. */
+  async function end(
+    tx: Tx,
+    source: Source,
+    users: readonly NamedUser[],
+    reason: string,
+    ends: Partial<IdentityDeps['endOfUsers']>,
+  ): Promise<Ended> {
+    const counts: Record<string, number> = { second_factors: await endFactors(tx, source, users, reason) }
+    const changes: Change[] = []
+    for (const [name, endThem] of Object.entries(ends)) {
+      const ended = await endThem(tx, source, users, reason)
+      counts[name] = ended.count
+      changes.push(...ended.changes)
+    }
+    return { counts, changes }
+  }
+
+  return {
+    /** What lets somebody in as this user; roles, groups and devices stay. */
+    endCredentials: (tx: Tx, source: Source, user: NamedUser, reason: string): Promise<Ended> =>
+      end(tx, source, [user], reason, { linked_accounts, api_keys, enrollment_tokens }),
+
+    /**
+     * Everything that these users were given, and their devices. Links to accounts of deleted users stay: they give
+     * nothing, and keep a provider from making a new user of a deleted one. Those of `returning` users end.
+     */
+    cutAccess: async (
+      tx: Tx,
+      source: Source,
+      users: readonly NamedUser[],
+      reason: string,
+      returning: readonly NamedUser[] = [],
+    ): Promise<Ended> => {
+      if (users.length === 0) return { counts: {}, changes: [] }
+      const roles = await endRoles(tx, source, users, reason)
+      const links: EndOfUsers = () => linked_accounts(tx, source, returning, reason)
+      const ends = { ...(returning.length > 0 && { linked_accounts: links }), api_keys, enrollment_tokens, devices }
+      const { counts, changes } = await end(tx, source, users, reason, ends)
+      return { counts: { roles, ...counts }, changes }
+    },
+  }
+}
+export type Offboarding = ReturnType<typeof createOffboarding>
