@@ -1,3 +1,4 @@
+import { CryptoError, decodeCompact } from '@holdfast/crypto'
 import type { errors, JWTPayload, JWTVerifyOptions, JWTVerifyResult } from 'jose'
 import { FederationError, type Proven } from '../proven.ts'
 import { subjectOf } from './claims.ts'
@@ -62,8 +63,19 @@ export async function judgeToken(
   })
   const { typ } = protectedHeader
   if (typ !== undefined && !type.test(typ.replace(/^application\//i, ''))) throw refused('token')
+  requireCompact(token)
   checkParty(payload, audiences)
+  checkLife(payload)
   return payload
+}
+
+/** The library also reads padding, line breaks and other alphabets, which are none of a compact JWS (RFC 7515 §2). */
+function requireCompact(token: string): void {
+  try {
+    decodeCompact(token)
+  } catch (e) {
+    throw e instanceof CryptoError ? refused('token') : e
+  }
 }
 
 async function verifySignature(
@@ -86,6 +98,12 @@ async function verifySignature(
   } catch (e) {
     throw e instanceof FederationError ? e : refused(reasonOf(e, errors))
   }
+}
+
+/** No provider that is known lets tokens live longer; one that ends later, or before it was issued, is a mistake. */
+const longestLifeSeconds = 30 * 86_400
+function checkLife({ iat = 0, exp }: JWTPayload): void {
+  if (exp !== undefined && !(exp > iat && exp <= iat + longestLifeSeconds)) throw refused('time')
 }
 
 function checkTimes({ exp, auth_time: signedIn }: JWTPayload, { maxAgeSeconds }: Expected, now: Date): void {
