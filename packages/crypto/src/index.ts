@@ -74,6 +74,7 @@ export {
   type TokenPrefix,
 } from './opaque-token.ts'
 export {
+  canonicalPassword,
   createPasswordHasher,
   defaultPasswordParams,
   hashPassword,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { PasswordHasher } from '@holdfast/crypto'
+import { canonicalPassword, type PasswordHasher } from '@holdfast/crypto'
 import type { Database } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
@@ -19,6 +19,7 @@ import { storePassword } from './passwords.queries.ts'
 
 /** `user` is a UUID; without one the own password is meant. */
 type PasswordRequest = { user?: string; new_password?: string; generate?: boolean; current_password?: string }
+const isSame = (a: string, b: string) => canonicalPassword(a) === canonicalPassword(b)
 type Method = 'own' | 'set' | 'generated'
 
 /** How long a generated password waits for its first and only sign-in. */
@@ -84,7 +85,7 @@ export function createPasswords(deps: {
       await requireUse(tenant, before)
       const { password, generated } = await choose(subject, before, request)
       const replaces = own ? await ownPassword.prove(subject, before.username, request.current_password) : undefined
-      if (own && request.current_password?.normalize('NFC') === password.normalize('NFC'))
+      if (own && request.current_password !== undefined && isSame(request.current_password, password))
         failField('new_password', 'is the current one')
       const phc = await hasher.hashPassword(password)
       return db.inTenant(tenant, async (tx) => {
