@@ -36,7 +36,7 @@ export {
   type SigningAlg,
   thumbprint,
 } from './jwk.ts'
-export { type DecodedJws, decodeJws, type JwsHeader, type KeyLookup, signJws, verifyJws } from './jws.ts'
+export { type DecodedJws, decodeCompact, decodeJws, type JwsHeader, type KeyLookup, signJws, verifyJws } from './jws.ts'
 export { type GeneralJws, signGeneralJws, verifyGeneralJws } from './jws-general.ts'
 export {
   generateLicenseKey,
@@ -74,6 +74,7 @@ export {
   type TokenPrefix,
 } from './opaque-token.ts'
 export {
+  canonicalPassword,
   createPasswordHasher,
   defaultPasswordParams,
   hashPassword,

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
+import { createHmac, createPublicKey } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { CompactSign, compactVerify, importJWK } from 'jose'
+import { CryptoError } from './errors.ts'
 import { importPublic, type SigningAlg } from './jwk.ts'
 import { decodeJws, type KeyLookup, signJws, verifyJws } from './jws.ts'
 import { signBytes, type VerificationKey, verifyBytes } from './signature.ts'
@@ -121,7 +122,10 @@ test('degenerate signatures and keys verify nothing, and do not throw', () => {
       assert.equal(verifyBytes({ alg, publicKey }, Buffer.from('x'), Buffer.alloc(wrong, 1)), false)
     }
   }
-  const noPoint = importPublic({ kty: 'OKP', crv: 'Ed25519', x: Buffer.alloc(32, 0xff).toString('base64url') })
+  const noKey = Buffer.alloc(32, 0xff)
+  assert.throws(() => importPublic({ kty: 'OKP', crv: 'Ed25519', x: noKey.toString('base64url') }), CryptoError)
+  const spki = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), noKey])
+  const noPoint = createPublicKey({ key: spki, format: 'der', type: 'spki' })
   assert.equal(verifyBytes({ alg: 'Ed25519', publicKey: noPoint }, Buffer.from('x'), Buffer.alloc(64, 1)), false)
 })
 

@@ -56,6 +56,24 @@ test('the same characters composed differently are the same password', async () 
   assert.equal(await verifyPassword(phc, 'pa\u00dfwort-ue'), false)
 })
 
+test('every space is the same space, and hashes of before spaces were mapped go on working', async () => {
+  const spaced = (space: string) => ['correct', 'horse', 'battery', '42'].join(space)
+  const spaces = [...'\u00a0\u1680\u2000\u2003\u2007\u2009\u202f\u205f\u3000 ']
+  const phc = await hashPassword(spaced('\u00a0'), cheap)
+  for (const space of spaces) assert.equal(await verifyPassword(phc, spaced(space)), true, JSON.stringify(space))
+  assert.equal(await verifyPassword(phc, spaced('_')), false)
+  assert.equal(await verifyPassword(phc, spaced('\t')), false)
+  // As it was hashed before.
+  const salt = Buffer.alloc(16, 7)
+  const tag = argon2Sync('argon2id', {
+    ...{ message: Buffer.from(spaced('\u00a0')), nonce: salt, parallelism: 1, tagLength: 32, memory: 64, passes: 1 },
+  })
+  const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '')
+  const old = `$argon2id$v=19$m=64,t=1,p=1$${base64(salt)}$${base64(tag)}`
+  assert.equal(await verifyPassword(old, spaced('\u00a0')), true)
+  assert.equal(await verifyPassword(old, spaced('\u2003')), false)
+})
+
 test('other parameters than the current ones ask for a rehash', async () => {
   assert.equal(needsRehash(await hashPassword('x')), false)
   const old = await hashPassword('x', cheap)

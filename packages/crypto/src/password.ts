@@ -16,14 +16,23 @@ const ceiling: PasswordParams = { m: 1_048_576, t: 16, p: 16 }
 
 type Hashed = PasswordParams & { salt: Buffer; tag: Buffer }
 
-/** One text for what the user sees as one password, whatever the keyboard composed (RFC 8265 §4.2.1). */
-const toBytes = (password: string) => Buffer.from(password.normalize('NFC'), 'utf8')
+/**
+ * One text for what the user sees as one password (RFC 8265 §4.2.2): every space is U+0020, since some keyboards make
+ * U+00A0 with the key beside it, and composed letters are NFC.
+ */
+export const canonicalPassword = (password: string): string => password.replace(/\p{Zs}/gu, ' ').normalize('NFC')
+
+/**
+ * The texts that a stored hash may be of: the canonical one, and what was hashed before spaces were mapped. The number
+ * depends on what was typed alone, so that the time taken says nothing of what is stored.
+ */
+const textsOf = (password: string): string[] => [...new Set([canonicalPassword(password), password.normalize('NFC')])]
 
 const toBase64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '')
 
-function derive(password: string, salt: Buffer, length: number, { m, t, p }: PasswordParams): Promise<Buffer> {
+function derive(text: string, salt: Buffer, length: number, { m, t, p }: PasswordParams): Promise<Buffer> {
   const parameters = {
-    message: toBytes(password),
+    message: Buffer.from(text, 'utf8'),
     nonce: salt,
     parallelism: p,
     tagLength: length,
@@ -56,14 +65,17 @@ function parsePhc(text: string): Hashed {
 /** Hashes a password into a PHC string with a fresh salt. */
 export async function hashPassword(password: string, params: PasswordParams = defaultPasswordParams): Promise<string> {
   const salt = randomBytes(saltLength)
-  const tag = await derive(password, salt, tagLength, params)
+  const tag = await derive(canonicalPassword(password), salt, tagLength, params)
   return `$argon2id$v=19$m=${params.m},t=${params.t},p=${params.p}$${toBase64(salt)}$${toBase64(tag)}`
 }
 
 /** Whether the password made this PHC string. Throws `malformed` for a string that is no argon2id hash. */
 export async function verifyPassword(phcText: string, password: string): Promise<boolean> {
   const { salt, tag, ...params } = parsePhc(phcText)
-  return timingSafeEqual(await derive(password, salt, tag.length, params), tag)
+  let isSame = false
+  for (const text of textsOf(password))
+    isSame = timingSafeEqual(await derive(text, salt, tag.length, params), tag) || isSame
+  return isSame
 }
 
 /**
@@ -72,7 +84,7 @@ export async function verifyPassword(phcText: string, password: string): Promise
  */
 export async function verifyDummy(password: string, params: PasswordParams = defaultPasswordParams): Promise<false> {
   const [salt, tag] = [randomBytes(saltLength), randomBytes(tagLength)]
-  timingSafeEqual(await derive(password, salt, tagLength, params), tag)
+  for (const text of textsOf(password)) timingSafeEqual(await derive(text, salt, tagLength, params), tag)
   return false
 }
 

@@ -1,4 +1,5 @@
 import type { Contract, Output } from '@holdfast/contract'
+import { decodeBase64url } from '@holdfast/crypto/base64url'
 import { canonicalJson } from '@holdfast/crypto/canonical'
 import { algOf, importPublic, parsePublicJwk } from '@holdfast/crypto/jwk'
 import type { KeyLookup } from '@holdfast/crypto/jws'
@@ -100,7 +101,7 @@ export function readTrustSet(text: string): SignedTrustSet {
   if (!isObject(value) || !isObject(value.signed) || !isObject(value.jwks))
     reject('malformed', 'what is stored is no trust set')
   const { signed, ...document } = value
-  const payload = Buffer.from(String(signed.payload), 'base64url').toString('utf8')
+  const payload = verified(() => decodeBase64url(String(signed.payload), 'the trust set')).toString('utf8')
   if (payload !== verified(() => canonicalJson(document)))
     reject('wrong_digest', 'the trust set is not what was signed')
   // As it was when it was verified.

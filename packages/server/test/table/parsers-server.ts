@@ -9,16 +9,6 @@ import { parseAddress, parseNetwork } from '@holdfast/policy/network'
 import { parsePort } from '@holdfast/policy/ports'
 import { isZone } from '@holdfast/policy/time-window'
 import { parseVersion } from '@holdfast/policy/version'
-import {
-  pinTrust,
-  readTrustSet,
-  verifyBundle,
-  verifyGatewayDirectory,
-  verifyGatewayPolicy,
-  verifyPointer,
-  verifyPostureAssertion,
-} from '@holdfast/sdk'
-import { contentFor, createIssuer, digestOf, peerOf } from '@holdfast/sdk/test-issuer'
 import type { TSchema } from 'typebox'
 import { tokenOf } from '../../src/http/authenticate.ts'
 import { rangeOf } from '../../src/http/range.ts'
@@ -35,6 +25,7 @@ import { operationsOf } from '../../src/modules/directory/scim/patch.ts'
 import { projectionOf } from '../../src/modules/directory/scim/projection.ts'
 import { verifyIdToken } from '../../src/modules/federation/oidc/id-token.ts'
 import { readKeys } from '../../src/modules/federation/oidc/keys.ts'
+import { verifyLogoutToken } from '../../src/modules/federation/oidc/logout-token.ts'
 import { discover } from '../../src/modules/federation/oidc/metadata.ts'
 import { issuerProblem } from '../../src/modules/federation/oidc/presets.ts'
 import { signingCertificates } from '../../src/modules/federation/saml/certificates.ts'
@@ -46,6 +37,7 @@ import { readXml } from '../../src/modules/federation/saml/xml.ts'
 import { safeNext } from '../../src/modules/identity/signin/next-path.ts'
 import { createOutbound } from '../../src/outbound/outbound.ts'
 import { ofBytes, ofJson, ofJsonText, ofText, type Parser, parsersOfCrypto } from './parsers.ts'
+import { parsersOfSdk } from './parsers-sdk.ts'
 
 const app = { refuses: ['AppError'] }
 const federation = { refuses: ['FederationError'] }
@@ -75,7 +67,7 @@ export const parsersOfPolicy = (): Parser[] =>
   ] as Parser[]
 
 /** What the server's pipe and its protocols read. */
-export function parsersOfServer(): Parser[] {
+export async function parsersOfServer(): Promise<Parser[]> {
   const query = createQueryReader(contract.listAuditEvents.query as TSchema)
   const scim = createQueryReader(contract.listScimUsers.query as TSchema)
   const socket = { remoteAddress: '127.0.0.1' } as IncomingMessage['socket']
@@ -113,7 +105,7 @@ export function parsersOfServer(): Parser[] {
       outbound.socketRefusalOf({ host, port: 6514, tls: { ca: null, serverName: host } }),
     ),
     ...parsersOfScim(),
-    ...parsersOfFederation(),
+    ...(await parsersOfFederation()),
   ] as Parser[]
 }
 
@@ -147,7 +139,7 @@ function parsersOfScim() {
   ]
 }
 
-function parsersOfFederation() {
+async function parsersOfFederation() {
   const response = idp.posted(idp.signed(idp.plainResponse(), 'Assertion'))
   const saml = createSaml({ now: () => now })
   const base64 = idp.key.pem.split('-----')[2]?.replaceAll(/\s/g, '') ?? ''
@@ -175,6 +167,11 @@ function parsersOfFederation() {
     now: () => now,
   }
   const expected = { audiences: ['app'], issuedWithinSeconds: 600, nonce: 'n' }
+  const event = { 'http://schemas.openid.net/event/backchannel-logout': {} }
+  const idToken = await signJws(signer, 'JWT', claims)
+  const { nonce: _, ...said } = claims
+  const logoutToken = await signJws(signer, 'logout+jwt', { ...said, jti: 'one', events: event })
+  const judgeLogout = (token: string) => verifyLogoutToken({ kind: 'oidc', issuer }, token, expected, source)
   const judge = (token: string) => verifyIdToken({ kind: 'oidc', issuer }, token, expected, source)
   return [
     ofText('readXml', idp.plainResponse(), readXml, federation),
@@ -208,74 +205,15 @@ function parsersOfFederation() {
     ofBytes('signingCertificates', dated, (b) => signingCertificates([b.toString('base64')]), federation),
     ...ofJsonText('discover', document, (text) => discover(answering(text) as never, issuer), federation),
     ...ofJsonText('readKeys', jwks, (text) => readKeys(answering(text) as never, `${issuer}/j`), federation),
+    ofText('verifyIdToken', idToken, judge, federation),
+    ofText('verifyLogoutToken', logoutToken, judgeLogout, federation),
     ofJson('verifyIdToken, its claims', claims, async (v) => judge(await signJws(signer, 'JWT', v)), federation),
   ]
-}
-
-/** What the SDK reads of a control plane: signed, and then wrong in one part. */
-export async function parsersOfSdk(): Promise<Parser[]> {
-  const issuer = createIssuer()
-  const set = await issuer.trustSet()
-  const at = new Date()
-  const trust = pinTrust(set, { tenantId: issuer.tenantId, now: at })
-  const judge = { trust, tenantId: issuer.tenantId, now: at }
-  const sdk = { refuses: ['VerificationError'] }
-  const content = contentFor('a')
-  const digest = digestOf(content)
-  const key = { key: `${'A'.repeat(43)}=`, not_after: null }
-  const peer = { ...peerOf('dev_1', digest), wireguard_keys: [key] }
-  const policy = { variants: { [digest]: content }, peers: [peer], revocations: { devices: ['dev_2'], sessions: [] } }
-  const pool = {
-    ...{ pool_id: 'gwp_a', name: 'a', region: { code: 'eu', name: 'EU', lat: 1, lon: 2 }, protocol: 'wireguard' },
-    gateways: [{ gateway_id: 'gwy_a', endpoints: [{ host: 'a.test', port: 51820, proto: 'udp' }] }],
-  }
-  return [
-    ...ofJsonText('readTrustSet', set, readTrustSet, sdk),
-    ofJson('pinTrust', set, (v) => pinTrust(v, { tenantId: issuer.tenantId, now: at }), sdk),
-    ofJson(
-      'verifyPointer',
-      { digest, seq: 1 },
-      async (v) => verifyPointer({ digest, pointer: await issuer.pointer(v) }, judge, undefined),
-      sdk,
-    ),
-    ofJson('verifyBundle', content, async (v) => verifyBundle(await issuer.bundle(v), digest, judge), sdk),
-    ofJson(
-      'verifyGatewayDirectory',
-      { pools: [pool] },
-      async (v) => verifyGatewayDirectory(await issuer.directory(v), judge, undefined),
-      sdk,
-    ),
-    ofJson(
-      'verifyGatewayPolicy',
-      policy,
-      async (v) => verifyGatewayPolicy(await issuer.gatewayPolicy(v), { ...judge, gatewayId: 'gwy_a' }),
-      sdk,
-    ),
-    ofJson(
-      'verifyPostureAssertion',
-      {
-        submods: {
-          device: {
-            ear_status: 'affirming',
-            ear_verifier_claims: { checks: [{ id: 'a', passed: true }], reasons: [] },
-          },
-        },
-        posture: { a: true, reported_at: at.toISOString() },
-      },
-      async (v) =>
-        verifyPostureAssertion(await issuer.assertion(v), trust, {
-          issuer: 'https://control.example',
-          nonce: null,
-          now: at,
-        }),
-      sdk,
-    ),
-  ] as Parser[]
 }
 
 export const everyParser = async (): Promise<Parser[]> => [
   ...(await parsersOfCrypto()),
   ...parsersOfPolicy(),
-  ...parsersOfServer(),
+  ...(await parsersOfServer()),
   ...(await parsersOfSdk()),
 ]

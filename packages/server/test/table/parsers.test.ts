@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as crypto from '@holdfast/crypto'
-import { brokenParsers } from './parsers.ts'
+import { brokenParsers, lenientParsers } from './parsers.ts'
 import { everyParser } from './parsers-server.ts'
 
 test('a parser reads a mutant of valid input, or refuses it with its own error', async () => {
   assert.deepEqual(await brokenParsers(await everyParser(), 200), [])
+})
+
+test('a compact JWS has one spelling, for every verifier', async () => {
+  assert.deepEqual(await lenientParsers(await everyParser()), [])
 })
 
 /** Functions of `@holdfast/crypto` by these names that read nothing of others, or that a reader above calls. */

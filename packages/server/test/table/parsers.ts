@@ -5,6 +5,7 @@ import {
   createCrl,
   createProof,
   createRootCertificate,
+  decodeCompact,
   decodeJws,
   encodePem,
   generateKey,
@@ -50,12 +51,14 @@ export type Parser = {
   name: string
   mutants: (count: number) => Iterable<unknown>
   read: (mutant: never) => unknown
+  valid: unknown
   refuses: readonly string[]
 }
 type Given = { refuses?: readonly string[] }
 
 export const ofText = (name: string, valid: string, read: (text: string) => unknown, { refuses = [] }: Given = {}) => ({
   name,
+  valid,
   mutants: (count: number) => mutantsOfText(valid, count),
   read,
   refuses,
@@ -67,12 +70,14 @@ export const ofBytes = (
   { refuses = [] }: Given = {},
 ) => ({
   name,
+  valid,
   mutants: (count: number) => mutantsOfBytes(valid, count),
   read,
   refuses,
 })
 export const ofJson = (name: string, valid: unknown, read: (v: never) => unknown, { refuses = [] }: Given = {}) => ({
   name,
+  valid,
   mutants: (count: number) => mutantsOfJson(valid, count),
   read,
   refuses,
@@ -155,6 +160,7 @@ export async function parsersOfCrypto(): Promise<Parser[]> {
     ofBytes('readCertificateRequest of DER', derOf(csr), (b) => readCertificateRequest(b.toString('base64')), crypto),
     ofBytes('readCrl', crl, (b) => readCrl(b, tree.issuing.pem), crypto),
     ofBytes('readOcspRequest', ocspRequest(tree.issuing.pem, ['0101'], Buffer.alloc(16)), readOcspRequest, crypto),
+    ofText('decodeCompact', jws, decodeCompact, crypto),
     ofText('decodeJws', jws, decodeJws, crypto),
     ofText('verifyJws', jws, (text) => verifyJws(text, lookup), crypto),
     ofJson('verifyGeneralJws', general, (v) => verifyGeneralJws(v, { ...lookup, typ: 'x+jws' }), crypto),
@@ -196,4 +202,42 @@ export async function brokenParsers(parsers: readonly Parser[], count: number): 
     }
   }
   return broken
+}
+
+const compact = /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/
+/** Other spellings of the same parts, which a lenient decoder of base64url reads. */
+const spellings: Record<string, (part: string) => string> = {
+  padded: (part) => `${part}${'='.repeat((4 - (part.length % 4)) % 4 || 4)}`,
+  'with a line break': (part) => `${part.slice(0, 4)}\r\n${part.slice(4)}`,
+  'with a blank': (part) => `${part.slice(0, 4)} ${part.slice(4)}`,
+  'with a character of no alphabet': (part) => `${part.slice(0, 4)}!${part.slice(4)}`,
+  'in the other alphabet': (part) => part.replaceAll('-', '+').replaceAll('_', '/'),
+}
+
+/** Each reader of a compact JWS that does not read it as it is, or reads another spelling of one of its parts. */
+export async function lenientParsers(parsers: readonly Parser[]): Promise<string[]> {
+  const reads = async ({ read, refuses }: Parser, text: string) => {
+    try {
+      await read(text as never)
+      return true
+    } catch (e) {
+      if (e instanceof Error && refuses.includes(e.constructor.name)) return false
+      throw e
+    }
+  }
+  const lenient: string[] = []
+  for (const parser of parsers) {
+    const { name, valid } = parser
+    // What peeks verifies nothing, and leaves the signature alone.
+    if (typeof valid !== 'string' || !compact.test(valid) || name.startsWith('peek')) continue
+    if (!(await reads(parser, valid))) lenient.push(`${name} does not read what is valid`)
+    for (const [what, spell] of Object.entries(spellings))
+      for (const place of [0, 1, 2]) {
+        const parts: string[] = valid.split('.')
+        parts[place] = spell(parts[place] ?? '')
+        const text = parts.join('.')
+        if (text !== valid && (await reads(parser, text))) lenient.push(`${name}: part ${place} ${what}`)
+      }
+  }
+  return lenient
 }

@@ -130,6 +130,13 @@ const attacks: Record<string, [Reason, (idp: Idp, nonce: string | undefined) => 
     (idp, nonce) => sign(idp.key, JSON.stringify(idp.claims({ nonce, exp: 0 })).replace('"exp":0', '"exp":1e999')),
   ],
   'an end that is a text': ['time', (idp, nonce) => idp.idToken({ nonce, exp: String(now() + 60) })],
+  'an end in years': ['time', (idp, nonce) => idp.idToken({ nonce, exp: now() + 31 * 86_400 })],
+  'an end before its issue': ['time', (idp, nonce) => idp.idToken({ nonce, iat: now() + 20, exp: now() + 10 })],
+  'a signature with padding': ['token', async (idp, nonce) => `${await idp.idToken({ nonce })}==`],
+  'a signature with a line break': [
+    'token',
+    async (idp, nonce) => (await idp.idToken({ nonce })).replace(/(?=.{9}$)/, '\n'),
+  ],
   'not yet valid': ['time', (idp, nonce) => idp.idToken({ nonce, nbf: now() + 90 })],
   'issued too long ago': ['time', (idp, nonce) => idp.idToken({ nonce, iat: now() - 670, exp: now() + 60 })],
   'issued in the future': ['time', (idp, nonce) => idp.idToken({ nonce, iat: now() + 90 })],

@@ -1,3 +1,4 @@
+import { CryptoError, decodeCompact } from '@holdfast/crypto'
 import type { errors, JWTPayload, JWTVerifyOptions, JWTVerifyResult } from 'jose'
 import { FederationError, type Proven } from '../proven.ts'
 import { subjectOf } from './claims.ts'
@@ -63,16 +64,27 @@ export async function judgeToken(
   const { typ } = protectedHeader
   if (typ !== undefined && !type.test(typ.replace(/^application\//i, ''))) throw refused('token')
   checkParty(payload, audiences)
+  checkLife(payload)
   return payload
 }
 
-/** Verifies the signature with the keys that the provider has now. Throws FederationError. */
+/** The library also reads padding, line breaks and other alphabets, which are none of a compact JWS (RFC 7515 §2). */
+function requireCompact(token: string): void {
+  try {
+    decodeCompact(token)
+  } catch (e) {
+    throw e instanceof CryptoError ? refused('token') : e
+  }
+}
+
+/** Verifies the form and the signature, with the keys that the provider has now. Throws FederationError. */
 export async function verifySignature(
   token: string,
   source: TokenSource,
   options: JWTVerifyOptions,
 ): Promise<JWTVerifyResult> {
   const { errors, jwtVerify } = await loadJose()
+  requireCompact(token)
   try {
     const keys = await source.keys()
     try {
@@ -87,6 +99,12 @@ export async function verifySignature(
   } catch (e) {
     throw e instanceof FederationError ? e : refused(reasonOf(e, errors))
   }
+}
+
+/** No provider that is known lets tokens live longer; one that ends later, or before it was issued, is a mistake. */
+const longestLifeSeconds = 30 * 86_400
+function checkLife({ iat = 0, exp }: JWTPayload): void {
+  if (exp !== undefined && !(exp > iat && exp <= iat + longestLifeSeconds)) throw refused('time')
 }
 
 function checkTimes({ exp, auth_time: signedIn }: JWTPayload, { maxAgeSeconds }: Expected, now: Date): void {

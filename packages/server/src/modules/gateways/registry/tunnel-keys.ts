@@ -7,8 +7,8 @@ import { isKeyOfAnother } from './identity.queries.ts'
 export const keyTaken = 'is the key of another gateway or of a device: make a new one'
 
 /**
- * Until commit no device and no other gateway of the tenant comes to have this key: enrollment and renewal take the same
- * lock. It comes before the locks of pools and gateways.
+ * Until commit no device and no other gateway of the tenant comes to have this key: enrollment and renewal take the
+ * same lock. It comes before the locks of pools and gateways.
  */
 export const holdKey = (tx: Tx, tenant: TenantId, key: string | null | undefined): Promise<void> =>
   joining.holdTunnelKeys(tx, tenant, key ? [key] : [])

@@ -29,13 +29,68 @@ test('what attackers try first is refused whatever its case', async () => {
   assert.match(String(await check('baseball', { mfa: true })), /attackers try first/)
 })
 
+test('a password that attackers try first is refused with digits and signs added, respelled, shortened or repeated', async () => {
+  const padded = [
+    ...[
+      'password1234567',
+      'Password20242024',
+      '!!baseball2019!!',
+      '123456iloveyou!!',
+      'P@ssw0rd12345678',
+      'p4$$w0rd_20262026',
+    ],
+    ...[
+      'dragon839201746',
+      'sunsh1ne00000000',
+      'letmein123456789',
+      'monkey!!!!!!!!!!!',
+      '99999999starwars',
+      'princess#1998#1998',
+    ],
+    ...['password-password', 'football football', 'trustno1-trustno1', 'basebal12345678', 'iloveyo!!!!!!!!!'],
+  ]
+  const walked = [
+    ...[
+      'qwertyuiopasdfg',
+      'qwertzuiopasdfg',
+      'azertyuiopqsdfg',
+      '123456789012345',
+      '1qaz2wsx3edc4rf',
+      'zaq12wsxcde34rfv',
+    ],
+    ...[
+      'abcdefghijklmno',
+      '987654321098765',
+      '111111222222333',
+      'asdfghjkl123456',
+      'qwerty123456789',
+      '!!qwertyuiop!!2024',
+    ],
+  ]
+  for (const password of [...padded, ...walked])
+    assert.match(String(await check(password)), /attackers try first|short text repeated/, password)
+  for (const password of ['passw0rd', 'dragon12', 'Qwerty1!', 'love2024', 'monkey!!'])
+    assert.match(String(await check(password, { mfa: true })), /attackers try first/, password)
+  const good = ['dragon eats seven plums', 'blue-teapot-under-89', '839201 dragon 5582713394', 'kq7 monkey x fjord 12']
+  for (const password of [...good, 'Wg8#kTz2!pQm4vXe', 'correct horse battery staple', 'seven crabs walk sideways'])
+    assert.equal(await check(password), undefined, password)
+})
+
 test('repetition does not make a password long', async () => {
   for (const password of ['aaaaaaaaaaaaaaaa', 'abcabcabcabcabc', 'footballfootball', 'Dragon12Dragon12'.repeat(2)])
     assert.notEqual(await check(password), undefined, password)
 })
 
 test('names of the context are no password, alone or padded, but may be a part of one', async () => {
-  for (const password of ['Holdfast-Holdfast', 'ana.meier2026!!', 'Acme Corp 123456', 'holdfastacme corp'])
+  for (const password of [
+    'Holdfast-Holdfast',
+    'ana.meier2026!!',
+    'Acme Corp 123456',
+    'holdfastacme corp',
+    'holdfast12345678',
+    'ana.meier20262026',
+    'Acme Corp password',
+  ])
     assert.match(String(await check(password)), /names? of the account/, password)
   for (const password of ['my holdfast is a grumpy old crab', 'banana split on tuesday'])
     assert.equal(await check(password), undefined, password)

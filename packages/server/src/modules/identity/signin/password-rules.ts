@@ -1,3 +1,6 @@
+import { canonicalPassword } from '@holdfast/crypto'
+import { isGuessable, type Known, repeatedUnit } from './password-guesses.ts'
+
 /** A word that every password here could be made of. */
 export const serviceName = 'holdfast'
 const maxLength = 128
@@ -5,21 +8,24 @@ const withSecondFactor = 8
 /** Context words shorter than this are found in too many good passwords. */
 const shortestWord = 4
 
-let blocked: Promise<string> | undefined
+let blocked: Promise<Known> | undefined
 /**
- * Passwords that attackers try first, one a line; read when the first password is set. As one text they take a third of
+ * Passwords and words that attackers try first, one a line; read when the first password is set. As one text they take a third of
  * what they take as many, so the package's own lists are let go.
  */
 const blocklist = () => {
   blocked ??= import('@zxcvbn-ts/language-common').then(({ default: { dictionary } }) => {
-    const lines = `\n${dictionary['passwords-common'].map(fold).join('\n')}\n`
+    const lines = `\n${Object.values(dictionary).flat().map(fold).join('\n')}\n`
     for (const list of Object.values(dictionary)) list.length = 0
-    return lines
+    return {
+      has: (text) => lines.includes(`\n${text}\n`),
+      beginsOne: (text) => lines.includes(`\n${text}`),
+    }
   })
   return blocked
 }
 
-const fold = (text: string) => text.normalize('NFC').toLowerCase()
+const fold = (text: string) => canonicalPassword(text).toLowerCase()
 
 /**
  * Why this can't be a password, or undefined (NIST SP 800-63B-4 §3.1.1.2): by length in characters, and by what an
@@ -31,27 +37,25 @@ export async function passwordProblem(
   { minLength, mfa, words }: { minLength: number; mfa: boolean; words: readonly string[] },
 ): Promise<string | undefined> {
   const text = fold(password)
-  const length = [...password.normalize('NFC')].length
+  const length = [...canonicalPassword(password)].length
   const least = mfa ? Math.min(withSecondFactor, minLength) : minLength
   if (length < least) return `must have at least ${least} characters`
   if (length > maxLength) return `must have at most ${maxLength} characters`
-  const lines = await blocklist()
-  const isKnown = (password: string) => lines.includes(`\n${password}\n`)
-  if (isKnown(text)) return 'is one of the passwords that attackers try first'
+  const known = await blocklist()
+  if (known.has(text)) return tooCommon
   const unit = repeatedUnit(text)
-  if (unit !== undefined && ([...unit].length < withSecondFactor || isKnown(unit))) return 'is a short text repeated'
+  if (unit !== undefined && ([...unit].length < withSecondFactor || known.has(unit))) return 'is a short text repeated'
   const folded = words.map(fold)
   if (folded.includes(text)) return 'is a name of the account or the service'
   let rest = text
   for (const word of folded.toSorted((a, b) => b.length - a.length))
     if ([...word].length >= shortestWord) rest = rest.replaceAll(word, '')
-  if (rest !== text && [...rest].length < withSecondFactor)
+  if (rest !== text && ([...rest].length < withSecondFactor || isPadding(rest) || isGuessable(rest, known)))
     return 'is little more than names of the account or the service'
-  return undefined
+  return isGuessable(text, known) ? tooCommon : undefined
 }
+const tooCommon =
+  'is one of the passwords that attackers try first, or one of them with digits or signs added: take several words that do not belong together'
 
-/** The shortest text of which this is a whole number of repetitions, at least two. */
-function repeatedUnit(text: string): string | undefined {
-  const at = (text + text).indexOf(text, 1)
-  return at < text.length ? text.slice(0, at) : undefined
-}
+/** Digits and signs alone, as many as are tried with every name. */
+const isPadding = (text: string) => text.length < 12 && !/\p{L}/u.test(text)

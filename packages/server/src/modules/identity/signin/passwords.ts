@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { PasswordHasher } from '@holdfast/crypto'
+import { canonicalPassword, type PasswordHasher } from '@holdfast/crypto'
 import type { Database, Tx } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
@@ -25,6 +25,7 @@ type PasswordRequest = {
   current_password?: string
   revoke_api_keys?: boolean
 }
+const isSame = (a: string, b: string) => canonicalPassword(a) === canonicalPassword(b)
 type Method = 'own' | 'set' | 'generated'
 
 /** How long a generated password waits for its first and only sign-in. */
@@ -101,7 +102,7 @@ export function createPasswords(deps: {
       await requireUse(tenant, before)
       const { password, generated } = await choose(subject, before, request)
       const replaces = own ? await ownPassword.prove(subject, before.username, request.current_password) : undefined
-      if (own && request.current_password?.normalize('NFC') === password.normalize('NFC'))
+      if (own && request.current_password !== undefined && isSame(request.current_password, password))
         failField('new_password', 'is the current one')
       const phc = await hasher.hashPassword(password)
       const endsKeys = request.revoke_api_keys === true
