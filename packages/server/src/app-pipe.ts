@@ -14,6 +14,7 @@ import { registerPages } from './http/pages.ts'
 import { createRefuse } from './http/refuse.ts'
 import { createHttp } from './http/serve.ts'
 import { createSourceOf } from './http/source-ip.ts'
+import { createUnknownPages } from './http/unknown-pages.ts'
 import { createWarmReads } from './http/warm-reads.ts'
 import type { Actor } from './kernel/actor.ts'
 import type { AppError } from './kernel/app-error.ts'
@@ -88,6 +89,7 @@ export function createPipe({
   ]
   const recordRefusal = (actor: Actor, operation: Operation, error: AppError) =>
     audit.refused(actor, operation, error.code, error.message)
+  const { browser } = identity
   const draining = createDraining()
   const idempotency = createIdempotency({ db, kek, onError, provenKeyOf: enrollment.provenKeyOf })
   const http = createHttp({
@@ -105,10 +107,10 @@ export function createPipe({
     requireStepUp: identity.requireStepUp,
     refusedLate: refuse.late,
     recordRefusal,
+    unknownPages: createUnknownPages({ ...browser, admit, log }),
     log,
     ...(tls && { https: tls }),
   })
-  const { browser } = identity
   const pages = { ...browser.pages, ...federation.pages }
   const forms = { ...browser.forms, ...federation.forms }
   registerPages(http, { ...browser, admit, sourceOf, publicUrl, log, recordRefusal, pages, forms })
