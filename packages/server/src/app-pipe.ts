@@ -16,6 +16,7 @@ import { refusedFields } from './http/refused-fields.ts'
 import { createRefusedReads } from './http/refused-reads.ts'
 import { createHttp } from './http/serve.ts'
 import { createSourceOf } from './http/source-ip.ts'
+import { createUnknownPages } from './http/unknown-pages.ts'
 import { createWarmReads } from './http/warm-reads.ts'
 import type { Actor } from './kernel/actor.ts'
 import type { AppError } from './kernel/app-error.ts'
@@ -94,6 +95,7 @@ export function createPipe({
   ]
   const recordRefusal = (actor: Actor, operation: Operation, error: AppError) =>
     audit.refused(actor, refusedFields(operation, error.code), error.code, error.message)
+  const { browser } = identity
   const draining = createDraining()
   const idempotency = createIdempotency({ db, kek, onError, provenKeyOf: enrollment.provenKeyOf })
   const http = createHttp({
@@ -113,10 +115,10 @@ export function createPipe({
     refusedLate: refuse.late,
     recordRefusal,
     recordRefusedRead: refusedReads.record,
+    unknownPages: createUnknownPages({ ...browser, admit, log }),
     log,
     ...(tls && { https: tls }),
   })
-  const { browser } = identity
   const pages = { ...browser.pages, ...federation.pages }
   const forms = { ...browser.forms, ...federation.forms }
   registerPages(http, { ...browser, admit, sourceOf, publicUrl, log, recordRefusal, pages, forms })

@@ -38,5 +38,7 @@ export type Room = {
   }
 }
 export type Rooms = Readonly<Record<`/${string}`, Room>>
+/** What a browser gets that opens an address which is no page. */
+export type UnknownPage = (asked: { url: string; requestId: string; isSignedIn: boolean }) => Page
 /** What a browser shows instead of a page that failed. */
 export type ProblemPage = (problem: AppError, requestId: string) => Page

@@ -42,13 +42,9 @@ export function registerPages(http: FastifyInstance, deps: PagesDeps): void {
     caller: callerOf(request.headers, sourceOf(request.raw), request.id),
   })
   http.register(async (scope) => {
-    scope.setErrorHandler((thrown, request, reply) => {
-      const e = toAppError(thrown)
-      if (e.code === 'internal_error') log.error({ err: e.cause ?? e, request_id: request.id }, e.message)
-      if (e.retryAfterSeconds !== undefined) reply.header('retry-after', String(e.retryAfterSeconds))
-      if (e.code === 'unauthorized') reply.header('www-authenticate', challenge)
-      return send(reply, { status: errorStatus[e.code], ...problem(e, request.id) })
-    })
+    scope.setErrorHandler((thrown, request, reply) =>
+      send(reply, failed(toAppError(thrown), { log, problem, requestId: request.id })),
+    )
     for (const [path, page] of Object.entries(pages))
       scope.get(path, async (request, reply) => send(reply, await page(visitOf(request))))
     for (const [path, page] of Object.entries(forms))
@@ -60,6 +56,21 @@ export function registerPages(http: FastifyInstance, deps: PagesDeps): void {
       })
     registerRooms(scope, { ...deps, visitOf, send }, rooms)
   })
+}
+
+/** The page of a failure, which is logged where it is ours. */
+export function failed(
+  e: AppError,
+  { log, problem, requestId }: Pick<PagesDeps, 'log' | 'problem'> & { requestId: string },
+): Page {
+  if (e.code === 'internal_error') log.error({ err: e.cause ?? e, request_id: requestId }, e.message)
+  const page = problem(e, requestId)
+  const headers = {
+    ...page.headers,
+    ...(e.retryAfterSeconds !== undefined && { 'retry-after': String(e.retryAfterSeconds) }),
+    ...(e.code === 'unauthorized' && { 'www-authenticate': challenge }),
+  }
+  return { status: errorStatus[e.code], ...page, headers }
 }
 
 /** Undefined where it is given twice: nobody can say which of them is ours. */

@@ -9,9 +9,10 @@ import { registerBodyReaders } from './read-body.ts'
 import { serializerOf } from './response-schema.ts'
 import { type EndpointDeps, runEndpoint } from './run-endpoint.ts'
 import { createServer, type ServerDeps } from './server.ts'
+import type { UnknownPages } from './unknown-pages.ts'
 import { refuseUnparsed } from './unreadable.ts'
 
-type HttpDeps = EndpointDeps & ServerDeps
+type HttpDeps = EndpointDeps & ServerDeps & { unknownPages: UnknownPages }
 
 /** The one pipe: authenticate, rate limit, permission before the body is read; then validate; then the handler. */
 export function createHttp(deps: HttpDeps): FastifyInstance {
@@ -35,8 +36,8 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
   http.decorateRequest('largeBody', null)
   http.addHook('onRequest', (request, reply, done) => {
     reply.headers(securityHeaders).header('x-request-id', request.id)
-    if (request.is404) unknownRoute(deps, request).then(done, done)
-    else done()
+    if (!request.is404) done()
+    else if (!deps.unknownPages(request, reply)) unknownRoute(deps, request).then(done, done)
   })
   http.setErrorHandler((error, request, reply) => sendError(deps.log, error, request, reply))
   http.setNotFoundHandler((request, reply) =>
@@ -118,5 +119,5 @@ async function unknownRoute(deps: HttpDeps, request: FastifyRequest, allow?: rea
 
 async function refuseUnknown(deps: HttpDeps, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   reply.headers({ ...securityHeaders, 'x-request-id': request.id })
-  sendError(deps.log, await unknownRoute(deps, request), request, reply)
+  if (!deps.unknownPages(request, reply)) sendError(deps.log, await unknownRoute(deps, request), request, reply)
 }

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { operations } from '@holdfast/contract'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import decodeQR from 'qr/decode.js'
 import { openBrowser } from '../browser.ts'
 import { eventsOf } from '../events.ts'
 import { createNetwork, type Network } from '../faults/proxy.ts'
 import { startFederated } from '../federation.ts'
-import { createClock, startKit } from '../kit.ts'
+import { adminPassword, createClock, startKit } from '../kit.ts'
 import {
   createAuthenticator,
   enrollFactor,
@@ -16,6 +17,7 @@ import {
   untilNextStep,
   untilStatus,
 } from '../people.ts'
+import { send } from '../raw-http.ts'
 
 const good = 'seven crabs walk sideways'
 const alertIn = (text: string) => /role="alert" id="problem">([^<]*)</.exec(text)?.[1]
@@ -167,6 +169,72 @@ test('a role that requires an authenticator app leads to a page that sets one up
     assert.doesNotMatch(text, /<script|\son\w+=|\sstyle=/)
     assert.match(String(headers['content-security-policy']), /^default-src 'none'; style-src 'sha256-/)
   }
+})
+
+test('an address that is no page leads a browser to the sign-in or is a page; clients and the API stay with JSON', async (t) => {
+  const kit = await startKit(t)
+  const browser = openBrowser(kit)
+  await browser.submit(await browser.get('/admin/login'), { username: 'admin', password: adminPassword })
+  const cookie = Array.from(browser.cookies, (pair) => pair.join('=')).join('; ')
+  const html = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' }
+  const key = { authorization: `Bearer ${kit.adminKey}` }
+  const ask = (path: string, headers: Record<string, string>, method = 'GET') =>
+    send(kit.url, { path, method, headers })
+  const unknown = [
+    '/',
+    '/admin/',
+    '/admin/x',
+    '/admin/devices?status=active&q=a%20b',
+    '/admin/logout',
+    '/x',
+    '/admin/%ff',
+  ]
+  for (const path of unknown) {
+    const isRoot = path === '/' || path === '/admin/'
+    for (const method of ['GET', 'HEAD']) {
+      const stranger = await ask(path, html, method)
+      const next = isRoot ? '' : `?${new URLSearchParams({ next: path })}`
+      assert.deepEqual([stranger.status, stranger.headers.location], [303, `/admin/login${next}`], path)
+      const stale = await ask(path, { ...html, cookie: 'holdfast_session=nonsense' }, method)
+      assert.deepEqual([stale.status, stale.headers.location], [303, `/admin/login${next}`], path)
+      const known = await ask(path, { ...html, cookie }, method)
+      assert.deepEqual([known.status, known.headers.location], isRoot ? [303, '/admin'] : [404, undefined], path)
+      for (const { headers } of [stranger, stale, known])
+        for (const [name, value] of [
+          ['x-content-type-options', /^nosniff$/],
+          ['cache-control', /^no-store$/],
+          ['referrer-policy', /^no-referrer$/],
+          ['content-security-policy', /^default-src 'none'/],
+          ['x-request-id', /^[0-9a-f]{32}$/],
+        ] as const)
+          assert.match(String(headers[name]), value, `${path} ${name}`)
+      if (isRoot) continue
+      assert.equal(known.headers['content-type'], 'text/html; charset=utf-8')
+      if (method === 'GET') assert.equal(titleOf(known.text), 'No such page')
+    }
+    for (const [headers, status] of [
+      [{}, 401],
+      [{ accept: '*/*' }, 401],
+      [{ accept: 'application/json' }, 401],
+      [{ ...html, authorization: 'Bearer hfk_nonsense' }, 401],
+      [key, 404],
+      [{ ...key, ...html }, 404],
+      [{ cookie, accept: '*/*' }, 404],
+    ] as const) {
+      const answer = await ask(path, headers)
+      assert.deepEqual(
+        [answer.status, answer.headers['content-type']],
+        [status, 'application/json; charset=utf-8'],
+        path,
+      )
+    }
+    assert.equal((await ask(path, html, 'DELETE')).status, 401)
+  }
+  for (const path of [...new Set(operations.map(([, e]) => e.path))].filter((p) => p.startsWith('/v1'))) {
+    const answer = await ask(path.replaceAll(/[{}]/g, ''), html)
+    assert.match(`${answer.status} ${answer.headers['content-type']}`, /^401 application\/(scim\+)?json/, path)
+  }
+  assert.match((await ask('/v1/admin/x', { ...html, cookie })).headers['content-type'] ?? '', /^application\/json/)
 })
 
 test('the sign-in page of a tenant: whom it offers, and a password where that opens anything', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { safeNext } from './next-path.ts'
+import { unknownPage } from './unknown-page.ts'
 
 test('a path of this site is kept', () => {
   for (const path of ['/admin', '/admin/devices?status=active#top', '/']) assert.equal(safeNext(path), path)
@@ -37,4 +38,11 @@ test('whatever is given, the answer stays on this site', () => {
       return path === undefined || new URL(path, 'https://vpn.example').origin === 'https://vpn.example'
     }),
   )
+})
+
+test('a browser that opens what is no page is led back there after the sign-in, and to no other host', () => {
+  const leadsTo = (url: string) => unknownPage({ url, requestId: 'x', isSignedIn: false }).headers.location
+  assert.equal(leadsTo('/admin/devices?q=a'), '/admin/login?next=%2Fadmin%2Fdevices%3Fq%3Da')
+  for (const url of ['//evil.test/', '/\\evil.test', '/admin/../..//evil.test', `/admin/${'x'.repeat(2000)}`])
+    assert.equal(leadsTo(url), '/admin/login', url)
 })
