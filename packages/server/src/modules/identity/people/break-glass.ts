@@ -42,8 +42,8 @@ export function createBreakGlass(deps: {
   }
 
   /**
-   * Whether marking this user lifts `login.enforce_sso` where it binds the caller: for any account while it is on, since
-   * the caller may hold its password; for the own one by a key also beforehand, which would exempt it later.
+   * Whether marking this user lifts `login.enforce_sso` where it binds the caller: for any account while it is on,
+   * since the caller may hold its password; for the own one by a key also beforehand, which would exempt it later.
    */
   async function liftsOwnLimit(tx: Tx, actor: Actor, user: string): Promise<boolean> {
     const { principal, tenantId } = actor
