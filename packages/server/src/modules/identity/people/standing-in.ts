@@ -1,8 +1,8 @@
 import type { Tx } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
-import { failField } from '../../../kernel/app-error.ts'
+import { fail, failField } from '../../../kernel/app-error.ts'
 import { holdAdministrators, refuseLast } from './administrators.ts'
-import { present, refuseOneself, refuseStronger } from './subject.ts'
+import { accountOf, present, refuseOneself, refuseStronger } from './subject.ts'
 import { findUser, lockUser } from './users.queries.ts'
 
 /**
@@ -20,7 +20,8 @@ export async function requireNotStronger(tx: Tx, actor: Actor, user: string, fie
  * the last who administers. Answers their name.
  */
 export async function holdStoppable(tx: Tx, actor: Actor, user: string): Promise<string> {
-  refuseOneself(actor, user)
+  // A service account may stop the person who made it: that lifts nothing.
+  if (accountOf(actor) === user) fail('forbidden', 'this is your own account: somebody else must do that')
   await holdAdministrators(tx, actor.tenantId)
   const found = present(await lockUser(tx, actor.tenantId, user))
   refuseStronger(actor, found)
