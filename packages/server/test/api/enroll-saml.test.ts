@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract } from '@holdfast/contract'
 import { peekDeviceCredential, thumbprint } from '@holdfast/crypto'
-import { changeSecuritySettings } from '@holdfast/sdk'
+import { changeIdentityProvider, changeSecuritySettings } from '@holdfast/sdk'
 import { rsaKey, signed } from '../../src/modules/federation/saml/test-idp.ts'
 import { openBrowser } from '../browser.ts'
 import { type Replica, times } from '../kit.ts'
 import { newKey } from '../oidc-enrollment.ts'
+import { makeUser } from '../people.ts'
 import { send } from '../raw-http.ts'
-import { answeringBoth, requestIn, type SamlWorld, startSaml } from '../saml.ts'
+import { answeringBoth, metadataOf, requestIn, type SamlWorld, startSaml } from '../saml.ts'
 import { bearer, call, challengeFrom, deviceCaller, operation, type Raw } from '../world.ts'
 
 const begin = operation('beginEnrollmentBySaml')
@@ -169,6 +170,30 @@ test('who enrolls by SAML, in a deployment of two replicas', async (t) => {
     assert.equal((await openBrowser(kit).post(acs, answer(slow.redirect_url))).status, 401, 'nor is it handed over')
     assert.equal(pages.size, 1)
     assert.equal(idp.hits, 1)
+  })
+
+  await t.test('a key that a weaker administrator set enrolls no device of a stronger person', async () => {
+    const { kit, answer, machine, beginWith, finishWith, params, idp, set } = w
+    const user_id = await makeUser(kit, 'root', ['platform_admin'])
+    const subject = 'root there'
+    await kit.admin.linkUserIdentity({ params: { user_id }, body: { ...params, subject } })
+    const security = await kit.as('security_admin')
+    const theirs = rsaKey()
+    const saml = { metadata_url: null, metadata_xml: metadataOf(idp.entityId, idp.ssoUrl, [...idp.keys, theirs]) }
+    const enter = async () => {
+      const mine = await machine()
+      const { request_id, redirect_url } = (await beginWith(mine)).json as Record<string, string>
+      const sign = (xml: string) => signed(xml, 'Assertion', { key: theirs })
+      const form = answer(String(redirect_url), { subject }, undefined, sign)
+      const got = await finishWith(mine, { request_id, saml_response: form.SAMLResponse })
+      return [got.status, await reasonOf(w, got)]
+    }
+    await assert.rejects(changeIdentityProvider(security, { params }, { saml }), { status: 403 })
+    assert.deepEqual(await enter(), [401, 'signature'])
+    const ending = { params, query: { end_links_of_stronger: true } }
+    assert.equal((await changeIdentityProvider(security, ending, { saml })).ended_links?.links, 1)
+    assert.deepEqual(await enter(), [401, 'username_taken'], 'the account is nobody’s')
+    await set({ saml: { idp: null, metadata_url: idp.url } })
   })
 
   await t.test(

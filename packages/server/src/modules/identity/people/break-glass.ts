@@ -1,5 +1,5 @@
 import type { Database, Tx } from '../../../db/database.ts'
-import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
+import { type Actor, personsBehind, type Source, type TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { requirePresence } from '../../../kernel/own-limit.ts'
@@ -60,6 +60,17 @@ export function createBreakGlass(deps: {
     ]
   }
 
+  /**
+   * Whether marking this user lifts `login.enforce_sso` where it binds the caller: for any account while it is on,
+   * since the caller may hold its password; for the own one by a key also beforehand, which would exempt it later.
+   */
+  async function liftsOwnLimit(tx: Tx, actor: Actor, user: string): Promise<boolean> {
+    const { principal, tenantId } = actor
+    if (principal.kind !== 'session' && isOneself(actor, user)) return true
+    const isBound = personsBehind(actor).length > 0 && (principal.kind !== 'session' || principal.tenantId === tenantId)
+    return isBound && (await tenancy.enforcesSso(tx, tenantId))
+  }
+
   return {
     refuseLast,
     requireAnother,
@@ -91,10 +102,8 @@ export function createBreakGlass(deps: {
         if (before.break_glass === to) return { user: before, changed: false }
         if (before.source !== 'local')
           fail('validation_error', `${before.username} has no password here: the account comes from elsewhere`)
-        const isOwn = to && isOneself(actor, id)
-        // A key must not do it beforehand either: its person would be exempt once the setting is on.
-        if (isOwn && (actor.principal.kind !== 'session' || (await tenancy.enforcesSso(tx, tenant))))
-          requirePresence(actor, 'this lifts login.enforce_sso for your own account', now())
+        if (to && (await liftsOwnLimit(tx, actor, id)))
+          requirePresence(actor, 'this lifts login.enforce_sso for an account', now())
         if (!to) await refuseLast(tx, tenant, before)
         if (!(await updateBreakGlass(tx, tenant, id, to, now()))) return { user: before, changed: false }
         const isShut = !to && (await tenancy.enforcesSso(tx, tenant))

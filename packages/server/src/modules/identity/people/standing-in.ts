@@ -1,9 +1,9 @@
 import type { Database, Tx } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
-import { failField } from '../../../kernel/app-error.ts'
+import { fail, failField } from '../../../kernel/app-error.ts'
 import { holdAdministrators, requireAnother, type Warning } from './administrators.ts'
 import type { BreakGlass } from './break-glass.ts'
-import { present, refuseOneself, refuseStronger } from './subject.ts'
+import { accountOf, present, refuseOneself, refuseStronger } from './subject.ts'
 import { findUser, lockUser } from './users.queries.ts'
 
 /**
@@ -25,7 +25,8 @@ export async function holdStoppable(
   actor: Actor,
   user: string,
 ): Promise<{ user_id: string; username: string; warnings: Warning[] }> {
-  refuseOneself(actor, user)
+  // A service account may stop the person who made it: that lifts nothing.
+  if (accountOf(actor) === user) fail('forbidden', 'this is your own account: somebody else must do that')
   await holdAdministrators(tx, actor.tenantId)
   const found = present(await lockUser(tx, actor.tenantId, user))
   refuseStronger(actor, found)

@@ -28,9 +28,14 @@ export function subjectOf(actor: Actor, named: string | undefined): Subject {
   return { id, tenant: actor.tenantId, source: actor, own: undefined }
 }
 
-/** Whether that is the user that the caller is, the account that a key speaks for, or a person whom it stands for. */
+/** The user that the caller is, or the account that a key speaks for. */
+export const accountOf = ({ principal }: Actor): string | null => {
+  if (principal.kind === 'session') return principal.userId
+  return principal.kind === 'api_key' ? principal.ownerId : null
+}
+/** Whether that is the caller's account, or a person whom a key stands for. */
 export const isOneself = (actor: Actor, user: string): boolean =>
-  personsBehind(actor).includes(user) || (actor.principal.kind === 'api_key' && actor.principal.ownerId === user)
+  accountOf(actor) === user || personsBehind(actor).includes(user)
 
 /** Nobody lifts what binds them: not with their own session, nor with a key or service account that they made. */
 export function refuseOneself(actor: Actor, user: string): void {
