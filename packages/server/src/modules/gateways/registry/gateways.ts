@@ -83,7 +83,7 @@ export function createGatewayRules({
       const secret = secrets.mint(tenant)
       const write = () =>
         db.inTenant(tenant, async (tx) => {
-          const places = await entitlements.hold(tx, tenant, 'gateways')
+          const places = await entitlements.hold(tx, tenant, 'gateways', actor)
           if (!(await lockPool(tx, tenant, poolId))) missing('gateway_pool')
           const row = await queries.insertGateway(
             tx,
@@ -138,7 +138,7 @@ export function createGatewayRules({
         const ended = await endSessionsOfGateway(tx, actor.tenantId, gatewayId, 'gateway_down', at)
         await audit.record(tx, actor, 'gateway.deleted', namedBy(row), {
           target: targetOf(row),
-          details: { sessions_ended: ended },
+          details: { sessions_ended: ended.length },
         })
         await touched(tx, actor, row)
         return true
