@@ -103,6 +103,7 @@ const auditFields = {
   'plan.deleted': { plan_id: 'string' },
   'deployment.fenced': { cause: 'string', taken_at: 'string?' },
   'license.reloaded': { edition: 'string', license_id: 'string?' },
+  'entitlement.exceeded': { metric: 'string', used: 'integer', limit: 'integer', refused: 'integer' },
   'entitlement.reconciled': { metric: 'string', counted: 'integer', found: 'integer' },
   'signer.created': { signer_id: 'string', purpose: 'string' },
   'signer.activated': { signer_id: 'string', purpose: 'string' },

@@ -205,6 +205,19 @@ export const metering = endpoint({
     unknown_resources: Type.Array(Type.String(), {
       description: "Names in `resources` that the tenant's policy does not have: their bytes are in rx and tx only",
     }),
+    ended_sessions: Type.Optional(
+      Type.Array(
+        Closed({
+          session_id: Id('vpn_session'),
+          reason: OneOf(['blocked', 'entitlement_exceeded']),
+          detail: Type.String(),
+        }),
+        {
+          description:
+            'Sessions that began with this report and are kept out: end them. The policy says so too. Absent: none',
+        },
+      ),
+    ),
   }),
 })
 
@@ -241,5 +254,15 @@ export const telemetry = endpoint({
   bodyLimit: 10 * 1024 * 1024,
   bodyNames: 200_000,
   body: Closed({ sent_at: SentAt, events: Type.Array(TelemetryEvent, { minItems: 1, maxItems: 1000 }) }),
-  response: Closed({ accepted: Count, duplicate: Duplicate, rejected: Rejected }),
+  response: Closed({
+    accepted: Count,
+    duplicate: Duplicate,
+    rejected: Rejected,
+    ended_sessions: Type.Optional(
+      Type.Array(Closed({ session_id: Id('vpn_session'), reason: Type.String() }), {
+        description:
+          'Of the sessions that the events name, those that the control plane has ended: entitlement_exceeded (the plan has no room), suspended, revoked, blocked or admin. Absent: none',
+      }),
+    ),
+  }),
 })

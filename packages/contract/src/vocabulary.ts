@@ -249,6 +249,7 @@ export const notificationKinds = [
   'directory.recovered',
   'entitlement.approaching',
   'entitlement.at_limit',
+  'entitlement.exceeded',
   'entitlement.over',
   'expiring',
   'gateway.down',

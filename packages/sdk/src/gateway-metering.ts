@@ -116,7 +116,9 @@ export function createMeter(send: Send, { bootId, query, now, random, store, onS
       await kept
       const answers: Metered[] = []
       for (const report of reports) answers.push(await deliver(report, signal))
+      const ended_sessions = answers.flatMap((answer) => answer.ended_sessions ?? [])
       return {
+        ...(ended_sessions.length > 0 && { ended_sessions }),
         accepted: answers.reduce((sum, { accepted }) => sum + accepted, 0),
         duplicate: answers.reduce((sum, { duplicate }) => sum + Number(duplicate), 0),
         unknown_resources: [...new Set(answers.flatMap(({ unknown_resources }) => unknown_resources))].sort(),

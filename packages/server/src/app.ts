@@ -264,7 +264,7 @@ export function createApp({
     listeners: [{ server: http.server, close: () => http.close() }, ...Object.values(listeners).filter((l) => !!l)],
     letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo, workflows.letGo, audit.letGo],
     writes: [
-      ...[flushRefusals, notifications.stop, activity.flush, trustMarks.flush, access.stop],
+      ...[flushRefusals, tenancy.stop, notifications.stop, activity.flush, trustMarks.flush, access.stop],
       ...[identity.stop, enrollment.stop, federation.stop, directory.stop, siem.stop, workflows.stop],
     ],
     release: [audit.stop, feed.stop, trust.stop, db.close],

@@ -1,5 +1,10 @@
+import assert from 'node:assert/strict'
+import type { CountedMetric } from '@holdfast/contract/vocabulary'
 import { encodeId } from '../src/kernel/ids.ts'
+import { eventsOf } from './events.ts'
 import type { Kit } from './kit.ts'
+import { inbox } from './notices.ts'
+import { until } from './promptly.ts'
 
 /** Sets limits of the kit's tenant. */
 export const limit = async (kit: Kit, limits: Record<string, number | null>) => {
@@ -11,3 +16,22 @@ export const statusOf = async ({ admin, tenant }: Kit) => {
   return { of: (metric: string) => metrics.find((m) => m.metric === metric)!, blocked }
 }
 export const usedOf = async (kit: Kit, metric: string) => (await statusOf(kit)).of(metric).used
+
+/** Of which limits it was found that they tell. */
+export const toldLimits = new Set<CountedMetric>()
+/** What finds no place is on record, and administrators hear of it once. */
+export async function tells(kit: Kit, metric: CountedMetric, limit: number) {
+  const found = async () => (await eventsOf(kit, 'entitlement.exceeded')).filter((e) => e.metric === metric)
+  await until(async () => (await found()).length > 0, `entitlement.exceeded of ${metric}`)
+  const [event] = (await found()).reverse()
+  assert.deepEqual([event?.limit, event?.outcome, event?.target?.type], [limit, 'refused', 'tenant'])
+  assert.ok((event?.used ?? 0) >= limit && (event?.refused ?? 0) > 0)
+  const notices = (await inbox(kit)).filter((n) => n.kind === 'entitlement.exceeded')
+  assert.equal(
+    notices.filter((n) => n.title.toLowerCase().includes(metric.replace('_', ' '))).length,
+    1,
+    JSON.stringify(notices),
+  )
+  toldLimits.add(metric)
+  return event
+}

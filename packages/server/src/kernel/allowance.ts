@@ -8,6 +8,8 @@ export type Allowance = {
   room: () => number
   /** 409 where so many more do not fit; what comes for as many that go always does. */
   take: (n: number) => Granted
+  /** Tells that so many more were asked for and find no place, where nothing is taken; `take` tells by itself. */
+  refuse: (n: number) => void
 }
 
 /** What the deployment makes for itself, such as the way back in, is bound by no plan. */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { countedMetrics } from '@holdfast/contract/vocabulary'
 import { generateKey } from '@holdfast/crypto'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { bearer, call, deviceCaller, enrollRaw, operation, type Raw } from '../calls.ts'
 import { people, snapshotOf } from '../directories.ts'
-import { limit, statusOf, usedOf } from '../entitlements.ts'
+import { limit, statusOf, tells, toldLimits, usedOf } from '../entitlements.ts'
 import { newWireguardKey, report, withGateway } from '../gateways.ts'
 import { type Kit, runJob, startKit, times } from '../kit.ts'
 import { tenantOf } from '../own-tenant.ts'
@@ -37,6 +38,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
         })
       const made = await rush(kit, enroll)
       assert.equal(made.length, 5)
+      await tells(kit, 'devices', 5)
       const device_id = String(made[0]!.json.device_id)
       await kit.admin.changeDevice({ body: { operation: 'revoke', device_id } })
       assert.equal((await rush(kit, enroll)).length, 1)
@@ -60,6 +62,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     const newUser = create('changeUser', (i) => ({ operation: 'create', user: { username: `u${i}${Math.random()}` } }))
     const users = await rush(kit, newUser)
     assert.equal(users.length, 5)
+    await tells(kit, 'users', has.users + 5)
     const { user_id } = users[0]!.json.user as { user_id: string }
     await kit.admin.suspendUser({ body: { user_id } })
     assert.equal((await rush(kit, newUser)).length, 1)
@@ -74,6 +77,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     const newKey = create('createApiKey', (i) => ({ name: `k${i}`, role: 'viewer' }))
     const keys = await rush(kit, newKey)
     assert.equal(keys.length, 5)
+    await tells(kit, 'api_keys', has.api_keys + 5)
     const { key_id } = keys[0]!.json.api_key as { key_id: string }
     for (const _ of [1, 2]) await kit.admin.revokeApiKey({ params: { key_id }, body: {} })
     assert.equal((await rush(kit, newKey)).length, 1)
@@ -83,6 +87,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
     const newGateway = create('createGateway', (i) => ({ name: `g${i}${Math.random()}` }), path)
     const gateways = await rush(kit, newGateway)
     assert.equal(gateways.length, 5)
+    await tells(kit, 'gateways', 5)
     const { gateway_id } = gateways[0]!.json.gateway as { gateway_id: string }
     await kit.admin.deleteGateway({ params: { gateway_id } })
     assert.equal((await rush(kit, newGateway)).length, 1)
@@ -168,6 +173,18 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
       await limit(kit, { sessions: 1 })
       const second = await client.metering({ body: report(samples) as never })
       assert.deepEqual([second.accepted, second.rejected], [4, []], 'what was carried counts')
+      const kept = samples.slice(2).map((s) => s.session_id)
+      assert.deepEqual(second.ended_sessions?.map((s) => [s.session_id, s.reason]).sort(), [
+        ...kept.map((id) => [id, 'entitlement_exceeded']).sort(),
+      ])
+      assert.match(second.ended_sessions?.[0]?.detail ?? '', /the plan has no room/)
+      const event = await tells(kit, 'sessions', 1)
+      assert.deepEqual([event?.used, event?.refused, event?.actor.type], [2, 2, 'gateway'])
+      assert.deepEqual([...toldLimits].sort(), [...countedMetrics].sort(), 'every limit tells')
+      const heard = await call(kit, operation('telemetry'), devices[2]!.caller, {
+        events: [{ event_id: 'e1', kind: 'failed', at: new Date().toISOString(), session_id: kept[0] }],
+      })
+      assert.deepEqual(heard.json.ended_sessions, [{ session_id: kept[0], reason: 'entitlement_exceeded' }])
       const ends = []
       for (const { session_id } of samples)
         ends.push((await kit.admin.getSession({ params: { session_id } })).end_reason)

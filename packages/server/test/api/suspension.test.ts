@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { enrollDevice, openGateway } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
+import { eventsOf } from '../events.ts'
+import { report, withGateway } from '../gateways.ts'
 import { type Replica, startKit, times } from '../kit.ts'
 import { makeUser, signInAs, untilStatus } from '../people.ts'
 import { promptly, until } from '../promptly.ts'
@@ -170,4 +172,68 @@ test('a suspended user is stopped everywhere at once, devices and connections to
   assert.deepEqual(peers(), [both, both])
   assert.equal((await person.get('/v1/admin/me')).status, 401, 'the old session stays ended')
   await assert.rejects(devices[2]!.pollDigest(), 'what was revoked stays revoked')
+})
+
+test('every way that ends VPN sessions names them in one event, with its cause', async (t) => {
+  const kit = await startKit(t)
+  const { admin } = kit
+  const { client, gateway } = await withGateway(kit)
+  const { group } = await admin.changeGroup({ body: { operation: 'create', group: { name: 'all' } } })
+  /** A user with two devices, each with a session. */
+  async function connected(name: string) {
+    const { user } = await admin.changeUser({
+      body: { operation: 'create', user: { username: name, group_ids: [group.group_id] } },
+    })
+    const { secret } = await admin.generateToken({ body: { max_uses: 0, user_id: user.user_id } })
+    const devices = await times(2, (i) => enrollRaw(kit, secret, `${name} ${i}`))
+    const samples = devices.map((d) => ({
+      session_id: encodeId('vpn_session', crypto.randomUUID()),
+      ...{ device_id: d.id, state: 'active' as const, rx_bytes: 1, tx_bytes: 1 },
+    }))
+    assert.equal((await client.metering({ body: report(samples) as never })).accepted, 2)
+    const [first = '', second = ''] = samples.map((s) => s.session_id)
+    return { user_id: user.user_id, device_id: devices[0]!.id, first, both: [first, second].sort() }
+  }
+  const lock = async (type: 'user' | 'device' | 'group' | 'gateway', id: string) => {
+    const { lock } = await admin.createLock({ body: { target: { type, id }, reason: 'tried' } })
+    return () => admin.releaseLock({ params: { lock_id: lock.lock_id }, body: {} })
+  }
+  type Connected = Awaited<ReturnType<typeof connected>>
+  const ways: Record<string, [ends: (c: Connected) => Promise<unknown>, reason: string, which: 'first' | 'both']> = {
+    'a user is suspended': [({ user_id }) => admin.suspendUser({ body: { user_id } }), 'suspended', 'both'],
+    'a user is deleted': [
+      ({ user_id }) => admin.changeUser({ body: { operation: 'delete', user_id } }),
+      'revoked',
+      'both',
+    ],
+    'a device is suspended': [
+      ({ device_id }) => admin.changeDevice({ body: { operation: 'suspend', device_id } }),
+      'suspended',
+      'first',
+    ],
+    'a device is revoked': [
+      ({ device_id }) => admin.changeDevice({ body: { operation: 'revoke', device_id } }),
+      'revoked',
+      'first',
+    ],
+    'devices are suspended together': [
+      ({ device_id }) => admin.changeDevices({ body: { operation: 'suspend', device_ids: [device_id] } }),
+      'suspended',
+      'first',
+    ],
+    'a user is locked': [({ user_id }) => lock('user', user_id), 'suspended', 'both'],
+    'a device is locked': [({ device_id }) => lock('device', device_id), 'suspended', 'first'],
+    'a group is locked': [async () => (await lock('group', group.group_id))(), 'suspended', 'both'],
+    'a gateway is locked': [() => lock('gateway', gateway.gateway_id), 'suspended', 'both'],
+  }
+  let n = 0
+  for (const [what, [end, reason, which]] of Object.entries(ways)) {
+    const c = await connected(`person-${++n}`)
+    await end(c)
+    const [event] = await eventsOf(kit, 'vpn_session.terminated')
+    const named = which === 'both' ? c.both : [c.first]
+    const ended = event?.session_ids.filter((id) => named.includes(id)).sort()
+    assert.deepEqual([ended, event?.reason, event?.actor.type], [named, reason, 'api_key'], what)
+    assert.equal(event?.details?.terminated, event?.session_ids.length, what)
+  }
 })

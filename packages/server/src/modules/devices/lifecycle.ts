@@ -16,7 +16,7 @@ import { type DeviceFilter, denseFilters, selectDevices } from './find.queries.t
 export type EndSessionsOf = (
   tx: Tx,
   tenant: TenantId,
-  which: { deviceIds: readonly string[]; reason: string },
+  which: { deviceIds: readonly string[]; reason: string; by: Source },
 ) => Promise<unknown>
 type Outcome = { device_id: string; outcome: 'changed' | 'unchanged' | 'failed'; error?: string }
 
@@ -49,7 +49,11 @@ export function createLifecycle({
     if (moved.length === 0) return moved
     const movedIds = moved.map((d) => d.device_id)
     if (operation === 'suspend' || operation === 'revoke')
-      await endSessionsOf(tx, tenant, { deviceIds: movedIds, reason: operation === 'revoke' ? 'revoked' : 'suspended' })
+      await endSessionsOf(tx, tenant, {
+        deviceIds: movedIds,
+        reason: operation === 'revoke' ? 'revoked' : 'suspended',
+        by: source,
+      })
     await audit.recordAll(
       tx,
       moved.map((d) => ({

@@ -128,6 +128,8 @@ export function createBatches({
     })
     const granted = batch.filter((_, i) => verdicts[i] === 'granted')
     const outcomes = granted.length > 0 ? await enroll(tx, tenant, { granted, places, moved }, at) : []
+    const beyond = verdicts.filter((verdict) => verdict === 'no_place_left').length
+    if (beyond > 0) places.refuse(beyond)
     let next = 0
     return verdicts.map((verdict) => (verdict === 'granted' ? (outcomes[next++] as Outcome) : verdict))
   }

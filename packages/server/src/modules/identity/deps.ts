@@ -15,7 +15,7 @@ export { defaultPasswordParams as usualPasswordCost, type PasswordParams as Pass
 export type EndSessionsOf = (
   tx: Tx,
   tenant: TenantId,
-  which: { userIds: readonly string[]; reason: string },
+  which: { userIds: readonly string[]; reason: string; by: Source },
 ) => Promise<number>
 
 /** Tells the administrators of a tenant, in the transaction of what it tells of. */

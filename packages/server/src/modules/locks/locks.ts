@@ -18,9 +18,9 @@ export type LocksDeps = {
     endSessionsOf: (
       tx: Tx,
       tenant: TenantId,
-      which: { userIds?: readonly string[]; deviceIds?: readonly string[]; reason: string },
+      which: { userIds?: readonly string[]; deviceIds?: readonly string[]; reason: string; by: Source },
     ) => Promise<unknown>
-    endSessionsAt: (tx: Tx, tenant: TenantId, gatewayId: string | undefined) => Promise<unknown>
+    endSessionsAt: (tx: Tx, by: Source, gatewayId: string | undefined) => Promise<unknown>
   }
   identity: {
     /** Ends admin sessions in it; what replicas must forget. */
@@ -44,16 +44,16 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
   /** What runs ends with the lock: of a large group or a tenant the first, the rest with the next reports. */
   async function cut(tx: Tx, source: Source, { type, id }: Target): Promise<Change[]> {
     const { tenantId: tenant } = source
-    const reason = 'suspended'
+    const end = { reason: 'suspended', by: source }
     if (type === 'gateway' || type === 'tenant')
-      await gateways.endSessionsAt(tx, tenant, type === 'gateway' ? id : undefined)
-    if (type === 'device') await gateways.endSessionsOf(tx, tenant, { reason, deviceIds: [id] })
+      await gateways.endSessionsAt(tx, source, type === 'gateway' ? id : undefined)
+    if (type === 'device') await gateways.endSessionsOf(tx, tenant, { ...end, deviceIds: [id] })
     if (type === 'group') {
       const { users, devices } = await queries.boundByGroup(tx, tenant, id, mostTold)
-      await gateways.endSessionsOf(tx, tenant, { reason, userIds: users, deviceIds: devices })
+      await gateways.endSessionsOf(tx, tenant, { ...end, userIds: users, deviceIds: devices })
     }
     if (type !== 'user') return []
-    await gateways.endSessionsOf(tx, tenant, { reason, userIds: [id] })
+    await gateways.endSessionsOf(tx, tenant, { ...end, userIds: [id] })
     return identity.endSessionsOfUser(tx, source, id)
   }
   /** What replicas and gateways must look at. */

@@ -17,7 +17,7 @@ export { defaultTenant } from './tenants/default-tenant.ts'
 export function createTenancy(deps: TenancyDeps) {
   const known = createKnown(deps)
   const rules = createRules(deps)
-  const { settings, entitlements, usage, license } = rules
+  const { settings, entitlements, exceeded, usage, license } = rules
   return {
     ...known,
     createTenant: createFirstTenant(deps),
@@ -34,6 +34,8 @@ export function createTenancy(deps: TenancyDeps) {
     home: () => known.tenantByName(defaultTenant),
     isHome: async (tenant: TenantId): Promise<boolean> => (await known.nameOf(tenant)) === defaultTenant,
     licenseExpiries: license.expiries,
+    /** Writes what is still in memory; at stop. */
+    stop: exceeded.flush,
     prunes: pruneUsage,
     jobs: tenancyJobs({ ...deps, ...known, ...rules }),
     handlers: tenancyHandlers({ ...deps, ...rules }),

@@ -2,6 +2,7 @@ import type { TenancyDeps } from './deps.ts'
 import { createAlerts } from './entitlement/alerts.ts'
 import { createCounters } from './entitlement/counters.ts'
 import { createEntitlements } from './entitlement/entitlements.ts'
+import { createExceeded } from './entitlement/exceeded.ts'
 import { createLicense } from './license/license.ts'
 import { createPlans } from './plans/plans.ts'
 import { createSettings } from './settings/settings.ts'
@@ -10,10 +11,12 @@ import { createUsage } from './usage/usage.ts'
 
 /** The rules of this module, made once. */
 export function createRules(deps: TenancyDeps) {
-  const entitlements = createEntitlements(deps)
+  const exceeded = createExceeded(deps)
+  const entitlements = createEntitlements({ ...deps, tellExceeded: exceeded.tell })
   return {
     settings: createSettings(deps),
     entitlements,
+    exceeded,
     alerts: createAlerts({ ...deps, entitlements }),
     counters: createCounters(deps),
     license: createLicense({ ...deps, files: deps.licenseFiles }),

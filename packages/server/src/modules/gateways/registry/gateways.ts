@@ -85,7 +85,7 @@ export function createGatewayRules({
       const gatewayId = newUuid()
       const write = () =>
         db.inTenant(tenant, async (tx) => {
-          const places = await entitlements.hold(tx, tenant, 'gateways')
+          const places = await entitlements.hold(tx, tenant, 'gateways', actor)
           await holdKey(tx, tenant, f.public_key)
           if (f.public_key !== null) await requireOwnKey(tx, tenant, { gatewayId, key: f.public_key, at: now() })
           if (!(await lockPool(tx, tenant, poolId))) missing('gateway_pool')
@@ -139,7 +139,7 @@ export function createGatewayRules({
         const ended = await endSessionsOfGateway(tx, actor.tenantId, gatewayId, 'gateway_down', at)
         await audit.record(tx, actor, 'gateway.deleted', namedBy(row), {
           target: targetOf(row),
-          details: { sessions_ended: ended },
+          details: { sessions_ended: ended.length },
         })
         await touched(tx, actor, row)
         return true

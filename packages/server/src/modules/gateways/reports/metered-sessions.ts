@@ -12,12 +12,14 @@ import type { NewSession, Sample } from './metering.queries.ts'
 import * as queries from './metering.queries.ts'
 
 type Refused = { sessionId: string; error: string }
-/** `opened`: how many sessions began with it. `told`: what its transaction has to record at its end. */
-type Opened = { refused: Refused[]; opened: number; told: Change[] }
+/** `opened`: how many sessions began with it; `kept`: those of them that are kept out. `told`: what its transaction has to record at its end. */
+type Opened = { refused: Refused[]; opened: number; told: Change[]; kept: EndedSession[] }
+/** Sessions that are over although the gateway says that they run. */
+export type EndedSession = { sessionId: string; reason: 'blocked' | typeof beyondLimit }
 /** `doubtful`: devices that the gateway has let in although they may not connect, or say that they have left. */
 type Begun = Opened & { doubtful: string[] }
 type Taken = Opened & { unknownResources: string[] }
-const nothing: Begun = { refused: [], opened: 0, told: [], doubtful: [] }
+const nothing: Begun = { refused: [], opened: 0, told: [], kept: [], doubtful: [] }
 /** How many more sessions the tenant may have, and when these were seen. */
 type Terms = { places: Allowance; seenAt: Date }
 type Reporter = Pick<NewSession, 'gateway_id' | 'pool_id' | 'protocol'>
@@ -59,9 +61,14 @@ export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
       [...new Set(made.map((s) => s.device_id))],
       at,
     )
+    const kept = made.flatMap((s): EndedSession[] =>
+      s.end_reason === 'blocked' || s.end_reason === beyondLimit
+        ? [{ sessionId: s.session_id, reason: s.end_reason }]
+        : [],
+    )
     const told = [
-      ...ended.filter((s) => s.gateway_id !== gateway.gateway_id),
-      ...made.filter((s) => s.end_reason === 'blocked' || s.end_reason === beyondLimit),
+      ...ended.filter((s) => s.gateway_id !== gateway.gateway_id).map((s) => s.session_id),
+      ...kept.map((s) => s.sessionId),
     ]
     const refused = samples
       .filter((s) => !opened.has(s.sessionId))
@@ -69,8 +76,8 @@ export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
     const running = made.filter((s) => s.state === 'active').map((s) => s.device_id)
     const left = running.length === 0 ? [] : await disconnectedFrom(tx, tenant, gateway.gateway_id, running)
     return {
-      ...{ refused, opened: made.length },
-      told: told.map((s) => ({ kind: 'vpn_session', subject: s.session_id })),
+      ...{ refused, opened: made.length, kept },
+      told: told.map((subject) => ({ kind: 'vpn_session', subject })),
       doubtful: [...made.filter((s) => s.defied_since !== null).map((s) => s.device_id), ...left],
     }
   }
@@ -155,7 +162,10 @@ async function fit(
   const fitting = begun.map((s) =>
     isIn(s) ? s : { ...s, state: 'ended' as const, ended_at: seenAt, end_reason: beyondLimit },
   )
-  return { fitting, granted: places.take(places.room() - room) }
+  const beyond = fitting.filter((s) => s.end_reason === beyondLimit).length
+  const granted = places.take(places.room() - room)
+  if (beyond > 0) places.refuse(beyond)
+  return { fitting, granted }
 }
 
 /** A session that has bytes of a resource goes on counting them, also when the policy has lost it meanwhile. */

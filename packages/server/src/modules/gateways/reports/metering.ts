@@ -14,14 +14,20 @@ import type { Registry } from '../registry/registry.ts'
 import type { Activity } from './activity.ts'
 import { correctionOf } from './gateway-clock.ts'
 import { acceptedAheadMs, acceptedInstant } from './instant.ts'
-import { createMeteredSessions } from './metered-sessions.ts'
+import { createMeteredSessions, type EndedSession } from './metered-sessions.ts'
 import type { ReportKey, Sample } from './metering.queries.ts'
 import * as queries from './metering.queries.ts'
 
 type Body = Given<typeof metering>['body']
 type GivenSample = Body['samples'][number]
 type Rejected = { index: number; error: string }
-type MeteringResult = { accepted: number; duplicate: number; rejected: Rejected[]; unknown_resources: string[] }
+type MeteringResult = {
+  accepted: number
+  duplicate: number
+  rejected: Rejected[]
+  unknown_resources: string[]
+  ended_sessions?: { session_id: string; reason: EndedSession['reason']; detail: string }[]
+}
 
 /** Up to so many are written well within the time of any other request, and have no more when the database stalls. */
 const few = 1000
@@ -94,7 +100,7 @@ export function createMetering({
       const outcome = await db.inTenant(
         tenant,
         async (tx) => {
-          const places = await entitlements.hold(tx, tenant, 'sessions')
+          const places = await entitlements.hold(tx, tenant, 'sessions', actor)
           const gateway = await queries.lockReporter(tx, tenant, gatewayId)
           if (!gateway) return fail('forbidden', 'this gateway was deleted')
           if (!(await queries.insertReport(tx, tenant, key, totals))) return undefined
@@ -134,11 +140,22 @@ export function createMetering({
       )
       const rejected = [...read.rejected, ...refused].sort((a, b) => a.index - b.index)
       const accepted = body.samples.length - rejected.length
-      return { accepted, duplicate: 0, rejected, unknown_resources: outcome.unknownResources }
+      const ended_sessions = outcome.kept.map(({ sessionId, reason }) => ({
+        ...{ session_id: encodeId('vpn_session', sessionId), reason, detail: whyEnded[reason] },
+      }))
+      const answer = { accepted, duplicate: 0, rejected, unknown_resources: outcome.unknownResources }
+      return ended_sessions.length > 0 ? { ...answer, ended_sessions } : answer
     },
   }
 }
 export type Metering = ReturnType<typeof createMetering>
+
+const whyEnded: Record<EndedSession['reason'], string> = {
+  blocked:
+    'an administrator keeps the device out of this pool for a while: refuse it until the policy lets it in again',
+  entitlement_exceeded:
+    'the plan has no room for another VPN session: end this one, and let the device in again when another has ended',
+}
 
 /** What is refused is not counted. */
 function carriedBy(samples: readonly Sample[], refused: readonly { sessionId: string }[]) {

@@ -136,9 +136,7 @@ export const endOfDevicesAndUsers = (
   )
 
 export const endSessionsOfGateway = (tx: Tx, tenant: TenantId, gatewayId: string, reason: string, at: Date) =>
-  endWhere(tx, tenant, sql`gateway_id = ${gatewayId}`, { reason, at, blockUntil: null }, anyNumber).then(
-    (rows) => rows.length,
-  )
+  endWhere(tx, tenant, sql`gateway_id = ${gatewayId}`, { reason, at, blockUntil: null }, anyNumber)
 
 /** Passes the tenant wall: tenants with active sessions that no report mentioned since. */
 export const tenantsWithSilent = async (tx: Tx, since: Date): Promise<TenantId[]> => {

@@ -1,7 +1,7 @@
 import { background, type Tx } from '../../../db/database.ts'
 import type { PageQuery } from '../../../db/page.ts'
 import type { ResourceBytes } from '../../../db/tables/gateways.ts'
-import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { encodeId, missing } from '../../../kernel/ids.ts'
@@ -13,6 +13,8 @@ import * as queries from './sessions.queries.ts'
 /** A report a minute is the rule: after this long without one the session is over. */
 const silentAfterMs = 15 * minute
 const terminateLimit = 10_000
+/** An event says of how many sessions it is, and names so many. */
+const mostNamed = 100
 /** How long a device is kept out when who ends its session does not say. */
 const defaultBlockSeconds = 300
 /** A sweep takes so many at a time until nothing is left. */
@@ -35,6 +37,15 @@ export function createSessions({
       rows.map((r) => r.device_id),
     )
     return rows.map((row) => ({ row, deviceName: names.get(row.device_id) ?? null }))
+  }
+
+  const named = (ended: readonly { session_id: string }[]) =>
+    ended.slice(0, mostNamed).map((s) => encodeId('vpn_session', s.session_id))
+  async function recordEnded(tx: Tx, by: Source, ended: readonly { session_id: string }[], reason: string) {
+    if (ended.length === 0) return
+    const source = { ...by, claim: null }
+    const details = { terminated: ended.length }
+    await audit.record(tx, source, 'vpn_session.terminated', { session_ids: named(ended), reason }, { details })
   }
 
   return {
@@ -81,8 +92,7 @@ export function createSessions({
           failField('filter', `matches more than ${terminateLimit} sessions; narrow it`)
         const matched = 'ids' in which ? await queries.countKnown(tx, tenant, which.ids) : ended.length
         if (ended.length > 0) {
-          const sessionIds = ended.slice(0, 100).map((s) => encodeId('vpn_session', s.session_id))
-          const fields = { session_ids: sessionIds, ...(reason !== undefined && { reason }) }
+          const fields = { session_ids: named(ended), ...(reason !== undefined && { reason }) }
           await audit.record(tx, actor, 'vpn_session.terminated', fields, {
             details: { matched, terminated: ended.length, block_until: blockUntil?.toISOString() ?? null },
           })
@@ -96,25 +106,30 @@ export function createSessions({
       }),
 
     /**
-     * In the transaction that stops devices or users: ends their sessions. That transaction records the change of
-     * the devices or users, which is what tells the gateways.
+     * In the transaction that stops devices or users: ends their sessions, which one event names. That transaction
+     * records the change of the devices or users, which is what tells the gateways.
      */
     endSessionsOf: async (
       tx: Tx,
       tenant: TenantId,
-      which: { deviceIds?: readonly string[]; userIds?: readonly string[]; reason: string },
+      which: { deviceIds?: readonly string[]; userIds?: readonly string[]; reason: string; by: Source },
     ): Promise<number> => {
-      const { deviceIds = [], userIds = [], reason } = which
+      const { deviceIds = [], userIds = [], reason, by } = which
       if (deviceIds.length + userIds.length === 0) return 0
       const end = { reason, at: now(), blockUntil: null }
-      return (await queries.endOfDevicesAndUsers(tx, tenant, { deviceIds, userIds }, end)).length
+      const ended = await queries.endOfDevicesAndUsers(tx, tenant, { deviceIds, userIds }, end)
+      await recordEnded(tx, by, ended, reason)
+      return ended.length
     },
 
     /** The same, of all that one gateway carries, or those of the tenant: the next reports end what is beyond a bound. */
-    endSessionsAt: async (tx: Tx, tenant: TenantId, gatewayId: string | undefined): Promise<unknown> => {
-      if (gatewayId !== undefined) return queries.endSessionsOfGateway(tx, tenant, gatewayId, 'suspended', now())
+    endSessionsAt: async (tx: Tx, by: Source, gatewayId: string | undefined): Promise<unknown> => {
       const end = { reason: 'suspended', at: now(), blockUntil: null }
-      return queries.endAny(tx, tenant, end, terminateLimit)
+      const ended =
+        gatewayId === undefined
+          ? await queries.endAny(tx, by.tenantId, end, terminateLimit)
+          : await queries.endSessionsOfGateway(tx, by.tenantId, gatewayId, end.reason, end.at)
+      return recordEnded(tx, by, ended, end.reason)
     },
 
     /** Sessions whose gateway stopped reporting them, though somebody listened. Returns how many ended. */

@@ -20,8 +20,8 @@ type OfSession = Pick<Event, 'tenantId' | 'deviceId' | 'sessionId'>
 /** Of these sessions those that are sessions of these devices, and their gateways. */
 export const ownSessions = async (tx: Tx, events: readonly OfSession[]) => {
   const column = <T>(of: (e: OfSession) => T) => events.map(of)
-  const { rows } = await sql<{ device_id: string; session_id: string; gateway_id: string }>`
-    select v.device_id, v.session_id, v.gateway_id
+  const { rows } = await sql<{ device_id: string; session_id: string; gateway_id: string; end_reason: string | null }>`
+    select v.device_id, v.session_id, v.gateway_id, v.end_reason
     from unnest(${column((e) => e.tenantId)}::uuid[], ${column((e) => e.deviceId)}::uuid[],
       ${column((e) => e.sessionId)}::uuid[]) as e (tenant_id, device_id, session_id)
     join vpn_sessions v on v.tenant_id = e.tenant_id and v.session_id = e.session_id and v.device_id = e.device_id`.execute(

@@ -3,14 +3,14 @@ import type { telemetry } from '@holdfast/contract/gateway-runtime'
 import type { Tx } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { createGroupCommit } from '../../../kernel/group-commit.ts'
-import { decodeId } from '../../../kernel/ids.ts'
+import { decodeId, encodeId } from '../../../kernel/ids.ts'
 import { markDevices, type Seen } from '../../devices/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Registry } from '../registry/registry.ts'
 import { type Claim, unconfirmed, upsertClaims } from '../truth/claims.queries.ts'
 import { claimsOf } from '../truth/claims.ts'
 import { question } from '../truth/questions.queries.ts'
-import { graceMs } from '../truth/verdict.ts'
+import { endedByAuthority, graceMs } from '../truth/verdict.ts'
 import { correctionOf } from './gateway-clock.ts'
 import { acceptedInstant } from './instant.ts'
 import type { Event } from './telemetry.queries.ts'
@@ -22,7 +22,9 @@ type Rejected = { index: number; error: string }
 /** The events of one request, each id once; `gateways`: those that the tenant has. */
 type Item = { tenantId: TenantId; deviceId: string; at: Date; events: Event[]; gateways: ReadonlyMap<string, unknown> }
 /** How many of an item's events are new, and those about a session that is none of the device's. */
-type Written = { accepted: number; foreign: ReadonlySet<Event> }
+type Written = { accepted: number; foreign: ReadonlySet<Event>; ended: readonly EndedHere[] }
+/** A session that ended from here. */
+type EndedHere = { sessionId: string; reason: string }
 
 /** What devices saw of their connections: the reports of many devices share a statement and a commit. */
 export function createTelemetry({ db, now, registry }: Pick<GatewaysDeps, 'db' | 'now'> & { registry: Registry }) {
@@ -43,7 +45,7 @@ export function createTelemetry({ db, now, registry }: Pick<GatewaysDeps, 'db' |
       const own = new Map(
         ofSessions.length === 0
           ? []
-          : (await queries.ownSessions(tx, ofSessions)).map((r) => [keyOf(r.device_id, r.session_id), r.gateway_id]),
+          : (await queries.ownSessions(tx, ofSessions)).map((r) => [keyOf(r.device_id, r.session_id), r]),
       )
       const foreign = new Set(ofSessions.filter((e) => !own.has(keyOf(e.deviceId, e.sessionId ?? ''))))
       const items = batch.map((i) => ({ ...i, events: i.events.filter((e) => !foreign.has(e)) }))
@@ -57,11 +59,15 @@ export function createTelemetry({ db, now, registry }: Pick<GatewaysDeps, 'db' |
       // Also of a session that nobody else knows: that a device says so is what counts here.
       await claim(
         tx,
-        claimsOf(batch, (e) => own.get(keyOf(e.deviceId, e.sessionId ?? ''))),
+        claimsOf(batch, (e) => own.get(keyOf(e.deviceId, e.sessionId ?? ''))?.gateway_id),
       )
       return items.map((i) => ({
         accepted: i.events.filter((e) => isNew.delete(keyOf(e.deviceId, e.eventId))).length,
         foreign,
+        ended: [...new Set(i.events.flatMap((e) => e.sessionId ?? []))].flatMap((sessionId) => {
+          const reason = own.get(keyOf(i.deviceId, sessionId))?.end_reason
+          return reason && endedByAuthority.has(reason) ? [{ sessionId, reason }] : []
+        }),
       }))
     })
 
@@ -85,13 +91,17 @@ export function createTelemetry({ db, now, registry }: Pick<GatewaysDeps, 'db' |
       }
       const { gateways } = await registry.of(tenantId)
       const item = { tenantId, deviceId: principal.id, at, events: [...events.values()], gateways }
-      const { accepted, foreign } = await join(item)
+      const { accepted, foreign, ended } = await join(item)
       for (const [index, e] of read.entries()) {
         const stored = 'error' in e ? undefined : events.get(e.eventId)
         if (stored && foreign.has(stored)) rejected.push({ index, error: noSession })
       }
       rejected.sort((a, b) => a.index - b.index)
-      return { accepted, duplicate: given.length - rejected.length - accepted, rejected }
+      const ended_sessions = ended.map(({ sessionId, reason }) => ({
+        ...{ session_id: encodeId('vpn_session', sessionId), reason },
+      }))
+      const answer = { accepted, duplicate: given.length - rejected.length - accepted, rejected }
+      return ended_sessions.length > 0 ? { ...answer, ended_sessions } : answer
     },
   }
 }

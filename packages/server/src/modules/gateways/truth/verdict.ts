@@ -60,7 +60,7 @@ export type Judgement = {
 
 const unsaid = { control_plane: null, gateway: null, device: null, policy: null }
 /** Whoever ended it for one of these reasons wants that nobody carries it. */
-const byAuthority = new Set(['admin', 'revoked', 'suspended', 'blocked', 'entitlement_exceeded'])
+export const endedByAuthority = new Set(['admin', 'revoked', 'suspended', 'blocked', 'entitlement_exceeded'])
 
 /**
  * What the words of a connection's witnesses come to. A word counts as evidence against another only where whoever said
@@ -110,7 +110,7 @@ function carriesAgainstOurWord({ session: s, device, standing }: Words, nowMs: n
   if (s.state !== 'ended') return undefined
   const all = { ...says, control_plane: `ended: ${s.endReason}` }
   if (!isSettled) return pending('state', all)
-  return found(byAuthority.has(s.endReason ?? '') ? 'unauthorized' : 'conflict', 'state', all)
+  return found(endedByAuthority.has(s.endReason ?? '') ? 'unauthorized' : 'conflict', 'state', all)
 }
 
 /** The end was known to it as it spoke; or it said so again, or had the time to say otherwise. */

@@ -208,7 +208,7 @@ export function createOwned(deps: {
     const suspended = all.changedUsers
       .filter(({ before, after }) => before.status === 'active' && after.status === 'suspended')
       .map(({ before }) => before.user_id)
-    await endSessionsOf(tx, tenant, { userIds: suspended, reason: 'suspended' })
+    await endSessionsOf(tx, tenant, { userIds: suspended, reason: 'suspended', by: source })
     const ended = suspended.length > 0 ? await sessions.endOfUsers(tx, source, suspended) : []
     await recordGroups(tx, cause, all, moved.byGroup)
     return { added: moved.added, removed: moved.removed, touched: touchedBy(all, [...cut.changes, ...ended]) }

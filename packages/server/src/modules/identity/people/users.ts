@@ -193,7 +193,7 @@ export function createUsers(deps: {
         const after = await read(tx, tenant, id)
         if (!moved) return { changed: false, user: after, terminated: 0, warnings: [] }
         const why = operation === 'delete' ? 'revoked' : 'suspended'
-        const vpn = stops ? await deps.endSessionsOf(tx, tenant, { userIds: [id], reason: why }) : 0
+        const vpn = stops ? await deps.endSessionsOf(tx, tenant, { userIds: [id], reason: why, by: actor }) : 0
         const also = stops ? await sessions.endOfUser(tx, actor, id) : []
         const found = differences(factsOf(before), factsOf(after))
         const touched = [...cut.changes, ...also]

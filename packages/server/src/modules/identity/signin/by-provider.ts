@@ -134,7 +134,10 @@ export function createByProvider(deps: {
         created_at: at,
         updated_at: at,
       }
-      if (places.room() < 1) return 'no_place_left'
+      if (places.room() < 1) {
+        places.refuse(1)
+        return 'no_place_left'
+      }
       const granted = places.take(1)
       const made =
         (await insertUnlessTaken(tx, granted, row)) || (await insertUnlessTaken(tx, granted, { ...row, email: null }))

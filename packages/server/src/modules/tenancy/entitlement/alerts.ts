@@ -1,22 +1,14 @@
-import type { EntitlementMetric } from '@holdfast/contract/vocabulary'
 import type { Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Notice, Notify } from '../../notifications/index.ts'
 import * as queries from './entitlement.queries.ts'
 import type { Entitlements } from './entitlements.ts'
+import { spokenOf } from './spoken.ts'
 import { type MetricStatus, readStatus } from './status.ts'
 
 type Alert = MetricStatus & { limit: number; level: 'approaching' | 'at_limit' | 'over'; since: Date }
 
-const spokenOf: Record<EntitlementMetric, string> = {
-  users: 'Users',
-  devices: 'Devices',
-  gateways: 'Gateways',
-  sessions: 'VPN sessions',
-  api_keys: 'API keys',
-  bandwidth_gb_month: 'GB this month',
-}
 const isAlert = (m: MetricStatus): m is MetricStatus & { limit: number; state: Alert['level'] } =>
   m.state !== 'ok' && m.limit !== null
 

@@ -1,6 +1,6 @@
 import type { CountedMetric } from '@holdfast/contract/vocabulary'
 import type { Tx } from '../../../db/database.ts'
-import type { TenantId } from '../../../kernel/actor.ts'
+import type { Source, TenantId } from '../../../kernel/actor.ts'
 import type { Allowance, Granted } from '../../../kernel/allowance.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { TenantGone } from '../../../kernel/each-tenant.ts'
@@ -8,6 +8,7 @@ import { findLicense } from '../license/license.queries.ts'
 import { licenseAt } from '../license/standing.ts'
 import { holdTenantCount } from '../tenants/tenants.queries.ts'
 import * as queries from './entitlement.queries.ts'
+import type { TellExceeded } from './exceeded.ts'
 import { type Resolved, resolve } from './limits.ts'
 
 const nouns: Record<CountedMetric, string> = {
@@ -18,13 +19,13 @@ const nouns: Record<CountedMetric, string> = {
   api_keys: 'API keys',
 }
 const granted = {} as Granted
-const unlimited: Allowance = { room: () => Number.POSITIVE_INFINITY, take: () => granted }
+const unlimited: Allowance = { room: () => Number.POSITIVE_INFINITY, take: () => granted, refuse: () => {} }
 
 /**
  * What a tenant may have. Nothing of it is held in memory: what decides is read in the transaction that adds, so that a
  * limit, a plan or a license that changes holds from its commit on, on every replica.
  */
-export function createEntitlements({ now }: { now: () => Date }) {
+export function createEntitlements({ now, tellExceeded }: { now: () => Date; tellExceeded: TellExceeded }) {
   /** Throws `TenantGone`. */
   const resolveIn = async (tx: Tx, tenant: TenantId): Promise<Resolved & { plan: string | null }> => {
     const row = await queries.readTerms(tx, tenant)
@@ -43,22 +44,26 @@ export function createEntitlements({ now }: { now: () => Date }) {
 
     /**
      * Comes before every other lock of its transaction but that of a directory: from here to commit nobody else adds to
-     * the metric, so what fits is certain. Costs one look-up where there is no limit, and locks nothing then.
+     * the metric, so what fits is certain. Costs one look-up where there is no limit, and locks nothing then. `by`: who
+     * is on record where something does not fit.
      */
-    hold: async (tx: Tx, tenant: TenantId, metric: CountedMetric): Promise<Allowance> => {
+    hold: async (tx: Tx, tenant: TenantId, metric: CountedMetric, by?: Source): Promise<Allowance> => {
       const { limits, isClosed, licenseState } = await resolveIn(tx, tenant)
       const limit = isClosed ? 0 : limits[metric]
       if (limit === null) return unlimited
       const before = await queries.lockCounter(tx, tenant, metric)
       const used = before + (await queries.movesOf(tx, tenant, metric))
       let taken = 0
+      const refuse = (asked: number) => tellExceeded(tenant, by, { metric, used: used + taken, limit, asked })
       return {
+        refuse,
         room: () => (isClosed ? 0 : Math.max(0, limit - used - taken)),
         take: (n) => {
           if (n <= 0 || (!isClosed && used + taken + n <= limit)) {
             taken += n
             return granted
           }
+          refuse(n)
           if (isClosed)
             return fail('entitlement_exceeded', closed[licenseState === 'required' ? 'required' : 'expired'])
           return fail(

@@ -1,0 +1,70 @@
+import type { CountedMetric } from '@holdfast/contract/vocabulary'
+import type { Database } from '../../../db/database.ts'
+import { jobSource, type Source, type TenantId } from '../../../kernel/actor.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import { createTally } from '../../../kernel/tally.ts'
+import type { Audit } from '../../audit/index.ts'
+import type { Notify } from '../../notifications/index.ts'
+import { spokenOf } from './spoken.ts'
+
+type Exceeded = Source & { metric: CountedMetric; used: number; limit: number; asked: number }
+
+/**
+ * Records that something found no place under a limit, and notifies administrators. The transaction that asked is
+ * undone by its refusal, so this has one of its own: of each metric and caller the first of a minute at once, and the
+ * others together.
+ */
+export function createExceeded({
+  db,
+  audit,
+  notify,
+  onError,
+}: {
+  db: Database
+  audit: Pick<Audit, 'record'>
+  notify: Notify
+  onError: (e: Error) => void
+}) {
+  const tally = createTally<Exceeded>({
+    onError,
+    mostOfTenant: 100,
+    keyOf: ({ tenantId, metric, type, id }) => `${tenantId} ${metric} ${type} ${id}`,
+    overflow: (item) => ({ ...item, ...jobSource(item.tenantId, job) }),
+    merge: (held, { asked, used, limit }) => Object.assign(held, { asked: held.asked + asked, used, limit }),
+    record: ({ metric, used, limit, asked, ...by }, _) =>
+      db.inTenant(by.tenantId, async (tx) => {
+        const tenant = { type: 'tenant', id: encodeId('tenant', by.tenantId), name: null }
+        const fields = { metric, used, limit, refused: asked }
+        await audit.record(tx, by, 'entitlement.exceeded', fields, {
+          outcome: 'refused',
+          target: tenant,
+        })
+        await notify(tx, by.tenantId, {
+          kind: 'entitlement.exceeded',
+          severity: 'warning',
+          title: `${spokenOf[metric]} beyond the limit were refused (${used} of ${limit} in use)`,
+          detail: `${asked} more found no place. What is there works on: remove some, or have the limit raised. The audit log has each refusal under entitlement.exceeded.`,
+          subject: tenant,
+          // While it is open, further refusals of the limit are on record alone.
+          dedupe_key: `entitlement.exceeded:${metric}:${limit}`,
+        })
+      }),
+  })
+  return {
+    /** Does not wait for it: whoever asked holds a transaction. */
+    tell: (
+      tenant: TenantId,
+      by: Source | undefined,
+      what: { metric: CountedMetric; used: number; limit: number; asked: number },
+    ): void => void tally.count({ ...sourceOf(by ?? jobSource(tenant, job)), ...what }).catch(onError),
+    flush: tally.flush,
+  }
+}
+export type TellExceeded = ReturnType<typeof createExceeded>['tell']
+
+const job = 'entitlements'
+
+/** What is counted for a minute holds nothing that was presented. */
+const sourceOf = ({ tenantId, type, id, name, origin, sourceIp, userAgent, requestId }: Source): Source => ({
+  ...{ tenantId, type, id, name, origin, sourceIp, userAgent, requestId, claim: null },
+})
