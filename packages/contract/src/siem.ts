@@ -40,6 +40,12 @@ const fields = {
       description: 'opensearch: credential is the password; null: it is an API key',
     }),
   ),
+  bom: Nullable(
+    Type.Boolean({
+      description:
+        'syslog: whether a byte order mark stands before the text (RFC 5424 §6.4). Without it JSON is ASCII, other characters as \\u escapes; unless said true for cef only',
+    }),
+  ),
   tls: Closed({
     ca_pem: Nullable(
       Type.String({ minLength: 1, maxLength: 65_536, description: 'Trusted in place of the public authorities' }),
@@ -123,6 +129,8 @@ const keep_previous = Type.Optional(
   }),
 )
 const { name, format, ...optional } = fields
+/** Absent of a PUT: as it was, since clients of an earlier version do not know it. */
+const { bom, ...known } = fields
 
 const reads = { by: ['session', 'api_key'], permission: 'siem:read' } as const
 const writes = { by: ['session', 'api_key'], permission: 'siem:write' } as const
@@ -174,7 +182,7 @@ export const updateSiemConnector = endpoint({
   audit: 'siem_connector.updated',
   stepUp: {},
   params,
-  body: Closed({ ...Shown(SiemConnector), ...fields, url, credential, keep_previous }),
+  body: Closed({ ...Shown(SiemConnector), ...known, bom: Type.Optional(bom), url, credential, keep_previous }),
   response: SiemConnector,
   ifMatch: true,
 })

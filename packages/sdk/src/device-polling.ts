@@ -4,10 +4,10 @@ import { createApplier } from './device-applier.ts'
 import type { DeviceCertificate } from './device-certificate.ts'
 import { createCertificateKeeper } from './device-certificate-keeping.ts'
 import { DeviceEndedError, type DeviceStatus, statusOfFailure } from './device-status.ts'
-import { ConnectionError } from './errors.ts'
 import { createLagPatience } from './lagging.ts'
 import type { DevicePolicy } from './policy-verifier.ts'
 import { safely } from './safely.ts'
+import { createWaitLimit } from './wait-limit.ts'
 
 export type PollingOptions = {
   signal: AbortSignal
@@ -35,11 +35,9 @@ export type PollingOptions = {
   slow?: number
 }
 
-/**
- * The longest hold the interface allows, and the shortest that is tried where something on the way cuts longer ones.
- */
+/** The longest hold the interface allows, and the longest before somebody has approved the device. */
 const longestWait = 300
-const shortestWait = 25
+const longestWhilePending = 25
 /**
  * Answers in a row that may come back at once and unchanged before the server counts as one that does not hold them.
  */
@@ -75,7 +73,10 @@ export async function runPolling(
   const lag = createLagPatience()
   let failures = 0
   let idle = 0
-  let hold = Math.min(wait, longestWait)
+  const hold = Math.min(wait, longestWait)
+  const limit = createWaitLimit()
+  /** Seconds that the last answer was to be held. */
+  let held = 0
   /** After a failure the next answer is not held, so that it says at once that all is well again. */
   let mayHold = true
   /** A request that was held when the device was stopped is refused without a word of why: it is asked once more. */
@@ -83,13 +84,15 @@ export async function runPolling(
 
   /** One request; seconds until the next. */
   async function ask(took: () => number): Promise<number> {
+    held = 0
     await maintain(signal)
     if (device.isConfirmed) {
       const before = device.policy
       const untilDue = (device.nextDue.getTime() - now().getTime()) / 1000
       // That it was approved ends no request which is held, unless its policy changes with it.
-      const longest = device.standing === 'pending' ? Math.min(hold, shortestWait) : hold
-      const held = mayHold ? Math.max(0, Math.floor(Math.min(jitter(longest, random), untilDue))) : 0
+      const longest = device.standing === 'pending' ? Math.min(hold, longestWhilePending) : hold
+      const wanted = Math.min(limit.bound(jitter(longest, random), random), untilDue)
+      held = mayHold ? Math.max(0, Math.floor(wanted)) : 0
       await device.fetchBundle({ wait: held, signal })
       if (!mayHold) return 0
       idle = device.policy !== before || took() > 1 ? 0 : idle + 1
@@ -111,11 +114,10 @@ export async function runPolling(
     }
     // What is held stays in force, and nobody needs to hear of it.
     if (lag.bears(e)) return jitter(lagPauseSeconds, random)
-    tell(status, e)
+    // The next answer, which is not held, says how the server is.
+    if (!limit.cuts(e, { held, took })) tell(status, e)
     report(e)
     if (status !== 'unreachable') return jitter(slow, random)
-    // A proxy or a NAT on the way that forgets quiet connections: ask to be answered before it does.
-    if (e instanceof ConnectionError && took > shortestWait) hold = Math.max(shortestWait, took * 0.8)
     return backoffSeconds(++failures, e, random)
   }
 

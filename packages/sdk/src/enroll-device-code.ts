@@ -6,6 +6,7 @@ import type { DeviceOptions } from './device-options.ts'
 import { createEnrollment, persist } from './enroll.ts'
 import { ApiError, ConnectionError, NotApprovedError } from './errors.ts'
 import { etagOf, type Send } from './send.ts'
+import { createWaitLimit } from './wait-limit.ts'
 
 type NewDevice = Input<Contract['enrollByDeviceCode']>['body']['device']
 type EnrollmentProvider = Output<Contract['listEnrollmentProviders']>['items'][number]
@@ -75,11 +76,13 @@ async function untilApproved(
 ): Promise<void> {
   let known: string | null = null
   const until = performance.now() + challengeMs
+  const limit = createWaitLimit()
   for (let failures = 0; ; ) {
     const asked = performance.now()
+    const held = Math.floor(limit.bound(waitSeconds, Math.random))
     try {
       const headers = known === null ? {} : { 'if-none-match': known }
-      const reply = await ask('deviceCodeStatus', {}, { headers, wait: waitSeconds, signal })
+      const reply = await ask('deviceCodeStatus', {}, { headers, wait: held, signal })
       failures = 0
       const status = reply.body?.status ?? 'authorization_pending'
       if (status === 'authorized') return
@@ -91,6 +94,7 @@ async function untilApproved(
     } catch (e) {
       const passes = e instanceof ConnectionError || (e instanceof ApiError && (e.status >= 500 || e.status === 429))
       if (!passes || signal?.aborted || performance.now() > until) throw e
+      limit.cuts(e, { held, took: (performance.now() - asked) / 1000 })
       await sleep(backoffSeconds(++failures, e, Math.random, 20), signal)
     }
   }

@@ -1,5 +1,6 @@
 import { backoffSeconds, jitter, type Random, sleep } from './backoff.ts'
 import { createLagPatience } from './lagging.ts'
+import { createWaitLimit } from './wait-limit.ts'
 
 type Following = {
   signal: AbortSignal
@@ -25,14 +26,16 @@ const unheldPause = 60
 /** Keeps something current until aborted, then settles: one request is held at the server until it changes. */
 export async function keepFollowing({ signal, ask, hold, apply, report, longestPause, random }: Following) {
   const lag = createLagPatience()
+  const limit = createWaitLimit()
   let failures = 0
   await apply()
   while (!signal.aborted) {
     const asked = performance.now()
     let pause: number
+    let held = 0
     try {
       // After a failure the next answer is not held, so that it says at once that all is well again.
-      const held = failures > 0 || lag.isAwaited ? 0 : hold()
+      held = failures > 0 || lag.isAwaited ? 0 : Math.floor(limit.bound(hold(), random))
       const isNew = await ask(held)
       failures = 0
       lag.reset()
@@ -40,6 +43,7 @@ export async function keepFollowing({ signal, ask, hold, apply, report, longestP
       pause = isAtOnce ? jitter(!isNew && held > 0 ? unheldPause : shortestPause, random) : 0
     } catch (e) {
       if (signal.aborted) return
+      limit.cuts(e, { held, took: (performance.now() - asked) / 1000 })
       const isBorne = lag.bears(e)
       if (!isBorne) report(e)
       pause = isBorne ? jitter(shortestPause, random) : backoffSeconds(++failures, e, random, longestPause)

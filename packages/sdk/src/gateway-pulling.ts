@@ -5,6 +5,7 @@ import type { GatewayCrls } from './gateway-crls.ts'
 import type { Holder } from './gateway-holder.ts'
 import type { GatewayChange, GatewayState } from './gateway-state.ts'
 import { safely } from './safely.ts'
+import { createWaitLimit } from './wait-limit.ts'
 
 /**
  * How the gateway stands with its control plane. `connected`: what is held is what it says now. `unreachable`: it gives
@@ -80,14 +81,17 @@ export async function runPulling(
   async function keepPulling(): Promise<void> {
     let failures = 0
     let idle = 0
+    const limit = createWaitLimit()
     /** At first, and after a failure, an answer is not held: it says at once how things stand. */
     let mayHold = false
     while (!signal.aborted) {
       const asked = performance.now()
       const took = () => (performance.now() - asked) / 1000
       let pause: number
+      let held = 0
       try {
-        const held = mayHold ? Math.max(1, Math.min(55, Math.round(jitter(wait, random)))) : 0
+        const wanted = limit.bound(Math.min(55, jitter(wait, random)), random)
+        held = mayHold ? Math.max(1, Math.round(wanted)) : 0
         const change = await holder.pull({ wait: held, signal })
         failures = 0
         tell('connected')
@@ -100,7 +104,8 @@ export async function runPulling(
         if (signal.aborted) return
         const isRefused = e instanceof ApiError && e.status === 401
         mayHold = false
-        tell(isRefused ? 'refused' : 'unreachable', e)
+        // After a wait that was cut on the way the next answer, which is not held, says how the server is.
+        if (!limit.cuts(e, { held, took: took() })) tell(isRefused ? 'refused' : 'unreachable', e)
         safely(onError)(e)
         pause = pauseAfter(++failures, e, took())
       }

@@ -22,7 +22,7 @@ export async function startGatewayControl(t: TestContext) {
     /** Fields that it does not know, as a server of an earlier version: refused by name. */
     unknown: [] as string[],
     /** Answers in place of everything. */
-    instead: (): Answered | undefined => undefined,
+    instead: (_: Asked): Answered | undefined => undefined,
   }
   const policyFor = async ({ search }: Asked): Promise<Answered> => {
     const since = new URLSearchParams(search).get('since')
@@ -37,7 +37,7 @@ export async function startGatewayControl(t: TestContext) {
     return { body: { kind: 'snapshot', seq: 0, base_seq: null, policy, poll_seconds: 1 } }
   }
   const server = await startServer(t, (asked) => {
-    const other = control.instead()
+    const other = control.instead(asked)
     if (other) return other
     if (asked.headers.authorization !== 'Bearer hfg_x')
       return { status: 401, body: { error: 'unauthorized', detail: 'missing or invalid credentials' } }

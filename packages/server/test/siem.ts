@@ -31,8 +31,8 @@ export function framesIn(bytes: Buffer): string[] {
   }
   return frames
 }
-/** The event in a message of RFC 5424 whose text is JSON with a BOM. */
-export const eventIn = (frame: string): Received => JSON.parse(frame.slice(frame.indexOf('\ufeff') + 1)) as Received
+/** The event in a message of RFC 5424 whose text is JSON, with a BOM or without. */
+export const eventIn = (frame: string): Received => JSON.parse(frame.replace(/^.*?\] \ufeff?(?=\{)/s, '')) as Received
 
 /** A syslog receiver. What it read counts when its connection ends as it should; `meddle` may disturb one. */
 export async function startSyslog(

@@ -31,6 +31,7 @@ type Settings = {
   credential?: boolean
   ca?: string
   serverName?: string
+  bom?: 'on' | 'off'
   enable?: boolean
   disable?: boolean
 }
@@ -45,16 +46,23 @@ const settings = (command: Command): Command =>
     .option('--credential', 'what opens it, asked for or read from a line of stdin; a webhook makes its own')
     .option('--ca <file>', 'certificates in PEM to trust in place of the public authorities; none: these again')
     .option('--server-name <name>', 'the name in the certificate, where it is not the host')
+    .addOption(
+      choice('--bom <on|off>', 'syslog: a byte order mark before the text; off, and JSON in ASCII, unless said', [
+        'on',
+        'off',
+      ]),
+    )
     .option('--disable', 'send nothing')
 
 async function bodyOf(cli: Cli, options: Settings) {
-  const { enable, disable, ca, serverName, endpoint: url, host, port, index, username, name, format } = options
+  const { enable, disable, bom, ca, serverName, endpoint: url, host, port, index, username, name, format } = options
   if (enable && disable) throw new UsageError('Either --enable or --disable.')
   const tls = given({ ca_pem: ca === undefined ? undefined : await pemIn(ca), server_name: serverName })
   const credential = options.credential ? await cli.prompt.newSecret('Credential') : undefined
   return given({
     ...{ url, host, port, index, username, name, format, credential },
     tls: Object.keys(tls).length > 0 ? tls : undefined,
+    bom: bom === undefined ? undefined : bom === 'on',
     enabled: enable ? true : disable ? false : undefined,
   })
 }

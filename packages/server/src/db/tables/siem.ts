@@ -10,6 +10,8 @@ export type Destination = {
   port: number | null
   index: string | null
   username: string | null
+  /** Absent of connectors of an earlier version: their messages of syslog have one. */
+  bom?: boolean | null
   tls: Tls
 }
 

@@ -65,8 +65,9 @@ export function connectorHandlers({ connectors, deadLetters, replay, setAside, t
   } satisfies Partial<Handlers>
 }
 
-type Wire = Pick<SiemConnector, 'host' | 'port' | 'index' | 'username' | 'tls'> & { url?: string }
-const destinationOf = ({ host, port, index, username, tls, url }: Wire) => ({
+type Wire = Pick<SiemConnector, 'host' | 'port' | 'index' | 'username' | 'tls'> & { url?: string; bom?: boolean | null }
+const destinationOf = ({ host, port, index, username, tls, url, bom }: Wire) => ({
   ...{ host, port, index, username, tls },
   ...(url !== undefined && { url }),
+  ...(bom !== undefined && { bom }),
 })

@@ -19,7 +19,7 @@ import { deleteDeadLetters } from './dead-letters.queries.ts'
 import type { Notices } from './delivery/notices.ts'
 import { lastPlace } from './delivery/record.queries.ts'
 import { endExportLeases, insertStream, lockStream, setStream } from './delivery/streams.queries.ts'
-import { checkDestination, nowhere, originOf, receiverOf, withUsualPort } from './destination.ts'
+import { checkDestination, nowhere, originOf, receiverOf, withUsualBom, withUsualPort } from './destination.ts'
 import { endPrevious, keepPrevious } from './previous.queries.ts'
 import { targetOf } from './target.ts'
 
@@ -94,7 +94,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
     /** The secret of a webhook is made here where none is given, and returned once. */
     create: async (actor: Actor, given: NewConnector, credential: string | null | undefined) => {
       const { kind, name, format, enabled = true } = given
-      const destination = withUsualPort(kind, { ...nowhere, ...given.destination })
+      const destination = withUsualBom(kind, format, withUsualPort(kind, { ...nowhere, ...given.destination }))
       checkDestination(kind, destination, outbound)
       if (credential) checkCredential(kind, credential)
       const secret = kind === 'webhook' && !credential ? mintWebhookSecret() : null
@@ -142,7 +142,8 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
           const before = (await queries.lockConnector(tx, tenant, id)) ?? noConnector()
           allow(await show(tx, tenant, id))
           const { kind } = before
-          const destination = { ...before.destination, ...given.fields.destination }
+          const set = { ...before.destination, ...given.fields.destination }
+          const destination = given.fields.destination.bom === null ? withUsualBom(kind, given.fields.format, set) : set
           checkDestination(kind, destination, outbound)
           if (credential) checkCredential(kind, credential)
           const credential_jwe = credential === undefined ? before.credential_jwe : newJwe

@@ -1,16 +1,16 @@
-import type { SiemConnectorKind } from '@holdfast/contract/vocabulary'
+import type { SiemConnectorKind, SiemFormat } from '@holdfast/contract/vocabulary'
 import { openCertificate } from '@holdfast/crypto'
 import type { Destination } from '../../db/tables/siem.ts'
 import { failField } from '../../kernel/app-error.ts'
 import type { Outbound } from '../../outbound/outbound.ts'
 
 export const nowhere: Destination = {
-  ...{ url: null, host: null, port: null, index: null, username: null },
+  ...{ url: null, host: null, port: null, index: null, username: null, bom: null },
   tls: { ca_pem: null, server_name: null },
 }
 const syslogPort = 6514
 
-type Field = Exclude<keyof Destination, 'tls'>
+type Field = Exclude<keyof Destination, 'tls' | 'bom'>
 /** What each kind needs, and what it may have beside that. */
 export const destinationFields: Readonly<
   Record<SiemConnectorKind, { needs: readonly Field[]; takes: readonly Field[]; tls: boolean }>
@@ -21,6 +21,16 @@ export const destinationFields: Readonly<
   splunk_hec: { needs: ['url'], takes: ['index'], tls: true },
   opensearch: { needs: ['url', 'index'], takes: ['username'], tls: true },
 }
+
+export const isSyslog = (kind: SiemConnectorKind): boolean => kind === 'syslog_tls' || kind === 'syslog_tcp'
+
+/** Whether a byte order mark stands before the text of a message (RFC 5424 §6.4); null where there is no such text. */
+export const bomOf = (kind: SiemConnectorKind, { bom }: Destination): boolean | null =>
+  isSyslog(kind) ? (bom ?? true) : null
+
+/** Text in JSON can be written in ASCII, which needs no mark and which every receiver takes. */
+export const withUsualBom = (kind: SiemConnectorKind, format: SiemFormat, d: Destination): Destination =>
+  isSyslog(kind) && d.bom == null ? { ...d, bom: format === 'cef' } : d
 
 /** Syslog over TLS has a port of its own (RFC 5425 §4.1). */
 export const withUsualPort = (kind: SiemConnectorKind, d: Destination): Destination =>
@@ -38,6 +48,7 @@ export function checkDestination(
     if (d[name] !== null && !needs.includes(name) && !takes.includes(name)) failField(name, `is not of ${kind}`)
   }
   const { ca_pem, server_name } = d.tls
+  if (!isSyslog(kind) && d.bom != null) failField('bom', `is not of ${kind}`)
   if (!tls && (ca_pem !== null || server_name !== null)) failField('tls', `is not of ${kind}`)
   if (ca_pem !== null && !isCertificates(ca_pem)) failField('tls.ca_pem', 'must be certificates in PEM')
   if (d.url !== null) {

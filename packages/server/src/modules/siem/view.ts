@@ -4,7 +4,7 @@ import { encodeId } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
 import type { Shown } from './connectors.ts'
 import type { DeadLetterRow } from './dead-letters.queries.ts'
-import { originOf } from './destination.ts'
+import { bomOf, originOf } from './destination.ts'
 
 export const view = ({ connector: c, standing }: Shown): SiemConnector => ({
   connector_id: encodeId('siem_connector', c.connector_id),
@@ -17,6 +17,7 @@ export const view = ({ connector: c, standing }: Shown): SiemConnector => ({
   port: c.destination.port,
   index: c.destination.index,
   username: c.destination.username,
+  bom: bomOf(c.kind, c.destination),
   tls: c.destination.tls,
   origin: originOf(c.destination.url),
   credential_set: c.credential_jwe !== null,

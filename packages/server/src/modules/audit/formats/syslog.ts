@@ -22,14 +22,18 @@ export const syslogOriginOf = ({ publicUrl, oidArc }: { publicUrl: string; oidAr
 })
 
 /**
- * One message of RFC 5424, without a frame and without a line feed anywhere. Its text is UTF-8 with a BOM: the event as
- * JSON unless another is given, such as that of CEF.
+ * One message of RFC 5424, without a frame and without a line feed anywhere. Its text is UTF-8 with a BOM (§6.4) unless
+ * `bom` is false: the event as JSON unless another is given, such as that of CEF.
  */
-export function syslog(stored: Stored, { hostname, enterprise }: SyslogOrigin, message = json(stored)): string {
+export function syslog(
+  stored: Stored,
+  { hostname, enterprise }: SyslogOrigin,
+  { message = json(stored), bom = true }: { message?: string; bom?: boolean } = {},
+): string {
   const event = readEvent(stored)
   const priority = facility * 8 + severities[event.outcome]
   const header = `<${priority}>1 ${event.timestamp} ${token(hostname, 255)} holdfast - ${token(event.kind, 32)}`
-  return `${header} [audit@${enterprise}${parameters(event)}] \ufeff${message}`
+  return `${header} [audit@${enterprise}${parameters(event)}] ${bom ? '\ufeff' : ''}${message}`
 }
 
 /** As RFC 6587 §3.4.1 and RFC 5425 §4.3 send it: the number of its bytes in front. */

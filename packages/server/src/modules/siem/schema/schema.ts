@@ -4,7 +4,7 @@ import { createSiemConnector } from '@holdfast/contract/siem'
 import { type SiemConnectorKind, siemConnectorKinds } from '@holdfast/contract/vocabulary'
 import type { TSchema } from 'typebox'
 import { takesCredential } from '../credential.ts'
-import { destinationFields } from '../destination.ts'
+import { destinationFields, isSyslog } from '../destination.ts'
 
 const dialect = 'https://json-schema.org/draft/2020-12/schema'
 type Properties = Readonly<Record<string, unknown>>
@@ -16,6 +16,7 @@ function connectorSchema(kind: SiemConnectorKind) {
   const names = [
     ...['name', 'format', 'enabled', ...needs, ...takes],
     ...(takesCredential(kind) ? ['credential'] : []),
+    ...(isSyslog(kind) ? ['bom'] : []),
     ...(tls ? ['tls'] : []),
   ]
   // A webhook's secret is made where none is given, and syslog over TLS has a port of its own.
