@@ -92,7 +92,9 @@ export function addUser(program: Command, cli: Cli): void {
     )
   examples(
     reason(
-      user.command('delete <user...>').description('delete users for good: their sessions end, and their devices stop'),
+      user
+        .command('delete <user...>')
+        .description('delete users for good: their sessions end, and their devices are revoked'),
     )
       .option('--yes', 'do not ask')
       .action(async (ids: string[], options: { reason?: string; yes?: boolean }) => {
@@ -122,7 +124,7 @@ export function addUser(program: Command, cli: Cli): void {
 }
 
 const moves = {
-  suspend: 'shut users out: their sessions end, and their devices stop until they are reactivated',
+  suspend: 'shut users out: their sessions end, and their devices are revoked until they are reactivated',
   reactivate: 'let suspended users in again',
   unlock: 'unlock accounts that failed sign-ins have locked',
 } as const

@@ -42,6 +42,7 @@ export function createDevices(
     handlers: { ...deviceHandlers({ ...deps, lifecycle }), ...createPostureHandlers(deps) },
     jobs: deviceJobs({ ...deps, lifecycle }),
     count: createDeviceCounts(deps),
+    revokeOfUsers: lifecycle.revokeOfUsers,
     prunes: [pruneRevoked],
   }
 }

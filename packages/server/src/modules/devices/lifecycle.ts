@@ -3,7 +3,7 @@ import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
 import { AppError, fail } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, missing } from '../../kernel/ids.ts'
 import type { Expected } from '../../kernel/version.ts'
-import type { Changes } from '../../memory/changes.ts'
+import { type Change, type Changes, everything } from '../../memory/changes.ts'
 import type { Audit, Changed } from '../audit/index.ts'
 import { requireNotStronger } from '../identity/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
@@ -23,6 +23,8 @@ type Outcome = { device_id: string; outcome: 'changed' | 'unchanged' | 'failed';
 type With = { reason: string | undefined; expected: Expected }
 
 const batchLimit = 10_000
+/** Devices that are told of one by one; of more it is told that every device may have changed. */
+const mostTold = 10_000
 
 export function createLifecycle({
   db,
@@ -49,7 +51,17 @@ export function createLifecycle({
     const movedIds = moved.map((d) => d.device_id)
     if (operation === 'suspend' || operation === 'revoke')
       await endSessionsOf(tx, tenant, { deviceIds: movedIds, reason: operation === 'revoke' ? 'revoked' : 'suspended' })
-    await audit.recordAll(
+    await recordMoved(tx, source, moved, operation, reason)
+    return moved
+  }
+  const recordMoved = (
+    tx: Tx,
+    source: Source,
+    moved: readonly { device_id: string; name: string }[],
+    operation: Move,
+    reason: string | undefined,
+  ) =>
+    audit.recordAll(
       tx,
       moved.map((d) => ({
         source,
@@ -61,8 +73,6 @@ export function createLifecycle({
         },
       })),
     )
-    return moved
-  }
 
   /** A device that comes back counts again. */
   const placesFor = async (tx: Tx, tenant: TenantId, operation: Move) =>
@@ -92,11 +102,12 @@ export function createLifecycle({
 
     update: (actor: Actor, deviceId: string, patch: DevicePatch, { reason, expected }: With): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
+        // The user first, so that a deletion of the user sees the device or is seen here.
+        if (patch.user_id) await requireNotStronger(tx, actor, patch.user_id, 'device.user_id')
         const before = (await queries.lockDevice(tx, actor.tenantId, deviceId)) ?? missing('device')
         expected.require(versionOf(before))
         if (before.status === 'revoked') fail('validation_error', refusal('revoke', 'revoked'))
         const changed = differences(before, patch)
-        if (patch.user_id) await requireNotStronger(tx, actor, patch.user_id, 'device.user_id')
         if (changed.user_id && before.user_id) await requireNotStronger(tx, actor, before.user_id)
         if (Object.keys(changed).length === 0) return false
         await queries.updateDevice(tx, actor.tenantId, deviceId, patch, now())
@@ -161,6 +172,17 @@ export function createLifecycle({
         }
         return results
       }),
+
+    /**
+     * Revokes the devices of users in the transaction that deletes them, which also ends their sessions and
+     * certificates and records the changes that this answers.
+     */
+    revokeOfUsers: async (tx: Tx, source: Source, userIds: readonly string[]): Promise<Change[]> => {
+      const revoked = await queries.revokeOfUsers(tx, source.tenantId, userIds, now())
+      await recordMoved(tx, source, revoked, 'revoke', 'its user was deleted')
+      if (revoked.length > mostTold) return [{ kind: 'device', subject: everything }]
+      return revoked.map((d) => ({ kind: 'device', subject: d.device_id }))
+    },
 
     /** For sweeps: revokes without a person. */
     revokeAll: (source: Source, ids: string[], reason: string) =>

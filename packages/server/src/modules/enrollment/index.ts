@@ -40,6 +40,7 @@ export function createEnrollment(deps: EnrollmentDeps) {
     },
     verifiers: { enrollment_token: tokens.verify, enrollment_challenge: challenges.verify },
     prunes: [pruneTokens],
+    revokeTokensOf: tokens.revokeOfUsers,
     /** Writes what is still in memory; at stop. */
     stop: vouching.flush,
     provenKeyOf: provenKeyBy(common.readKey),

@@ -59,6 +59,18 @@ export const revokeToken = (tx: Tx, tenant: TenantId, tokenId: string, at: Date)
     .returningAll()
     .executeTakeFirst()
 
+/** Revokes what enrolls devices for these users. */
+export const revokeTokensOf = (tx: Tx, tenant: TenantId, userIds: readonly string[], at: Date) =>
+  sql<{ token_id: string; name: string }>`
+    with locked as (
+      select token_id from enrollment_tokens
+      where tenant_id = ${tenant} and user_id = any(${userIds}::uuid[]) and revoked_at is null
+      order by token_id for no key update)
+    update enrollment_tokens t set revoked_at = ${at} from locked
+    where t.tenant_id = ${tenant} and t.token_id = locked.token_id returning t.token_id, t.name`
+    .execute(tx)
+    .then((r) => r.rows)
+
 /** A token that no device came by; those of devices stay as long as their devices. */
 export const pruneTokens = purging(
   'enrollment_tokens',

@@ -1,13 +1,13 @@
 import { isStoredAs, mintToken, type Peppers } from '@holdfast/crypto'
 import ipaddr from 'ipaddr.js'
-import type { Database } from '../../db/database.ts'
+import type { Database, Tx } from '../../db/database.ts'
 import type { Incoming, PresentedToken, Verdict } from '../../http/authenticate.ts'
-import type { Actor, TenantId } from '../../kernel/actor.ts'
+import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import { day, second } from '../../kernel/time.ts'
 import type { Expected } from '../../kernel/version.ts'
-import type { Changes } from '../../memory/changes.ts'
+import type { Change, Changes } from '../../memory/changes.ts'
 import { createCredentialCache } from '../../memory/credential-cache.ts'
 import type { Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
@@ -50,7 +50,7 @@ export function createTokens({
   peppers: Peppers
   now: () => Date
 }) {
-  const target = (row: TokenRow) => ({
+  const target = (row: Pick<TokenRow, 'token_id' | 'name'>) => ({
     target: { type: 'enrollment_token', id: encodeId('enrollment_token', row.token_id), name: row.name || null },
   })
 
@@ -141,6 +141,21 @@ export function createTokens({
         await changes.record(tx, actor.tenantId, [{ kind: 'enrollment_token', subject: id }])
         return { row: revoked, changed: true }
       }),
+
+    /** Revokes the tokens of users in the transaction that deletes them and records the changes that this answers. */
+    revokeOfUsers: async (tx: Tx, source: Source, userIds: readonly string[]): Promise<Change[]> => {
+      const revoked = await queries.revokeTokensOf(tx, source.tenantId, userIds, now())
+      await audit.recordAll(
+        tx,
+        revoked.map((row) => ({
+          source,
+          kind: 'enrollment_token.revoked',
+          fields: { token_id: encodeId('enrollment_token', row.token_id) },
+          more: { ...target(row), details: { reason: 'its user was deleted' } },
+        })),
+      )
+      return revoked.map((row) => ({ kind: 'enrollment_token', subject: row.token_id }))
+    },
 
     /**
      * A revoked or expired token is no credential. A spent one still says who asks, so that a device whose answer was

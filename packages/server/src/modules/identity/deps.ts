@@ -2,7 +2,7 @@ import type { Kek, PasswordParams as PasswordCost, Peppers } from '@holdfast/cry
 import type { Database, Tx } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Caller, Source, TenantId } from '../../kernel/actor.ts'
-import type { Changes } from '../../memory/changes.ts'
+import type { Change, Changes } from '../../memory/changes.ts'
 import type { Memory } from '../../memory/held.ts'
 import type { KeysOfUser } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
@@ -16,6 +16,8 @@ export type EndSessionsOf = (
   tenant: TenantId,
   which: { userIds: readonly string[]; reason: string },
 ) => Promise<number>
+
+export type RevokeDevicesOf = (tx: Tx, source: Source, userIds: readonly string[]) => Promise<Change[]>
 
 /** Tells the administrators of a tenant, in the transaction of what it tells of. */
 export type Notify = (
@@ -49,6 +51,11 @@ export type IdentityDeps = {
   /** Ids of the rules of the published policy that name this group. */
   rulesUsingGroup: (tx: Tx, tenant: TenantId, groupId: string) => Promise<readonly string[]>
   endSessionsOf: EndSessionsOf
+  /**
+   * Revokes the devices of users and the tokens that enroll for them, in the transaction that deletes them; the caller
+   * ends their sessions and records the changes.
+   */
+  revokeDevicesOf: RevokeDevicesOf
   /** Releases the lock of a user, in the transaction that lets them in again; false where there is none. */
   releaseLockOf: (tx: Tx, source: Source, user: string) => Promise<boolean>
   /** The API keys by which a user goes on without signing in. */

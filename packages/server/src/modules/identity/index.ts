@@ -41,7 +41,7 @@ export function createIdentity(given: IdentityDeps) {
     ...{ breakGlass, requireStoppable: createRequireStoppable({ ...deps, breakGlass }) },
     /** Ends the admin sessions of a user in the transaction that keeps them out; the caller records the changes. */
     endSessionsOfUser: sessions.endOfUser,
-    owned: createOwned({ ...deps, sessions }),
+    owned: createOwned({ ...deps, ...rules }),
     /** For the pipe: throws where a change needs a fresh one-time code that the session has not shown. */
     requireStepUp: stepUp.require,
     jobs: [

@@ -1,6 +1,7 @@
 import type { PasswordHasher } from '@holdfast/crypto'
 import type { IdentityDeps } from './deps.ts'
 import { createBreakGlass } from './people/break-glass.ts'
+import { createDeletion } from './people/deletion.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createAttempts } from './signin/attempts.ts'
 import { createCodeStep } from './signin/code-step.ts'
@@ -23,6 +24,7 @@ export function createRules(deps: IdentityDeps & { hasher: PasswordHasher }) {
   return {
     sessions,
     breakGlass,
+    deleteUsers: createDeletion({ ...deps, sessions }),
     stepUp: createStepUp({ ...deps, attempts, factor, sessions }),
     login: createLogin({ ...deps, steps, factor, codeStep: createCodeStep({ ...deps, factor }) }),
     passwords: createPasswords({ ...deps, ownPassword, sessions, breakGlass }),

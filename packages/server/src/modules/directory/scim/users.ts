@@ -220,7 +220,13 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
         if (held) return held
         const groups = await entries.groupsOfUsers(tx, tenant, directory, [id])
         const removed = groups.map(({ group_id }) => ({ group_id, user_id: id }))
-        const cause = { source: actor, directory, details: { ...details, deleted: true }, places: push.places }
+        const cause = {
+          source: actor,
+          directory,
+          details: { ...details, deleted: true },
+          places: push.places,
+          deleted: [id],
+        }
         const made = await owned.apply(tx, cause, {
           ...nothing,
           createdUsers: [],

@@ -6,9 +6,10 @@ import { encodeId } from '../../../kernel/ids.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
 import { type Change, type Changes, everything } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
-import type { EndSessionsOf, IdentityDeps } from '../deps.ts'
+import type { EndSessionsOf, IdentityDeps, RevokeDevicesOf } from '../deps.ts'
 import { selectHolders } from '../people/administrators.queries.ts'
 import { holdAdministrators, mayBeLast } from '../people/administrators.ts'
+import type { Deletion } from '../people/deletion.ts'
 import { lockGroups } from '../people/groups.queries.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { createAbsence } from './absent.ts'
@@ -27,8 +28,17 @@ export type OwnedChanges = {
   added: readonly Pair[]
   removed: readonly Pair[]
 }
-/** On whose behalf, what else the events say, and how many more users the tenant may have. */
-type Cause = { source: Source; directory: string; details: Record<string, unknown>; places: Allowance }
+/**
+ * On whose behalf, what else the events say, and how many more users the tenant may have. `deleted`: users whom the
+ * directory deletes by name, so that their devices end now; who is only missing from a snapshot keeps them for 30 days.
+ */
+type Cause = {
+  source: Source
+  directory: string
+  details: Record<string, unknown>
+  places: Allowance
+  deleted?: readonly string[]
+}
 
 /** Rows of a statement: each is soon done, and other work has its turn between them. */
 const chunk = 2000
@@ -42,9 +52,11 @@ export function createOwned(deps: {
   now: () => Date
   sessions: Pick<Sessions, 'endOfUsers'>
   endSessionsOf: EndSessionsOf
+  revokeDevicesOf: RevokeDevicesOf
+  deleteUsers: Deletion
   tenancy: Pick<IdentityDeps['tenancy'], 'entitlements'>
 }) {
-  const { audit, now, sessions, endSessionsOf, tenancy } = deps
+  const { audit, now, sessions, endSessionsOf, revokeDevicesOf, tenancy } = deps
 
   /** Users that are changed, or come into a group, are held, and still are what was read of them. */
   async function hold(
@@ -201,10 +213,11 @@ export function createOwned(deps: {
     const suspended = all.changedUsers
       .filter(({ before, after }) => before.status === 'active' && after.status === 'suspended')
       .map(({ before }) => before.user_id)
+    const revoked = cause.deleted ? await revokeDevicesOf(tx, source, cause.deleted) : []
     await endSessionsOf(tx, tenant, { userIds: suspended, reason: 'suspended' })
     const ended = suspended.length > 0 ? await sessions.endOfUsers(tx, source, suspended) : []
     await recordGroups(tx, cause, all, moved.byGroup)
-    return { added: moved.added, removed: moved.removed, touched: touchedBy(all, ended) }
+    return { added: moved.added, removed: moved.removed, touched: touchedBy(all, [...revoked, ...ended]) }
   }
 
   return {

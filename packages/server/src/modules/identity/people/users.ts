@@ -1,4 +1,4 @@
-import { type Database, RunAgain, type Tx } from '../../../db/database.ts'
+import { background, type Database, RunAgain, type Tx } from '../../../db/database.ts'
 import { refuseTaken } from '../../../db/taken.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
@@ -11,6 +11,7 @@ import type { EndSessionsOf, IdentityDeps } from '../deps.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { holdAdministrators, mayBeLast, requireAnother, type Warning, warned } from './administrators.ts'
 import type { BreakGlass } from './break-glass.ts'
+import type { Deletion } from './deletion.ts'
 import { canonicalEmail } from './email.ts'
 import { addMembers, lockGroups, removeMembers } from './groups.queries.ts'
 import { requireAll } from './references.ts'
@@ -28,11 +29,10 @@ type Outcome = { changed: boolean; user: UserRow; terminated: number; warnings: 
 type With = { reason?: string | undefined; expected: Expected }
 type Event = { operation: Move | 'create' | 'update'; reason: string | undefined }
 
-const moves: Record<Move, (tx: Tx, tenant: TenantId, id: string, at: Date) => Promise<boolean>> = {
+const moves: Record<Exclude<Move, 'delete'>, (tx: Tx, tenant: TenantId, id: string, at: Date) => Promise<boolean>> = {
   suspend: (tx, tenant, id, at) => queries.moveStatus(tx, tenant, id, 'suspended', at),
   reactivate: (tx, tenant, id, at) => queries.moveStatus(tx, tenant, id, 'active', at),
   unlock: queries.unlock,
-  delete: queries.entomb,
 }
 /** Moves that take a limit from the user. */
 const lifts: readonly Move[] = ['reactivate', 'unlock']
@@ -50,6 +50,7 @@ export function createUsers(deps: {
   sessions: Pick<Sessions, 'endOfUser'>
   breakGlass: Pick<BreakGlass, 'requireAnother'>
   endSessionsOf: EndSessionsOf
+  deleteUsers: Deletion
 }) {
   const { db, audit, changes, now, sessions } = deps
   const { entitlements } = deps.tenancy
@@ -160,7 +161,9 @@ export function createUsers(deps: {
       const tenant = actor.tenantId
       const stops = operation === 'suspend' || operation === 'delete'
       if (lifts.includes(operation)) refuseOneself(actor, id)
-      return db.inTenant(tenant, async (tx) => {
+      // A user may have thousands of devices.
+      const patience = operation === 'delete' ? background : undefined
+      const work = async (tx: Tx): Promise<Outcome> => {
         const places = operation === 'reactivate' ? await entitlements.hold(tx, tenant, 'users') : undefined
         const isHeld = stops && mayBeLast((await queries.findUser(tx, tenant, id))?.roles ?? [])
         if (isHeld) await holdAdministrators(tx, tenant)
@@ -175,22 +178,24 @@ export function createUsers(deps: {
         expected.require(versionOf(before))
         const warnings = stops ? await requireAnother(tx, actor, before, before.roles) : []
         if (isHeld) warnings.push(...(await deps.breakGlass.requireAnother(tx, actor, before)))
-        const at = now()
-        const moved = await moves[operation](tx, tenant, id, at)
-        if (moved) places?.take(1)
-        if (moved && operation === 'delete') {
-          await lockAll(tx, tenant, [], before.group_ids)
-          await removeMembers(tx, tenant, pairsOf(id, before.group_ids), at)
+        if (operation === 'delete') {
+          const { changes: also, terminated } = await deps.deleteUsers(tx, actor, [before])
+          const after = await read(tx, tenant, id)
+          const found = differences(factsOf(before), factsOf(after))
+          await record(tx, actor, { operation, reason }, after, { changes: found, also, warnings })
+          return { changed: true, user: after, terminated, warnings }
         }
+        const moved = await moves[operation](tx, tenant, id, now())
+        if (moved) places?.take(1)
         const after = await read(tx, tenant, id)
         if (!moved) return { changed: false, user: after, terminated: 0, warnings: [] }
-        const why = operation === 'delete' ? 'revoked' : 'suspended'
-        const vpn = stops ? await deps.endSessionsOf(tx, tenant, { userIds: [id], reason: why }) : 0
+        const vpn = stops ? await deps.endSessionsOf(tx, tenant, { userIds: [id], reason: 'suspended' }) : 0
         const also = stops ? await sessions.endOfUser(tx, actor, id) : []
         const found = differences(factsOf(before), factsOf(after))
         await record(tx, actor, { operation, reason }, after, { changes: found, also, warnings })
         return { changed: true, user: after, terminated: vpn + also.length, warnings }
-      })
+      }
+      return db.inTenant(tenant, work, patience)
     },
   }
 }
