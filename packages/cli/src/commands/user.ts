@@ -92,7 +92,9 @@ export function addUser(program: Command, cli: Cli): void {
     )
   examples(
     reason(
-      user.command('delete <user...>').description('delete users for good: their sessions end, and their devices stop'),
+      user
+        .command('delete <user...>')
+        .description('delete users for good: their sessions end, and their devices are revoked'),
     )
       .option('--yes', 'do not ask')
       .action(async (ids: string[], options: { reason?: string; yes?: boolean }) => {

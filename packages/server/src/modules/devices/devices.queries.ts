@@ -29,18 +29,6 @@ export async function labelDevices(
       .execute()
 }
 
-/** Those that are not revoked. */
-export const devicesOfUsers = async (tx: Tx, tenant: TenantId, users: readonly string[]): Promise<string[]> => {
-  const rows = await tx
-    .selectFrom('devices')
-    .select('device_id')
-    .where('tenant_id', '=', tenant)
-    .where(sql<boolean>`user_id = any(${users}::uuid[])`)
-    .where('status', '<>', 'revoked')
-    .execute()
-  return rows.map((d) => d.device_id)
-}
-
 /** From which states an operation moves a device, and where to. Revocation is final: nothing leaves `revoked`. */
 export const moves = {
   approve: { from: ['pending'], to: 'active' },
@@ -75,16 +63,32 @@ export const moveDevices = async (tx: Tx, tenant: TenantId, ids: readonly string
     .where('devices.status', 'in', from)
     .returning(['devices.device_id', 'devices.name', 'devices.user_id', 'devices.address_number'])
     .execute()
-  if (move === 'revoke' && moved.length > 0)
-    await tx
-      .insertInto('free_addresses')
-      .values(
-        moved
-          .map((d) => ({ tenant_id: tenant, address_number: d.address_number }))
-          .sort((a, b) => a.address_number - b.address_number),
-      )
-      .execute()
+  if (move === 'revoke') await freeAddresses(tx, tenant, moved)
   return moved
+}
+
+/** In order, as all do who write several. */
+const freeAddresses = async (tx: Tx, tenant: TenantId, revoked: readonly { address_number: number }[]) => {
+  if (revoked.length === 0) return
+  await sql`
+    insert into free_addresses (tenant_id, address_number)
+    select ${tenant}::uuid, n from unnest(${revoked.map((d) => d.address_number)}::bigint[]) as n order by n`.execute(
+    tx,
+  )
+}
+
+/** Revokes what these users have, in one statement however many there are. */
+export const revokeOfUsers = async (tx: Tx, tenant: TenantId, userIds: readonly string[], at: Date) => {
+  const { rows } = await sql<{ device_id: string; name: string; address_number: number }>`
+    with locked as (
+      select device_id from devices
+      where tenant_id = ${tenant} and user_id = any(${userIds}::uuid[]) and status <> 'revoked'
+      order by device_id for no key update)
+    update devices d set status = 'revoked', revoked_at = ${at}, updated_at = ${at} from locked
+    where d.tenant_id = ${tenant} and d.device_id = locked.device_id and d.status <> 'revoked'
+    returning d.device_id, d.name, d.address_number`.execute(tx)
+  await freeAddresses(tx, tenant, rows)
+  return rows
 }
 
 export const statusesOf = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>

@@ -3,7 +3,7 @@ import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
 import { AppError, fail } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, missing } from '../../kernel/ids.ts'
 import type { Expected } from '../../kernel/version.ts'
-import type { Changes } from '../../memory/changes.ts'
+import { type Changes, everything } from '../../memory/changes.ts'
 import type { EndOfUsers } from '../../memory/end-of-users.ts'
 import type { Audit, Changed } from '../audit/index.ts'
 import { requireNotStronger } from '../identity/index.ts'
@@ -24,6 +24,8 @@ type Outcome = { device_id: string; outcome: 'changed' | 'unchanged' | 'failed';
 type With = { reason: string | undefined; expected: Expected }
 
 const batchLimit = 10_000
+/** Devices that are told of one by one; of more it is told that every device may have changed. */
+const mostTold = 10_000
 
 export function createLifecycle({
   db,
@@ -54,7 +56,17 @@ export function createLifecycle({
         reason: operation === 'revoke' ? 'revoked' : 'suspended',
         by: source,
       })
-    await audit.recordAll(
+    await recordMoved(tx, source, moved, operation, reason)
+    return moved
+  }
+  const recordMoved = (
+    tx: Tx,
+    source: Source,
+    moved: readonly { device_id: string; name: string }[],
+    operation: Move,
+    reason: string | undefined,
+  ) =>
+    audit.recordAll(
       tx,
       moved.map((d) => ({
         source,
@@ -66,8 +78,6 @@ export function createLifecycle({
         },
       })),
     )
-    return moved
-  }
 
   /** A device that comes back counts again. */
   const placesFor = async (tx: Tx, tenant: TenantId, operation: Move) =>
@@ -97,11 +107,12 @@ export function createLifecycle({
 
     update: (actor: Actor, deviceId: string, patch: DevicePatch, { reason, expected }: With): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
+        // The user first, so that a deletion of the user sees the device or is seen here.
+        if (patch.user_id) await requireNotStronger(tx, actor, patch.user_id, 'device.user_id')
         const before = (await queries.lockDevice(tx, actor.tenantId, deviceId)) ?? missing('device')
         expected.require(versionOf(before))
         if (before.status === 'revoked') fail('validation_error', refusal('revoke', 'revoked'))
         const changed = differences(before, patch)
-        if (patch.user_id) await requireNotStronger(tx, actor, patch.user_id, 'device.user_id')
         if (changed.user_id && before.user_id) await requireNotStronger(tx, actor, before.user_id)
         if (Object.keys(changed).length === 0) return false
         await queries.updateDevice(tx, actor.tenantId, deviceId, patch, now())
@@ -167,15 +178,16 @@ export function createLifecycle({
         return results
       }),
 
-    /** Revokes the devices of users who are gone. */
+    /**
+     * Revokes the devices of users who are deleted, in one statement however many there are. The caller ends their VPN
+     * sessions and certificates.
+     */
     endOfUsers: (async (tx, source, users, reason) => {
-      const ids = await queries.devicesOfUsers(
-        tx,
-        source.tenantId,
-        users.map((u) => u.user_id),
-      )
-      const moved = await move(tx, source, ids, 'revoke', reason)
-      return { count: moved.length, changes: moved.map((d) => ({ kind: 'device', subject: d.device_id })) }
+      const userIds = users.map((user) => user.user_id)
+      const revoked = await queries.revokeOfUsers(tx, source.tenantId, userIds, now())
+      await recordMoved(tx, source, revoked, 'revoke', reason)
+      const subjects = revoked.length > mostTold ? [everything] : revoked.map((d) => d.device_id)
+      return { count: revoked.length, changes: subjects.map((subject) => ({ kind: 'device', subject })) }
     }) satisfies EndOfUsers,
 
     /** For sweeps: revokes without a person. */

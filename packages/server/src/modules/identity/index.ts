@@ -26,7 +26,7 @@ export function createIdentity(given: IdentityDeps) {
   const { db } = deps
   const rules = createRules(deps)
   const { sessions, login, stepUp, breakGlass } = rules
-  const offboarding = createOffboarding(deps)
+  const offboarding = createOffboarding({ ...deps, sessions })
   const { createUser, createFirstAdmin } = createFirstAdmins(deps)
 
   return {

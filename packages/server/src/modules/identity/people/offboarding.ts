@@ -4,7 +4,8 @@ import { encodeId } from '../../../kernel/ids.ts'
 import type { Change } from '../../../memory/changes.ts'
 import type { EndOfUsers, NamedUser } from '../../../memory/end-of-users.ts'
 import type { Audit } from '../../audit/index.ts'
-import type { IdentityDeps } from '../deps.ts'
+import type { EndSessionsOf, IdentityDeps } from '../deps.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import { deleteFactorsOf, deleteRolesOf } from './offboarding.queries.ts'
 
 /** Why what hung on a user ended. */
@@ -16,10 +17,15 @@ type Ended = { counts: EndedCounts; changes: Change[] }
 
 /**
  * Ends what gives a user access, for good and on record. The users' rows are locked. The caller has taken them out of
- * their groups where they leave; it ends their sessions, and records the changes.
+ * their groups where they leave, and records the changes.
  */
-export function createOffboarding(deps: { audit: Audit; endOfUsers: IdentityDeps['endOfUsers'] }) {
-  const { audit, endOfUsers } = deps
+export function createOffboarding(deps: {
+  audit: Audit
+  endOfUsers: IdentityDeps['endOfUsers']
+  endSessionsOf: EndSessionsOf
+  sessions: Pick<Sessions, 'endOfUsers'>
+}) {
+  const { audit, endOfUsers, endSessionsOf, sessions } = deps
   const { linked_accounts, api_keys, enrollment_tokens, devices } = endOfUsers
 
   const personOf = ({ user_id: id, username: name }: NamedUser) => {
@@ -85,12 +91,12 @@ export function createOffboarding(deps: { audit: Audit; endOfUsers: IdentityDeps
   }
 
   return {
-    /** What lets somebody in as this user; roles, groups and devices stay. */
+    /** What lets somebody in as this user; roles, groups and devices stay. The caller ends the sessions. */
     endCredentials: (tx: Tx, source: Source, user: NamedUser, reason: string): Promise<Ended> =>
       end(tx, source, [user], reason, { linked_accounts, api_keys, enrollment_tokens }),
 
     /**
-     * Everything that these users were given, and their devices. Links to accounts of deleted users stay: they give
+     * Everything that these users were given: roles, credentials, devices with their certificates, and sessions. Links to accounts of deleted users stay: they give
      * nothing, and keep a provider from making a new user of a deleted one. Those of `returning` users end.
      */
     cutAccess: async (
@@ -105,7 +111,13 @@ export function createOffboarding(deps: { audit: Audit; endOfUsers: IdentityDeps
       const links: EndOfUsers = () => linked_accounts(tx, source, returning, reason)
       const ends = { ...(returning.length > 0 && { linked_accounts: links }), api_keys, enrollment_tokens, devices }
       const { counts, changes } = await end(tx, source, users, reason, ends)
-      return { counts: { roles, ...counts }, changes }
+      const userIds = users.map((user) => user.user_id)
+      const vpn_sessions = await endSessionsOf(tx, source.tenantId, { userIds, reason: 'revoked', by: source })
+      const ended = await sessions.endOfUsers(tx, source, userIds)
+      return {
+        counts: { roles, ...counts, vpn_sessions, admin_sessions: ended.length },
+        changes: [...changes, ...ended],
+      }
     },
   }
 }

@@ -11,7 +11,9 @@ import { findUser, lockUser } from './users.queries.ts'
  * what the caller may not. Somebody who gets it must be there, too: 422 on `field`.
  */
 export async function requireNotStronger(tx: Tx, actor: Actor, user: string, field?: string): Promise<void> {
-  const found = await findUser(tx, actor.tenantId, user)
+  // Whoever gets something of somebody waits for their deletion, which ends what they have.
+  const find = field === undefined ? findUser : lockUser
+  const found = await find(tx, actor.tenantId, user)
   if (field !== undefined && (!found || found.deleted_at)) failField(field, 'no such user')
   if (found) refuseStronger(actor, found)
 }

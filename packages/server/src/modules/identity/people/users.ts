@@ -1,4 +1,4 @@
-import { type Database, RunAgain, type Tx } from '../../../db/database.ts'
+import { background, type Database, RunAgain, type Tx } from '../../../db/database.ts'
 import { refuseTaken } from '../../../db/taken.ts'
 import { type Actor, personsBehind, type TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
@@ -166,7 +166,7 @@ export function createUsers(deps: {
       const tenant = actor.tenantId
       const stops = operation === 'suspend' || operation === 'delete'
       if (lifts.includes(operation)) refuseOneself(actor, id)
-      return db.inTenant(tenant, async (tx) => {
+      const work = async (tx: Tx): Promise<Outcome> => {
         const places = operation === 'reactivate' ? await entitlements.hold(tx, tenant, 'users') : undefined
         const isHeld = stops && mayBeLast((await queries.findUser(tx, tenant, id))?.roles ?? [])
         if (isHeld) await holdAdministrators(tx, tenant)
@@ -192,14 +192,18 @@ export function createUsers(deps: {
         }
         const after = await read(tx, tenant, id)
         if (!moved) return { changed: false, user: after, terminated: 0, warnings: [] }
-        const why = operation === 'delete' ? 'revoked' : 'suspended'
-        const vpn = stops ? await deps.endSessionsOf(tx, tenant, { userIds: [id], reason: why, by: actor }) : 0
-        const also = stops ? await sessions.endOfUser(tx, actor, id) : []
+        const ends = { userIds: [id], reason: 'suspended', by: actor }
+        const suspends = operation === 'suspend'
+        const vpn = suspends ? await deps.endSessionsOf(tx, tenant, ends) : (cut.counts.vpn_sessions ?? 0)
+        const admin = suspends ? await sessions.endOfUser(tx, actor, id) : []
         const found = differences(factsOf(before), factsOf(after))
-        const touched = [...cut.changes, ...also]
-        await record(tx, actor, { operation, reason }, after, { changes: found, also: touched, warnings })
-        return { changed: true, user: after, terminated: vpn + also.length, warnings }
-      })
+        const also = [...cut.changes, ...admin]
+        await record(tx, actor, { operation, reason }, after, { changes: found, also, warnings })
+        const terminated = vpn + (cut.counts.admin_sessions ?? 0) + admin.length
+        return { changed: true, user: after, terminated, warnings }
+      }
+      // A user may have thousands of devices.
+      return db.inTenant(tenant, work, operation === 'delete' ? background : undefined)
     },
   }
 }
