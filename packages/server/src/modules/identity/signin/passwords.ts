@@ -117,6 +117,8 @@ export function createPasswords(deps: {
         const expiresAt = generated ? new Date(at.getTime() + temporaryForMs) : null
         if (!(await storePassword(tx, tenant, id, { phc, mustChange: generated, expiresAt, at }, replaces)))
           failField('current_password', 'has been changed meanwhile')
+        // API keys come before sessions, as wherever both end.
+        const revoked = endsKeys ? await keysOfUser.revokeIn(tx, source, holder, undefined) : []
         const touched: Change[] = await sessions.endOfUser(tx, source, id, own?.id ?? null)
         const terminated = touched.length
         let renewed: Renewed | undefined
@@ -128,7 +130,6 @@ export function createPasswords(deps: {
         const method: Method = own ? 'own' : generated ? 'generated' : 'set'
         const target = { type: 'user', id: user_id, name: user.username }
         await audit.record(tx, source, 'user.password_changed', { user_id, method }, { target })
-        const revoked = endsKeys ? await keysOfUser.revokeIn(tx, source, holder, undefined) : []
         const warnings = own || endsKeys ? [] : await warnOfKeys(tx, subject, user.username)
         await changes.record(tx, tenant, [{ kind: 'user', subject: id }, ...touched, ...revoked])
         const after = present(await findUser(tx, tenant, id))
