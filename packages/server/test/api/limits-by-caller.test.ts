@@ -78,7 +78,17 @@ async function keysOf(kit: Kit, person: Person): Promise<Callers> {
   const robotOfKey = await serviceAccount(kit, own, 'robot-of-key')
   const robotOfRobot = await serviceAccount(kit, ofRobot, 'robot-of-robot')
   const free = await serviceAccount(kit, asAdmin(kit), 'robot-of-deployment')
+  const older = await keyFor(session, free)
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    tx
+      .updateTable('api_keys')
+      .set({ stands_for: [] })
+      .where('tenant_id', '=', kit.tenant)
+      .where('key_id', '=', decodeId('api_key', older.json.api_key.key_id)!)
+      .execute(),
+  )
   return {
+    'a key from before its maker was recorded': byKey(kit, secretOf(older)),
     'a key': own,
     'a key that a key made': byOwn,
     'a service account made in person': ofRobot,
