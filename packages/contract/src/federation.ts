@@ -186,7 +186,10 @@ export const updateIdentityProvider = endpoint({
     oidc: Type.Optional(Nullable(Closed({ ...Shown(Oidc), ...oidcFields, client_secret: clientSecret }))),
     saml: Type.Optional(Nullable(Closed({ ...Shown(Saml), ...samlFields, metadata_xml: metadataXml }))),
   }),
-  response: Closed({ ...IdentityProvider.properties, ended_links: Type.Optional(EndedLinks) }),
+  response: Closed(
+    { ...IdentityProvider.properties, ended_links: Type.Optional(EndedLinks) },
+    { title: 'ChangedIdentityProvider' },
+  ),
   ifMatch: true,
 })
 export const deleteIdentityProvider = endpoint({

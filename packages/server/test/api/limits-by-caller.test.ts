@@ -49,8 +49,21 @@ test('whatever stands for a person is bound by what binds that person', async (t
     assert.equal((await stale.post(path, { user_id: root, break_glass: true })).status, 403)
     const code = await stale.post('/v1/admin/auth/step-up', { code: app.code() })
     assert.equal(code.status, 200, code.text)
-    const marked = await stale.post(path, { user_id: root, break_glass: true })
+    const mark = () => {
+      const json = { user_id: root, break_glass: true }
+      return stale.request({ method: 'POST', path, json, headers: { 'idempotency-key': 'mark-root' } })
+    }
+    const marked = await mark()
     assert.deepEqual([marked.status, marked.json.changed], [200, true], marked.text)
+
+    // Later the same request is answered as it was, and marks nobody again.
+    const spare = await makeUser(kit, 'spare', ['tenant_admin'])
+    await kit.admin.setBreakGlass({ body: { user_id: spare, break_glass: true } })
+    await kit.admin.setBreakGlass({ body: { user_id: root, break_glass: false } })
+    clock.advance(301)
+    const repeated = await mark()
+    assert.deepEqual([repeated.status, repeated.headers['idempotency-replayed']], [200, 'true'], repeated.text)
+    assert.equal((await kit.admin.getUser({ params: { user_id: root } })).break_glass, false)
   })
   await t.test('a lock of the person', () => locked(kit, callers, root))
 })
@@ -78,7 +91,17 @@ async function keysOf(kit: Kit, person: Person): Promise<Callers> {
   const robotOfKey = await serviceAccount(kit, own, 'robot-of-key')
   const robotOfRobot = await serviceAccount(kit, ofRobot, 'robot-of-robot')
   const free = await serviceAccount(kit, asAdmin(kit), 'robot-of-deployment')
+  const older = await keyFor(session, free)
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    tx
+      .updateTable('api_keys')
+      .set({ stands_for: [] })
+      .where('tenant_id', '=', kit.tenant)
+      .where('key_id', '=', decodeId('api_key', older.json.api_key.key_id)!)
+      .execute(),
+  )
   return {
+    'a key from before its maker was recorded': byKey(kit, secretOf(older)),
     'a key': own,
     'a key that a key made': byOwn,
     'a service account made in person': ofRobot,
@@ -218,8 +241,6 @@ async function settings(kit: Kit, keys: Callers): Promise<void> {
 
 async function locked(kit: Kit, callers: Callers, root: string): Promise<void> {
   const target = { type: 'user' as const, id: root }
-  const other = await makeUser(kit, 'other', ['tenant_admin'])
-  await kit.admin.setBreakGlass({ body: { user_id: other, break_glass: true } })
   const robot = callers['a service account made in person']!
   const json = { target, reason: 'a service account may stop the person who made it' }
   const made = await robot({ method: 'POST', path: '/v1/admin/locks', json })

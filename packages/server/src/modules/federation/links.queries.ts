@@ -88,7 +88,7 @@ export const deleteLink = (
 
 /**
  * The users with one of these roles who have an account at the provider, whatever its issuer was. Deleted ones too,
- * since they may be brought back.
+ * since they may be brought back. Each holder of a role is looked up by itself: a join may walk all linked users.
  */
 export const selectLinkedWithRole = async (
   tx: Tx,
@@ -99,9 +99,9 @@ export const selectLinkedWithRole = async (
   const { rows } = await sql<{ user_id: string; username: string; roles: string[] }>`
     select r.user_id, u.username, array_agg(r.role order by r.role) as roles
     from user_roles r join users u on u.tenant_id = ${tenant} and u.user_id = r.user_id
-    where r.tenant_id = ${tenant} and r.role = any(${roles}::text[]) and exists (
-      select from user_identities l
-      where l.tenant_id = ${tenant} and l.provider_id = ${providerId} and l.user_id = r.user_id)
+    where r.tenant_id = ${tenant} and r.role = any(${roles}::text[]) and (
+      select l.user_id from user_identities l
+      where l.tenant_id = ${tenant} and l.provider_id = ${providerId} and l.user_id = r.user_id limit 1) is not null
     group by r.user_id, u.username order by r.user_id`.execute(tx)
   return rows
 }

@@ -117,7 +117,7 @@ export function createVouching({ people }: Pick<FederationDeps, 'people'>) {
         const roles = [...new Set(stronger.flatMap((user) => user.roles))].sort()
         fail(
           'forbidden',
-          `this changes how people sign in with ${before.name}, and ${stronger.length} of them may do more than you (${roles.join(', ')}). Ask somebody who has such a role, or repeat the request with ?end_links_of_stronger=true: that ends their links to this provider and their sessions from it`,
+          `this changes how people sign in with ${before.name}, and ${stronger.length} of them may do more than you (${roles.join(', ')}). Ask somebody who may do all that these roles allow, or repeat the request with ?end_links_of_stronger=true: that ends their links to this provider and the sessions that it opened to them`,
         )
       }
       const names = new Map(stronger.map((user) => [user.user_id, user.username]))
