@@ -79,6 +79,7 @@ export type Endpoint =
         form?: never
         stepUp?: never
         operations?: never
+        fieldPermissions?: never
         ifMatch?: never
       })
   | (Common &
@@ -106,6 +107,11 @@ export type Endpoint =
         ifMatch?: true
         /** For a body whose `operation` decides what it does: a rule for each of its values. */
         operations?: Readonly<Record<string, OperationRule>>
+        /**
+         * Permissions that a body needs beside that of its operation, by the field that asks for them: `user.group_ids`.
+         * An empty list asks for nothing, unless an operation may replace a list that is there.
+         */
+        fieldPermissions?: Readonly<Record<string, Permission>>
       })
 
 /** The permissions of which a caller needs one to get past the door; undefined where none is asked for. */
@@ -120,6 +126,20 @@ export function operationRule({ operations }: Endpoint, body: unknown): Operatio
   if (!operations || typeof body !== 'object' || body === null || !('operation' in body)) return undefined
   const { operation } = body
   return typeof operation === 'string' && Object.hasOwn(operations, operation) ? operations[operation] : undefined
+}
+
+type Needed = { field: string; permission: Permission }
+/** What the fields of a body need beside its operation, valid or not. */
+export function neededByFields({ fieldPermissions = {}, operations }: Endpoint, body: unknown): Needed[] {
+  const isGiven = (field: string): boolean => {
+    const value = field
+      .split('.')
+      .reduce<unknown>((at, name) => (typeof at === 'object' && at !== null ? Reflect.get(at, name) : undefined), body)
+    return value !== undefined && (operations !== undefined || !Array.isArray(value) || value.length > 0)
+  }
+  return Object.entries(fieldPermissions).flatMap(([field, permission]) =>
+    isGiven(field) ? [{ field, permission }] : [],
+  )
 }
 
 /** The statuses of success. */

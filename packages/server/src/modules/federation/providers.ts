@@ -10,6 +10,7 @@ import { missing, newUuid } from '../../kernel/ids.ts'
 import type { Expected } from '../../kernel/version.ts'
 import { knownGroups } from '../identity/index.ts'
 import type { FederationDeps } from './deps.ts'
+import { refuseGroupMappings } from './group-mappings.ts'
 import { claimsOf, type GivenOidc, oidcOf, requireKind, withDefaults } from './kinds.ts'
 import type { LastWay } from './last-way.ts'
 import type { Oidc } from './oidc/oidc.ts'
@@ -198,6 +199,7 @@ export function createProviders({
           const isNewSecret = secretJwe !== before.client_secret_jwe
           if (Object.keys(changed).length === 0 && !isNewSecret) return before
           refuseRoles(actor, [...before.role_mappings, ...fields.role_mappings])
+          refuseGroupMappings(actor, before, fields)
           // Whoever may change a provider may not be shown its secret, which goes to whom the issuer names.
           if (secret === undefined && before.client_secret_jwe !== null && fields.oidc?.issuer !== before.oidc?.issuer)
             failField('oidc.client_secret', 'must be given again with another issuer, where it is sent from now on')

@@ -15,6 +15,7 @@ import {
   ownExternalId,
   shownExternalId,
 } from '../../identity/index.ts'
+import { behalfOf } from '../behalf.ts'
 import { madeRoom } from '../plan.ts'
 import { failScim } from './errors.ts'
 import { type GroupChange, patchGroup, readGroup } from './patch-group.ts'
@@ -100,7 +101,7 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
     const told = toldOf('group_members_changed', { group_id, external_id, name }, removed.length)
     const held = await windows.take(push, { group: { group_id, name }, removed: removed.length, had, told })
     if (held) return held
-    const cause = { source: actor, directory, details, places: push.places }
+    const cause = { ...behalfOf(actor), directory, details, places: push.places }
     const made = await owned.apply(tx, cause, {
       ...noUsers,
       createdGroups: before ? [] : [{ group_id, external_id, name }],
@@ -191,7 +192,7 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
         const told = toldOf('group_emptied', before, removed.length)
         const held = await windows.take(push, { group: before, removed: removed.length, had, told })
         if (held) return held
-        const cause = { source: actor, directory, details, places: push.places }
+        const cause = { ...behalfOf(actor), directory, details, places: push.places }
         const groups = { createdGroups: [], renamedGroups: [] }
         const made = await owned.apply(tx, cause, { ...noUsers, ...groups, added, removed })
         const { external_id, name } = before

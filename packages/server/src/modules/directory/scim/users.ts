@@ -122,7 +122,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
         if (held) return held
       }
     }
-    const cause = { source: actor, directory, details, places: push.places }
+    const cause = { ...behalfOf(actor), directory, details, places: push.places }
     const touched: Change[] = []
     if (!before || room.length > 0) {
       const createdUsers = before ? [] : [{ user_id, external_id, ...facts }]
@@ -156,7 +156,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     const { tx, actor, directory, details, places } = push
     await requireUnprotected(push, before, { ...sameAs(before) })
     const reason = 'its external id belongs to somebody else now'
-    const cause = { source: actor, directory, details: { ...details, reason }, places }
+    const cause = { ...behalfOf(actor), directory, details: { ...details, reason }, places }
     const changed = { ...nothing, createdUsers: [], changedUsers: [], deletedUsers: [before] }
     const { touched } = await owned.apply(tx, cause, changed)
     push.done({}, touched)
@@ -235,7 +235,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
         const told = toldOf(before, 'deleted')
         const held = await windows.take(push, { removed: isGoing ? 1 : 0, had: () => activeOf(push), told })
         if (held) return held
-        const cause = { source: actor, directory, details: { ...details, deleted: true }, places: push.places }
+        const cause = { ...behalfOf(actor), directory, details: { ...details, deleted: true }, places: push.places }
         const made = await owned.apply(tx, cause, {
           ...nothing,
           createdUsers: [],
