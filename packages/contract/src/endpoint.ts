@@ -108,8 +108,8 @@ export type Endpoint =
         /** For a body whose `operation` decides what it does: a rule for each of its values. */
         operations?: Readonly<Record<string, OperationRule>>
         /**
-         * Permissions that a body needs beside that of its operation, by the field that asks for them: `user.group_ids`.
-         * An empty list asks for nothing, unless an operation may replace a list that is there.
+         * Permissions that a body needs beside that of its operation, by the field that asks for them:
+         * `user.group_ids`. An empty list asks for nothing, unless an operation may replace a list that is there.
          */
         fieldPermissions?: Readonly<Record<string, Permission>>
       })

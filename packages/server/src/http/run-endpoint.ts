@@ -50,7 +50,8 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
   const validateParams = endpoint.params && createValidator(endpoint.params)
   const validateBody = endpoint.body && createValidator(endpoint.body)
   const validateLongBody = endpoint.body && createLongValidator(endpoint.body)
-  const readQuery = createQueryReader(endpoint.query)
+  // Entra ID appends a flag of its own (aadOptscim062020) to every request.
+  const readQuery = createQueryReader(endpoint.query, { ignoresUnknown: endpoint.protocol === 'scim' })
   const isRead = endpoint.method === 'GET'
   const takesLarge = endpoint.bodyLimit !== undefined && !isRead
 
