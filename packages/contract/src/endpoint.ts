@@ -81,6 +81,7 @@ export type Endpoint =
         form?: never
         stepUp?: never
         operations?: never
+        fieldPermissions?: never
         ifMatch?: never
       })
   | (Common &
@@ -108,6 +109,11 @@ export type Endpoint =
         ifMatch?: true
         /** For a body whose `operation` decides what it does: a rule for each of its values. */
         operations?: Readonly<Record<string, OperationRule>>
+        /**
+         * Permissions that a body needs beside that of its operation, by the field that asks for them:
+         * `user.group_ids`. An empty list asks for nothing, unless an operation may replace a list that is there.
+         */
+        fieldPermissions?: Readonly<Record<string, Permission>>
       })
 
 /** The permissions of which a caller needs one to get past the door; undefined where none is asked for. */
@@ -127,6 +133,20 @@ export function operationRule({ operations }: Endpoint, body: unknown): Operatio
 /** Whether a repetition of what this endpoint creates finds it there: the answer is then 200, `changed` false. */
 export const isRepeatable = ({ status, response }: Endpoint): boolean =>
   status === 201 && Object.hasOwn((response as { properties?: object }).properties ?? {}, 'changed')
+
+type Needed = { field: string; permission: Permission }
+/** What the fields of a body need beside its operation, valid or not. */
+export function neededByFields({ fieldPermissions = {}, operations }: Endpoint, body: unknown): Needed[] {
+  const isGiven = (field: string): boolean => {
+    const value = field
+      .split('.')
+      .reduce<unknown>((at, name) => (typeof at === 'object' && at !== null ? Reflect.get(at, name) : undefined), body)
+    return value !== undefined && (operations !== undefined || !Array.isArray(value) || value.length > 0)
+  }
+  return Object.entries(fieldPermissions).flatMap(([field, permission]) =>
+    isGiven(field) ? [{ field, permission }] : [],
+  )
+}
 
 /** The statuses of success. */
 export const successStatuses = (e: Endpoint): readonly (200 | 201 | 202 | 204)[] => {

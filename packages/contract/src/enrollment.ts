@@ -57,6 +57,7 @@ export const generateToken = endpoint({
   path: '/v1/admin/tokens/generate',
   summary: 'Generate an enrollment token; its secret appears only in this answer',
   access: { by: ['session', 'api_key'], permission: 'enrollment_tokens:write' },
+  fieldPermissions: { group_ids: 'groups:write', tags: 'devices:write' },
   audit: 'enrollment_token.created',
   status: 201,
   body: Closed({

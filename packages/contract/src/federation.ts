@@ -119,6 +119,7 @@ export const createIdentityProvider = endpoint({
   path: '/v1/admin/settings/providers',
   summary: 'Create an identity provider; the discovery or metadata of one that is enabled is read and checked first',
   access: { by: ['session', 'api_key'], permission: settings.write },
+  fieldPermissions: { group_mappings: 'groups:write' },
   audit: 'identity_provider.created',
   status: 201,
   stepUp: {},

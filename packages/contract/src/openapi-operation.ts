@@ -18,6 +18,7 @@ export const createOperations =
     description: describe(e),
     'x-access': e.access,
     ...(e.operations && { 'x-operations': e.operations }),
+    ...(e.fieldPermissions && { 'x-field-permissions': e.fieldPermissions }),
     ...(e.audit && { 'x-audit': e.audit }),
     ...(e.stepUp && { 'x-step-up': e.stepUp }),
     security: e.access.by === 'anyone' ? [] : e.access.by.map((kind) => ({ [kind]: [] })),
@@ -41,6 +42,8 @@ function describe(e: Endpoint): string {
     )
   else if (access.permission !== 'own') lines.push(`Needs the permission \`${access.permission}\`.`)
   else lines.push(`For ${access.by.map((kind) => aOrAn(kind)).join(' or ')}.`)
+  for (const [field, permission] of Object.entries(e.fieldPermissions ?? {}))
+    lines.push(`\`${field}\` needs the permission \`${permission}\` as well.`)
   if (stepUp) {
     const which = Object.entries(stepUp).map(([field, value]) => `\`${field}: ${value}\``)
     lines.push(`Where the tenant asks for step-up, ${which.join(', ') || 'it'} needs a fresh one-time code.`)

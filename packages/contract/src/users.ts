@@ -102,6 +102,7 @@ export const changeUser = endpoint({
     unlock: { permission: 'credentials:write' },
     delete: { permission: 'users:write' },
   },
+  fieldPermissions: { 'user.group_ids': 'groups:write' },
   audit: 'user.changed',
   body: Closed({
     operation: OneOf(['create', 'update', 'suspend', 'reactivate', 'unlock', 'delete']),

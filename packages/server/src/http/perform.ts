@@ -1,5 +1,5 @@
 import { contract, type Endpoint, type Operation } from '@holdfast/contract'
-import { entryPermissions, operationRule } from '@holdfast/contract/endpoint'
+import { entryPermissions, neededByFields, operationRule } from '@holdfast/contract/endpoint'
 import type { Permission } from '@holdfast/contract/vocabulary'
 import type { TSchema } from 'typebox'
 import type { Actor } from '../kernel/actor.ts'
@@ -25,7 +25,8 @@ export const createPerform = (handlers: Handlers) => ({
     const { endpoint } = named(operation)
     const rule = operationRule(endpoint, body)
     const needed = rule ? [rule.permission] : (entryPermissions(endpoint) ?? [])
-    return needed.find((permission) => !permissionsOf(actor).has(permission))
+    const all = [...needed, ...neededByFields(endpoint, body).map((n) => n.permission)]
+    return all.find((permission) => !permissionsOf(actor).has(permission))
   },
   /** Throws 422 with the fields that break a schema. */
   validate: (schema: TSchema, value: unknown): void => createValidator(schema)(value),

@@ -21,14 +21,19 @@ export function requireReadableQuery(url: string): void {
 /**
  * Reads a query string by its schema: text becomes the declared type, an unknown, repeated or unreadable parameter is
  * 400 and named. So is an id that has not the form of its noun; a handler decides what one that names nothing means.
+ * `ignoresUnknown`: one that is not known is read past.
  */
-export function createQueryReader(schema: TSchema | undefined): (search: string) => Record<string, unknown> {
+export function createQueryReader(
+  schema: TSchema | undefined,
+  { ignoresUnknown }: { ignoresUnknown: boolean },
+): (search: string) => Record<string, unknown> {
   const properties = (schema as { properties?: Record<string, Property> } | undefined)?.properties ?? {}
   const validate = schema && createValidator(schema)
   return (search) => {
     const query: Record<string, unknown> = {}
     for (const [name, text] of search === '' ? [] : new URLSearchParams(search)) {
       const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+      if (!property && ignoresUnknown) continue
       if (!property) fail('bad_request', `${name.slice(0, 64)}: is not a parameter of this route`)
       if (text.includes('\0')) fail('bad_request', `${name}: contains the character NUL`)
       if (name in query) fail('bad_request', `${name}: is given twice`)

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Endpoint, Operation } from '@holdfast/contract'
-import { isRepeatable, operationRule } from '@holdfast/contract/endpoint'
+import { isRepeatable, neededByFields, operationRule } from '@holdfast/contract/endpoint'
 import { deviceStatusHeader, type Permission } from '@holdfast/contract/vocabulary'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../kernel/actor.ts'
@@ -53,7 +53,8 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
   const validateParams = endpoint.params && createValidator(endpoint.params)
   const validateBody = endpoint.body && createValidator(endpoint.body)
   const validateLongBody = endpoint.body && createLongValidator(endpoint.body)
-  const readQuery = createQueryReader(endpoint.query)
+  // Entra ID appends a flag of its own (aadOptscim062020) to every request.
+  const readQuery = createQueryReader(endpoint.query, { ignoresUnknown: endpoint.protocol === 'scim' })
   const isRead = endpoint.method === 'GET'
   const takesLarge = endpoint.bodyLimit !== undefined && !isRead
 
@@ -93,6 +94,8 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     if (rule) requirePermission(admission.actor, rule.permission)
     if (request.longBody) await validateLongBody?.(request.body)
     const call = callOf(request, reply, admission)
+    for (const { field, permission } of neededByFields(endpoint, call.body))
+      requirePermission(admission.actor, permission, field)
     if (call.actor && needsStepUp(endpoint, call.body)) await deps.requireStepUp(call.actor)
     const status = rule?.status ?? endpoint.status ?? 200
     reply.code(status)
@@ -160,10 +163,10 @@ const isUnchanged = (result: unknown): boolean =>
   typeof result === 'object' && result !== null && 'changed' in result && result.changed === false
 
 /** Binds the kinds that carry a role. */
-function requirePermission(actor: Actor | null, permission: Permission): void {
+function requirePermission(actor: Actor | null, permission: Permission, of = 'this operation'): void {
   const { principal } = actor ?? {}
   if (principal && 'permissions' in principal && !principal.permissions.has(permission))
-    fail('forbidden', `this operation needs the permission ${permission}`)
+    fail('forbidden', `${of} needs the permission ${permission}`)
 }
 
 /** Whether a body is one of those that the endpoint guards with a fresh one-time code. */

@@ -201,7 +201,7 @@ test('what can not be taken is refused in the words of SCIM, and nothing of it i
     'id co "x"',
   ])
     says(await scim.filtered('Users', filter), 400, 'invalidFilter')
-  says(await scim.get('Users?sortBy=userName'), 400, 'invalidSyntax')
+  assert.equal((await scim.get('Users?sortBy=userName')).status, 200, 'lists have one order')
   says(await scim.get('Users?count=many'), 400, 'invalidSyntax')
   const typed = await scim.post('Users', scimUser('two'), { headers: { 'content-type': 'text/plain' } })
   says(typed, 400, 'invalidSyntax')

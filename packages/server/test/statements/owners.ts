@@ -85,6 +85,7 @@ export const owners: Readonly<Record<string, string>> = {
   directory_runs: 'directory',
   directory_run_contents: 'directory',
   directory_windows: 'directory',
+  directory_window_moves: 'directory',
   directory_sources: 'directory',
   directory_pulls: 'directory',
   directory_pages: 'directory',

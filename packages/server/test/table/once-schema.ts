@@ -199,6 +199,7 @@ export const schema: Record<string, string> = {
   snapshot_is_taken_once: 'a directory, its entries and its runs',
   directory_run_contents_pkey: 'id',
   directory_windows_pkey: 'what a directory takes away within an hour',
+  directory_window_moves_pkey: 'what a directory takes away within an hour',
   'directory_windows.had': 'what a directory takes away within an hour',
   'directory_windows.removed': 'what a directory takes away within an hour',
   'directory_runs.problem_count': 'own',

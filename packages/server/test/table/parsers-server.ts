@@ -68,8 +68,8 @@ export const parsersOfPolicy = (): Parser[] =>
 
 /** What the server's pipe and its protocols read. */
 export async function parsersOfServer(): Promise<Parser[]> {
-  const query = createQueryReader(contract.listAuditEvents.query as TSchema)
-  const scim = createQueryReader(contract.listScimUsers.query as TSchema)
+  const query = createQueryReader(contract.listAuditEvents.query as TSchema, { ignoresUnknown: false })
+  const scim = createQueryReader(contract.listScimUsers.query as TSchema, { ignoresUnknown: true })
   const socket = { remoteAddress: '127.0.0.1' } as IncomingMessage['socket']
   const sourceOf = createSourceOf(['127.0.0.0/8', '10.0.0.0/8'], { warn: () => undefined })
   const outbound = createOutbound({ allowedPrivateCidrs: [] })

@@ -61,6 +61,13 @@ export type DirectoryTables = {
     held_run_id: string | null
     free_until: Date | null
   }
+  directory_window_moves: {
+    tenant_id: TenantId
+    directory_id: string
+    group_id: string
+    user_id: string
+    came: boolean
+  }
   directory_run_contents: { tenant_id: TenantId; run_id: string; content: string }
   directory_sources: {
     tenant_id: TenantId

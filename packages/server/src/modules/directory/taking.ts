@@ -59,17 +59,18 @@ export function createTaking({ db, audit, changes, now, owned, notify }: RunDeps
   /** Makes the changes, keeps what it takes to undo them, and records the run; the last of its transaction. */
   async function apply(
     tx: Tx,
-    { source }: Behalf,
+    behalf: Behalf,
     directory: Directory,
     { runId, plan, counts, places, reason, write }: ApplyWith,
   ): Promise<void> {
+    const { source } = behalf
     const tenant = source.tenantId
     const run_id = encodeId('directory_run', runId)
     const { provider, directory_id } = directory
     const status = isNothing(counts) ? 'unchanged' : 'applied'
     const earlier = status === 'applied' ? await queries.newestRun(tx, tenant, directory_id, 'applied') : undefined
     const details = { run_id, provider }
-    const { touched } = await owned.apply(tx, { source, directory: directory_id, details, places }, plan.changes)
+    const { touched } = await owned.apply(tx, { ...behalf, directory: directory_id, details, places }, plan.changes)
     await write(status)
     if (status === 'applied') {
       if (earlier) await queries.deleteContent(tx, tenant, earlier.run_id)

@@ -4,6 +4,7 @@ import type { Actor } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { encodeId, missing } from '../../kernel/ids.ts'
 import type { OwnedUser, Pair, UserAfter } from '../identity/index.ts'
+import { behalfOf } from './behalf.ts'
 import { letIn, type Plan, sameAs } from './plan.ts'
 import type { RunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
@@ -99,7 +100,7 @@ export const createUndo =
         const details = { run_id: encodeId('directory_run', id), provider: run.provider, undone: true }
         const made = await owned.apply(
           tx,
-          { source: actor, directory: directory.directory_id, details, places },
+          { ...behalfOf(actor), directory: directory.directory_id, details, places },
           {
             createdUsers: [],
             changedUsers,

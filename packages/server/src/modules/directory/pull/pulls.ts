@@ -8,7 +8,7 @@ import { createGate } from '../../../kernel/gate.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
 import { minute } from '../../../kernel/time.ts'
 import type { Outbound } from '../../../outbound/outbound.ts'
-import { covers } from '../../access/index.ts'
+import { covers, permissionsOfRoles } from '../../access/index.ts'
 import type { Behalf } from '../behalf.ts'
 import { failingNotice, recoveredNotice } from '../notices.ts'
 import type { NewRun } from '../runs.queries.ts'
@@ -56,7 +56,8 @@ export function createPulls(deps: PullDeps) {
   const behalfOf = ({ tenant, pull: { requested_by: by } }: Holding): Behalf => {
     const job = jobSource(tenant, pullJob)
     const source: Source = by ? { ...job, type: by.type as Source['type'], id: by.id, name: by.name } : job
-    return { source, mayHandle: (role) => covers([weakest], role) }
+    const mayAddToGroups = permissionsOfRoles([weakest]).has('groups:write')
+    return { source, mayHandle: (role) => covers([weakest], role), mayAddToGroups }
   }
 
   async function claim(tenant: TenantId, sourceId: string): Promise<Holding | undefined> {

@@ -13,8 +13,10 @@ import {
   type OwnedChanges,
   type OwnedGroup,
   ownExternalId,
+  type Pair,
   shownExternalId,
 } from '../../identity/index.ts'
+import { behalfOf } from '../behalf.ts'
 import { madeRoom } from '../plan.ts'
 import { failScim } from './errors.ts'
 import { type GroupChange, patchGroup, readGroup } from './patch-group.ts'
@@ -98,9 +100,10 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
     if (isSame && !isRenamed && room.length + added.length + removed.length === 0) return { group_id }
     const had = () => entries.countMembers(tx, tenant, directory, group_id)
     const told = toldOf('group_members_changed', { group_id, external_id, name }, removed.length)
-    const held = await windows.take(push, { group: { group_id, name }, removed: removed.length, had, told })
+    const held = await windows.take(push, { group: { group_id, name }, users: usersOf(removed), had, told })
     if (held) return held
-    const cause = { source: actor, directory, details, places: push.places }
+    await windows.come(push, usersOf(added), group_id)
+    const cause = { ...behalfOf(actor), directory, details, places: push.places }
     const made = await owned.apply(tx, cause, {
       ...noUsers,
       createdGroups: before ? [] : [{ group_id, external_id, name }],
@@ -189,9 +192,9 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
         const { added, removed } = await moved(push, id, { members: new Set(), added: new Set(), removed: new Set() })
         const had = () => entries.countMembers(tx, tenant, directory, id)
         const told = toldOf('group_emptied', before, removed.length)
-        const held = await windows.take(push, { group: before, removed: removed.length, had, told })
+        const held = await windows.take(push, { group: before, users: usersOf(removed), had, told })
         if (held) return held
-        const cause = { source: actor, directory, details, places: push.places }
+        const cause = { ...behalfOf(actor), directory, details, places: push.places }
         const groups = { createdGroups: [], renamedGroups: [] }
         const made = await owned.apply(tx, cause, { ...noUsers, ...groups, added, removed })
         const { external_id, name } = before
@@ -208,6 +211,8 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
   }
 }
 export type ScimGroups = ReturnType<typeof createScimGroups>
+
+const usersOf = (pairs: readonly Pair[]) => pairs.map((pair) => pair.user_id)
 
 const toldOf = (change: DiffItem['change'], group: OwnedGroup, removed: number): DiffItem => ({
   change,

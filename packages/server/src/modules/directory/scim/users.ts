@@ -118,11 +118,16 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     if (before) {
       await requireUnprotected(push, before, after)
       if (before.status === 'active' && after.status === 'suspended') {
-        const held = await windows.take(push, { removed: 1, had: () => activeOf(push), told: toldOf(before, null) })
+        const held = await windows.take(push, {
+          users: [user_id],
+          had: () => activeOf(push),
+          told: toldOf(before, null),
+        })
         if (held) return held
       }
     }
-    const cause = { source: actor, directory, details, places: push.places }
+    if (before?.status !== 'active' && after.status === 'active') await windows.come(push, [user_id])
+    const cause = { ...behalfOf(actor), directory, details, places: push.places }
     const touched: Change[] = []
     if (!before || room.length > 0) {
       const createdUsers = before ? [] : [{ user_id, external_id, ...facts }]
@@ -156,7 +161,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     const { tx, actor, directory, details, places } = push
     await requireUnprotected(push, before, { ...sameAs(before) })
     const reason = 'its external id belongs to somebody else now'
-    const cause = { source: actor, directory, details: { ...details, reason }, places }
+    const cause = { ...behalfOf(actor), directory, details: { ...details, reason }, places }
     const changed = { ...nothing, createdUsers: [], changedUsers: [], deletedUsers: [before] }
     const { touched } = await owned.apply(tx, cause, changed)
     push.done({}, touched)
@@ -233,9 +238,9 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
         const after = { ...sameAs(before), ...letIn(before, false), absent: true }
         await requireUnprotected(push, before, after)
         const told = toldOf(before, 'deleted')
-        const held = await windows.take(push, { removed: isGoing ? 1 : 0, had: () => activeOf(push), told })
+        const held = await windows.take(push, { users: isGoing ? [id] : [], had: () => activeOf(push), told })
         if (held) return held
-        const cause = { source: actor, directory, details: { ...details, deleted: true }, places: push.places }
+        const cause = { ...behalfOf(actor), directory, details: { ...details, deleted: true }, places: push.places }
         const made = await owned.apply(tx, cause, {
           ...nothing,
           createdUsers: [],

@@ -23,6 +23,54 @@ export const putWindow = (tx: Tx, tenant: TenantId, directory: string, { group_i
     .onConflict((c) => c.columns(['tenant_id', 'directory_id', 'group_id']).doUpdateSet(window))
     .execute()
 
+/** Users who left the directory or a group within a window, and those who came; the directory is held. */
+type Moved = { tenant: TenantId; directory: string; group: string }
+
+/** How many are gone who were there as the window began. */
+export const countGone = async (tx: Tx, { tenant, directory, group }: Moved): Promise<number> => {
+  const { rows } = await sql<{ n: number }>`
+    select count(*) as n from directory_window_moves
+    where tenant_id = ${tenant} and directory_id = ${directory} and group_id = ${group} and not came`.execute(tx)
+  return rows[0]?.n ?? 0
+}
+
+/** Of these users, those who came within the window. */
+export const cameAmong = async (tx: Tx, { tenant, directory, group }: Moved, users: readonly string[]) => {
+  const { rows } = await sql<{ user_id: string }>`
+    select user_id from directory_window_moves
+    where tenant_id = ${tenant} and directory_id = ${directory} and group_id = ${group}
+      and user_id = any(${users}::uuid[]) and came`.execute(tx)
+  return new Set(rows.map((r) => r.user_id))
+}
+
+/** Forgets the moves of these users, or of all; those of them who had come, or had gone. */
+export const forgetMoves = async (
+  tx: Tx,
+  { tenant, directory, group }: Moved,
+  which: { came: boolean; users: readonly string[] } | 'all',
+): Promise<Set<string>> => {
+  const some = which === 'all' ? sql`true` : sql`came = ${which.came} and user_id = any(${which.users}::uuid[])`
+  const { rows } = await sql<{ user_id: string }>`
+    with locked as (
+      select user_id from directory_window_moves
+      where tenant_id = ${tenant} and directory_id = ${directory} and group_id = ${group} and ${some}
+      order by user_id for update)
+    delete from directory_window_moves m using locked l
+    where m.tenant_id = ${tenant} and m.directory_id = ${directory} and m.group_id = ${group} and m.user_id = l.user_id
+    returning m.user_id`.execute(tx)
+  return new Set(rows.map((r) => r.user_id))
+}
+
+export const noteMoves = (
+  tx: Tx,
+  { tenant, directory, group }: Moved,
+  { came, users }: { came: boolean; users: readonly string[] },
+) =>
+  sql`
+    insert into directory_window_moves (tenant_id, directory_id, group_id, user_id, came)
+    select ${tenant}::uuid, ${directory}::uuid, ${group}::uuid, w.user_id, ${came}::boolean from unnest(${users}::uuid[]) as w (user_id)
+    order by w.user_id on conflict do nothing`.execute(tx)
+
 /** Lets go what a run holds; until then nothing is counted. The directory is held. */
 export const freeWindow = (tx: Tx, tenant: TenantId, directory: string, run: string, until: Date | null) =>
   sql`

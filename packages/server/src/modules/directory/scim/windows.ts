@@ -18,13 +18,17 @@ const usersOfDirectory = '00000000-0000-0000-0000-000000000000'
 export type Held = { held: HeldReason & { run_id: string } }
 export const isHeld = (outcome: object): outcome is Held => 'held' in outcome
 type Loss = {
-  removed: number
+  /** Users who go. */
+  users: readonly string[]
   group?: { group_id: string; name: string }
-  /** Of how many of the directory, before anything of this is done. */
+  /** How many of the directory there are, before anything of this is done. */
   had: () => Promise<number>
   /** As the run says it that is held for it. */
   told: DiffItem
 }
+
+const isOpen = ({ since, held_run_id }: { since: Date; held_run_id: string | null }, at: Date): boolean =>
+  held_run_id !== null || since.getTime() > at.getTime() - windowMs
 
 /** Whoever pushes one change after the other may take away no more within an hour than one snapshot may. */
 export function createWindows({ audit, now, notify }: { audit: Audit; now: () => Date; notify: Notify }) {
@@ -65,37 +69,56 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
   return {
     /** Counts what is to be taken away; what is too much is held instead, and the caller must not do it. */
     take: async (push: Push, loss: Loss): Promise<Held | undefined> => {
-      if (loss.removed === 0) return undefined
+      if (loss.users.length === 0) return undefined
       const { tx, tenant, directory } = push
       const at = now()
       const group_id = loss.group?.group_id ?? usersOfDirectory
+      const moves = { tenant, directory, group: group_id }
       const before = await queries.findWindow(tx, tenant, directory, group_id)
       // What somebody confirmed counts for nothing: the window is over when that ends.
       if (before?.free_until && before.free_until > at) return undefined
-      const goesOn = before && (before.held_run_id !== null || before.since.getTime() > at.getTime() - windowMs)
-      const window = goesOn ? before : { since: at, had: 0, removed: 0 }
-      const removed = window.removed + loss.removed
+      const open = before && isOpen(before, at) ? before : undefined
+      const since = open?.since ?? at
+      const gone = open ? await queries.countGone(tx, moves) : 0
+      const came = open ? await queries.cameAmong(tx, moves, loss.users) : new Set<string>()
+      // Only users count who were there as the window began.
+      const users = loss.users.filter((user) => !came.has(user))
+      const removed = gone + users.length
       const mostOf = loss.group ? mostMembers : mostUsers
-      // It may have grown since its window began, which is looked at where it matters.
-      const isEnough = goesOn && Number.isFinite(mostOf(window.had)) && removed <= mostOf(window.had)
-      const had = isEnough ? window.had : Math.max(window.had, (await loss.had()) + window.removed)
+      const known = open?.had ?? (await loss.had())
+      // Users who did not count as the window began may do so now; they were there.
+      const isToLookAgain = open && !loss.group && removed > mostOf(known)
+      const had = isToLookAgain ? Math.max(known, (await loss.had()) + gone) : known
       const most = mostOf(had)
       const rule = loss.group ? 'group_shrunk' : 'users_removed'
       const reason: HeldReason = { rule, removed, of: had, most, group: loss.group?.name ?? null }
       let held_run_id = before?.held_run_id ?? null
-      if (held_run_id === null && removed > most) {
+      if (held_run_id === null && users.length > 0 && removed > most) {
         held_run_id = await hold(push, reason, at)
         await queries.putWindow(tx, tenant, directory, {
-          ...{ group_id, since: window.since, had, removed: window.removed, held_run_id, free_until: null },
+          ...{ group_id, since, had, removed: gone, held_run_id, free_until: null },
         })
+        if (!open) await queries.forgetMoves(tx, moves, 'all')
       }
       if (held_run_id !== null) {
         await queries.noteRefused(tx, tenant, held_run_id, loss.told)
         return { held: { ...reason, run_id: encodeId('directory_run', held_run_id) } }
       }
-      const after = { group_id, since: window.since, had, removed, held_run_id, free_until: null }
+      const after = { group_id, since, had, removed, held_run_id, free_until: null }
       await queries.putWindow(tx, tenant, directory, after)
+      await queries.forgetMoves(tx, moves, open ? { came: true, users: loss.users } : 'all')
+      await queries.noteMoves(tx, moves, { came: false, users })
       return undefined
+    },
+
+    /** Counts users who come: those who had gone are back, and others were not there as the window began. */
+    come: async ({ tx, tenant, directory }: Push, users: readonly string[], group?: string): Promise<void> => {
+      if (users.length === 0) return
+      const moves = { tenant, directory, group: group ?? usersOfDirectory }
+      const window = await queries.findWindow(tx, tenant, directory, moves.group)
+      if (!window || !isOpen(window, now())) return
+      const back = await queries.forgetMoves(tx, moves, { came: false, users })
+      await queries.noteMoves(tx, moves, { came: true, users: users.filter((user) => !back.has(user)) })
     },
   }
 }

@@ -1,6 +1,7 @@
 import { type Database, RunAgain, type Tx } from '../../../db/database.ts'
 import type { Source, TenantId } from '../../../kernel/actor.ts'
 import type { Allowance, Granted } from '../../../kernel/allowance.ts'
+import { fail } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
@@ -22,7 +23,13 @@ import * as queries from './owned.queries.ts'
 import { balanceOf, type OwnedChanges, removedWith, touchedBy } from './owned-changes.ts'
 
 /** On whose behalf, what else the events say, and how many more users the tenant may have. */
-type Cause = { source: Source; directory: string; details: Record<string, unknown>; places: Allowance }
+type Cause = {
+  source: Source
+  mayAddToGroups: boolean
+  directory: string
+  details: Record<string, unknown>
+  places: Allowance
+}
 
 /** Rows of a statement: each is soon done, and other work has its turn between them. */
 const chunk = 2000
@@ -192,6 +199,8 @@ export function createOwned(deps: {
   async function apply(tx: Tx, cause: Cause, planned: OwnedChanges) {
     const { source, directory } = cause
     const tenant = source.tenantId
+    if (planned.added.length > 0 && !cause.mayAddToGroups)
+      fail('forbidden', 'adding members to a group needs the permission groups:write')
     const { deletedUsers = [], offboarded = [], returned = [] } = planned
     const leaving = [...deletedUsers, ...offboarded, ...returned]
     const at = now()
