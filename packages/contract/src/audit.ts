@@ -98,6 +98,23 @@ const filters = {
   outcome: Type.Optional(Outcome),
   origin: Type.Optional(Origin),
   request_id: Type.Optional(Type.String({ maxLength: 64 })),
+  operation: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: 'What was done or refused: `listUsers`, `suspend`' }),
+  ),
+  reason: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description: 'Why: the `reason` or `failure_reason` of an event, such as `wrong_password` or `forbidden`',
+    }),
+  ),
+  username: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 256,
+      description: 'Of a sign-in that failed or was told to wait, ASCII letters in either case',
+    }),
+  ),
   from: Type.Optional(Time),
   to: Type.Optional(Time),
   q: Prefix,

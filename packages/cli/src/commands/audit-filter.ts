@@ -16,6 +16,9 @@ export type AuditFilter = {
   from?: string
   to?: string
   request?: string
+  operation?: string
+  reason?: string
+  username?: string
   search?: string
   text?: string
 }
@@ -34,6 +37,9 @@ export const auditFilter = (command: Command): Command =>
     .option('--from <time>', 'since then: a time, or how long ago', parseMoment)
     .option('--to <time>', 'until then', parseMoment)
     .option('--request <request_id>', 'of this request')
+    .option('--operation <operation>', 'of this operation, e.g. listUsers, or suspend')
+    .option('--reason <reason>', 'for this reason, e.g. wrong_password, or forbidden')
+    .option('--username <name>', 'sign-ins of this username that failed')
     .option('--search <prefix>', 'whose kind, or the id or name of whose actor or target, begins so')
     .option('--text <words>', 'with these words anywhere')
 

@@ -39,7 +39,8 @@ const fill = (kit: Kit, tenant: string) =>
          || '"},"event_id":"' || type_id('evt', id) || '","kind":"' || kind || '","origin":"api","outcome":"' || outcome
          || '","request_id":null,"source_ip":"192.0.2.1","target":{"id":null,"name":"' || target
          || '","type":"device"},"tenant_id":"' || type_id('tnt', $1) || '","timestamp":"'
-         || to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '","user_agent":null}'
+         || to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '","user_agent":null'
+         || case when i = any('{78,9001}') then ',"username":"Old Cobbler"}' else '}' end
        from (${rows}) as e order by i`,
       [tenant],
     )
@@ -91,6 +92,18 @@ test('a record that is longer than what is counted, sampled or walked at once', 
   await t.test('two common filters that hardly ever fit together find what fits both', async () => {
     const { places } = await all({ ...window, actor_id: 'usr_both', outcome: 'refused', sort: 'timestamp' })
     assert.deepEqual(places, [3001, 17_001])
+  })
+
+  await t.test('a member of the record is found by its words, in the blocks that have them', async () => {
+    for (const sort of ['seq', 'timestamp'] as const) {
+      const found = await all({ username: 'old cobbler', sort })
+      assert.deepEqual(found.places, [78, 9001])
+      assert.ok(found.pages <= 2, `${found.pages} pages of a record of ${count}`)
+      // These blocks have the word, but no event that names it so.
+      const none = await all({ operation: 'cobbler', sort })
+      assert.deepEqual(none.places, [])
+      assert.ok(none.pages <= 2, `${none.pages} pages of a record of ${count}`)
+    }
   })
 
   await t.test('by place, the window is gone to instead of walked to', async () => {

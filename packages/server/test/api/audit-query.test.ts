@@ -1,71 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { canonicalJson } from '@holdfast/crypto'
 import { uuidv7 } from 'uuidv7'
 import { withClient } from '../../src/embedded/test-database.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { refused } from '../gateways.ts'
 import { type Kit, startKit } from '../kit.ts'
+import { fill, minute, start } from '../made-events.ts'
 import { until } from '../promptly.ts'
 import { changeRecord } from '../record.ts'
 
 type Client = Kit['admin']
 type Query = NonNullable<NonNullable<Parameters<Kit['admin']['listAuditEvents']>[0]>['query']>
-type Made = {
-  kind: string
-  outcome: string
-  actor: string
-  type: string
-  target: string
-  source: string
-  origin: string
-}
-
-const kinds = ['login.failed', 'login.succeeded', 'device.changed', 'user.changed']
-const start = Date.UTC(2026, 0, 31, 12)
-const minute = 60_000
-
-/** Events of every sort, one a minute; the times of every third stand before those of the places around them. */
-const made = (i: number): Made & { at: Date; id: string } => ({
-  kind: kinds[i % 4]!,
-  outcome: ['success', 'success', 'refused'][i % 3]!,
-  actor: `usr_${i % 5}`,
-  type: i % 2 ? 'api_key' : 'session',
-  target: `dev_${i % 7}`,
-  source: `192.0.2.${i % 6}`,
-  origin: i % 9 ? 'api' : 'gateway',
-  at: new Date(start + (i % 3 ? i : i - 30) * minute),
-  id: uuidv7(),
-})
-async function fill(kit: Kit, tenant: Kit['tenant'], count: number) {
-  const events = Array.from({ length: count }, (_, i) => made(i))
-  const rows = events.map((e, i) => ({
-    ...{ event_id: e.id, at: e.at, kind: e.kind, outcome: e.outcome, actor_id: e.actor, actor_name: `Zoë ${e.actor}` },
-    ...{ target_id: e.target, target_name: e.target, source_ip: e.source, request_id: `req_${i}` },
-    record: canonicalJson({
-      ...{ event_id: encodeId('audit_event', e.id), tenant_id: encodeId('tenant', tenant), kind: e.kind },
-      ...{ timestamp: e.at.toISOString(), outcome: e.outcome, source_ip: e.source, user_agent: null, origin: e.origin },
-      ...{ request_id: `req_${i}`, actor: { type: e.type, id: e.actor, name: `Zoë ${e.actor}` } },
-      target: { type: 'device', id: e.target, name: e.target },
-      details: {
-        note: `Number ${i} of "them" 100% \\ ${i % 50 === 7 ? 'Needle' : 'hay'} ${i % 1900 === 77 ? 'thimble' : ''}`,
-        type: 'job',
-        origin: 'job',
-      },
-    }),
-  }))
-  await withClient(kit.databaseUrl, (owner) =>
-    owner.query(
-      `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, actor_id, actor_name, target_id, target_name,
-       source_ip, request_id, record)
-     select '${tenant}', r.* from jsonb_to_recordset($1::jsonb) as r (event_id uuid, at timestamptz, kind text,
-       outcome text, actor_id text, actor_name text, target_id text, target_name text, source_ip text, request_id text,
-       record text)`,
-      [JSON.stringify(rows)],
-    ),
-  )
-  return events
-}
 async function all(client: Client, query: Query) {
   const found: Awaited<ReturnType<Client['listAuditEvents']>>['items'] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
@@ -200,6 +145,17 @@ async function byFilter(kit: Kit): Promise<void> {
     [{ text: '192.0.2.5' }, (e) => e.source === '192.0.2.5'],
     [{ text: '92.0.2.5' }, () => false],
     [{ text: 'Zoë' }, () => true],
+    [{ operation: 'op-3' }, (_, i) => i % 8 === 3],
+    [{ operation: 'op-9' }, () => false],
+    [{ operation: 'op' }, () => false],
+    [{ reason: 'why_3' }, (_, i) => i % 6 === 3],
+    [{ reason: 'oidc:why_2' }, (_, i) => i % 6 === 2],
+    [{ reason: 'why_9' }, () => false],
+    [{ reason: 'why_2' }, () => false],
+    [{ username: 'ana 8' }, (_, i) => i % 12 === 8],
+    [{ username: 'Ana 4' }, (_, i) => i % 12 === 4 || i === 5],
+    [{ username: '%' }, () => false],
+    [{ operation: 'op-4', reason: 'oidc:why_4', username: 'ana 4' }, (_, i) => i % 8 === 4 && i % 12 === 4],
     [{ text: '1__' }, () => false],
     [
       { kind: 'login.*', actor_id: 'usr_1', outcome: 'refused', ...window },

@@ -17,6 +17,10 @@ export type Filter = {
   from?: Date
   to?: Date
   after_seq?: number
+  /** Members of the record that some kinds have; their words are among `terms` too, by which blocks are found. */
+  operation?: string
+  reason?: string
+  username?: string
   /** What the kind, or an id or a name of actor or target, begins with. */
   q?: string
   /** What must stand in the record, each as it is written. */
@@ -76,6 +80,9 @@ export const othersOf = (f: Filter): Condition[] => [
   ...(f.origin === undefined ? [] : [says('{origin}', 'origin', f.origin)]),
   ...(f.actor_type === undefined ? [] : [says('{actor,type}', 'type', f.actor_type)]),
   ...(f.target_type === undefined ? [] : [says('{target,type}', 'type', f.target_type)]),
+  ...(f.operation === undefined ? [] : [says('{operation}', 'operation', f.operation)]),
+  ...(f.reason === undefined ? [] : [saysReason(f.reason)]),
+  ...(f.username === undefined ? [] : [saysUsername(f.username)]),
   ...(f.terms ?? []).map((term) => sql<boolean>`record collate "C" ~* ${patternOf(term)}`),
 ]
 
@@ -90,6 +97,15 @@ export const conditionsOf = (f: Filter): Condition[] => [
 /** A member of the record. That its text is there at all is asked first: it costs a tenth of taking it apart. */
 const says = (path: string, name: string, value: string) =>
   sql<boolean>`(record like ${`%${literal(JSON.stringify({ [name]: value }).slice(1, -1))}%`} and record::jsonb #>> ${path} = ${value})`
+
+/** Failed sign-ins call it `failure_reason`, which ends in the same letters. */
+const saysReason = (value: string) =>
+  sql<boolean>`(record like ${`%reason":${literal(JSON.stringify(value))}%`}
+    and ${value} in (record::jsonb ->> 'reason', record::jsonb ->> 'failure_reason'))`
+/** Also one of several that were told to wait. */
+const saysUsername = (value: string) =>
+  sql<boolean>`(record like '%"username%' and (lower(record::jsonb ->> 'username') = lower(${value})
+    or coalesce(jsonb_exists(record::jsonb #> '{details,usernames}', ${value}), false)))`
 
 /** For `like`. */
 const literal = (text: string) => text.replaceAll(/[\\%_]/g, '\\$&')

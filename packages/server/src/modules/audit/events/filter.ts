@@ -8,12 +8,15 @@ type Query = Given<Contract['listAuditEvents']>['query']
 
 export function filterOf(query: Query): Filter {
   const { limit: _, cursor: __, sort: ___, kind, from, to, text, ...others } = query
+  const { operation, reason, username } = others
+  const words = [operation, reason, username].filter((value) => value !== undefined && wordsOf(value).length > 0)
+  const terms = [...(text === undefined ? [] : termsOf(text)), ...(words as string[])]
   return {
     ...others,
     ...(kind !== undefined && { kinds: kindsOf(kind) }),
     ...(from !== undefined && { from: instant('from', from) }),
     ...(to !== undefined && { to: instant('to', to) }),
-    ...(text !== undefined && { terms: termsOf(text) }),
+    ...(terms.length > 0 && { terms }),
   }
 }
 

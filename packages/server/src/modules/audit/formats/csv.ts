@@ -19,7 +19,18 @@ const columns: readonly (readonly [name: string, of: (event: Event) => string | 
   ['event_id', (e) => e.event_id],
   ['tenant_id', (e) => e.tenant_id],
   ['hash', (e) => e.hash],
+  ['operation', (e) => own(e, 'operation')],
+  ['username', (e) => own(e, 'username')],
+  ['reason', (e) => own(e, 'reason') ?? own(e, 'failure_reason')],
+  ['endpoint', (e) => own(e, 'endpoint')],
+  ['key_id', (e) => own(e, 'key_id')],
 ]
+
+/** A field that the kind of an event declares, where it is one text. */
+function own(event: Event, name: string): string | undefined {
+  const value = (event as Readonly<Record<string, unknown>>)[name]
+  return typeof value === 'string' ? value : undefined
+}
 
 /** A line of RFC 4180 with its end, every cell quoted. */
 const line = (cells: readonly string[]) => `${cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')}\r\n`

@@ -59,6 +59,25 @@ test('CSV: no cell is a formula, whatever separates cells where it is read', () 
   )
 })
 
+test('CSV: what filters name has a column', () => {
+  const cells = (...given: Parameters<typeof eventOf>) => {
+    const [row] = rows(csvHeader + csv(eventOf(...given)))
+    const { operation, username, reason, endpoint, key_id } = row!
+    return { operation, username, reason, endpoint, key_id }
+  }
+  const none = { operation: '', username: '', reason: '', endpoint: '', key_id: '' }
+  assert.deepEqual(cells('login.failed', { username: 'ana', failure_reason: 'oidc:no_cookie' }), {
+    ...none,
+    ...{ username: 'ana', reason: 'oidc:no_cookie' },
+  })
+  const refused = { operation: 'listUsers', endpoint: 'GET /v1/admin/users', reason: 'forbidden' }
+  assert.deepEqual(cells('request.refused', refused), { ...none, ...refused })
+  const used = { key_id: 'key_1', endpoint: 'GET /v1/admin/users' }
+  assert.deepEqual(cells('api_key.used', used), { ...none, ...used })
+  const header = csvHeader.split('","')
+  assert.deepEqual([header[0], header.at(-1)], ['"seq', 'record"\r\n'], 'the record is the last column, as before')
+})
+
 test('CSV: what is no formula is shown as it is', () => {
   const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) "Gecko", 日本語 👩‍💻'
   const stored = eventOf('user.mfa_enabled', { user_id: 'usr_1' }, { userAgent: agent, name: "O'Brien-Smith" })
