@@ -23,7 +23,14 @@ const Owed = Nullable(
     description: 'What this session must do first: until then everything but that, me and logout is 403',
   }),
 )
-export const OneTimeCode = Type.String({ minLength: 6, maxLength: 6, pattern: '^[0-9]{6}$' })
+/** As people type it and apps show it: in groups, with blanks or dashes, which count for nothing. */
+export const OneTimeCode = Type.String({
+  minLength: 6,
+  maxLength: 32,
+  pattern: '^[\\s\\u2010-\\u2015\\u2212-]*(?:[0-9][\\s\\u2010-\\u2015\\u2212-]*){6}$',
+  description: 'Six digits; blanks and dashes between them are dropped',
+  examples: ['123 456'],
+})
 /** Whatever is wrong with it is one and the same 401, so the schema only bounds it; a form sends it empty. */
 const MaybeCode = Type.Optional(Type.String({ maxLength: 64 }))
 

@@ -125,12 +125,12 @@ describe('binding', () => {
 })
 
 describe('time', () => {
-  test('60 seconds old passes, older does not; 5 seconds early passes, earlier does not', () => {
+  test('60 seconds old or early passes, older or earlier does not', () => {
     const proof = createProof(key.privateJwk, request)
     assert.ok(check(proof, { now: now + 60_000 }))
     assert.throws(() => check(proof, { now: now + 60_001 }), { code: 'expired' })
-    assert.ok(check(proof, { now: new Date(now - 5000) }))
-    assert.throws(() => check(proof, { now: now - 5001 }), { code: 'not_yet_valid' })
+    assert.ok(check(proof, { now: new Date(now - 60_000) }))
+    assert.throws(() => check(proof, { now: now - 60_001 }), { code: 'not_yet_valid' })
     assert.ok(check(proof, { now: now + 200_000, maxAgeSeconds: 300 }))
     assert.throws(() => check(proof, { now: now - 1000, futureSeconds: 0 }), { code: 'not_yet_valid' })
   })

@@ -36,6 +36,8 @@ export type ProofExpectation = {
 export type ProofHeader = ReadHeader & { key: VerificationKey }
 type ReadHeader = { segment: string; jkt: string; publicJwk: PublicJwk }
 
+/** A clock may be behind or ahead by as much; what remembers proofs does so for twice as long. */
+const proofSeconds = 60
 const maxProofChars = 8 * 1024
 const maxKnownHeaderChars = 1024
 const maxJtiChars = 256
@@ -81,7 +83,7 @@ function tokenHash(accessToken: string): string {
  * `not_yet_valid`.
  */
 export function verifyProof(expected: ProofExpectation): VerifiedProof {
-  const { maxAgeSeconds = 60, futureSeconds = 5 } = expected
+  const { maxAgeSeconds = proofSeconds, futureSeconds = proofSeconds } = expected
   const proof = singleProof(expected.proofs)
   const [first, second] = splitCompact(proof)
   const segment = proof.slice(0, first)

@@ -95,7 +95,7 @@ const refusals: [what: string, code: string, shown: () => Shown | Promise<Shown>
   ['a proof for another credential', 'wrong_binding', async () => ({ proof: prove(await of({ jti: 'two' })) })],
   ['a changed proof', 'bad_signature', () => ({ proof: bent(prove()) })],
   ['an old proof', 'expired', () => ({ proof: prove(good, { now: after(-61) }) })],
-  ['a proof of tomorrow', 'not_yet_valid', () => ({ proof: prove(good, { now: after(61) }) })],
+  ['a proof of tomorrow', 'not_yet_valid', () => ({ proof: prove(good, { now: after(65) }) })],
   ['a proof that was used', 'replayed', () => ({ proof: used })],
   ['a device that is no peer', 'not_a_peer', async () => ({ credential: await of({ sub: 'dev_2' }) })],
   [
@@ -123,9 +123,9 @@ test('a proof that is refused for another reason is not used up, and the memory 
   assert.deepEqual(
     [
       memory.isFirst('a', start),
-      memory.isFirst('a', after(89)),
-      memory.isFirst('b', after(89)),
-      memory.isFirst('a', after(90)),
+      memory.isFirst('a', after(119)),
+      memory.isFirst('b', after(119)),
+      memory.isFirst('a', after(120)),
     ],
     [true, false, true, true],
   )

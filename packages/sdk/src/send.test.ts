@@ -56,6 +56,22 @@ test('an error of the server keeps its code, sentence, fields, request id and Re
   })
 })
 
+test('a refused credential of a machine whose clock is off says how far', async (t) => {
+  const body = { error: 'unauthorized', detail: 'The credential is not accepted.', request_id: 'r' }
+  for (const [minutes, says] of [
+    [
+      -3,
+      /^ApiError: The credential is not accepted\. The clock of this machine is 1\d\d seconds ahead of the server's: set it/,
+    ],
+    [3, /The clock of this machine is 1\d\d seconds behind the server's/],
+    [0, /^ApiError: The credential is not accepted\.$/],
+  ] as const) {
+    const date = new Date(Date.now() + minutes * 60_000).toUTCString()
+    const { baseUrl } = await startServer(t, () => ({ status: 401, headers: { date }, body }))
+    await assert.rejects(createClient({ baseUrl }).policyDigest(), says)
+  }
+})
+
 test('an error that is not of the server still says its status', async (t) => {
   const { baseUrl } = await startServer(t, () => ({ status: 502, text: '<html>', headers: { 'x-request-id': 'p-1' } }))
   await assert.rejects(createClient({ baseUrl }).me(), { status: 502, code: 'unexpected_response', requestId: 'p-1' })

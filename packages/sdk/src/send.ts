@@ -192,15 +192,26 @@ function toApiError(status: number, headers: Reply<unknown>['headers'], body: un
   const retryAfter = Number(headers['retry-after'] ?? Number.NaN)
   const deviceStatus = headers[deviceStatusHeader]
   const known = typeof error === 'string' && typeof detail === 'string'
+  const ahead = status === 401 ? secondsAhead(headers.date) : 0
+  const clock = Math.abs(ahead) < mostSkewSeconds ? '' : ` ${clockSentence(ahead)}`
   return new ApiError(status, {
     code: known ? error : 'unexpected_response',
-    detail: known ? detail : `the server answered ${status} without an explanation`,
+    detail: known ? `${detail}${clock}` : `the server answered ${status} without an explanation`,
     requestId: typeof requestId === 'string' ? requestId : undefined,
     errors: Array.isArray(errors) ? errors.filter(isFieldError) : undefined,
     retryAfterSeconds: Number.isFinite(retryAfter) && retryAfter >= 0 ? retryAfter : undefined,
     deviceStatus: deviceStatus === 'suspended' || deviceStatus === 'revoked' ? deviceStatus : undefined,
   })
 }
+
+/** A proof of another time is refused without saying why; the answer bears the server's time. */
+const mostSkewSeconds = 50
+const secondsAhead = (date: unknown): number => {
+  const server = typeof date === 'string' ? Date.parse(date) : Number.NaN
+  return Number.isNaN(server) ? 0 : Math.round((Date.now() - server) / 1000)
+}
+const clockSentence = (ahead: number) =>
+  `The clock of this machine is ${Math.abs(ahead)} seconds ${ahead > 0 ? 'ahead of' : 'behind'} the server's: set it, then try again.`
 
 /** Errors of SCIM (RFC 7644 §3.12) name their kind, or their status says it. */
 const codeInScim = (status: number, body: unknown): unknown => {

@@ -27,13 +27,29 @@ test('a request is read as PEM, old or new, and as base64 of DER, whatever its l
   }
 })
 
+test('text in front of the block and behind it is passed over (RFC 7468 §2), in every line end', async () => {
+  const key = generateKey('ES256')
+  const der = await requestOf({ key })
+  const printed = 'Certificate Request:\n    Data:\n        Version: 1 (0x0)\n            04:f2:7b:e1\n'
+  for (const text of [printed + pem(der), `${pem(der)}x`, `subject: x - y\n\n${pem(der)}\n# the end\n`])
+    for (const end of ['\n', '\r\n'])
+      assert.deepEqual(readCertificateRequest(text.replaceAll('\n', end)).publicJwk, key.publicJwk)
+  const { status, stdout } = withoutOpenssl
+    ? { status: 0, stdout: printed + pem(der) }
+    : openssl({ 'a.pem': pem(der) }, 'req', '-in', 'a.pem', '-text')
+  assert.equal(status, 0)
+  assert.deepEqual(readCertificateRequest(stdout).publicJwk, key.publicJwk)
+})
+
 test('one request and nothing else', async () => {
   const der = await requestOf()
   refuses(pem(der) + pem(await requestOf()), 'malformed', 'two')
   refuses(pem(Buffer.concat([der, der])), 'malformed', 'two in one block')
   refuses(pem(Buffer.concat([der, Buffer.of(0)])), 'malformed', 'trailing octet')
-  refuses(`${pem(der)}x`, 'malformed', 'trailing text')
-  refuses(`subject: x\n${pem(der)}`, 'malformed', 'leading text')
+  refuses(pem(der) + pem(der).split('\n')[0], 'malformed', 'a boundary behind it')
+  refuses(`-----END CERTIFICATE REQUEST-----\n${pem(der)}`, 'malformed', 'a boundary in front')
+  refuses(`x ${pem(der)}`, 'malformed', 'text in the line of a boundary')
+  refuses(`${pem(der).trimEnd()}x`, 'malformed', 'text in the line of the last boundary')
   refuses(pem(der).replace('BEGIN CERTIFICATE REQUEST', 'BEGIN NEW CERTIFICATE REQUEST'), 'malformed', 'two labels')
   refuses(pem(der).replaceAll('CERTIFICATE REQUEST', 'CERTIFICATE'), 'malformed', 'another label')
   refuses(base64(der).slice(0, -4), 'malformed', 'cut off')

@@ -19,7 +19,7 @@ export type CertificateRequest = { publicJwk: PublicJwk; spkiSha256: string }
  * `bad_algorithm` for a key or signature of another kind, `bad_signature`.
  */
 export function readCertificateRequest(text: string): CertificateRequest {
-  const der = text.trimStart().startsWith('-----')
+  const der = text.includes('-----BEGIN ')
     ? decodePem(text, labels, maxRequestBytes)
     : decodeBase64(text, maxRequestBytes)
   const signed = readDer(der, readSigned)

@@ -13,15 +13,21 @@ export function encodePem(label: PemLabel, der: Uint8Array): string {
 
 /** Four characters for three octets, the rest for labels and ends of lines. */
 const maxChars = (bytes: number) => bytes * 2 + 200
-const block = /^\s*-----BEGIN ([A-Z0-9 ]+)-----\s([A-Za-z0-9+/=\s]+)-----END ([A-Z0-9 ]+)-----\s*$/
+/** What `openssl req -text` and its like print before a block. */
+const maxExplanation = 8 * 1024
+const block = /^[ \t]*-----BEGIN ([A-Z0-9 ]+)-----\s([A-Za-z0-9+/=\s]+)-----END ([A-Z0-9 ]+)-----[ \t]*$/gm
+const boundary = /-----(?:BEGIN|END) /g
 
 /**
- * The DER of a text that is one PEM block with one of these labels, and nothing else. Throws `malformed`, also for more
- * than `maxBytes`.
+ * The DER of a text with one PEM block, which has one of these labels. What stands outside its boundaries is an
+ * explanation for people and is passed over (RFC 7468 §2, §5.2). Throws `malformed`, also for more than `maxBytes`, and
+ * where a second block or boundary stands in the text: another reader could take that one.
  */
 export function decodePem(text: string, labels: readonly PemLabel[], maxBytes: number): Buffer {
-  if (text.length > maxChars(maxBytes)) refuse('malformed', 'the text is too long')
-  const [, begin, inside = '', end] = block.exec(text) ?? refuse('malformed', 'not one PEM block')
+  if (text.length > maxChars(maxBytes) + maxExplanation) refuse('malformed', 'the text is too long')
+  const [found, another] = text.replaceAll('\r\n', '\n').matchAll(block)
+  if (!found || another || text.match(boundary)?.length !== 2) return refuse('malformed', 'not one PEM block')
+  const [, begin, inside = '', end] = found
   if (begin === undefined || begin !== end || !labels.some((label) => label === begin))
     refuse('malformed', 'a PEM block of another kind')
   return decodeBase64(inside, maxBytes)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createProof, generateKey } from '@holdfast/crypto'
-import { startKit, times } from '../kit.ts'
+import { createClock, startKit, times } from '../kit.ts'
 import { call, deviceCaller, enrollRaw, operation, type Raw, send } from '../world.ts'
 
 const digest = operation('policyDigest')
@@ -27,7 +27,7 @@ test('whoever steals a credential without its key, or replays or bends a proof, 
     'a proof for another host': { authorization, dpop: proof({ url: `http://127.0.0.1${digest.path}` }) },
     'a proof for another credential': { authorization, dpop: proof({ accessToken: other.credential }) },
     'a proof from an hour ago': { authorization, dpop: proof({ now: new Date(now.getTime() - 3_600_000) }) },
-    'a proof from the future': { authorization, dpop: proof({ now: new Date(now.getTime() + 60_000) }) },
+    'a proof from the future': { authorization, dpop: proof({ now: new Date(now.getTime() + 65_000) }) },
     'a proof that is none': { authorization, dpop: 'nonsense' },
     'two proofs': { authorization, dpop: `${proof()}, ${proof()}` },
     'a bent credential': {
@@ -168,4 +168,34 @@ test('a device hears what has become of it, on 401 too; whoever only has its cre
   await move('revoke')
   assert.deepEqual([await told(), await told(thief)], [['401 revoked'], silence])
   assert.deepEqual(await told(), ['401 revoked'])
+})
+
+test('a proof of a clock that is a minute ahead is taken, once, however long it could be brought again', async (t) => {
+  const clock = createClock(-55_000)
+  const kit = await startKit(t, { now: clock.now })
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const { privateJwk } = generateKey('ES256')
+  const proofOf = (method: string, path: string, accessToken: string) =>
+    createProof(privateJwk, { method, url: kit.publicUrl + path, accessToken, now: new Date() })
+  const json = { 'content-type': 'application/json' }
+  const { path } = operation('enroll')
+  const enrolling = { ...json, authorization: `Bearer ${token}`, dpop: proofOf('POST', path, token) }
+  const enroll = () => send(kit, 'POST', path, enrolling, '{"device":{"name":"ahead","platform":"linux"}}')
+  const enrolled = await enroll()
+  assert.equal(enrolled.status, 201, enrolled.text)
+  const credential = String(enrolled.json.credential)
+  const authorization = `Bearer ${credential}`
+  const shown = { authorization, dpop: proofOf('GET', digest.path, credential) }
+  const reported = { ...json, authorization, dpop: proofOf('POST', report.path, credential) }
+  const again = async () => [
+    (await enroll()).status,
+    (await send(kit, 'GET', digest.path, shown)).status,
+    (await send(kit, 'POST', report.path, reported, '{"facts":{}}')).status,
+  ]
+  assert.deepEqual((await again()).slice(1), [200, 200])
+  assert.deepEqual(await again(), [401, 401, 401])
+  clock.advance(110)
+  assert.deepEqual(await again(), [401, 401, 401], 'it is still of the last minute, and is remembered')
+  const refused = await enroll()
+  assert.ok(Math.abs(Date.parse(String(refused.headers.date)) - Date.now()) < 60_000, 'the refusal bears the time')
 })

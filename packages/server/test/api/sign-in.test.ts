@@ -39,6 +39,12 @@ test('signing in gives a session that knows who it is, and signing out ends it',
   assert.equal(expired?.session_id, started?.session_id)
   assert.equal(more.length, 0)
   assert.ok(!kit.logs.join('').includes(adminPassword))
+
+  // As people type and paste it: blanks around the name, and the space of some keyboards in the password.
+  const pasted = { username: ' admin\t', password: adminPassword.replaceAll(' ', '\u00a0') }
+  assert.equal((await signIn(kit.url, pasted)).json.user?.username, 'admin')
+  assert.equal((await signIn(kit.url, { ...right, username: ' default / admin\u00a0' })).status, 200)
+  assert.equal((await signIn(kit.url, { ...right, username: 'ad min' })).status, 401)
 })
 
 test('the sign-in page works without a script and says one sentence when it fails', async (t) => {

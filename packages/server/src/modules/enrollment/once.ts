@@ -14,7 +14,7 @@ export async function spendProofs(tx: Tx, batch: readonly Once[], at: Date): Pro
     batch.flatMap(({ [what]: once }, place) => (once === null ? [] : [{ place, once }]))
   const proofs = given('proof')
   const tickets = given('ticket')
-  const longest = tickets.length > 0 ? challengeLife + minute : 2 * proofSeconds * second
+  const longest = tickets.length > 0 ? challengeLife + minute : (2 * proofSeconds + 10) * second
   const all = [...proofs, ...tickets]
   const until = new Date(at.getTime() + longest)
   const isFirst =

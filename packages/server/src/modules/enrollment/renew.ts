@@ -81,7 +81,11 @@ export const createRenew =
             ...(before.wireguard_public_key ? [before.wireguard_public_key] : []),
           ])
         if (newKey) {
-          const [isFirst] = await rememberProofs(tx, [newKey.proof], new Date(at.getTime() + 2 * proofSeconds * 1000))
+          const [isFirst] = await rememberProofs(
+            tx,
+            [newKey.proof],
+            new Date(at.getTime() + (2 * proofSeconds + 10) * 1000),
+          )
           if (!isFirst) unauthorized()
         }
         const renewed = await renewal.renewDevice(

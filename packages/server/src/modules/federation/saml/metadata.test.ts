@@ -16,6 +16,8 @@ const service = (binding: string, location: string) =>
   `<md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:${binding}" Location="${location}"/>`
 const metadata = (inside: string, more = '', validUntil = '2030-01-01T00:00:00Z') =>
   `<?xml version="1.0"?><!-- ours --><md:EntityDescriptor xmlns:md="${ns.metadata}" xmlns:ds="${ns.signature}" entityID="https://idp.example/saml" validUntil="${validUntil}"><md:IDPSSODescriptor protocolSupportEnumeration="urn:x ${ns.protocol}">${inside}</md:IDPSSODescriptor>${more}</md:EntityDescriptor>`
+const listOf = (...entities: string[]) =>
+  `<md:EntitiesDescriptor xmlns:md="${ns.metadata}">${entities.map((one) => one.slice(one.indexOf('<md:'))).join('')}</md:EntitiesDescriptor>`
 const redirect = service('HTTP-Redirect', 'https://idp.example/sso?a=1&amp;b=2')
 const reasonOf = (xml: string) => {
   try {
@@ -45,6 +47,20 @@ test('the metadata of an identity provider say who it is, where to sign in, and 
   assert.equal(reasonOf(metadata(signingKey(key.pem, '') + redirect)), 'taken')
 })
 
+test('of a list with one identity provider that one is taken; of several their entity ids are named', () => {
+  const one = metadata(signingKey(key.pem) + redirect)
+  const service = one.replaceAll('IDPSSODescriptor', 'SPSSODescriptor').replace('idp.example', 'sp.example')
+  for (const list of [listOf(one), listOf(service, one), listOf(listOf(service), listOf(listOf(one)))])
+    assert.equal(saml.readMetadata(list).issuer, 'https://idp.example/saml')
+  const ending = listOf(one).replace('<md:EntitiesDescriptor', '$& validUntil="2027-01-01T00:00:00Z"')
+  assert.deepEqual(saml.readMetadata(ending).validUntil, new Date('2027-01-01T00:00:00Z'))
+  const several = listOf(one, listOf(one.replace('idp.example/saml', 'other.example')))
+  assert.throws(
+    () => saml.readMetadata(several),
+    /2 identity providers \(https:\/\/idp.example\/saml, https:\/\/other.example\)/,
+  )
+})
+
 test('metadata that do not say it, or say it for several, are refused', () => {
   const keys = signingKey(key.pem)
   const one = metadata(keys + redirect)
@@ -63,10 +79,10 @@ test('metadata that do not say it, or say it for several, are refused', () => {
     [one.replaceAll('IDPSSODescriptor', 'SPSSODescriptor'), 'discovery'],
     [one.replace(ns.protocol, 'urn:oasis:names:tc:SAML:1.1:protocol'), 'discovery'],
     [one.replace(/ entityID="[^"]*"/, ''), 'discovery'],
-    [
-      `<md:EntitiesDescriptor xmlns:md="${ns.metadata}">${one.slice(one.indexOf('<md:'))}</md:EntitiesDescriptor>`,
-      'discovery',
-    ],
+    [listOf(), 'discovery'],
+    [listOf(one.replaceAll('IDPSSODescriptor', 'SPSSODescriptor')), 'discovery'],
+    [listOf(one, one.replace('idp.example/saml', 'other.example')), 'discovery'],
+    [listOf(one).replace('<md:EntitiesDescriptor', '$& validUntil="2026-11-22T12:00:00Z"'), 'discovery'],
     [one.replace('<!-- ours -->', '<!DOCTYPE x>'), 'token'],
     [one.replace('https://idp.example/saml', '&e;'), 'token'],
     [one.replace('<!-- ours -->', `<!-- ${'x'.repeat(256 * 1024)} -->`), 'discovery'],

@@ -24,16 +24,12 @@ const refuse = (message: string): never => {
 /** What an identity provider's metadata say of how to use it. */
 export function readIdpMetadata(xml: string, now: Date): IdpMetadata {
   if (xml.length > maxLength) refuse(`The metadata are longer than ${maxLength} characters.`)
-  const entity = readXml(xml)
-  if (entity.namespace !== ns.metadata || entity.name !== 'EntityDescriptor')
-    refuse('The metadata are not those of one identity provider.')
+  const [entity, ...around] = entityIn(readXml(xml))
   const issuer = entity.attributes.get('entityID') ?? ''
   if (issuer === '' || issuer.length > maxEntityId || issuer.trim() !== issuer) refuse('The metadata have no entityID.')
-  const isIdp = (role: XmlElement) =>
-    role.attributes.get('protocolSupportEnumeration')?.split(' ').includes(ns.protocol)
   const [idp, another] = childrenOf(entity, ns.metadata, 'IDPSSODescriptor').filter(isIdp)
   if (!idp || another) return refuse('The metadata are not those of one identity provider.')
-  const ends = [entity, idp].flatMap(({ attributes }) => {
+  const ends = [...around, entity, idp].flatMap(({ attributes }) => {
     const text = attributes.get('validUntil')
     return text === undefined
       ? []
@@ -42,6 +38,34 @@ export function readIdpMetadata(xml: string, now: Date): IdpMetadata {
   const [validUntil] = ends.toSorted((a, b) => a.getTime() - b.getTime())
   if (validUntil && validUntil <= now) refuse('The metadata are no longer valid.')
   return { issuer, ssoUrl: ssoUrlOf(idp), certificates: certificatesOf(idp), validUntil }
+}
+
+const isIdp = (role: XmlElement) =>
+  role.attributes.get('protocolSupportEnumeration')?.split(' ').includes(ns.protocol) ?? false
+const mostNamed = 10
+
+/**
+ * The one entity that is an identity provider, and what it stands in, whose ends are its ends too. A federation lists
+ * several (SAML metadata 2.0 §2.3.1): somebody must say which of them is meant.
+ */
+function entityIn(root: XmlElement): [entity: XmlElement, ...around: XmlElement[]] {
+  if (root.namespace === ns.metadata && root.name === 'EntityDescriptor') return [root]
+  const found: [XmlElement, ...XmlElement[]][] = []
+  const look = (list: XmlElement, around: readonly XmlElement[]) => {
+    for (const child of childrenOf(list, ns.metadata, 'EntityDescriptor'))
+      if (childrenOf(child, ns.metadata, 'IDPSSODescriptor').some(isIdp)) found.push([child, list, ...around])
+    for (const inner of childrenOf(list, ns.metadata, 'EntitiesDescriptor')) look(inner, [list, ...around])
+  }
+  if (root.namespace === ns.metadata && root.name === 'EntitiesDescriptor') look(root, [])
+  const [one, ...more] = found
+  if (!one) return refuse('The metadata are not those of an identity provider.')
+  if (more.length === 0) return one
+  const ids = found.map(([{ attributes }]) => attributes.get('entityID') ?? '')
+  const named = ids.slice(0, mostNamed).map((id) => id.slice(0, 200))
+  const rest = ids.length > mostNamed ? ` and ${ids.length - mostNamed} more` : ''
+  return refuse(
+    `The metadata are those of ${ids.length} identity providers (${named.join(', ')}${rest}): give those of one of them.`,
+  )
 }
 
 function ssoUrlOf(idp: XmlElement): string {

@@ -60,7 +60,7 @@ ${alertOf(refusal && problemOf(refusal, labels))}
 <p><code class="key">${escapeHtml(secret.replaceAll(/.{4}(?=.)/g, '$& '))}</code></p>
 </details>
 <form method="post" action="/admin/second-factor/verify">
-${field({ name: 'code', label: 'Code from the app', type: 'text', inputmode: 'numeric', autocomplete: 'one-time-code', maxlength: 7, wrong: refusal && fieldNames(refusal), focus: true })}
+${field({ name: 'code', label: 'Code from the app', type: 'text', inputmode: 'numeric', autocomplete: 'one-time-code', maxlength: 32, wrong: refusal && fieldNames(refusal), focus: true })}
 <input type="hidden" name="shown" value="${escapeHtml(uri)}">
 <button type="submit">Finish</button>
 </form>

@@ -116,12 +116,13 @@ export function createLogin(deps: {
 
   /** Whose account a name may mean, and where the attempt comes from. */
   async function attemptOf(given: Credentials, caller: Caller): Promise<{ attempt: Attempt; tenantKnown: boolean }> {
-    const name = clean(given.username)
+    // Blanks around a name come with pasted text.
+    const name = clean(given.username.trim())
     const slash = name.indexOf('/')
-    const named = slash < 0 ? undefined : await tenancy.tenantByName(name.slice(0, slash))
+    const named = slash < 0 ? undefined : await tenancy.tenantByName(name.slice(0, slash).trim())
     const tenantId =
       named ?? (await tenancy.tenantByName(defaultTenant)) ?? fail('internal_error', 'there is no tenant yet')
-    const typed = named ? name.slice(slash + 1) : name
+    const typed = named ? name.slice(slash + 1).trim() : name
     // What is no username is looked for all the same, so that it takes as long.
     const username = canonicalUsername(typed).name ?? typed
     return {

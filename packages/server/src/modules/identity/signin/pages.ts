@@ -82,7 +82,7 @@ export const codePage = ({
 <p>You sign in as <strong>${escapeHtml(username)}</strong>. Enter the code that your authenticator app shows.</p>
 ${alertOf(message)}
 <form method="post" action="/admin/login/code">
-${field({ name: 'totp', label: 'Code from the app', type: 'text', inputmode: 'numeric', autocomplete: 'one-time-code', maxlength: 16, optional: true, wrong, focus: true })}
+${field({ name: 'totp', label: 'Code from the app', type: 'text', inputmode: 'numeric', autocomplete: 'one-time-code', maxlength: 32, optional: true, wrong, focus: true })}
 <details>
 <summary>Use a recovery code instead</summary>
 ${field({ name: 'recovery_code', label: 'Recovery code', type: 'text', autocomplete: 'off', maxlength: 64, optional: true, wrong })}

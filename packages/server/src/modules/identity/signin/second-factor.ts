@@ -13,6 +13,9 @@ export type Proof =
 
 const recoveryCodes = 10
 
+/** Without the blanks and dashes between the groups of a code, whichever way it comes. */
+const withoutGroups = (code: string): string => code.replaceAll(/[\s\u2010-\u2015\u2212-]/g, '')
+
 /** The second factor of users: a TOTP seed (RFC 6238), sealed where it is stored, and recovery codes of 128 bits. */
 export function createSecondFactor({ kek, peppers, now }: { kek: Kek; peppers: Peppers; now: () => Date }) {
   const contextOf = (user: string) => `user_totp/${user}/seed`
@@ -22,7 +25,7 @@ export function createSecondFactor({ kek, peppers, now }: { kek: Kek; peppers: P
     { jwe, factor }: queries.SealedSeed,
     code: string,
   ): Promise<Proof | undefined> => {
-    const step = matchTotp(await unseal(kek, contextOf(user), jwe), code, now())
+    const step = matchTotp(await unseal(kek, contextOf(user), jwe), withoutGroups(code), now())
     return step === undefined ? undefined : { method: 'totp', factor, step }
   }
   const secretOf = (tenant: TenantId, user: string, code: string) => `recovery_code ${tenant} ${user} ${code}`
@@ -38,8 +41,8 @@ export function createSecondFactor({ kek, peppers, now }: { kek: Kek; peppers: P
       seed: queries.SealedSeed,
       { totp, recoveryCode }: GivenFactor,
     ): Promise<Proof | undefined> => {
-      if (totp !== '') return matchCode(user, seed, totp.replaceAll(/\s/g, ''))
-      const code = recoveryCode.replaceAll(/[\s-]/g, '').toLowerCase()
+      if (totp !== '') return matchCode(user, seed, totp)
+      const code = withoutGroups(recoveryCode).toLowerCase()
       if (!/^[0-9a-f]{32}$/.test(code)) return undefined
       return {
         method: 'recovery_code',
