@@ -4,6 +4,7 @@ import type { Secrets } from './config/secrets.ts'
 import type { Database } from './db/database.ts'
 import { createAdmit } from './http/admit.ts'
 import { createDraining } from './http/draining.ts'
+import { securityHeadersFor } from './http/error-response.ts'
 import type { Handlers } from './http/handlers.ts'
 import { createIdempotency } from './http/idempotency.ts'
 import { createLargeBodies } from './http/large-bodies.ts'
@@ -65,6 +66,7 @@ export function createPipe({
   policy: Policy
 }) {
   const { audit, tenancy, access, identity, federation, enrollment, policy } = modules
+  const securityHeaders = securityHeadersFor({ publicUrl, isTls: tls !== undefined })
   const sourceOf = createSourceOf(config.trustedProxies, log)
   const refuse = createRefuse({
     audit,
@@ -84,8 +86,8 @@ export function createPipe({
     tenantExists: tenancy.exists,
   })
   const inFront = [
-    createWarmReads({ reads: policy.reads, verifiers, refuse, sourceOf, log }),
-    createNeverIssued({ verifiers, refuse, sourceOf, log }),
+    createWarmReads({ reads: policy.reads, verifiers, refuse, sourceOf, securityHeaders, log }),
+    createNeverIssued({ verifiers, refuse, sourceOf, securityHeaders, log }),
   ]
   const recordRefusal = (actor: Actor, operation: Operation, error: AppError) =>
     audit.refused(actor, operation, error.code, error.message)
@@ -107,6 +109,7 @@ export function createPipe({
     requireStepUp: identity.requireStepUp,
     refusedLate: refuse.late,
     recordRefusal,
+    securityHeaders,
     unknownPages: createUnknownPages({ ...browser, admit, log }),
     log,
     ...(tls && { https: tls }),

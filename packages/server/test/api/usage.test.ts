@@ -48,7 +48,8 @@ test('metering reports that are replayed, reordered and late: usage is equal to 
   // Each is sent twice, at two replicas at once, and some once more at the end.
   for (let i = 0; i < order.length; i += 6)
     await Promise.all(order.slice(i, i + 6).flatMap(({ g, body }) => clients.map((at) => at[g]!.metering({ body }))))
-  for (const { g, body } of order.slice(0, 4)) assert.equal((await clients[0]![g]!.metering({ body })).duplicate, body.samples.length)
+  for (const { g, body } of order.slice(0, 4))
+    assert.equal((await clients[0]![g]!.metering({ body })).duplicate, body.samples.length)
 
   const expected = new Map<number, { rx: number; tx: number }>()
   for (const { body } of reports) {
