@@ -16,6 +16,12 @@ const headers: Record<string, Json> = {
   'X-Request-Id': header('Finds the audit event: `GET /v1/audit/events?request_id=`', text, requestId),
   ETag: header('Names this content; give it back in If-None-Match or If-Match', text, '"7"'),
   'Retry-After': header('Seconds to wait', { type: 'integer', minimum: 0 }, 2),
+  'RateLimit-Policy': header(
+    'How often this credential may ask: `q` requests at once, and in `w` seconds so many again (draft-ietf-httpapi-ratelimit-headers)',
+    text,
+    '"api_key";q=60;w=6',
+  ),
+  RateLimit: header('How many are left (`r`), and in how many seconds all are (`t`)', text, '"api_key";r=57;t=1'),
   'Preference-Applied': header('For how long the answer could have been held', text, 'wait=55'),
   'WWW-Authenticate': header('How to authenticate', text, 'DPoP algs="ES256 Ed25519", Bearer'),
   'Holdfast-Device-Status': header(
@@ -82,7 +88,7 @@ const refusals: Record<number, [name: string, response: Json]> = {
   404: ['NotFound', refusal('No such thing, or one of another tenant')],
   409: ['EntitlementExceeded', refusal('A limit of the plan or of a token is reached')],
   422: ['ValidationError', refusal('Breaks the schema or a rule; `errors` names the fields')],
-  429: ['RateLimited', refusal('Too many requests', ['Retry-After'])],
+  429: ['RateLimited', refusal('Too many requests', ['Retry-After', 'RateLimit-Policy', 'RateLimit'])],
   500: ['InternalError', refusal('Our fault, or the database is away; then with Retry-After', ['Retry-After'])],
   503: ['NotReady', refusal('The database does not answer, or the process starts or stops', ['Retry-After'])],
 }
@@ -97,7 +103,7 @@ const scimRefusals: Record<number, [name: string, response: Json]> = {
   404: ['ScimNotFound', scimRefusal("No such entry of the API key's directory")],
   409: ['ScimConflict', scimRefusal('Somebody else has the name, the mail address or the externalId')],
   412: ['ScimPreconditionFailed', scimRefusal('If-Match names a version that is no longer current')],
-  429: ['ScimRateLimited', scimRefusal('Too many requests', ['Retry-After'])],
+  429: ['ScimRateLimited', scimRefusal('Too many requests', ['Retry-After', 'RateLimit-Policy', 'RateLimit'])],
   500: ['ScimInternalError', scimRefusal('Our fault, or the database is away; then with Retry-After', ['Retry-After'])],
 }
 const oauthRefusal = (description: string, more: readonly string[] = []): Json => ({

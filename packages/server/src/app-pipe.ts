@@ -4,6 +4,7 @@ import type { Secrets } from './config/secrets.ts'
 import type { Database } from './db/database.ts'
 import { createAdmit } from './http/admit.ts'
 import { createDraining } from './http/draining.ts'
+import { securityHeadersFor } from './http/error-response.ts'
 import type { Handlers } from './http/handlers.ts'
 import { createIdempotency } from './http/idempotency.ts'
 import { createLargeBodies } from './http/large-bodies.ts'
@@ -70,6 +71,7 @@ export function createPipe({
 }) {
   const { audit, tenancy, access, identity, federation, enrollment, policy } = modules
   const { longestWaitSeconds } = config
+  const securityHeaders = securityHeadersFor({ publicUrl, isTls: tls !== undefined })
   const sourceOf = createSourceOf(config.trustedProxies, log)
   const refuse = createRefuse({
     audit,
@@ -90,8 +92,8 @@ export function createPipe({
     tenantExists: tenancy.exists,
   })
   const inFront = [
-    createWarmReads({ reads: policy.reads, verifiers, refuse, sourceOf, log, longestWaitSeconds }),
-    createNeverIssued({ verifiers, refuse, sourceOf, log }),
+    createWarmReads({ reads: policy.reads, verifiers, refuse, sourceOf, securityHeaders, log, longestWaitSeconds }),
+    createNeverIssued({ verifiers, refuse, sourceOf, securityHeaders, log }),
   ]
   const recordRefusal = (actor: Actor, operation: Operation, error: AppError) =>
     audit.refused(actor, refusedFields(operation, error.code), error.code, error.message)
@@ -115,6 +117,7 @@ export function createPipe({
     refusedLate: refuse.late,
     recordRefusal,
     recordRefusedRead: refusedReads.record,
+    securityHeaders,
     unknownPages: createUnknownPages({ ...browser, admit, log }),
     log,
     ...(tls && { https: tls }),

@@ -5,6 +5,7 @@ import type { Actor, Caller, Principal, TenantId } from '../kernel/actor.ts'
 import { AppError } from '../kernel/app-error.ts'
 import { decodeId, encodeId } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
+import type { RateLimit } from '../kernel/rate-limit.ts'
 import { whenReady } from '../kernel/ready.ts'
 import type { Rates } from '../modules/access/index.ts'
 import type { Audit } from '../modules/audit/index.ts'
@@ -22,6 +23,8 @@ export type Admission = {
   isSameOrigin: boolean | undefined
   /** The query string without the parameters that the pipe itself read. */
   search: string
+  /** How often the caller may ask, where it is counted. */
+  rateLimit: RateLimit | undefined
   /** Set when the caller is known and may not: the pipe records it and throws it. */
   refusal: AppError | undefined
   /** The durable record of an API key's use; the answer waits for it. */
@@ -40,7 +43,7 @@ type AdmitDeps = {
   publicUrl: string
   sourceOf: SourceOf
   refuse: Refuse
-  rates: Pick<Rates, 'take'>
+  rates: Pick<Rates, 'take' | 'limitOf'>
   log: Pick<Log, 'error'>
   tenantExists: (tenant: TenantId) => Promise<boolean>
 }
@@ -63,6 +66,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
       caller: callerOf(request.headers, incoming.sourceIp, request.id),
       isSameOrigin: isSameOrigin(request.headers, deps.publicUrl),
       search: incoming.search,
+      rateLimit: undefined,
       refusal: undefined,
       recorded: undefined,
       stands: undefined,
@@ -97,10 +101,12 @@ function settle(
     return settlePerson(deps, admission, endpoint, request, actor)
   if (principal.kind === 'gateway')
     return whenReady(deps.rates.take(principal), (wait) => {
-      if (wait > 0) throw deps.refuse.rate(actor, wait)
+      admission.rateLimit = deps.rates.limitOf(principal)
+      if (wait > 0) throw deps.refuse.rate(actor, wait, admission.rateLimit)
       if (endpoint) admission.refusal = refusalOf(deps, endpoint, admission, principal)
       return admission
     })
+  if (principal.kind === 'device') admission.rateLimit = principal.rateLimit
   if (endpoint) admission.refusal = refusalOf(deps, endpoint, admission, principal) ?? foreignTenant(request, actor)
   return admission
 }
@@ -136,7 +142,8 @@ async function settlePerson(
   const { principal } = actor
   if (principal.kind !== 'session' && principal.kind !== 'api_key') return admission
   const wait = await deps.rates.take(principal)
-  if (wait > 0) throw deps.refuse.rate(actor, wait)
+  admission.rateLimit = deps.rates.limitOf(principal)
+  if (wait > 0) throw deps.refuse.rate(actor, wait, admission.rateLimit)
   if (principal.kind === 'api_key') {
     const route = endpoint ? `${endpoint.method} ${endpoint.path}` : `${request.method} (unknown route)`
     admission.recorded = deps.audit.note(actor, 'api_key.used', { key_id: actor.id ?? '', endpoint: route })

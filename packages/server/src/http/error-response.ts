@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isAway } from '../db/away.ts'
 import { AppError } from '../kernel/app-error.ts'
 import type { Log } from '../kernel/log.ts'
+import type { RateLimit } from '../kernel/rate-limit.ts'
 import { second } from '../kernel/time.ts'
 import { isStreamed } from './patience.ts'
 import { refusalOf } from './protocol.ts'
@@ -14,6 +15,23 @@ export const securityHeaders = {
   'referrer-policy': 'no-referrer',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 } as const
+
+export type SecurityHeaders = typeof securityHeaders & { 'strict-transport-security'?: string }
+/**
+ * Of every answer. Where this deployment is reached by TLS, a browser that was here once uses nothing else for a year
+ * (RFC 6797); over plain HTTP the field must not be sent.
+ */
+export const securityHeadersFor = ({ publicUrl, isTls }: { publicUrl: string; isTls: boolean }): SecurityHeaders =>
+  isTls || publicUrl.startsWith('https:')
+    ? { ...securityHeaders, 'strict-transport-security': 'max-age=31536000' }
+    : securityHeaders
+
+/** How often the caller may ask, as header fields (draft-ietf-httpapi-ratelimit-headers). */
+export const rateLimitLines = (limit: RateLimit | undefined): string[] =>
+  limit ? ['ratelimit-policy', limit.policy, 'ratelimit', limit.state] : []
+export function tellRateLimit(reply: FastifyReply, limit: RateLimit | undefined): void {
+  if (limit) reply.header('ratelimit-policy', limit.policy).header('ratelimit', limit.state)
+}
 
 const lingerMs = 5 * second
 
@@ -70,6 +88,7 @@ export function sendError(
   if (e.code === 'internal_error') log.error({ err: e.cause ?? e, request_id: request.id }, e.message)
   if (e.retryAfterSeconds !== undefined) reply.header('retry-after', String(e.retryAfterSeconds))
   if (e.deviceStatus !== undefined) reply.header(deviceStatusHeader, e.deviceStatus)
+  tellRateLimit(reply, e.rateLimit)
   if (e.allow) reply.header('allow', e.allow.join(', '))
   if (isBodyAwaited(request.raw)) leaveBody(request, reply)
   leaveName(reply)

@@ -3,6 +3,7 @@ import { newRequestId } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
 import { tokenOf, type Verifiers } from './authenticate.ts'
 import { strangerOf } from './caller.ts'
+import type { SecurityHeaders } from './error-response.ts'
 import { sendRefusal } from './raw-refusal.ts'
 import { hasBody } from './read-body.ts'
 import type { Refuse } from './refuse.ts'
@@ -19,9 +20,11 @@ export function createNeverIssued(deps: {
   verifiers: Pick<Verifiers, 'readToken' | 'service'>
   refuse: Refuse
   sourceOf: SourceOf
+  securityHeaders: SecurityHeaders
   log: Pick<Log, 'error'>
 }) {
   const { verifiers, refuse, sourceOf, log } = deps
+  const fixed = Object.entries(deps.securityHeaders).flat()
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const { url = '', headers } = request
     if (!url.startsWith(guarded) || headers.cookie !== undefined || hasBody(headers)) return false
@@ -29,7 +32,7 @@ export function createNeverIssued(deps: {
     if (!token?.startsWith('hf') || verifiers.readToken(token) || verifiers.service.is(token)) return false
     const id = newRequestId()
     const stranger = strangerOf(headers, sourceOf(request), id)
-    sendRefusal(response, id, refuse.credential(undefined, stranger), log)
+    sendRefusal(response, id, refuse.credential(undefined, stranger), { log, fixed })
     return true
   }
 }

@@ -68,6 +68,7 @@ export function failed(
   const headers = {
     ...page.headers,
     ...(e.retryAfterSeconds !== undefined && { 'retry-after': String(e.retryAfterSeconds) }),
+    ...(e.rateLimit && { 'ratelimit-policy': e.rateLimit.policy, ratelimit: e.rateLimit.state }),
     ...(e.code === 'unauthorized' && { 'www-authenticate': challenge }),
   }
   return { status: errorStatus[e.code], ...page, headers }

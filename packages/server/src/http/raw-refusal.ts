@@ -1,18 +1,21 @@
 import type { ServerResponse } from 'node:http'
 import { deviceStatusHeader } from '@holdfast/contract/vocabulary'
 import type { Log } from '../kernel/log.ts'
-import { challenge, securityHeaders, toAppError } from './error-response.ts'
+import { challenge, rateLimitLines, toAppError } from './error-response.ts'
 import { refusalOf } from './protocol.ts'
 
-const fixed = Object.entries(securityHeaders).flat()
-
-/** A refusal in front of the router: the same status, headers and body as behind it. */
-export function sendRefusal(response: ServerResponse, id: string, thrown: unknown, log: Pick<Log, 'error'>): void {
+/** A refusal in front of the router: the same status, headers and body as behind it. `fixed` are those of every answer. */
+export function sendRefusal(
+  response: ServerResponse,
+  id: string,
+  thrown: unknown,
+  { log, fixed }: { log: Pick<Log, 'error'>; fixed: readonly string[] },
+): void {
   const e = toAppError(thrown)
   if (e.code === 'internal_error') log.error({ err: e.cause ?? e, request_id: id }, e.message)
   const { status, contentType, body } = refusalOf(response.req.url ?? '', e, id)
   const bytes = Buffer.from(JSON.stringify(body))
-  const lines = [...fixed, 'x-request-id', id, 'content-type', contentType]
+  const lines = [...fixed, 'x-request-id', id, 'content-type', contentType, ...rateLimitLines(e.rateLimit)]
   if (e.retryAfterSeconds !== undefined) lines.push('retry-after', String(e.retryAfterSeconds))
   if (e.code === 'unauthorized') lines.push('www-authenticate', challenge)
   if (e.deviceStatus !== undefined) lines.push(deviceStatusHeader, e.deviceStatus)

@@ -5,7 +5,7 @@ import { AppError, badCredentials } from '../kernel/app-error.ts'
 import { sourceBlock } from '../kernel/cidr.ts'
 import { encodeId } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
-import { createRateLimiter } from '../kernel/rate-limit.ts'
+import { createRateLimiter, type RateLimit } from '../kernel/rate-limit.ts'
 import { createTally } from '../kernel/tally.ts'
 import { storable } from '../kernel/text.ts'
 import type { Audit } from '../modules/audit/index.ts'
@@ -113,10 +113,11 @@ export function createRefuse({ audit, log, onError, failuresPerMinute, tenantOfS
       }
     },
     /** A good credential that asks more often than it may. */
-    rate: (actor: Actor, retryAfterSeconds: number): AppError => {
+    rate: (actor: Actor, retryAfterSeconds: number, rateLimit: RateLimit | undefined): AppError => {
       if (actor.type === 'api_key') tooOften.count(actor).catch(onError)
       return new AppError('rate_limited', `too many requests with this ${nameOf[actor.principal.kind]}`, {
         retryAfterSeconds,
+        rateLimit,
       })
     },
     /** Writes what was only counted so far; at stop. */

@@ -4,6 +4,7 @@ import type { Actor } from '../kernel/actor.ts'
 import { AppError, fail } from '../kernel/app-error.ts'
 import type { Admit } from './admit.ts'
 import { isSameOrigin } from './caller.ts'
+import { tellRateLimit } from './error-response.ts'
 import type { Inside, Page, Room, Rooms, Visit } from './page.ts'
 import { isForm } from './read-body.ts'
 
@@ -22,9 +23,12 @@ type RoomDeps = {
 export function registerRooms(http: FastifyInstance, deps: RoomDeps, rooms: Rooms): void {
   const { admit, publicUrl, recordRefusal, visitOf, send } = deps
 
-  const enter = async (request: FastifyRequest): Promise<Inside | undefined> => {
+  const enter = async (request: FastifyRequest, reply: FastifyReply): Promise<Inside | undefined> => {
     const actor = await Promise.try(admit, undefined, request).then(
-      (admission) => admission.actor,
+      (admission) => {
+        tellRateLimit(reply, admission.rateLimit)
+        return admission.actor
+      },
       (e: unknown) => {
         if (e instanceof AppError && e.code === 'unauthorized') return undefined
         throw e
@@ -53,12 +57,12 @@ export function registerRooms(http: FastifyInstance, deps: RoomDeps, rooms: Room
 
   for (const [path, { get, form }] of Object.entries(rooms)) {
     http.get(path, async (request, reply) => {
-      const inside = await enter(request)
+      const inside = await enter(request, reply)
       return inside ? send(reply, await get(inside)) : toSignIn(reply, path)
     })
     if (form)
       http.post(path, { bodyLimit: longestForm, config: { takesForm: true } }, async (request, reply) => {
-        const inside = await enter(request)
+        const inside = await enter(request, reply)
         return inside ? send(reply, await submit(request, form, inside)) : toSignIn(reply, path)
       })
   }

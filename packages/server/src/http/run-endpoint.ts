@@ -8,6 +8,7 @@ import { AppError, fail } from '../kernel/app-error.ts'
 import type { Admission, Admit } from './admit.ts'
 import { Answer } from './answer.ts'
 import { answerRefusal, type RefusalDeps } from './answer-refusal.ts'
+import { tellRateLimit } from './error-response.ts'
 import type { Call, Handlers, RequestFacts } from './handlers.ts'
 import type { Idempotency } from './idempotency.ts'
 import type { LargeBodies, LargeBody } from './large-bodies.ts'
@@ -132,6 +133,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
       deps.isOf?.(request.raw, name)
       const settle = (admission: Admission) => {
         request.admission = admission
+        tellRateLimit(reply, admission.rateLimit)
         done(admission.refusal ?? refuseBody(admission, request, reply))
       }
       try {

@@ -4,7 +4,7 @@ import { successStatuses } from '@holdfast/contract/endpoint'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { AppError, badCredentials, fail } from '../kernel/app-error.ts'
 import { newRequestId } from '../kernel/ids.ts'
-import { securityHeaders, sendError, toAppError } from './error-response.ts'
+import { type SecurityHeaders, sendError, toAppError } from './error-response.ts'
 import { registerBodyReaders } from './read-body.ts'
 import { serializerOf } from './response-schema.ts'
 import { type EndpointDeps, runEndpoint } from './run-endpoint.ts'
@@ -12,7 +12,7 @@ import { createServer, type ServerDeps } from './server.ts'
 import type { UnknownPages } from './unknown-pages.ts'
 import { refuseUnparsed } from './unreadable.ts'
 
-type HttpDeps = EndpointDeps & ServerDeps & { unknownPages: UnknownPages }
+type HttpDeps = EndpointDeps & ServerDeps & { unknownPages: UnknownPages; securityHeaders: SecurityHeaders }
 
 /** The one pipe: authenticate, rate limit, permission before the body is read; then validate; then the handler. */
 export function createHttp(deps: HttpDeps): FastifyInstance {
@@ -35,7 +35,7 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
   http.decorateRequest('admission', null)
   http.decorateRequest('largeBody', null)
   http.addHook('onRequest', (request, reply, done) => {
-    reply.headers(securityHeaders).header('x-request-id', request.id)
+    reply.headers(deps.securityHeaders).header('x-request-id', request.id)
     if (!request.is404) done()
     else if (!deps.unknownPages(request, reply)) unknownRoute(deps, request).then(done, done)
   })
@@ -109,15 +109,15 @@ function bodyLimitOf({ access: { by }, bodyLimit }: Endpoint): number {
 /** Without a valid credential every path is 401, known or not. */
 async function unknownRoute(deps: HttpDeps, request: FastifyRequest, allow?: readonly string[]): Promise<AppError> {
   try {
-    const { actor, recorded } = await deps.admit(undefined, request)
+    const { actor, recorded, rateLimit } = await deps.admit(undefined, request)
     await recorded
-    return actor ? new AppError('not_found', 'no such route', { allow }) : badCredentials()
+    return actor ? new AppError('not_found', 'no such route', { allow, rateLimit }) : badCredentials()
   } catch (e) {
     return toAppError(e)
   }
 }
 
 async function refuseUnknown(deps: HttpDeps, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  reply.headers({ ...securityHeaders, 'x-request-id': request.id })
+  reply.headers({ ...deps.securityHeaders, 'x-request-id': request.id })
   if (!deps.unknownPages(request, reply)) sendError(deps.log, await unknownRoute(deps, request), request, reply)
 }

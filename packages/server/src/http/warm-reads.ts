@@ -3,11 +3,12 @@ import { deviceStatusHeader } from '@holdfast/contract/vocabulary'
 import type { Principal } from '../kernel/actor.ts'
 import { newRequestId } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
+import type { RateLimit } from '../kernel/rate-limit.ts'
 import { whenReady } from '../kernel/ready.ts'
 import type { Representation } from '../kernel/representation.ts'
 import { judgedSafely, tokenOf, type Verdict } from './authenticate.ts'
 import { strangerOf } from './caller.ts'
-import { securityHeaders } from './error-response.ts'
+import type { SecurityHeaders } from './error-response.ts'
 import type { OpenVerifiers } from './of-open-tenants.ts'
 import { sendRefusal } from './raw-refusal.ts'
 import { hasBody } from './read-body.ts'
@@ -25,11 +26,11 @@ type WarmDeps = {
   verifiers: OpenVerifiers
   refuse: Refuse
   sourceOf: SourceOf
+  securityHeaders: SecurityHeaders
   log: Pick<Log, 'error'>
   longestWaitSeconds: number
 }
 
-const fixed = Object.entries(securityHeaders).flat()
 const pending = [deviceStatusHeader, 'pending'] as const
 
 /**
@@ -37,7 +38,9 @@ const pending = [deviceStatusHeader, 'pending'] as const
  * verifier, the same answers and the same headers. Anything else about a request (another method, a query, a cookie,
  * another kind of credential) goes through the pipe.
  */
-export function createWarmReads({ reads, verifiers, refuse, sourceOf, log, longestWaitSeconds }: WarmDeps) {
+export function createWarmReads(deps: WarmDeps) {
+  const { reads, verifiers, refuse, sourceOf, securityHeaders, log, longestWaitSeconds } = deps
+  const fixed = Object.entries(securityHeaders).flat()
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const { method, url = '', headers } = request
     const read = method === 'GET' && Object.hasOwn(reads, url) ? reads[url] : undefined
@@ -54,7 +57,13 @@ export function createWarmReads({ reads, verifiers, refuse, sourceOf, log, longe
         throw refuse.credential(refused, strangerOf(headers, sourceIp, id))
       }
       const hold = holdOf(request, response, longestWaitSeconds)
-      const asked = { ifNoneMatch: headers['if-none-match'], hold, isPending: verdict.isPending }
+      const asked = {
+        ifNoneMatch: headers['if-none-match'],
+        hold,
+        isPending: verdict.isPending,
+        rateLimit: verdict.rateLimit,
+        fixed,
+      }
       return whenReady(read(verdict, hold), (r) => sendRepresentation(response, id, r, asked))
     }
     try {
@@ -62,21 +71,29 @@ export function createWarmReads({ reads, verifiers, refuse, sourceOf, log, longe
         judgedSafely(log, () => verifiers.device(token, incoming)),
         answer,
       )
-      if (sent instanceof Promise) sent.catch((e) => sendRefusal(response, id, e, log))
+      if (sent instanceof Promise) sent.catch((e) => sendRefusal(response, id, e, { log, fixed }))
     } catch (e) {
-      sendRefusal(response, id, e, log)
+      sendRefusal(response, id, e, { log, fixed })
     }
     return true
   }
 }
 
+type Asked = {
+  ifNoneMatch: string | undefined
+  hold: Granted | undefined
+  isPending: boolean
+  rateLimit: RateLimit | undefined
+  fixed: readonly string[]
+}
 function sendRepresentation(
   response: ServerResponse,
   id: string,
   { etag, content, text }: Representation<object>,
-  { ifNoneMatch, hold, isPending }: { ifNoneMatch: string | undefined; hold: Granted | undefined; isPending: boolean },
+  { ifNoneMatch, hold, isPending, rateLimit, fixed }: Asked,
 ): void {
   const lines = [...fixed, 'x-request-id', id]
+  if (rateLimit) lines.push('ratelimit-policy', rateLimit.policy, 'ratelimit', rateLimit.state)
   if (etag !== undefined) lines.push('etag', etag)
   if (hold && !hold.isDeclined) lines.push('preference-applied', preferenceApplied(hold))
   if (isPending) lines.push(...pending)

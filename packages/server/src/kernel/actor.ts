@@ -1,4 +1,5 @@
 import type { CredentialKind, Origin, Permission, RequiredAction, Role } from '@holdfast/contract/vocabulary'
+import type { RateLimit } from './rate-limit.ts'
 
 /** Only authentication makes one, and rows have it; every query takes it first. */
 export type TenantId = string & { readonly brand: 'TenantId' }
@@ -51,6 +52,8 @@ type AnyPrincipal =
       userId: string | null
       /** Waits for approval: it is told so beside each answer. */
       isPending: boolean
+      /** What its answers say of how often it may ask. */
+      rateLimit?: RateLimit | undefined
       /** The credential as it was shown, and which generation of it that is. */
       presented: { token: string; generation: number }
     }

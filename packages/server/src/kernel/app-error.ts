@@ -1,4 +1,5 @@
 import type { ErrorCode, ScimType, ToldDeviceStatus } from '@holdfast/contract/vocabulary'
+import type { RateLimit } from './rate-limit.ts'
 
 export type FieldError = { field: string; message: string }
 
@@ -14,6 +15,8 @@ export class AppError extends Error {
   readonly isStale: boolean
   /** The methods that a path takes, where another one was asked. */
   readonly allow: readonly string[] | undefined
+  /** How often whoever asks may ask. */
+  readonly rateLimit: RateLimit | undefined
   constructor(
     code: ErrorCode,
     detail: string,
@@ -24,6 +27,7 @@ export class AppError extends Error {
       scimType?: ScimType
       isStale?: boolean
       allow?: readonly string[] | undefined
+      rateLimit?: RateLimit | undefined
       cause?: unknown
     } = {},
   ) {
@@ -35,6 +39,7 @@ export class AppError extends Error {
     this.scimType = more.scimType
     this.isStale = more.isStale ?? false
     this.allow = more.allow
+    this.rateLimit = more.rateLimit
   }
 }
 

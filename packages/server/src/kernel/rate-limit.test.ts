@@ -39,3 +39,21 @@ test('a tenth of a minute passes at once, at least ten, and the next is told how
     assert.equal(take('b', rate, 5), 0, 'another has its own')
   }
 })
+
+test('as many as an answer says are left pass at once, give or take one that rounding costs', () => {
+  fc.assert(
+    fc.property(perMinute, pauses, (rate, steps) => {
+      const { take, limitOf } = createRateLimiter()
+      let now = 1_000
+      for (const step of steps.slice(0, 20)) {
+        now += step
+        const { policy, state } = limitOf('key', 'a', rate, now)
+        const [, q = 0, w = 0] = (/^"key";q=(\d+);w=(\d+)$/.exec(policy) ?? []).map(Number)
+        const [, r = -1, t = -1] = (/^"key";r=(\d+);t=(\d+)$/.exec(state) ?? []).map(Number)
+        assert.ok(r >= 0 && r <= q && t >= 0 && t <= w, `${policy} ${state}`)
+        const passed = Array.from({ length: q + 3 }, () => take('a', rate, now)).filter((wait) => wait === 0).length
+        assert.ok(Math.abs(passed - r) <= 1, `${passed} passed, ${state} was said`)
+      }
+    }),
+  )
+})

@@ -15,6 +15,34 @@ export function secondsToWait(usedUntil: number, perMinute: number, nowMs: numbe
 export const usedByMore = (usedUntil: number, perMinute: number, nowMs: number, count = 1): number =>
   Math.max(usedUntil, nowMs) + (count * 60_000) / perMinute
 
+/** What an answer says of a limit: the values of RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers). */
+export type RateLimit = { readonly policy: string; readonly state: string }
+
+/** What the usual caller has used: so few of these that the text for each is kept. */
+const keptTexts = 16
+const textsOf = new BoundedMap<string, { full: number; interval: number; policy: string; kept: RateLimit[] }>(1000)
+
+/** How much of a limit is left: `q` requests may pass at once, in `w` seconds so many again; `r` of them are left. */
+export function rateLimitOf(name: string, usedUntil: number, perMinute: number, nowMs: number): RateLimit {
+  const key = `${name} ${perMinute}`
+  let texts = textsOf.get(key)
+  if (!texts) {
+    const interval = 60_000 / perMinute
+    const full = Math.floor(Math.max(10, perMinute / 10))
+    const policy = `"${name}";q=${full};w=${Math.ceil((full * interval) / 1000)}`
+    texts = { full, interval, policy, kept: [] }
+    textsOf.set(key, texts)
+  }
+  const { full, interval, policy, kept } = texts
+  const ahead = Math.max(usedUntil, nowMs) - nowMs
+  const used = Math.min(full, Math.ceil(ahead / interval - 1e-9))
+  const known = kept[used]
+  if (known) return known
+  const limit = { policy, state: `"${name}";r=${full - used};t=${Math.ceil((used * interval) / 1000)}` }
+  if (used < keptTexts) kept[used] = limit
+  return limit
+}
+
 /** Remembers that by keys, per replica; the newest `max` of them. */
 export function createRateLimiter(max = 50_000) {
   const usedUntil = new BoundedMap<string, number>(max)
@@ -22,6 +50,8 @@ export function createRateLimiter(max = 50_000) {
     /** What `take` would say, without taking it. */
     peek: (key: string, perMinute: number, nowMs: number): number =>
       secondsToWait(usedUntil.get(key) ?? 0, perMinute, nowMs),
+    limitOf: (name: string, key: string, perMinute: number, nowMs: number): RateLimit =>
+      rateLimitOf(name, usedUntil.get(key) ?? 0, perMinute, nowMs),
     take: (key: string, perMinute: number, nowMs: number, count = 1): number => {
       const before = usedUntil.get(key) ?? 0
       const wait = secondsToWait(before, perMinute, nowMs, count)

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { securityHeadersFor } from '../../src/http/error-response.ts'
 import { startKit } from '../kit.ts'
+import { send as sendRaw } from '../raw-http.ts'
 import { call, operation, send } from '../world.ts'
 
 test('bad input: each the right error of the right shape, never a 500, nothing half done', async (t) => {
@@ -116,6 +118,28 @@ test('behind a proxy a request is recorded under the address of its client, what
     assert.deepEqual(new Set(items.map(({ source_ip }) => source_ip)), new Set([source]), forwarded)
   }
   assert.equal(kit.logs.filter((line) => line.startsWith('X-Forwarded-For has an element')).length, 1)
+})
+
+test('where the public URL is https every answer, of pages, routes and in front of them, says so to browsers', async (t) => {
+  const said = 'max-age=31536000'
+  const { url } = await startKit(t, { config: { publicUrl: 'https://vpn.example.test' } })
+  for (const [path, headers] of [
+    ['/healthz', {}],
+    ['/admin/login', {}],
+    ['/', { accept: 'text/html' }],
+    ['/v1/admin/users', {}],
+    ['/v1/nothing', {}],
+    ['/v1/%ff', {}],
+    ['/v1/admin/me', { authorization: 'Bearer hfk_nonsense' }],
+    ['/v1/policy/digest', { authorization: 'Bearer eyJ.eyJ.x' }],
+  ] as const) {
+    const { headers: found } = await sendRaw(url, { path, headers })
+    assert.deepEqual([found['strict-transport-security'], found['x-content-type-options']], [said, 'nosniff'], path)
+  }
+  const sentOver = (publicUrl: string, isTls: boolean) =>
+    securityHeadersFor({ publicUrl, isTls })['strict-transport-security']
+  assert.equal(sentOver('http://holdfast.test', true), said)
+  assert.equal(sentOver('http://holdfast.test', false), undefined)
 })
 
 test('query parameters: unknown, repeated and unreadable ones are 400 and named', async (t) => {

@@ -12,7 +12,7 @@ import { makeUser, signInAs } from '../people.ts'
 import { promptly, until } from '../promptly.ts'
 import { assertOneASecond } from '../rates.ts'
 import { send } from '../raw-http.ts'
-import { call, enrollRaw, operation } from '../world.ts'
+import { call, enrollRaw, operation, type Raw } from '../world.ts'
 
 const use = (kit: Kit, token: string, more: { localAddress?: string; path?: string } = {}) =>
   send(kit.url, { path: '/v1/admin/me', headers: { authorization: `Bearer ${token}` }, ...more })
@@ -248,11 +248,15 @@ async function rates(kit: Kit): Promise<void> {
       requests_per_minute_per_key: 60,
     },
   })
-  const few = async (ask: (i: number) => Promise<{ status: number }>) => {
+  const few = async (ask: (i: number) => Promise<Pick<Raw, 'status' | 'headers'>>) => {
     const began = performance.now()
     const answers = await times(30, ask)
     assertOneASecond(answers, 200, began)
     assert.deepEqual(statuses(answers), new Set([200, 429]))
+    for (const { status, headers } of answers) {
+      assert.match(String(headers['ratelimit-policy']), /^"\w+";q=10;w=10$/)
+      assert.match(String(headers.ratelimit), status === 429 ? /";r=0;t=(9|10)$/ : /";r=\d;t=\d+$/)
+    }
   }
   await few((i) => call(kit, operation(i % 2 ? 'policyDigest' : 'trustAnchors'), busy.caller))
   assert.deepEqual(statuses(await times(8, () => call(kit, operation('policyDigest'), calm.caller))), new Set([200]))

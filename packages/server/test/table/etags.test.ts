@@ -41,8 +41,9 @@ test('what is read by its tag', async (t) => {
   await t.test('every read with an ETag × {none, exact, weak, list, *, other} × GET, HEAD', () =>
     byTags(kit, world, own),
   )
-  await t.test('HEAD is answered as its GET, without the body: every read, known and refused', () =>
-    byHead(kit, world, own),
+  await t.test(
+    'HEAD is answered as its GET, without the body: every read, known and refused; who is counted is told how often',
+    () => byHead(kit, world, own),
   )
   await t.test('Prefer: wait holds every read that waits, by any form of its tag, and says for how long', () =>
     byWaiting(kit, world, own),
@@ -109,6 +110,15 @@ async function byTags(kit: Kit, world: World, own: Own): Promise<void> {
   assert.deepEqual(wrong, [])
 }
 
+/** Whether an answer says how often its caller may ask. */
+const isTold = ({ ratelimit, 'ratelimit-policy': policy }: Record<string, unknown>): boolean => {
+  if (ratelimit === undefined && policy === undefined) return false
+  const [, name, q] = /^"(session|api_key|gateway|device)";q=(\d+);w=\d+$/.exec(String(policy)) ?? []
+  const [, its, r] = /^"(\w+)";r=(\d+);t=\d+$/.exec(String(ratelimit)) ?? []
+  assert.ok(name !== undefined && its === name && Number(r) <= Number(q), `${policy} ${ratelimit}`)
+  return true
+}
+
 async function byHead(kit: Kit, world: World, own: Own): Promise<void> {
   const wrong: string[] = []
   for (const [name, e] of reads.filter(([, e]) => !e.begins))
@@ -119,6 +129,9 @@ async function byHead(kit: Kit, world: World, own: Own): Promise<void> {
       const same = ['content-type', 'etag', 'www-authenticate'].every((h) => head.headers[h] === get.headers[h])
       if (head.status !== get.status || head.text !== '' || !same)
         wrong.push(`${name}: GET ${get.status}, HEAD ${head.status} ${JSON.stringify(head.headers)}`)
+      const isCounted = caller !== null && caller !== own[name] && e.access.by !== 'anyone'
+      for (const { headers } of [get, head])
+        if (isTold(headers) !== isCounted) wrong.push(`${name}: ${JSON.stringify(headers)}`)
     }
   assert.deepEqual(wrong, [])
 }

@@ -10,7 +10,6 @@ import {
 import type { Database } from '../../db/database.ts'
 import type { Incoming, Verdict } from '../../http/authenticate.ts'
 import type { Principal, RefusedCredential, TenantId } from '../../kernel/actor.ts'
-import { AppError } from '../../kernel/app-error.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { decodeId } from '../../kernel/ids.ts'
@@ -158,6 +157,7 @@ export function createDeviceVerifier({
     name: device.name,
     userId: device.userId,
     isPending: device.status === 'pending',
+    rateLimit: rates.limitOfDevice(device),
     presented: { token, generation },
   })
 
@@ -196,17 +196,15 @@ export function createDeviceVerifier({
     at: Date,
   ): boolean | Promise<boolean> {
     const { jkt } = v
-    if (jkt === undefined) return whenReady(rates.takeOfDevice(device), passOrWait)
-    return whenReady(rates.peekOfDevice(device), (wait) => {
-      passOrWait(wait)
+    if (jkt === undefined) return whenReady(rates.takeOfDevice(device), () => true)
+    return whenReady(rates.peekOfDevice(device), () => {
       const proof = verifyProof({
         ...proofFor(token, incoming, at),
         jkt,
         known: v.header,
         onHeader: (take) => proven.keepHeader(v, take),
       })
-      return whenReady(rates.takeOfDevice(device), (left) => {
-        passOrWait(left)
+      return whenReady(rates.takeOfDevice(device), () => {
         // Reads change nothing, so a replica's own memory is enough; a change is proven once for all replicas.
         if (incoming.method !== 'GET') return remember({ tenant: v.tenantId, proof: proofKey(proof.jkt, proof.jti) })
         return reads.isFirst(hash('sha256', `${proof.jkt}${proof.jti}`, 'base64url'), at.getTime())
@@ -294,10 +292,4 @@ export function createDeviceVerifier({
     if (!known) return isGone(digest, token, incoming) ?? checkCold(token, digest, incoming)
     return whenReady(fleet.device(known.tenantId, known.deviceId), (device) => check(known, device, token, incoming))
   }
-}
-
-function passOrWait(seconds: number): true {
-  if (seconds > 0)
-    throw new AppError('rate_limited', 'too many requests with this device', { retryAfterSeconds: seconds })
-  return true
 }
