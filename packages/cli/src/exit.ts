@@ -2,12 +2,17 @@ import { ApiError, ConnectionError, NotApprovedError, VerificationError } from '
 import { CommanderError } from 'commander'
 import { plain } from './text.ts'
 
-/** 0 done · 1 refused by the server, or what it sent is not to be trusted · 2 wrong use, or it differs · 3 no connection */
+/** 0 done · 1 refused by the server, or what it sent is not to be trusted · 2 wrong use; of config plan alone: it differs · 3 no connection */
 const exitCodes = { refused: 1, usage: 2, differs: 2, unreachable: 3 } as const
 
 /** The command can't be done as it was written. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
+}
+
+/** The command is right, and what it works with can not be used. */
+export class Unusable extends Error {
+  override readonly name = 'Unusable'
 }
 
 /** The command ran and its answer is no, which has been printed. */
@@ -38,6 +43,10 @@ export function explainError(error: unknown): { code: number; lines: string[] } 
     return { code: exitCodes.refused, lines: [`Error: not accepted (${error.code}): ${plain(error.message)}`] }
   if (error instanceof NotSignedIn || error instanceof NotApprovedError)
     return { code: exitCodes.refused, lines: [`Error: ${plain(error.message)}`] }
+  if (error instanceof Unusable) {
+    const [first = '', ...others] = error.message.split('\n').map(plain)
+    return { code: exitCodes.refused, lines: [`Error: ${first}`, ...others] }
+  }
   const message = error instanceof Error ? error.message : String(error)
   return { code: exitCodes.usage, lines: [`Error: ${plain(message)}`] }
 }

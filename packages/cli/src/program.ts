@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, type CommanderError } from 'commander'
 import { adviceOn } from './advice.ts'
 import { createCli, type Streams } from './cli.ts'
 import { addAdminSession } from './commands/admin-session.ts'
@@ -42,7 +42,7 @@ import { addTruth } from './commands/truth.ts'
 import { addUpdate } from './commands/update.ts'
 import { addUser } from './commands/user.ts'
 import { addWorkflow } from './commands/workflow.ts'
-import { explainError } from './exit.ts'
+import { Declined, explainError } from './exit.ts'
 import { version } from './version.ts'
 
 const nouns = [
@@ -98,7 +98,8 @@ Environment:
 Names: wherever a tenant, plan, user, group, device, gateway, pool, token, key, provider, release or policy version is asked
 for, its name (or version number) will do as well as its id.
 
-Exit codes: 0 done, 1 refused by the server, 2 wrong use (of config plan also: it differs), 3 no connection.`
+Exit codes: 0 done, 1 refused by the server, 2 wrong use, 3 no connection. Of config plan: 0 nothing differs, 2 something
+does, 1 the file can not be applied or the command is wrong, 3 no connection.`
 
 /** Runs one command line (without node and script) and answers its exit code. */
 export async function runCli(args: readonly string[], streams: Streams): Promise<number> {
@@ -125,7 +126,12 @@ export async function runCli(args: readonly string[], streams: Streams): Promise
 
 /** Every command, nested ones too, throws instead of ending the process and writes where we say. */
 function prepare(command: Command, streams: Streams): void {
-  command.exitOverride().configureOutput({
+  // Its exit code 2 says that something differs, and wrong use must not look like it.
+  const isPlan = pathOf(command) === 'holdfast config plan'
+  const declined = (e: CommanderError) => {
+    throw e.exitCode === 0 ? e : new Declined()
+  }
+  command.exitOverride(isPlan ? declined : undefined).configureOutput({
     writeOut: (text) => void streams.output.write(text),
     writeErr: (text) => void streams.errors.write(text),
   })
