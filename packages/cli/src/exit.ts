@@ -4,8 +4,8 @@ import { inTermsOf } from './command-terms.ts'
 import { plainLines } from './text.ts'
 
 /**
- * 0 done · 1 refused by the server, or its answer is not to be trusted · 2 wrong use, or it differs · 3 not found: the
- * server, or the thing named
+ * 0 done · 1 refused by the server, or its answer is not to be trusted · 2 wrong use; of config plan alone: it differs ·
+ * 3 not found: the server, or the thing named
  */
 const exitCodes = { refused: 1, usage: 2, differs: 2, notFound: 3, unreachable: 3 } as const
 
@@ -17,6 +17,11 @@ export class UsageError extends Error {
 /** Nothing has the name or id that was given. */
 export class NotFoundError extends Error {
   override readonly name = 'NotFoundError'
+}
+
+/** The command is right, and what it works with can not be used. */
+export class Unusable extends Error {
+  override readonly name = 'Unusable'
 }
 
 /** The command ran and its answer is no, which has been printed. */
@@ -51,6 +56,7 @@ export function explainError(error: unknown, command?: Command): { code: number;
     return { code: exitCodes.refused, lines: errorLines(`not accepted (${error.code}): ${error.message}`) }
   if (error instanceof NotSignedIn || error instanceof NotApprovedError)
     return { code: exitCodes.refused, lines: errorLines(error.message) }
+  if (error instanceof Unusable) return { code: exitCodes.refused, lines: errorLines(error.message) }
   return { code: exitCodes.usage, lines: errorLines(error instanceof Error ? error.message : String(error)) }
 }
 

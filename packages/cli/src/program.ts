@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { Command, CommanderError } from 'commander'
 import { adviceOn } from './advice.ts'
 import { type Cli, createCli, type Streams } from './cli.ts'
 import { AskingCommand, markingHelp } from './command-terms.ts'
@@ -43,7 +43,7 @@ import { addTruth } from './commands/truth.ts'
 import { addUpdate } from './commands/update.ts'
 import { addUser } from './commands/user.ts'
 import { addWorkflow } from './commands/workflow.ts'
-import { explainError } from './exit.ts'
+import { Declined, explainError } from './exit.ts'
 import { version } from './version.ts'
 
 const nouns = [
@@ -100,8 +100,8 @@ Names: wherever an id is asked for, a name does as well: of a tenant, plan, user
 provider or connector; the number or channel of a policy, the version of a release, the device of a VPN session or
 certificate, the user of an admin session, the target of a lock.
 
-Exit codes: 0 done, 1 refused by the server, 2 wrong use (of config plan also: it differs), 3 not found: the server, or
-the thing named.`
+Exit codes: 0 done, 1 refused by the server, 2 wrong use, 3 not found: the server, or the thing named. Of config plan: 0
+nothing differs, 2 something does, 1 the file can not be applied or the command is wrong, 3 not found.`
 
 /** Every command, with what it works with. */
 export function createProgram(streams: Streams): { program: Command; cli: Cli } {
@@ -139,7 +139,12 @@ export async function runCli(args: readonly string[], streams: Streams): Promise
 
 /** Every command, nested ones too, throws instead of ending the process and writes where we say. */
 function prepare(command: Command, streams: Streams): void {
-  command.exitOverride().configureOutput({
+  // Its exit code 2 says that something differs, and wrong use must not look like it.
+  const isPlan = pathOf(command) === 'holdfast config plan'
+  const declined = (e: CommanderError) => {
+    throw e.exitCode === 0 ? e : new Declined()
+  }
+  command.exitOverride(isPlan ? declined : undefined).configureOutput({
     writeOut: (text) => void streams.output.write(text),
     writeErr: (text) => void streams.errors.write(text),
   })

@@ -6,7 +6,7 @@ import { currentConfig } from '../configuration/current.ts'
 import type { Step } from '../configuration/differences.ts'
 import { parseConfig } from '../configuration/document.ts'
 import { planOf } from '../configuration/plan.ts'
-import { Differs } from '../exit.ts'
+import { Differs, Unusable, UsageError } from '../exit.ts'
 import { readText } from '../files.ts'
 import { examples } from '../options.ts'
 import { cellText } from '../output.ts'
@@ -18,10 +18,14 @@ export function addConfig(program: Command, cli: Cli): void {
   examples(
     config
       .command('plan <file>')
-      .description('show what differs from the file (YAML or JSON); exit code 2 when anything does')
-      .action(async (file: string) => {
-        const { steps } = await read(cli, file)
+      .description(
+        'show what differs from the file (YAML or JSON), and what would keep it from being applied; exit code 0: nothing differs, 2: something does, 1: it can not be applied',
+      )
+      .option('--remove-all-rules', 'let a policy without rules replace one that has some')
+      .action(async (file: string, options: Options) => {
+        const { steps, problems } = await read(cli, file, options)
         show(cli, steps)
+        refuseProblems(problems)
         if (steps.length > 0) throw new Differs()
       }),
     'config plan holdfast.yaml',
@@ -31,7 +35,8 @@ export function addConfig(program: Command, cli: Cli): void {
       .command('apply <file>')
       .description('make everything as the file says; what it does not name stays')
       .option('--yes', 'do not ask')
-      .action((file: string, { yes }: { yes?: true }) => apply(cli, file, yes)),
+      .option('--remove-all-rules', 'let a policy without rules replace one that has some')
+      .action((file: string, options: Options & { yes?: true }) => apply(cli, file, options)),
     'config apply holdfast.yaml --yes',
   )
   examples(
@@ -46,14 +51,33 @@ export function addConfig(program: Command, cli: Cli): void {
   )
 }
 
-async function read(cli: Cli, file: string): Promise<{ steps: Step[] }> {
-  const document = parseConfig(await readText(file), file)
-  return { steps: await planOf(patient(await cli.client()), document, cli.scope) }
+/** A file that can't be used is no wrong use of the command, whose exit code is that of a difference. */
+type Options = { removeAllRules?: true }
+async function read(
+  cli: Cli,
+  file: string,
+  { removeAllRules }: Options,
+): Promise<{ steps: Step[]; problems: string[] }> {
+  try {
+    const document = parseConfig(await readText(file), file)
+    return await planOf(patient(await cli.client()), document, cli.scope, { removesAllRules: removeAllRules })
+  } catch (e) {
+    throw e instanceof UsageError ? new Unusable(e.message) : e
+  }
 }
 
-async function apply(cli: Cli, file: string, yes: true | undefined): Promise<void> {
-  const { steps } = await read(cli, file)
+function refuseProblems(problems: readonly string[]): void {
+  if (problems.length === 0) return
+  const shown = problems.slice(0, mostProblems).map(plain)
+  const more = problems.length > shown.length ? [`… and ${problems.length - shown.length} more`] : []
+  throw new Unusable(`The file can not be applied; nothing was changed:\n  ${[...shown, ...more].join('\n  ')}`)
+}
+const mostProblems = 50
+
+async function apply(cli: Cli, file: string, { yes, ...options }: Options & { yes?: true }): Promise<void> {
+  const { steps, problems } = await read(cli, file, options)
   show(cli, steps)
+  refuseProblems(problems)
   if (steps.length === 0) return
   await cli.sure(yes, `Make ${steps.length === 1 ? 'this change' : `these ${steps.length} changes`}?`)
   for (const [done, { thing, action, apply }] of steps.entries()) {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Operation } from '@holdfast/contract'
 
 /** A field that differs: what it is, and what the file says. */
 type Field = { field: string; from: unknown; to: unknown }
@@ -8,6 +9,9 @@ export type Step = {
   thing: string
   action: 'create' | 'update' | 'publish'
   fields: readonly Field[]
+  /** The operation that makes it so, and what is sent with it. */
+  operation: Operation
+  body: object
   apply: () => Promise<unknown>
 }
 

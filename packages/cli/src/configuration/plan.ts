@@ -1,47 +1,62 @@
 import type { Contract, Input } from '@holdfast/contract'
 import { type Client, overlay, versionOf } from '@holdfast/sdk'
 import { canonicalAddress } from '@holdfast/server/kernel/cidr'
-import { UsageError } from '../exit.ts'
-import { plain } from '../text.ts'
 import { fieldsOf, fieldsOfSections, type Step } from './differences.ts'
 import type { ConfigDocument } from './document.ts'
 import { everyOne } from './every-one.ts'
+import { problemsOf } from './problems.ts'
 
 type Scope = { tenant_id?: string }
 type PoolBody = Input<Contract['createGatewayPool']>['body']
 
 /**
  * What has to be done so that everything is as the file says, in an order in which it can be; empty: it is. Each step
- * is refused where what it changes is not what was seen here any more.
+ * is refused where what it changes is not what was seen here any more. `problems`: what would keep it from being done.
  */
-export async function planOf(client: Client, document: ConfigDocument, scope: Scope): Promise<Step[]> {
-  const steps = [
-    ...(await settingsSteps(client, document, scope)),
-    ...(await groupSteps(client, document.groups ?? {}, scope)),
+export async function planOf(
+  client: Client,
+  document: ConfigDocument,
+  scope: Scope,
+  { removesAllRules = false }: { removesAllRules?: boolean | undefined } = {},
+): Promise<{ steps: Step[]; problems: string[] }> {
+  const problems: string[] = []
+  const planned = [
+    ...(await settingsSteps(client, document, scope, problems)),
+    ...(await groupSteps(client, document.groups ?? {}, scope, problems)),
     ...(await poolSteps(client, document.gateway_pools ?? {}, scope)),
     // It names groups and pools.
     ...(await policySteps(client, document.policy, scope)),
   ]
-  return steps.filter(({ action, fields }) => action === 'create' || fields.length > 0)
+  if (!removesAllRules && planned.some(isRemovalOfAllRules))
+    problems.push(
+      'policy stable: has no rules, and the policy in force has some, so nobody would reach anything; take policy out of the file to keep it, or give --remove-all-rules',
+    )
+  const steps = planned.filter(({ action, fields }) => action === 'create' || fields.length > 0)
+  return { steps, problems: [...problems, ...(await problemsOf(client, steps, scope))] }
 }
 
 async function settingsSteps(
   client: Client,
   { security, notifications }: ConfigDocument,
   query: Scope,
+  problems: string[],
 ): Promise<Step[]> {
   const steps: Step[] = []
   if (security) {
     const is = await client.getSecuritySettings({ query })
-    const apply = () =>
-      client.updateSecuritySettings({ query, body: overlay(is, security) }, { ifMatch: versionOf(is) })
-    steps.push({ thing: 'security', action: 'update', fields: fieldsOfSections(is, security), apply })
+    const body = overlay<Input<Contract['updateSecuritySettings']>['body']>(is, security)
+    const apply = () => client.updateSecuritySettings({ query, body }, { ifMatch: versionOf(is) })
+    const made = { operation: 'updateSecuritySettings', body, apply } as const
+    steps.push({ thing: 'security', action: 'update', fields: fieldsOfSections(is, security), ...made })
   }
   if (notifications) {
     const is = await client.getNotificationSettings({ query })
+    if (notifications.email?.enabled === true && !is.email.available && !is.email.enabled)
+      problems.push('notifications: email.enabled needs a mail server, which the operator names in HOLDFAST_SMTP_URL')
     const body = overlay<Input<Contract['updateNotificationSettings']>['body']>(is, notifications)
     const apply = () => client.updateNotificationSettings({ query, body }, { ifMatch: versionOf(is) })
-    steps.push({ thing: 'notifications', action: 'update', fields: fieldsOfSections(is, notifications), apply })
+    const made = { operation: 'updateNotificationSettings', body, apply } as const
+    steps.push({ thing: 'notifications', action: 'update', fields: fieldsOfSections(is, notifications), ...made })
   }
   return steps
 }
@@ -57,7 +72,7 @@ async function poolSteps(client: Client, named: NonNullable<ConfigDocument['gate
     const found = pools.find((pool) => sameName(pool.name, name))
     if (!found) {
       const apply = () => client.createGatewayPool({ query, body })
-      steps.push({ thing, action: 'create', fields: fieldsOf({}, given), apply })
+      steps.push({ thing, action: 'create', fields: fieldsOf({}, given), operation: 'createGatewayPool', body, apply })
       continue
     }
     const fieldsAt = (pool: typeof found) => fieldsOf({ ...pool, dns: resolvers(pool.dns) }, body)
@@ -65,8 +80,9 @@ async function poolSteps(client: Client, named: NonNullable<ConfigDocument['gate
     // Lists show no versions.
     const of = { params: { pool_id: found.pool_id }, query }
     const is = await client.getGatewayPool(of)
-    const apply = () => client.updateGatewayPool({ ...of, body: { ...is, ...body } }, { ifMatch: versionOf(is) })
-    steps.push({ thing, action: 'update', fields: fieldsAt(is), apply })
+    const whole = { ...is, ...body }
+    const apply = () => client.updateGatewayPool({ ...of, body: whole }, { ifMatch: versionOf(is) })
+    steps.push({ thing, action: 'update', fields: fieldsAt(is), operation: 'updateGatewayPool', body: whole, apply })
   }
   return steps
 }
@@ -75,7 +91,12 @@ const resolvers = (addresses: readonly string[]) => [
   ...new Set(addresses.map((text) => canonicalAddress(text) ?? text)),
 ]
 
-async function groupSteps(client: Client, named: NonNullable<ConfigDocument['groups']>, query: Scope): Promise<Step[]> {
+async function groupSteps(
+  client: Client,
+  named: NonNullable<ConfigDocument['groups']>,
+  query: Scope,
+  problems: string[],
+): Promise<Step[]> {
   if (Object.keys(named).length === 0) return []
   const groups = await everyOne((page) => client.listGroups({ query: { ...query, ...page } }))
   const idOf = Object.values(named).some(({ members }) => members) ? await idsOfUsers(client, query) : undefined
@@ -83,16 +104,24 @@ async function groupSteps(client: Client, named: NonNullable<ConfigDocument['gro
   for (const [name, { members: usernames, ...given }] of Object.entries(named)) {
     const thing = `group ${name}`
     const members = usernames && [...new Set(usernames.map(lower))].sort()
-    const ids = members && idOf && { members: members.map(idOf) }
+    const unknown = members?.filter((username) => idOf?.(username) === undefined) ?? []
+    for (const username of unknown) problems.push(`${thing}: there is no user called ${username}`)
+    const ids = members && idOf && { members: members.flatMap((username) => idOf(username) ?? []) }
     const wanted = { name, ...given }
     const found = groups.find((group) => sameName(group.name, name))
     if (!found) {
       const group = { ...wanted, ...ids }
-      const apply = () => client.changeGroup({ query, body: { operation: 'create', group } })
-      steps.push({ thing, action: 'create', fields: fieldsOf({}, { ...given, ...(members && { members }) }), apply })
+      const body = { operation: 'create', group } as const
+      const apply = () => client.changeGroup({ query, body })
+      const fields = fieldsOf({}, { ...given, ...(members && { members }) })
+      steps.push({ thing, action: 'create', fields, operation: 'changeGroup', body, apply })
       continue
     }
-    const { group_id } = found
+    const { group_id, source } = found
+    if (members && source !== 'local') {
+      problems.push(`${thing}: its members come from a directory, so a file can't set them`)
+      continue
+    }
     const fieldsAt = async (group: typeof found) => {
       if (!members) return fieldsOf(group, wanted)
       const users = await everyOne((page) => client.listUsers({ query: { group_id, ...query, ...page } }))
@@ -107,22 +136,18 @@ async function groupSteps(client: Client, named: NonNullable<ConfigDocument['gro
       ...(fields.some(({ field }) => field !== 'members') && wanted),
       ...(fields.some(({ field }) => field === 'members') && ids),
     }
-    const apply = () =>
-      client.changeGroup({ query, body: { operation: 'update', group_id, group } }, { ifMatch: versionOf(is) })
-    steps.push({ thing, action: 'update', fields, apply })
+    const body = { operation: 'update', group_id, group } as const
+    const apply = () => client.changeGroup({ query, body }, { ifMatch: versionOf(is) })
+    steps.push({ thing, action: 'update', fields, operation: 'changeGroup', body, apply })
   }
   return steps
 }
 
 /** All are read at once: looked up one by one they would be more requests than anybody may send. */
-async function idsOfUsers(client: Client, query: Scope): Promise<(username: string) => string> {
+async function idsOfUsers(client: Client, query: Scope): Promise<(username: string) => string | undefined> {
   const users = await everyOne((page) => client.listUsers({ query: { ...query, ...page } }))
   const ids = new Map(users.map(({ username, user_id }) => [lower(username), user_id]))
-  return (username) => {
-    const id = ids.get(username)
-    if (id === undefined) throw new UsageError(`There is no user called ${plain(username)}.`)
-    return id
-  }
+  return (username) => ids.get(username)
 }
 
 async function policySteps(client: Client, wanted: ConfigDocument['policy'], query: Scope): Promise<Step[]> {
@@ -137,8 +162,14 @@ async function policySteps(client: Client, wanted: ConfigDocument['policy'], que
   })
   const body = { channel: 'stable', policy, previous_digest: newest?.digest ?? null, note: 'config apply' } as const
   const apply = () => client.publishPolicy({ query, body })
-  return [{ thing: 'policy stable', action: 'publish', fields, apply }]
+  return [{ thing: 'policy stable', action: 'publish', fields, operation: 'publishPolicy', body, apply }]
 }
+
+/** Whether a policy with rules is replaced by one without: rarely meant, and it ends all access. */
+const isRemovalOfAllRules = ({ operation, fields }: Step): boolean =>
+  operation === 'publishPolicy' &&
+  fields.some(({ field, from, to }) => field === 'rules' && lengthOf(from) > 0 && lengthOf(to) === 0)
+const lengthOf = (rules: unknown): number => (Array.isArray(rules) ? rules.length : 0)
 
 const lower = (name: string): string => name.toLowerCase()
 const sameName = (a: string, b: string): boolean => lower(a) === lower(b)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { startCommand } from '../command.ts'
@@ -114,7 +115,7 @@ test('a file that is not in order is refused by the names of its fields, and not
   for (const [text, why] of cases) {
     await writeFile(path('c.yaml'), text)
     const { code, err } = await run('config', 'plan', path('c.yaml'))
-    assert.equal(code, 2, text)
+    assert.equal(code, 1, text)
     assert.match(err, why, text)
   }
 })
@@ -126,10 +127,92 @@ test('what fails says how far it came; the next one goes on from there', async (
   await writeFile(path('c.yaml'), text)
   const failed = await run('config', 'apply', path('c.yaml'), '--yes')
   assert.equal(failed.code, 1)
-  assert.match(failed.err, /region[\s\S]*1 of 2 changes were made; gateway_pool two was not/)
+  assert.match(failed.err, /nothing was changed:\n {2}gateway_pool two: needs region$/m)
+  assert.equal((await kit.admin.listGroups()).items.length, 0, 'a plan finds it before anything is made')
+  // The server alone knows that it has such an address elsewhere.
+  await writeFile(path('c.yaml'), text.replace('mtu: 1380', 'region: { code: eu }, dns: [not-an-address]'))
+  const late = await run('config', 'apply', path('c.yaml'), '--yes')
+  assert.deepEqual(
+    [late.code, /1 of 2 changes were made; gateway_pool two was not/.test(late.err)],
+    [1, true],
+    late.err,
+  )
   await writeFile(path('c.yaml'), text.replace('mtu: 1380', 'region: { code: eu }'))
   assert.equal((await run('config', 'apply', path('c.yaml'), '--yes')).code, 0)
   assert.equal((await kit.admin.listGroups()).items.length, 1)
+})
+
+test('the documented file, and what show prints, leave a running tenant as it is', async (t) => {
+  const kit = await startKit(t)
+  const { admin } = kit
+  const { run, file: path } = await startCommand(t, kit)
+  for (const name of ['ada', 'grace']) await makeUser(kit, name)
+  const rules = [{ id: 'code', action: 'allow', from: { any: true }, to: ['10.1.0.0/16'] }] as never
+  await admin.publishPolicy({ body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules } } })
+  await admin.createGatewayPool({ body: { name: 'paris', region: { code: 'eu-2' } } })
+  await admin.changeGroup({ body: { operation: 'create', group: { name: 'guests' } } })
+  const shown = await run('config', 'show')
+  await writeFile(path('shown.yaml'), shown.out)
+  const plan = await run('config', 'plan', path('shown.yaml'))
+  assert.deepEqual([plan.code, plan.out], [0, ''], plan.err)
+
+  const page = await readFile(join(import.meta.dirname, '../../../../docs/configuration-as-code.md'), 'utf8')
+  const [, example] = /```yaml\n(format: holdfast\.config\/1\n[\s\S]*?)```/.exec(page) ?? []
+  assert.ok(example)
+  await writeFile(path('example.yaml'), example)
+  const before = await admin.listPolicyBundles()
+  const applied = await run('config', 'apply', path('example.yaml'), '--yes')
+  assert.equal(applied.code, 0, applied.err)
+  assert.deepEqual((await admin.listPolicyBundles()).items, before.items, 'the policy is the same')
+  assert.deepEqual((await admin.listGroups()).items.map((g) => g.name).sort(), ['engineers', 'guests'])
+  assert.equal((await admin.listGatewayPools()).items.length, 2)
+})
+
+test('a plan finds what an apply would stumble over, and says it by another exit code than a difference', async (t) => {
+  const kit = await startKit(t)
+  const { run, file: path } = await startCommand(t, kit)
+  const rules = [{ id: 'code', action: 'allow', from: { any: true }, to: ['10.1.0.0/16'] }] as never
+  await kit.admin.publishPolicy({ body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules } } })
+  const head = 'format: holdfast.config/1\n'
+  const policy = (text: string) => `policy: { stable: { schema: holdfast.policy/1, rules: [${text}] } }\n`
+  const rule = (from: string, via = '') => `{ id: a, action: allow, from: ${from}, to: [10.0.0.0/8]${via} }`
+  const cases: [string, RegExp[]][] = [
+    [
+      'groups: { one: { members: [nobody, another] } }\n',
+      [/group one: there is no user called another/, /called nobody/],
+    ],
+    ['notifications: { email: { enabled: true } }\n', [/email\.enabled needs a mail server.*HOLDFAST_SMTP_URL/]],
+    ['gateway_pools: { two: { mtu: 1380 } }\n', [/gateway_pool two: needs region/]],
+    [policy(rule('{ groups: [gone] }')), [/policy stable: .*gone/]],
+    [policy(''), [/policy stable: has no rules.*--remove-all-rules/]],
+    [`gateway_pools: { two: { mtu: 1380 } }\n${policy('')}`, [/needs region/, /has no rules/]],
+  ]
+  for (const [text, why] of cases)
+    for (const command of ['plan', 'apply']) {
+      await writeFile(path('c.yaml'), head + text)
+      const { code, err } = await run('config', command, path('c.yaml'), ...(command === 'apply' ? ['--yes'] : []))
+      assert.equal(code, 1, `${command} ${text} ${err}`)
+      for (const each of why) assert.match(err, each, text)
+    }
+  assert.equal((await kit.admin.listPolicyBundles()).items.length, 1)
+  assert.equal((await kit.admin.listGroups()).items.length, 0, 'nothing was made')
+  // What the file makes itself is there when the policy names it.
+  const made = 'groups: { staff: {} }\ngateway_pools: { rome: { region: { code: eu } } }\n'
+  await writeFile(path('c.yaml'), head + made + policy(rule('{ groups: [staff] }', ', via: [rome]')))
+  assert.equal((await run('config', 'plan', path('c.yaml'))).code, 2)
+  assert.equal((await run('config', 'apply', path('c.yaml'), '--yes')).code, 0)
+  await writeFile(path('c.yaml'), head + policy(''))
+  assert.equal((await run('config', 'plan', path('c.yaml'), '--remove-all-rules')).code, 2)
+  for (const wrong of [['plan'], ['plan', path('c.yaml'), '--no-such'], ['plan', path('gone.yaml')]])
+    assert.equal((await run('config', ...wrong)).code, 1, wrong.join(' '))
+
+  const { secret } = await kit.admin.createApiKey({ body: { name: 'reader', role: 'auditor' } })
+  const reader = await startCommand(t, { ...kit, adminKey: secret })
+  await writeFile(path('c.yaml'), `${head}security: { sessions: { idle_seconds: 901 } }\ngroups: { two: {} }\n`)
+  const { code, err } = await reader.run('config', 'plan', path('c.yaml'))
+  assert.equal(code, 1, err)
+  assert.match(err, /security: needs the permission settings:write, which you do not have/)
+  assert.match(err, /group two: needs the permission groups:write/)
 })
 
 test('what somebody changed between the plan and its making is not overwritten', async (t) => {
@@ -208,6 +291,6 @@ test('more members than a key may ask for one by one are set in one step, and na
   const unknown = JSON.stringify({ format: 'holdfast.config/1', groups: { crowd: { members: ['nobody'] } } })
   await writeFile(path('c.yaml'), unknown)
   const refused = await run('config', 'plan', path('c.yaml'))
-  assert.deepEqual([refused.code, refused.out], [2, ''])
-  assert.match(refused.err, /There is no user called nobody/)
+  assert.equal(refused.code, 1)
+  assert.match(refused.err, /group crowd: there is no user called nobody/)
 })

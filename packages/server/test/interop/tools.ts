@@ -5,7 +5,10 @@ import { join } from 'node:path'
 import { softHsmLibrary } from '../token.ts'
 import { syslogNg } from './syslog-ng.ts'
 
-/** A program that others wrote: how to ask whether it is there, and the Debian packages that bring it, in one line. */
+/**
+ * A program that others wrote: what shows that it can do what the trials need, plugins included, and the Debian
+ * packages that bring that, in one line.
+ */
 type Tool = { package: string; commands: readonly string[]; probe: readonly string[] }
 
 /** Debian's modules are for Debian's own Python, which need not be the first one on the path. */
@@ -27,7 +30,8 @@ const tools = {
   pki: {
     package: 'strongswan-pki libstrongswan-standard-plugins',
     commands: ['pki'],
-    probe: ['--help'],
+    // The program runs without the plugins, and then can not read one certificate of ours: their curves need one.
+    probe: ['--gen', '--type', 'ecdsa', '--size', '384'],
   },
   'softhsm2-util': { package: 'softhsm2', commands: ['softhsm2-util'], probe: ['--version'] },
   'pkcs11-tool': {
