@@ -63,6 +63,8 @@ export const Time = Type.String({
   examples: ['2026-01-31T09:30:00.000Z'],
 })
 export const Name = Type.String({ minLength: 1, maxLength: 128 })
+/** The name of a user or a group. Directories have long ones, so there is room for more than in other names. */
+export const EntryName = Type.String({ minLength: 1, maxLength: 256 })
 /** 32 bytes in base64, in the one spelling they have. */
 export const WireguardKey = Type.String({
   pattern: '^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$',
