@@ -4,6 +4,7 @@ import {
   Closed,
   Count,
   directoryName,
+  EntryName,
   expiresInSeconds,
   Id,
   List,
@@ -43,14 +44,14 @@ export const login = endpoint({
   setsCookie: true,
   form: true,
   body: Closed({
-    username: Type.String({ minLength: 1, maxLength: 128 }),
+    username: Type.String({ minLength: 1, maxLength: 320, description: 'A name, or `tenant/name`' }),
     password: Type.String({ minLength: 1, maxLength: 1024 }),
     totp: MaybeCode,
     recovery_code: MaybeCode,
     next: Type.Optional(Text),
   }),
   response: Closed({
-    user: Closed({ user_id: Id('user'), username: Name, tenant_id: Id('tenant') }),
+    user: Closed({ user_id: Id('user'), username: EntryName, tenant_id: Id('tenant') }),
     expires_at: Time,
     required_action: Owed,
   }),
@@ -82,7 +83,7 @@ export const me = endpoint({
     credential: OneOf(['session', 'api_key']),
     tenant_id: Id('tenant'),
     tenant_name: Name,
-    user: Nullable(Closed({ user_id: Id('user'), username: Name, display_name: Type.String() })),
+    user: Nullable(Closed({ user_id: Id('user'), username: EntryName, display_name: Type.String() })),
     key_id: Nullable(Id('api_key')),
     session: Nullable(
       Closed({
@@ -104,7 +105,7 @@ export const AdminSession = Closed(
   {
     session_id: Id('admin_session'),
     user_id: Id('user'),
-    username: Name,
+    username: EntryName,
     auth_method: Type.String(),
     source_ip: Nullable(Type.String()),
     user_agent: Nullable(Type.String()),

@@ -1,6 +1,18 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, directoryName, Id, List, ListQuery, Name, Nullable, OneOf, Reason, Time } from './schema.ts'
+import {
+  Closed,
+  Count,
+  directoryName,
+  EntryName,
+  Id,
+  List,
+  ListQuery,
+  Nullable,
+  OneOf,
+  Reason,
+  Time,
+} from './schema.ts'
 
 /** What a directory calls one of its entries, for good. */
 const ExternalId = Type.String({ minLength: 1, maxLength: 256 })
@@ -12,7 +24,7 @@ const Provider = Type.String({
 /** The attributes of RFC 7643 that are read; of those with several values, the values alone. */
 const SnapshotUser = Closed({
   externalId: ExternalId,
-  userName: Type.String({ minLength: 1, maxLength: 128 }),
+  userName: EntryName,
   displayName: Type.Optional(Type.String({ maxLength: 256 })),
   emails: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 254 }), { maxItems: 10, description: 'The first one is kept' }),
@@ -24,7 +36,7 @@ const SnapshotUser = Closed({
 })
 const SnapshotGroup = Closed({
   externalId: ExternalId,
-  displayName: Name,
+  displayName: EntryName,
   members: Type.Array(ExternalId, { maxItems: 100_000, description: 'externalId of users; others are passed over' }),
 })
 

@@ -1,12 +1,26 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Prefix, Reason, Text, Time } from './schema.ts'
+import {
+  Closed,
+  Count,
+  EntryName,
+  Id,
+  Ids,
+  List,
+  ListQuery,
+  Nullable,
+  OneOf,
+  Prefix,
+  Reason,
+  Text,
+  Time,
+} from './schema.ts'
 
 export const Group = Closed(
   {
     group_id: Id('group'),
     tenant_id: Id('tenant'),
-    name: Name,
+    name: EntryName,
     description: Type.String(),
     source: OneOf(['local', 'directory']),
     external_id: Nullable(Type.String({ description: 'What its directory calls it, for good' })),
@@ -52,7 +66,7 @@ export const changeGroup = endpoint({
     group_id: Type.Optional(Id('group')),
     group: Type.Optional(
       Closed({
-        name: Type.Optional(Name),
+        name: Type.Optional(EntryName),
         description: Type.Optional(Text),
         members: Type.Optional(Ids('user', 10_000)),
         add_members: Type.Optional(Ids('user', 10_000)),

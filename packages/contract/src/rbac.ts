@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Id, List, ListQuery, Name, Nullable, OneOf, Reason, Time, Warnings } from './schema.ts'
+import { Closed, EntryName, Id, List, ListQuery, Nullable, OneOf, Reason, Time, Warnings } from './schema.ts'
 import { User } from './users.ts'
 import { permissions, roleNames } from './vocabulary.ts'
 
 export const Grant = Closed(
   {
     user_id: Id('user'),
-    username: Name,
+    username: EntryName,
     role: OneOf(roleNames),
     granted_by: Nullable(Type.String()),
     granted_at: Time,

@@ -74,6 +74,8 @@ export const Time = Type.String({
   examples: ['2026-01-31T09:30:00.000Z'],
 })
 export const Name = Type.String({ minLength: 1, maxLength: 128 })
+/** The name of a user or a group. Directories have long ones, so there is room for more than in other names. */
+export const EntryName = Type.String({ minLength: 1, maxLength: 256 })
 /** 32 bytes in base64, in the one spelling they have. The format refuses points of small order and second encodings. */
 export const WireguardKey = Type.String({
   format: 'x25519-public-key',

@@ -75,7 +75,7 @@ export const ScimUserInput = Open(
   {
     schemas: Type.Optional(Urns),
     externalId: text(256),
-    userName: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Required' })),
+    userName: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Required' })),
     displayName: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: 256 })),
     name: Type.Optional(Type.Unknown({ description: `An object with ${Object.keys(nameParts).join(', ')}` })),
     emails: Type.Optional(Type.Unknown({ description: `A list of ${Object.keys(emailParts).join(', ')}` })),
@@ -123,7 +123,7 @@ export const ScimGroupInput = Open(
   {
     schemas: Type.Optional(Urns),
     externalId: text(256),
-    displayName: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Required' })),
+    displayName: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Required' })),
     members: Type.Optional(Type.Array(Member, { maxItems: mostMembers.given })),
   },
   'ScimGroupInput',

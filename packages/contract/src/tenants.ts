@@ -4,10 +4,10 @@ import { Limits } from './entitlement-limits.ts'
 import {
   Closed,
   Count,
+  EntryName,
   Id,
   List,
   ListQuery,
-  Name,
   Nullable,
   OneOf,
   Prefix,
@@ -99,7 +99,7 @@ export const changeTenant = endpoint({
     administrator: Type.Optional(
       Closed(
         {
-          username: Name,
+          username: EntryName,
           email: Type.Optional(Type.String({ minLength: 3, maxLength: 254, pattern: '^[^@\\s]+@[^@\\s]+$' })),
           display_name: Type.Optional(Text),
           password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024, writeOnly: true })),
@@ -119,7 +119,7 @@ export const changeTenant = endpoint({
     administrator: Nullable(
       Closed({
         user_id: Id('user'),
-        username: Name,
+        username: EntryName,
         secret: Nullable(Secret),
         expires_at: Nullable(Time),
       }),

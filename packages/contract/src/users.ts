@@ -1,9 +1,22 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Prefix, Reason, Time, Warnings } from './schema.ts'
+import {
+  Closed,
+  EntryName,
+  Id,
+  Ids,
+  List,
+  ListQuery,
+  Nullable,
+  OneOf,
+  Prefix,
+  Reason,
+  Time,
+  Warnings,
+} from './schema.ts'
 import { roleNames } from './vocabulary.ts'
 
-const Username = Type.String({ minLength: 1, maxLength: 128, pattern: '^[^\\s/\\u0000-\\u001f]+$' })
+const Username = Type.String({ minLength: 1, maxLength: 256, pattern: '^[^\\s/\\u0000-\\u001f]+$' })
 const Email = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^@\\s]+@[^@\\s]+$' })
 
 const Kind = OneOf(['person', 'service'], {
@@ -17,7 +30,7 @@ export const User = Closed(
     user_id: Id('user'),
     tenant_id: Id('tenant'),
     kind: Kind,
-    username: Name,
+    username: EntryName,
     email: Nullable(Type.String()),
     display_name: Type.String(),
     status: OneOf(['active', 'suspended']),

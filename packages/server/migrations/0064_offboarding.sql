@@ -14,3 +14,6 @@ create table directory_window_moves (
   foreign key (tenant_id, directory_id) references directories
 );
 call raise_tenant_wall('directory_window_moves');
+
+-- Two accounts of a person may have one mail address: nothing signs in by it, and a policy that names it needs one user.
+drop index email_is_unique_in_its_tenant;

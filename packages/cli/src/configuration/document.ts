@@ -16,7 +16,7 @@ const someOf = ({ properties }: TObject, ...not: string[]) =>
         .map(([name, field]) => [name, Type.Optional(field)]),
     ),
   )
-const byName = (of: TSchema) => Type.Record(Type.String({ minLength: 1, maxLength: 128 }), of)
+const byName = (of: TSchema) => Type.Record(Type.String({ minLength: 1, maxLength: 256 }), of)
 
 const { security, notifications, pool, policy } = {
   security: contract.updateSecuritySettings.body.properties,

@@ -10,6 +10,10 @@ export function storable(text: string, max: number): string {
     .replaceAll('\0', replaced)
 }
 
+/** At most `max` units of a text, whole characters; one that was longer ends in an ellipsis, which says so. */
+export const shortened = (text: string, max: number): string =>
+  text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…`
+
 /** What stands for what the database does not keep. */
 export const replaced = '\ufffd'
 

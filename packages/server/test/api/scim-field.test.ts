@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { push, snapshotOf } from '../directories.ts'
 import { startKit } from '../kit.ts'
+import { makeUser, passwordOf, trySignIn } from '../people.ts'
+import { config, pull, sourceOf, startKeycloak } from '../pulls.ts'
 import { many, provision, pushed, type Scim, scimGroup, scimUser } from '../scim.ts'
 
 /** What identity providers send in the field, and what deployments have refused of it. */
 test('what identity providers send in the field', async (t) => {
-  const kit = await startKit(t)
+  const kit = await startKit(t, { config })
   const { scim } = await provision(kit)
   const add = (scim: Scim, group: string, ids: readonly string[]) =>
     scim.patch(`Groups/${group}`, [{ op: 'Add', path: 'members', value: ids.map((value) => ({ value })) }])
@@ -53,5 +56,86 @@ test('what identity providers send in the field', async (t) => {
     assert.deepEqual([found.status, found.json.totalResults], [200, 1], found.text)
     assert.equal((await scim.get('Users?filter=a&filter=b')).status, 400, 'a known one is given once')
     await assert.rejects(kit.admin.listUsers({ query: { unknown: 'x' } as object }), { status: 400 })
+  })
+
+  await t.test('two accounts of a person have one mail address, by every way; nothing signs in by it', async () => {
+    const mail = 'jane@example.com'
+    const emails = [{ type: 'work', primary: true, value: mail }]
+    const jane = await scim.post('Users', scimUser(mail, { emails }))
+    const admin = await scim.post('Users', scimUser('adm-jane@example.com', { emails }))
+    assert.deepEqual([jane.status, admin.status], [201, 201], admin.text)
+    const local = await makeUser(kit, 'jane', ['viewer'])
+    await kit.admin.changeUser({ body: { operation: 'update', user_id: local, user: { email: mail } } })
+    const read = await push(kit.admin, snapshotOf([{ externalId: 'j', userName: 'jane-in-corp', emails: [mail] }]))
+    assert.deepEqual(read.problems, [])
+    const { items } = await kit.admin.listUsers({ query: { q: mail } })
+    assert.deepEqual(
+      items.map((u) => [u.username, u.email]).sort(),
+      ['adm-jane@example.com', 'jane', mail, 'jane-in-corp'].map((name) => [name, mail]).sort(),
+    )
+    assert.equal((await trySignIn(kit, mail, { password: passwordOf('jane') })).status, 401)
+    assert.equal((await trySignIn(kit, 'jane')).status, 200)
+    // In a policy a username names its user, whoever has it as an address; an address of several names nobody.
+    const rulesFor = (user: string) => ({
+      schema: 'holdfast.policy/1' as const,
+      rules: [{ id: 'a', action: 'allow' as const, from: { users: [user] }, to: ['10.0.0.0/8'] }],
+    })
+    const validate = (user: string) => kit.admin.validatePolicy({ body: { policy: rulesFor(user) } })
+    assert.equal((await validate(mail)).valid, true)
+    const both = [{ value: 'shared@example.com', primary: true }]
+    for (const name of ['one-of-two', 'two-of-two']) await scim.post('Users', scimUser(name, { emails: both }))
+    assert.equal((await validate('shared@example.com')).valid, false)
+  })
+
+  await t.test('names of directories have up to 256 characters, by SCIM, snapshot and pull alike', async () => {
+    const keycloak = await startKeycloak(kit)
+    const source = await sourceOf(kit.admin, keycloak, { provider: 'pulled' })
+    const long = (start: string, n = 256) => start.padEnd(n, 'x')
+    const user = await scim.post(
+      'Users',
+      scimUser(long('scim-user'), { externalId: 'u-long', displayName: 'Long', emails: [] }),
+    )
+    const members = [String(user.json.id)]
+    const made = await scim.post('Groups', { ...scimGroup(long('scim-group')), externalId: 'g-long', members: [] })
+    assert.deepEqual([user.status, made.status], [201, 201], made.text)
+    assert.equal(
+      (
+        await scim.patch(`Groups/${made.json.id}`, [
+          { op: 'add', path: 'members', value: members.map((value) => ({ value })) },
+        ])
+      ).status,
+      204,
+    )
+    const said = { externalId: 'l', userName: long('corp-user') }
+    const names = [{ externalId: 'lg', displayName: long('corp-group'), members: ['l'] }]
+    assert.deepEqual((await push(kit.admin, snapshotOf([said], names))).problems, [])
+    keycloak.addGroup(`/${long('pulled-group', 255)}`, [
+      keycloak.addUser(long('pulled-user'), { email: 'p@example.com' }),
+    ])
+    assert.deepEqual((await pull(kit.admin, source.source_id)).problems, [])
+    for (const from of ['scim', 'corp', 'pulled']) {
+      const [found] = (await kit.admin.listUsers({ query: { q: `${from}-user` } })).items
+      assert.equal(found?.username, long(`${from}-user`))
+      const [group] = (await kit.admin.listGroups({ query: { q: from === 'pulled' ? '/pulled' : `${from}-group` } }))
+        .items
+      assert.deepEqual([group?.name.length, group?.member_count], [256, 1], from)
+    }
+    // What is longer is refused, or read as far as there is room and ends in an ellipsis.
+    assert.equal(
+      (await scim.post('Users', scimUser(long('u', 257), { externalId: 'too-long', displayName: 'Long', emails: [] })))
+        .status,
+      400,
+    )
+    const spoken = { name: { givenName: long('Given'), familyName: 'Family' }, displayName: undefined }
+    const shown = await scim.post('Users', scimUser('talkative', spoken))
+    const [talkative] = (await kit.admin.listUsers({ query: { q: 'talkative' } })).items
+    assert.equal(shown.status, 201, shown.text)
+    assert.deepEqual([talkative?.display_name.length, talkative?.display_name.endsWith('…')], [256, true])
+    const local = await makeUser(kit, long('local-user'))
+    assert.ok(local)
+    assert.equal(
+      (await trySignIn(kit, `default/${long('local-user')}`, { password: passwordOf(long('local-user')) })).status,
+      200,
+    )
   })
 })

@@ -40,11 +40,6 @@ async function ofTwenty(kit: Kit, clock: ReturnType<typeof createClock>): Promis
     'a username that others are renamed to': async (client, i) =>
       (await client.changeUser({ body: { operation: 'update', user_id: users[i % 4]!, user: { username: 'one' } } }))
         .changed,
-    'a mail address': async (client, i) => {
-      const email = i % 2 ? 'Ana@Example.org' : 'ana@example.ORG'
-      return (await client.changeUser({ body: { operation: 'update', user_id: users[i % 4]!, user: { email } } }))
-        .changed
-    },
     'the name of a group': async (client, i) =>
       (await client.changeGroup({ body: { operation: 'create', group: { name: i % 2 ? 'Staff' : 'staff' } } })).changed,
     'a role given': async (client) => (await client.grantRole({ body: { user_id, role: 'viewer' } })).changed,

@@ -1,7 +1,6 @@
 /** Every unique index and every whole number in the schema: the thing that is tried, or a reason. */
 export const schema: Record<string, string> = {
   username_is_unique_in_its_tenant: 'a username',
-  email_is_unique_in_its_tenant: 'a mail address',
   group_name_is_unique_in_its_tenant: 'the name of a group',
   user_roles_pkey: 'a role of a user',
   grant_id_is_unique: 'id',

@@ -11,7 +11,6 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
   'a checkpoint, and the tiles under it': ['api/audit-proof.test.ts', 'twenty ask for proofs on two replicas'],
   'a place in the record': ['api/audit-sequence.test.ts', 'twenty writers on two replicas make one sequence'],
   'a username': ['api/sets.test.ts', 'a username, however it is spelled'],
-  'a mail address': ['api/sets.test.ts', 'a mail address'],
   'the name of a group': ['api/sets.test.ts', 'the name of a group'],
   'a role of a user': ['api/sets.test.ts', 'a role given'],
   'a one-time code': ['api/totp.test.ts', 'of many who show one code at once, on two replicas, one gets in'],

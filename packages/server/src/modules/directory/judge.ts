@@ -34,11 +34,11 @@ export const createJudge =
     for (const user of before.users) if (isStronger(behalf, user)) frozen.set(user.user_id, 'stronger_user')
     const going = people.flatMap((p) => (p.before && isToGo(p) && !frozen.has(p.id) ? [p.before] : []))
     for (const id of await owned.lastAdministrators(tx, tenant, going)) frozen.set(id, 'last_administrator')
-    const taken = { username: new Set<string>(), email: new Set<string>(), group: new Set<string>() }
-    const { usernames, emails, groups } = namesToAsk(people, said, before)
-    for (let at = 0; at < Math.max(usernames.length, emails.length, groups.length); at += askedAtOnce) {
+    const taken = { username: new Set<string>(), group: new Set<string>() }
+    const { usernames, groups } = namesToAsk(people, said, before)
+    for (let at = 0; at < Math.max(usernames.length, groups.length); at += askedAtOnce) {
       const part = <T>(names: T[]) => names.slice(at, at + askedAtOnce)
-      const names = { usernames: part(usernames), emails: part(emails), groups: part(groups) }
+      const names = { usernames: part(usernames), groups: part(groups) }
       for (const { kind, name } of await owned.takenByOthers(tx, tenant, directory ?? null, names))
         taken[kind].add(name)
     }

@@ -12,7 +12,7 @@ export type Before = {
   members: readonly { group_id: string; users: Buffer | null }[]
 }
 /** Names that users and groups have who are none of this directory's. */
-type Taken = { username: ReadonlySet<string>; email: ReadonlySet<string>; group: ReadonlySet<string> }
+type Taken = { username: ReadonlySet<string>; group: ReadonlySet<string> }
 /** Users who stay as they are, and why. */
 type Frozen = ReadonlyMap<string, 'last_administrator' | 'stronger_user'>
 
@@ -82,7 +82,6 @@ export const namesToAsk = (
     usernames: people.flatMap(({ said, before: b }) =>
       said?.username && said.username !== b?.username ? [said.username] : [],
     ),
-    emails: people.flatMap(({ said, before: b }) => (said?.email && said.email !== b?.email ? [said.email] : [])),
     groups: groups.flatMap((g) => (g.name === had.get(g.externalId) ? [] : [g.name])),
   }
 }
@@ -106,7 +105,7 @@ export async function planOf(
 }
 
 /** What an entry is called whose name another one has now. */
-export const madeRoom = (name: string, id: string) => `${name.slice(0, 110)}~${id.slice(-12)}`
+export const madeRoom = (name: string, id: string) => `${name.slice(0, 240)}~${id.slice(-12)}`
 
 function* planUsers(
   people: readonly Person[],
@@ -129,16 +128,6 @@ function* planUsers(
       return { has, wants: p.said.username }
     }),
     taken.username,
-  )
-  yield
-  const emails = allotNames(
-    yield* mapped(people, (p, i): Claim => {
-      const has = p.before?.email ?? undefined
-      if (isFrozen(p) || usernames.names[i] === undefined) return { has, wants: undefined }
-      if (!p.said || p.said.email === null) return { has, wants: undefined, instead: null }
-      return { has, wants: p.said.email }
-    }),
-    taken.email,
   )
   const created: NewUser[] = []
   const changed: { before: OwnedUser; after: UserAfter }[] = []
@@ -169,17 +158,10 @@ function* planUsers(
         external_id,
         detail: `somebody else has the userName ${said?.username}`,
       })
-    if (emails.refused.has(i))
-      problems.push({
-        problem: 'email_taken',
-        external_id,
-        detail: `somebody else has the mail address ${said?.email}`,
-      })
     if (typeof username !== 'string') continue
     known.add(i)
-    const kept = emails.names[i] ?? null
     // An address that can't be read changes nothing; one that is no longer given is let go.
-    const email = said?.email === null ? null : kept
+    const email = said?.email === undefined ? (before?.email ?? null) : said.email
     if (!before) {
       created.push({ user_id: id, external_id, username, email, display_name: said?.displayName ?? '' })
       if (replaces) deleted.set(replaces.user_id, replaces)

@@ -6,17 +6,21 @@ type Found = { name: string; id: string }
 
 // One join for each way to name something, not one join with `or`, which would compare every name with every row.
 
-/** Users by user_id, username or e-mail; a name that fits more than one user is found for none. */
+/**
+ * Users by user_id or username, else by e-mail; a name that fits more than one user in the first of these is found for
+ * none.
+ */
 export const usersNamed = async (tx: Tx, tenant: TenantId, names: readonly string[], ids: readonly string[]) =>
   (
     await sql<Found>`
       with n as (select * from unnest(${names}::text[], ${ids}::text[]) as n (name, id)),
         u as (select user_id, username_key, email_key from users where tenant_id = ${tenant} and deleted_at is null),
         found as (
-          select n.name, u.user_id from n join u on u.user_id = nullif(n.id, '')::uuid
-          union select n.name, u.user_id from n join u on u.username_key = lower(n.name)
-          union select n.name, u.user_id from n join u on u.email_key = lower(n.name))
-      select name, min(user_id::text) as id from found group by name having count(*) = 1`.execute(tx)
+          select n.name, u.user_id, 1 as way from n join u on u.user_id = nullif(n.id, '')::uuid
+          union select n.name, u.user_id, 1 from n join u on u.username_key = lower(n.name)
+          union select n.name, u.user_id, 2 from n join u on u.email_key = lower(n.name)),
+        ranked as (select name, user_id, way, min(way) over (partition by name) as best from found)
+      select name, min(user_id::text) as id from ranked where way = best group by name having count(*) = 1`.execute(tx)
   ).rows
 
 export const groupsNamed = async (tx: Tx, tenant: TenantId, names: readonly string[], ids: readonly string[]) =>

@@ -89,7 +89,7 @@ function userOf(id: string, entry: Readonly<Record<string, unknown>>): Partial<P
   const { userPrincipalName, displayName, mail, accountEnabled } = entry
   return {
     id,
-    ...(typeof userPrincipalName === 'string' && { userName: textOf(userPrincipalName, 128) }),
+    ...(typeof userPrincipalName === 'string' && { userName: textOf(userPrincipalName, 256) }),
     ...(displayName !== undefined && { displayName: textOf(wordsIn(displayName) ?? '', 256) }),
     ...(mail !== undefined && { email: typeof mail === 'string' && mail !== '' ? textOf(mail, 254) : null }),
     ...(accountEnabled !== undefined && { active: accountEnabled === true }),

@@ -164,7 +164,7 @@ function userOf(user: Readonly<Record<string, unknown>>): PulledUser {
   const names = [wordsIn(user.firstName), wordsIn(user.lastName)].filter(Boolean).join(' ')
   return {
     id: idIn(user, 'Users'),
-    userName: textOf(wordsIn(user.username) ?? '', 128),
+    userName: textOf(wordsIn(user.username) ?? '', 256),
     displayName: textOf(names, 256),
     email: email ? textOf(email, 254) : null,
     active: user.enabled === true,

@@ -123,7 +123,7 @@ function userOf(entry: Readonly<Record<string, unknown>>): PulledUser {
   const email = wordsIn(profile.email)
   return {
     id: idIn(entry, 'Users'),
-    userName: textOf(wordsIn(profile.login) ?? '', 128),
+    userName: textOf(wordsIn(profile.login) ?? '', 256),
     displayName: textOf(wordsIn(profile.displayName) || names, 256),
     email: email ? textOf(email, 254) : null,
     active: active.includes(wordsIn(entry.status) ?? ''),

@@ -1,3 +1,4 @@
+import { shortened } from '../../../kernel/text.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
 import type { Content } from '../taking.ts'
 import { PullError } from './pull-error.ts'
@@ -105,7 +106,7 @@ export function createFold() {
       for (const user of members) inGroups.add(user)
       count += members.length
       if (count > most.memberships) tooMany('memberships')
-      named.push({ externalId: id, displayName: textOf(name, 128), members })
+      named.push({ externalId: id, displayName: textOf(name, 256), members })
     }
     const taken = [...users.values()].filter(({ id }) => take.take_users === 'all' || inGroups.has(id))
     return {
@@ -129,6 +130,5 @@ export function textOf(text: string, max: number): string {
     .toWellFormed()
     .replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')
     .trim()
-  if (plain.length <= max) return plain
-  return `${plain.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…`
+  return shortened(plain, max)
 }

@@ -14,7 +14,7 @@ export type GroupChange = {
   added: Set<string>
   removed: Set<string>
 }
-const longest = { externalId: 256, displayName: 128 }
+const longest = { externalId: 256, displayName: 256 }
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 

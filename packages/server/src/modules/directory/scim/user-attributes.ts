@@ -1,3 +1,4 @@
+import { shortened } from '../../../kernel/text.ts'
 import { canonicalEmail, longestUsername, newUsername } from '../../identity/index.ts'
 import { emailParts, type Kind, nameParts, spelled, standingOf, userKind } from './attributes.ts'
 import { failScim } from './errors.ts'
@@ -139,7 +140,7 @@ export function factsOf({ userName, displayName, name = {}, emails = [] }: UserA
   const chosen = emails.find((e) => e.primary) ?? emails.find((e) => e.type?.toLowerCase() === 'work') ?? emails[0]
   const email = chosen === undefined ? null : addressOf(chosen.value)
   const spoken = [name.givenName, name.familyName].filter((part) => part !== undefined).join(' ')
-  return { username, email, display_name: (displayName ?? name.formatted ?? spoken).slice(0, longest.displayName) }
+  return { username, email, display_name: shortened(displayName ?? name.formatted ?? spoken, longest.displayName) }
 }
 const addressOf = (text: string): string => {
   const address = /^[^@\s]+@[^@\s]+$/.test(text) ? canonicalEmail(text) : undefined

@@ -64,47 +64,44 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     entries.countActive(tx, tenant, directory, new Date(now().getTime() - day))
 
   /**
-   * Who was deleted gives up the names that somebody else of the directory wants; anyone else keeps theirs, and so does
-   * who may do more than the caller.
+   * A deleted user gives up the name that somebody else of the directory wants; anyone else keeps theirs, and so does
+   * a user who may do more than the caller.
    */
-  async function roomFor(
-    { tx, actor, tenant, directory }: Push,
-    facts: { username: string; email: string | null },
-    id?: string,
-  ) {
-    const room = new Map<string, { before: UserEntry; after: UserAfter }>()
-    for (const { of, is_own, ...before } of await entries.holdersOf(tx, tenant, directory, facts)) {
-      if (before.user_id === id) continue
-      if (!is_own || !before.absent || isStronger(behalfOf(actor), before))
-        failScim(
-          'uniqueness',
-          of === 'username' ? 'userName: somebody else has it' : 'emails: somebody else has the address',
-        )
-      const after = room.get(before.user_id)?.after ?? sameAs(before)
-      const given = of === 'username' ? { username: madeRoom(before.username, before.user_id) } : { email: null }
-      room.set(before.user_id, { before, after: { ...after, ...given } })
-    }
-    return [...room.values()]
+  async function roomFor({ tx, actor, tenant, directory }: Push, username: string, id?: string) {
+    const holder = await entries.userNamed(tx, tenant, directory, username)
+    if (!holder || holder.user_id === id) return []
+    const { is_own, ...before } = holder
+    if (!is_own || !before.absent || isStronger(behalfOf(actor), before))
+      failScim('uniqueness', 'userName: somebody else has it')
+    return [{ before, after: { ...sameAs(before), username: madeRoom(before.username, before.user_id) } }]
   }
 
-  /** Brings a user, or a new one, to what is said of it. */
+  /**
+   * Brings a user, or a new one, to what is said of it. `replaced` is a deleted user whose external id the new one has:
+   * it is deleted for good.
+   */
   async function save(
     push: Push,
     before: UserEntry | undefined,
     said: UserAttributes,
-    more: Record<string, unknown> = {},
+    replaced?: UserEntry,
   ): Promise<{ user_id: string } | Held> {
     const { tx, actor, tenant, directory } = push
-    const details = { ...push.details, ...more }
+    const details = {
+      ...push.details,
+      ...(before?.absent && { returned: true }),
+      ...(replaced && { replaces: encodeId('user', replaced.user_id) }),
+    }
     const { externalId, active: _, ...attributes } = said
     const facts = factsOf(said, before?.username)
     const user_id = before?.user_id ?? newUuid()
     const external_id = externalId ?? ownExternalId(user_id)
     if (external_id !== before?.external_id) {
       const other = await entries.userEntry(tx, tenant, directory, { externalId: external_id })
-      if (other) failScim('uniqueness', 'externalId: another user of this directory has it')
+      if (other && other.user_id !== replaced?.user_id)
+        failScim('uniqueness', 'externalId: another user of this directory has it')
     }
-    const room = await roomFor(push, facts, before?.user_id)
+    const room = await roomFor(push, facts.username, before?.user_id)
     const made: OwnedUser = before ?? { user_id, external_id, ...facts, ...newcomer }
     const after = afterOf(made, said.active, facts)
     const changed = Object.keys(differences(sameAs(made), after)).length > 0
@@ -126,12 +123,14 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
         if (held) return held
       }
     }
+    if (replaced) await requireUnprotected(push, replaced, sameAs(replaced))
     if (before?.status !== 'active' && after.status === 'active') await windows.come(push, [user_id])
     const cause = { ...behalfOf(actor), directory, details, places: push.places }
     const touched: Change[] = []
     if (!before || room.length > 0) {
       const createdUsers = before ? [] : [{ user_id, external_id, ...facts }]
-      const first = await owned.apply(tx, cause, { ...nothing, createdUsers, changedUsers: room })
+      const deletedUsers = replaced ? [replaced] : []
+      const first = await owned.apply(tx, cause, { ...nothing, createdUsers, changedUsers: room, deletedUsers })
       touched.push(...first.touched)
     }
     if (changed) {
@@ -154,17 +153,6 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     }
     push.done({ users: countOf(before, after) }, touched)
     return { user_id }
-  }
-
-  /** A deleted user whose external id comes back under another name: somebody else has it now. */
-  async function replaceDeleted(push: Push, before: UserEntry): Promise<void> {
-    const { tx, actor, directory, details, places } = push
-    await requireUnprotected(push, before, { ...sameAs(before) })
-    const reason = 'its external id belongs to somebody else now'
-    const cause = { ...behalfOf(actor), directory, details: { ...details, reason }, places }
-    const changed = { ...nothing, createdUsers: [], changedUsers: [], deletedUsers: [before] }
-    const { touched } = await owned.apply(tx, cause, changed)
-    push.done({}, touched)
   }
 
   const find = async ({ tx, tenant, directory }: Place, id: string): Promise<UserEntry> => {
@@ -213,9 +201,8 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
             : await entries.userEntry(push.tx, push.tenant, push.directory, { externalId })
         if (known && !known.absent) failScim('uniqueness', 'externalId: a user of this directory has it')
         if (!known) return save(push, undefined, said)
-        if (known.username === factsOf(said).username) return save(push, known, said, { returned: true })
-        await replaceDeleted(push, known)
-        return save(push, undefined, said, { replaces: encodeId('user', known.user_id) })
+        const isSame = known.username === factsOf(said).username
+        return isSame ? save(push, known, said) : save(push, undefined, said, known)
       })
     },
 

@@ -79,24 +79,14 @@ export const countMembers = async (tx: Tx, tenant: TenantId, directory: string, 
   return rows[0]?.n ?? 0
 }
 
-type Holder = UserEntry & { of: 'username' | 'email'; is_own: boolean }
-/** Who has this name, and who this address, of whatever directory or none; who has both stands there twice. */
-export const holdersOf = async (
-  tx: Tx,
-  tenant: TenantId,
-  directory: string,
-  { username, email }: { username: string; email: string | null },
-): Promise<Holder[]> => {
-  const { rows } = await sql<Holder>`
-    select held.of, u.directory_id is not distinct from ${directory}::uuid as is_own, ${userEntryColumns(tenant)}
-    from (
-      select 'username' as of, n.user_id from users n where n.tenant_id = ${tenant} and n.deleted_at is null
-        and n.username_key = lower(${username})
-      union all
-      select 'email', e.user_id from users e where e.tenant_id = ${tenant} and e.deleted_at is null
-        and e.email_key = lower(${email}::text)) as held
-    join users u on u.tenant_id = ${tenant} and u.user_id = held.user_id`.execute(tx)
-  return rows
+/** The user who has this name, of whatever directory or none. */
+export const userNamed = async (tx: Tx, tenant: TenantId, directory: string, username: string) => {
+  const { rows } = await sql<UserEntry & { is_own: boolean }>`
+    select u.directory_id is not distinct from ${directory}::uuid as is_own, ${userEntryColumns(tenant)}
+    from users u where u.tenant_id = ${tenant} and u.deleted_at is null and u.username_key = lower(${username}::text)`.execute(
+    tx,
+  )
+  return rows[0]
 }
 /** The group that has this name, of whatever directory or none. */
 export const groupNamed = async (tx: Tx, tenant: TenantId, directory: string, name: string) => {

@@ -63,21 +63,17 @@ export const membersOf = (tx: Tx, tenant: TenantId, directory: string) =>
     .execute(tx)
     .then((r) => r.rows)
 
-type Names = { usernames: readonly string[]; emails: readonly string[]; groups: readonly string[] }
+type Names = { usernames: readonly string[]; groups: readonly string[] }
 /** Which of these names others have: users and groups that are not of this directory, which may not be there yet. */
 export const takenByOthers = async (
   tx: Tx,
   tenant: TenantId,
   directory: string | null,
-  { usernames, emails, groups }: Names,
-): Promise<{ kind: 'username' | 'email' | 'group'; name: string }[]> => {
-  const { rows } = await sql<{ kind: 'username' | 'email' | 'group'; name: string }>`
+  { usernames, groups }: Names,
+): Promise<{ kind: 'username' | 'group'; name: string }[]> => {
+  const { rows } = await sql<{ kind: 'username' | 'group'; name: string }>`
     select 'username' as kind, w.name from unnest(${usernames}::text[]) as w (name)
     where exists (select from users u where u.tenant_id = ${tenant} and u.username_key = lower(w.name)
-      and u.deleted_at is null and (${directory}::uuid is null or u.directory_id is distinct from ${directory}::uuid))
-    union all
-    select 'email', w.name from unnest(${emails}::text[]) as w (name)
-    where exists (select from users u where u.tenant_id = ${tenant} and u.email_key = lower(w.name)
       and u.deleted_at is null and (${directory}::uuid is null or u.directory_id is distinct from ${directory}::uuid))
     union all
     select 'group', w.name from unnest(${groups}::text[]) as w (name)

@@ -38,9 +38,7 @@ const moves: Record<Move, (tx: Tx, tenant: TenantId, id: string, at: Date) => Pr
 /** Moves that take a limit from the user. */
 const lifts: readonly Move[] = ['reactivate', 'unlock']
 const unlessTaken = <T>(work: () => Promise<T>) =>
-  refuseTaken('user.username', 'username_is_unique_in_its_tenant', () =>
-    refuseTaken('user.email', 'email_is_unique_in_its_tenant', work),
-  )
+  refuseTaken('user.username', 'username_is_unique_in_its_tenant', work)
 
 export function createUsers(deps: {
   db: Database

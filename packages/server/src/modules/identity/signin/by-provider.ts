@@ -4,7 +4,7 @@ import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
 import type { Allowance } from '../../../kernel/allowance.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
-import { storable } from '../../../kernel/text.ts'
+import { shortened, storable } from '../../../kernel/text.ts'
 import type { Change } from '../../../memory/changes.ts'
 import { isRole } from '../../access/index.ts'
 import type { Audit } from '../../audit/index.ts'
@@ -106,8 +106,7 @@ export function createByProvider(deps: {
     },
 
     /**
-     * A user of the provider's making: its UUID; or why there is none. A name is nobody's because it is the same, and
-     * a mail address that somebody has is left out.
+     * A user of the provider's making: its UUID; or why there is none. Nobody is found by a name or a mail address.
      */
     provision: async (
       tx: Tx,
@@ -129,7 +128,7 @@ export function createByProvider(deps: {
         email:
           (email !== undefined && /^[^@\s]+@[^@\s]+$/.test(email) && email.length <= 254 && canonicalEmail(email)) ||
           null,
-        display_name: storable(displayName ?? '', 256),
+        display_name: storable(shortened(displayName ?? '', 256), 256),
         source: 'sso' as const,
         created_at: at,
         updated_at: at,
@@ -139,9 +138,7 @@ export function createByProvider(deps: {
         return 'no_place_left'
       }
       const granted = places.take(1)
-      const made =
-        (await insertUnlessTaken(tx, granted, row)) || (await insertUnlessTaken(tx, granted, { ...row, email: null }))
-      if (!made) return 'username_taken'
+      if (!(await insertUnlessTaken(tx, granted, row))) return 'username_taken'
       const user_id = encodeId('user', id)
       const more = { target: { type: 'user', id: user_id, name }, details: detailsOf(by) }
       await audit.record(tx, source, 'user.changed', { operation: 'create', user_id }, more)

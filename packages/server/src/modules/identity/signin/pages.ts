@@ -33,7 +33,7 @@ export function loginPage({ tenantName, username, next, message, offered, passwo
     .map((o) => `<a class="choice" href="${escapeHtml(withQuery(o.path, { next }))}">${escapeHtml(o.name)}</a>`)
     .join('\n')
   const form = `<form method="post" action="/admin/login">
-${field({ name: 'username', label: 'Username', type: 'text', autocomplete: 'username', maxlength: 128, value: name, wrong, focus: username === undefined })}
+${field({ name: 'username', label: 'Username', type: 'text', autocomplete: 'username', maxlength: 320, value: name, wrong, focus: username === undefined })}
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', maxlength: 1024, wrong, focus: username !== undefined })}
 ${hidden}<button type="submit">Sign in</button>
 </form>`
