@@ -8,8 +8,8 @@ export type SourceOf = (request: Pick<IncomingMessage, 'headers' | 'socket'>) =>
 
 /**
  * The address that a request comes from: the socket's, or, where that is a trusted proxy, the last address of
- * X-Forwarded-For that is not one. Some proxies add a port, or put IPv6 in brackets: both are taken off. An element that
- * is no address ends the search, so that the request counts as the proxy's; the first one of a process is logged.
+ * X-Forwarded-For that is not one. Some proxies add a port, or put IPv6 in brackets: both are taken off. An element
+ * that is no address ends the search, so that the request counts as the proxy's; the first one of a process is logged.
  */
 export function createSourceOf(trusted: readonly string[], log: Pick<Log, 'warn'>): SourceOf {
   let isLogged = false

@@ -11,8 +11,8 @@ type Deps = { admit: Admit; log: Pick<Log, 'error'>; unknown: UnknownPage; probl
 export type UnknownPages = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> | undefined
 
 /**
- * A person's browser that opens a path which is no page gets a page, or is led to the sign-in. Clients of the API do not
- * ask for HTML, or show a credential; they are answered in JSON, and so is all under /v1.
+ * A person's browser that opens a path which is no page gets a page, or is led to the sign-in. Clients of the API do
+ * not ask for HTML, or show a credential; they are answered in JSON, and so is all under /v1.
  */
 export function createUnknownPages({ admit, log, unknown, problem }: Deps): UnknownPages {
   async function pageFor(request: FastifyRequest): Promise<Page> {

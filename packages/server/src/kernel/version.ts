@@ -35,8 +35,9 @@ export const expecting = (named: readonly string[] | '*' | undefined): Expected 
 })
 
 /**
- * What a GET showed may be sent back with a PUT: 422 for one of these fields that is given and is not what it is.
- * What is measured is not among them.
+ * A GET's content may be sent back with a PUT, also an older one: a writer who gives no If-Match wants it as it was
+ * then. So only fields that stay the same for the life of a thing are compared, and 422 names one that differs. Fields
+ * that are measured, or that follow from changes, are ignored.
  */
 export function requireSame(current: object, given: object, names: readonly string[], at = ''): void {
   const [is, asGiven] = [new Map(Object.entries(current)), new Map(Object.entries(given))]

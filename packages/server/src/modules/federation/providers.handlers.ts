@@ -17,9 +17,9 @@ import { ofTenant } from './ways.ts'
 
 type View = Output<typeof getIdentityProvider>
 /** What a PUT can not set, and may send back as it is. */
-const fixed = ['provider_id', 'tenant_id', 'kind', 'created_at', 'updated_at'] as const
-const fixedOfOidc = ['client_secret_set', 'redirect_uri', 'backchannel_logout_uri'] as const
-const fixedOfSaml = ['sp_entity_id', 'acs_url', 'sp_metadata_url'] as const
+const fixed = ['provider_id', 'tenant_id', 'kind', 'created_at'] as const
+const fixedOfOidc = ['redirect_uri'] as const
+const fixedOfSaml = ['sp_entity_id', 'acs_url'] as const
 
 export function providerHandlers({
   providers,

@@ -10,7 +10,7 @@ import type { TryOut } from './try-out.ts'
 import { view, viewDeadLetter } from './view.ts'
 
 /** What a PUT can not set, and may send back as it is. */
-const fixed = ['connector_id', 'tenant_id', 'kind', 'origin', 'credential_set', 'created_at', 'updated_at'] as const
+const fixed = ['connector_id', 'tenant_id', 'kind', 'created_at'] as const
 
 type HandlerDeps = {
   connectors: Connectors

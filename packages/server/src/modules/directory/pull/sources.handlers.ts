@@ -11,7 +11,7 @@ import type { SourceFields, SourceRow } from './sources.queries.ts'
 import { type Sources, versionOf } from './sources.ts'
 
 /** What a PUT can not set, and may send back as it is. */
-const fixed = ['source_id', 'tenant_id', 'provider', 'kind', 'credential_set', 'created_at', 'updated_at'] as const
+const fixed = ['source_id', 'tenant_id', 'provider', 'kind', 'created_at'] as const
 type Wire = Pick<DirectorySource, 'enabled' | 'issuer' | 'client_id' | 'interval_minutes' | 'users' | 'groups'>
 
 type HandlerDeps = { sources: Sources; pulls: Pulls; dismiss: ReturnType<typeof createDismiss> }

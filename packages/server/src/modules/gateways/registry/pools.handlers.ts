@@ -48,7 +48,7 @@ const fieldsOf = (p: PoolFields): PoolFields => ({
 const shown = ({ gateways, ...row }: Pool) => versioned(row satisfies PoolRow, viewPool({ ...row, gateways }))
 
 /** What a PUT can not set, and may send back as it is. */
-const fixed = ['pool_id', 'tenant_id', 'created_at', 'updated_at'] as const
+const fixed = ['pool_id', 'tenant_id', 'created_at'] as const
 const viewFixed = (p: PoolRow) => ({
   pool_id: encodeId('gateway_pool', p.pool_id),
   tenant_id: encodeId('tenant', p.tenant_id),

@@ -28,7 +28,7 @@ export const planHandlers = ({ db, pager, plans }: { db: Database; pager: Pager;
       return shown(
         await plans.replace(actor, idOf('plan', params.plan_id), fields, (before) => {
           expected.require(versionOf(before))
-          requireSame(view(before), body, ['plan_id', 'created_at', 'updated_at'])
+          requireSame(view(before), body, ['plan_id', 'created_at'])
         }),
       )
     },

@@ -1,7 +1,6 @@
 import type { Output } from '@holdfast/contract'
 import type { getRelease } from '@holdfast/contract/updates'
 import type { Handlers } from '../../../http/handlers.ts'
-import { failField } from '../../../kernel/app-error.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { requireSame, versioned } from '../../../kernel/version.ts'
 import type { Moves } from './moves.ts'
@@ -25,7 +24,6 @@ export const releaseHandlers = (releases: ReleaseRules, move: Moves) =>
         await releases.replace(actor, id, fieldsOf(body), (before) => {
           expected.require(before)
           requireSame(viewFixed(before), body, fixed)
-          if (body.rollout) requireSameRollout(before, body.rollout)
         }),
       )
     },
@@ -48,10 +46,7 @@ const fieldsOf = (r: ReleaseFields): ReleaseFields => ({
 })
 
 /** What a PUT can not set, and may send back as it is. */
-const fixed = [
-  ...(['release_id', 'tenant_id', 'version', 'channel', 'status', 'reason'] as const),
-  ...(['created_at', 'published_at', 'promoted_at'] as const),
-] as const
+const fixed = ['release_id', 'tenant_id', 'version', 'channel', 'created_at'] as const
 const viewFixed = (r: ReleaseRow) => ({
   release_id: encodeId('release', r.release_id),
   tenant_id: encodeId('tenant', r.tenant_id),
@@ -67,11 +62,6 @@ const viewRollout = (r: ReleaseRow) => ({
   percent: r.rollout_percent,
   group_ids: r.rollout_group_ids.map((id) => encodeId('group', id)),
 })
-function requireSameRollout(before: ReleaseRow, given: ReturnType<typeof viewRollout>): void {
-  const is = viewRollout(before)
-  const isSame = is.percent === given.percent && is.group_ids.join() === given.group_ids.join()
-  if (!isSame) failField('rollout', 'is set by the operation roll_out')
-}
 
 const viewRelease = (r: Release): Output<typeof getRelease> => ({
   ...viewFixed(r),
