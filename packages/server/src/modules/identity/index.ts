@@ -15,6 +15,8 @@ import { createSourceFailures } from './signin/source-failures.ts'
 
 export { type IdentityDeps, type Notify, type PasswordCost, usualPasswordCost } from './deps.ts'
 export * from './owned/door.ts'
+export { wasSetBy } from './people/credential-setters.queries.ts'
+export { actingPerson, actingPersonOf } from './people/credential-setters.ts'
 export { firstPasswordProblem } from './people/first-admin.ts'
 export { countSuspended, knownGroups, userExists, usernameOf } from './people/known.queries.ts'
 export { holdStoppable, requireMayLetIn, requireNotStronger } from './people/standing-in.ts'

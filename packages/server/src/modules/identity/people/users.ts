@@ -11,6 +11,7 @@ import type { EndSessionsOf, IdentityDeps } from '../deps.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { holdAdministrators, mayBeLast, refuseLast } from './administrators.ts'
 import type { BreakGlass } from './break-glass.ts'
+import { noteSetting } from './credential-setters.ts'
 import { canonicalEmail } from './email.ts'
 import { addMembers, lockGroups, removeMembers } from './groups.queries.ts'
 import { requireAll } from './references.ts'
@@ -116,6 +117,7 @@ export function createUsers(deps: {
             updated_at: at,
           }
           await queries.insertUser(tx, places.take(1), user)
+          await noteSetting(tx, actor, tenant, id, at)
           await lockAll(tx, tenant, groups, [])
           await addMembers(tx, tenant, pairsOf(id, groups), at)
           const made = await read(tx, tenant, id)
