@@ -6,6 +6,8 @@ export const severalLines: readonly string[] = [
   ...['reason', 'note', 'notes', 'description', 'remediation', 'detail', 'details', 'expression'],
   // Formats that are written in lines.
   ...['csr', 'certificate', 'certificates', 'ca_pem', 'metadata_xml', 'saml_response'],
+  // The key of a TUF root, which may be PEM (`keyval.public`).
+  'public',
 ]
 /** What nobody is shown: secrets, which are compared as they are. */
 export const secretTexts: readonly string[] = [
