@@ -5,6 +5,7 @@ import { deviceStatusHeader, type Permission } from '@holdfast/contract/vocabula
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../kernel/actor.ts'
 import { AppError, fail } from '../kernel/app-error.ts'
+import { atOnce, createSlices, inSlices } from '../kernel/time-slice.ts'
 import type { Admission, Admit } from './admit.ts'
 import { Answer } from './answer.ts'
 import { answerRefusal, type RefusalDeps } from './answer-refusal.ts'
@@ -17,6 +18,7 @@ import { hasBody, isForm, noUpload, unexpectedBody } from './read-body.ts'
 import { createQueryReader, requireReadableQuery } from './read-query.ts'
 import { expectedOf, type Granted, goneSignal, holdOf, preferenceApplied } from './representation.ts'
 import { send } from './send.ts'
+import { refuseControls } from './text-rules.ts'
 import { createLongValidator, createValidator } from './validate.ts'
 
 declare module 'fastify' {
@@ -54,6 +56,8 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
   const validateParams = endpoint.params && createValidator(endpoint.params)
   const validateBody = endpoint.body && createValidator(endpoint.body)
   const validateLongBody = endpoint.body && createLongValidator(endpoint.body)
+  // Attributes of SCIM that are read past may hold anything, and items of a long list are refused one by one.
+  const judgesTexts = endpoint.protocol !== 'scim' && !endpoint.judgesTexts
   // Entra ID appends a flag of its own (aadOptscim062020) to every request.
   const readQuery = createQueryReader(endpoint.query, { ignoresUnknown: endpoint.protocol === 'scim' })
   const isRead = endpoint.method === 'GET'
@@ -74,7 +78,10 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     // It is read by whoever handles it; until then nothing of it is.
     if (endpoint.upload) return paced(request.raw, deps.pace)
     const body = endpoint.body ? (request.body === undefined ? {} : request.body) : unexpectedBody(request.body)
-    if (!request.longBody) validateBody?.(body)
+    if (!request.longBody) {
+      validateBody?.(body)
+      if (judgesTexts) atOnce(refuseControls(body))
+    }
     return body
   }
   function tooManyLarge({ actor }: Admission, request: FastifyRequest, reply: FastifyReply): AppError | undefined {
@@ -93,7 +100,10 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     if (admission.authenticateBody) await admission.authenticateBody(request)
     const rule = operationRule(endpoint, request.body)
     if (rule) requirePermission(admission.actor, rule.permission)
-    if (request.longBody) await validateLongBody?.(request.body)
+    if (request.longBody) {
+      await validateLongBody?.(request.body)
+      if (judgesTexts) await inSlices(refuseControls(request.body), createSlices())
+    }
     const call = callOf(request, reply, admission)
     for (const { field, permission } of neededByFields(endpoint, call.body))
       requirePermission(admission.actor, permission, field)

@@ -17,6 +17,23 @@ export const shortened = (text: string, max: number): string =>
 /** What stands for what the database does not keep. */
 export const replaced = '\ufffd'
 
+/** Of C0 all but tab, line feed and carriage return; C1; line separators; overrides and isolates of direction. */
+const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/
+const breaks = /[\t\n\r]/
+
+/** Whether a text that people see has characters that they do not: control characters, and line breaks in one line. */
+export const hasControls = (text: string, ofSeveralLines: boolean): boolean =>
+  controls.test(text) || (!ofSeveralLines && breaks.test(text)) || !text.isWellFormed()
+
+/** A text that others keep, such as a name in a directory, as one line. Nobody who could mend it is there. */
+export const oneLine = (text: string): string =>
+  hasControls(text, false)
+    ? text
+        .toWellFormed()
+        .replaceAll(new RegExp(`${controls.source}|${breaks.source}`, 'g'), ' ')
+        .trim()
+    : text
+
 /** Whether the database can keep it as it is. */
 export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
 

@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { audited, enroll, publish, refused, rule } from '../gateways.ts'
 import { createClock, type Kit, runJob, startKit, times } from '../kit.ts'
 import { inbox } from '../notices.ts'
-import { makeUser, signInAs } from '../people.ts'
+import { createAuthenticator, makeUser, passwordOf, signInAs } from '../people.ts'
 import { followingGateways } from '../workflows.ts'
 
 const everybody = [rule('all', { any: true }, ['pool'])]
@@ -126,6 +126,39 @@ async function approved(kit: Kit): Promise<void> {
     refused(404),
     'a playbook is no workflow',
   )
+  // Accounts that the requester made, or let in, are no second person.
+  const helpers = {
+    made: async (name: string) => {
+      const { user_id } = (
+        await ada.post('/v1/admin/users/lifecycle', { operation: 'create', user: { username: name } })
+      ).json.user
+      await kit.admin.grantRole({ body: { user_id, role: 'security_admin' } })
+      await kit.admin.changePassword({ body: { user_id, new_password: passwordOf(name) } })
+    },
+    'password set': async (name: string) => {
+      const user_id = await makeUser(kit, name, ['security_admin'])
+      await ada.post('/v1/admin/users/password', { user_id, new_password: passwordOf(name) })
+    },
+    'factor set': async (name: string) => {
+      const user_id = await makeUser(kit, name, ['security_admin'])
+      const { secret } = (await ada.post('/v1/admin/users/totp/enroll', { user_id })).json
+      await ada.post('/v1/admin/users/totp/verify', { user_id, code: createAuthenticator(secret).code() })
+      await kit.admin.disableTotp({ body: { user_id } })
+    },
+    'by a key of hers': async (name: string) => {
+      const user_id = await makeUser(kit, name, ['security_admin'])
+      const made = await ada.post('/v1/admin/api-keys', { name, role: 'tenant_admin' })
+      const key = kit.clientFor(String(made.json.secret))
+      await key.changePassword({ body: { user_id, new_password: passwordOf(name) } })
+    },
+  }
+  for (const [how, help] of Object.entries(helpers)) {
+    const name = `helper-${how.replaceAll(' ', '-')}`
+    await help(name)
+    const approval = await (await signInAs(kit, name)).post(change, { operation: 'approve' })
+    assert.deepEqual([approval.status, approval.json.error], [403, 'forbidden'], `${how}: ${approval.text}`)
+    assert.match(approval.text, /made your account/, how)
+  }
   const status = async () => (await kit.admin.getSigner({ params: { signer_id: before.signer_id } })).state
   assert.equal(await status(), 'active')
   const approvals = await times(6, (i) => (i % 2 ? bob : eve).post(change, { operation: 'approve' }))

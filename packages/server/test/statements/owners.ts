@@ -37,6 +37,7 @@ export const owners: Readonly<Record<string, string>> = {
   user_roles: 'identity',
   user_totp: 'identity',
   recovery_codes: 'identity',
+  credential_setters: 'identity',
   groups: 'identity',
   deleted_groups: 'identity',
   group_members: 'identity',

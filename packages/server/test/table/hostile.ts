@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { contract, type Operation, operations } from '@holdfast/contract'
+import { secretTexts, severalLines } from '@holdfast/contract/text-rules'
 import { certificateInfo, encodePem } from '@holdfast/crypto'
+import { refuseControls } from '../../src/http/text-rules.ts'
+import { AppError } from '../../src/kernel/app-error.ts'
+import { atOnce } from '../../src/kernel/time-slice.ts'
 import { newCsr } from '../certificates.ts'
 import { type Kit, startKit } from '../kit.ts'
 import {
@@ -86,6 +90,20 @@ export async function sendHostileInput(t: TestContext, times: number): Promise<v
     }
     assert.deepEqual(broken.splice(0), [])
   })
+  await t.test('in a text that people see: every field of every body, and every attribute of SCIM', async () => {
+    const taken: string[] = []
+    for (const [name, e] of operations.filter(([, { method, body }]) => method !== 'GET' && body)) {
+      if (e.upload || e.judgesTexts || e.protocol === 'scim') continue
+      for (const path of fieldsOf(e.body)) {
+        const leaf = path.findLast((part) => part !== '0') ?? ''
+        if (secretTexts.includes(leaf)) continue
+        for (const text of severalLines.includes(leaf) ? hidden : [...hidden, 'a\nb', 'a\tb'])
+          if (isTaken(placed(exampleBody(name, world.own.ids), path, text))) taken.push(`${name} ${path.join('.')}`)
+      }
+    }
+    assert.deepEqual(taken, [])
+    await inShownTexts(kit, world)
+  })
   await t.test('in a body', async () => {
     const writes = operations.filter(([, { method, body }]) => method !== 'GET' && body)
     for (const [name, e] of writes.toSorted(([a], [b]) => Number(isLast(a)) - Number(isLast(b)))) {
@@ -112,6 +130,71 @@ const headers: readonly (readonly [name: string, valid: string])[] = [
   ['sec-fetch-site', 'same-origin'],
   ['origin', 'http://holdfast.test'],
 ]
+
+const hidden = ['a\u0007b', 'a\u0085b', 'a\u001bb', 'a\u2028b', 'a\u202eb', 'a\u2066b', '\ud800']
+const isTaken = (body: unknown) => {
+  try {
+    atOnce(refuseControls(body))
+    return true
+  } catch (e) {
+    if (e instanceof AppError && e.code === 'validation_error') return false
+    throw e
+  }
+}
+
+type Schema = {
+  type?: string
+  enum?: unknown
+  anyOf?: Schema[]
+  items?: Schema
+  properties?: Record<string, Schema>
+  patternProperties?: Record<string, Schema>
+  readOnly?: boolean
+}
+/** The ways to every text of a schema. */
+function* fieldsOf(schema: Schema | undefined, path: readonly string[] = []): Generator<readonly string[]> {
+  if (!schema || schema.enum || schema.readOnly) return
+  if (schema.type === 'string') yield path
+  for (const option of schema.anyOf ?? []) yield* fieldsOf(option, path)
+  yield* fieldsOf(schema.items, [...path, '0'])
+  for (const [name, its] of Object.entries(schema.properties ?? {})) yield* fieldsOf(its, [...path, name])
+  for (const its of Object.values(schema.patternProperties ?? {})) yield* fieldsOf(its, [...path, 'any'])
+}
+function placed(value: unknown, [name, ...rest]: readonly string[], text: string): unknown {
+  if (name === undefined) return text
+  if (name === '0') return [placed(Array.isArray(value) ? value[0] : undefined, rest, text)]
+  const object = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
+  return { ...object, [name]: placed(object[name], rest, text) }
+}
+
+/** Over HTTP: names, descriptions, notes, what devices and gateways say of themselves, and SCIM. */
+async function inShownTexts(kit: Kit, world: World): Promise<void> {
+  const { ids } = world.own
+  const sent: [Operation, unknown, RegExp][] = hidden.slice(0, 6).flatMap((text): [Operation, unknown, RegExp][] => [
+    ['createApiKey', { name: text, role: 'viewer' }, /name/],
+    ['changeGroup', { operation: 'update', group_id: ids.group_id, group: { description: text } }, /group.description/],
+    ['changeDevice', { operation: 'update', device_id: ids.device_id, device: { name: `${text}\n` } }, /device.name/],
+    ['enroll', { device: { name: 'x', platform: 'linux', serial: text } }, /device.serial/],
+    ['heartbeat', { version: text, load: {} }, /version|load|required/],
+    ['identifyGateway', { version: text }, /version/],
+    ['reportPosture', { facts: { os: { version: text } } }, /facts/],
+    ['createScimUser', { userName: 'x-y', displayName: text }, /displayName/],
+    ['patchScimUser', { Operations: [{ op: 'replace', path: 'name.formatted', value: text }] }, /name.formatted/],
+    ['createScimGroup', { displayName: text }, /displayName/],
+  ])
+  for (const [name, body, names] of sent) {
+    const { method, path } = operation(name)
+    const answer = await call(kit, { method, path: fill(path, ids) }, callerOf(world, name), body)
+    assert.ok([400, 422].includes(answer.status), `${name} ${JSON.stringify(body)}: ${answer.status} ${answer.text}`)
+    assert.match(answer.text, names)
+  }
+  const group = { operation: 'update', group_id: ids.group_id, group: { description: 'two\n\tlines' } }
+  assert.equal((await call(kit, contract.changeGroup, world.callers.api_key, group)).status, 200)
+  const address = { op: 'add', path: 'addresses', value: [{ formatted: '1 Way\nTown' }] }
+  const { method, path } = operation('patchScimUser')
+  const past = await call(kit, { method, path: fill(path, ids) }, world.own.provisioner, { Operations: [address] })
+  assert.equal(past.status, 200, 'what is read past may have lines')
+}
 
 const isDigit = (byte: number) => byte >= 0x30 && byte <= 0x39
 type Expect = (what: string, answer: { status: number; text: string }, sent: unknown) => void

@@ -9,6 +9,7 @@ export const schema: Record<string, string> = {
   user_totp_pkey: 'id',
   'user_totp.last_step': 'a one-time code',
   recovery_codes_pkey: 'a recovery code',
+  credential_setters_pkey: 'own',
   'users.failed_logins': 'failures of an account',
   login_failures_pkey: 'failures of a source',
   'login_failures.failures': 'failures of a source',

@@ -50,6 +50,7 @@ export type PeopleTables = {
     enrolled_at: Date | null
     last_step: Default<number>
   }
+  credential_setters: { tenant_id: string; user_id: string; set_by: string; set_at: Date }
   recovery_codes: {
     tenant_id: TenantId
     user_id: string

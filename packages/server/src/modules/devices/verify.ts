@@ -27,10 +27,7 @@ import { rememberProofs } from './proofs.queries.ts'
 import { createProvenCredentials, Proven } from './proven.ts'
 import { createReplayGuard } from './replay.ts'
 
-/**
- * A proof counts for this long before and after the time that it bears, so one of a clock that is ahead counts twice as
- * long from now on. It is remembered longer than that.
- */
+/** A proof counts for this long before and after the time that it bears, and is remembered longer than both. */
 export const proofSeconds = 60
 const rememberProofMs = (2 * proofSeconds + 10) * 1000
 

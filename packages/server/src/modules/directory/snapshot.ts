@@ -1,5 +1,6 @@
 import type { DirectorySnapshot, Problem } from '@holdfast/contract/directory'
 import { failField } from '../../kernel/app-error.ts'
+import { oneLine } from '../../kernel/text.ts'
 import { createSlices } from '../../kernel/time-slice.ts'
 import { canonicalEmail, newUsername } from '../identity/index.ts'
 
@@ -25,7 +26,8 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
   const said: SaidUser[] = []
   for (const [i, user] of users.entries()) {
     if (slices.isOver()) await slices.next()
-    const { externalId, displayName = '', active = true } = user
+    const { externalId, active = true } = user
+    const displayName = oneLine(user.displayName ?? '')
     requireNew(places, externalId, `users[${i}].externalId`, i)
     const { name, problem } = newUsername(user.userName)
     if (name === undefined)
@@ -76,7 +78,11 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
   }
   return {
     users: said,
-    groups: groups.map((g, i) => ({ externalId: g.externalId, name: g.displayName, members: members[i] ?? new Set() })),
+    groups: groups.map((g, i) => ({
+      externalId: g.externalId,
+      name: oneLine(g.displayName),
+      members: members[i] ?? new Set(),
+    })),
     problems,
   }
 }

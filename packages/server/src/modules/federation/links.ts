@@ -68,6 +68,7 @@ export function createLinks({
         }
         if ((before && !isLeft) || !(await queries.insertLink(tx, row)))
           failField('subject', 'is linked to another user: end that first')
+        await people.noteSetting(tx, actor, tenant, user, now())
         await record(tx, actor, 'link', { ...wanted, username })
         return { link: { ...row, provider_name: held.name }, changed: true }
       })

@@ -3,6 +3,8 @@ import type { Tx } from '../../db/database.ts'
 import { type Actor, jobSource, type Source, type TenantId } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
+import { day } from '../../kernel/time.ts'
+import { unownedKey, wasSetBy } from '../identity/index.ts'
 import { confirmGateways, type Step } from './definition.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import type { createEnd } from './end.ts'
@@ -85,11 +87,26 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
     return id
   }
 
+  /** Whoever made an account, or set what it signs in with, a day before they asked or since, could act as it. */
+  async function requireSecondPerson(tx: Tx, { principal }: Actor, run: RunRow): Promise<void> {
+    if (principal.kind !== 'session') return
+    const people = personsOf(run.requested_by)
+    const by = people.length > 0 ? people : [unownedKey(run.requested_by.credential.id)]
+    const since = new Date(run.created_at.getTime() - day)
+    const { tenantId: home, userId: user } = principal
+    if (await db.alsoIn(tx, home, (own) => wasSetBy(own, home, { user, by, since })))
+      fail(
+        'forbidden',
+        'who asked for it made your account, or set its password or factor, a day before or since: somebody else must approve it',
+      )
+  }
+
   async function approve(tx: Tx, actor: Actor, { run }: Run): Promise<boolean> {
     if (run.status !== 'awaiting_approval') return false
     const { principal } = actor
     if (principal.kind !== 'session' || personsOf(run.requested_by).includes(principal.userId))
       fail('forbidden', 'somebody else than who asked for it must approve it, signed in as a person')
+    await requireSecondPerson(tx, actor, run)
     const by = { type: actor.type, id: actor.id, name: actor.name }
     if (!(await queries.approveRun(tx, run.tenant_id, run.workflow_run_id, by, now())))
       fail('validation_error', 'nobody has approved it within a day: run it anew')

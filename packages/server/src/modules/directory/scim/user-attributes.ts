@@ -1,4 +1,4 @@
-import { shortened } from '../../../kernel/text.ts'
+import { hasControls, shortened } from '../../../kernel/text.ts'
 import { canonicalEmail, longestUsername, newUsername } from '../../identity/index.ts'
 import { emailParts, type Kind, nameParts, spelled, standingOf, userKind } from './attributes.ts'
 import { failScim } from './errors.ts'
@@ -29,6 +29,8 @@ const isNothing = (value: unknown): boolean => value === null || value === undef
 export function textOf(name: string, value: unknown, max: number): string | undefined {
   if (isNothing(value)) return undefined
   if (typeof value !== 'string') return wrong(name, 'must be a text')
+  if (hasControls(value, false))
+    return wrong(name, 'must not have control characters, line breaks or marks of the reading direction')
   return value.length <= max ? value : wrong(name, `must have at most ${max} characters`)
 }
 

@@ -11,6 +11,7 @@ import type { EndSessionsOf, IdentityDeps } from '../deps.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { holdAdministrators, mayBeLast, requireAnother, type Warning, warned } from './administrators.ts'
 import type { BreakGlass } from './break-glass.ts'
+import { noteSetting } from './credential-setters.ts'
 import { canonicalEmail } from './email.ts'
 import { addMembers, lockGroups, removeMembers } from './groups.queries.ts'
 import { newUsername } from './new-username.ts'
@@ -118,6 +119,7 @@ export function createUsers(deps: {
             stands_for: kind === 'service' ? [...personsBehind(actor)] : [],
           }
           await queries.insertUser(tx, places.take(1), user)
+          await noteSetting(tx, actor, tenant, id, at)
           await lockAll(tx, tenant, groups, [])
           await addMembers(tx, tenant, pairsOf(id, groups), at)
           const made = await read(tx, tenant, id)

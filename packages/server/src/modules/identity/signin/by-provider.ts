@@ -4,12 +4,13 @@ import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
 import type { Allowance } from '../../../kernel/allowance.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
-import { shortened, storable } from '../../../kernel/text.ts'
+import { oneLine, shortened, storable } from '../../../kernel/text.ts'
 import type { Change } from '../../../memory/changes.ts'
 import { isRole } from '../../access/index.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { holdAdministrators, lastHeld, mayBeLast } from '../people/administrators.ts'
+import { noteSetting } from '../people/credential-setters.ts'
 import { canonicalEmail } from '../people/email.ts'
 import { deleteGrant, insertGrant } from '../people/grants.queries.ts'
 import { addMembers, lockGroups, removeMembers } from '../people/groups.queries.ts'
@@ -128,7 +129,7 @@ export function createByProvider(deps: {
         email:
           (email !== undefined && /^[^@\s]+@[^@\s]+$/.test(email) && email.length <= 254 && canonicalEmail(email)) ||
           null,
-        display_name: storable(shortened(displayName ?? '', 256), 256),
+        display_name: storable(shortened(oneLine(displayName ?? ''), 256), 256),
         source: 'sso' as const,
         created_at: at,
         updated_at: at,
@@ -217,6 +218,9 @@ export function createByProvider(deps: {
       requirePerson(user)
       return user.username
     },
+
+    /** Notes that somebody else gave a user another way to sign in. */
+    noteSetting,
   }
 }
 export type ByProvider = ReturnType<typeof createByProvider>

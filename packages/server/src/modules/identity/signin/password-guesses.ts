@@ -64,7 +64,7 @@ const places = layouts.map(
 )
 
 /** Whether the text is a few runs of neighbouring keys, of the alphabet or of digits: `qwertyuiop12345`, `1qaz2wsx`. */
-export function isWalk(text: string): boolean {
+function isWalk(text: string): boolean {
   const characters = [...text]
   if (characters.length < 6) return false
   let runs = 1

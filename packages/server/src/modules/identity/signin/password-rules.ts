@@ -10,8 +10,8 @@ const shortestWord = 4
 
 let blocked: Promise<Known> | undefined
 /**
- * Passwords and words that attackers try first, one a line; read when the first password is set. As one text they take a third of
- * what they take as many, so the package's own lists are let go.
+ * Passwords and words that attackers try first, one a line; read when the first password is set. As one text they take
+ * a third of what they take as many, so the package's own lists are let go.
  */
 const blocklist = () => {
   blocked ??= import('@zxcvbn-ts/language-common').then(({ default: { dictionary } }) => {

@@ -10,6 +10,7 @@ import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { holdAdministrators, type Warning } from '../people/administrators.ts'
 import type { BreakGlass } from '../people/break-glass.ts'
+import { noteSetting } from '../people/credential-setters.ts'
 import { present, refuseStronger, requirePerson, type Subject, subjectOf } from '../people/subject.ts'
 import { findUser, lockUser, type UserRow } from '../people/users.queries.ts'
 import type { Renewed, Sessions } from '../sessions/sessions.ts'
@@ -117,6 +118,7 @@ export function createPasswords(deps: {
         const expiresAt = generated ? new Date(at.getTime() + temporaryForMs) : null
         if (!(await storePassword(tx, tenant, id, { phc, mustChange: generated, expiresAt, at }, replaces)))
           failField('current_password', 'has been changed meanwhile')
+        await noteSetting(tx, actor, tenant, id, at)
         // API keys come before sessions, as wherever both end.
         const revoked = endsKeys ? await keysOfUser.revokeIn(tx, source, holder, undefined) : []
         const touched: Change[] = await sessions.endOfUser(tx, source, id, own?.id ?? null)

@@ -7,6 +7,7 @@ import { minute } from '../../../kernel/time.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
+import { noteSetting } from '../people/credential-setters.ts'
 import { present, refuseStronger, requirePerson, type Subject, subjectOf } from '../people/subject.ts'
 import { findUser, lockUser, type UserRow } from '../people/users.queries.ts'
 import type { Renewed, Sessions } from '../sessions/sessions.ts'
@@ -112,6 +113,7 @@ export function createTotp(deps: TotpDeps) {
         const at = now()
         if (!(await queries.confirm(tx, tenant, id, { factor: seed.factor, step: proof.step, at })))
           failField('code', 'no enrollment is under way; start one first')
+        await noteSetting(tx, actor, tenant, id, at)
         const codes = await factor.issueRecoveryCodes(tx, tenant, id)
         const touched: Change[] = await sessions.endOfUser(tx, source, id, own?.id ?? null)
         let renewed: Renewed | undefined
@@ -141,6 +143,7 @@ export function createTotp(deps: TotpDeps) {
         if ((own && !proof) || !(await queries.removeFactor(tx, tenant, id)))
           return { user, changed: false, terminated: 0 }
         await queries.setMfaAt(tx, tenant, id, null)
+        await noteSetting(tx, actor, tenant, id, now())
         const ended = await sessions.endOfUser(tx, source, id)
         const user_id = encodeId('user', id)
         const more = { target: targetOf(user), ...(reason !== undefined && { details: { reason } }) }
