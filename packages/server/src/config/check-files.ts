@@ -1,4 +1,4 @@
-import { constants, existsSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import type { Config } from './config.ts'
 import { checkDirectory, readNamedFile } from './files.ts'
 import { readTlsFiles } from './tls-files.ts'
@@ -16,7 +16,7 @@ export function checkFiles({ tls, pkcs11, dataDir, packages }: Config): void {
     readNamedFile('HOLDFAST_PKCS11_PIN_FILE', pkcs11.pinFile, 'a file whose first line is the PIN of the token')
   }
   checkDirectory('HOLDFAST_DATA_DIR', dataDir)
-  checkDirectory('HOLDFAST_PACKAGES_DIR', packages.dir, constants.W_OK)
+  checkDirectory('HOLDFAST_PACKAGES_DIR', packages.dir)
 }
 
 /** A name without a slash is looked for by the system's loader. */

@@ -1,4 +1,4 @@
-import { accessSync, constants, readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import type { Variable } from './env.ts'
 import { shown, wrongSetting } from './wrong-setting.ts'
 
@@ -40,17 +40,17 @@ export function readNamedFile(name: Variable, file: string, takes: string): Buff
   return content
 }
 
-/** A path that is there has to be a directory with this access; a directory that is not there is made when needed. */
-export function checkDirectory(name: Variable, directory: string, access = constants.F_OK): void {
-  const wrong = (why: string) =>
-    wrongSetting(name, `names ${shown(directory)}, which ${why}`, 'a directory that this user may write into')
+/**
+ * A path that is there has to be a directory; one that is not there is made when it is needed. A directory that can't
+ * be read now, such as a mount that is away, ends no start.
+ */
+export function checkDirectory(name: Variable, directory: string): void {
+  const wrong = (why: string) => wrongSetting(name, `names ${shown(directory)}, which ${why}`, 'a directory')
   try {
     if (!statSync(directory).isDirectory()) throw wrong('is a file')
-    accessSync(directory, constants.X_OK | access)
   } catch (e) {
     const { code } = e as NodeJS.ErrnoException
     if (code === undefined) throw e
-    if (code === 'ENOENT') return
-    throw wrong(code === 'EACCES' || code === 'EROFS' ? 'this user may not write into' : reasonOf(e))
+    if (code === 'ENOTDIR' || code === 'ELOOP') throw wrong(reasonOf(e))
   }
 }

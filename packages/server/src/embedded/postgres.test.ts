@@ -148,7 +148,7 @@ describe('the embedded PostgreSQL', () => {
       assert.ok(error instanceof EmbeddedPostgresError)
       assert.equal(
         error.message,
-        `The data directory ${dataDir} is in use by another Holdfast process (pid ${parent.pid}).`,
+        `The data directory ${dataDir} (HOLDFAST_DATA_DIR) is in use by another Holdfast process (pid ${parent.pid}).`,
       )
       return true
     })
@@ -268,7 +268,7 @@ describe('the embedded PostgreSQL', () => {
     mkdirSync(readOnly, { mode: 0o500 })
     await assert.rejects(startEmbeddedPostgres({ dataDir: join(readOnly, 'data'), log: silent }), {
       name: 'EmbeddedPostgresError',
-      message: /^The data directory .*read-only\/data cannot be used: EACCES: permission denied, .*\.$/,
+      message: /^The data directory .*read-only\/data \(HOLDFAST_DATA_DIR\) cannot be used: EACCES: permission denied, .*\.$/,
     })
   })
 })
