@@ -1,6 +1,7 @@
 import { ApiError, ConnectionError, NotApprovedError, VerificationError } from '@holdfast/sdk'
-import { CommanderError } from 'commander'
-import { plain } from './text.ts'
+import { type Command, CommanderError } from 'commander'
+import { inTermsOf } from './command-terms.ts'
+import { plainLines } from './text.ts'
 
 /**
  * 0 done · 1 refused by the server, or its answer is not to be trusted · 2 wrong use, or it differs · 3 not found: the
@@ -33,34 +34,37 @@ export class NotSignedIn extends Error {
   override readonly name = 'NotSignedIn'
 }
 
-/** What to say on stderr about an error, and the exit code that goes with it. */
-export function explainError(error: unknown): { code: number; lines: string[] } {
+/** What to say on stderr about an error of a command, and the exit code that goes with it. */
+export function explainError(error: unknown, command?: Command): { code: number; lines: string[] } {
   if (error instanceof Declined) return { code: exitCodes.refused, lines: [] }
   if (error instanceof Differs) return { code: exitCodes.differs, lines: [] }
   // Commander has said what it has to say.
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : exitCodes.usage, lines: [] }
-  if (error instanceof ConnectionError)
-    return { code: exitCodes.unreachable, lines: [`Error: ${plain(error.message)}`] }
-  if (error instanceof NotFoundError) return { code: exitCodes.notFound, lines: [`Error: ${plain(error.message)}`] }
+  if (error instanceof ConnectionError) return { code: exitCodes.unreachable, lines: errorLines(error.message) }
+  if (error instanceof NotFoundError) return { code: exitCodes.notFound, lines: errorLines(error.message) }
   if (error instanceof ApiError)
-    return { code: error.code === 'not_found' ? exitCodes.notFound : exitCodes.refused, lines: apiLines(error) }
+    return {
+      code: error.code === 'not_found' ? exitCodes.notFound : exitCodes.refused,
+      lines: apiLines(error, (text) => inTermsOf(command, text)),
+    }
   if (error instanceof VerificationError)
-    return { code: exitCodes.refused, lines: [`Error: not accepted (${error.code}): ${plain(error.message)}`] }
+    return { code: exitCodes.refused, lines: errorLines(`not accepted (${error.code}): ${error.message}`) }
   if (error instanceof NotSignedIn || error instanceof NotApprovedError)
-    return { code: exitCodes.refused, lines: [`Error: ${plain(error.message)}`] }
-  const message = error instanceof Error ? error.message : String(error)
-  return { code: exitCodes.usage, lines: [`Error: ${plain(message)}`] }
+    return { code: exitCodes.refused, lines: errorLines(error.message) }
+  return { code: exitCodes.usage, lines: errorLines(error instanceof Error ? error.message : String(error)) }
 }
 
-function apiLines(error: ApiError): string[] {
-  const request = error.requestId === undefined ? '' : ` (request ${plain(error.requestId)})`
+const errorLines = (message: string): string[] => plainLines(`Error: ${message}`)
+
+function apiLines(error: ApiError, say: (text: string) => string): string[] {
+  const request = error.requestId === undefined ? '' : ` (request ${error.requestId})`
   return [
-    `Error: ${plain(error.detail)}${request}`,
+    ...errorLines(`${say(error.detail)}${request}`),
     // Of a single field the sentence itself may say all there is.
     ...error.errors
       .map(({ field, message }) => `${field}: ${message}`)
       .filter((text) => text !== error.detail)
-      .map((text) => `  ${plain(text)}`),
+      .flatMap((text) => plainLines(`  ${say(text)}`)),
     ...(error.retryAfterSeconds === undefined ? [] : [`Try again in ${error.retryAfterSeconds} s.`]),
   ]
 }

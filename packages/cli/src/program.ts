@@ -1,6 +1,7 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { adviceOn } from './advice.ts'
 import { type Cli, createCli, type Streams } from './cli.ts'
+import { AskingCommand, markingHelp } from './command-terms.ts'
 import { addAdminSession } from './commands/admin-session.ts'
 import { addAudit } from './commands/audit.ts'
 import { addAuth } from './commands/auth.ts'
@@ -104,8 +105,9 @@ the thing named.`
 
 /** Every command, with what it works with. */
 export function createProgram(streams: Streams): { program: Command; cli: Cli } {
-  const program = new Command('holdfast')
+  const program = new AskingCommand('holdfast')
     .description('Administer a Holdfast control plane')
+    .configureHelp(markingHelp)
     .version(version, '--version', 'the version of this program')
     .option('--json', 'JSON instead of text; lists as one object a line')
     .option('--url <url>', 'the server, e.g. https://control.example')
@@ -120,11 +122,15 @@ export function createProgram(streams: Streams): { program: Command; cli: Cli } 
 /** Runs one command line (without node and script) and answers its exit code. */
 export async function runCli(args: readonly string[], streams: Streams): Promise<number> {
   const { program, cli } = createProgram(streams)
+  let running: Command | undefined
+  program.hook('preAction', (_, command) => {
+    running = command
+  })
   try {
     await program.parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
-    const { code, lines } = explainError(error)
+    const { code, lines } = explainError(error, running)
     for (const line of lines) cli.note(line)
     for (const hint of [...adviceOn(error, cli.spoke), ...cli.hints]) cli.note(hint)
     return code

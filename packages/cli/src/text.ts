@@ -2,6 +2,16 @@
 export const plain = (text: string): string =>
   text.replaceAll(/[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, codeOf)
 
+/**
+ * A text of several lines, whose line breaks stay. Those after the first are set in, so that none looks like one of
+ * ours.
+ */
+export const plainLines = (text: string): string[] =>
+  text
+    .trimEnd()
+    .split(/\r\n|\n/)
+    .map((line, n) => (n === 0 || line === '' ? plain(line) : `  ${plain(line)}`))
+
 const codeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** JSON that is safe on a terminal too: JSON itself lets C1 controls through. */

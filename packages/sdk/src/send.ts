@@ -153,8 +153,8 @@ function requestHeaders(
   if (wait !== undefined && wait > 0) all.prefer = `wait=${wait}`
   if (options.cookie !== undefined) {
     all.cookie = options.cookie
-    // A change with a cookie must say that it comes from the server's own site.
-    if (endpoint.method !== 'GET') all.origin ??= new URL(url).origin
+    // What changes or begins something with a cookie must say that it comes from the server's own site.
+    if (endpoint.method !== 'GET' || endpoint.begins) all.origin ??= new URL(url).origin
   }
   const credential = typeof options.credential === 'function' ? options.credential() : options.credential
   if (credential !== undefined && endpoint.access.by !== 'anyone') {

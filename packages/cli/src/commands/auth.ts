@@ -43,8 +43,10 @@ export function addAuth(program: Command, cli: Cli): void {
 
 async function login(cli: Cli, { username, apiKey, totp, recoveryCode }: Login): Promise<void> {
   const url = cli.url ?? (cli.env.HOLDFAST_URL || (await readConfig(cli.env)).url)
-  if (url === undefined) throw new UsageError('Which server? Add --url.')
-  if ((username === undefined) === (apiKey !== true)) throw new UsageError('Add either --username or --api-key.')
+  const isClear = (username === undefined) !== (apiKey !== true)
+  if (url === undefined)
+    throw new UsageError(`Which server? Add --url${isClear ? '' : ', and either --username or --api-key'}.`)
+  if (!isClear) throw new UsageError('Add either --username or --api-key.')
   if (totp && recoveryCode) throw new UsageError('Add either --totp or --recovery-code.')
   if (apiKey && (totp || recoveryCode)) throw new UsageError('An API key has no second factor.')
   warnOfPlainHttp(cli, url)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ApiError } from '@holdfast/sdk'
 import { sql } from 'kysely'
 import { group, people, person, push, snapshotOf, type User, userOf } from '../directories.ts'
 import { createClock, type Kit, runJob, startKit } from '../kit.ts'
@@ -205,6 +206,16 @@ test('undo puts back whom the newest run suspended and moved, where nobody touch
   assert.deepEqual(statuses, ['active', 'suspended', 'active'])
   assert.equal((await admin.getGroup({ params: { group_id: before!.group_id } })).member_count, 20)
   assert.equal((await admin.undoDirectoryRun({ params, body: {} })).changed, false)
+
+  // What a run made stays, so a run that only made something has nothing to undo.
+  await push(admin, snapshotOf([...all, person('new')], [crew]))
+  const again = await push(admin, snapshotOf([...all, person('new'), person('newer')], [crew]))
+  assert.equal(again.counts.users.created, 1)
+  await assert.rejects(admin.undoDirectoryRun({ params: { run_id: again.run_id }, body: {} }), (e: ApiError) => {
+    assert.match(`${e.status} ${e.message}`, /^422 .*nothing to undo/)
+    return true
+  })
+  assert.equal((await admin.getDirectoryRun({ params: { run_id: again.run_id } })).undone_at, null)
 })
 
 test('only what the directory made is touched, and nobody is taken over by a name', async (t) => {

@@ -50,6 +50,29 @@ test('publishing to stable while a canary is under way', async (t: TestContext) 
     assert.deepEqual([await delivered(), await current()], [['stable', 6], [['stable', 6]]])
     await admin.publishPolicy({ body: { channel: 'stable', policy: a } })
   })
+  await t.test('a rollback to what stable delivers is refused, unless it ends a canary', async () => {
+    const nothing = refused(422, /^from: stable delivers this already, as version 7, and no canary.*nothing to go back/)
+    const number = (await admin.listPolicyBundles()).items.length
+    for (const from of [{ channel: 'stable' }, { version: 7 }, { version: 1 }] as const)
+      for (const supersede of [true, false])
+        await assert.rejects(admin.publishPolicy({ body: { channel: 'stable', from, supersede } }), nothing)
+    await assert.rejects(
+      admin.runWorkflow({ body: { workflow: 'rollback_policy', params: { version: 7 } } }).then(({ run }) => {
+        assert.deepEqual([run.status, run.steps[0]?.status], ['failed', 'failed'])
+        throw new Error(run.steps[0]?.error ?? '')
+      }),
+      /nothing to go back to/,
+    )
+    assert.equal((await admin.listPolicyBundles()).items.length, number)
+    await admin.publishPolicy({ body: { channel: 'canary', policy: b, rollout: everyone } })
+    await admin.publishPolicy({ body: { channel: 'stable', from: { channel: 'stable' }, supersede: true } })
+    assert.deepEqual(await current(), [['stable', 9]])
+    const { run } = await admin.runWorkflow({ body: { workflow: 'rollback_policy' } })
+    assert.equal(run.status, 'succeeded')
+    const [newest] = (await admin.listPolicyBundles({ query: { limit: 1 } })).items
+    assert.equal(newest?.note, 'rolled back to version 6', 'the newest version with another document')
+    await admin.publishPolicy({ body: { channel: 'stable', from: { version: 9 } } })
+  })
   await t.test('what gateways are said to know may be named, and nothing else of the kind', async () => {
     const { rules } = document('10.4.0.0/16')
     const abroad = { ...document('10.4.0.0/16'), rules: [{ ...rules[0], when: { countries: ['DE'] } }] }

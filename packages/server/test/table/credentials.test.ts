@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { operations } from '@holdfast/contract'
 import { type CredentialKind, credentialKinds } from '@holdfast/contract/vocabulary'
 import {
   createPeppers,
@@ -11,7 +12,9 @@ import {
   softwareSigner,
   type TokenPrefix,
 } from '@holdfast/crypto'
+import { createAdmin } from '@holdfast/sdk'
 import pg from 'pg'
+import type { TObject } from 'typebox'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { startKit } from '../kit.ts'
 import { send } from '../raw-http.ts'
@@ -183,6 +186,29 @@ test('every kind of credential, in every way that is not it, is one and the same
     if (kind === 'enrollment_token' || kind === 'enrollment_challenge') continue
     assert.equal((await ask(path, headersOf(kind, path, good[kind]))).status, 200, `${kind} is good all the same`)
   }
+  await t.test('a client with a session or an API key is refused by no operation for how it sends', async () => {
+    for (const kind of ['session', 'api_key'] as const) {
+      const { publicUrl: baseUrl, dispatcher } = kit
+      const credential = kind === 'session' ? { cookie: cookie! } : { apiKey: kit.adminKey }
+      const client = createAdmin({ baseUrl, dispatcher, ...credential }) as Record<string, (input: object) => unknown>
+      const of = operations.filter(
+        ([, { access, protocol }]) => access.by !== 'anyone' && access.by.includes(kind) && protocol !== 'scim',
+      )
+      assert.ok(of.length > 100)
+      // The session ends last.
+      for (const [name, endpoint] of of.toSorted(([a], [b]) => Number(a === 'logout') - Number(b === 'logout'))) {
+        const params = Object.fromEntries(
+          Object.keys((endpoint.params as TObject | undefined)?.properties ?? {}).map((one) => [one, 'none']),
+        )
+        const body = endpoint.upload ? ['x'] : undefined
+        const refusal = await Promise.try(client[name]!, { params, body }).catch((e: unknown) => e)
+        if (!(refusal instanceof Error)) continue
+        const { status = 0, message } = refusal as Error & { status?: number }
+        const isOfInput = [404, 409, 422].includes(status) || /: is required|name the device/.test(message)
+        if (!isOfInput) wrong.push(`${kind} ${name}: ${status} ${message}`)
+      }
+    }
+  })
   assert.deepEqual(wrong, [])
   assert.deepEqual([...sentences], ['unauthorized: missing or invalid credentials'])
   t.diagnostic(`${asked} requests`)

@@ -81,6 +81,11 @@ export const createUndo =
         if (newest?.run_id !== id || content === undefined)
           return fail('validation_error', 'a later run was applied: only the newest one can be undone')
         const { suspended, added, removed, counts } = JSON.parse(content) as Content
+        if (suspended.length + Object.keys(added).length + Object.keys(removed).length === 0)
+          return fail(
+            'validation_error',
+            'the run suspended nobody and changed no membership, and nothing else is undone: there is nothing to undo',
+          )
 
         const users = await owned.usersOf(tx, tenant, directory.directory_id)
         const known = new Map(users.map((u) => [u.user_id, u]))

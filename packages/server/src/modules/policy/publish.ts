@@ -126,6 +126,19 @@ export function createPublishing({
     )
   }
 
+  /**
+   * A rollback needs something to go back to: another document than stable delivers, or a canary to end. The caller
+   * holds the versions.
+   */
+  function refuseSame(inForce: queries.InForce, { channel, from }: PublishInput, { digest }: Candidate): void {
+    const stable = inForce.get('stable')
+    if (!from || channel !== 'stable' || stable?.digest !== digest || queries.canaryUnderWay(inForce)) return
+    failField(
+      'from',
+      `stable delivers this already, as version ${stable.version}, and no canary is under way: there is nothing to go back to. Name a version with another document as from: {"version": <number>}`,
+    )
+  }
+
   /** The caller holds the versions. */
   function refuseStale({ channel, previous_digest: seen }: PublishInput, previous: string | null): void {
     if (seen === undefined || seen === previous) return
@@ -166,6 +179,7 @@ export function createPublishing({
       const inForce = await queries.inForce(tx, tenant)
       const previous = inForce.get(input.channel)?.digest ?? null
       refuseStale(input, previous)
+      refuseSame(inForce, input, candidate)
       if (input.channel === 'stable' && !input.supersede) refuseSuperseding(inForce, candidate)
       if (input.gate && !inForce.has('stable'))
         failField('gate', 'needs a version on stable, to compare with and to go back to')

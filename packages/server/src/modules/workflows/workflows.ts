@@ -110,8 +110,10 @@ export const workflows = (now: () => Date): readonly Definition[] => [
     permissions: ['policy:read', 'policy:publish'],
     secondApprover: 'never',
     steps: async ({ channel = 'stable', version: wanted }, look) => {
-      const { items } = await look('listPolicyBundles', { query: { channel, limit: 2 } })
-      const version = wanted ?? items[1]?.version ?? failField('params.version', `${channel} has no version before`)
+      const { items } = await look('listPolicyBundles', { query: { channel, limit: 200 } })
+      // The newest may be an older one, published again.
+      const before = items.find(({ digest }) => digest !== items[0]?.digest)
+      const version = wanted ?? before?.version ?? failField('params.version', `${channel} has no other version before`)
       const body = { channel, from: { version }, supersede: true, note: `rolled back to version ${version}` } as const
       return [publishing(body, `Publish version ${version} to ${channel} again`), confirmGateways]
     },

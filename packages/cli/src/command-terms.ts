@@ -1,0 +1,57 @@
+import { Command, Help, type Option } from 'commander'
+
+/** Commands that ask for everything that lacks at once, and mark in their help what they cannot do without. */
+export class AskingCommand extends Command {
+  override createCommand(name?: string): AskingCommand {
+    return new AskingCommand(name)
+  }
+  missingArgument(): never {
+    return this.refuseMissing()
+  }
+  missingMandatoryOptionValue(): never {
+    return this.refuseMissing()
+  }
+  private refuseMissing(): never {
+    const missing = [
+      ...this.registeredArguments.filter(({ required }, n) => required && this.args[n] === undefined).map(argumentText),
+      ...this.options.filter((option) => isMissing(this, option)).map(({ flags }) => flags),
+    ]
+    this.error(`error: missing ${missing.join(', ')}`, { code: 'holdfast.missing', exitCode: 1 })
+  }
+}
+
+const argumentText = (argument: { name: () => string; variadic: boolean }): string =>
+  `<${argument.name()}${argument.variadic ? '...' : ''}>`
+const isMissing = (command: Command, option: Option): boolean =>
+  option.mandatory && command.getOptionValue(option.attributeName()) === undefined
+
+/** For `configureHelp`: required options stand in the usage, and say so in the list. */
+export const markingHelp: Partial<Help> = {
+  commandUsage(command: Command): string {
+    const needed = command.options.filter(({ mandatory }) => mandatory).map(({ flags }) => ` ${flags}`)
+    return Help.prototype.commandUsage.call(this, command).replace(' [options]', `${needed.join('')} [options]`)
+  },
+  optionDescription(option: Option): string {
+    const text = Help.prototype.optionDescription.call(this, option)
+    return option.mandatory ? `${text} (required)` : text
+  },
+}
+
+/** `{"version": 3}` and the like: what the API takes as an object and the command line as an option. */
+const phrases: readonly (readonly [RegExp, option: string, text: string])[] = [
+  [/\bfrom: \{"version": ([^}]+)\}/g, 'to', '--to $1'],
+  [/\bwith from: \{"channel": "canary"\}/g, 'supersede', 'with: holdfast policy promote'],
+]
+
+/** A sentence of the server, which speaks of fields of the API, in terms of the options of the command that ran. */
+export function inTermsOf(command: Command | undefined, text: string): string {
+  let said = text
+  for (const option of command?.options ?? []) {
+    const name = option.attributeName().replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    for (const [pattern, of, instead] of phrases) if (of === name) said = said.replaceAll(pattern, instead)
+    if (!option.long) continue
+    if (option.isBoolean()) said = said.replaceAll(new RegExp(`\\b${name}: true\\b`, 'g'), option.long)
+    said = said.replace(new RegExp(`^${name}(?:_ids?|s)?: `), `${option.long}: `)
+  }
+  return said
+}
