@@ -18,6 +18,7 @@ import type { Actor } from './kernel/actor.ts'
 import type { AppError } from './kernel/app-error.ts'
 import { createGate } from './kernel/gate.ts'
 import type { Log } from './kernel/log.ts'
+import type { Origins } from './kernel/origins.ts'
 import type { RequestMetrics } from './metrics/requests.ts'
 import type { Access } from './modules/access/index.ts'
 import type { Audit } from './modules/audit/index.ts'
@@ -34,7 +35,7 @@ export function createPipe({
   onError,
   db,
   kek,
-  publicUrl,
+  origins,
   verifiers,
   handlers,
   tls,
@@ -47,7 +48,7 @@ export function createPipe({
   onError: (e: unknown) => void
   db: Database
   kek: Secrets['kek']
-  publicUrl: string
+  origins: Origins
   verifiers: ReturnType<typeof ofOpenTenants>
   handlers: Handlers
   tls: { cert: Buffer; key: Buffer } | undefined
@@ -74,7 +75,7 @@ export function createPipe({
   const admit = createAdmit({
     verifiers,
     audit,
-    publicUrl,
+    origins,
     trustedProxies,
     refuse,
     rates: access.rates,
@@ -110,6 +111,6 @@ export function createPipe({
   const { browser } = identity
   const pages = { ...browser.pages, ...federation.pages }
   const forms = { ...browser.forms, ...federation.forms }
-  registerPages(http, { ...browser, admit, trustedProxies, publicUrl, log, recordRefusal, pages, forms })
+  registerPages(http, { ...browser, admit, trustedProxies, origins, log, recordRefusal, pages, forms })
   return { http, draining, idempotency, refuse }
 }

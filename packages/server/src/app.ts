@@ -65,8 +65,7 @@ export function createApp({
   pace = usualPace,
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
-  const { publicUrl, gatewaysKnow } = config
-  const { kek, masterKeys } = secrets
+  const [{ publicUrl, gatewaysKnow }, { kek, masterKeys }] = [config, secrets]
   const meters = config.metrics && createMeters()
 
   const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError, slowness })
@@ -75,7 +74,8 @@ export function createApp({
   const changes = createChanges(db, now)
   const feed = createFeed({ url: databaseUrl, changes, clock, log, presence: presenceOf(peppers) })
   const pager = createPager(masterKeys.map((key) => key.cursorKey))
-  const base = { db, changes, feed, pager, now, peppers, kek, publicUrl, onError, listening: createListening({ db }) }
+  const listening = createListening({ db })
+  const base = { db, changes, feed, pager, now, peppers, kek, publicUrl, origins: config, onError, listening }
 
   const audit = createAudit({
     ...{ ...base, oidArc: config.oidArc },

@@ -5,6 +5,7 @@ import type { Actor, Caller, Principal, TenantId } from '../kernel/actor.ts'
 import { AppError } from '../kernel/app-error.ts'
 import { decodeId, encodeId } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
+import { type Origins, useInstead } from '../kernel/origins.ts'
 import { whenReady } from '../kernel/ready.ts'
 import type { Rates } from '../modules/access/index.ts'
 import type { Audit } from '../modules/audit/index.ts'
@@ -19,6 +20,8 @@ export type Admission = {
   actor: Actor | null
   caller: Caller
   isSameOrigin: boolean | undefined
+  /** The origin that a browser or a client says it used. */
+  usedOrigin: string | undefined
   /** The query string without the parameters that the pipe itself read. */
   search: string
   /** Set when the caller is known and may not: the pipe records it and throws it. */
@@ -36,7 +39,7 @@ export type Admit = (endpoint: Endpoint | undefined, request: FastifyRequest) =>
 type AdmitDeps = {
   verifiers: OpenVerifiers
   audit: Audit
-  publicUrl: string
+  origins: Origins
   trustedProxies: readonly string[]
   refuse: Refuse
   rates: Pick<Rates, 'take'>
@@ -60,7 +63,8 @@ export function createAdmit(deps: AdmitDeps): Admit {
     const admission: Admission = {
       actor: null,
       caller: callerOf(request.headers, incoming.sourceIp, request.id),
-      isSameOrigin: isSameOrigin(request.headers, deps.publicUrl),
+      isSameOrigin: isSameOrigin(request.headers, deps.origins),
+      usedOrigin: request.headers.origin,
       search: incoming.search,
       refusal: undefined,
       recorded: undefined,
@@ -183,7 +187,7 @@ const owed: Record<RequiredAction, string> = {
 function refusalOf(
   deps: AdmitDeps,
   endpoint: Endpoint,
-  { isSameOrigin: sameOrigin }: Admission,
+  { isSameOrigin: sameOrigin, usedOrigin }: Admission,
   principal: Principal,
 ): AppError | undefined {
   if (endpoint.access.by === 'anyone') return undefined
@@ -198,19 +202,20 @@ function refusalOf(
   if (principal.kind === 'session' && (endpoint.method !== 'GET' || endpoint.begins) && sameOrigin !== true)
     return new AppError(
       'forbidden',
-      `a change with a session cookie must come from this site: send Origin: ${deps.publicUrl} or Sec-Fetch-Site: same-origin`,
+      useInstead('Use', usedOrigin, deps.origins) ??
+        `a change with a session cookie must come from this site: send Origin: ${deps.origins.publicUrl} or Sec-Fetch-Site: same-origin`,
     )
   return undefined
 }
 
 /** Nobody's work is begun by a page of another site, or of a neighbour that has the cookie sent along. */
 function ofOtherPage(
-  { publicUrl }: AdmitDeps,
+  { origins }: AdmitDeps,
   { stream }: Endpoint,
   { kind }: Principal,
   { headers }: FastifyRequest,
 ): AppError | undefined {
-  if (!stream || kind !== 'session' || !isOfOtherPage(headers, publicUrl)) return undefined
+  if (!stream || kind !== 'session' || !isOfOtherPage(headers, origins)) return undefined
   return new AppError('forbidden', 'the page of another site may not ask for this with a session cookie')
 }
 

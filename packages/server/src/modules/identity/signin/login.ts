@@ -3,6 +3,7 @@ import type { Caller, Source, TenantId } from '../../../kernel/actor.ts'
 import { AppError, fail } from '../../../kernel/app-error.ts'
 import { sourceBlock } from '../../../kernel/cidr.ts'
 import { createTurns } from '../../../kernel/in-turn.ts'
+import { type Origins, useInstead } from '../../../kernel/origins.ts'
 import { createTally } from '../../../kernel/tally.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
@@ -32,6 +33,7 @@ const waitingPerSource = 200
  * the answer and the work are the same.
  */
 export function createLogin(deps: {
+  origins: Origins
   audit: Audit
   now: () => Date
   hasher: PasswordHasher
@@ -42,7 +44,7 @@ export function createLogin(deps: {
   /** Hears of counts that could not be put on record. */
   onError: (e: Error) => void
 }) {
-  const { audit, now, hasher, tenancy, steps, factor, codeStep, onError } = deps
+  const { origins, audit, now, hasher, tenancy, steps, factor, codeStep, onError } = deps
   const { reserve, giveBack, refuse, open } = steps
   const inTurn = createTurns(waitingPerSource)
   const throttled = createTally<Source>({
@@ -164,7 +166,11 @@ export function createLogin(deps: {
     },
 
     /** A form of another site that signs somebody in here: by a name as it was typed, or at the second step. */
-    refuseOtherSite: async (named: string | Challenge, caller: Caller): Promise<never> => {
+    refuseOtherSite: async (
+      named: string | Challenge,
+      caller: Caller,
+      usedOrigin: string | undefined,
+    ): Promise<never> => {
       const { by, username } =
         typeof named === 'string'
           ? (await attemptOf({ username: named, password: '', ...noCode }, caller)).attempt
@@ -172,7 +178,7 @@ export function createLogin(deps: {
       const target = { type: 'user', id: null, name: username }
       const fields = { username, failure_reason: 'other_site' satisfies Reason }
       await audit.note(by, 'login.failed', fields, { outcome: 'refused', target })
-      return fail('forbidden', 'a sign-in must come from this site')
+      return fail('forbidden', useInstead('Sign in at', usedOrigin, origins) ?? 'a sign-in must come from this site')
     },
 
     /** Writes the counts of what was throttled lately; at stop. */
