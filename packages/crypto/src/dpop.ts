@@ -19,6 +19,8 @@ export type ProofExpectation = {
   method: string
   /** Public base URL and path, from configuration: never from Host or X-Forwarded-*. Query and fragment are ignored. */
   url: string
+  /** Other names of the same place, from configuration too. */
+  otherUrls?: readonly string[]
   /** The credential the proof must be bound to. */
   accessToken: string
   now: Instant
@@ -72,6 +74,9 @@ function sameTarget(htu: string, url: string): boolean {
   return new URL(htu).href === new URL(expected).href
 }
 
+const isTarget = (htu: string, { url, otherUrls = [] }: ProofExpectation): boolean =>
+  sameTarget(htu, url) || otherUrls.some((other) => sameTarget(htu, other))
+
 /** `ath` of a token (RFC 9449 §4.2). */
 function tokenHash(accessToken: string): string {
   return hash('sha256', accessToken, 'base64url')
@@ -102,7 +107,7 @@ export function verifyProof(expected: ProofExpectation): VerifiedProof {
   if (typeof iat !== 'number') refuse('malformed', 'the proof has no iat')
   if (nonce !== undefined && typeof nonce !== 'string') refuse('malformed', 'the proof has an unusable nonce')
   if (htm !== expected.method) refuse('wrong_binding', 'the proof is for another method')
-  if (typeof htu !== 'string' || !sameTarget(htu, expected.url)) refuse('wrong_binding', 'the proof is for another URL')
+  if (typeof htu !== 'string' || !isTarget(htu, expected)) refuse('wrong_binding', 'the proof is for another URL')
   const now = numericDate(expected.now)
   if (now - iat > maxAgeSeconds) refuse('expired', 'the proof is too old')
   if (iat - now > futureSeconds) refuse('not_yet_valid', 'the proof is from the future')

@@ -23,6 +23,7 @@ import type { Actor } from './kernel/actor.ts'
 import type { AppError } from './kernel/app-error.ts'
 import { createGate } from './kernel/gate.ts'
 import type { Log } from './kernel/log.ts'
+import type { Origins } from './kernel/origins.ts'
 import type { RequestMetrics } from './metrics/requests.ts'
 import type { Access } from './modules/access/index.ts'
 import type { Audit } from './modules/audit/index.ts'
@@ -40,7 +41,7 @@ export function createPipe({
   db,
   now,
   kek,
-  publicUrl,
+  origins,
   verifiers,
   handlers,
   tls,
@@ -54,7 +55,7 @@ export function createPipe({
   db: Database
   now: () => Date
   kek: Secrets['kek']
-  publicUrl: string
+  origins: Origins
   verifiers: ReturnType<typeof ofOpenTenants>
   handlers: Handlers
   tls: { cert: Buffer; key: Buffer } | undefined
@@ -71,7 +72,7 @@ export function createPipe({
 }) {
   const { audit, tenancy, access, identity, federation, enrollment, policy } = modules
   const { longestWaitSeconds } = config
-  const securityHeaders = securityHeadersFor({ publicUrl, isTls: tls !== undefined })
+  const securityHeaders = securityHeadersFor({ publicUrl: origins.publicUrl, isTls: tls !== undefined })
   const sourceOf = createSourceOf(config.trustedProxies, log)
   const refuse = createRefuse({
     audit,
@@ -84,7 +85,7 @@ export function createPipe({
   const admit = createAdmit({
     verifiers,
     audit,
-    publicUrl,
+    origins,
     sourceOf,
     refuse,
     rates: access.rates,
@@ -124,7 +125,7 @@ export function createPipe({
   })
   const pages = { ...browser.pages, ...federation.pages }
   const forms = { ...browser.forms, ...federation.forms }
-  registerPages(http, { ...browser, admit, sourceOf, publicUrl, log, recordRefusal, pages, forms })
+  registerPages(http, { ...browser, admit, sourceOf, origins, log, recordRefusal, pages, forms })
   const flushRefusals = () => Promise.all([refuse.flush(), refusedReads.flush()])
   return { http, draining, idempotency, sourceOf, flushRefusals }
 }

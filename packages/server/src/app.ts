@@ -76,7 +76,8 @@ export function createApp({
   const changes = createChanges(db, now)
   const feed = createFeed({ url: databaseUrl, changes, clock, log, presence: presenceOf(peppers) })
   const pager = createPager(masterKeys.map((key) => key.cursorKey))
-  const base = { db, changes, feed, pager, now, peppers, kek, publicUrl, onError, listening: createListening({ db }) }
+  const listening = createListening({ db })
+  const base = { db, changes, feed, pager, now, peppers, kek, publicUrl, origins: config, onError, listening }
 
   const audit = createAudit({
     ...{ ...base, oidArc: config.oidArc },

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import type { FirstStart } from './bootstrap.ts'
-import { type Config, hostInUrl } from './config/config.ts'
+import { type Config, hostInUrl, isEveryAddress } from './config/config.ts'
 
 /** Secrets go to the terminal of the first start only, never into the log. */
 export function printFirstStart({ username, password, generated }: FirstStart, config: Config): void {
@@ -20,6 +20,10 @@ export function printReady(config: Config, addresses: (AddressInfo | string)[]):
     .map((a) => (typeof a === 'string' ? a : `${a.family === 'IPv6' ? `[${a.address}]` : a.address}:${a.port}`))
     .join(', ')
   process.stdout.write(`  Holdfast listens on ${at}; sign in at ${config.publicUrl}/admin/login\n`)
+  if (!config.publicUrlIsSet && isEveryAddress(config.host))
+    process.stdout.write(
+      `  Warning: HOLDFAST_HOST ${config.host} lets other machines in, but HOLDFAST_PUBLIC_URL is not set: people sign in and devices enroll on this machine only. Set it to the address that others use, such as https://vpn.example.com.\n`,
+    )
   if (config.metrics)
     process.stdout.write(`  Metrics are served on ${hostInUrl(config.metrics.host)}:${config.metrics.port}/metrics\n`)
   if (config.pki) process.stdout.write(`  What certificates point to is served as ${config.pki.url}\n`)

@@ -61,6 +61,8 @@ const configFor = (databaseUrl: string): Config => ({
   host: '127.0.0.1',
   port: 0,
   publicUrl,
+  publicUrlIsSet: true,
+  otherOrigins: [],
   pki: undefined,
   metrics: undefined,
   oidArc: defaultOidArc,

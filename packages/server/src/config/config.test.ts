@@ -149,3 +149,21 @@ test('the arc of the operator is an object identifier; that of examples unless s
       arc,
     )
 })
+
+test('without a public URL the loopback names are one place, and a wildcard is reached by one of them', () => {
+  const at = (env: Record<string, string>) => {
+    const { publicUrl, publicUrlIsSet, otherOrigins } = parseConfig(env)
+    return { publicUrl, publicUrlIsSet, otherOrigins }
+  }
+  const v4 = 'http://127.0.0.1:8080'
+  const [name, v6] = ['http://localhost:8080', 'http://[::1]:8080']
+  assert.deepEqual(at({}), { publicUrl: v4, publicUrlIsSet: false, otherOrigins: [name, v6] })
+  const any = at({ HOLDFAST_HOST: '0.0.0.0' })
+  assert.deepEqual(any, { publicUrl: v4, publicUrlIsSet: false, otherOrigins: [name, v6, 'http://0.0.0.0:8080'] })
+  assert.equal(at({ HOLDFAST_HOST: '::' }).publicUrl, v4)
+  assert.deepEqual(at({ HOLDFAST_HOST: '::1', HOLDFAST_PORT: '1' }).publicUrl, 'http://[::1]:1')
+  const lan = { publicUrl: 'http://192.0.2.1:8080', publicUrlIsSet: false, otherOrigins: [] }
+  assert.deepEqual(at({ HOLDFAST_HOST: '192.0.2.1' }), lan)
+  for (const publicUrl of ['https://vpn.example.com', 'http://localhost:8080'])
+    assert.deepEqual(at({ HOLDFAST_PUBLIC_URL: publicUrl }), { publicUrl, publicUrlIsSet: true, otherOrigins: [] })
+})

@@ -14,6 +14,10 @@ export type Config = {
   port: number
   /** Origin under which clients reach this deployment: no trailing slash. Issuer of credentials, base of proofs. */
   publicUrl: string
+  /** Whether HOLDFAST_PUBLIC_URL says so. */
+  publicUrlIsSet: boolean
+  /** Without it: the other names of this machine by which its own people reach the listener. */
+  otherOrigins: readonly string[]
   /**
    * Where revocation lists, OCSP and the certificates of authorities are served, in plain HTTP, and the origin under
    * which certificates name it; undefined: nowhere.
@@ -86,7 +90,7 @@ export function parseConfig(env: Env): Config {
   return {
     host,
     port,
-    publicUrl: originOf(env, 'HOLDFAST_PUBLIC_URL', `${tls ? 'https' : 'http'}://${hostInUrl(host)}:${port}`),
+    ...addresses(env, { scheme: tls ? 'https' : 'http', host, port }),
     pki: pki(env, host),
     metrics: metrics(env),
     oidArc: oidArc(env),
@@ -127,6 +131,23 @@ function requireTogether(env: Env, names: readonly Variable[]): void {
   throw new ConfigError(
     `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} not set, and ${set.join(' and ')} ${set.length > 1 ? 'are' : 'is'}: set ${names.length > 2 ? 'all' : 'both'} or none of them.`,
   )
+}
+
+export const isEveryAddress = (host: string): boolean => /^(0\.0\.0\.0|\[?::\]?)$/.test(host)
+const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host)
+
+/** Without a public URL the loopback names are one and the same place; others have to be named. */
+function addresses(
+  env: Env,
+  { scheme, host, port }: { scheme: string; host: string; port: number },
+): Pick<Config, 'publicUrl' | 'publicUrlIsSet' | 'otherOrigins'> {
+  const at = (name: string) => `${scheme}://${name}:${port}`
+  const own = isEveryAddress(host) ? '127.0.0.1' : hostInUrl(host)
+  const publicUrl = originOf(env, 'HOLDFAST_PUBLIC_URL', at(own))
+  if (env.HOLDFAST_PUBLIC_URL) return { publicUrl, publicUrlIsSet: true, otherOrigins: [] }
+  const loopback = ['localhost', '127.0.0.1', '[::1]', hostInUrl(host)].map(at)
+  const others = isEveryAddress(host) || isLoopback(host) ? loopback : []
+  return { publicUrl, publicUrlIsSet: false, otherOrigins: [...new Set(others)].filter((one) => one !== publicUrl) }
 }
 
 /** Plain HTTP also in what certificates say: who fetches it over TLS would need it to do so (RFC 5280 §8). */

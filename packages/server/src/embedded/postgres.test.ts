@@ -268,7 +268,8 @@ describe('the embedded PostgreSQL', () => {
     mkdirSync(readOnly, { mode: 0o500 })
     await assert.rejects(startEmbeddedPostgres({ dataDir: join(readOnly, 'data'), log: silent }), {
       name: 'EmbeddedPostgresError',
-      message: /^The data directory .*read-only\/data \(HOLDFAST_DATA_DIR\) cannot be used: EACCES: permission denied, .*\.$/,
+      message:
+        /^The data directory .*read-only\/data \(HOLDFAST_DATA_DIR\) cannot be used: EACCES: permission denied, .*\.$/,
     })
   })
 })

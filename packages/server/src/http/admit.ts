@@ -5,6 +5,7 @@ import type { Actor, Caller, Principal, TenantId } from '../kernel/actor.ts'
 import { AppError } from '../kernel/app-error.ts'
 import { decodeId, encodeId } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
+import { type Origins, useInstead } from '../kernel/origins.ts'
 import type { RateLimit } from '../kernel/rate-limit.ts'
 import { whenReady } from '../kernel/ready.ts'
 import type { Rates } from '../modules/access/index.ts'
@@ -21,6 +22,8 @@ export type Admission = {
   actor: Actor | null
   caller: Caller
   isSameOrigin: boolean | undefined
+  /** The origin that a browser or a client says it used. */
+  usedOrigin: string | undefined
   /** The query string without the parameters that the pipe itself read. */
   search: string
   /** How often the caller may ask, where it is counted. */
@@ -40,7 +43,7 @@ export type Admit = (endpoint: Endpoint | undefined, request: FastifyRequest) =>
 type AdmitDeps = {
   verifiers: OpenVerifiers
   audit: Audit
-  publicUrl: string
+  origins: Origins
   sourceOf: SourceOf
   refuse: Refuse
   rates: Pick<Rates, 'take' | 'limitOf'>
@@ -64,7 +67,8 @@ export function createAdmit(deps: AdmitDeps): Admit {
     const admission: Admission = {
       actor: null,
       caller: callerOf(request.headers, incoming.sourceIp, request.id),
-      isSameOrigin: isSameOrigin(request.headers, deps.publicUrl),
+      isSameOrigin: isSameOrigin(request.headers, deps.origins),
+      usedOrigin: request.headers.origin,
       search: incoming.search,
       rateLimit: undefined,
       refusal: undefined,
@@ -191,7 +195,7 @@ const owed: Record<RequiredAction, string> = {
 function refusalOf(
   deps: AdmitDeps,
   endpoint: Endpoint,
-  { isSameOrigin: sameOrigin }: Admission,
+  { isSameOrigin: sameOrigin, usedOrigin }: Admission,
   principal: Principal,
 ): AppError | undefined {
   if (endpoint.access.by === 'anyone') return undefined
@@ -206,19 +210,20 @@ function refusalOf(
   if (principal.kind === 'session' && (endpoint.method !== 'GET' || endpoint.begins) && sameOrigin !== true)
     return new AppError(
       'forbidden',
-      `a change with a session cookie must come from this site: send Origin: ${deps.publicUrl} or Sec-Fetch-Site: same-origin`,
+      useInstead('Use', usedOrigin, deps.origins) ??
+        `a change with a session cookie must come from this site: send Origin: ${deps.origins.publicUrl} or Sec-Fetch-Site: same-origin`,
     )
   return undefined
 }
 
 /** Nobody's work is begun by a page of another site, or of a neighbour that has the cookie sent along. */
 function ofOtherPage(
-  { publicUrl }: AdmitDeps,
+  { origins }: AdmitDeps,
   { stream }: Endpoint,
   { kind }: Principal,
   { headers }: FastifyRequest,
 ): AppError | undefined {
-  if (!stream || kind !== 'session' || !isOfOtherPage(headers, publicUrl)) return undefined
+  if (!stream || kind !== 'session' || !isOfOtherPage(headers, origins)) return undefined
   return new AppError('forbidden', 'the page of another site may not ask for this with a session cookie')
 }
 

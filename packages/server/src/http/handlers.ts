@@ -13,6 +13,8 @@ export type RequestFacts = {
   caller: Caller
   /** What a browser says of the page that sent it; undefined where it says nothing. */
   isSameOrigin: boolean | undefined
+  /** The origin that it says it used. */
+  usedOrigin: string | undefined
   isForm: boolean
   /** Of the header DPoP-New-Key: a proof of the key that is to be a device's. */
   newKeyProof: unknown

@@ -22,7 +22,10 @@ type Posted = Visit & { form: Readonly<Record<string, string>> }
  * asks what the browser says of that (undefined: nothing).
  */
 export type Forms = Readonly<
-  Record<`/${string}`, (visit: Posted & { isSameOrigin: boolean | undefined }) => Page | Promise<Page>>
+  Record<
+    `/${string}`,
+    (visit: Posted & { isSameOrigin: boolean | undefined; usedOrigin: string | undefined }) => Page | Promise<Page>
+  >
 >
 
 /** Somebody who has signed in. */

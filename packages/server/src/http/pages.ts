@@ -4,8 +4,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../kernel/actor.ts'
 import { type AppError, fail } from '../kernel/app-error.ts'
 import type { Log } from '../kernel/log.ts'
+import type { Origins } from '../kernel/origins.ts'
 import type { Admit } from './admit.ts'
-import { callerOf, isSameOrigin } from './caller.ts'
+import { callerOf, sentBy } from './caller.ts'
 import { challenge, toAppError } from './error-response.ts'
 import type { Forms, Page, Pages, ProblemPage, Rooms, Visit } from './page.ts'
 import { isForm } from './read-body.ts'
@@ -18,7 +19,7 @@ const longestForm = 256 * 1024
 type PagesDeps = {
   admit: Admit
   sourceOf: SourceOf
-  publicUrl: string
+  origins: Origins
   log: Pick<Log, 'error'>
   /** Puts on record what a form of a page was refused, as the operation that it stands for. */
   recordRefusal: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
@@ -31,7 +32,7 @@ type PagesDeps = {
 
 /** The pages a browser needs to sign in, and those that a sign-in owes. What fails is a page too. */
 export function registerPages(http: FastifyInstance, deps: PagesDeps): void {
-  const { sourceOf, publicUrl, pages, forms, rooms, problem, log } = deps
+  const { sourceOf, origins, pages, forms, rooms, problem, log } = deps
   const send = (reply: FastifyReply, { status = 200, headers, body }: Page) =>
     reply.code(status).headers(headers).send(body)
 
@@ -46,12 +47,16 @@ export function registerPages(http: FastifyInstance, deps: PagesDeps): void {
       send(reply, failed(toAppError(thrown), { log, problem, requestId: request.id })),
     )
     for (const [path, page] of Object.entries(pages))
-      scope.get(path, async (request, reply) => send(reply, await page(visitOf(request))))
+      scope.get(path, async (request, reply) => {
+        const elsewhere = atProvider.has(path) && isAtOtherOrigin(request, origins)
+        if (elsewhere) return reply.redirect(origins.publicUrl + request.url, 303)
+        return send(reply, await page(visitOf(request)))
+      })
     for (const [path, page] of Object.entries(forms))
       scope.post(path, { bodyLimit: longestForm, config: { takesForm: true } }, async (request, reply) => {
         if (!isForm(request)) fail('bad_request', 'send a body as application/x-www-form-urlencoded')
         const form = (request.body ?? {}) as Record<string, string>
-        const visit = { ...visitOf(request), form, isSameOrigin: isSameOrigin(request.headers, publicUrl) }
+        const visit = { ...visitOf(request), form, ...sentBy(request.headers, origins) }
         return send(reply, await page(visit))
       })
     registerRooms(scope, { ...deps, visitOf, send }, rooms)
@@ -73,6 +78,11 @@ export function failed(
   }
   return { status: errorStatus[e.code], ...page, headers }
 }
+
+/** Where a sign-in at an identity provider begins. It comes back to the public URL, where its cookie has to be. */
+const atProvider: ReadonlySet<string> = new Set(['/admin/login/oidc', '/admin/login/saml'])
+const isAtOtherOrigin = ({ headers }: FastifyRequest, { publicUrl, otherOrigins }: Origins): boolean =>
+  otherOrigins.includes(`${new URL(publicUrl).protocol}//${headers.host}`)
 
 /** Undefined where it is given twice: nobody can say which of them is ours. */
 function cookieOf(header: string | undefined, name: string): string | undefined {

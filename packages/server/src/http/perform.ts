@@ -38,6 +38,7 @@ export const createPerform = (handlers: Handlers) => ({
     const request: Call['request'] = {
       caller: { sourceIp: actor.sourceIp, userAgent: actor.userAgent, requestId: actor.requestId, origin: 'api' },
       isSameOrigin: undefined,
+      usedOrigin: undefined,
       isForm: false,
       newKeyProof: undefined,
       announced: { length: undefined, digest: undefined },

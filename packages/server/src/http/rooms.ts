@@ -2,8 +2,9 @@ import type { Operation } from '@holdfast/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../kernel/actor.ts'
 import { AppError, fail } from '../kernel/app-error.ts'
+import { type Origins, useInstead } from '../kernel/origins.ts'
 import type { Admit } from './admit.ts'
-import { isSameOrigin } from './caller.ts'
+import { sentBy } from './caller.ts'
 import { tellRateLimit } from './error-response.ts'
 import type { Inside, Page, Room, Rooms, Visit } from './page.ts'
 import { isForm } from './read-body.ts'
@@ -13,7 +14,7 @@ const longestForm = 8 * 1024
 
 type RoomDeps = {
   admit: Admit
-  publicUrl: string
+  origins: Origins
   recordRefusal: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
   visitOf: (request: FastifyRequest) => Visit
   send: (reply: FastifyReply, page: Page) => FastifyReply
@@ -21,7 +22,7 @@ type RoomDeps = {
 
 /** Pages for who has signed in; everybody else is led to the sign-in page, and back from there. */
 export function registerRooms(http: FastifyInstance, deps: RoomDeps, rooms: Rooms): void {
-  const { admit, publicUrl, recordRefusal, visitOf, send } = deps
+  const { admit, origins, recordRefusal, visitOf, send } = deps
 
   const enter = async (request: FastifyRequest, reply: FastifyReply): Promise<Inside | undefined> => {
     const actor = await Promise.try(admit, undefined, request).then(
@@ -45,7 +46,9 @@ export function registerRooms(http: FastifyInstance, deps: RoomDeps, rooms: Room
     const fields = (request.body ?? {}) as Record<string, string>
     const visit = { ...inside, form: fields }
     try {
-      if (isSameOrigin(request.headers, publicUrl) !== true) fail('forbidden', 'this form must come from this site')
+      const { isSameOrigin, usedOrigin } = sentBy(request.headers, origins)
+      if (isSameOrigin !== true)
+        fail('forbidden', useInstead('Use', usedOrigin, origins) ?? 'this form must come from this site')
       if (!isForm(request)) fail('bad_request', 'send a body as application/x-www-form-urlencoded')
       return await form.take(visit)
     } catch (e) {

@@ -191,9 +191,14 @@ const announcedIn = (headers: FastifyRequest['headers']): RequestFacts['announce
   return { length: length === undefined ? undefined : Number(length), digest: digest?.toString() }
 }
 
-const factsOf = (request: FastifyRequest, reply: FastifyReply, { caller, isSameOrigin }: Admission): RequestFacts => ({
+const factsOf = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { caller, isSameOrigin, usedOrigin }: Admission,
+): RequestFacts => ({
   caller,
   isSameOrigin,
+  usedOrigin,
   isForm: isForm(request),
   newKeyProof: request.headers['dpop-new-key'],
   announced: announcedIn(request.headers),

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import { createProof, generateKey } from '@holdfast/crypto'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { eventsOf } from '../events.ts'
 import { adminPassword, startKit } from '../kit.ts'
 import { makeUser } from '../people.ts'
-import { cookieOf, createBrowser, send } from '../raw-http.ts'
+import { cookieOf, createBrowser, type Sent, send } from '../raw-http.ts'
 import { accountOf, right, signIn } from '../sign-in.ts'
 
 test('signing in gives a session that knows who it is, and signing out ends it', async (t) => {
@@ -165,4 +166,83 @@ test('people of another tenant sign in with its name in front', async (t) => {
   )
   assert.equal((await browser.get(`/v1/admin/users?tenant_id=${encodeId('tenant', kit.tenant)}`)).status, 403)
   assert.equal((await eventsOf(kit, 'login.succeeded')).length, 0)
+})
+
+test('the loopback names of a default installation are one place, and no other address is', async (t) => {
+  const alias = 'http://localhost:8080'
+  const config = {
+    publicUrl: 'http://127.0.0.1:8080',
+    publicUrlIsSet: false,
+    otherOrigins: [alias, 'http://[::1]:8080'],
+  }
+  const kit = await startKit(t, { config })
+  const { secret } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const cookie = cookieOf(await signIn(kit.url))
+  const prove = (origin: string) => {
+    const key = generateKey('ES256')
+    const proven = { method: 'POST', url: `${origin}/v1/enroll`, accessToken: secret, now: new Date() }
+    return createProof(key.privateJwk, proven)
+  }
+  /** Every way by which the address that somebody used counts: what it answers there, and anywhere else. */
+  const ways: [string, (origin: string) => Partial<Sent> & { path: string }, right: number, wrong: number][] = [
+    ['login', (origin) => ({ path: '/admin/login', json: right, headers: { origin } }), 200, 403],
+    ['the page', (origin) => ({ path: '/admin/login', form: right, headers: { origin } }), 303, 403],
+    ['the code page', (origin) => ({ path: '/admin/login/code', form: { x: '1' }, headers: { origin } }), 401, 403],
+    ['a room', (origin) => ({ path: '/admin/password', form: { x: '1' }, headers: { origin, cookie } }), 422, 403],
+    ['a change', (origin) => ({ path: '/v1/admin/groups/lifecycle', json: {}, headers: { origin, cookie } }), 422, 403],
+    [
+      'a proof of possession',
+      (origin) => ({
+        path: '/v1/enroll',
+        json: { device: { name: `d-${origin.length}`, platform: 'linux' } },
+        headers: { authorization: `DPoP ${secret}`, dpop: prove(origin) },
+      }),
+      201,
+      401,
+    ],
+  ]
+  const strangers = [
+    'http://localhost:3000',
+    'https://localhost:8080',
+    'http://evil.example:8080',
+    'http://127.0.0.1',
+    'null',
+  ]
+  const found: unknown[] = []
+  for (const [name, sent, good, bad] of ways) {
+    for (const origin of [config.publicUrl, alias, 'http://[::1]:8080', ...strangers]) {
+      const { status } = await send(kit.url, { method: 'POST', ...sent(origin) })
+      if (status !== (strangers.includes(origin) ? bad : good)) found.push([name, origin, status])
+    }
+  }
+  assert.deepEqual(found, [])
+
+  const elsewhere = await signIn(kit.url, right, { headers: { origin: 'http://10.0.0.5:8080' } })
+  assert.equal(
+    elsewhere.json.detail,
+    'Sign in at http://127.0.0.1:8080, or set HOLDFAST_PUBLIC_URL to the address that people use: you used http://10.0.0.5:8080.',
+  )
+
+  // A provider sends people back to the public URL, where the cookie of the sign-in has to be.
+  for (const path of ['/admin/login/oidc?provider=x', '/admin/login/saml?provider=x']) {
+    const { status, headers } = await send(kit.url, { path, headers: { host: 'localhost:8080' } })
+    assert.deepEqual([status, headers.location], [303, `http://127.0.0.1:8080${path}`])
+    assert.notEqual((await send(kit.url, { path, headers: { host: 'evil.example:8080' } })).status, 303)
+  }
+})
+
+test('where a public URL is set, every other address is told of it', async (t) => {
+  const kit = await startKit(t)
+  const said = `http://holdfast.test: this server's public URL is set by HOLDFAST_PUBLIC_URL, and you used http://localhost:8080.`
+  const headers = { origin: 'http://localhost:8080' }
+  assert.equal((await signIn(kit.url, right, { headers })).json.detail, `Sign in at ${said}`)
+  const strange = await signIn(kit.url, right, { headers: { origin: 'http://x y' } })
+  assert.equal(strange.json.detail, 'a sign-in must come from this site')
+  const page = await send(kit.url, { method: 'POST', path: '/admin/login', form: right, headers })
+  assert.match(`${page.status} ${page.headers['content-type']}`, /^403 text\/html/)
+  assert.match(page.text, /Sign in at http:\/\/holdfast\.test: .*HOLDFAST_PUBLIC_URL/)
+  const cookie = cookieOf(await signIn(kit.url))
+  const path = '/v1/admin/groups/lifecycle'
+  const change = await send(kit.url, { method: 'POST', path, json: {}, headers: { ...headers, cookie } })
+  assert.deepEqual([change.status, change.json.detail], [403, `Use ${said}`])
 })

@@ -13,6 +13,7 @@ import type { Principal, RefusedCredential, TenantId } from '../../kernel/actor.
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { decodeId } from '../../kernel/ids.ts'
+import { issuerOf, type Origins, ownUrls } from '../../kernel/origins.ts'
 import { createRateLimiter } from '../../kernel/rate-limit.ts'
 import { whenReady } from '../../kernel/ready.ts'
 import type { Changes } from '../../memory/changes.ts'
@@ -40,7 +41,7 @@ export function createDeviceVerifier({
   trust,
   fleet,
   rates,
-  publicUrl,
+  origins,
   now,
   onSeen,
 }: {
@@ -50,7 +51,7 @@ export function createDeviceVerifier({
   trust: Trust
   fleet: Fleet
   rates: Rates
-  publicUrl: string
+  origins: Origins
   now: () => Date
   onSeen: (device: FleetDevice, at: Date) => void
 }) {
@@ -66,7 +67,7 @@ export function createDeviceVerifier({
   const reads = createReplayGuard(rememberProofMs)
   const remember = createGroupCommit<{ tenant: TenantId; proof: Buffer }, boolean>(
     (batch) => {
-      const proofs = batch.map((b) => b.proof)
+      const proofs = batch.map(({ proof }) => proof)
       const expires = new Date(now().getTime() + rememberProofMs)
       return db.acrossTenants((tx) => rememberProofs(tx, proofs, expires))
     },
@@ -91,8 +92,7 @@ export function createDeviceVerifier({
   const tenantOf = ({ tid }: DeviceCredentialClaims) => decodeId('tenant', tid) as TenantId | undefined
   /** Kept with the device, whose texts it shares. */
   async function keep(claims: DeviceCredentialClaims, digest: string, keys: object): Promise<Proven | undefined> {
-    const tenantId = tenantOf(claims)
-    const deviceId = decodeId('device', claims.sub)
+    const [tenantId, deviceId] = [tenantOf(claims), decodeId('device', claims.sub)]
     if (!tenantId || !deviceId) return undefined
     const device = await fleet.device(tenantId, deviceId)
     const jkt = device?.jkt && device.jkt === claims.cnf?.jkt ? device.jkt : claims.cnf?.jkt
@@ -122,7 +122,8 @@ export function createDeviceVerifier({
     const keys = currentKeys(tenant)
     const key = await trust.keyFor(tenant, kid, 'credential')
     if (!key) return undefined
-    return keep(verifyDeviceCredential(token, key, { issuer: publicUrl, now: now() }), digest, keys)
+    const expected = { issuer: issuerOf(claims.iss, origins), now: now() }
+    return keep(verifyDeviceCredential(token, key, expected), digest, keys)
   }
 
   /** Why a credential that was issued to this device is none any more, whatever has become of the device. */
@@ -161,7 +162,7 @@ export function createDeviceVerifier({
   const proofFor = (token: string, { dpop, method, path }: Incoming, at: Date) => ({
     proofs: dpop,
     method,
-    url: publicUrl + path,
+    ...ownUrls(path, origins),
     accessToken: token,
     now: at,
     maxAgeSeconds: proofSeconds,
@@ -170,8 +171,7 @@ export function createDeviceVerifier({
   /** Whether it is the device itself that is refused: then it may hear what has become of it. */
   function isItself({ jkt, expiresAt }: Proven, token: string, incoming: Incoming): boolean {
     const at = now()
-    if (expiresAt <= at.getTime()) return false
-    if (jkt === undefined) return true
+    if (expiresAt <= at.getTime() || jkt === undefined) return expiresAt > at.getTime()
     try {
       verifyProof({ ...proofFor(token, incoming, at), jkt })
       return true

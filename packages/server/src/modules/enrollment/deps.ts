@@ -3,6 +3,7 @@ import type { Peppers } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import type { Origins } from '../../kernel/origins.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
@@ -25,6 +26,7 @@ export type EnrollmentDeps = {
   settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
   peppers: Peppers
   publicUrl: string
+  origins: Origins
   onError: (e: Error) => void
   now: () => Date
 }

@@ -2,6 +2,7 @@ import type { Endpoint } from '@holdfast/contract'
 import { CryptoError, type PublicJwk, parsePublicJwk, proofKey, thumbprint, verifyProof } from '@holdfast/crypto'
 import type { Principal } from '../../kernel/actor.ts'
 import { failField, unauthorized } from '../../kernel/app-error.ts'
+import { type Origins, ownUrls } from '../../kernel/origins.ts'
 import { proofSeconds } from '../devices/index.ts'
 
 export type ProvenKey = {
@@ -16,7 +17,7 @@ type Presented = { token: string; proof: unknown }
 
 /** Reads the key that a DPoP header proves over a token. Anything wrong with the proof is the same 401. */
 export const createKeyReader =
-  ({ publicUrl, now }: { publicUrl: string; now: () => Date }) =>
+  ({ origins, now }: { origins: Origins; now: () => Date }) =>
   (
     { token, proof: header }: Presented,
     { method, path }: { method: string; path: Endpoint['path'] },
@@ -28,7 +29,7 @@ export const createKeyReader =
       const proof = verifyProof({
         proofs: header,
         method,
-        url: publicUrl + path,
+        ...ownUrls(path, origins),
         accessToken: token,
         now: now(),
         maxAgeSeconds: proofSeconds,

@@ -2,6 +2,7 @@ import type { Kek, PasswordParams as PasswordCost, Peppers } from '@holdfast/cry
 import type { Database, Tx } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Caller, Source, TenantId } from '../../kernel/actor.ts'
+import type { Origins } from '../../kernel/origins.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { EndOfUsers } from '../../memory/end-of-users.ts'
 import type { Memory } from '../../memory/held.ts'
@@ -44,6 +45,7 @@ export type IdentityDeps = {
   peppers: Peppers
   kek: Kek
   publicUrl: string
+  origins: Origins
   /** What a hash of a password costs. */
   passwordCost: PasswordCost
   tenancy: Pick<Tenancy, 'settings' | 'nameOf' | 'tenantByName' | 'enforcesSso' | 'holdEnforcement' | 'entitlements'>

@@ -25,6 +25,7 @@ function told(
   if (!(e instanceof AppError)) return undefined
   if (e.code === 'unauthorized')
     return { message: wrong, status: 401, headers: { ...pageHeaders, 'www-authenticate': 'Bearer' } }
+  if (e.code === 'forbidden') return { message: e.message, status: 403, headers: pageHeaders }
   const wait = e.retryAfterSeconds ?? 1
   return e.code === 'rate_limited'
     ? { message: waitText(wait), status: 429, headers: { ...pageHeaders, 'retry-after': String(wait) } }
@@ -53,11 +54,11 @@ const nothingKnown = (tenantName: string) => ({ tenantName, offered: [], passwor
 
 /** The second step of a sign-in. */
 export const codeForms = ({ login, cookie }: { login: Login; cookie: Cookie }): Forms => ({
-  '/admin/login/code': async ({ form, caller, isSameOrigin }): Promise<Page> => {
+  '/admin/login/code': async ({ form, caller, isSameOrigin, usedOrigin }): Promise<Page> => {
     const { challenge = '', totp = '', recovery_code: recoveryCode = '' } = form
     const next = safeNext(form.next)
     const shown = await login.readChallenge(challenge)
-    if (isSameOrigin === false) await login.refuseOtherSite(shown ?? '', caller)
+    if (isSameOrigin === false) await login.refuseOtherSite(shown ?? '', caller, usedOrigin)
     if (!shown || shown.isOver) {
       await login.recordLateCode(shown, caller)
       const body = loginPage({ ...nothingKnown(defaultTenant), next, message: tookTooLong })

@@ -21,7 +21,8 @@ export function loginHandlers({ cookie, login, me, sessions, waysIn, endSessionA
     login: async ({ body, request }) => {
       const next = safeNext(body.next)
       try {
-        if (request.isSameOrigin === false) await login.refuseOtherSite(body.username, request.caller)
+        if (request.isSameOrigin === false)
+          await login.refuseOtherSite(body.username, request.caller, request.usedOrigin)
         const { username, password, totp = '', recovery_code: recoveryCode = '' } = body
         const signsAtOnce = !request.isForm || totp !== '' || recoveryCode !== ''
         const signedIn = signsAtOnce

@@ -3,6 +3,7 @@ import type { Caller, TenantId } from '../../../kernel/actor.ts'
 import { AppError, fail } from '../../../kernel/app-error.ts'
 import { sourceBlock } from '../../../kernel/cidr.ts'
 import { createTurns } from '../../../kernel/in-turn.ts'
+import { type Origins, useInstead } from '../../../kernel/origins.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { canonicalUsername } from '../people/username.ts'
@@ -32,6 +33,7 @@ const waitingPerSource = 200
  * the answer and the work are the same.
  */
 export function createLogin(deps: {
+  origins: Origins
   audit: Audit
   now: () => Date
   hasher: PasswordHasher
@@ -42,7 +44,7 @@ export function createLogin(deps: {
   /** Hears of counts that could not be put on record. */
   onError: (e: Error) => void
 }) {
-  const { audit, now, hasher, tenancy, steps, factor, codeStep, onError } = deps
+  const { origins, audit, now, hasher, tenancy, steps, factor, codeStep, onError } = deps
   const { reserve, giveBack, refuse, open } = steps
   const inTurn = createTurns(waitingPerSource)
   const early = createEarlyRefusals({ audit, onError })
@@ -160,13 +162,17 @@ export function createLogin(deps: {
     },
 
     /** A form of another site that signs somebody in here: by a name as it was typed, or at the second step. */
-    refuseOtherSite: async (named: string | Challenge, caller: Caller): Promise<never> => {
+    refuseOtherSite: async (
+      named: string | Challenge,
+      caller: Caller,
+      usedOrigin: string | undefined,
+    ): Promise<never> => {
       const { by, username } =
         typeof named === 'string'
           ? (await attemptOf({ username: named, password: '', ...noCode }, caller)).attempt
           : { ...attemptAt(named.tenantId, caller), username: named.username }
       await early.refuse(by, username, 'other_site')
-      return fail('forbidden', 'a sign-in must come from this site')
+      return fail('forbidden', useInstead('Sign in at', usedOrigin, origins) ?? 'a sign-in must come from this site')
     },
 
     /** A code whose challenge is over, or that came with none of ours. */
