@@ -128,15 +128,14 @@ export function createApp({
     isAwaited: (tenant) => [policy, gateways, certificates].some((module) => module.isAwaited(tenant)),
   }
   const fleet = createFleet({ ...base, idle, checks: (tenant) => policy.checks(tenant) })
-  const policy = createPolicy({ ...base, idle, audit, fleet, trust, notify, gatewaysKnow })
+  const policy = createPolicy({ ...base, idle, audit, fleet, trust, notify, gatewaysKnow, gateways: () => gateways })
   const { gatewayServiceSecrets: serviceSecrets } = secrets
   const gateways = createGateways({
     ...limited,
     ...{ meter, serviceSecrets, fleet, policy, trust, notifications, snapshotSize },
     certificateEnds: (...given) => certificates.endsOf(...given),
   })
-  const { policyOf } = policy
-  const tenants = tenancy.listTenantIds
+  const [{ policyOf }, tenants] = [policy, tenancy.listTenantIds]
   const certificates = createCertificates({
     ...base,
     ...{ audit, fleet, trust, policyOf, tenants, tenantNamed: tenancy.tenantNamed },
@@ -152,7 +151,8 @@ export function createApp({
     ...base,
     ...{ audit, tenancy, passwordCost, endSessionsOf, notify, keysOfUser: access.keysOfUser },
     rulesUsingGroup: policy.rulesUsingGroup,
-    revokeDevicesOf: async (...of) => [await enrollment.revokeTokensOf(...of), await devices.revokeOfUsers(...of)].flat(),
+    revokeDevicesOf: async (...of) =>
+      [await enrollment.revokeTokensOf(...of), await devices.revokeOfUsers(...of)].flat(),
     releaseLockOf: (...given) => locks.releaseOfUser(...given),
     waysIn: (tenantName, caller) => federation.waysIn(tenantName, caller),
     endSessionAt: (tenant, providerId) => federation.endSessionAt(tenant, providerId),

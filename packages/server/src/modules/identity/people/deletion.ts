@@ -6,7 +6,7 @@ import type { Sessions } from '../sessions/sessions.ts'
 import { lockGroups, removeMembers } from './groups.queries.ts'
 import { entomb } from './users.queries.ts'
 
-export type DeletionDeps = {
+type DeletionDeps = {
   now: () => Date
   sessions: Pick<Sessions, 'endOfUsers'>
   endSessionsOf: EndSessionsOf
