@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Value } from 'typebox/value'
 import { examples } from './examples.ts'
 import { backchannelLogoutBase } from './federation-logout.ts'
-import { operations } from './index.ts'
+import { contract, operations } from './index.ts'
 import { openapi } from './openapi.ts'
 import { scimBase } from './scim-shapes.ts'
 
@@ -149,4 +149,22 @@ test('what speaks SCIM or OAuth stands under its base, and all there does: refus
       operations.filter(([, e]) => (e.protocol === protocol) !== e.path.startsWith(`${base}/`)),
       [],
     )
+})
+
+test('a posture verdict is one of the same three words wherever one stands', () => {
+  const found: string[] = []
+  const walk = (value: unknown, path: string): void => {
+    if (typeof value !== 'object' || value === null) return
+    const words = (value as { enum?: unknown }).enum
+    if (Array.isArray(words) && words.includes('non_compliant')) {
+      found.push(path)
+      assert.deepEqual(words, ['compliant', 'non_compliant', 'unknown'], path)
+    }
+    const { properties } = value as { properties?: object }
+    if (properties && Object.hasOwn(properties, 'compliant'))
+      assert.deepEqual(Object.keys(properties), ['compliant', 'non_compliant', 'unknown'], path)
+    for (const [name, part] of Object.entries(value)) walk(part, `${path}.${name}`)
+  }
+  for (const [name, endpoint] of Object.entries(contract)) walk(endpoint, name)
+  assert.ok(found.length >= 8, `the walk finds them: ${found.join(', ')}`)
 })
