@@ -80,8 +80,8 @@ export type PostureResult = { checks: CheckResult[]; verdict: PostureVerdict; va
 
 /**
  * Every check of a policy. The verdict looks at the enforced checks that apply: one that failed makes the device
- * non-compliant, else one that is unknown makes it unknown. Nothing is known of a device that never reported, nor of one
- * of which no check speaks that is more than audited: both are unknown, and an assertion about them says `none`.
+ * non-compliant, else one that is unknown makes it unknown. Nothing is known of a device that never reported, nor of
+ * one of which no check speaks that is more than audited: both are unknown, and an assertion about them says `none`.
  */
 export function evaluateChecks(
   compiled: { readonly checks: readonly CompiledCheck[] },
