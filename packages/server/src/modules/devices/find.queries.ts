@@ -101,11 +101,28 @@ export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter, dense: 
   const { lockedBy, user } = bindings(tenant)
   let q = tx
     .selectFrom('devices')
-    .leftJoin('device_activity as activity', (j) =>
-      j.onRef('activity.tenant_id', '=', 'devices.tenant_id').onRef('activity.device_id', '=', 'devices.device_id'),
+    // Looked up device by device (offset 0), whatever the planner thinks of the filter.
+    .leftJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('device_activity as a')
+          .select(['a.last_seen_at', 'a.applied_digest', 'a.applied_at'])
+          .where('a.tenant_id', '=', tenant)
+          .whereRef('a.device_id', '=', 'devices.device_id')
+          .offset(0)
+          .as('activity'),
+      (j) => j.onTrue(),
     )
-    .leftJoin('device_postures as posture', (j) =>
-      j.onRef('posture.tenant_id', '=', 'devices.tenant_id').onRef('posture.device_id', '=', 'devices.device_id'),
+    .leftJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('device_postures as p')
+          .select(['p.verdict', 'p.reported_at'])
+          .where('p.tenant_id', '=', tenant)
+          .whereRef('p.device_id', '=', 'devices.device_id')
+          .offset(0)
+          .as('posture'),
+      (j) => j.onTrue(),
     )
     .select(shownColumns)
     .select(['activity.last_seen_at', 'activity.applied_digest', 'activity.applied_at'])
