@@ -247,3 +247,21 @@ test('what speaks SCIM or OAuth stands under its base, and all there does: refus
       [],
     )
 })
+
+test('a posture verdict is one of the same three words wherever one stands', () => {
+  const found: string[] = []
+  const walk = (value: unknown, path: string): void => {
+    if (typeof value !== 'object' || value === null) return
+    const words = (value as { enum?: unknown }).enum
+    if (Array.isArray(words) && words.includes('non_compliant')) {
+      found.push(path)
+      assert.deepEqual(words, ['compliant', 'non_compliant', 'unknown'], path)
+    }
+    const { properties } = value as { properties?: object }
+    if (properties && Object.hasOwn(properties, 'compliant'))
+      assert.deepEqual(Object.keys(properties), ['compliant', 'non_compliant', 'unknown'], path)
+    for (const [name, part] of Object.entries(value)) walk(part, `${path}.${name}`)
+  }
+  for (const [name, endpoint] of Object.entries(contract)) walk(endpoint, name)
+  assert.ok(found.length >= 8, `the walk finds them: ${found.join(', ')}`)
+})

@@ -51,6 +51,13 @@ export const dashboardOverview = endpoint({
     {
       devices: Closed({
         status: Closed({ pending: Count, active: Count, suspended: Count, revoked: UpTo }),
+        effective_status: Closed(
+          {
+            ...{ active: Count, pending: Count, suspended: Count, locked: Count },
+            ...{ user_suspended: Count, user_deleted: Count, expired: Count, revoked: UpTo },
+          },
+          { description: 'The same devices, by what they are worth now' },
+        ),
         posture: Closed(
           { compliant: Count, non_compliant: Count, unknown: Count },
           { description: 'Of those that are not revoked' },

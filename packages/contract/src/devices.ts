@@ -5,6 +5,23 @@ import { Closed, Count, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Prefix,
 import { enrollmentMethods } from './vocabulary.ts'
 
 export const deviceStatus = OneOf(['pending', 'active', 'suspended', 'revoked'])
+export const effectiveStatuses = [
+  'active',
+  'pending',
+  'suspended',
+  'locked',
+  'user_suspended',
+  'user_deleted',
+  'revoked',
+  'expired',
+] as const
+export type EffectiveStatus = (typeof effectiveStatuses)[number]
+export const EffectiveStatus = OneOf(effectiveStatuses, {
+  title: 'EffectiveStatus',
+  description:
+    'What the device is worth now, by its own status, its user, locks and its credential. `active`: nothing keeps it out. `expired`: it did not renew its credential in time',
+})
+export const EffectiveStatusReason = Nullable(Type.String({ description: 'Why, in a sentence; null while active' }))
 export const channels = ['canary', 'stable'] as const
 export const Channel = OneOf(channels)
 const ChannelChoice = OneOf(['auto', 'canary', 'stable'])
@@ -25,6 +42,8 @@ export const Device = Closed(
       description: 'Groups given by its enrollment token, beside those of its user',
     }),
     status: deviceStatus,
+    effective_status: EffectiveStatus,
+    effective_status_reason: EffectiveStatusReason,
     channel: ChannelChoice,
     effective_channel: Channel,
     binding: OneOf(['dpop', 'none']),
@@ -51,6 +70,7 @@ export const Device = Closed(
 const filters = {
   q: Prefix,
   status: Type.Optional(deviceStatus),
+  effective_status: Type.Optional(EffectiveStatus),
   user_id: Type.Optional(Id('user')),
   group_id: Type.Optional(Id('group')),
   platform: Type.Optional(Platform),

@@ -183,6 +183,17 @@ export const explainPolicy = endpoint({
   body: Closed(Question),
   response: Closed({
     ...Decision,
+    decision: OneOf(['allow', 'deny'], {
+      description: 'What holds now: allow only where the policy allows it and nothing else is in the way',
+    }),
+    policy_decision: OneOf(['allow', 'deny'], { description: 'What the rules alone decide' }),
+    blocked_by: Type.Array(
+      Closed({
+        kind: OneOf(['policy', 'device', 'user', 'lock', 'credential', 'session', 'gateway']),
+        detail: Type.String({ description: 'A sentence: "no gateway of pool eu is up"' }),
+      }),
+      { description: 'Everything that is in the way; empty where it is allowed' },
+    ),
     channel: Channel,
     version: Count,
     rules: Type.Array(

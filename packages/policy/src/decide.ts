@@ -1,3 +1,4 @@
+import { idOf } from './atoms.ts'
 import { membersOf } from './bits.ts'
 import type { CompiledPolicy, CompiledRule } from './compile.ts'
 import {
@@ -10,7 +11,7 @@ import {
   untilOf,
 } from './conditions.ts'
 import type { DeviceFacts } from './facts.ts'
-import { type Aim, aimAt, reachesSome } from './reach.ts'
+import { type Aim, aimAt, destinationsTowards, reachesSome } from './reach.ts'
 import { type Concern, concernOf, isConcerned, namedBy, ruleAt } from './select.ts'
 import { type Lack, sentenceOf, whoLacks } from './sentence.ts'
 import type { Target } from './target.ts'
@@ -23,6 +24,8 @@ export type Decision = {
   reason: string
   /** When the answer may change though nothing but time does, in milliseconds since the epoch; null when it won't. */
   valid_until: number | null
+  /** Where it is allowed: the pools (pool_id) through which its rules lead to the target. Null: through every pool. */
+  pools: string[] | null
   /** Every rule that concerns the device, by id. */
   rules: ExplainedRule[]
   /** Where it is denied: rules that would have allowed it, and what each lacks. Those that lack least come first. */
@@ -65,6 +68,7 @@ export function decide(
     rule_id: verdict.rule?.id ?? null,
     reason: verdict.reason,
     valid_until: finite(validUntil(verdict)),
+    pools: poolsThrough(compiled, aim, verdict.reaching),
     rules: membersOf(concern.rules).map((index) => explain(ruleAt(compiled, index), situation, covered)),
     would_allow: verdict.decision === 'deny' ? nearest(situation, facts, concern, aim) : [],
   }
@@ -119,6 +123,24 @@ type Verdict = {
   readonly reason: string
   /** Rules that concern the device and speak of the target. */
   readonly considered: readonly Considered[]
+  /** Those that allow it. */
+  readonly reaching: readonly CompiledRule[]
+}
+
+/** Through which pools rules lead to an aim: those that a rule names, or else those of the resources in it. */
+function poolsThrough(compiled: CompiledPolicy, aim: Aim, rules: readonly CompiledRule[]): string[] | null {
+  const { resources = {} } = compiled.resolved.document
+  const pools = new Set<string>()
+  for (const rule of rules) {
+    for (const pool of rule.via) pools.add(pool)
+    if (rule.via.length > 0) continue
+    for (const name of destinationsTowards(compiled, aim, rule)) {
+      const pool = Object.hasOwn(resources, name) ? resources[name]?.pool : undefined
+      if (pool === undefined) return null
+      pools.add(idOf(compiled.resolved.pools, pool))
+    }
+  }
+  return [...pools].sort()
 }
 
 /** The decision without the account of it. Of several rules that allow, the one that does so longest decides. */
@@ -135,10 +157,13 @@ export function judge(situation: Situation, concern: Concern, aim: Aim): Verdict
   const allows = considered.filter(({ rule, met }) => met && rule.action === 'allow')
   const reaching = denies.length === 0 ? allows : allows.filter(({ rule }) => reachesSome(compiled, aim, rule, denies))
   const best = longest(reaching)
-  if (best) return { decision: 'allow', rule: best.rule, reason: `rule "${best.rule.id}" allows it`, considered }
+  if (best) {
+    const reason = `rule "${best.rule.id}" allows it`
+    return { decision: 'allow', rule: best.rule, reason, considered, reaching: reaching.map(({ rule }) => rule) }
+  }
   const [denying = null] = denies
   const reason = denying ? `rule "${denying.id}" denies it` : (aim.problem ?? nothingMatched(considered))
-  return { decision: 'deny', rule: denying, reason, considered }
+  return { decision: 'deny', rule: denying, reason, considered, reaching: [] }
 }
 
 function longest(reaching: readonly Considered[]): Considered | undefined {

@@ -66,3 +66,25 @@ test('a report grows stale at its age, to the millisecond', () => {
 test('without a report nobody is compliant, even where nothing is asked', () => {
   assert.equal(evaluateChecks(compile({ rules: [] }), device(), NOW).verdict, 'unknown')
 })
+
+test('where no check speaks of a device, or all are only audited, nothing is known of it', () => {
+  const rules: never[] = []
+  const audited = { disk: { expression: 'disk.encrypted', enforcement: 'audit' } } as const
+  const elsewhere = { disk: { expression: 'disk.encrypted', platforms: ['ios'] } } as const
+  for (const posture_checks of [undefined, audited, elsewhere])
+    assert.equal(
+      evaluateChecks(
+        compile({ rules, ...(posture_checks && { posture_checks }) } as never),
+        { ...device(), posture: reported({ 'disk.encrypted': true }) },
+        NOW,
+      ).verdict,
+      'unknown',
+    )
+  const warned = { disk: { expression: 'disk.encrypted', enforcement: 'warn' } } as const
+  const passed = evaluateChecks(
+    compile({ rules, posture_checks: warned } as never),
+    { ...device(), posture: reported({ 'disk.encrypted': true }) },
+    NOW,
+  )
+  assert.equal(passed.verdict, 'compliant')
+})

@@ -80,7 +80,8 @@ export type PostureResult = { checks: CheckResult[]; verdict: PostureVerdict; va
 
 /**
  * Every check of a policy. The verdict looks at the enforced checks that apply: one that failed makes the device
- * non-compliant, else one that is unknown makes it unknown. A device that never reported is never compliant.
+ * non-compliant, else one that is unknown makes it unknown. Nothing is known of a device that never reported, nor of
+ * one of which no check speaks that is more than audited: both are unknown, and an assertion about them says `none`.
  */
 export function evaluateChecks(
   compiled: { readonly checks: readonly CompiledCheck[] },
@@ -90,18 +91,20 @@ export function evaluateChecks(
   const outcomes = compiled.checks.map((check) => ({ check, outcome: evaluateCheck(check, facts, nowMs) }))
   const enforced = outcomes.filter(({ check }) => check.enforcement === 'enforce').map(({ outcome }) => outcome.value)
   const until = Math.min(...outcomes.map(({ outcome }) => outcome.until))
+  const checks = outcomes.map(({ check, outcome }) => resultOf(check, outcome, facts))
+  const isChecked = checks.some((check) => check.applies && check.enforcement !== 'audit')
   return {
-    checks: outcomes.map(({ check, outcome }) => resultOf(check, outcome, facts)),
-    verdict: verdictOf(enforced, facts.posture !== null),
+    checks,
+    verdict: verdictOf(enforced, facts.posture !== null && isChecked),
     valid_until: endOf(until),
   }
 }
 
 const endOf = (until: number): number | null => (Number.isFinite(until) ? until : null)
 
-function verdictOf(enforced: readonly Truth[], reported: boolean): PostureVerdict {
+function verdictOf(enforced: readonly Truth[], isKnown: boolean): PostureVerdict {
   if (enforced.includes(false)) return 'non_compliant'
-  return reported && !enforced.includes(null) ? 'compliant' : 'unknown'
+  return isKnown && !enforced.includes(null) ? 'compliant' : 'unknown'
 }
 
 function resultOf(check: CompiledCheck, outcome: CheckOutcome, { posture }: DeviceFacts): CheckResult {

@@ -84,6 +84,13 @@ function partsOf(compiled: CompiledPolicy, aim: Aim, { reaches }: CompiledRule):
   })
 }
 
+/** The names in `to` of a rule that have something in common with the aim. */
+export const destinationsTowards = (compiled: CompiledPolicy, aim: Aim, rule: CompiledRule): string[] =>
+  rule.reaches.flatMap((reach) => {
+    const { name } = compiled.destinations[reach.destination] ?? {}
+    return name !== undefined && partsOf(compiled, aim, { ...rule, reaches: [reach] }).length > 0 ? [name] : []
+  })
+
 function leavesSome({ shape, ports }: Part, denied: readonly Part[]): boolean {
   if (shape.kind === 'range') return leavesAddress(shape.range, ports, denied)
   // A domain has more names than any list of rules denies: only what covers all of it leaves none of them.

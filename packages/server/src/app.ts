@@ -130,7 +130,7 @@ export function createApp({
     isAwaited: (tenant) => [policy, gateways, certificates].some((module) => module.isAwaited(tenant)),
   }
   const fleet = createFleet({ ...base, idle, checks: (tenant) => policy.checks(tenant) })
-  const policy = createPolicy({ ...base, idle, audit, fleet, trust, notify, gatewaysKnow })
+  const policy = createPolicy({ ...base, idle, audit, fleet, trust, notify, gatewaysKnow, gateways: () => gateways })
   const gateways = createGateways({
     ...limited,
     ...{ meter, serviceSecrets, fleet, policy, trust, notifications, snapshotSize },

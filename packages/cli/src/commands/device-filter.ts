@@ -1,4 +1,5 @@
 import type { Contract, Output } from '@holdfast/contract'
+import { effectiveStatuses } from '@holdfast/contract/devices'
 import { platforms } from '@holdfast/contract/enrollment'
 import type { Command } from 'commander'
 import { choice } from '../options.ts'
@@ -6,6 +7,7 @@ import { choice } from '../options.ts'
 type Device = Output<Contract['getDevice']>
 export type Filter = {
   status?: Device['status']
+  effectiveStatus?: Device['effective_status']
   user?: string
   group?: string
   provider?: string
@@ -19,6 +21,7 @@ export type Filter = {
 export const filtered = (command: Command): Command =>
   command
     .addOption(choice('--status <status>', 'only these', ['pending', 'active', 'suspended', 'revoked']))
+    .addOption(choice('--effective-status <status>', 'which are this now, with user and locks', effectiveStatuses))
     .option('--user <user>', 'of this user')
     .option('--group <group>', 'in this group')
     .option('--provider <provider>', 'enrolled by this identity provider')

@@ -15,7 +15,7 @@ const columns: readonly Column<Device>[] = [
   ['DEVICE', (d) => d.device_id],
   ['NAME', (d) => d.name],
   ['PLATFORM', (d) => d.platform],
-  ['STATUS', (d) => d.status],
+  ['STATUS', (d) => d.effective_status],
   ['POSTURE', (d) => d.posture.verdict],
   ['ADDRESS', (d) => d.addresses.ipv4 ?? d.addresses.ipv6],
   ['LAST SEEN', (d) => d.last_seen_at],
@@ -32,14 +32,16 @@ export function addDevice(program: Command, cli: Cli): void {
   addDeviceEnroll(device, cli)
   examples(
     filtered(limit(device.command('list').description('list devices'))).action(
-      async ({ limit: most, user, group, provider, ...rest }: Filter & { limit: number }) => {
+      async ({ limit: most, user, group, provider, effectiveStatus, ...rest }: Filter & { limit: number }) => {
         const client = await cli.client()
-        const query = { ...given({ ...rest, user_id: user, group_id: group, provider_id: provider }), ...cli.scope }
+        const found = { ...rest, effective_status: effectiveStatus }
+        const query = { ...given({ ...found, user_id: user, group_id: group, provider_id: provider }), ...cli.scope }
         await printList(cli, most, columns, (page) => client.listDevices({ query: { ...query, ...page } }))
       },
     ),
     'device list --status pending',
     'device list --posture non_compliant',
+    'device list --effective-status user_suspended',
     'device list --json --limit 10000 | jq -r .device_id',
   )
   examples(device.command('show <device>'), 'device show anna-laptop')
@@ -100,6 +102,8 @@ async function change(cli: Cli, operation: Operation, ids: string[], why: string
   for (const device_id of ids) {
     const body = { operation, device_id, ...given({ reason: why }) }
     const { changed, device } = await client.changeDevice({ body, query: cli.scope })
-    cli.say(cli.json ? jsonText(device) : `${device.device_id}  ${device.status}${changed ? '' : '  (as before)'}`)
+    cli.say(
+      cli.json ? jsonText(device) : `${device.device_id}  ${device.effective_status}${changed ? '' : '  (as before)'}`,
+    )
   }
 }

@@ -206,7 +206,8 @@ async function operations(kit: Kit, callers: Callers, { root, provider_id }: { r
         const isOwn = who.includes('session')
         const mayDo = isOwn && operation.endsWith('UserIdentity')
         const refused = got.status === 403 || (isOwn && got.status === 422)
-        if (mayDo ? ![200, 201].includes(got.status) : !refused) wrong.push(`${who}: ${operation} ${got.status} ${got.text}`)
+        if (mayDo ? ![200, 201].includes(got.status) : !refused)
+          wrong.push(`${who}: ${operation} ${got.status} ${got.text}`)
       }
   assert.deepEqual(wrong, [])
   const after = await kit.admin.getUser({ params: { user_id: root } })

@@ -65,7 +65,7 @@ test('explain names the rules that would have allowed, the nearest first, with w
   // One step nearer each time: what holds is no longer lacking.
   await device.client.reportPosture({ body: { facts: { 'disk.encrypted': true } } })
   const allowed = await explain()
-  assert.deepEqual([allowed.decision, allowed.rule_id, allowed.would_allow], ['allow', 'own', []])
+  assert.deepEqual([allowed.policy_decision, allowed.rule_id, allowed.would_allow], ['allow', 'own', []])
   await device.client.reportPosture({ body: { facts: { 'disk.encrypted': false } } })
   assert.deepEqual(
     (await explain()).would_allow.find((r) => r.rule_id === 'own')?.sentence,

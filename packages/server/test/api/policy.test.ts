@@ -213,7 +213,7 @@ test('explain says which rule, which condition and which fact', async (t) => {
   const shut = await digestOf(kit, engineer.device)
   await call(kit, operation('reportPosture'), engineer.device.caller, { facts: { 'disk.encrypted': true } })
   const allowed = await explain()
-  assert.deepEqual([allowed.decision, allowed.rule_id], ['allow', 'code'])
+  assert.deepEqual([allowed.policy_decision, allowed.rule_id], ['allow', 'code'])
   assert.ok(allowed.valid_until, 'a fresh report ends')
   assert.notEqual((await digestOf(kit, engineer.device)).digest, shut.digest)
 })

@@ -40,6 +40,14 @@ async function vouched(kit: Kit): Promise<void> {
   assert.deepEqual(await standing(), ['none', 'no_report'])
   await say({ 'disk.encrypted': true })
   assert.deepEqual(await standing(), ['none', 'nothing_checked'], 'to affirm what nobody checked would be a lie')
+  const [answered, shown, explained, listed] = await Promise.all([
+    laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true } } }),
+    kit.admin.getDevice({ params: { device_id: laptop.id } }),
+    kit.admin.getDevicePosture({ params: { device_id: laptop.id } }),
+    kit.admin.listDevices({ query: { posture: 'unknown', q: 'laptop' } }),
+  ])
+  const verdicts = [answered.verdict, shown.posture.verdict, explained.verdict, listed.items[0]?.posture.verdict]
+  assert.deepEqual(new Set(verdicts), new Set(['unknown']), 'nor does any other place vouch for it')
 
   await publishChecks(kit, {
     disk,

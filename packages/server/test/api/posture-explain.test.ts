@@ -79,8 +79,10 @@ test('why a device may or may not is said of its last report, though nobody was 
   const laptop = await enroll(kit, 'laptop')
   await publishChecks(kit, { edr: { expression: 'edr.score >= 50' } })
   for (const score of [60, 80]) await laptop.client.reportPosture({ body: { facts: { 'edr.score': score } } })
-  const { decision, posture } = await kit.admin.explainPolicy({ body: { device_id: laptop.id, target: '10.1.0.1' } })
-  assert.deepEqual([decision, posture[0]?.actual], ['allow', { 'edr.score': 80 }])
+  const { policy_decision, posture } = await kit.admin.explainPolicy({
+    body: { device_id: laptop.id, target: '10.1.0.1' },
+  })
+  assert.deepEqual([policy_decision, posture[0]?.actual], ['allow', { 'edr.score': 80 }])
 })
 
 test('devices are found by the verdict of their last report; who never reported is unknown', async (t) => {

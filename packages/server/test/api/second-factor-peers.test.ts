@@ -24,7 +24,7 @@ test('gateways are told when the user of a device last proved a second factor', 
   assert.deepEqual(mfaAt(), [null, null], 'a new factor was not shown by the one who had it before')
 
   const explain = async () =>
-    (await kit.admin.explainPolicy({ body: { device_id: device.id, target: '10.1.2.3:tcp/443' } })).decision
+    (await kit.admin.explainPolicy({ body: { device_id: device.id, target: '10.1.2.3:tcp/443' } })).policy_decision
   assert.equal(await explain(), 'deny')
   clock.advance(31)
   const before = clock.now().getTime()

@@ -3,6 +3,12 @@ import type { Generated } from 'kysely'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Derived, Json, TextArray } from './columns.ts'
 
+/** What locks a device beside its user: itself, a group of its own, or all devices of the tenant. */
+export type LockedBy = 'device' | 'group' | 'tenant'
+/** How the user of a device stands; `group_locked`: a group of the user is locked. */
+export type UserState = 'active' | 'suspended' | 'locked' | 'group_locked' | 'deleted'
+/** Derived of a device, its user and locks. */
+export type EffectiveStatus = DeviceStatus | 'locked' | 'user_suspended' | 'user_deleted' | 'expired'
 export type DeviceStatus = 'pending' | 'active' | 'suspended' | 'revoked'
 export type PostureVerdict = 'compliant' | 'non_compliant' | 'unknown'
 

@@ -27,7 +27,7 @@ export function createOverview(deps: DashboardDeps & { readMetrics: ReadMetrics 
 
   /** What has to be asked of the database is asked in one transaction, while memory is counted. */
   async function readStanding(tenant: TenantId) {
-    const [{ status, posture }, byStatus, { used, revoked, suspended, alerts }] = await Promise.all([
+    const [{ status, effective_status, posture }, byStatus, { used, revoked, suspended, alerts }] = await Promise.all([
       devices.count(tenant),
       gateways.statuses(tenant),
       db.inTenant(tenant, async (tx) => ({
@@ -38,7 +38,7 @@ export function createOverview(deps: DashboardDeps & { readMetrics: ReadMetrics 
       })),
     ])
     return {
-      devices: { status: { ...status, revoked }, posture },
+      devices: { status: { ...status, revoked }, effective_status: { ...effective_status, revoked }, posture },
       users: { active: used.get('users') ?? 0, suspended },
       gateways: { status: byStatus },
       sessions: { active: used.get('sessions') ?? 0 },

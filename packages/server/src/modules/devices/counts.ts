@@ -1,24 +1,33 @@
+import { type EffectiveStatus, effectiveStatuses } from '@holdfast/contract/devices'
 import type { DeviceStatus, PostureVerdict } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { createSlices } from '../../kernel/time-slice.ts'
 import type { Fleet } from './fleet.ts'
 
-export type DeviceCounts = { status: Record<DeviceStatus, number>; posture: Record<PostureVerdict, number> }
+export type DeviceCounts = {
+  status: Record<DeviceStatus, number>
+  effective_status: Record<EffectiveStatus, number>
+  posture: Record<PostureVerdict, number>
+}
 /** The clock is read once for so many devices. */
 const between = 256
 
 /** How many devices there are, from memory, where those that are revoked are not. */
 export const createDeviceCounts =
-  ({ fleet }: { fleet: Fleet }) =>
+  ({ fleet, now }: { fleet: Fleet; now: () => Date }) =>
   async (tenant: TenantId): Promise<DeviceCounts> => {
     const status = { pending: 0, active: 0, suspended: 0, revoked: 0 }
+    const none = Object.fromEntries(effectiveStatuses.map((name) => [name, 0]))
+    const effective_status = none as DeviceCounts['effective_status']
+    const at = now().getTime()
     const posture = { compliant: 0, non_compliant: 0, unknown: 0 }
     const slices = createSlices()
     let examined = 0
     for (const device of (await fleet.all(tenant)).values()) {
       status[device.status]++
+      effective_status[device.effectiveAt(at).status]++
       posture[device.posture?.verdict ?? 'unknown']++
       if (++examined % between === 0 && slices.isOver()) await slices.next()
     }
-    return { status, posture }
+    return { status, effective_status, posture }
   }

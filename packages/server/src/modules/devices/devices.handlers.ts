@@ -25,15 +25,18 @@ export function deviceHandlers({
   pager,
   lifecycle,
   policyOf,
+  now,
 }: {
   db: Database
   pager: Pager
   lifecycle: Lifecycle
+  now: () => Date
   policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
 }) {
   const read = async (tenant: TenantId, deviceId: string) => {
-    const row = (await db.inTenant(tenant, (tx) => queries.findDevice(tx, tenant, deviceId))) ?? missing('device')
-    return { row, view: viewDevice(row, await policyOf(tenant, deviceId)) }
+    const at = now()
+    const row = (await db.inTenant(tenant, (tx) => queries.findDevice(tx, tenant, deviceId, at))) ?? missing('device')
+    return { row, view: viewDevice(row, await policyOf(tenant, deviceId), at) }
   }
 
   return {
@@ -41,10 +44,11 @@ export function deviceHandlers({
       const { tenantId } = actor
       const { limit: _, cursor: __, sort: ___, ...filter } = query
       const wanted = readFilter(filter)
+      const at = now()
       const found = await db.inTenant(tenantId, async (tx) => {
         const dense = await queries.denseFilters(tx, tenantId, wanted)
         return pager.list(
-          queries.selectDevices(tx, tenantId, wanted, dense),
+          queries.selectDevices(tx, tenantId, wanted, dense, at),
           {
             operation: 'listDevices',
             tenant: tenantId,
@@ -53,12 +57,14 @@ export function deviceHandlers({
             otherwise: '-enrolled_at',
             tie: 'devices.device_id',
             ...(dense.has('posture') && { walked: 6_000 }),
+            // Each costs a look at its user, at locks and at groups.
+            ...(dense.has('effective_status') && { walked: 4_000 }),
           },
           queries.walkDevices(tx, tenantId, wanted, dense),
         )
       })
       const items = await Promise.all(
-        found.items.map((row) => whenReady(policyOf(tenantId, row.device_id), (policy) => viewDevice(row, policy))),
+        found.items.map((row) => whenReady(policyOf(tenantId, row.device_id), (policy) => viewDevice(row, policy, at))),
       )
       return { items, next_cursor: found.next_cursor }
     },

@@ -1,12 +1,14 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { fits, hasPrefix, isRare } from '../../db/page.ts'
-import type { DeviceStatus, PostureVerdict } from '../../db/tables/index.ts'
+import type { DeviceStatus, EffectiveStatus, LockedBy, PostureVerdict, UserState } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import { bindings, hasEffectiveStatus, statusBehind } from './effective.queries.ts'
 
 export type DeviceFilter = {
   q?: string
   status?: DeviceStatus
+  effective_status?: EffectiveStatus
   user_id?: string
   group_id?: string
   platform?: string
@@ -36,6 +38,30 @@ const fitting = {
         where m.tenant_id = ${tenant} and m.group_id = ${group}::uuid`,
       ['m.tenant_id', 'm.group_id', 'm.user_id'],
     )}`,
+  effective_status: (tenant: TenantId, wanted: string) => {
+    const ofUsers = (from: string, which: ReturnType<typeof sql>, inOrder: readonly string[]) =>
+      fits(
+        'd.device_id',
+        sql`${sql.table(from)} u join devices d on d.tenant_id = u.tenant_id and d.user_id = u.user_id
+          where u.tenant_id = ${tenant} and d.status <> 'revoked' and ${which}`,
+        inOrder,
+      )
+    if (wanted === 'user_suspended')
+      return ofUsers('users', sql`u.status = 'suspended'`, ['u.tenant_id', 'u.status', 'u.created_at', 'u.user_id'])
+    const locked = (type: string) => sql`select * from locked_targets(${tenant}, ${type})`
+    const of = (table: string, which: ReturnType<typeof sql>, inOrder: readonly string[]) =>
+      fits('device_id', sql`${sql.table(table)} where tenant_id = ${tenant} and ${which}`, inOrder)
+    return sql.join(
+      [
+        of('devices', sql`exists (${locked('tenant')})`, ['device_id']),
+        of('devices', sql`device_id in (${locked('device')})`, ['device_id']),
+        of('device_groups', sql`group_id in (${locked('group')})`, ['group_id']),
+        ofUsers('users', sql`u.user_id in (${locked('user')})`, ['u.user_id']),
+        ofUsers('group_members', sql`u.group_id in (${locked('group')})`, ['u.group_id']),
+      ],
+      sql` union all `,
+    )
+  },
   posture: (tenant: TenantId, verdict: string) =>
     fits('device_id', sql`device_postures where tenant_id = ${tenant} and verdict = ${verdict}`, [
       'tenant_id',
@@ -43,7 +69,7 @@ const fitting = {
       'device_id',
     ]),
 }
-const sought = ['q', 'tag', 'group_id', 'posture'] as const
+const sought = ['q', 'tag', 'group_id', 'posture', 'effective_status'] as const
 /** Filters that fit so many devices that a walk in the list's order finds a page sooner than their index. */
 type Dense = ReadonlySet<(typeof sought)[number]>
 export async function denseFilters(tx: Tx, tenant: TenantId, f: DeviceFilter): Promise<Dense> {
@@ -53,6 +79,8 @@ export async function denseFilters(tx: Tx, tenant: TenantId, f: DeviceFilter): P
     if (value === undefined) continue
     // Whoever never reported is unknown too, and in no index.
     if (value === 'unknown' && name === 'posture') dense.add(name)
+    // What most devices are, or what their own status says, is walked.
+    else if (name === 'effective_status' && value !== 'locked' && value !== 'user_suspended') dense.add(name)
     else if (!(await isRare(tx, fitting[name](tenant, value)))) dense.add(name)
   }
   return dense
@@ -69,20 +97,44 @@ const shown = [
 const shownColumns = shown.map((column) => `devices.${column}` as const)
 
 /** Devices with their hot columns, filtered. Ids in the filter are UUIDs. */
-export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter, dense: Dense) {
+export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter, dense: Dense, at: Date) {
+  const { lockedBy, user } = bindings(tenant)
   let q = tx
     .selectFrom('devices')
-    .leftJoin('device_activity as activity', (j) =>
-      j.onRef('activity.tenant_id', '=', 'devices.tenant_id').onRef('activity.device_id', '=', 'devices.device_id'),
+    // Looked up device by device (offset 0), whatever the planner thinks of the filter.
+    .leftJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('device_activity as a')
+          .select(['a.last_seen_at', 'a.applied_digest', 'a.applied_at'])
+          .where('a.tenant_id', '=', tenant)
+          .whereRef('a.device_id', '=', 'devices.device_id')
+          .offset(0)
+          .as('activity'),
+      (j) => j.onTrue(),
     )
-    .leftJoin('device_postures as posture', (j) =>
-      j.onRef('posture.tenant_id', '=', 'devices.tenant_id').onRef('posture.device_id', '=', 'devices.device_id'),
+    .leftJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('device_postures as p')
+          .select(['p.verdict', 'p.reported_at'])
+          .where('p.tenant_id', '=', tenant)
+          .whereRef('p.device_id', '=', 'devices.device_id')
+          .offset(0)
+          .as('posture'),
+      (j) => j.onTrue(),
     )
     .select(shownColumns)
     .select(['activity.last_seen_at', 'activity.applied_digest', 'activity.applied_at'])
     .select(['posture.verdict', 'posture.reported_at'])
+    .select([sql<LockedBy | null>`${lockedBy}`.as('locked_by'), sql<UserState | null>`${user}`.as('user_state')])
     .where('devices.tenant_id', '=', tenant)
   if (f.status) q = q.where('devices.status', '=', f.status)
+  if (f.effective_status) {
+    const status = statusBehind[f.effective_status]
+    if (status) q = q.where('devices.status', '=', status)
+    q = q.where(hasEffectiveStatus(tenant, f.effective_status, at))
+  }
   if (f.user_id) q = q.where('devices.user_id', '=', f.user_id)
   if (f.platform) q = q.where('devices.platform', '=', f.platform)
   if (f.token_id) q = q.where('devices.token_id', '=', f.token_id)
@@ -119,8 +171,10 @@ export const walkDevices = (tx: Tx, tenant: TenantId, f: DeviceFilter, dense: De
     const value = f[column]
     if (value) q = q.where(`devices.${column}`, '=', value)
   }
+  const status = f.effective_status && statusBehind[f.effective_status]
+  if (status) q = q.where('devices.status', '=', status)
   return q
 }
 
-export const findDevice = (tx: Tx, tenant: TenantId, deviceId: string) =>
-  selectDevices(tx, tenant, {}, new Set()).where('devices.device_id', '=', deviceId).executeTakeFirst()
+export const findDevice = (tx: Tx, tenant: TenantId, deviceId: string, at: Date) =>
+  selectDevices(tx, tenant, {}, new Set(), at).where('devices.device_id', '=', deviceId).executeTakeFirst()

@@ -1,6 +1,7 @@
 import type { Variant } from '@holdfast/policy'
-import type { DeviceStatus, PostureVerdict } from '../../db/tables/index.ts'
+import type { DeviceStatus, LockedBy, PostureVerdict, UserState } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import { blockersOf, type Effective, effectiveOf } from './effective.ts'
 import type { FleetRow, UserRow } from './fleet.queries.ts'
 import type { Proven } from './proven.ts'
 
@@ -10,7 +11,8 @@ const unions = new WeakMap<readonly string[], WeakMap<readonly string[], readonl
 
 /** What decides about the devices of a user. One object for each user, which all its devices share. */
 export class FleetUser {
-  suspended = true
+  /** Nothing was read yet: it is out until it is. */
+  state: UserState = 'suspended'
   groupIds: readonly string[] = none
   /** When it last proved a second factor. */
   mfaAt: number | null = null
@@ -21,7 +23,7 @@ export class FleetUser {
   deviceIds: string[] = []
 
   read(row: UserRow, groupIds: readonly string[]): void {
-    this.suspended = row.suspended
+    this.state = row.state
     this.mfaAt = row.mfa_at?.getTime() ?? null
     this.groupIds = groupIds
     this.seq = row.seq
@@ -54,8 +56,8 @@ export class FleetDevice {
   readonly name: string
   readonly platform: string
   readonly status: Exclude<DeviceStatus, 'revoked'>
-  /** A lock binds it, whatever its status. */
-  readonly isLocked: boolean
+  /** What locks it beside its user, whatever its status. */
+  readonly lockedBy: LockedBy | null
   readonly channel: 'auto' | 'canary' | 'stable'
   readonly tags: readonly string[]
   readonly jkt: string | null
@@ -98,7 +100,7 @@ export class FleetDevice {
     this.name = row.name
     this.platform = shared.text(row.platform)
     this.status = shared.text(row.status)
-    this.isLocked = row.locked
+    this.lockedBy = row.locked_by && shared.text(row.locked_by)
     this.channel = shared.text(row.channel)
     this.tags = shared.list(row.tags)
     this.jkt = before?.jkt === row.jkt ? before.jkt : row.jkt
@@ -131,7 +133,23 @@ export class FleetDevice {
   }
   /** Of a suspended user none may do anything, whatever the device's own status; nor may one that is locked. */
   get isSuspended(): boolean {
-    return this.status === 'suspended' || this.isLocked || (this.#user?.suspended ?? false)
+    return this.status === 'suspended' || this.lockedBy !== null || (this.userState ?? 'active') !== 'active'
+  }
+  /** Null: it has no user. */
+  get userState(): UserState | null {
+    return this.#user?.state ?? null
+  }
+  /** What it is worth at a time (ms), and why. */
+  effectiveAt(nowMs: number): Effective {
+    return effectiveOf(this.#binding, nowMs)
+  }
+  /** All that keeps it out at a time (ms). */
+  blockersAt(nowMs: number): ReturnType<typeof blockersOf> {
+    return blockersOf(this.#binding, nowMs)
+  }
+  get #binding() {
+    const { status, lockedBy, userState: user, credentialUntil } = this
+    return { status, lockedBy, user, credentialUntil }
   }
   /** When its user last proved a second factor, to this server. */
   get mfaAt(): number | null {

@@ -7,7 +7,7 @@ import { FleetTenant } from './fleet-tenant.ts'
 
 const user = (user_id: string, suspended: boolean, seq: number, group_ids: string[] = []) => ({
   user_id,
-  suspended,
+  state: suspended ? ('suspended' as const) : ('active' as const),
   mfa_at: null,
   group_ids,
   seq,
@@ -28,7 +28,7 @@ const device = (more: Partial<FleetRow> = {}): FleetRow => ({
   wireguard_public_key: null,
   previous_wireguard_public_key: null,
   previous_wireguard_until: null,
-  locked: false,
+  locked_by: null,
   address_number: 1,
   credential_expires_at: new Date(0),
   facts: null,

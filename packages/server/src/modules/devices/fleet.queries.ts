@@ -1,7 +1,8 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import type { DeviceStatus, Tables } from '../../db/tables/index.ts'
+import type { DeviceStatus, LockedBy, Tables, UserState } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import { lockedBy, userState } from './effective.queries.ts'
 
 type Device = Selectable<Tables['devices']>
 /** `seq`: the tenant's sequence number in the same snapshot. */
@@ -23,7 +24,7 @@ export type FleetRow = Pick<
   | 'previous_wireguard_until'
   | 'address_number'
   | 'credential_expires_at'
-> & { status: Exclude<DeviceStatus, 'revoked'>; locked: boolean; seq: number } & PostureRow
+> & { status: Exclude<DeviceStatus, 'revoked'>; locked_by: LockedBy | null; seq: number } & PostureRow
 type Posture = Selectable<Tables['device_postures']>
 /** Null: it never reported. */
 type PostureRow = { [K in 'facts' | 'reported_at' | 'verdict']: Posture[K] | null }
@@ -34,11 +35,6 @@ const postureOf = (names: readonly string[]) =>
     p.reported_at, p.verdict`
 
 type Condition = ReturnType<typeof sql>
-/** By itself, by a group of its own, or with all devices of the tenant; what its user is locked by is the user's. */
-const isLocked = (tenant: TenantId) => sql`(
-  d.device_id in (select * from locked_targets(${tenant}, 'device'))
-  or exists (select from locked_targets(${tenant}, 'tenant'))
-  or d.group_ids && array(select * from locked_targets(${tenant}, 'group')))`
 /**
  * `which` is asked of the devices and of their reports: pages of the two are merged, and each page would otherwise read
  * the reports of all before it.
@@ -52,18 +48,22 @@ const devicesWhere = async (
 ) =>
   (
     await sql<FleetRow>`
-      select d.device_id, d.user_id, d.name, d.platform, d.status, d.channel, d.tags, d.group_ids, d.jkt, d.previous_jkt,
-        d.generation, d.previous_generation_until, d.wireguard_public_key, d.previous_wireguard_public_key,
-        d.previous_wireguard_until, d.address_number, d.credential_expires_at, ${isLocked(tenant)} as locked, e.seq,
+      select devices.device_id, devices.user_id, devices.name, devices.platform, devices.status, devices.channel, devices.tags,
+        devices.group_ids, devices.jkt, devices.previous_jkt,
+        devices.generation, devices.previous_generation_until, devices.wireguard_public_key,
+        devices.previous_wireguard_public_key,
+        devices.previous_wireguard_until, devices.address_number, devices.credential_expires_at, ${lockedBy(tenant)} as locked_by, e.seq,
         ${postureOf(facts)}
-      from devices d join tenant_epochs e on e.tenant_id = ${tenant}
-      left join device_postures p on p.tenant_id = ${tenant} and p.device_id = d.device_id and ${which(sql`p.device_id`)}
-      where d.tenant_id = ${tenant} and d.status <> 'revoked' and ${which(sql`d.device_id`)} ${page}`.execute(tx)
+      from devices join tenant_epochs e on e.tenant_id = ${tenant}
+      left join device_postures p on p.tenant_id = ${tenant} and p.device_id = devices.device_id and ${which(sql`p.device_id`)}
+      where devices.tenant_id = ${tenant} and devices.status <> 'revoked' and ${which(sql`devices.device_id`)} ${page}`.execute(
+      tx,
+    )
   ).rows
 
 /** The next `limit` devices that are not revoked after an id, in id order. */
 export const devicesAfter = (tx: Tx, tenant: TenantId, facts: readonly string[], after: string, limit: number) =>
-  devicesWhere(tx, tenant, facts, (id) => sql`${id} > ${after}`, sql`order by d.device_id limit ${limit}`)
+  devicesWhere(tx, tenant, facts, (id) => sql`${id} > ${after}`, sql`order by devices.device_id limit ${limit}`)
 
 export const devicesById = (tx: Tx, tenant: TenantId, facts: readonly string[], ids: readonly string[]) =>
   devicesWhere(tx, tenant, facts, (id) => sql`${id} = any(${ids}::uuid[])`)
@@ -85,16 +85,12 @@ export const posturesAfter = async (
       order by p.device_id limit ${limit}`.execute(tx)
   ).rows
 
-export type UserRow = { user_id: string; suspended: boolean; mfa_at: Date | null; group_ids: string[]; seq: number }
+export type UserRow = { user_id: string; state: UserState; mfa_at: Date | null; group_ids: string[]; seq: number }
 
-/** A deleted user counts as suspended, and one who is locked, or a group of whom is. */
 const usersWhere = async (tx: Tx, tenant: TenantId, where: Condition) =>
   (
     await sql<UserRow>`
-      select u.user_id, u.status = 'suspended' or u.deleted_at is not null
-          or u.user_id in (select * from locked_targets(${tenant}, 'user'))
-          or u.user_id in (select m.user_id from group_members m where m.tenant_id = ${tenant}
-            and m.group_id in (select * from locked_targets(${tenant}, 'group'))) as suspended, u.mfa_at, e.seq,
+      select u.user_id, ${userState(tenant)} as state, u.mfa_at, e.seq,
         array(select m.group_id from group_members m where m.tenant_id = ${tenant} and m.user_id = u.user_id) as group_ids
       from users u join tenant_epochs e on e.tenant_id = ${tenant}
       where u.tenant_id = ${tenant} and ${where}`.execute(tx)

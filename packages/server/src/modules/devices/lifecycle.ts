@@ -142,7 +142,7 @@ export function createLifecycle({
       db.inTenant(actor.tenantId, async (tx) => {
         const tenant = actor.tenantId
         const places = dryRun ? undefined : await placesFor(tx, tenant, operation)
-        const named = 'ids' in which ? which.ids : await matching(tx, tenant, which.filter)
+        const named = 'ids' in which ? which.ids : await matching(tx, tenant, which.filter, now())
         const uuids = named.flatMap((id) => decodeId('device', id) ?? [])
         const before = new Map((await queries.statusesOf(tx, tenant, uuids)).map((d) => [d.device_id, d.status]))
         const moved = dryRun
@@ -205,8 +205,8 @@ export function createLifecycle({
 }
 export type Lifecycle = ReturnType<typeof createLifecycle>
 
-async function matching(tx: Tx, tenant: TenantId, filter: DeviceFilter): Promise<string[]> {
-  const rows = await selectDevices(tx, tenant, filter, await denseFilters(tx, tenant, filter))
+async function matching(tx: Tx, tenant: TenantId, filter: DeviceFilter, at: Date): Promise<string[]> {
+  const rows = await selectDevices(tx, tenant, filter, await denseFilters(tx, tenant, filter), at)
     .limit(batchLimit + 1)
     .execute()
   if (rows.length > batchLimit)

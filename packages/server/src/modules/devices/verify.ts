@@ -221,7 +221,7 @@ export function createDeviceVerifier({
 
   /** The fleet holds only devices that are not revoked. */
   async function refuseRevoked(v: Proven, token: string, incoming: Incoming): Promise<Verdict> {
-    const row = await db.inTenant(v.tenantId, (tx) => findDevice(tx, v.tenantId, v.deviceId))
+    const row = await db.inTenant(v.tenantId, (tx) => findDevice(tx, v.tenantId, v.deviceId, now()))
     if (row?.status !== 'revoked') return undefined
     v.isOver = true
     gone.set(v.digest, { of: v, name: row.name })

@@ -1,6 +1,7 @@
 import type { Contract, Output } from '@holdfast/contract'
 import { encodeId } from '../../kernel/ids.ts'
 import { addressesOf } from './address.ts'
+import { effectiveOf } from './effective.ts'
 import type { findDevice } from './find.queries.ts'
 
 type DeviceRow = NonNullable<Awaited<ReturnType<typeof findDevice>>>
@@ -10,7 +11,14 @@ export type PolicyOf = { channel: 'canary' | 'stable'; digest: string } | undefi
 
 const time = (date: Date | null) => date?.toISOString() ?? null
 
-export const viewDevice = (d: DeviceRow, policy: PolicyOf): DeviceView => ({
+const effective = (d: DeviceRow, at: Date) => {
+  const credentialUntil = d.credential_expires_at.getTime()
+  const facts = { status: d.status, lockedBy: d.locked_by, user: d.user_state, credentialUntil }
+  const { status, reason } = effectiveOf(facts, at.getTime())
+  return { effective_status: status, effective_status_reason: reason }
+}
+
+export const viewDevice = (d: DeviceRow, policy: PolicyOf, at: Date): DeviceView => ({
   device_id: encodeId('device', d.device_id),
   tenant_id: encodeId('tenant', d.tenant_id),
   user_id: d.user_id && encodeId('user', d.user_id),
@@ -22,6 +30,7 @@ export const viewDevice = (d: DeviceRow, policy: PolicyOf): DeviceView => ({
   tags: d.tags,
   group_ids: d.group_ids.map((id) => encodeId('group', id)),
   status: d.status,
+  ...effective(d, at),
   channel: d.channel,
   effective_channel: policy?.channel ?? 'stable',
   binding: d.jkt ? 'dpop' : 'none',

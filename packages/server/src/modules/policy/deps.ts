@@ -8,6 +8,7 @@ import type { Audit } from '../audit/index.ts'
 import type { Fleet } from '../devices/index.ts'
 import type { Notify } from '../notifications/index.ts'
 import type { Trust } from '../trust/index.ts'
+import type { Availability } from './questions.ts'
 
 /** What the rooms of this module share; each takes the part it needs. */
 export type PolicyDeps = {
@@ -19,6 +20,8 @@ export type PolicyDeps = {
   fleet: Fleet
   trust: Trust
   notify: Notify
+  /** Whether gateways can be reached. Given by the gateways module. */
+  gateways: () => Availability
   /** When a tenant that nobody asks for leaves memory. */
   idle: Idle
   /** What the gateways of this deployment look up by themselves. */

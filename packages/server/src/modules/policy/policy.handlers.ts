@@ -50,9 +50,9 @@ export const policyHandlers = ({
       return { answers: viewed, impact, tests }
     },
     explainPolicy: async ({ actor, body }) => {
-      const explanation = await questions.explain(actor.tenantId, body)
-      await audit.note(actor, 'policy.explained', { decision: explanation.decision.decision })
-      return viewExplanation(explanation)
+      const explained = viewExplanation(await questions.explain(actor.tenantId, body))
+      await audit.note(actor, 'policy.explained', { decision: explained.decision })
+      return explained
     },
     policyDigest: ({ actor: { principal }, hold }) => reads['/v1/policy/digest'](principal, hold),
     policyBundle: ({ actor: { principal }, hold }) => reads['/v1/policy/bundle'](principal, hold),

@@ -11,8 +11,7 @@ import type { Database } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { idOf, missing } from '../../kernel/ids.ts'
-import type { Checks, Fleet, FleetDevice } from '../devices/index.ts'
-import { userExists } from '../identity/index.ts'
+import { blockersOfUser, type Checks, type Fleet, type FleetDevice, findUserState } from '../devices/index.ts'
 import { devicesNamed, groupsOfUsers, reportOfDevice } from './directory.queries.ts'
 import type { PolicyStore } from './store.ts'
 import { checksOf, factsOf } from './tenant-policy.ts'
@@ -27,18 +26,30 @@ export type Question = {
   mfa_at?: string
 }
 
-/** Who asks: a device as the fleet knows it, or a user without a device. */
-type Asker = { facts: DeviceFacts; device: FleetDevice | undefined; out: string | undefined }
+/** What keeps a connection from being made: rules of the policy, or anything beside them. */
+export type Blocker = {
+  kind: 'policy' | 'device' | 'user' | 'lock' | 'credential' | 'gateway' | 'session'
+  detail: string
+}
+/** Who asks: a device as the fleet knows it, or a user without a device; and what keeps them out beside the policy. */
+type Asker = { facts: DeviceFacts; device: FleetDevice | undefined; blocked: Blocker[] }
+/** Pools by pool_id, and whether a device is sent to a gateway of each now; until when gateways keep a device out. */
+export type Availability = {
+  poolsUp: (tenant: TenantId) => Promise<readonly { poolId: string; name: string; isUp: boolean }[]>
+  blockedUntil: (tenant: TenantId, deviceId: string) => Promise<Date | undefined>
+}
 
 export function createQuestions({
   db,
   fleet,
   store,
+  gateways,
   now,
 }: {
   db: Database
   fleet: Fleet
   store: PolicyStore
+  gateways: () => Availability
   now: () => Date
 }) {
   /** `checks`: those of a policy that is not published. */
@@ -49,19 +60,18 @@ export function createQuestions({
       const id = idOf('device', q.device_id)
       const device = (await fleet.all(tenant, checks)).get(id)
       if (!device) return revoked(tenant, id)
-      return {
-        facts: factsOf(device),
-        device,
-        out: device.usable ? undefined : 'the device is not active or its user is suspended',
-      }
+      return { facts: factsOf(device), device, blocked: device.blockersAt(now().getTime()).map(told) }
     }
     const userId = idOf('user', q.user_id!)
-    const group_ids = await db.inTenant(tenant, async (tx) => {
-      if (!(await userExists(tx, tenant, userId))) missing('user')
-      return (await groupsOfUsers(tx, tenant, [userId]))[0]?.group_ids ?? []
+    const { group_ids, state, isLocked } = await db.inTenant(tenant, async (tx) => {
+      const found = await findUserState(tx, tenant, userId)
+      if (!found || found.state === 'deleted') return missing('user')
+      const [groups] = await groupsOfUsers(tx, tenant, [userId])
+      return { group_ids: groups?.group_ids ?? [], state: found.state, isLocked: found.tenant_locked }
     })
     const known = { device_id: '', user_id: userId, group_ids, tags: [], platform: 'other', posture: null }
-    return { facts: known, device: undefined, out: undefined }
+    const blocked = blockersOfUser(state, isLocked).map(told)
+    return { facts: known, device: undefined, blocked: blocked.map(ofUser) }
   }
 
   /** The fleet need not know the last report; what is shown of it is what was reported. */
@@ -77,7 +87,7 @@ export function createQuestions({
     const [known] = await db.inTenant(tenant, (tx) => devicesNamed(tx, tenant, [id]))
     if (!known) missing('device')
     const facts = { device_id: id, user_id: null, group_ids: [], tags: [], platform: 'other', posture: null }
-    return { facts, device: undefined, out: 'the device is revoked' }
+    return { facts, device: undefined, blocked: [{ kind: 'device', detail: 'the device is revoked' }] }
   }
 
   /** Of a second factor the gateways know what we know, unless the question says otherwise. */
@@ -97,9 +107,33 @@ export function createQuestions({
     return target
   }
   const decideFor = (compiled: CompiledPolicy, asker: Asker, q: Question): Decision =>
-    asker.out === undefined
-      ? decide(compiled, asker.facts, contextOf(q, asker.device), targetOf(q, compiled))
-      : { decision: 'deny', rule_id: null, reason: asker.out, valid_until: null, rules: [], would_allow: [] }
+    decide(compiled, asker.facts, contextOf(q, asker.device), targetOf(q, compiled))
+  /** What a document decides for somebody who may be kept out beside it. */
+  const effectiveFor = (compiled: CompiledPolicy, asker: Asker, q: Question): Decision => {
+    const [first] = asker.blocked
+    return first ? { ...decidedByNone, reason: first.detail } : decideFor(compiled, asker, q)
+  }
+
+  /** None of the pools through which the rules lead has a gateway to which a device is sent now. */
+  async function withoutGateway(tenant: TenantId, { decision, pools }: Decision): Promise<Blocker[]> {
+    if (decision === 'deny') return []
+    const known = await gateways().poolsUp(tenant)
+    const through = pools === null ? known : known.filter((pool) => pools.includes(pool.poolId))
+    if (through.some((pool) => pool.isUp)) return []
+    const names = through.map((pool) => pool.name)
+    const [only] = names
+    const shown = names.slice(0, 10).join(', ')
+    if (only === undefined) return [{ kind: 'gateway', detail: 'no gateway pool is enabled that leads there' }]
+    const detail = names.length === 1 ? `no gateway of pool ${only} is up` : `no gateway of the pools ${shown} is up`
+    return [{ kind: 'gateway', detail }]
+  }
+  async function keptOutBySession(tenant: TenantId, device: FleetDevice | undefined): Promise<Blocker[]> {
+    const until = device && (await gateways().blockedUntil(tenant, device.deviceId))
+    if (!until) return []
+    return [
+      { kind: 'session', detail: `its session was terminated, and gateways keep it out until ${until.toISOString()}` },
+    ]
+  }
 
   return {
     explain: async (tenant: TenantId, q: Question) => {
@@ -108,15 +142,22 @@ export function createQuestions({
       const channel = asker.device ? policy.channelOf(asker.device) : 'stable'
       const version = policy.versionOn(channel)
       const decision = decideFor(version.compiled, asker, q)
+      const byPolicy: Blocker[] = decision.decision === 'deny' ? [{ kind: 'policy', detail: decision.reason }] : []
+      const blockedBy = [
+        ...asker.blocked,
+        ...byPolicy,
+        ...(await keptOutBySession(tenant, asker.device)),
+        ...(await withoutGateway(tenant, decision)),
+      ]
       const posture = evaluateChecks(version.compiled, asker.facts, contextOf(q, asker.device).at)
-      return { decision, channel, version: version.version, posture }
+      return { decision, blockedBy, channel, version: version.version, posture }
     },
     /** The same question under two policies; a target that only one of them knows is denied by the other. */
     compare: async (tenant: TenantId, q: Question, after: CompiledPolicy) => {
       const asker = await askerOf(tenant, q, checksOf([after]))
       const policy = await store.at(tenant)
       const before = policy.versionOn(asker.device ? policy.channelOf(asker.device) : 'stable').compiled
-      return { before: decideOrUnknown(() => decideFor(before, asker, q)), after: decideFor(after, asker, q) }
+      return { before: decideOrUnknown(() => effectiveFor(before, asker, q)), after: effectiveFor(after, asker, q) }
     },
   }
 }
@@ -125,15 +166,20 @@ function decideOrUnknown(work: () => Decision): Decision {
   try {
     return work()
   } catch {
-    return {
-      decision: 'deny',
-      rule_id: null,
-      reason: 'the published policy does not know this target',
-      valid_until: null,
-      rules: [],
-      would_allow: [],
-    }
+    return { ...decidedByNone, reason: 'the published policy does not know this target' }
   }
 }
+/** No rule decided. */
+const decidedByNone: Omit<Decision, 'reason'> = {
+  decision: 'deny',
+  rule_id: null,
+  valid_until: null,
+  pools: [],
+  rules: [],
+  would_allow: [],
+}
+const told = ({ kind, reason }: { kind: Blocker['kind']; reason: string }): Blocker => ({ kind, detail: reason })
+/** The sentences of a device, said of a user. */
+const ofUser = ({ kind, detail }: Blocker): Blocker => ({ kind, detail: detail.replace('its user', 'the user') })
 export type Questions = ReturnType<typeof createQuestions>
 export type Explanation = Awaited<ReturnType<Questions['explain']>>

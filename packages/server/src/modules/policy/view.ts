@@ -3,7 +3,7 @@ import type { Decision, ExplainedRule, PolicyTestReport } from '@holdfast/policy
 import { encodeId } from '../../kernel/ids.ts'
 import type { selectBundles } from './policy.queries.ts'
 import type { StoredImpact } from './publish.ts'
-import type { Explanation } from './questions.ts'
+import type { Blocker, Explanation } from './questions.ts'
 
 export type BundleRow = Awaited<ReturnType<ReturnType<typeof selectBundles>['execute']>>[number]
 type BundleView = Output<Contract['listPolicyBundles']>['items'][number]
@@ -54,11 +54,15 @@ export const viewDecision = (d: Decision) => ({
 
 export const viewExplanation = ({
   decision,
+  blockedBy,
   channel,
   version,
   posture,
 }: Explanation): Output<Contract['explainPolicy']> => ({
   ...viewDecision(decision),
+  ...(blockedBy[0] && { decision: 'deny', reason: reasonOf(decision, blockedBy[0]) }),
+  policy_decision: decision.decision,
+  blocked_by: blockedBy,
   channel,
   version,
   rules: decision.rules.map(viewRule),
@@ -68,6 +72,11 @@ export const viewExplanation = ({
     .map(({ id, passed, reason_code, expected, actual }) => ({ check_id: id, passed, reason_code, expected, actual })),
   posture_verdict: posture.verdict,
 })
+
+const reasonOf = ({ decision, reason }: Explanation['decision'], { kind, detail }: Blocker): string => {
+  if (kind === 'policy') return reason
+  return decision === 'allow' ? `allowed by policy, but ${detail}` : detail
+}
 
 const viewRule = ({ rule_id, action, matched, conditions }: ExplainedRule) => ({
   rule_id,

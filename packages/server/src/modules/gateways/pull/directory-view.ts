@@ -9,26 +9,19 @@ import { tunnelOf } from './reach.ts'
 
 const rank = { healthy: 0, degraded: 1, never_seen: 2, draining: 3, down: 3, pending: 3 } as const
 
-/**
- * A pool as a device sees it, best gateways first. One that has never reported is offered only where its pool has
- * nothing better, so that a fleet can start; draining, silent, locked and unapproved ones never are. Those that came
- * back lately, or have their share of the pool's capacity, stand by behind the others of the same status.
- */
-export function viewPool({
-  pool,
-  poolId,
-  directory,
-  byGateway,
-  content,
-  atMs,
-}: {
+type Pool = {
   pool: PoolRow
-  poolId: string
   directory: Directory
   byGateway: ReadonlyMap<string, Liveness>
-  content: VariantContent
   atMs: number
-}) {
+}
+
+/**
+ * The gateways of a pool that a device is offered, best first. One that has never reported is offered only where its
+ * pool has nothing better, so that a fleet can start; draining, silent, locked and unapproved ones never are. Those
+ * that came back lately, or have their share of the pool's capacity, stand by behind the others of the same status.
+ */
+export function offeredOf({ pool, directory, byGateway, atMs }: Pool) {
   const gateways = directory.gatewaysOf(pool.pool_id)
   const share = pool.capacity === null ? null : pool.capacity / Math.max(1, gateways.length)
   const candidates = gateways
@@ -51,6 +44,12 @@ export function viewPool({
       a.load - b.load ||
       (a.gateway.gateway_id < b.gateway.gateway_id ? -1 : 1),
   )
+  return offered
+}
+
+/** A pool as a device sees it. */
+export function viewPool({ poolId, content, ...of }: Pool & { poolId: string; content: VariantContent }) {
+  const { pool, atMs } = of
   return {
     pool_id: poolId,
     name: pool.name,
@@ -58,7 +57,7 @@ export function viewPool({
     protocol: pool.protocol,
     selection: pool.selection,
     ...tunnelOf(content, pool, poolId, atMs),
-    gateways: offered.map(({ gateway, status, standby }) => ({
+    gateways: offeredOf(of).map(({ gateway, status, standby }) => ({
       gateway_id: encodeId('gateway', gateway.gateway_id),
       name: gateway.name,
       endpoints: gateway.endpoints,

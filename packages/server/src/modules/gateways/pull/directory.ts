@@ -13,7 +13,7 @@ import type { GatewaysDeps } from '../deps.ts'
 import type { Directory, Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
 import type { Liveness } from '../reports/liveness.ts'
-import { viewPool } from './directory-view.ts'
+import { offeredOf, viewPool } from './directory-view.ts'
 import { poolsOf } from './pools-of-variant.ts'
 
 type View = Output<typeof gatewayPools>
@@ -99,6 +99,20 @@ export function createDirectory({
   }
 
   return {
+    /** The enabled pools of a tenant, and whether a device would be offered a gateway of each now. */
+    availability: async (tenant: TenantId) => {
+      const { directory, byGateway } = await given(tenant)
+      const atMs = now().getTime()
+      return [...directory.pools.values()]
+        .filter((pool) => pool.enabled)
+        .map((pool) => {
+          const offered = offeredOf({ pool, directory, byGateway, atMs })
+          // One that never reported is offered so that a fleet can start; it is not up.
+          const isUp = offered.some((gateway) => gateway.status !== 'never_seen')
+          return { poolId: encodeId('gateway_pool', pool.pool_id), name: pool.name, isUp }
+        })
+    },
+
     read: async ({ tenantId: tenant, id }: Caller): Promise<Representation<View>> => {
       const device = (await fleet.device(tenant, id)) ?? unauthorized()
       const current = await policy.at(tenant)

@@ -24,8 +24,11 @@ export function createPull(deps: GatewaysDeps & { registry: Registry; activity: 
   const waits = createHeldReads({ ...deps, concernAll: ['policy', 'pool', 'gateway'], longestLookMs })
   deps.activity.onChange(waits.wakeAll)
   deps.feed.onBeat(() => deps.activity.look(waits.isAwaited))
+  const directory = createDirectory(deps)
   return {
-    handlers: pullHandlers({ ...deps, directory: createDirectory(deps), waits, unified }),
+    handlers: pullHandlers({ ...deps, directory, waits, unified }),
+    /** Which pools a device would find a gateway in now. */
+    poolsUp: directory.availability,
     /** Requests of gateways, and of devices, held for a change. */
     waiting: waiters.count,
     devicesWaiting: waits.waiting,

@@ -156,3 +156,18 @@ export const endSilent = (tx: Tx, tenant: TenantId, since: Date, at: Date, limit
   endWhere(tx, tenant, sql`last_seen_at < ${since}`, { reason: 'timeout', at, blockUntil: null }, limit).then(
     (rows) => rows.length,
   )
+
+/** Until when gateways keep a device out whose session an administrator has terminated. */
+export const findBlockedUntil = async (tx: Tx, tenant: TenantId, deviceId: string, at: Date) => {
+  const row = await tx
+    .selectFrom('vpn_sessions')
+    .select('block_until')
+    .where('tenant_id', '=', tenant)
+    .where('device_id', '=', deviceId)
+    .where('state', '=', 'ended')
+    .where('block_until', '>', at)
+    .orderBy('block_until', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.block_until ?? undefined
+}

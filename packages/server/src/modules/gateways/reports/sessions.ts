@@ -105,6 +105,9 @@ export function createSessions({
         return { matched, terminated: ended.length, blockUntil: ended.length > 0 ? blockUntil : null }
       }),
 
+    blockedUntil: (tenant: TenantId, deviceId: string): Promise<Date | undefined> =>
+      db.inTenant(tenant, (tx) => queries.findBlockedUntil(tx, tenant, deviceId, now())),
+
     /**
      * In the transaction that stops devices or users: ends their sessions, which one event names. That transaction
      * records the change of the devices or users, which is what tells the gateways.

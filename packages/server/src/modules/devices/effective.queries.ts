@@ -1,0 +1,55 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import type { EffectiveStatus, UserState } from '../../db/tables/index.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+/** Of `devices`: what locks it beside its user, as `LockedBy`; null: nothing. */
+export const lockedBy = (tenant: TenantId) => sql`case
+  when exists (select from locked_targets(${tenant}, 'tenant')) then 'tenant'
+  when devices.device_id in (select * from locked_targets(${tenant}, 'device')) then 'device'
+  when devices.group_ids && array(select * from locked_targets(${tenant}, 'group')) then 'group' end`
+
+/** Of `users u`: how the user stands for the devices, as `UserState`. */
+export const userState = (tenant: TenantId) => sql`case
+  when u.deleted_at is not null then 'deleted'
+  when u.user_id in (select * from locked_targets(${tenant}, 'user')) then 'locked'
+  when u.user_id in (select m.user_id from group_members m where m.tenant_id = ${tenant}
+    and m.group_id in (select * from locked_targets(${tenant}, 'group'))) then 'group_locked'
+  when u.status = 'suspended' then 'suspended' else 'active' end`
+
+/** Of `devices` and their user. */
+export const bindings = (tenant: TenantId) => ({
+  lockedBy: lockedBy(tenant),
+  user: sql`(select ${userState(tenant)} from users u where u.tenant_id = ${tenant} and u.user_id = devices.user_id)`,
+})
+
+/** Whether `devices` has this effective status at a time: `effectiveOf` says the same of one row. */
+export const hasEffectiveStatus = (tenant: TenantId, wanted: EffectiveStatus, at: Date) => {
+  const { lockedBy: lock, user } = bindings(tenant)
+  return sql<boolean>`${wanted} = case when devices.status = 'revoked' then 'revoked' else (
+    select case
+      when b.user_state = 'deleted' then 'user_deleted'
+      when b.lock is not null or b.user_state in ('locked', 'group_locked') then 'locked'
+      when b.user_state = 'suspended' then 'user_suspended'
+      when devices.status in ('suspended', 'pending') then devices.status
+      when devices.credential_expires_at <= ${at} then 'expired'
+      else 'active' end
+    from (select ${user} as user_state, ${lock} as lock) as b) end`
+}
+
+/** The status that devices of an effective status have, where all of them have the same. */
+export const statusBehind: Partial<Record<EffectiveStatus, 'pending' | 'active' | 'suspended' | 'revoked'>> = {
+  active: 'active',
+  expired: 'active',
+  pending: 'pending',
+  suspended: 'suspended',
+  revoked: 'revoked',
+}
+
+/** How a user stands for the devices, and whether all devices of the tenant are locked. */
+export const findUserState = async (tx: Tx, tenant: TenantId, userId: string) => {
+  const { rows } = await sql<{ state: UserState; tenant_locked: boolean }>`
+    select ${userState(tenant)} as state, exists (select from locked_targets(${tenant}, 'tenant')) as tenant_locked
+    from users u where u.tenant_id = ${tenant} and u.user_id = ${userId}`.execute(tx)
+  return rows[0]
+}

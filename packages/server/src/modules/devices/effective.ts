@@ -1,0 +1,68 @@
+import type { DeviceStatus, EffectiveStatus, LockedBy, UserState } from '../../db/tables/index.ts'
+
+type Facts = {
+  status: DeviceStatus
+  lockedBy: LockedBy | null
+  /** Null: it has no user. */
+  user: UserState | null
+  /** When its credential ends (ms). */
+  credentialUntil: number
+}
+export type Effective = { status: EffectiveStatus; reason: string | null }
+
+type Blocker = {
+  status: Exclude<EffectiveStatus, 'active'>
+  kind: 'device' | 'user' | 'lock' | 'credential'
+  reason: string
+}
+
+/** All that keeps the devices of a user out whatever they are themselves. */
+export function blockersOfUser(user: UserState | null, isTenantLocked: boolean): Blocker[] {
+  const locked = (reason: string): Blocker => ({ status: 'locked', kind: 'lock', reason })
+  return [
+    ...(user === 'deleted' ? [{ status: 'user_deleted', kind: 'user', reason: 'its user is deleted' } as const] : []),
+    ...(isTenantLocked ? [locked('all devices of the tenant are locked')] : []),
+    ...(user === 'locked' ? [locked('its user is locked')] : []),
+    ...(user === 'group_locked' ? [locked('a group of its user is locked')] : []),
+    ...(user === 'suspended'
+      ? [{ status: 'user_suspended', kind: 'user', reason: 'its user is suspended' } as const]
+      : []),
+  ]
+}
+
+/** All that keeps a device out, the first of which is its effective status. */
+export function blockersOf({ status, lockedBy, user, credentialUntil }: Facts, nowMs: number): Blocker[] {
+  const itself = (of: 'revoked' | 'suspended' | 'pending', reason: string): Blocker[] =>
+    status === of ? [{ status: of, kind: 'device', reason }] : []
+  const lock = lockedBy === 'device' ? 'the device is locked' : 'a group of the device is locked'
+  const ended = `its credential ended at ${new Date(credentialUntil).toISOString()} and was not renewed`
+  return [
+    ...itself('revoked', 'the device is revoked'),
+    ...blockersOfUser(user, lockedBy === 'tenant'),
+    ...(lockedBy === 'device' || lockedBy === 'group'
+      ? [{ status: 'locked', kind: 'lock', reason: lock } as const]
+      : []),
+    ...itself('suspended', 'the device is suspended'),
+    ...itself('pending', 'the device waits for approval'),
+    ...(credentialUntil <= nowMs ? [{ status: 'expired', kind: 'credential', reason: ended } as const] : []),
+  ].sort((a, b) => order.indexOf(a.status) - order.indexOf(b.status))
+}
+/** Which of several is said. */
+const order: readonly Blocker['status'][] = [
+  'revoked',
+  'user_deleted',
+  'locked',
+  'user_suspended',
+  'suspended',
+  'pending',
+  'expired',
+]
+
+/**
+ * What a device is worth now, and why: its own status, its user's, locks, and its credential together.
+ * `hasEffectiveStatus` of the queries has the same order.
+ */
+export function effectiveOf(facts: Facts, nowMs: number): Effective {
+  const [first] = blockersOf(facts, nowMs)
+  return first ? { status: first.status, reason: first.reason } : { status: 'active', reason: null }
+}
