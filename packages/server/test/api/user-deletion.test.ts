@@ -118,7 +118,7 @@ async function upgrade(kit: Kit, now: () => Date): Promise<void> {
   const before = await used(kit, 'devices')
   await withClient(kit.databaseUrl, async (client) => {
     await client.query('update users set deleted_at = now() where user_id = $1', [decodeId('user', user_id)])
-    const migration = new URL('../../migrations/0070_devices_of_deleted_users.sql', import.meta.url)
+    const migration = new URL('../../migrations/0067_devices_of_deleted_users.sql', import.meta.url)
     await client.query(await readFile(migration, 'utf8'))
   })
   await kit.heard()
