@@ -4,8 +4,8 @@ import { inTermsOf } from './command-terms.ts'
 import { plainLines } from './text.ts'
 
 /**
- * 0 done · 1 refused by the server, or its answer is not to be trusted · 2 wrong use; of config plan alone: it differs ·
- * 3 not found: the server, or the thing named
+ * 0 done · 1 refused by the server, or its answer is not to be trusted · 2 wrong use; of config plan alone: it
+ * differs · 3 not found: the server, or the thing named
  */
 const exitCodes = { refused: 1, usage: 2, differs: 2, notFound: 3, unreachable: 3 } as const
 

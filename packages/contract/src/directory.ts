@@ -205,6 +205,7 @@ export const ingestDirectorySnapshot = endpoint({
   body: DirectorySnapshot,
   bodyLimit: 64 * 1024 * 1024,
   bodyNames: 1_000_000,
+  foreignTexts: true,
   costly: true,
   patience: 200,
   response: DirectoryRun,

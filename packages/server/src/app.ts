@@ -157,8 +157,7 @@ export function createApp({
     waysIn: (tenantName, caller) => federation.waysIn(tenantName, caller),
     endSessionAt: (tenant, providerId) => federation.endSessionAt(tenant, providerId),
   })
-  const { readToken } = access
-  const federation = createFederation({ ...base, audit, tenancy, outbound, readToken, people: identity.people })
+  const federation = createFederation({ ...base, ...access, audit, tenancy, outbound, people: identity.people })
   const directory = createDirectory({ ...base, audit, identity, outbound, notifications, tenancy })
   const activity = createActivity(base)
   const devices = createDevices({ ...limited, fleet, trust, endSessionsOf, appraise: policy.appraise, policyOf })
@@ -226,7 +225,7 @@ export function createApp({
 
   const verifiers = ofOpenTenants(
     {
-      readToken,
+      readToken: access.readToken,
       service: gateways.service,
       session: identity.verifySession,
       api_key: access.verifyApiKey,

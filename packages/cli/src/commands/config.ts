@@ -70,7 +70,7 @@ function refuseProblems(problems: readonly string[]): void {
   if (problems.length === 0) return
   const shown = problems.slice(0, mostProblems).map(plain)
   const more = problems.length > shown.length ? [`… and ${problems.length - shown.length} more`] : []
-  throw new Unusable(`The file can not be applied; nothing was changed:\n  ${[...shown, ...more].join('\n  ')}`)
+  throw new Unusable(`The file can not be applied; nothing was changed:\n${[...shown, ...more].join('\n')}`)
 }
 const mostProblems = 50
 

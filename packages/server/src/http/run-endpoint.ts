@@ -57,7 +57,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
   const validateBody = endpoint.body && createValidator(endpoint.body)
   const validateLongBody = endpoint.body && createLongValidator(endpoint.body)
   // Attributes of SCIM that are read past may hold anything, and items of a long list are refused one by one.
-  const judgesTexts = endpoint.protocol !== 'scim' && !endpoint.judgesTexts
+  const judgesTexts = endpoint.protocol !== 'scim' && !endpoint.judgesTexts && !endpoint.foreignTexts
   // Entra ID appends a flag of its own (aadOptscim062020) to every request.
   const readQuery = createQueryReader(endpoint.query, { ignoresUnknown: endpoint.protocol === 'scim' })
   const isRead = endpoint.method === 'GET'

@@ -49,6 +49,6 @@ test('holdfast device enroll --device-code: somebody approves the machine at oid
   assert.deepEqual([user.username, user.source, device.name, claims.enr], ['anna', 'sso', 'rack-7', 'device_code'])
   assert.equal(denied.code, 1)
   assert.match(denied.err, /The person did not approve this machine\./)
-  assert.match(unknown.err, /Choose one with --provider: staff/)
+  assert.match(unknown.err, /No identity provider called guests enrolls devices this way; these do: staff/)
   assert.equal((await kit.admin.listDevices()).items.length, 1)
 })

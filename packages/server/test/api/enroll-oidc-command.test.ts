@@ -47,8 +47,8 @@ test('holdfast device enroll --oidc: a person signs in at oidc-provider, and the
   assert.equal(denied.code, 1)
   assert.match(denied.err, /did not sign you in: access_denied/)
   const unknown = await run(['--state', file('other.json'), '--provider', 'guests'], 'anna')
-  assert.equal(unknown.code, 2)
-  assert.match(unknown.err, /Choose one with --provider: staff/)
+  assert.equal(unknown.code, 3)
+  assert.match(unknown.err, /No identity provider called guests enrolls devices this way; these do: staff/)
 
   // The same by the library, with an ID token that the application got by itself, which enrolls no other key.
   const [mine, others] = await Promise.all(

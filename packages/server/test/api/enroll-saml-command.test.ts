@@ -30,7 +30,7 @@ test('holdfast device enroll --saml: a person signs in, our page hands it on, an
   assert.equal(claims.enr, 'saml')
 
   const unknown = await run(['--saml', '--state', command.file('other.json'), '--provider', 'guests'])
-  assert.match(unknown.err, /Choose one with --provider: Login/)
+  assert.match(unknown.err, /No identity provider called guests enrolls devices this way; these do: Login/)
   assert.match(
     (await run(['--saml', '--oidc', '--state', command.file('other.json')])).err,
     /Either --oidc, --saml or --device-code/,

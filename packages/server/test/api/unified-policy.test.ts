@@ -232,7 +232,7 @@ test('unified policy', async (t: TestContext) => {
     const digest = (await devices[0]!.client.policyDigest()).digest
     assert.equal((await bundle(ids[0]!)).digest, digest)
     await assert.rejects(bundle(encodeId('device', newUuid())), refused(404))
-    await assert.rejects(bundle('nonsense'), refused(404))
+    await assert.rejects(bundle('nonsense'), refused(400))
     const elsewhere = await enroll(kit, 'laptop', { admin: await kit.as('tenant_admin', await kit.newTenant()) })
     await assert.rejects(bundle(elsewhere.id), refused(404))
     await change('suspend', 0)

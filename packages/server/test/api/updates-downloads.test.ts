@@ -205,7 +205,7 @@ async function elsewhere(kit: Kit): Promise<void> {
   ]
   for (const name of names) {
     const answer = await fetchBy(kit, key, `/v1/update/package?target=${name}`)
-    assert.equal(answer.status, 404, `${name}: ${answer.text}`)
+    assert.equal(answer.status, 400, `${name}: ${answer.text}`)
   }
   // A NUL in a query is refused wherever it stands.
   assert.equal((await fetchBy(kit, key, `/v1/update/package?target=${made.package_id}%00`)).status, 400)

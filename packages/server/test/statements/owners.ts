@@ -152,6 +152,7 @@ export const alsoReads: Readonly<Record<string, Readonly<Record<string, string>>
   },
   compliance: { tenants: 'whether a hold still finds it' },
   directory: { tenants: 'whether it is open' },
+  secrets: { tenants: 'whether the database has data' },
   federation: {
     users: 'the names of linked people who may do more than the caller',
     user_roles: 'whether a linked person may do more than the caller',

@@ -17,9 +17,6 @@ import { createSourceFailures } from './signin/source-failures.ts'
 
 export { type IdentityDeps, type Notify, type PasswordCost, usualPasswordCost } from './deps.ts'
 export * from './owned/door.ts'
-export { type Warning, warned } from './people/administrators.ts'
-export { wasSetBy } from './people/credential-setters.queries.ts'
-export { unownedKey } from './people/credential-setters.ts'
 export * from './people/door.ts'
 export * from './signin/door.ts'
 

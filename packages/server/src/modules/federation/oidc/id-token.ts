@@ -84,8 +84,7 @@ export async function verifySignature(
   options: JWTVerifyOptions,
 ): Promise<JWTVerifyResult> {
   const { errors, jwtVerify } = await loadJose()
-  requireCompact(token)
-  try {
+  const verify = async () => {
     const keys = await source.keys()
     try {
       return await jwtVerify(token, keys.find, options)
@@ -96,6 +95,11 @@ export async function verifySignature(
       if (!renewed) throw e
       return await jwtVerify(token, renewed.find, options)
     }
+  }
+  try {
+    const verified = await verify()
+    requireCompact(token)
+    return verified
   } catch (e) {
     throw e instanceof FederationError ? e : refused(reasonOf(e, errors))
   }

@@ -1,17 +1,17 @@
+import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** Notes who else set what a user signs in with; `by` is in order, as all do who write several. */
+/** Notes who else set what a user signs in with. */
 export const noteSetters = async (
   tx: Tx,
   tenant: TenantId,
   { user, by, at }: { user: string; by: readonly string[]; at: Date },
 ): Promise<void> => {
-  await tx
-    .insertInto('credential_setters')
-    .values(by.map((set_by) => ({ tenant_id: tenant, user_id: user, set_by, set_at: at })))
-    .onConflict((c) => c.columns(['tenant_id', 'user_id', 'set_by']).doUpdateSet({ set_at: at }))
-    .execute()
+  await sql`
+    insert into credential_setters (tenant_id, user_id, set_by, set_at)
+    select ${tenant}::uuid, ${user}::uuid, setter, ${at}::timestamptz from unnest(${by}::text[]) as setter order by setter
+    on conflict (tenant_id, user_id, set_by) do update set set_at = excluded.set_at`.execute(tx)
 }
 
 /** Whether one of these people or keys made the user, or set what they sign in with, since then. */

@@ -1,4 +1,7 @@
 /** What other modules, and a start of the server, ask about people. */
+export { type Warning, warned } from './administrators.ts'
+export { wasSetBy } from './credential-setters.queries.ts'
+export { unownedKey } from './credential-setters.ts'
 export { firstPasswordProblem } from './first-admin.ts'
 export { countSuspended, knownGroups, userExists, usernameOf } from './known.queries.ts'
 export { breakGlassUsername } from './new-username.ts'

@@ -96,8 +96,9 @@ export function createOffboarding(deps: {
       end(tx, source, [user], reason, { linked_accounts, api_keys, enrollment_tokens }),
 
     /**
-     * Everything that these users were given: roles, credentials, devices with their certificates, and sessions. Links to accounts of deleted users stay: they give
-     * nothing, and keep a provider from making a new user of a deleted one. Those of `returning` users end.
+     * Everything that these users were given: roles, credentials, devices with their certificates, and sessions. Links
+     * to accounts of deleted users stay: they give nothing, and keep a provider from making a new user of a deleted
+     * one. Those of `returning` users end.
      */
     cutAccess: async (
       tx: Tx,

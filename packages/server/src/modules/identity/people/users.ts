@@ -119,9 +119,9 @@ export function createUsers(deps: {
             stands_for: kind === 'service' ? [...personsBehind(actor)] : [],
           }
           await queries.insertUser(tx, places.take(1), user)
-          await noteSetting(tx, actor, tenant, id, at)
           await lockAll(tx, tenant, groups, [])
           await addMembers(tx, tenant, pairsOf(id, groups), at)
+          await noteSetting(tx, actor, tenant, id, at)
           const made = await read(tx, tenant, id)
           await record(tx, actor, { operation: 'create', reason }, made, {})
           return { changed: true, user: made, terminated: 0, warnings: [] }
