@@ -45,10 +45,8 @@ const nounOfWord: Record<string, Noun> = {
 const plainWords = new Set(
   `name username file url text n time duration prefix value=role kinds type types address words network seq buckets
    tag q description email days percent id claims dir nonce number city host port metric=number class=days
-   section.field=value host:port/proto workflow playbook parameter operation role purpose version filename sub code
-   bytes seconds sessions request_id reason username minutes public-key pub threshold claim scope age1… value`.split(
-    /\s+/,
-  ),
+   section.field=value host:port/proto workflow playbook parameter operation role purpose version filename sub code value
+   bytes seconds sessions request_id minutes public-key pub threshold claim scope age1… reason username`.split(/\s+/),
 )
 /** The same words where they ask for something that has no id, or for what is new. */
 const plainAt = new Set([
