@@ -248,32 +248,27 @@ test('a document that does not hold is printed by position and exits 1', async (
   assert.equal((await run(['policy', 'validate', join(home, 'none')])).code, 2)
 })
 
-test('gateways of all pools are one list', async (t) => {
-  const pools = { items: [{ pool_id: 'gwp_1' }, { pool_id: 'gwp_2' }, { pool_id: 'gwp_3' }], next_cursor: null }
+test('gateways of all pools are one list, with its filters; a pool goes by its name', async (t) => {
+  const pool_id = 'gwp_00000000000000000000000001'
+  const filters = `pool_id=${pool_id}&status=down&version=1.4.0`
   const pages: Record<string, Answered> = {
-    'GET /v1/admin/settings/gateway-pools?limit=200': { body: pools },
-    'GET /v1/admin/settings/gateway-pools/gwp_1/gateways?limit=100': {
-      body: { items: [{ gateway_id: 'gwy_1' }], next_cursor: 'c' },
+    'GET /v1/admin/settings/gateway-pools?limit=200': {
+      body: { items: [{ pool_id, name: 'Frankfurt' }], next_cursor: null },
     },
-    'GET /v1/admin/settings/gateway-pools/gwp_1/gateways?limit=99&cursor=c': {
-      body: { items: [{ gateway_id: 'gwy_2' }], next_cursor: null },
-    },
-    'GET /v1/admin/settings/gateway-pools/gwp_2/gateways?limit=98': { body: { items: [], next_cursor: null } },
-    'GET /v1/admin/settings/gateway-pools/gwp_3/gateways?limit=98': {
-      body: { items: [{ gateway_id: 'gwy_3' }], next_cursor: null },
-    },
+    'GET /v1/admin/gateways?limit=100': { body: { items: [{ gateway_id: 'gwy_1' }], next_cursor: 'c' } },
+    'GET /v1/admin/gateways?limit=99&cursor=c': { body: { items: [{ gateway_id: 'gwy_2' }], next_cursor: null } },
+    [`GET /v1/admin/gateways?${filters}&limit=100`]: { body: { items: [{ gateway_id: 'gwy_3' }], next_cursor: null } },
   }
-  const { url } = await startServer(t, ({ line }) => pages[line] ?? { status: 404, body: {} })
+  const { url } = await startServer(t, ({ line }) => pages[line] ?? { status: 404, body: { error: line } })
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
-  const { out, err } = await run(['gateway', 'list', '--json'])
-  assert.equal(err, '')
-  assert.deepEqual(
-    out
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line).gateway_id),
-    ['gwy_1', 'gwy_2', 'gwy_3'],
-  )
+  const listed = async (...options: string[]) => {
+    const { out, err } = await run(['gateway', 'list', '--json', ...options])
+    assert.equal(err, '')
+    const lines = out.trimEnd().split('\n')
+    return lines.map((line) => JSON.parse(line).gateway_id)
+  }
+  assert.deepEqual(await listed(), ['gwy_1', 'gwy_2'])
+  assert.deepEqual(await listed('--pool', 'frankfurt', '--status', 'down', '--installed', '1.4.0'), ['gwy_3'])
 })
 
 // All of each: cli.slow.test.ts.

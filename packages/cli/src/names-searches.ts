@@ -71,15 +71,19 @@ export const searches: Partial<Record<Noun, Search>> = {
         (k) => ({ id: k.key_id, names: [k.name], ended: k.status !== 'active' }),
       ),
   },
-  gateway_pool: { find: pools },
+  gateway_pool: {
+    find: (c, _name, scope) =>
+      walk(
+        (page) => c.listGatewayPools({ query: { ...page, ...scope } }),
+        (p) => ({ id: p.pool_id, names: [p.name] }),
+      ),
+  },
   gateway: {
-    find: async function* (c, name, scope) {
-      for await (const { id: pool_id } of pools(c, name, scope))
-        yield* walk(
-          (page) => c.listGateways({ params: { pool_id }, query: { ...page, ...scope } }),
-          (g) => ({ id: g.gateway_id, names: [g.name] }),
-        )
-    },
+    find: (c, q, scope) =>
+      walk(
+        (page) => c.listAllGateways({ query: { q, ...page, ...scope } }),
+        (g) => ({ id: g.gateway_id, names: [g.name] }),
+      ),
   },
   identity_provider: {
     find: (c, _name, scope) =>
@@ -183,13 +187,6 @@ function devices(client: Client, q: string, scope: object): AsyncGenerator<Candi
   return walk(
     (page) => client.listDevices({ query: { q, ...page, ...scope } }),
     (d) => ({ id: d.device_id, names: [d.name], ended: d.status === 'revoked' }),
-  )
-}
-
-function pools(client: Client, _name: string, scope: object): AsyncGenerator<Candidate> {
-  return walk(
-    (page) => client.listGatewayPools({ query: { ...page, ...scope } }),
-    (p) => ({ id: p.pool_id, names: [p.name] }),
   )
 }
 

@@ -14,6 +14,7 @@ import * as expiry from './expiry.ts'
 import * as federation from './federation.ts'
 import * as federationLogout from './federation-logout.ts'
 import * as gatewayHealth from './gateway-health.ts'
+import * as gatewayList from './gateway-list.ts'
 import * as gatewayRuntime from './gateway-runtime.ts'
 import * as gateways from './gateways.ts'
 import * as groups from './groups.ts'
@@ -69,7 +70,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
     about: 'What a draft would have blocked, how a canary fares, and what its gate makes of it',
     module: policyRollout,
   },
-  { tag: 'Gateways', about: 'Gateway pools and gateways', module: gateways },
+  { tag: 'Gateways', about: 'Gateway pools and gateways', module: { ...gateways, ...gatewayList } },
   { tag: 'Gateway health', about: 'How gateways do, and whom it concerns', module: gatewayHealth },
   { tag: 'Gateway runtime', about: 'What gateways fetch and report', module: gatewayRuntime },
   { tag: 'VPN sessions', about: 'Connections of devices through gateways', module: vpnSessions },
@@ -129,6 +130,7 @@ export const contract = {
   ...endpointsOf(policy),
   ...endpointsOf(policyRollout),
   ...endpointsOf(gateways),
+  ...endpointsOf(gatewayList),
   ...endpointsOf(gatewayHealth),
   ...endpointsOf(gatewayRuntime),
   ...endpointsOf(vpnSessions),

@@ -15,7 +15,7 @@ const healthColumns: readonly Column<Health>[] = [
   ['CLOCK, MS', (g) => g.clock_offset_ms],
   ['PROBLEMS', (g) => g.problems.map((p) => p.code).join(' ')],
 ]
-const statuses = ['healthy', 'degraded', 'draining', 'down', 'never_seen', 'pending'] as const
+export const gatewayStatuses = ['healthy', 'degraded', 'draining', 'down', 'never_seen', 'pending'] as const
 
 type Affected = Output<Contract['gatewayImpact']>['items'][number]
 const impactColumns: readonly Column<Affected>[] = [
@@ -31,7 +31,7 @@ export function addGatewayHealth(gateway: Command, cli: Cli): void {
   examples(
     limit(gateway.command('health').description('how gateways do, and what is the matter with them'))
       .option('--pool <pool>', 'of this pool only')
-      .addOption(choice('--status <status>', 'those that are so', statuses))
+      .addOption(choice('--status <status>', 'those that are so', gatewayStatuses))
       .action(async (options: { limit: number; pool?: string; status?: Health['status'] }) => {
         const client = await cli.client()
         const query = { ...given({ pool_id: options.pool, status: options.status }), ...cli.scope }

@@ -3,17 +3,19 @@ import { changeGateway } from '@holdfast/sdk'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { UsageError } from '../exit.ts'
-import { examples, integer, limit, reason } from '../options.ts'
-import { type Column, type Page, printItem, printList, printSecret } from '../output.ts'
-import { addGatewayHealth } from './gateway-health.ts'
+import { choice, examples, integer, limit, reason } from '../options.ts'
+import { type Column, printItem, printList, printSecret } from '../output.ts'
+import { addGatewayHealth, gatewayStatuses } from './gateway-health.ts'
 
 type Gateway = Output<Contract['getGateway']>
 type Endpoint = Gateway['endpoints'][number]
-const columns: readonly Column<Gateway>[] = [
+type Listed = Output<Contract['listAllGateways']>['items'][number]
+const columns: readonly Column<Listed>[] = [
   ['GATEWAY', (g) => g.gateway_id],
   ['NAME', (g) => g.name],
-  ['POOL', (g) => g.pool_id],
+  ['POOL', (g) => g.pool_name],
   ['STATUS', (g) => g.status],
+  ['VERSION', (g) => g.version],
   ['SESSIONS', (g) => g.active_sessions],
   ['LAST SEEN', (g) => g.last_seen_at],
 ]
@@ -32,8 +34,15 @@ export function addGateway(program: Command, cli: Cli): void {
   examples(
     limit(gateway.command('list').description('list the gateways of all pools'))
       .option('--pool <pool>', 'of this pool only')
-      .action((options: { limit: number; pool?: string }) => list(cli, options)),
+      .addOption(choice('--status <status>', 'those with this status', gatewayStatuses))
+      .option('--installed <version>', 'those that report exactly this version')
+      .action(async ({ limit: most, pool: pool_id, status, installed: version }: ListOptions) => {
+        const client = await cli.client()
+        const query = { ...given({ pool_id, status, version }), ...cli.scope }
+        await printList(cli, most, columns, (page) => client.listAllGateways({ query: { ...query, ...page } }))
+      }),
     'gateway list --pool frankfurt',
+    'gateway list --status healthy --installed 1.4.0',
   )
   addGatewayHealth(gateway, cli)
   examples(
@@ -125,36 +134,7 @@ export function addGateway(program: Command, cli: Cli): void {
     })
 }
 
-/** The interface lists gateways by pool, so the pools are walked one after the other. */
-async function list(cli: Cli, { limit: most, pool }: { limit: number; pool?: string }): Promise<void> {
-  const client = await cli.client()
-  const pools = pool === undefined ? await allPools() : [pool]
-  let index = 0
-  await printList<Gateway>(cli, most, columns, async ({ limit: wanted, cursor }) => {
-    for (let within = cursor === '' ? undefined : cursor; index < pools.length; within = undefined) {
-      const query = { limit: wanted, ...given({ cursor: within }), ...cli.scope }
-      const page: Page<Gateway> = await client.listGateways({ params: { pool_id: pools[index] ?? '' }, query })
-      if (page.next_cursor !== null) return page
-      index++
-      if (page.items.length > 0) return { items: page.items, next_cursor: index < pools.length ? '' : null }
-    }
-    return { items: [], next_cursor: null }
-  })
-
-  async function allPools(): Promise<string[]> {
-    const ids: string[] = []
-    let cursor: string | null = null
-    do {
-      const page: Page<{ pool_id: string }> = await client.listGatewayPools({
-        query: { limit: 200, ...(cursor !== null && { cursor }), ...cli.scope },
-      })
-      ids.push(...page.items.map(({ pool_id }) => pool_id))
-      cursor = page.next_cursor
-    } while (cursor !== null)
-    return ids
-  }
-}
-
+type ListOptions = { limit: number; pool?: string; status?: Gateway['status']; installed?: string }
 type Create = { pool: string; endpoint?: Endpoint[]; publicKey?: string; weight?: number }
 
 async function create(cli: Cli, name: string, { pool, endpoint, publicKey, weight }: Create): Promise<void> {

@@ -126,6 +126,100 @@ test('gateways', async (t: TestContext) => {
     await assert.rejects(other.drainGateway({ params, body: { draining: true } }), refused(404))
     await assert.rejects(other.deleteGateway({ params }), refused(404))
   })
+  await t.test('the gateways of all pools are one list, with filters that paging keeps', async () => {
+    const tenant = await kit.newTenant()
+    const client = await kit.as('tenant_admin', tenant)
+    const pools = await times(2, (i) =>
+      client.createGatewayPool({ body: { name: `Pool ${i}`, region: { code: 'x' } } }),
+    )
+    const create = async (name: string, pool: number) => {
+      const { gateway, secret } = await client.createGateway({
+        ...{ params: { pool_id: pools[pool]!.pool_id }, body: { name } },
+      })
+      const own = kit.clientFor(secret)
+      const beat = (version: string) => own.heartbeat({ body: { boot_id: 'b', version, active_sessions: 3 } })
+      return { ...gateway, beat }
+    }
+    const gateways = []
+    for (const [name, pool] of [
+      ['Zeta', 0],
+      ['alpha 1', 1],
+      ['alpha 2', 0],
+      ['beta', 1],
+      ['new', 1],
+    ] as const) {
+      gateways.push(await create(name, pool))
+      clock.advance(1)
+    }
+    const [zeta, alpha1, alpha2, beta] = gateways as [(typeof gateways)[0], ...typeof gateways]
+    await zeta.beat('2.0')
+    await alpha1!.beat('1.0')
+    clock.advance(40)
+    await alpha2!.beat('1.0')
+    await beta!.beat('1.0')
+    await client.drainGateway({ params: { gateway_id: beta!.gateway_id }, body: { draining: true } })
+
+    type Query = NonNullable<NonNullable<Parameters<typeof client.listAllGateways>[0]>['query']>
+    const reader = await kit.as('viewer', tenant)
+    /** Page by page. */
+    const names = async (query: Query = {}, limit = 200) => {
+      const found: string[] = []
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const page = await reader.listAllGateways({ query: { ...query, limit, ...(cursor && { cursor }) } })
+        assert.ok(page.items.length <= limit)
+        found.push(...page.items.map((g) => g.name))
+        cursor = page.next_cursor
+      }
+      return found
+    }
+    const rows: [Query, string[]][] = [
+      [{}, ['alpha 1', 'alpha 2', 'beta', 'new', 'Zeta']],
+      [{ sort: '-name' }, ['Zeta', 'new', 'beta', 'alpha 2', 'alpha 1']],
+      [{ sort: 'created_at' }, ['Zeta', 'alpha 1', 'alpha 2', 'beta', 'new']],
+      [{ sort: '-created_at' }, ['new', 'beta', 'alpha 2', 'alpha 1', 'Zeta']],
+      [{ pool_id: pools[1]!.pool_id }, ['alpha 1', 'beta', 'new']],
+      [{ pool_id: made.pool.pool_id }, []],
+      [{ status: 'healthy' }, ['alpha 2']],
+      [{ status: 'degraded' }, ['alpha 1', 'Zeta']],
+      [{ status: 'degraded', sort: '-name' }, ['Zeta', 'alpha 1']],
+      [{ status: 'draining' }, ['beta']],
+      [{ status: 'never_seen' }, ['new']],
+      [{ status: 'down' }, []],
+      [{ status: 'pending' }, []],
+      [{ version: '1.0' }, ['alpha 1', 'alpha 2', 'beta']],
+      [{ version: '1' }, []],
+      [{ q: 'ALPHA' }, ['alpha 1', 'alpha 2']],
+      [{ q: 'z' }, ['Zeta']],
+      [{ q: 'pha' }, []],
+      [{ q: 'a', version: '1.0', status: 'degraded', pool_id: pools[1]!.pool_id, sort: '-created_at' }, ['alpha 1']],
+    ]
+    for (const [query, wanted] of rows)
+      for (const limit of [2, 200]) assert.deepEqual(await names(query, limit), wanted, JSON.stringify(query))
+
+    const { items, next_cursor } = await client.listAllGateways({ query: { limit: 2 } })
+    assert.deepEqual(items[0], {
+      ...(await client.getGateway({ params: { gateway_id: alpha1!.gateway_id } })),
+      pool_name: 'Pool 1',
+    })
+    const cursor = next_cursor!
+    for (const query of [{ sort: '-name' as const }, { status: 'healthy' as const }, { q: 'a' }])
+      await assert.rejects(client.listAllGateways({ query: { ...query, cursor } }), refused(400, /cursor/))
+    await assert.rejects(admin.listAllGateways({ query: { cursor } }), refused(400, /cursor/))
+    // What turns silent between two pages changes no place in the order.
+    clock.advance(30)
+    await alpha2!.beat('1.0')
+    const rest = await client.listAllGateways({ query: { cursor } })
+    assert.deepEqual(
+      rest.items.map((g) => [g.name, g.status]),
+      [
+        ['beta', 'draining'],
+        ['new', 'never_seen'],
+        ['Zeta', 'down'],
+      ],
+    )
+    await client.deleteGateway({ params: { gateway_id: beta!.gateway_id } })
+    assert.deepEqual(await names({ version: '1.0' }), ['alpha 1', 'alpha 2'])
+  })
   await t.test('deleting ends its secret and its sessions, once', async () => {
     const device = await enroll(kit, 'laptop', { now: clock.now })
     const session_id = newSession()

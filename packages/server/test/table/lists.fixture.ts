@@ -86,6 +86,10 @@ export async function fillLists(kit: Kit, rows: number) {
     `insert into gateways (tenant_id, gateway_id, pool_id, name, created_at)
       select ${t}, case i when 1 then '${id.gateway}' when 2 then '${id.rareGateway}' else ${nth('gateway')} end,
         '${id.pool}', 'gateway' || i, ${at} ${each(Math.ceil(rows / 200))}`,
+    `insert into gateway_activity (tenant_id, gateway_id, last_seen_at, boot_id, version)
+      select tenant_id, gateway_id, now() - case when name < 'gateway11' then interval '1 hour' else interval '1 second' end,
+        'b', case when name < 'gateway11' then '1.9.0' else '1.0.0' end from gateways where tenant_id = ${t}
+      on conflict do nothing`,
     `insert into vpn_sessions (tenant_id, session_id, device_id, user_id, gateway_id, pool_id, state, started_at,
         last_seen_at, ended_at, end_reason, protocol, auth_method, posture_verdict)
       select ${t}, ${nth('session')}, case when i < 9 then '${id.device}' else ${nth('device')} end,

@@ -49,6 +49,7 @@ test(`no list scans: every filter × order at ${rows} rows is served by indexes`
     q: ['lap', 'z', 'api_key', 'account', 'person', 'key_r', 'gro', 'nothing'],
     provider: ['Corp', 'rare', 'none'],
     tag: ['common', 'rare', 'none'],
+    version: ['1.0.0', '1.9.0'],
     mfa: ['true', 'false'],
     renews_itself: ['true', 'false'],
     within_days: ['30'],

@@ -42,7 +42,7 @@ export function createGateways(deps: GatewaysDeps) {
   return {
     handlers: {
       ...{ ...pulls, ...poolHandlers(createPools(deps)) },
-      ...gatewayHandlers(createGatewayRules({ ...deps, secrets }), createIdentities(deps), deps),
+      ...gatewayHandlers(createGatewayRules({ ...heard, secrets }), createIdentities(deps), deps),
       ...reportHandlers({ ...heard, metering: createMetering(heard), telemetry: createTelemetry(heard) }),
       ...{ ...sessionHandlers(sessions), ...truth.handlers, ...health.handlers },
     },

@@ -4,17 +4,16 @@ import { minute } from '../../../kernel/time.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { relevantKinds } from '../pull/waiters.ts'
 import { activityOf } from '../registry/gateways.queries.ts'
-import type { PoolRow } from '../registry/pools.queries.ts'
-import type { KnownGateway, Registry } from '../registry/registry.ts'
+import type { Registry } from '../registry/registry.ts'
+import { createStandings, inOrder, nameOf, type Standing } from '../registry/standings.ts'
 import type { Activity } from '../reports/activity.ts'
-import { type GatewayStatus, statusOf } from '../reports/status.ts'
+import type { GatewayStatus } from '../reports/status.ts'
 import * as queries from './health.queries.ts'
 
 /** So long after a change a gateway has heard of it and applied it. */
 const appliedWithinMs = minute
 
 type HealthFilter = { poolId?: string; status?: GatewayStatus }
-type Standing = { gateway: KnownGateway; pool: PoolRow; share: number | null; status: GatewayStatus; reason: string }
 export type Health = Standing & {
   activity: Awaited<ReturnType<typeof activityOf>>[number] | undefined
   expectedSeq: number
@@ -31,18 +30,7 @@ export function createHealth({
   registry,
   activity,
 }: Pick<GatewaysDeps, 'db' | 'pager' | 'now'> & { registry: Registry; activity: Activity }) {
-  async function standings(tenant: TenantId, at: Date): Promise<Standing[]> {
-    const { gateways, pools, gatewaysOf } = await registry.of(tenant)
-    const { byGateway } = await activity.of(tenant)
-    return [...gateways.values()].flatMap((gateway) => {
-      const pool = pools.get(gateway.pool_id)
-      if (!pool) return []
-      const seen = byGateway.get(gateway.gateway_id)?.lastSeenMs ?? null
-      const { status, status_reason: reason } = statusOf(gateway, seen, at.getTime())
-      const share = pool.capacity === null ? null : pool.capacity / Math.max(1, gatewaysOf(pool.pool_id).length)
-      return [{ gateway, pool, share, status, reason }]
-    })
-  }
+  const standings = createStandings({ registry, activity })
 
   async function detailed(tenant: TenantId, page: readonly Standing[], at: Date): Promise<Health[]> {
     if (page.length === 0) return []
@@ -74,14 +62,14 @@ export function createHealth({
       const fitting = all
         .filter(({ gateway }) => filter.poolId === undefined || gateway.pool_id === filter.poolId)
         .filter(({ status }) => filter.status === undefined || status === filter.status)
-        .sort((a, b) => order(placeOf(a), placeOf(b)))
+        .sort((a, b) => inOrder(nameOf(a), nameOf(b)))
       const list = { operation: 'gatewayHealth', tenant, query: { ...page, ...filter } }
       const found = await pager.gather(
         list,
         async (after, most) => ({
-          found: fitting.filter((s) => after === undefined || order(placeOf(s), after) > 0).slice(0, most),
+          found: fitting.filter((s) => after === undefined || inOrder(nameOf(s), after) > 0).slice(0, most),
         }),
-        placeOf,
+        nameOf,
       )
       const statuses = page.cursor === undefined ? countStatuses(all) : null
       return { items: await detailed(tenant, found.items, at), next_cursor: found.next_cursor, statuses, at }
@@ -91,11 +79,6 @@ export function createHealth({
 export type HealthReads = ReturnType<typeof createHealth>
 
 const noQuestions: Counts = { stale: 0, conflict: 0, unauthorized: 0 }
-
-/** By name; its id breaks ties. */
-const placeOf = ({ gateway }: Standing) => [gateway.name_key, gateway.gateway_id] as const
-const order = (a: readonly [string, string], b: readonly [string, string]) =>
-  a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]) ? -1 : a[0] === b[0] && a[1] === b[1] ? 0 : 1
 
 function countStatuses(all: readonly Standing[]): Record<GatewayStatus, number> {
   const counts = { healthy: 0, degraded: 0, draining: 0, down: 0, never_seen: 0, pending: 0 }

@@ -1,10 +1,12 @@
 import type { Output } from '@holdfast/contract'
+import type { listAllGateways } from '@holdfast/contract/gateway-list'
 import type { getGateway } from '@holdfast/contract/gateways'
 import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { requireSame, versioned } from '../../../kernel/version.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { statusOf } from '../reports/status.ts'
+import type { Listed } from './gateway-list.ts'
 import type { GatewayRow } from './gateways.queries.ts'
 import type { Gateway, GatewayRules } from './gateways.ts'
 import type { Identities } from './identity.ts'
@@ -15,6 +17,12 @@ export const gatewayHandlers = (gateways: GatewayRules, identities: Identities, 
     listGateways: async ({ actor, params, query }) => {
       const found = await gateways.list(actor.tenantId, idOf('gateway_pool', params.pool_id), query)
       return { items: found.items.map(view), next_cursor: found.next_cursor }
+    },
+    listAllGateways: async ({ actor, query: { pool_id, ...query } }) => {
+      const filter = { ...query, ...(pool_id !== undefined && { pool_id: idOf('gateway_pool', pool_id) }) }
+      const found = await gateways.listAll(actor.tenantId, filter)
+      const at = now().getTime()
+      return { items: found.items.map((listed) => viewListed(listed, at)), next_cursor: found.next_cursor }
     },
     createGateway: async ({ actor, params, body }) => {
       const { gateway, secret } = await gateways.create(actor, idOf('gateway_pool', params.pool_id), body)
@@ -90,4 +98,15 @@ const viewGateway = ({ row, activity }: Gateway, nowMs: number): Output<typeof g
   },
   apply_error: activity?.apply_error ?? null,
   system: activity?.system ?? null,
+})
+/** Status and version are those that the filters compared. */
+const viewListed = (
+  { standing: { gateway, pool, status, reason, version }, activity }: Listed,
+  nowMs: number,
+): Output<typeof listAllGateways>['items'][number] => ({
+  ...viewGateway({ row: gateway, activity }, nowMs),
+  pool_name: pool.name,
+  status,
+  status_reason: reason,
+  version,
 })

@@ -7,6 +7,7 @@ import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import type { Expected } from '../../../kernel/version.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { endSessionsOfGateway } from '../reports/sessions.queries.ts'
+import { createGatewayList } from './gateway-list.ts'
 import type { GatewayFields, GatewayRow } from './gateways.queries.ts'
 import * as queries from './gateways.queries.ts'
 import { findPool, lockPool } from './pools.queries.ts'
@@ -32,15 +33,10 @@ const defaults: Omit<GatewayFields, 'name'> = { endpoints: [], public_key: null,
 const namedBy = (g: GatewayRow) => ({ gateway_id: encodeId('gateway', g.gateway_id) })
 const targetOf = (g: GatewayRow) => ({ type: 'gateway', id: encodeId('gateway', g.gateway_id), name: g.name })
 
-export function createGatewayRules({
-  db,
-  audit,
-  changes,
-  pager,
-  now,
-  entitlements,
-  secrets,
-}: Pick<GatewaysDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now' | 'entitlements'> & { secrets: Secrets }) {
+type Deps = Pick<GatewaysDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now' | 'entitlements'> & { secrets: Secrets }
+
+export function createGatewayRules(deps: Deps & Parameters<typeof createGatewayList>[0]) {
+  const { db, audit, changes, pager, now, entitlements, secrets } = deps
   const withActivity = async (tx: Tx, tenant: TenantId, rows: GatewayRow[]): Promise<Gateway[]> => {
     const ids = rows.map((r) => r.gateway_id)
     const activity = new Map((await queries.activityOf(tx, tenant, ids)).map((a) => [a.gateway_id, a]))
@@ -67,6 +63,8 @@ export function createGatewayRules({
         })
         return { items: await withActivity(tx, tenant, found.items), next_cursor: found.next_cursor }
       }),
+
+    listAll: createGatewayList(deps),
 
     get: (tenant: TenantId, gatewayId: string): Promise<Gateway> =>
       db.inTenant(tenant, async (tx) => {

@@ -29,6 +29,7 @@ export function createActivity({ db, now, listening }: Pick<GatewaysDeps, 'db' |
       liveness.note(report.tenantId, report.gatewayId, {
         lastSeenMs: report.at.getTime(),
         activeSessions: report.activeSessions,
+        version: report.version,
         upSinceMs: upSince?.getTime() ?? null,
       })
     },

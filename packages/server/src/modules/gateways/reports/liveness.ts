@@ -7,7 +7,9 @@ import { isSteady, statusOf } from './status.ts'
 /** How long the reports that other replicas took may be unknown here; half of the step between two statuses is 15 s. */
 const rereadMs = 5000
 
-export type Liveness = { lastSeenMs: number; activeSessions: number; upSinceMs: number | null }
+export type Liveness = { lastSeenMs: number; activeSessions: number; upSinceMs: number | null; version: string | null }
+/** What one report says; null: it does not say. */
+type Noted = Omit<Liveness, 'activeSessions'> & { activeSessions: number | null }
 type Known = Liveness & {
   /** What those who listen were told of it last. */
   told: string
@@ -56,6 +58,7 @@ export function createLiveness({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
         lastSeenMs: row.last_seen_at.getTime(),
         activeSessions: row.active_sessions ?? 0,
         upSinceMs: row.up_since?.getTime() ?? null,
+        version: row.version,
       })
     h.readAtMs = at
   }
@@ -78,15 +81,15 @@ export function createLiveness({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
   }
 
   return {
-    note: (
-      tenant: TenantId,
-      gatewayId: string,
-      { activeSessions, ...times }: Omit<Liveness, 'activeSessions'> & { activeSessions: number | null },
-    ): void => {
+    note: (tenant: TenantId, gatewayId: string, { activeSessions, version, ...times }: Noted): void => {
       const h = held.get(tenant)
       if (!h) return
-      const sessions = activeSessions ?? h.byGateway.get(gatewayId)?.activeSessions ?? 0
-      put(tenant, h, gatewayId, { ...times, activeSessions: sessions })
+      const before = h.byGateway.get(gatewayId)
+      put(tenant, h, gatewayId, {
+        ...times,
+        activeSessions: activeSessions ?? before?.activeSessions ?? 0,
+        version: version ?? before?.version ?? null,
+      })
     },
 
     /** Calls when a gateway of a tenant is heard of again, for the first time, or no more. */

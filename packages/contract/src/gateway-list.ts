@@ -1,0 +1,25 @@
+import { Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Gateway, GatewayStatus } from './gateways.ts'
+import { Closed, Id, List, ListQuery, Name, Prefix } from './schema.ts'
+
+export const ListedGateway = Closed({ ...Gateway.properties, pool_name: Name }, { title: 'ListedGateway' })
+
+export const listAllGateways = endpoint({
+  method: 'GET',
+  path: '/v1/admin/gateways',
+  summary: 'List the gateways of all pools',
+  access: { by: ['session', 'api_key'], permission: 'gateways:read' },
+  query: ListQuery(
+    {
+      pool_id: Type.Optional(Id('gateway_pool')),
+      status: Type.Optional(GatewayStatus),
+      version: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 64, description: 'Exactly what the gateway reports as its version' }),
+      ),
+      q: Prefix,
+    },
+    ['name', 'created_at'] as const,
+  ),
+  response: List(ListedGateway),
+})
