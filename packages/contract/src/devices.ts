@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { Platform } from './enrollment.ts'
 import { Closed, Count, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Prefix, Reason, Tags, Time } from './schema.ts'
+import { DeviceArchitecture } from './updates.ts'
 import { enrollmentMethods } from './vocabulary.ts'
 
 export const deviceStatus = OneOf(['pending', 'active', 'suspended', 'revoked'])
@@ -34,6 +35,7 @@ export const Device = Closed(
     user_id: Nullable(Id('user')),
     name: Name,
     platform: Platform,
+    arch: Nullable(DeviceArchitecture),
     os_version: Nullable(Type.String()),
     client_version: Nullable(Type.String()),
     serial: Nullable(Type.String()),

@@ -19,6 +19,7 @@ import {
   Time,
   WireguardKey,
 } from './schema.ts'
+import { DeviceArchitecture } from './updates.ts'
 import { identityProviderKinds } from './vocabulary.ts'
 
 export const platforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'] as const
@@ -115,6 +116,7 @@ export const revokeToken = endpoint({
 const NewDevice = Closed({
   name: Name,
   platform: Platform,
+  arch: Type.Optional(DeviceArchitecture),
   os_version: Type.Optional(Type.String({ maxLength: 64 })),
   client_version: Type.Optional(Type.String({ maxLength: 64 })),
   serial: Type.Optional(Type.String({ maxLength: 128 })),
@@ -289,6 +291,7 @@ export const renewCredential = endpoint({
   body: Closed({
     new_public_key: Type.Optional(PublicKey),
     wireguard_public_key: Type.Optional(WireguardKey),
+    arch: Type.Optional(DeviceArchitecture),
     os_version: Type.Optional(Type.String({ maxLength: 64 })),
     client_version: Type.Optional(Type.String({ maxLength: 64 })),
   }),

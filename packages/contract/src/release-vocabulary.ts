@@ -7,4 +7,7 @@ export type ReleaseStatus = (typeof releaseStatuses)[number]
 export const releaseOperations = ['publish', 'pause', 'resume', 'halt', 'withdraw', 'promote', 'roll_out'] as const
 export type ReleaseOperation = (typeof releaseOperations)[number]
 export const packagePlatforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'] as const
-export const packageArchitectures = ['x64', 'arm64', 'x86', 'arm', 'universal'] as const
+/** Of machines. A package may be for all of them. */
+export const deviceArchitectures = ['x64', 'arm64', 'x86', 'arm'] as const
+export type DeviceArchitecture = (typeof deviceArchitectures)[number]
+export const packageArchitectures = [...deviceArchitectures, 'universal'] as const

@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Bytes, Closed, Count, Id, Nullable, Octets, Time } from './schema.ts'
-import { Version } from './semver.ts'
+import { Bytes, Closed, Count, Id, Nullable, Octets, OneOf, Time } from './schema.ts'
+import { Version, versionPattern } from './semver.ts'
 import { Architecture, Channel, Filename, Platform, Severity, Sha256 } from './updates.ts'
+import { packageArchitectures, packagePlatforms } from './vocabulary.ts'
 
 const Update = Closed(
   {
@@ -47,17 +48,29 @@ const access = { by: ['device', 'session', 'api_key'], permission: 'updates:read
 export const updateManifest = endpoint({
   method: 'GET',
   path: '/v1/update/manifest',
-  summary: 'What is offered to a device of this platform and version; people and automation say which in device_id',
+  summary: 'What is offered to a device; people and automation say to which in device_id',
   access,
   query: Closed({
-    platform: Platform,
-    arch: Architecture,
-    version: Version,
+    platform: Type.Optional(OneOf(packagePlatforms, { description: 'Unless said, that of the device' })),
+    arch: Type.Optional(
+      OneOf(packageArchitectures, {
+        description:
+          'Unless said, what the device gave at enrollment or renewal, or else the only one for which releases have packages of this platform; 422 where there are several. `universal` fits every package',
+      }),
+    ),
+    version: Type.Optional(
+      Type.String({
+        pattern: versionPattern,
+        maxLength: 64,
+        description:
+          'What the device runs (Semantic Versioning 2.0.0, without build metadata). Unless said, its client_version of enrollment or of the last renewal that gave one; 422 where that is none',
+      }),
+    ),
     channel: Type.Optional(Channel),
     device_id: Type.Optional(Id('device')),
   }),
   response: UpdateManifest,
-  errors: ['not_found'],
+  errors: ['not_found', 'validation_error'],
   etag: true,
 })
 export const updatePackage = endpoint({

@@ -19,6 +19,7 @@ import {
 } from './schema.ts'
 import { Version } from './semver.ts'
 import {
+  deviceArchitectures,
   packageArchitectures,
   packagePlatforms,
   releaseChannels,
@@ -29,6 +30,10 @@ import {
 
 export const Channel = OneOf(releaseChannels)
 export const Platform = OneOf(packagePlatforms)
+export const DeviceArchitecture = OneOf(deviceArchitectures, {
+  title: 'DeviceArchitecture',
+  description: 'Architecture of its machine: which packages of a release fit it',
+})
 export const Architecture = OneOf(packageArchitectures, { description: '`universal` fits every architecture' })
 export const Sha256 = Type.String({ title: 'Sha256', pattern: '^[0-9a-f]{64}$', description: 'SHA-256, hexadecimal' })
 export const Filename = Type.String({

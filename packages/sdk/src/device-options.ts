@@ -1,3 +1,4 @@
+import type { DeviceArchitecture } from '@holdfast/contract/vocabulary'
 import type { ProofSigner } from '@holdfast/crypto/dpop'
 import type { Signer } from '@holdfast/crypto/signer'
 import type { Dispatcher } from 'undici'
@@ -29,4 +30,8 @@ export type Renewal = {
   newKey?: ProofSigner
   /** The device's WireGuard key from now on (base64 of 32 bytes); the one before ends. */
   wireguardPublicKey?: string
+  /** What it runs from now on: for `checkForUpdate`, and shown to administrators. */
+  clientVersion?: string
+  /** Architecture of its machine. */
+  arch?: DeviceArchitecture
 }

@@ -25,7 +25,7 @@ export function createRenewal({ send, baseUrl, credential, prove, renewed }: Ren
   const oneAtATime = createOneAtATime<void>()
 
   async function renewOnce(
-    { rotateKey = false, newKey, wireguardPublicKey }: Renewal,
+    { rotateKey = false, newKey, wireguardPublicKey, clientVersion, arch }: Renewal,
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const made = rotateKey && !newKey ? generateKey('ES256') : undefined
@@ -38,6 +38,8 @@ export function createRenewal({ send, baseUrl, credential, prove, renewed }: Ren
         body: {
           ...(publicJwk && { new_public_key: parsePublicJwk(publicJwk) }),
           ...(wireguardPublicKey !== undefined && { wireguard_public_key: wireguardPublicKey }),
+          ...(clientVersion !== undefined && { client_version: clientVersion }),
+          ...(arch !== undefined && { arch }),
         },
       },
       { signal, headers: key && { 'dpop-new-key': prove(key)('POST', target, credential()) } },

@@ -18,8 +18,12 @@ export const createDeviceUpdates = ({
 }) => {
   const oneAtATime = createOneAtATime<void>()
   return {
-    /** What is offered to this device that is newer than what it has, verified. */
-    checkForUpdate: async (asked: UpdateQuestion, { signal }: Ask = {}): Promise<UpdateCheck> => {
+    /**
+     * What is offered to this device that is newer than what it has, verified. The answer is checked against what is
+     * asked; what is left out is what the device gave at enrollment or renewal, which the answer repeats. A device that
+     * has just updated itself gives its version, or renews with it first.
+     */
+    checkForUpdate: async (asked: UpdateQuestion = {}, { signal }: Ask = {}): Promise<UpdateCheck> => {
       const { signature } = bodyOf(await call('updateManifest', { query: asked }, { signal }))
       return withTrust(() => verifyManifest(signature, asked, judge()), { signal })
     },

@@ -40,6 +40,20 @@ test('a manifest is read where it answers what was asked', async () => {
   assert.equal(expiresAt.getTime(), now.getTime() + 60_000)
 })
 
+test('of what is not asked the signed answer says for what it is', async () => {
+  const all = { trust, tenantId: 'tnt_1', now }
+  const signed = (changed: object = {}) => signJws(signer, 'update-manifest+jws', { ...manifest, ...changed })
+  const { platform, arch, current, updates } = verifyManifest(await signed(), {}, all)
+  assert.deepEqual([platform, arch, current, updates.length], ['linux', 'x64', '1.0.0', 1])
+  const older = await signed({ client_version: { current: '1.1.0', minimum: null, latest: '1.1.0' } })
+  assert.throws(() => verifyManifest(older, {}, all), refusedAs('rollback'))
+  for (const current of [null, 'x', undefined]) {
+    const none = await signed({ client_version: { ...manifest.client_version, current } })
+    assert.throws(() => verifyManifest(none, {}, all), refusedAs('malformed'))
+  }
+  assert.throws(() => verifyManifest(older, { arch: 'arm64' }, all), refusedAs('wrong_digest'))
+})
+
 test('one of another tenant, question, time, key or type, or with something older, is refused', async () => {
   const other = softwareSigner('update', generateKey('ES256').privateJwk)
   await assert.rejects(verify({ tenant_id: 'tnt_2' }), refusedAs('wrong_tenant'))

@@ -3,11 +3,11 @@ import { reject } from './errors.ts'
 import type { Judge } from './policy-verifier.ts'
 import { countOf, isObject, listOf, readSigned, textOf, timeOf } from './signed.ts'
 
-/** For what a device asks: what it runs on, and what it has. */
+/** For what a device asks: what it runs on, and what it has. What is left out is what the control plane knows of it. */
 export type UpdateQuestion = {
-  platform: 'linux' | 'macos' | 'windows' | 'ios' | 'android' | 'other'
-  arch: 'x64' | 'arm64' | 'x86' | 'arm' | 'universal'
-  version: string
+  platform?: 'linux' | 'macos' | 'windows' | 'ios' | 'android' | 'other'
+  arch?: 'x64' | 'arm64' | 'x86' | 'arm' | 'universal'
+  version?: string
   channel?: 'canary' | 'stable'
 }
 
@@ -29,6 +29,10 @@ export type OfferedUpdate = {
   notesUrl: string | null
 }
 export type UpdateCheck = {
+  /** For what the control plane answered: what was asked, or what it knows of the device. */
+  platform: string
+  arch: string
+  current: string
   /** Packages of the newest release that is offered; empty where the device has it. */
   updates: OfferedUpdate[]
   minimum: string | null
@@ -37,8 +41,9 @@ export type UpdateCheck = {
 }
 
 /**
- * Reads the signature of a manifest; nothing unsigned of it is believed. It is for this tenant, platform, architecture
- * and version, in force, and offers nothing that is not newer. Throws `VerificationError`.
+ * Reads the signature of a manifest; nothing unsigned of it is believed. It is for this tenant, and for the platform,
+ * architecture and version that were asked, in force, and offers nothing that is not newer. Throws
+ * `VerificationError`.
  */
 export function verifyManifest(signature: string, asked: UpdateQuestion, { trust, tenantId, now }: Judge): UpdateCheck {
   const said = readSigned(signature, { typ: 'update-manifest+jws', key: trust.keysFor('update', now) })
@@ -46,15 +51,19 @@ export function verifyManifest(signature: string, asked: UpdateQuestion, { trust
   if (said.tenant_id !== tenantId) reject('wrong_tenant', 'signed for another tenant')
   const { client_version: client } = said
   if (!isObject(client)) reject('malformed', 'client_version is not an object')
-  if (said.platform !== asked.platform || said.arch !== asked.arch || client.current !== asked.version)
+  const platform = textOf(said.platform, 'platform')
+  const arch = textOf(said.arch, 'arch')
+  const current = versionOrNull(client.current) ?? reject('malformed', 'the manifest is for no version')
+  const isAnother = (given: string | undefined, answered: string) => given !== undefined && given !== answered
+  if (isAnother(asked.platform, platform) || isAnother(asked.arch, arch) || isAnother(asked.version, current))
     reject('wrong_digest', 'the manifest answers another question')
   const expiresAt = new Date(countOf(said.exp, 'exp') * 1000)
   if (now >= expiresAt) reject('expired', 'the manifest has expired')
   const updates = listOf(said.updates, 'updates').map(readUpdate)
   for (const { version } of updates)
-    if (compareVersions(version, asked.version) <= 0)
-      reject('rollback', `${version} is not newer than ${asked.version}`)
-  return { updates, minimum: versionOrNull(client.minimum), latest: versionOrNull(client.latest), expiresAt }
+    if (compareVersions(version, current) <= 0) reject('rollback', `${version} is not newer than ${current}`)
+  const [minimum, latest] = [versionOrNull(client.minimum), versionOrNull(client.latest)]
+  return { platform, arch, current, updates, minimum, latest, expiresAt }
 }
 
 function readUpdate(value: unknown): OfferedUpdate {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { platforms } from '@holdfast/contract/enrollment'
+import { type DeviceArchitecture, deviceArchitectures } from '@holdfast/contract/vocabulary'
 import {
   ApiError,
   beginDeviceCodeEnrollment,
@@ -13,7 +14,7 @@ import {
   openDevice,
 } from '@holdfast/sdk'
 import type { Command } from 'commander'
-import { type Cli, warnOfPlainHttp } from '../cli.ts'
+import { type Cli, given, warnOfPlainHttp } from '../cli.ts'
 import { readConfig } from '../config-file.ts'
 import { NotFoundError, UsageError } from '../exit.ts'
 import { signInByBrowser } from '../oidc-sign-in.ts'
@@ -75,7 +76,7 @@ export function addDeviceEnroll(device: Command, cli: Cli): void {
   )
 }
 
-type Options = { state: string; name: string; platform: Platform }
+type Options = { state: string; name: string; platform: Platform; arch?: DeviceArchitecture }
 type ByProvider = { oidc?: boolean; saml?: boolean; deviceCode?: boolean; provider?: string }
 const ofDevice = (command: Command): Command =>
   command
@@ -84,6 +85,9 @@ const ofDevice = (command: Command): Command =>
     .addOption(
       choice('--platform <platform>', 'of the device', platforms).default(ownPlatform[process.platform] ?? 'other'),
     )
+    .addOption(choice('--arch <arch>', 'of its machine: which packages of a release fit it', deviceArchitectures))
+
+const deviceOf = ({ name, platform, arch }: Options) => ({ name, platform, ...given({ arch }) })
 
 /** Where to enroll, and where to keep what the device is. */
 async function prepare(cli: Cli, state: string) {
@@ -95,14 +99,14 @@ async function prepare(cli: Cli, state: string) {
   return { baseUrl, store }
 }
 
-async function enroll(cli: Cli, { state, name, platform }: Options): Promise<void> {
-  const where = await prepare(cli, state)
+async function enroll(cli: Cli, options: Options): Promise<void> {
+  const where = await prepare(cli, options.state)
   const token = await cli.prompt.secret('Enrollment token')
-  say(cli, await enrollDevice({ ...where, token, device: { name, platform } }))
+  say(cli, await enrollDevice({ ...where, token, device: deviceOf(options) }))
 }
 
-async function enrollByOidc(cli: Cli, { state, name, platform }: Options, wanted: string | undefined): Promise<void> {
-  const where = await prepare(cli, state)
+async function enrollByOidc(cli: Cli, options: Options, wanted: string | undefined): Promise<void> {
+  const where = await prepare(cli, options.state)
   const credential = await cli.prompt.secret('Enrollment or bootstrap token')
   const begun = await beginOidcEnrollment({ ...where, credential })
   const usable = begun.providers.filter((p) => p.client_ids.length > 0)
@@ -111,15 +115,11 @@ async function enrollByOidc(cli: Cli, { state, name, platform }: Options, wanted
   const signedIn = await signInByBrowser(asked, begun.expiresAt, (url) => {
     cli.note(`Open this address in a browser and sign in:\n${url}`)
   })
-  say(cli, await saidWhere(cli, begun.finish({ ...signedIn, provider_id, device: { name, platform } })))
+  say(cli, await saidWhere(cli, begun.finish({ ...signedIn, provider_id, device: deviceOf(options) })))
 }
 
-async function enrollByDeviceCode(
-  cli: Cli,
-  { state, name, platform }: Options,
-  wanted: string | undefined,
-): Promise<void> {
-  const where = await prepare(cli, state)
+async function enrollByDeviceCode(cli: Cli, options: Options, wanted: string | undefined): Promise<void> {
+  const where = await prepare(cli, options.state)
   const credential = await cli.prompt.secret('Enrollment or bootstrap token')
   const begun = await beginDeviceCodeEnrollment({ ...where, credential })
   const { provider_id } = chosen(
@@ -138,7 +138,7 @@ async function enrollByDeviceCode(
     const minutes = Math.ceil((expiresAt.getTime() - Date.now()) / 60_000)
     cli.note(`Waiting for approval, ${minutes} min at most…`)
   }
-  say(cli, await saidWhere(cli, finish({ device: { name, platform }, onWait })))
+  say(cli, await saidWhere(cli, finish({ device: deviceOf(options), onWait })))
 }
 
 /** Whatever an identity provider does not prove is one and the same 401: says where the reason stands. */
@@ -152,8 +152,8 @@ async function saidWhere<T>(cli: Cli, work: Promise<T>): Promise<T> {
   }
 }
 
-async function enrollBySaml(cli: Cli, { state, name, platform }: Options, wanted: string | undefined): Promise<void> {
-  const where = await prepare(cli, state)
+async function enrollBySaml(cli: Cli, options: Options, wanted: string | undefined): Promise<void> {
+  const where = await prepare(cli, options.state)
   const credential = await cli.prompt.secret('Enrollment or bootstrap token')
   const { providers, begin } = await beginSamlEnrollment({ ...where, credential })
   const { provider_id } = chosen(providers, wanted)
@@ -161,7 +161,7 @@ async function enrollBySaml(cli: Cli, { state, name, platform }: Options, wanted
     (redirectUri) => begin({ provider_id, redirectUri }),
     (url) => cli.note(`Open this address in a browser and sign in:\n${url}`),
   )
-  say(cli, await saidWhere(cli, finish({ saml_response: response, device: { name, platform } })))
+  say(cli, await saidWhere(cli, finish({ saml_response: response, device: deviceOf(options) })))
 }
 
 type Enroller = { provider_id: string; name: string }

@@ -1,13 +1,15 @@
 import type { Contract, Input } from '@holdfast/contract'
 import { packageArchitectures, packagePlatforms } from '@holdfast/contract/vocabulary'
 import type { Command } from 'commander'
-import type { Cli } from '../cli.ts'
+import { type Cli, given } from '../cli.ts'
 import { choice, examples } from '../options.ts'
 import { printItem } from '../output.ts'
 import { jsonText } from '../text.ts'
 import { addUpdateRoot } from './update-root.ts'
 
-type Question = Pick<Input<Contract['updateManifest']>['query'], 'platform' | 'arch'> & { installed: string }
+type Question = Pick<NonNullable<Input<Contract['updateManifest']>['query']>, 'platform' | 'arch'> & {
+  installed?: string
+}
 
 /** The repository (TUF) by which devices make sure of what they download. */
 export function addUpdate(program: Command, cli: Cli): void {
@@ -30,14 +32,15 @@ export function addUpdate(program: Command, cli: Cli): void {
     update
       .command('offered <device>')
       .description('what is offered to a device, and what it would be told of it')
-      .addOption(choice('--platform <platform>', 'on which it runs', packagePlatforms).makeOptionMandatory())
-      .addOption(choice('--arch <arch>', 'of its machine', packageArchitectures).makeOptionMandatory())
-      .requiredOption('--installed <version>', 'what it has')
+      .addOption(choice('--platform <platform>', 'instead of its own', packagePlatforms))
+      .addOption(choice('--arch <arch>', 'instead of what it gave', packageArchitectures))
+      .option('--installed <version>', 'instead of the version that it gave')
       .action(async (device_id: string, { platform, arch, installed: version }: Question) => {
-        const query = { device_id, platform, arch, version, ...cli.scope }
+        const query = { device_id, ...given({ platform, arch, version }), ...cli.scope }
         const { signature: _, ...manifest } = await (await cli.client()).updateManifest({ query })
         printItem(cli, manifest)
       }),
+    'update offered annas-laptop',
     'update offered annas-laptop --platform linux --arch x64 --installed 1.3.2',
   )
   examples(

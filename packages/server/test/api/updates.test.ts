@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { verifyJws } from '@holdfast/crypto'
+import { enrollDevice } from '@holdfast/sdk'
+import pg from 'pg'
 import { audited, payloadOf, refused } from '../gateways.ts'
 import { type Kit, startKit, times } from '../kit.ts'
 import { changeTo, deviceOn, draft, offered, release, upload, versionsIn } from '../updates.ts'
@@ -193,4 +195,86 @@ test('what a release may become, and to whom it is offered', async (t) => {
       assert.deepEqual(versionsIn(await offered(own, canary.id)), ['1.2.0'], 'and takes it from nobody')
     },
   )
+
+  await t.test('what a question leaves out is what the device gave; what nobody knows is named', async () => {
+    const own = await newTenantOf(kit)
+    const { admin } = own
+    const device = await deviceOn(own, 'laptop')
+    const { release_id } = await draft(own, '2.0.0')
+    await upload(admin, release_id, Buffer.from('for a Mac'), { platform: 'macos', arch: 'universal' })
+    await changeTo(admin, release_id, { operation: 'publish' })
+    const whole = { platform: 'linux', arch: 'x64', version: '1.2.3' } as const
+    const byName = await device.client.updateManifest({ query: whole })
+    assert.deepEqual([byName.updates.length, byName.client_version.current], [1, '1.2.3'])
+    const { send } = device
+    const etag = String((await send('updateManifest', {})).headers.etag)
+    for (const query of [{}, { platform: 'linux' }, { version: '1.2.3' }, { arch: 'x64' }] as const) {
+      assert.equal((await device.client.updateManifest({ query })).signature, byName.signature, 'the same to the byte')
+      const asked = { query: { ...query, device_id: device.id } }
+      assert.equal((await admin.updateManifest(asked)).signature, byName.signature)
+    }
+    const { query: sendQuery } = pg.Client.prototype
+    const sent: string[] = []
+    const { mock } = t.mock.method(pg.Client.prototype, 'query', function (this: pg.Client, ...args: unknown[]) {
+      const { text = String(args[0]) } = args[0] as { text?: string }
+      // When a device was seen is written some time later, whatever it asked for.
+      if (/\b(devices|releases|release_packages|signing_keys|repositories)\b/.test(text)) sent.push(text)
+      return Reflect.apply(sendQuery, this, args)
+    })
+    for (let n = 0; n < 20; n++)
+      assert.equal((await send('updateManifest', {}, { headers: { 'if-none-match': etag } })).status, 304)
+    assert.deepEqual(sent, [], 'what is warm asks no database')
+    await admin.getDevice({ params: { device_id: device.id } })
+    assert.equal(sent.length > 0, true, 'what is looked for is seen here')
+    mock.restore()
+    // What is given wins.
+    const newest = await device.client.updateManifest({ query: { version: '2.0.0' } })
+    assert.deepEqual([newest.updates, newest.client_version.current], [[], '2.0.0'])
+    const mac = await device.client.updateManifest({ query: { platform: 'macos' } })
+    assert.deepEqual([mac.updates[0]?.platform, payloadOf(mac.signature).arch], ['macos', 'universal'])
+    const none = await device.client.updateManifest({ query: { platform: 'ios' } })
+    assert.deepEqual([none.updates, none.client_version.latest], [[], null])
+
+    // With a second architecture only the device can say which is its own.
+    const { release_id: next } = await draft(own, '2.1.0')
+    await upload(admin, next, Buffer.from('for arm64'), { arch: 'arm64' })
+    await changeTo(admin, next, { operation: 'publish' })
+    await assert.rejects(device.client.updateManifest(), refused(422, /arch.*has not given its arch.*arm64, x64/))
+    await assert.rejects(admin.updateManifest({ query: { device_id: device.id } }), refused(422, /arch/))
+    assert.equal((await admin.getDevice({ params: { device_id: device.id } })).arch, null)
+    const renewed = async (body: { arch?: 'arm64'; client_version?: string }) =>
+      void (await device.client.renewCredential({ body }))
+    await renewed({ arch: 'arm64' })
+    const { updates } = await device.client.updateManifest()
+    assert.deepEqual(
+      updates.map((u) => [u.version, u.arch]),
+      [['2.1.0', 'arm64']],
+    )
+    const shown = await admin.getDevice({ params: { device_id: device.id } })
+    assert.deepEqual([shown.arch, shown.client_version], ['arm64', '1.2.3'])
+    assert.equal((await device.client.updateManifest({ query: { arch: 'x64' } })).updates[0]?.arch, 'x64')
+    await renewed({ client_version: '2.1.0' })
+    const after = await device.client.updateManifest()
+    assert.deepEqual([after.updates, after.client_version.current], [[], '2.1.0'])
+    assert.equal((await admin.getDevice({ params: { device_id: device.id } })).arch, 'arm64', 'a renewal without it')
+    await renewed({ client_version: 'nightly 7' })
+    await assert.rejects(device.client.updateManifest(), refused(422, /version.*nightly 7/))
+    await assert.rejects(renewed({ arch: 'universal' as never }), refused(422, /arch/))
+
+    const { secret: token } = await admin.generateToken({ body: {} })
+    const told = await enrollDevice({
+      ...{ baseUrl: kit.publicUrl, dispatcher: kit.dispatcher, token },
+      device: { name: 'desktop', platform: 'linux', arch: 'x64' },
+    })
+    await assert.rejects(told.checkForUpdate(), refused(422, /version.*client_version/))
+    await told.renew({ clientVersion: '2.0.0' })
+    const check = await told.checkForUpdate()
+    assert.deepEqual(
+      [check.platform, check.arch, check.current, check.updates[0]?.version],
+      [...(['linux', 'x64', '2.0.0', '2.1.0'] as const)],
+    )
+    const foreign = await kit.as('tenant_admin', await kit.newTenant())
+    await assert.rejects(foreign.updateManifest({ query: { device_id: device.id } }), refused(404))
+    await assert.rejects(admin.updateManifest(), refused(400, /device_id/))
+  })
 })

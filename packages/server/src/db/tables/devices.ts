@@ -1,4 +1,4 @@
-import type { EnrollmentMethod } from '@holdfast/contract/vocabulary'
+import type { DeviceArchitecture, EnrollmentMethod } from '@holdfast/contract/vocabulary'
 import type { Generated } from 'kysely'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Derived, Json, TextArray } from './columns.ts'
@@ -21,6 +21,7 @@ export type DevicesTables = {
     platform: string
     os_version: string | null
     client_version: string | null
+    arch: DeviceArchitecture | null
     serial: string | null
     tags: TextArray
     group_ids: TextArray

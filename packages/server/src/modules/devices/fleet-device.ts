@@ -1,3 +1,4 @@
+import type { DeviceArchitecture } from '@holdfast/contract/vocabulary'
 import type { Variant } from '@holdfast/policy'
 import type { DeviceStatus, LockedBy, PostureVerdict, UserState } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -55,6 +56,9 @@ export class FleetDevice {
   readonly userId: string | null
   readonly name: string
   readonly platform: string
+  /** What it said that it runs; any text, or null. */
+  readonly clientVersion: string | null
+  readonly arch: DeviceArchitecture | null
   readonly status: Exclude<DeviceStatus, 'revoked'>
   /** What locks it beside its user, whatever its status. */
   readonly lockedBy: LockedBy | null
@@ -99,6 +103,8 @@ export class FleetDevice {
     this.userId = row.user_id && shared.text(row.user_id)
     this.name = row.name
     this.platform = shared.text(row.platform)
+    this.clientVersion = row.client_version && shared.text(row.client_version)
+    this.arch = row.arch && shared.text(row.arch)
     this.status = shared.text(row.status)
     this.lockedBy = row.locked_by && shared.text(row.locked_by)
     this.channel = shared.text(row.channel)

@@ -17,6 +17,8 @@ const device = (more: Partial<FleetRow> = {}): FleetRow => ({
   user_id: 'anna',
   name: 'laptop',
   platform: 'linux',
+  client_version: null,
+  arch: null,
   status: 'active',
   channel: 'auto',
   tags: [],

@@ -12,6 +12,8 @@ export type FleetRow = Pick<
   | 'user_id'
   | 'name'
   | 'platform'
+  | 'client_version'
+  | 'arch'
   | 'channel'
   | 'tags'
   | 'group_ids'
@@ -48,7 +50,7 @@ const devicesWhere = async (
 ) =>
   (
     await sql<FleetRow>`
-      select devices.device_id, devices.user_id, devices.name, devices.platform, devices.status, devices.channel, devices.tags,
+      select devices.device_id, devices.user_id, devices.name, devices.platform, devices.client_version, devices.arch, devices.status, devices.channel, devices.tags,
         devices.group_ids, devices.jkt, devices.previous_jkt,
         devices.generation, devices.previous_generation_until, devices.wireguard_public_key,
         devices.previous_wireguard_public_key,

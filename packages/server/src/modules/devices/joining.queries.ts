@@ -79,6 +79,7 @@ export type NewDevice = Pick<
   | 'platform'
   | 'os_version'
   | 'client_version'
+  | 'arch'
   | 'serial'
   | 'jkt'
   | 'public_jwk'
@@ -105,11 +106,11 @@ export async function insertDevices(
   devices: readonly NewDevice[],
 ): Promise<Set<string>> {
   const { rows } = await sql<{ device_id: string }>`
-    insert into devices (tenant_id, device_id, user_id, name, platform, os_version, client_version, serial, tags,
+    insert into devices (tenant_id, device_id, user_id, name, platform, os_version, client_version, arch, serial, tags,
       group_ids, status, jkt, public_jwk, wireguard_public_key, address_number, credential_expires_at,
       credential_renew_after, enrolled_method, token_id, provider_id, ephemeral_seconds, enrolled_at)
     select ${tenant}::uuid, d.* from jsonb_to_recordset(${JSON.stringify(devices)}::jsonb) as d (device_id uuid,
-      user_id uuid, name text, platform text, os_version text, client_version text, serial text, tags text[],
+      user_id uuid, name text, platform text, os_version text, client_version text, arch text, serial text, tags text[],
       group_ids uuid[], status text, jkt text, public_jwk jsonb, wireguard_public_key text, address_number bigint,
       credential_expires_at timestamptz, credential_renew_after timestamptz, enrolled_method text, token_id uuid,
       provider_id uuid, ephemeral_seconds integer, enrolled_at timestamptz)

@@ -14,6 +14,7 @@ export type Renewal = Pick<
   | 'credential_renew_after'
   | 'os_version'
   | 'client_version'
+  | 'arch'
 >
 const isNew = (key: string | null) => sql`coalesce(${key}::text <> wireguard_public_key, ${key}::text is not null)`
 /** The generation before, which is still good, has the WireGuard key before. */

@@ -24,6 +24,7 @@ export const viewDevice = (d: DeviceRow, policy: PolicyOf, at: Date): DeviceView
   user_id: d.user_id && encodeId('user', d.user_id),
   name: d.name,
   platform: d.platform as DeviceView['platform'],
+  arch: d.arch,
   os_version: d.os_version,
   client_version: d.client_version,
   serial: d.serial,

@@ -1,4 +1,5 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
+import type { DeviceArchitecture } from '@holdfast/contract/vocabulary'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { newUuid } from '../../kernel/ids.ts'
@@ -16,6 +17,7 @@ export type DeviceInput = {
   platform: string
   os_version?: string
   client_version?: string
+  arch?: DeviceArchitecture
   serial?: string
   wireguard_public_key?: string
 }
@@ -74,6 +76,7 @@ export const createAdmission =
         platform: device.platform,
         os_version: device.os_version ?? null,
         client_version: device.client_version ?? null,
+        arch: device.arch ?? null,
         serial: device.serial ?? null,
         tags: terms.tags,
         group_ids: terms.group_ids,

@@ -1,5 +1,6 @@
 import { contract } from '@holdfast/contract'
 import type { SecuritySettings } from '@holdfast/contract/settings'
+import type { DeviceArchitecture } from '@holdfast/contract/vocabulary'
 import type { Database } from '../../db/database.ts'
 import { refuseTaken } from '../../db/taken.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
@@ -19,6 +20,7 @@ type RenewInput = {
   wireguard_public_key?: string
   os_version?: string
   client_version?: string
+  arch?: DeviceArchitecture
 }
 
 const takenKey = () => failField('wireguard_public_key', wireguardKeyTaken)

@@ -23,6 +23,7 @@ export const createAskers =
           deviceId: encodeId('device', deviceId),
           groupIds: device.groupIds,
           channel: channel ?? entitled,
+          known: { platform: device.platform, version: device.clientVersion, arch: device.arch },
         }
       })
     })

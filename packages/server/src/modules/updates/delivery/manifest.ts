@@ -13,6 +13,7 @@ import type { Repository, RepositoryOf } from '../tuf/repository.ts'
 import type { Askers } from './asker.ts'
 import type { LiveOf } from './live.ts'
 import { type Asker, type Offer, offerOf, type Wanted } from './offer.ts'
+import { type Question, wantedOf } from './wanted.ts'
 
 type Manifest = Output<typeof updateManifest>
 type Content = Omit<Manifest, 'generated_at' | 'expires_at' | 'signature'>
@@ -71,12 +72,13 @@ export function createManifests({
     return making
   }
 
-  return (tenant: TenantId, deviceId: string, { channel, ...wanted }: Wanted & { channel?: Asker['channel'] }) =>
+  return (tenant: TenantId, deviceId: string, { channel, ...question }: Question & { channel?: Asker['channel'] }) =>
     whenReady(askers(tenant, deviceId, channel), (asker) =>
       whenReady(live(tenant), ({ releases }) =>
-        whenReady(repository(tenant), (tuf) =>
-          manifestOf(tenant, wanted, contentOf(offerOf(releases, asker, wanted), asker, wanted, tuf)),
-        ),
+        whenReady(repository(tenant), (tuf) => {
+          const wanted = wantedOf(question, asker.known, releases)
+          return manifestOf(tenant, wanted, contentOf(offerOf(releases, asker, wanted), asker, wanted, tuf))
+        }),
       ),
     )
 }

@@ -1,12 +1,21 @@
 import { createHash } from 'node:crypto'
 import { compareVersions } from '@holdfast/contract/semver'
+import type { DeviceArchitecture } from '@holdfast/contract/vocabulary'
 import type { liveReleases, packagesOf } from './live.queries.ts'
 
 export type LivePackage = Awaited<ReturnType<typeof packagesOf>>[number]
 export type LiveRelease = Awaited<ReturnType<typeof liveReleases>>[number] & { packages: readonly LivePackage[] }
 
 /** Who asks: ids as on the wire, groups as in the database. */
-export type Asker = { tenantId: string; deviceId: string; groupIds: readonly string[]; channel: 'canary' | 'stable' }
+export type Asker = {
+  tenantId: string
+  deviceId: string
+  groupIds: readonly string[]
+  channel: 'canary' | 'stable'
+  known: Known
+}
+/** What the device said of itself. Its version is any text. */
+type Known = { platform: string; version: string | null; arch: DeviceArchitecture | null }
 /** For what: a package of another architecture or platform is none. */
 export type Wanted = { platform: LivePackage['platform']; arch: LivePackage['arch']; version: string }
 export type Offer = {

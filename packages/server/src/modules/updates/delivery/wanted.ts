@@ -1,0 +1,40 @@
+import { versionPattern } from '@holdfast/contract/semver'
+import type { packagePlatforms } from '@holdfast/contract/vocabulary'
+import { failField } from '../../../kernel/app-error.ts'
+import type { Asker, LiveRelease, Wanted } from './offer.ts'
+
+/** What a request says; the rest is taken from what the device said of itself. */
+export type Question = { [K in keyof Wanted]?: Wanted[K] }
+
+/** For what a device is answered. A parameter of the request wins; what nobody knows is refused by its name. */
+export function wantedOf(asked: Question, known: Asker['known'], releases: readonly LiveRelease[]): Wanted {
+  // Devices and packages have the same platforms.
+  const platform = asked.platform ?? (known.platform as (typeof packagePlatforms)[number])
+  return {
+    platform,
+    arch: asked.arch ?? known.arch ?? onlyArchOf(releases, platform),
+    version: asked.version ?? versionOf(known.version),
+  }
+}
+
+const isVersion = new RegExp(versionPattern)
+function versionOf(known: string | null): string {
+  if (known === null) return failField('version', 'is required: the device has never given its client_version')
+  if (isVersion.test(known)) return known
+  return failField(
+    'version',
+    `is required: the client_version of the device, ${JSON.stringify(known)}, is not a version like 1.4.0`,
+  )
+}
+
+/** Without any package for the platform nothing is offered, whatever the architecture. */
+function onlyArchOf(releases: readonly LiveRelease[], platform: Wanted['platform']): Wanted['arch'] {
+  const packages = releases.flatMap((r) => r.packages.filter((p) => p.platform === platform))
+  const archs = [...new Set(packages.map((p) => p.arch))].filter((arch) => arch !== 'universal').sort()
+  const [only = 'universal', other] = archs
+  if (other === undefined) return only
+  return failField(
+    'arch',
+    `is required: the device has not given its arch, and releases have packages for ${archs.join(', ')}`,
+  )
+}
