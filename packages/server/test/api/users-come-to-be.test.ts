@@ -189,6 +189,9 @@ test('users come to be, are renamed, leave and come back', async (t) => {
         const had = await give(kit, provider, before.user_id)
         await sync(undefined)
         assert.equal((await kit.admin.getUser({ params: { user_id: before.user_id } })).status, 'suspended')
+        // Whether an unreadable name is the same person's, nobody can say.
+        await sync(`x/${second}`)
+        assert.equal((await kit.admin.getUser({ params: { user_id: before.user_id } })).status, 'suspended', kind)
         await sync(second)
         const after = await named(second)
         assert.ok(after && after.user_id !== before.user_id, kind)

@@ -42,7 +42,8 @@ function* mapped<T, U>(list: readonly T[], make: (item: T, place: number) => U):
 
 /**
  * An external id that comes back under another name, after its directory did not name it, belongs to somebody else: a
- * new user, who inherits nothing. `mayReplace` says whether the one before may be deleted.
+ * new user, who inherits nothing. One that comes back without a readable name may be either, so it counts as not named.
+ * `mayReplace` says whether the one before may be deleted.
  */
 export function* peopleOf(
   { users }: Pick<Said, 'users'>,
@@ -57,6 +58,11 @@ export function* peopleOf(
   const people: Person[] = []
   for (const [i, said] of users.entries()) {
     const user = known.get(said.externalId)
+    if (user?.absent && said.username === undefined) {
+      known.delete(said.externalId)
+      people.push({ said: undefined, before: user, id: user.user_id })
+      continue
+    }
     if (user?.absent && said.username !== undefined && said.username !== user.username && mayReplace(user)) {
       people.push({ said, before: undefined, id: newUuid(), replaces: user })
       continue
@@ -159,7 +165,7 @@ function* planUsers(
         detail: `somebody else has the userName ${said?.username}`,
       })
     if (typeof username !== 'string') continue
-    known.add(i)
+    if (said) known.add(i)
     // An address that can't be read changes nothing; one that is no longer given is let go.
     const email = said?.email === undefined ? (before?.email ?? null) : said.email
     if (!before) {
