@@ -122,7 +122,8 @@ function* planUsers(
   changes: Pick<OwnedChanges, 'createdUsers' | 'changedUsers' | 'deletedUsers'>
   known: ReadonlySet<number>
 }> {
-  const isFrozen = (p: Person) => frozen.has(p.id)
+  const isKept = ({ replaces }: Person) => replaces !== undefined && frozen.has(replaces.user_id)
+  const isFrozen = (p: Person) => frozen.has(p.id) || isKept(p)
   // Who is new and may not come in takes no name.
   const comesIn = ({ said, before }: Person) =>
     before !== undefined || (said?.active === true && said.username !== undefined)
@@ -142,6 +143,8 @@ function* planUsers(
   for (const [i, person] of people.entries()) {
     if (i % step === 0) yield
     const { said, before, id, replaces } = person
+    // Who stays has an entry of their own, which says so.
+    if (isKept(person)) continue
     const username = usernames.names[i]
     const external_id = said?.externalId ?? before?.external_id ?? ''
     const why = frozen.get(id)
