@@ -82,7 +82,8 @@ export function createRecovery(deps: {
 
   /** Renames an account of this name that can have no password: one of a directory, of a provider, or of a service. */
   async function setAside(tx: Tx, source: Source, { user_id: id, username }: queries.UserRow): Promise<string> {
-    const name = `${username}~${id.slice(-12)}`
+    // Nobody can foretell it and take it first.
+    const name = `${username}~${newUuid().slice(-12)}`
     await queries.updateProfile(tx, source.tenantId, id, { username: name, updated_at: now() })
     const user_id = encodeId('user', id)
     const more = { target: { type: 'user', id: user_id, name }, changes: { username: [username, name] as const } }
