@@ -171,7 +171,6 @@ async function eachRole({ kit }: SamlWorld) {
       if (got === 200) await setOne(kit.admin, provider_id, path, values[0])
     }
   }
-  assert.deepEqual(wrong, [])
 
   // Whoever decides by whose word users are made could make them by hand.
   const making = { group_mappings: [], role_mappings: [], provisioning: 'create' as const }
