@@ -16,8 +16,15 @@ import { pull, sourceOf, startKeycloak } from '../pulls.ts'
 import { provision, scimUser } from '../scim.ts'
 
 /** Spellings of the reserved name, and the form in which somebody signs in to another tenant. */
-const refusedNames = ['break-glass', 'Break-GLASS', '\uff42reak-glass', 'break-glass\u2028', 'second/x']
-const letters = 'abcde'
+const refusedNames = [
+  'break-glass',
+  'Break-GLASS',
+  '\uff42reak-glass',
+  'break-glass\u2028',
+  'second\uff0fx',
+  'second/x',
+]
+const letters = 'abcdef'
 const people = {
   ...Object.fromEntries(refusedNames.map((name, i) => [`login-${letters[i]}`, { name }])),
   anna: { name: 'anna' },
