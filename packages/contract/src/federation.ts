@@ -59,7 +59,7 @@ const providerFields = {
   ),
   provisioning: OneOf(['none', 'create'], {
     description:
-      'Somebody whom nobody linked is refused, or gets a user of their own, without a role unless a mapping gives one; turning that on needs users:write. Nobody is ever linked by name or mail address',
+      'Somebody whom nobody linked is refused, or gets a user of their own, without a role unless a mapping gives one; turning that on, or changing whom such a provider vouches for, needs users:write. Nobody is ever linked by name or mail address',
   }),
   claims: Closed(
     { username: ClaimName, email: ClaimName, display_name: ClaimName, groups: ClaimName },

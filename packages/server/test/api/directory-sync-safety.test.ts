@@ -9,6 +9,7 @@ import { group, people, person, push, snapshotOf } from '../directories.ts'
 import { everyEvent } from '../events.ts'
 import { type Kit, type Replica, startKit, times } from '../kit.ts'
 import { makeUser, signInAs, untilStatus } from '../people.ts'
+import { provision, pushed, scimUser } from '../scim.ts'
 import { call, enrollRaw, operation } from '../world.ts'
 
 const idsOf = async (kit: Kit) => {
@@ -113,6 +114,32 @@ async function byAdministrators(kit: Kit): Promise<void> {
   assert.deepEqual([user.username, user.status], ['person2', 'active'])
   for (const role of ['operator', 'viewer', 'security_admin'] as const)
     await assert.rejects(push(await kit.as(role), snapshotOf([])), { status: 403 })
+  await byRecycledIds(kit, ids)
+}
+
+/** Users whom their directory named no more, and an administrator let in again. */
+async function byRecycledIds(kit: Kit, ids: ReadonlyMap<string | null, string>): Promise<void> {
+  const { admin } = kit
+  const [user_id = '', other = ''] = [ids.get('u-0'), ids.get('u-1')]
+  await admin.changeUser({ body: { operation: 'reactivate', user_id } })
+  await admin.revokeRole({ body: { user_id: other, role: 'tenant_admin' } })
+  const run = await push(admin, snapshotOf([person(0, { userName: 'successor' }), ...people(8, 2)]))
+  assert.deepEqual(
+    [run.counts.users.created, run.problems.map((p) => [p.problem, p.external_id])],
+    [0, [['last_administrator', 'u-0']]],
+  )
+  assert.equal(await statusOf(kit, user_id), 'active')
+
+  const tenant = await kit.newTenant()
+  const ofTenant = await kit.as('tenant_admin', tenant)
+  const { scim } = await provision({ ...kit, admin: ofTenant })
+  const [sole = ''] = await pushed(scim, ['sole'])
+  assert.equal((await scim.delete(`Users/${sole}`)).status, 204)
+  await ofTenant.changeUser({ body: { operation: 'reactivate', user_id: sole } })
+  await ofTenant.grantRole({ body: { user_id: sole, role: 'tenant_admin' } })
+  const refused = await scim.post('Users', scimUser('sole', { userName: 'successor' }))
+  assert.deepEqual([refused.status, /nobody else could administer/.test(refused.text)], [403, true], refused.text)
+  assert.equal((await ofTenant.getUser({ params: { user_id: sole } })).status, 'active')
 }
 
 async function atOnce(kit: Kit): Promise<void> {

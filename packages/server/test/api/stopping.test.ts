@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Client } from '@holdfast/sdk'
+import { bootstrap } from '../../src/bootstrap.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { eventsOf } from '../events.ts'
-import { type Kit, startKit } from '../kit.ts'
+import { adminPassword, type Kit, startKit } from '../kit.ts'
 import { passwordOf, signInAs, trySignIn } from '../people.ts'
 import { refusedWith } from '../sign-in.ts'
 
@@ -85,6 +86,9 @@ test('the platform stops the only administrator of a tenant in every way, and th
     })
   await t.test('a playbook ends the keys that the user has or made; a new password does where asked', () =>
     keysEnd(kit),
+  )
+  await t.test('recovery ends the keys that the emergency account has or made, in every tenant', () =>
+    recoveryEndsKeys(kit, query),
   )
   await t.test('the last platform administrator stays, and the answer says how to go on', () => lastOfAll(kit))
 })
@@ -171,4 +175,37 @@ async function lastOfAll(kit: Kit): Promise<void> {
   }
   const role = 'platform_admin' as const
   await assert.rejects(kit.admin.revokeRole({ body: { user_id: root!.user_id, role } }), last)
+}
+
+async function recoveryEndsKeys(kit: Kit, { tenant_id }: Query): Promise<void> {
+  const warned: string[] = []
+  const recover = (breakGlassPassword: string) =>
+    bootstrap(
+      kit.app,
+      { adminPassword, breakGlassPassword },
+      () => assert.fail(),
+      (text) => warned.push(text),
+    )
+  await recover('the first one in the drawer')
+  const account = await signInAs(kit, 'break-glass', { password: 'the first one in the drawer' })
+  const { user: program } = await kit.admin.changeUser({
+    body: { operation: 'create', user: { username: 'emergency-program', kind: 'service' } },
+  })
+  await kit.admin.grantRole({ body: { user_id: program.user_id, role: 'platform_admin' } })
+  const made = async (more: object, path = '/v1/admin/api-keys') => {
+    const got = await account.post(path, { name: 'kept', role: 'platform_admin', ...more })
+    assert.equal(got.status, 201, got.text)
+    return kit.clientFor(String(got.json.secret))
+  }
+  const keys = [
+    await made({}),
+    await made({ user_id: program.user_id }),
+    await made({}, `/v1/admin/api-keys?tenant_id=${tenant_id}`),
+  ]
+  await recover('the second one in the drawer')
+  await kit.heard()
+  for (const [i, key] of keys.entries()) await assert.rejects(key.me(), refusedWith(401), `key ${i}`)
+  assert.match(warned.join(), /3 api keys, 1 sessions/)
+  const user_id = (await kit.admin.listUsers({ query: { q: 'break-glass' } })).items[0]?.user_id ?? ''
+  await kit.admin.changeUser({ body: { operation: 'delete', user_id } })
 }

@@ -16,8 +16,15 @@ import { pull, sourceOf, startKeycloak } from '../pulls.ts'
 import { provision, scimUser } from '../scim.ts'
 
 /** Spellings of the reserved name, and the form in which somebody signs in to another tenant. */
-const refusedNames = ['break-glass', 'Break-GLASS', '\uff42reak-glass', 'break-glass\u2028', 'second/x']
-const letters = 'abcde'
+const refusedNames = [
+  'break-glass',
+  'Break-GLASS',
+  '\uff42reak-glass',
+  'break-glass\u2028',
+  'second\uff0fx',
+  'second/x',
+]
+const letters = 'abcdef'
 const people = {
   ...Object.fromEntries(refusedNames.map((name, i) => [`login-${letters[i]}`, { name }])),
   anna: { name: 'anna' },
@@ -189,6 +196,9 @@ test('users come to be, are renamed, leave and come back', async (t) => {
         const had = await give(kit, provider, before.user_id)
         await sync(undefined)
         assert.equal((await kit.admin.getUser({ params: { user_id: before.user_id } })).status, 'suspended')
+        // Whether an unreadable name is the same person's, nobody can say.
+        await sync(`x/${second}`)
+        assert.equal((await kit.admin.getUser({ params: { user_id: before.user_id } })).status, 'suspended', kind)
         await sync(second)
         const after = await named(second)
         assert.ok(after && after.user_id !== before.user_id, kind)
@@ -270,6 +280,9 @@ test('users come to be, are renamed, leave and come back', async (t) => {
       sql`update users set username = 'break-glass' where tenant_id = ${kit.tenant}
         and user_id = ${decodeId('user', foreign.user_id)}`.execute(tx),
     )
+    // A name that can be foretold might be taken by somebody who wants no recovery.
+    const id = decodeId('user', foreign.user_id) ?? ''
+    assert.equal(await local({ username: `break-glass~${id.slice(-12)}` }), 'made')
     const warned: string[] = []
     const breakGlassPassword = 'another one from the drawer'
     await bootstrap(

@@ -171,6 +171,20 @@ async function eachRole({ kit }: SamlWorld) {
       if (got === 200) await setOne(kit.admin, provider_id, path, values[0])
     }
   }
+
+  // Whoever decides by whose word users are made could make them by hand.
+  const making = { group_mappings: [], role_mappings: [], provisioning: 'create' as const }
+  const { saml: maker } = await providersFor(kit, 'makes users')
+  await changeIdentityProvider(kit.admin, { params: { provider_id: maker } }, making)
+  const others = ways.filter(([path]) => path !== 'provisioning' && !path.endsWith('_mappings'))
+  // Who may make users may do each; of them one is tried.
+  for (const { own, client } of makers)
+    for (const [path, { values }] of others.slice(0, has(own, 'users:write') ? 1 : others.length)) {
+      assert.equal(await setOne(kit.admin, maker, path, values[0]), 200, path)
+      const got = await setOne(client, maker, path, values[1])
+      if (got !== (has(own, 'users:write') ? 200 : 403))
+        wrong.push(`${own} sets ${path} of one that makes users: ${got}`)
+    }
   assert.deepEqual(wrong, [])
 
   // Pulls of directories change whom a `tenant_admin` may, so nobody who may do less sets one up or begins one.

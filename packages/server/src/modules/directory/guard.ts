@@ -16,9 +16,9 @@ export const mostMembers = (had: number): number => (had > smallGroup ? Math.flo
 /** Why a plan looks like a mistake of the directory and not like its will; empty where it does not. */
 export function heldReasons(said: Pick<Said, 'users'>, before: Before, { changes, moved }: Plan): HeldReason[] {
   const active = before.users.filter((u) => u.status === 'active').length
-  const removed = changes.changedUsers.filter(
-    (u) => u.before.status === 'active' && u.after.status === 'suspended',
-  ).length
+  const suspended = changes.changedUsers.filter((u) => u.before.status === 'active' && u.after.status === 'suspended')
+  const deleted = (changes.deletedUsers ?? []).filter((u) => u.status === 'active')
+  const removed = suspended.length + deleted.length
   const most = mostUsers(active)
   const reasons: HeldReason[] = []
   if (said.users.length === 0 && active > 0)

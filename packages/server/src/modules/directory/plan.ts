@@ -42,7 +42,8 @@ function* mapped<T, U>(list: readonly T[], make: (item: T, place: number) => U):
 
 /**
  * An external id that comes back under another name, after its directory did not name it, belongs to somebody else: a
- * new user, who inherits nothing. `mayReplace` says whether the one before may be deleted.
+ * new user, who inherits nothing. One that comes back without a readable name may be either, so it counts as not named.
+ * `mayReplace` says whether the one before may be deleted.
  */
 export function* peopleOf(
   { users }: Pick<Said, 'users'>,
@@ -57,6 +58,11 @@ export function* peopleOf(
   const people: Person[] = []
   for (const [i, said] of users.entries()) {
     const user = known.get(said.externalId)
+    if (user?.absent && said.username === undefined) {
+      known.delete(said.externalId)
+      people.push({ said: undefined, before: user, id: user.user_id })
+      continue
+    }
     if (user?.absent && said.username !== undefined && said.username !== user.username && mayReplace(user)) {
       people.push({ said, before: undefined, id: newUuid(), replaces: user })
       continue
@@ -116,7 +122,8 @@ function* planUsers(
   changes: Pick<OwnedChanges, 'createdUsers' | 'changedUsers' | 'deletedUsers'>
   known: ReadonlySet<number>
 }> {
-  const isFrozen = (p: Person) => frozen.has(p.id)
+  const isKept = ({ replaces }: Person) => replaces !== undefined && frozen.has(replaces.user_id)
+  const isFrozen = (p: Person) => frozen.has(p.id) || isKept(p)
   // Who is new and may not come in takes no name.
   const comesIn = ({ said, before }: Person) =>
     before !== undefined || (said?.active === true && said.username !== undefined)
@@ -136,6 +143,8 @@ function* planUsers(
   for (const [i, person] of people.entries()) {
     if (i % step === 0) yield
     const { said, before, id, replaces } = person
+    // Who stays has an entry of their own, which says so.
+    if (isKept(person)) continue
     const username = usernames.names[i]
     const external_id = said?.externalId ?? before?.external_id ?? ''
     const why = frozen.get(id)
@@ -159,7 +168,7 @@ function* planUsers(
         detail: `somebody else has the userName ${said?.username}`,
       })
     if (typeof username !== 'string') continue
-    known.add(i)
+    if (said) known.add(i)
     // An address that can't be read changes nothing; one that is no longer given is let go.
     const email = said?.email === undefined ? (before?.email ?? null) : said.email
     if (!before) {

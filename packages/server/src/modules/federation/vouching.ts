@@ -87,7 +87,7 @@ export function createVouching({ people }: Pick<FederationDeps, 'people'>) {
     const beyond = roles.find((m) => !mayHandle(actor, m.role))
     if (beyond) fail('forbidden', `the role ${beyond.role} allows more than you may do yourself`)
     if (all.some((p) => p.group_mappings.length > 0)) need(actor, 'groups:write', 'a provider that maps groups')
-    if (after.provisioning === 'create' && before?.provisioning !== 'create')
+    if (after.provisioning === 'create')
       need(actor, 'users:write', 'a provider that makes users (provisioning: create)')
   }
 

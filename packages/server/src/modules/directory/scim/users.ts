@@ -112,18 +112,14 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     const described = namesOfDifferences(before?.directory_attributes ?? {}, attributes)
     const isSame = room.length === 0 && described.length === 0 && Object.keys(renamed).length === 0
     if (before && !changed && isSame) return { user_id }
-    if (before) {
-      await requireUnprotected(push, before, after)
-      if (before.status === 'active' && after.status === 'suspended') {
-        const held = await windows.take(push, {
-          users: [user_id],
-          had: () => activeOf(push),
-          told: toldOf(before, null),
-        })
-        if (held) return held
-      }
+    if (before) await requireUnprotected(push, before, after)
+    if (replaced) await requireUnprotected(push, replaced, { ...sameAs(replaced), status: 'suspended' })
+    const leaver = replaced ?? (after.status === 'suspended' ? before : undefined)
+    if (leaver?.status === 'active') {
+      const told = toldOf(leaver, replaced ? 'deleted' : null)
+      const held = await windows.take(push, { users: [leaver.user_id], had: () => activeOf(push), told })
+      if (held) return held
     }
-    if (replaced) await requireUnprotected(push, replaced, sameAs(replaced))
     if (before?.status !== 'active' && after.status === 'active') await windows.come(push, [user_id])
     const cause = { ...behalfOf(actor), directory, details, places: push.places }
     const touched: Change[] = []

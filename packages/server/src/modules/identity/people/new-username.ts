@@ -23,6 +23,7 @@ export function newUsername(text: string, current?: string): CanonicalUsername {
   if (readAs(text) === breakGlassUsername)
     return { problem: `is reserved for the emergency account (HOLDFAST_BREAK_GLASS_PASSWORD): choose another name` }
   // At sign-in a tenant stands in front of it.
-  if (text.includes('/')) return { problem: 'must not have a slash: "tenant/name" signs in to another tenant' }
+  if ((judged.name ?? text).includes('/'))
+    return { problem: 'must not have a slash: "tenant/name" signs in to another tenant' }
   return judged
 }

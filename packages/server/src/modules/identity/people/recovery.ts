@@ -28,8 +28,8 @@ const tries = 5
 /**
  * The way back in when no identity provider answers and no break-glass password is known: a user who has this password,
  * this role, and nothing that keeps them out. An account that has password, role and mark already is left alone.
- * Any other account of this name may have been prepared by somebody else: it loses its links, API keys, enrollment
- * tokens, second factor and sessions first.
+ * Any other account of this name may have been prepared by somebody else: it loses its links, its API keys and those
+ * that it made, in every tenant, enrollment tokens, second factor and sessions first.
  */
 export function createRecovery(deps: {
   db: Database
@@ -41,15 +41,16 @@ export function createRecovery(deps: {
   notify: IdentityDeps['notify']
   sessions: Pick<Sessions, 'endOfUser'>
   offboarding: Pick<Offboarding, 'endCredentials'>
+  keysOfUser: Pick<IdentityDeps['keysOfUser'], 'revokeIn' | 'revokeElsewhere'>
 }) {
-  const { db, audit, changes, now, hasher, releaseLockOf, notify, sessions, offboarding } = deps
+  const { db, audit, changes, now, hasher, releaseLockOf, notify, sessions, offboarding, keysOfUser } = deps
 
   /** Each step says by its result whether there was anything to do, and is on record if there was. */
   async function restore(
     tx: Tx,
     source: Source,
     user: queries.UserRow,
-    { phc, role }: { phc: string | undefined; role: Role },
+    { phc, role, elsewhere }: { phc: string | undefined; role: Role; elsewhere: number },
   ): Promise<{ touched: Change[]; ended: EndedCounts }> {
     const { tenantId: tenant } = source
     const { user_id: id } = user
@@ -57,11 +58,14 @@ export function createRecovery(deps: {
     const user_id = encodeId('user', id)
     const more = { target: { type: 'user', id: user_id, name: user.username } }
     const changed = (operation: string) => audit.record(tx, source, 'user.changed', { operation, user_id }, more)
-    const isStanding = phc === undefined && user.break_glass && user.roles.includes(role)
+    const isStanding = phc === undefined && isReady(user, role)
     const cut = isStanding ? nothing : await offboarding.endCredentials(tx, source, user, endedBecause)
+    const owner = { tenantId: tenant, userId: id }
+    const made = isStanding ? [] : await keysOfUser.revokeIn(tx, source, owner, endedBecause)
+    const keys = (cut.counts.api_keys ?? 0) + made.length + elsewhere
     const isReleased = await releaseLockOf(tx, source, id)
     const sessionsEnded = isStanding ? [] : await sessions.endOfUser(tx, source, id)
-    const ended = { ...cut.counts, ...(!isStanding && { sessions: sessionsEnded.length }) }
+    const ended = { ...cut.counts, ...(!isStanding && { api_keys: keys, sessions: sessionsEnded.length }) }
     if (phc !== undefined) {
       await storePassword(tx, tenant, id, { phc, mustChange: false, expiresAt: null, at }, undefined)
       const details = { ended }
@@ -77,12 +81,16 @@ export function createRecovery(deps: {
     const isMarked = await updateBreakGlass(tx, tenant, id, true, at)
     if (isMarked) await audit.record(tx, source, 'user.break_glass_changed', { user_id, break_glass: true }, more)
     const isChanged = phc !== undefined || isReleased || isFree || isBack || isGranted || isMarked
-    return { touched: isChanged ? [{ kind: 'user', subject: id }, ...cut.changes, ...sessionsEnded] : [], ended }
+    return {
+      touched: isChanged ? [{ kind: 'user', subject: id }, ...cut.changes, ...made, ...sessionsEnded] : [],
+      ended,
+    }
   }
 
   /** Renames an account of this name that can have no password: one of a directory, of a provider, or of a service. */
   async function setAside(tx: Tx, source: Source, { user_id: id, username }: queries.UserRow): Promise<string> {
-    const name = `${username}~${id.slice(-12)}`
+    // Nobody can foretell it and take it first.
+    const name = `${username}~${newUuid().slice(-12)}`
     await queries.updateProfile(tx, source.tenantId, id, { username: name, updated_at: now() })
     const user_id = encodeId('user', id)
     const more = { target: { type: 'user', id: user_id, name }, changes: { username: [username, name] as const } }
@@ -93,13 +101,19 @@ export function createRecovery(deps: {
   const storedOf = async (tx: Tx, tenant: TenantId, id: string | undefined): Promise<string | null> =>
     (id !== undefined && (await findPassword(tx, tenant, id))?.password_phc) || null
 
-  /** The hash that is there, and the one to be stored: none where the password is the wanted one already. */
-  async function judge(tenant: TenantId, username: string, password: string) {
-    const stored = await db.inTenant(tenant, async (tx) =>
-      storedOf(tx, tenant, await queries.findIdByUsername(tx, tenant, username)),
-    )
+  /**
+   * The hash that is there, and the one to be stored: none where the password is the wanted one already. `prepared`:
+   * the account of this name that is not the operator's.
+   */
+  async function judge(tenant: TenantId, username: string, { password, role }: Omit<Wanted, 'username'>) {
+    const { stored, user } = await db.inTenant(tenant, async (tx) => {
+      const id = await queries.findIdByUsername(tx, tenant, username)
+      const user = id === undefined ? undefined : await queries.findUser(tx, tenant, id)
+      return { stored: await storedOf(tx, tenant, id), user }
+    })
     const isCurrent = stored !== null && (await hasher.verifyPassword(stored, password))
-    return { stored, phc: isCurrent ? undefined : await hasher.hashPassword(password) }
+    const prepared = user && !isForeign(user) && !(isCurrent && isReady(user, role)) ? user.user_id : undefined
+    return { stored, phc: isCurrent ? undefined : await hasher.hashPassword(password), prepared }
   }
 
   async function recover(
@@ -107,15 +121,17 @@ export function createRecovery(deps: {
     username: string,
     { password, role }: Omit<Wanted, 'username'>,
   ): Promise<Outcome> {
-    const { stored, phc } = await judge(tenant, username, password)
+    const { stored, phc, prepared } = await judge(tenant, username, { password, role })
     const source = jobSource(tenant, 'break_glass')
+    const owner = prepared === undefined ? undefined : { tenantId: tenant, userId: prepared }
+    const elsewhere = owner ? (await keysOfUser.revokeElsewhere(source, owner, endedBecause)).length : 0
     return db.inTenant(tenant, async (tx) => {
       const at = now()
       const known = await queries.findIdByUsername(tx, tenant, username)
       const found = known === undefined ? undefined : await queries.lockUser(tx, tenant, known)
-      const isForeign = found !== undefined && (found.source !== 'local' || found.kind !== 'person')
-      const movedTo = isForeign ? await setAside(tx, source, found) : undefined
-      const isNew = found === undefined || isForeign
+      const other = found && isForeign(found) ? found : undefined
+      const movedTo = other && (await setAside(tx, source, other))
+      const isNew = found === undefined || other !== undefined
       const id = isNew ? newUuid() : found.user_id
       const row = { tenant_id: tenant, user_id: id, kind: 'person', username, email: null, display_name: '' } as const
       if (isNew && !(await queries.insertUnlessTaken(tx, besideLimits, { ...row, created_at: at, updated_at: at })))
@@ -124,7 +140,7 @@ export function createRecovery(deps: {
       if (!user || (await storedOf(tx, tenant, id)) !== stored) throw new Overtaken()
       const target = { type: 'user', id: encodeId('user', id), name: user.username } as const
       if (isNew) await audit.record(tx, source, 'user.changed', { operation: 'create', user_id: target.id }, { target })
-      const { touched, ended } = await restore(tx, source, user, { phc, role })
+      const { touched, ended } = await restore(tx, source, user, { phc, role, elsewhere })
       if (touched.length === 0) return { changed: false, ended, movedTo }
       await notify(tx, tenant, {
         kind: 'break_glass.used',
@@ -149,6 +165,10 @@ export function createRecovery(deps: {
       }
   }
 }
+
+/** It can have no password. */
+const isForeign = ({ source, kind }: queries.UserRow): boolean => source !== 'local' || kind !== 'person'
+const isReady = ({ break_glass, roles }: queries.UserRow, role: Role): boolean => break_glass && roles.includes(role)
 
 const nothing: Awaited<ReturnType<Offboarding['endCredentials']>> = { counts: {}, changes: [] }
 
