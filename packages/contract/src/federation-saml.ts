@@ -52,7 +52,7 @@ export const SamlFound = Closed(
     certificates: Type.Array(
       Closed({
         subject: Type.String(),
-        not_after: Time,
+        not_after: Nullable(Time),
         fingerprint: Type.String({ description: 'SHA-256, in hex' }),
       }),
     ),

@@ -3,6 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { type ApiError, changeIdentityProvider } from '@holdfast/sdk'
+import { sql } from 'kysely'
+import { decodeId } from '../../src/kernel/ids.ts'
 import { ecKey, key, rsaKey } from '../../src/modules/federation/saml/test-idp.ts'
 import { adminPassword } from '../kit.ts'
 import { trySignIn } from '../people.ts'
@@ -72,7 +74,45 @@ test('a provider of SAML is set up by an address, by pasted metadata or by hand,
     },
   })
   assert.deepEqual(claims, { username: 'username', email: 'mail', display_name: 'displayName', groups: 'groups' })
+
+  await t.test(
+    'a certificate with a date that does not exist, from an earlier version, keeps nothing from being shown',
+    async () => {
+      const { tenant, db } = kit
+      const { provider_id } = pasted
+      const of = { params: { provider_id } }
+      const ends = async () => {
+        const { items } = await admin.listExpiries({ query: { type: 'identity_provider_certificate' } })
+        return items.filter((e) => e.id === provider_id).map((e) => e.expires_at)
+      }
+      const end = '2035-01-01T00:00:00.000Z'
+      for (const [which, shown, listed] of [
+        ['begin', end, [end]],
+        ['end', null, []],
+      ] as const) {
+        const saml = JSON.stringify({ idp: { ...pasted.saml?.idp, certificates: [withoutDate(key.pem, which)] } })
+        await db.inTenant(tenant, (tx) =>
+          sql`update identity_providers set saml = saml || ${saml}::jsonb
+            where tenant_id = ${tenant} and provider_id = ${decodeId('identity_provider', provider_id)}::uuid`.execute(
+            tx,
+          ),
+        )
+        assert.equal((await admin.getIdentityProvider(of)).saml?.found?.certificates[0]?.not_after, shown)
+        assert.ok((await admin.listIdentityProviders()).items.length > 1)
+        assert.equal((await admin.testIdentityProvider(of)).saml?.certificates.length, 1)
+        assert.deepEqual(await ends(), listed)
+      }
+    },
+  )
 })
+
+/** The certificate, beginning or ending on the 31st of February. */
+function withoutDate(pem: string, which: 'begin' | 'end'): string {
+  const der = Buffer.from(pem.replace(/-----[A-Z ]+-----|\n/g, ''), 'base64')
+  const first = der.indexOf(Buffer.from('170d', 'hex'))
+  der.write('260231000000Z', first + (which === 'begin' ? 2 : 17), 'latin1')
+  return `-----BEGIN CERTIFICATE-----\n${der.toString('base64')}\n-----END CERTIFICATE-----\n`
+}
 
 test('what people could be led astray by, or nothing can be verified with, is refused where it is set', async (t) => {
   const { kit, idp: served } = await startSaml(t)

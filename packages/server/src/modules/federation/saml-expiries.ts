@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Expiry } from '../../kernel/expiry.ts'
 import { encodeId } from '../../kernel/ids.ts'
+import { existing } from '../../kernel/time.ts'
 import type { FederationDeps } from './deps.ts'
 import { idpOf } from './kinds.ts'
 import { type SamlRow, selectSaml } from './providers.queries.ts'
@@ -21,9 +22,13 @@ const renewalOf = ({ saml, saml_checked_at, saml_problem }: SamlRow, end: Date):
 }
 
 function ofCertificates(row: SamlRow): Expiry[] {
-  const certificates = (idpOf(row)?.certificates ?? []).map((pem) => new X509Certificate(pem))
-  const last = Math.max(...certificates.map((c) => c.validToDate.getTime()))
-  return certificates.map(({ validFromDate: since, validToDate: end }) => ({
+  // What an earlier version took may begin or end on a date that does not exist.
+  const certificates = (idpOf(row)?.certificates ?? []).flatMap((pem) => {
+    const { validFromDate, validToDate: end } = new X509Certificate(pem)
+    return existing(end) ? [{ since: existing(validFromDate) ?? new Date(0), end }] : []
+  })
+  const last = Math.max(...certificates.map((c) => c.end.getTime()))
+  return certificates.map(({ since, end }) => ({
     type: 'identity_provider_certificate',
     ...named(row),
     since,

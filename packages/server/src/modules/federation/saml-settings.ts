@@ -3,6 +3,7 @@ import type { SamlPreset } from '@holdfast/contract/vocabulary'
 import { failField } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { storable } from '../../kernel/text.ts'
+import { existing } from '../../kernel/time.ts'
 import { OutboundError } from '../../outbound/outbound-error.ts'
 import type { FederationDeps } from './deps.ts'
 import { idpOf } from './kinds.ts'
@@ -154,7 +155,8 @@ export function viewFound(provider: Pick<ProviderRow, 'saml' | 'saml_found'>) {
       const { subject, validToDate, fingerprint256 } = new X509Certificate(pem)
       return {
         subject: (subject ?? '').split('\n').join(', '),
-        not_after: validToDate.toISOString(),
+        // What an earlier version took may end on a date that does not exist.
+        not_after: existing(validToDate)?.toISOString() ?? null,
         fingerprint: fingerprintOf(fingerprint256),
       }
     }),

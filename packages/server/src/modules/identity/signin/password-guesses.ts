@@ -45,13 +45,22 @@ export function isGuessable(text: string, known: Known): boolean {
   if (known.has(text) || known.beginsOne(text) || isWalk(text)) return true
   const joined = text.replace(/[^\p{L}\d]+/gu, '')
   const unit = repeatedUnit(joined)
-  if (unit !== undefined && known.has(unit)) return true
+  if (unit !== undefined && isGuessable(unit, known)) return true
+  if (isOneWordAgain(text, known)) return true
   return [...coresOf(text)].some(([core, padding]) => {
     const isWord =
       core.length >= shortestCore &&
       (known.has(core) || (core.length >= shortestBeginning && known.beginsOne(core)) || isWalk(core))
     return isWord && (padding.length <= longestPadding || isWalk(padding) || repeatedUnit(padding) !== undefined)
   })
+}
+
+/** Whether its letters are one known word, written several times: `summer2026summer`. */
+function isOneWordAgain(text: string, known: Known): boolean {
+  const found = text.match(/\p{L}+/gu) ?? []
+  const [word, ...others] = new Set(found)
+  if (word === undefined || others.length > 0 || found.length < 2 || word.length < shortestCore) return false
+  return known.has(word) && text.length - found.length * word.length <= longestPadding
 }
 
 const layouts = [

@@ -48,6 +48,7 @@ test('a password that attackers try first is refused with digits and signs added
       'princess#1998#1998',
     ],
     ...['password-password', 'football football', 'trustno1-trustno1', 'basebal12345678', 'iloveyo!!!!!!!!!'],
+    ...['summer2026summer', 'Welcome2026Welcome2026', 'Winter2025!Winter', 'spring.2026.spring', 'password1password2'],
   ]
   const walked = [
     ...[
@@ -71,7 +72,13 @@ test('a password that attackers try first is refused with digits and signs added
     assert.match(String(await check(password)), /attackers try first|short text repeated/, password)
   for (const password of ['passw0rd', 'dragon12', 'Qwerty1!', 'love2024', 'monkey!!'])
     assert.match(String(await check(password, { mfa: true })), /attackers try first/, password)
-  const good = ['dragon eats seven plums', 'blue-teapot-under-89', '839201 dragon 5582713394', 'kq7 monkey x fjord 12']
+  const good = [
+    'dragon eats seven plums',
+    'blue-teapot-under-89',
+    'wagon wagon tulip sand',
+    '839201 dragon 5582713394',
+    'kq7 monkey x fjord 12',
+  ]
   for (const password of [...good, 'Wg8#kTz2!pQm4vXe', 'correct horse battery staple', 'seven crabs walk sideways'])
     assert.equal(await check(password), undefined, password)
 })
