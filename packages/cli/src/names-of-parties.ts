@@ -58,5 +58,8 @@ async function inLog(client: Client, name: string, { side, type, scope }: Asked)
   for await (const party of events)
     if (party?.id && party.name !== null && sameName(party.name, name) && (type === undefined || party.type === type))
       found.set(party.id, nounOf(party.type))
-  return [...found].map(([id, noun]) => ({ id, noun }))
+  const parties = [...found].map(([id, noun]) => ({ id, noun }))
+  // A session bears the name of its user: it is meant only where nothing else has the name.
+  const own = parties.filter(({ noun }) => searches[noun as Noun]?.by === undefined)
+  return own.length > 0 ? own : parties
 }

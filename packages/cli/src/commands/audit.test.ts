@@ -36,6 +36,20 @@ test('every filter is an option, and a list goes on over empty pages until the l
   })
 })
 
+test('a deleted user is found by name in the log, among the sessions that bear it', async (t) => {
+  const target = (type: string, id: string) => ({ ...event(1), target: { type, id, name: 'anna' } })
+  const inLog = [target('admin_session', 'ses_1'), target('user', 'usr_7'), target('session', 'usr_7')]
+  const { url, asked } = await startServer(t, ({ line }) => ({
+    body: { items: line.startsWith('GET /v1/audit/events?') ? inLog : [], next_cursor: null },
+  }))
+  const { run } = await startShell(t, environment(url))
+  assert.equal((await run(['audit', 'list', '--target', 'anna'])).code, 0)
+  assert.match(asked.at(-1)?.line ?? '', /target_id=usr_7/)
+  inLog.splice(1, 2)
+  assert.equal((await run(['audit', 'list', '--target', 'anna'])).code, 0)
+  assert.match(asked.at(-1)?.line ?? '', /target_id=ses_1/)
+})
+
 test('a histogram is a bar for each of its parts', async (t) => {
   const from = '2030-01-31T00:00:00.000Z'
   const buckets = [0, 1, 40].map((count) => ({ from, count }))

@@ -42,7 +42,9 @@ export async function explainDatabaseError(e: unknown, url: string): Promise<str
 export const poolerHelp =
   'Holdfast needs connections of its own for LISTEN, advisory locks and session settings, so connect to PostgreSQL directly, or through a pool with pool_mode = session and ignore_startup_parameters = options'
 
-async function explainCertificate(code: string, said: string, target: Target): Promise<string> {
+async function explainCertificate(code: string, message: string, target: Target): Promise<string> {
+  // Node adds a hint about its own options, which a start of Holdfast does not take.
+  const [said] = message.split('; if the root CA') as [string]
   const certificate = await certificateOf(target).catch(() => undefined)
   const at = `${target.host}:${target.port}`
   const shown = certificate

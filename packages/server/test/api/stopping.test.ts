@@ -175,6 +175,12 @@ async function lastOfAll(kit: Kit): Promise<void> {
   }
   const role = 'platform_admin' as const
   await assert.rejects(kit.admin.revokeRole({ body: { user_id: root!.user_id, role } }), last)
+  // The platform administrator of the tenant goes on, so nothing lacks.
+  const { userId } = await kit.app.identity.createUser(kit.tenant, {
+    ...{ username: 'only', password: passwordOf('only'), roles: ['tenant_admin'] },
+  })
+  const { warnings } = await kit.admin.suspendUser({ body: { user_id: encodeId('user', userId) } })
+  assert.deepEqual(warnings, [])
 }
 
 async function recoveryEndsKeys(kit: Kit, { tenant_id }: Query): Promise<void> {

@@ -57,7 +57,7 @@ export async function requireAnother(
   roles: readonly string[],
 ): Promise<Warning[]> {
   const { tenantId: tenant } = actor
-  const [last, ...others] = await allLastHeld(tx, tenant, user, roles)
+  const [last] = await allLastHeld(tx, tenant, user, roles)
   if (last === undefined) return []
   const only = `${user.username} is the last active ${last}`
   if (!isOfPlatform(actor)) fail('validation_error', `${only}; give that role to someone else first`)
@@ -68,21 +68,20 @@ export async function requireAnother(
       `${only}; give that role to someone else first, or start the server once with HOLDFAST_BREAK_GLASS_PASSWORD: ` +
         'the user break-glass that it makes is a platform_admin and can do this',
     )
-  if (last !== 'tenant_admin' && !others.includes('tenant_admin') && (await hasAdministrator(tx, tenant, user, roles)))
-    return []
+  if (await hasAdministrator(tx, tenant, user, roles)) return []
   const command = `holdfast --tenant ${name}`
   return [
     {
       code: 'tenant_without_administrator',
       message:
-        `The tenant ${name} has no active administrator now. To make one: ${command} user create NAME, ` +
+        `After this the tenant ${name} has no active administrator. To make one: ${command} user create NAME, ` +
         `then ${command} role grant NAME tenant_admin, then ${command} user password NAME --generate`,
     },
   ]
 }
 
-/** Whether somebody is a tenant_admin without these roles of the user. */
+/** Whether somebody can administer the tenant without these roles of the user. */
 async function hasAdministrator(tx: Tx, tenant: TenantId, user: { user_id: string }, without: readonly string[]) {
-  const holders = await queries.selectHolders(tx, tenant, ['tenant_admin'])
-  return holders.some((h) => h.user_id !== user.user_id || !without.includes('tenant_admin'))
+  const holders = await queries.selectHolders(tx, tenant, indispensable)
+  return holders.some((h) => h.user_id !== user.user_id || !without.includes(h.role))
 }
