@@ -82,6 +82,22 @@ test('the own second factor goes with the password and a code, and with nothing 
   assert.equal((await trySignIn(kit, 'root')).status, 200)
 })
 
+test('an own account at a provider is linked with fresh proof of the person only', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now })
+  const user_id = await makeUser(kit, 'desk', ['helpdesk'])
+  const { provider_id } = await kit.admin.createIdentityProvider({
+    body: { name: 'Login', kind: 'oidc', enabled: false, oidc: { issuer: 'https://192.0.2.1', client_id: 'a' } },
+  })
+  const link = (person: Person) =>
+    person.post(`/v1/admin/users/${user_id}/identities`, { provider_id, subject: 'mine' })
+  const person = await signInAs(kit, 'desk')
+  clock.advance(301)
+  const stale = await link(person)
+  assert.deepEqual([stale.status, /sign in again/.test(stale.text)], [403, true], stale.text)
+  assert.equal((await link(await signInAs(kit, 'desk'))).status, 201)
+})
+
 test('settings that would bind their maker too, or contradict each other, are refused', async (t) => {
   const kit = await startKit(t)
   const person = await signInAs(kit, 'admin', { password: adminPassword })

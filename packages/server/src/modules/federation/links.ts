@@ -2,6 +2,7 @@ import type { Tx } from '../../db/database.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
+import { requirePresence } from '../../kernel/own-limit.ts'
 import { storable } from '../../kernel/text.ts'
 import type { FederationDeps } from './deps.ts'
 import { issuerOf } from './kinds.ts'
@@ -45,6 +46,9 @@ export function createLinks({
     link: (actor: Actor, wanted: Wanted): Promise<{ link: LinkRow; changed: boolean }> => {
       const { tenantId: tenant } = actor
       const { user, provider, subject } = wanted
+      // Whoever has a stolen session would keep a way in that asks for neither password nor code.
+      if (actor.principal.kind === 'session' && actor.principal.userId === user)
+        requirePresence(actor, 'this adds a way to sign in beside your password and code', now())
       if (storable(subject, 255) !== subject) failField('subject', 'has characters that can not be stored')
       return db.inTenant(tenant, async (tx) => {
         const held = (await holdProvider(tx, tenant, provider)) ?? failField('provider_id', 'no such identity provider')
