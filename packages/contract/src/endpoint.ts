@@ -97,7 +97,7 @@ export type Endpoint =
         bodyNames?: number
         /** Its rule says of each text whether it can be stored; elsewhere one that can not refuses the body. */
         judgesTexts?: true
-        /** Its texts are kept by somebody else: its rule makes a name one line, or refuses the item, and not the body. */
+        /** Its lists are kept by somebody else: its rule makes a name one line, or refuses the item, and not the body. */
         foreignTexts?: true
         /** Its body is `application/octet-stream`, handed on as it comes; its rule bounds how much that is. */
         upload?: true

@@ -18,7 +18,7 @@ import { hasBody, isForm, noUpload, unexpectedBody } from './read-body.ts'
 import { createQueryReader, requireReadableQuery } from './read-query.ts'
 import { expectedOf, type Granted, goneSignal, holdOf, preferenceApplied } from './representation.ts'
 import { send } from './send.ts'
-import { refuseControls } from './text-rules.ts'
+import { ownTexts, refuseControls } from './text-rules.ts'
 import { createLongValidator, createValidator } from './validate.ts'
 
 declare module 'fastify' {
@@ -57,7 +57,8 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
   const validateBody = endpoint.body && createValidator(endpoint.body)
   const validateLongBody = endpoint.body && createLongValidator(endpoint.body)
   // Attributes of SCIM that are read past may hold anything, and items of a long list are refused one by one.
-  const judgesTexts = endpoint.protocol !== 'scim' && !endpoint.judgesTexts && !endpoint.foreignTexts
+  const judgesTexts = endpoint.protocol !== 'scim' && !endpoint.judgesTexts
+  const chosen = (body: unknown) => (endpoint.foreignTexts ? ownTexts(body) : body)
   // Entra ID appends a flag of its own (aadOptscim062020) to every request.
   const readQuery = createQueryReader(endpoint.query, { ignoresUnknown: endpoint.protocol === 'scim' })
   const isRead = endpoint.method === 'GET'
@@ -80,7 +81,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     const body = endpoint.body ? (request.body === undefined ? {} : request.body) : unexpectedBody(request.body)
     if (!request.longBody) {
       validateBody?.(body)
-      if (judgesTexts) atOnce(refuseControls(body))
+      if (judgesTexts) atOnce(refuseControls(chosen(body)))
     }
     return body
   }
@@ -102,7 +103,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     if (rule) requirePermission(admission.actor, rule.permission)
     if (request.longBody) {
       await validateLongBody?.(request.body)
-      if (judgesTexts) await inSlices(refuseControls(request.body), createSlices())
+      if (judgesTexts) await inSlices(refuseControls(chosen(request.body)), createSlices())
     }
     const call = callOf(request, reply, admission)
     for (const { field, permission } of neededByFields(endpoint, call.body))

@@ -29,6 +29,10 @@ export function* refuseControls(body: unknown): Steps<void> {
   yield* inspect(body, '', '')
 }
 
+/** Of a body that carries texts of somebody else: those beside them, which the caller chose. */
+export const ownTexts = (body: unknown): unknown =>
+  Object.fromEntries(Object.entries(body ?? {}).filter(([, value]) => typeof value === 'string'))
+
 function refuse(field: string, isOfLines: boolean): never {
   const message = isOfLines
     ? 'must not have control characters other than line breaks and tabs'

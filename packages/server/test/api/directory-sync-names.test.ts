@@ -60,6 +60,8 @@ test('a snapshot that contradicts itself, is too old or can not be read is refus
     [{ ...of(all), schemas: [] }, 'schemas'],
     [of(all, [], { full: false }), 'full'],
     [of(all, [], { provider: ' corp' }), 'provider'],
+    [of(all, [], { provider: 'corp\u001b[31m' }), 'provider'],
+    [of(all, [], { snapshot_id: 'monday\u009b31m' }), 'snapshot_id'],
     [of([{ userName: 'x' }]), 'users[0].externalId'],
     [of(all, [], { generated_at: new Date(Date.now() + 3_600_000).toISOString() }), 'generated_at'],
   ]

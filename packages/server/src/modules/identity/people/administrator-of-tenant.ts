@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { defaultSecuritySettings } from '@holdfast/contract/settings'
 import type { PasswordHasher } from '@holdfast/crypto'
 import type { Tx } from '../../../db/database.ts'
-import type { Source } from '../../../kernel/actor.ts'
+import type { Actor } from '../../../kernel/actor.ts'
 import { besideLimits } from '../../../kernel/allowance.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
 import { day } from '../../../kernel/time.ts'
 import type { Audit } from '../../audit/index.ts'
 import { passwordProblem, serviceName } from '../signin/password-rules.ts'
+import { noteSetting } from './credential-setters.ts'
 import { canonicalEmail } from './email.ts'
 import { newUsername } from './new-username.ts'
 import { insertRoles, insertUser } from './users.queries.ts'
@@ -39,8 +40,8 @@ export const createTenantAdministrators =
 
     return {
       temporary: expiresAt && { password, expiresAt },
-      write: async (tx: Tx, source: Source) => {
-        const { tenantId } = source
+      write: async (tx: Tx, by: Actor) => {
+        const { tenantId } = by
         const at = now()
         const userId = newUuid()
         await insertUser(tx, besideLimits, {
@@ -57,9 +58,10 @@ export const createTenantAdministrators =
           updated_at: at,
         })
         await insertRoles(tx, tenantId, userId, ['tenant_admin'], at)
+        await noteSetting(tx, by, tenantId, userId, at)
         const user_id = encodeId('user', userId)
         const more = { target: { type: 'user', id: user_id, name: username }, details: { roles: ['tenant_admin'] } }
-        await audit.record(tx, source, 'user.changed', { operation: 'create', user_id }, more)
+        await audit.record(tx, by, 'user.changed', { operation: 'create', user_id }, more)
         return { userId, username }
       },
     }

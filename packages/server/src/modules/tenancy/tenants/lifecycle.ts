@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Database, Tx } from '../../../db/database.ts'
 import type { StoredLimits } from '../../../db/tables/tenancy.ts'
 import { refuseTaken } from '../../../db/taken.ts'
-import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing } from '../../../kernel/ids.ts'
@@ -27,7 +27,7 @@ export type PrepareAdministrator = (
 ) => Promise<{
   /** The password that was made up for them, if one was, and until when it opens anything. */
   temporary: { password: string; expiresAt: Date } | null
-  write: (tx: Tx, source: Source) => Promise<{ userId: string; username: string }>
+  write: (tx: Tx, by: Actor) => Promise<{ userId: string; username: string }>
 }>
 type Move = 'suspend' | 'reactivate' | 'delete' | 'cancel_deletion'
 type With = { reason: string | undefined; expected: Expected }
@@ -91,8 +91,7 @@ export function createLifecycle(deps: {
         const canary_salt = randomBytes(16)
         if (!(await queries.insertTenant(tx, { ...row, canary_salt, created_at: at, updated_at: at })))
           failField('tenant.name', 'is already taken')
-        const source = { ...actor, tenantId: tenant, claim: null }
-        const user = first ? await first.write(tx, source) : undefined
+        const user = first ? await first.write(tx, { ...actor, tenantId: tenant, claim: null }) : undefined
         const also: Change[] = user ? [{ kind: 'user', subject: user.userId }] : []
         await record(tx, actor, 'create', row, { reason, also })
         return { row: await read(tx, tenant), user }
