@@ -47,7 +47,7 @@ test('the server speaks of fields, the command line of its options', async (t) =
       'supersede: publish with supersede: true, or promote the canary with from: {"channel": "canary"}',
       '--supersede: publish with --supersede, or promote the canary with: holdfast policy promote',
     ],
-    ['policy rollback', 'from: name one as from: {"version": <number>}', 'from: name one as --to <number>'],
+    ['policy rollback', 'from: name one as from: {"version": <number>}', 'name one as --to <number>'],
     ['token create --group grp_1', 'group_ids: no such group', '--group: no such group'],
     ['user create anna', 'username: is already taken', 'username: is already taken'],
     ['group update grp_1 --name x', 'name: is already taken', '--name: is already taken'],

@@ -45,7 +45,8 @@ const phrases: readonly (readonly [RegExp, option: string, text: string])[] = [
 
 /** A sentence of the server, which speaks of fields of the API, in terms of the options of the command that ran. */
 export function inTermsOf(command: Command | undefined, text: string): string {
-  let said = text
+  // Commands name their source by themselves, so `from` says nothing to their reader.
+  let said = command?.options.some((option) => option.long === '--from') ? text : text.replace(/^from: /, '')
   for (const option of command?.options ?? []) {
     const name = option.attributeName().replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
     for (const [pattern, of, instead] of phrases) if (of === name) said = said.replaceAll(pattern, instead)

@@ -112,7 +112,7 @@ const filters = {
     Type.String({
       minLength: 1,
       maxLength: 256,
-      description: 'Of a sign-in that failed or was told to wait, ASCII letters in either case',
+      description: 'The username of a sign-in that failed or was throttled; ASCII letters in either case',
     }),
   ),
   from: Type.Optional(Time),

@@ -56,7 +56,7 @@ export const dashboardOverview = endpoint({
             ...{ active: Count, pending: Count, suspended: Count, locked: Count },
             ...{ user_suspended: Count, user_deleted: Count, expired: Count, revoked: UpTo },
           },
-          { description: 'The same devices, by what they are worth now' },
+          { description: 'The same devices by effective status' },
         ),
         posture: Closed(
           { compliant: Count, non_compliant: Count, unknown: Count },

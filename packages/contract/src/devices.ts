@@ -20,7 +20,7 @@ export type EffectiveStatus = (typeof effectiveStatuses)[number]
 export const EffectiveStatus = OneOf(effectiveStatuses, {
   title: 'EffectiveStatus',
   description:
-    'What the device is worth now, by its own status, its user, locks and its credential. `active`: nothing keeps it out. `expired`: it did not renew its credential in time',
+    'The status of the device with its user, locks and credential taken into account. `active`: nothing keeps it out. `expired`: it did not renew its credential in time',
 })
 export const EffectiveStatusReason = Nullable(Type.String({ description: 'Why, in a sentence; null while active' }))
 export const channels = ['canary', 'stable'] as const

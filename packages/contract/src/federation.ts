@@ -167,7 +167,7 @@ export const updateIdentityProvider = endpoint({
   method: 'PUT',
   path: '/v1/admin/settings/providers/{provider_id}',
   summary:
-    'Replace what is set of an identity provider; what a GET showed may be sent back whole. 403 for a change of whom it vouches for, or how, by a caller who may do less than a person linked to it',
+    'Replace the settings of an identity provider; the answer of a GET may be sent back whole. 403 where a person linked to it may do more than the caller, and the change decides how that person signs in',
   access: { by: ['session', 'api_key'], permission: settings.write },
   audit: 'identity_provider.updated',
   stepUp: {},

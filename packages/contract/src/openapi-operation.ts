@@ -100,7 +100,7 @@ function responses(components: Components, e: Endpoint): Json {
       ...(e.method === 'POST' && e.access.by !== 'anyone' ? ['Idempotency-Replayed'] : []),
     ]),
   }
-  const found = isRepeatable(e) && { description: 'It is there already, as a repetition finds it: `changed` is false' }
+  const found = isRepeatable(e) && { description: 'It was there already, so nothing is made: `changed` is false' }
   const types = e.stream ?? { [e.download ? octets : mediaTypeOf(e)]: e.response }
   const content = Object.fromEntries(
     Object.entries(types).map(([type, schema]) => [type, { schema: components.schema(schema) }]),

@@ -184,7 +184,7 @@ export const explainPolicy = endpoint({
   response: Closed({
     ...Decision,
     decision: OneOf(['allow', 'deny'], {
-      description: 'What holds now: allow only where the policy allows it and nothing else is in the way',
+      description: 'The decision that holds now: allow only where the policy allows it and nothing else is in the way',
     }),
     policy_decision: OneOf(['allow', 'deny'], { description: 'What the rules alone decide' }),
     blocked_by: Type.Array(

@@ -21,7 +21,13 @@ export type Filter = {
 export const filtered = (command: Command): Command =>
   command
     .addOption(choice('--status <status>', 'only these', ['pending', 'active', 'suspended', 'revoked']))
-    .addOption(choice('--effective-status <status>', 'which are this now, with user and locks', effectiveStatuses))
+    .addOption(
+      choice(
+        '--effective-status <status>',
+        'of this status, with user, locks and credential taken into account',
+        effectiveStatuses,
+      ),
+    )
     .option('--user <user>', 'of this user')
     .option('--group <group>', 'in this group')
     .option('--provider <provider>', 'enrolled by this identity provider')

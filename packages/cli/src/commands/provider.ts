@@ -171,7 +171,7 @@ export function addProvider(program: Command, cli: Cli): void {
       .option('--disable', 'nobody may use it, and the sessions that it opened end')
       .option(
         '--end-links-of-stronger',
-        'end the links of people who may do more than you, who would otherwise be a reason to refuse the change',
+        'end the links of people who may do more than you; without it such a change is refused',
       )
       .action((provider_id: string, options: Settings & Ending) => update(cli, provider_id, options)),
     'provider update Keycloak --provisioning create --map-group /engineering=engineers --map-role /auditors=auditor',

@@ -47,10 +47,11 @@ const settings = (command: Command): Command =>
     .option('--ca <file>', 'certificates in PEM to trust in place of the public authorities; none: these again')
     .option('--server-name <name>', 'the name in the certificate, where it is not the host')
     .addOption(
-      choice('--bom <on|off>', 'syslog: a byte order mark before the text; off, and JSON in ASCII, unless said', [
-        'on',
-        'off',
-      ]),
+      choice(
+        '--bom <on|off>',
+        'syslog: a byte order mark before the text; on unless said for cef, off for others (JSON in ASCII)',
+        ['on', 'off'],
+      ),
     )
     .option('--disable', 'send nothing')
 

@@ -99,12 +99,9 @@ export function createRefuse({ audit, log, onError, failuresPerMinute, tenantOfS
       const block = sourceBlock(stranger.sourceIp)
       if (actor?.principal.kind === 'enrollment_token' && error.code === 'unauthorized') {
         const { tenantId: its, id, name } = actor.principal
-        record(
-          { kind: 'refused', of: 'enrollment_token', tenantId: its, id, name, reason: 'spent' },
-          stranger,
-          block,
-          false,
-        )
+        // A proof that does not verify is the cause; without one the token has no use left.
+        const reason = error.cause === undefined ? 'spent' : 'no_proof'
+        record({ kind: 'refused', of: 'enrollment_token', tenantId: its, id, name, reason }, stranger, block, false)
       } else if (!actor && (error.code === 'bad_request' || error.code === 'validation_error')) {
         // It keeps its id, so that the next one costs no statement.
         tenantId ??= await tenantOfStrangers()

@@ -55,6 +55,7 @@ export function failField(field: string, message: string): never {
 /** The one sentence of every 401: it does not say which part of the credential failed. */
 export const badCredentials = (deviceStatus?: ToldDeviceStatus) =>
   new AppError('unauthorized', 'missing or invalid credentials', { deviceStatus })
-export function unauthorized(): never {
-  throw badCredentials()
+/** @param cause why, for the audit event; the answer does not say it. */
+export function unauthorized(cause?: unknown): never {
+  throw new AppError('unauthorized', badCredentials().message, { cause })
 }

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AuditKind } from '@holdfast/contract/vocabulary'
-import { createPeppers, mintToken } from '@holdfast/crypto'
+import { createPeppers, generateKey, mintToken } from '@holdfast/crypto'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { eventsOf } from '../events.ts'
 import { type Kit, startKit, times } from '../kit.ts'
@@ -12,7 +12,7 @@ import { makeUser, signInAs } from '../people.ts'
 import { promptly, until } from '../promptly.ts'
 import { assertOneASecond } from '../rates.ts'
 import { send } from '../raw-http.ts'
-import { call, enrollRaw, operation, type Raw } from '../world.ts'
+import { call, deviceCaller, enrollRaw, operation, type Raw } from '../world.ts'
 
 const use = (kit: Kit, token: string, more: { localAddress?: string; path?: string } = {}) =>
   send(kit.url, { path: '/v1/admin/me', headers: { authorization: `Bearer ${token}` }, ...more })
@@ -102,10 +102,21 @@ async function onceOnRecord(kit: Kit): Promise<void> {
     refused.map((e) => [e.operation, e.actor.name, e.outcome, e.details?.refused]),
     [['login', '127.0.0.1', 'refused', 1]],
   )
+  const unused = await kit.admin.generateToken({ body: { max_uses: 1 } })
+  const elsewhere = deviceCaller(unused.secret, generateKey('ES256').privateJwk)(
+    'POST',
+    'https://other.example/v1/enroll',
+  )
+  const device = { name: 'laptop', platform: 'linux' }
+  assert.equal((await call(kit, operation('enroll'), () => elsewhere, { device })).status, 401)
   const spent = await onRecord(kit, 'enrollment_token.refused')
   assert.deepEqual(
     spent.map((e) => [e.token_id, e.reason, e.refused]),
-    [[enrollment_token.token_id, 'spent', 1]],
+    [
+      [unused.enrollment_token.token_id, 'no_proof', 1],
+      [enrollment_token.token_id, 'spent', 1],
+    ],
+    'a proof for another address leaves the token unused',
   )
 }
 

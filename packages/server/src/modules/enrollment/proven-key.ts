@@ -38,7 +38,7 @@ export const createKeyReader =
         failField(given.field, 'is not the key that the DPoP proof was made with')
       return { jkt: proof.jkt, jwk: proof.publicJwk, proof: proofKey(proof.jkt, proof.jti) }
     } catch (e) {
-      if (e instanceof CryptoError) return unauthorized()
+      if (e instanceof CryptoError) return unauthorized(e)
       throw e
     }
   }

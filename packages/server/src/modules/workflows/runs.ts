@@ -97,7 +97,7 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
     if (await db.alsoIn(tx, home, (own) => wasSetBy(own, home, { user, by, since })))
       fail(
         'forbidden',
-        'who asked for it made your account, or set its password or factor, a day before or since: somebody else must approve it',
+        'the requester made your account, or set its password, factor or link, in the day before the request or since: somebody else must approve it',
       )
   }
 
