@@ -125,7 +125,8 @@ export function createPipe({
   })
   const pages = { ...browser.pages, ...federation.pages }
   const forms = { ...browser.forms, ...federation.forms }
-  registerPages(http, { ...browser, admit, sourceOf, origins, log, recordRefusal, pages, forms })
+  const recordRefusedRead = refusedReads.record
+  registerPages(http, { ...browser, admit, sourceOf, origins, log, recordRefusal, recordRefusedRead, pages, forms })
   const flushRefusals = () => Promise.all([refuse.flush(), refusedReads.flush()])
   return { http, draining, idempotency, sourceOf, flushRefusals }
 }

@@ -79,8 +79,9 @@ export function createAdmit(deps: AdmitDeps): Admit {
     if (endpoint?.access.by === 'anyone') return admission
     const judge = () => authenticate(deps.verifiers, request, incoming)
     if (endpoint?.stream) admission.stands = async () => stillStands(deps, admission, endpoint, request, await judge())
-    return whenReady(judgedSafely(deps.log, judge), (verdict) =>
-      settle(deps, admission, endpoint, request, incoming, verdict),
+    return whenReady(
+      judgedSafely(deps, judge, () => admission.caller),
+      (verdict) => settle(deps, admission, endpoint, request, incoming, verdict),
     )
   }
 }
@@ -106,7 +107,7 @@ function settle(
   if (principal.kind === 'gateway')
     return whenReady(deps.rates.take(principal), (wait) => {
       admission.rateLimit = deps.rates.limitOf(principal)
-      if (wait > 0) throw deps.refuse.rate(actor, wait, admission.rateLimit)
+      if (wait > 0) return deps.refuse.rate(actor, wait, admission.rateLimit)
       if (endpoint) admission.refusal = refusalOf(deps, endpoint, admission, principal)
       return admission
     })
@@ -147,7 +148,7 @@ async function settlePerson(
   if (principal.kind !== 'session' && principal.kind !== 'api_key') return admission
   const wait = await deps.rates.take(principal)
   admission.rateLimit = deps.rates.limitOf(principal)
-  if (wait > 0) throw deps.refuse.rate(actor, wait, admission.rateLimit)
+  if (wait > 0) return deps.refuse.rate(actor, wait, admission.rateLimit)
   if (principal.kind === 'api_key') {
     const route = endpoint ? `${endpoint.method} ${endpoint.path}` : `${request.method} (unknown route)`
     admission.recorded = deps.audit.note(actor, 'api_key.used', { key_id: actor.id ?? '', endpoint: route })
@@ -269,10 +270,8 @@ async function authenticateFromBody(
   { kind, field }: (typeof enrolling)[number],
 ) {
   const token = (request.body as Record<string, unknown> | undefined)?.[field]
-  const verdict =
-    typeof token === 'string'
-      ? await judgedSafely(deps.log, () => verifyToken(deps.verifiers, token, incoming))
-      : undefined
+  const judge = () => (typeof token === 'string' ? verifyToken(deps.verifiers, token, incoming) : undefined)
+  const verdict = await judgedSafely(deps, judge, () => admission.caller)
   if (verdict?.kind !== kind)
     throw deps.refuse.credential(verdict?.kind === 'refused' ? verdict : undefined, admission.caller)
   admission.actor = actorOf(verdict, admission.caller)

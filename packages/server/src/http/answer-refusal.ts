@@ -11,7 +11,7 @@ export type RefusalDeps = {
   log: Pick<Log, 'error'>
   /** Puts a refused write on record. */
   recordRefusal: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
-  /** Puts refused reads on record: the first of a minute, and then their count. */
+  /** Puts refused reads and all refusals with 429 on record: the first of a minute, and then their count. */
   recordRefusedRead: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
   /** The same for who has no actor, or a token that enrolls nobody: the first of a minute, and then their count. */
   refusedLate: Refuse['late']
@@ -21,8 +21,9 @@ export type RefusalDeps = {
 export function answerRefusal(deps: RefusalDeps, name: Operation, { method }: Endpoint) {
   const { log, recordRefusal, recordRefusedRead, refusedLate } = deps
   async function record({ actor, caller }: Admission, error: AppError): Promise<void> {
-    if (!actor || error.code === 'unauthorized' || error.code === 'rate_limited')
-      return refusedLate(name, error, actor, caller)
+    if (!actor || error.code === 'unauthorized') return refusedLate(name, error, actor, caller)
+    // A caller can repeat a throttled change at no cost, like a read.
+    if (error.code === 'rate_limited') return recordRefusedRead(actor, name, error)
     if (method !== 'GET') return recordRefusal(actor, name, error)
     // A read that failed changed nothing and was not refused; the server's log has it.
     if (error.code !== 'internal_error') await recordRefusedRead(actor, name, error)

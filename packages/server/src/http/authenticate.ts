@@ -1,9 +1,11 @@
 import type { CredentialKind } from '@holdfast/contract/vocabulary'
 import type { PresentedToken as ReadToken } from '@holdfast/crypto'
 import type { FastifyRequest } from 'fastify'
-import type { Principal, RefusedCredential, TenantId } from '../kernel/actor.ts'
+import type { Principal, RefusedCredential, Stranger, TenantId } from '../kernel/actor.ts'
+import { DeviceThrottled } from '../kernel/app-error.ts'
 import type { Log } from '../kernel/log.ts'
 import { toAppError } from './error-response.ts'
+import type { Refuse } from './refuse.ts'
 
 /** What a verifier may know of a request: nothing of its body. */
 export type Incoming = {
@@ -79,10 +81,12 @@ export function verifyToken(verifiers: Verifiers, token: string, incoming: Incom
  * same (it asks too often; the database is away) passes.
  */
 export function judgedSafely(
-  log: Pick<Log, 'error'>,
+  { log, refuse }: { log: Pick<Log, 'error'>; refuse: Pick<Refuse, 'device'> },
   judge: () => Verdict | Promise<Verdict>,
+  stranger: () => Stranger,
 ): Verdict | Promise<Verdict> {
-  const settle = (e: unknown): Verdict => {
+  const settle = (e: unknown): Verdict | Promise<Verdict> => {
+    if (e instanceof DeviceThrottled) return refuse.device(e, stranger())
     if (toAppError(e).code !== 'internal_error' || toAppError(e).retryAfterSeconds !== undefined) throw e
     log.error({ err: e }, 'a credential could not be judged')
     return undefined

@@ -23,6 +23,7 @@ type PagesDeps = {
   log: Pick<Log, 'error'>
   /** Puts on record what a form of a page was refused, as the operation that it stands for. */
   recordRefusal: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
+  recordRefusedRead: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
   pages: Pages
   forms: Forms
   /** For who has signed in. */

@@ -1,7 +1,7 @@
 import type { Operation } from '@holdfast/contract'
 import type { CredentialKind } from '@holdfast/contract/vocabulary'
 import type { Actor, RefusedCredential, Source, Stranger, TenantId } from '../kernel/actor.ts'
-import { AppError, badCredentials } from '../kernel/app-error.ts'
+import { AppError, badCredentials, type DeviceThrottled } from '../kernel/app-error.ts'
 import { sourceBlock } from '../kernel/cidr.ts'
 import { encodeId } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
@@ -20,9 +20,13 @@ type RefuseDeps = {
   /** Where it is put on record that a request without any credential could not be read. */
   tenantOfStrangers: () => Promise<TenantId | undefined>
 }
+/** Per tenant and replica: more throttled credentials than this in a minute share an event. */
+const mostThrottled = 1000
+
 /** What is counted for a minute holds nothing that was presented. */
 type Known = Omit<RefusedCredential, 'showsKey'>
 type Unreadable = Source & { operation: Operation; error: AppError; block: string }
+type Throttled = Source & { type: CredentialKind }
 type Failed = Source & { credential: Known; block: string; isThrottled: boolean }
 
 /**
@@ -57,11 +61,12 @@ export function createRefuse({ audit, log, onError, failuresPerMinute, tenantOfS
     },
     onError,
   })
-  const tooOften = createTally<Actor>({
-    keyOf: ({ type, id }) => `${type} ${id}`,
-    record: (actor, count) =>
-      audit.note(actor, 'api_key.throttled', { key_id: actor.id ?? '', refused: count }, { outcome: 'refused' }),
+  const throttled = createTally<Throttled>({
+    keyOf: ({ tenantId: its, type, id }) => `${its} ${type} ${id}`,
+    record: (source, count) => noteThrottled(audit, source, count),
     onError,
+    mostOfTenant: mostThrottled,
+    overflow: (source) => ({ ...source, id: null, name: null, sourceIp: null, userAgent: null, requestId: null }),
   })
 
   function record(credential: Known, stranger: Stranger, block: string, isThrottled: boolean): void {
@@ -109,19 +114,27 @@ export function createRefuse({ audit, log, onError, failuresPerMinute, tenantOfS
         if (tenantId) await unreadable.count({ ...stranger, ...source, tenantId, operation, error, block })
       }
     },
-    /** A good credential that asks more often than it may. */
-    rate: (actor: Actor, retryAfterSeconds: number, rateLimit: RateLimit | undefined): AppError => {
-      if (actor.type === 'api_key') tooOften.count(actor).catch(onError)
-      return new AppError('rate_limited', `too many requests with this ${nameOf[actor.principal.kind]}`, {
+    /** Records a good credential that asks more often than it may, then throws 429. */
+    rate: async (actor: Actor, retryAfterSeconds: number, rateLimit: RateLimit | undefined): Promise<never> => {
+      const { principal, ...source } = actor
+      await throttled.count({ ...source, type: principal.kind })
+      throw new AppError('rate_limited', `too many requests with this ${nameOf[actor.principal.kind]}`, {
         retryAfterSeconds,
         rateLimit,
       })
+    },
+    /** The same for a device, whose rate is judged with its proof. */
+    device: async (error: DeviceThrottled, stranger: Stranger): Promise<never> => {
+      const { tenantId: its, deviceId, name } = error.device
+      const id = encodeId('device', deviceId)
+      await throttled.count({ ...stranger, tenantId: its, type: 'device', id, name, origin: 'device', claim: null })
+      throw error
     },
     /** Writes what was only counted so far; at stop. */
     flush: async (): Promise<void> => {
       await failed.flush()
       await unreadable.flush()
-      await tooOften.flush()
+      await throttled.flush()
     },
   }
 }
@@ -148,6 +161,13 @@ const originOf = {
   enrollment_token: 'device',
   enrollment_challenge: 'device',
 } as const
+
+function noteThrottled(audit: Pick<Audit, 'note'>, source: Throttled, refused: number): Promise<void> {
+  const more = { outcome: 'refused' } as const
+  return source.type === 'api_key'
+    ? audit.note(source, 'api_key.throttled', { key_id: source.id ?? '', refused }, more)
+    : audit.note(source, 'auth.throttled', { credential: source.type, refused }, more)
+}
 
 function noteRefused(
   audit: Pick<Audit, 'note'>,

@@ -63,3 +63,19 @@ test('callers beyond a bound share an event that names none of them', async () =
   )
   assert.deepEqual(shared[0]?.details.source_ips, ['192.0.2.1'])
 })
+
+test('throttled machines that enroll by an identity provider share an event, as each can have many challenges', async () => {
+  const { reads, noted } = start()
+  const challenge = (id: string) =>
+    ({ ...device(id), type: 'enrollment_challenge', principal: { kind: 'enrollment_challenge' } }) as unknown as Actor
+  const throttled = new AppError('rate_limited', 'too many')
+  for (let i = 0; i < 50; i++) await reads.record(challenge(`ch_${i}`), 'deviceCodeStatus', throttled)
+  await reads.flush()
+  assert.deepEqual(
+    noted.map(({ id, details }) => [id, details.refused]),
+    [
+      [null, 1],
+      [null, 49],
+    ],
+  )
+})

@@ -21,9 +21,9 @@ type RefusedRead = Source & {
 }
 
 /**
- * Records refused reads, which cost a caller nothing to repeat: of each caller, operation and error code the first one
- * of a minute before its answer, the others with their count when the minute is over. So a caller can't write without
- * bound, and a refusal of each kind is on record once it was answered.
+ * Records refused reads and throttled requests, which cost a caller nothing to repeat. Of each caller, operation and
+ * error code, the first of a minute is recorded before its answer, the others with their count when the minute is over.
+ * So a caller can't write without bound, and a refusal of each kind is on record once it was answered.
  */
 export function createRefusedReads({
   audit,
@@ -49,9 +49,12 @@ export function createRefusedReads({
   return {
     record: (actor: Actor, operation: Operation, error: AppError): Promise<void> => {
       const at = now()
-      const { principal: _, ...source } = actor
+      const { principal, ...source } = actor
+      // Anybody gets as many challenges as they ask for, so throttled ones share an event.
+      const isShared = principal.kind === 'enrollment_challenge' && error.code === 'rate_limited'
       return tally.count({
         ...source,
+        ...(isShared && { id: null, name: null }),
         operation,
         error: error.code,
         detail: storable(error.message, 512),

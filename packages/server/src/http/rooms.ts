@@ -16,13 +16,14 @@ type RoomDeps = {
   admit: Admit
   origins: Origins
   recordRefusal: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
+  recordRefusedRead: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
   visitOf: (request: FastifyRequest) => Visit
   send: (reply: FastifyReply, page: Page) => FastifyReply
 }
 
 /** Pages for who has signed in; everybody else is led to the sign-in page, and back from there. */
 export function registerRooms(http: FastifyInstance, deps: RoomDeps, rooms: Rooms): void {
-  const { admit, origins, recordRefusal, visitOf, send } = deps
+  const { admit, origins, recordRefusal, recordRefusedRead, visitOf, send } = deps
 
   const enter = async (request: FastifyRequest, reply: FastifyReply): Promise<Inside | undefined> => {
     const actor = await Promise.try(admit, undefined, request).then(
@@ -53,7 +54,8 @@ export function registerRooms(http: FastifyInstance, deps: RoomDeps, rooms: Room
       return await form.take(visit)
     } catch (e) {
       if (!(e instanceof AppError) || e.code === 'internal_error') throw e
-      if (e.code !== 'unauthorized' && e.code !== 'rate_limited') await recordRefusal(inside.actor, form.operation, e)
+      if (e.code === 'rate_limited') await recordRefusedRead(inside.actor, form.operation, e)
+      else if (e.code !== 'unauthorized') await recordRefusal(inside.actor, form.operation, e)
       return form.again(e, visit)
     }
   }

@@ -28,6 +28,11 @@ test('the source is the last address that no trusted proxy has, without port and
     ['192.0.2.1', '2001:db8::5', '2001:db8::5'],
     ['192.0.2.1', '198.51.100.1, [2001:db8:ffff::7]:9', '198.51.100.1'],
     ['192.0.2.1', '[::ffff:203.0.113.9]:51234', '203.0.113.9'],
+    ['192.0.2.1', '203.0.113.9,', '203.0.113.9'],
+    ['192.0.2.1', ', 203.0.113.9 ,\t, ', '203.0.113.9'],
+    ['192.0.2.1', '198.51.100.1,,192.0.2.1', '198.51.100.1'],
+    ['192.0.2.1', ' , ,', '192.0.2.1'],
+    ['fe80::1%eth0', '203.0.113.9', 'fe80::1%eth0'],
   ] as const)
     assert.equal(from(remote, forwarded), source, `${remote} for ${forwarded}`)
   assert.deepEqual(logged, [])
@@ -46,6 +51,7 @@ test('what is no address makes the request one of the proxy that said it, and is
       '1.2.3',
       '0x1.2.3.4',
     ],
+    ...['fe80::1%eth0', '[fe80::1%eth0]:443', '[2001:db8::5%1]', '203.0.113.9%eth0', '198.51.100.1, fe80::1%eth0'],
     ...[
       '"203.0.113.9"',
       'for=203.0.113.9',

@@ -27,11 +27,14 @@ export function createSourceOf(trusted: readonly string[], log: Pick<Log, 'warn'
     if (isIPv4(remoteAddress) && !forwarded) return remoteAddress
     let address = canonicalAddress(remoteAddress) ?? remoteAddress
     if (trusted.length === 0 || !forwarded) return address
-    for (const hop of forwarded.split(',').reverse()) {
+    for (const element of forwarded.split(',').reverse()) {
+      const hop = element.trim()
+      // RFC 9110 §5.6.1: a recipient ignores empty elements of a list.
+      if (hop === '') continue
       if (!isWithin(address, trusted)) break
-      const next = addressIn(hop.trim())
+      const next = addressIn(hop)
       if (next === undefined) {
-        unreadable(hop.trim(), address)
+        unreadable(hop, address)
         break
       }
       address = next
@@ -42,6 +45,8 @@ export function createSourceOf(trusted: readonly string[], log: Pick<Log, 'warn'
 
 /** `203.0.113.9`, `203.0.113.9:51234`, `2001:db8::5`, `[2001:db8::5]` or `[2001:db8::5]:443`. */
 function addressIn(hop: string): string | undefined {
+  // A zone is an interface of the proxy's host (RFC 4007 §11), and no part of the address of a client.
+  if (hop.includes('%')) return undefined
   const [, inBrackets, v4, port] = /^(?:\[([^[\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(hop) ?? []
   if (port !== undefined && Number(port) > 65_535) return undefined
   // Brackets are for IPv6, and IPv6 with a port needs them.

@@ -51,10 +51,11 @@ export function createWarmReads(deps: WarmDeps) {
     const id = newRequestId()
     const sourceIp = sourceOf(request)
     const incoming = { method: 'GET', url, path: url, sourceIp, dpop: headers.dpop, scope: {} }
+    const stranger = () => strangerOf(headers, sourceIp, id)
     const answer = (verdict: Verdict) => {
       if (verdict?.kind !== 'device') {
         const refused = verdict?.kind === 'refused' ? verdict : undefined
-        throw refuse.credential(refused, strangerOf(headers, sourceIp, id))
+        throw refuse.credential(refused, stranger())
       }
       const hold = holdOf(request, response, longestWaitSeconds)
       const asked = {
@@ -68,7 +69,7 @@ export function createWarmReads(deps: WarmDeps) {
     }
     try {
       const sent = whenReady(
-        judgedSafely(log, () => verifiers.device(token, incoming)),
+        judgedSafely(deps, () => verifiers.device(token, incoming), stranger),
         answer,
       )
       if (sent instanceof Promise) sent.catch((e) => sendRefusal(response, id, e, { log, fixed }))

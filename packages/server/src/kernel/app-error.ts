@@ -1,4 +1,5 @@
 import type { ErrorCode, ScimType, ToldDeviceStatus } from '@holdfast/contract/vocabulary'
+import type { TenantId } from './actor.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 export type FieldError = { field: string; message: string }
@@ -42,6 +43,16 @@ export class AppError extends Error {
     this.rateLimit = more.rateLimit
   }
 }
+
+/** 429 for a device that asks more often than it may. It names the device, because it is thrown before an actor exists. */
+export class DeviceThrottled extends AppError {
+  readonly device: ThrottledDevice
+  constructor({ tenantId, deviceId, name }: ThrottledDevice, retryAfterSeconds: number, rateLimit: RateLimit) {
+    super('rate_limited', 'too many requests with this device', { retryAfterSeconds, rateLimit })
+    this.device = { tenantId, deviceId, name }
+  }
+}
+type ThrottledDevice = { readonly tenantId: TenantId; readonly deviceId: string; readonly name: string }
 
 export function fail(code: ErrorCode, detail: string): never {
   throw new AppError(code, detail)

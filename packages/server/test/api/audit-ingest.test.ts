@@ -173,6 +173,9 @@ async function charged(t: TestContext, kit: Kit): Promise<void> {
   const busy = answers.filter(({ status }) => status === 429)
   assert.deepEqual([busy.length, answers.filter(({ status }) => status === 200).length], [2, 6])
   assert.ok(busy.every((answer) => Number(answer.headers.get('retry-after')) >= 1))
+  const [refusal, ...more] = (await eventsOf(kit, 'request.refused')).filter((e) => e.reason === 'rate_limited')
+  assert.deepEqual(more, [], 'the first 429 is on record, the others are counted')
+  assert.deepEqual([refusal?.operation, refusal?.actor.id], ['ingestAuditEvents', one.gateway.gateway_id])
   assert.equal((await other.client.ingestAuditEvents({ body: { events } })).accepted, 1000)
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { eventsOf } from '../events.ts'
 import { type Kit, startKit } from '../kit.ts'
 
 const mib = 1024 * 1024
@@ -53,6 +54,12 @@ test('large bodies are counted before they are read: of a tenant 64 MiB at once,
   const theirs = await begin(kit, two, 64 * mib)
   const more = await answered(kit, three, 5 * mib)
   assert.deepEqual([theirs.status, more.status], [0, 429])
+  const busy = (await eventsOf(kit, 'request.refused')).filter((e) => e.reason === 'rate_limited')
+  assert.deepEqual(
+    busy.map((e) => [e.operation, e.details?.refused]),
+    [['ingestDirectorySnapshot', 1]],
+    'on record in the tenant',
+  )
   const beyond = await answered(kit, three, 65 * mib)
   assert.equal(beyond.status, 400)
 

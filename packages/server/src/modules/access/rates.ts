@@ -1,6 +1,6 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { TenantId } from '../../kernel/actor.ts'
-import { AppError } from '../../kernel/app-error.ts'
+import { DeviceThrottled } from '../../kernel/app-error.ts'
 import { createRateLimiter, type RateLimit, rateLimitOf, secondsToWait, usedByMore } from '../../kernel/rate-limit.ts'
 import { whenReady } from '../../kernel/ready.ts'
 
@@ -12,7 +12,7 @@ const setting = {
 } as const
 type Rated = { kind: keyof typeof setting; tenantId: TenantId; id: string }
 /** What a device has used stands with the device, so that none costs another its count. */
-type RatedDevice = { readonly tenantId: TenantId; usedUntil: number }
+type RatedDevice = { readonly tenantId: TenantId; readonly deviceId: string; readonly name: string; usedUntil: number }
 
 /**
  * How often each credential may ask, as the tenant says it; each replica counts what it is asked itself, by a clock
@@ -27,7 +27,7 @@ export function createRates(settings: (tenant: TenantId) => SecuritySettings | P
       const wait = secondsToWait(device.usedUntil, perMinute, nowMs)
       if (wait > 0) {
         const rateLimit = rateLimitOf('device', device.usedUntil, perMinute, nowMs)
-        throw new AppError('rate_limited', 'too many requests with this device', { retryAfterSeconds: wait, rateLimit })
+        throw new DeviceThrottled(device, wait, rateLimit)
       }
       if (isTaken) device.usedUntil = usedByMore(device.usedUntil, perMinute, nowMs)
     })
@@ -42,7 +42,7 @@ export function createRates(settings: (tenant: TenantId) => SecuritySettings | P
       if (known instanceof Promise) return void known.catch(() => {})
       return limiters[kind].limitOf(kind, id, known.api[setting[kind]], performance.now())
     },
-    limitOfDevice: ({ tenantId, usedUntil }: RatedDevice): RateLimit | undefined => {
+    limitOfDevice: ({ tenantId, usedUntil }: Pick<RatedDevice, 'tenantId' | 'usedUntil'>): RateLimit | undefined => {
       const known = settings(tenantId)
       if (known instanceof Promise) return void known.catch(() => {})
       return rateLimitOf('device', usedUntil, known.api.requests_per_minute_per_device, performance.now())
