@@ -108,6 +108,7 @@ const DiffItem = Closed({
 export type DiffItem = Static<typeof DiffItem>
 
 export const problemKinds = [
+  'external_id_refused',
   'username_taken',
   'username_refused',
   'email_taken',

@@ -46,6 +46,15 @@ const empty = write('empty.pem', '\n')
 const text = write('text.pem', 'nothing of the kind')
 const cut = write('cut.pem', good.cert.slice(0, 200))
 const garbled = write('garbled.pem', good.cert.replace(/^M.{20}/m, 'MAAAAAAAAAAAAAAAAAAAA'))
+/** The certificate, beginning or ending on the 31st of February. */
+function withoutDate(pem: string, which: 'begin' | 'end'): string {
+  const der = Buffer.from(pem.replace(/-----[A-Z ]+-----|\n/g, ''), 'base64')
+  const first = der.indexOf(Buffer.from('170d', 'hex'))
+  der.write('270231000000Z', first + (which === 'begin' ? 2 : 17), 'latin1')
+  return `-----BEGIN CERTIFICATE-----\n${der.toString('base64')}\n-----END CERTIFICATE-----\n`
+}
+const noDates = (['begin', 'end'] as const).map((which) => write(`no-${which}.pem`, withoutDate(good.cert, which)))
+const noDateBehind = write('no-date-behind.pem', `${good.cert}\n${withoutDate(good.cert, 'end')}`)
 const directory = join(folder, 'directory')
 mkdirSync(directory)
 const loop = join(folder, 'loop')
@@ -181,7 +190,17 @@ const wrongs: Record<Variable, readonly Wrong[] | { none: string }> = {
     ...[`smtp://u:${secret}@h?from=nobody`, `smtp://u:${secret}@h/path`, `smtp://u:${secret}#@h`],
   ],
   HOLDFAST_TLS_CERT_FILE: [
-    ...[...files, keyFile, cut, garbled, write('expired.pem', expired.cert), write('early.pem', early.cert), ''],
+    ...[
+      ...files,
+      ...noDates,
+      noDateBehind,
+      keyFile,
+      cut,
+      garbled,
+      write('expired.pem', expired.cert),
+      write('early.pem', early.cert),
+      '',
+    ],
   ].map((file) => ({ ...tls, HOLDFAST_TLS_CERT_FILE: file })),
   HOLDFAST_TLS_KEY_FILE: [
     ...[...files, certFile, otherKey, encryptedKey, write('cut-key.pem', good.key.slice(0, 60)), ''],

@@ -1,4 +1,5 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto'
+import { CryptoError, openCertificate } from '@holdfast/crypto'
 import type { Variable } from './env.ts'
 import { readNamedFile } from './files.ts'
 import { shown, wrongSetting } from './wrong-setting.ts'
@@ -41,9 +42,10 @@ function certificateIn(pem: Buffer, file: string, now: Date): X509Certificate {
   const all = pem.toString('latin1').match(certificatePem) ?? []
   const parsed = all.map((text, i) => {
     try {
-      return new X509Certificate(text)
-    } catch {
-      throw wrong(`has a certificate that can not be parsed (number ${i + 1})`)
+      return openCertificate(text)
+    } catch (e) {
+      if (!(e instanceof CryptoError)) throw e
+      throw wrong(`can not be used: certificate number ${i + 1} in it is ${e.message}`)
     }
   })
   const [first] = parsed

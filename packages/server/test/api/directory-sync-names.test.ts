@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sql } from 'kysely'
 import { group, people, person, push, snapshotOf, type User, userOf } from '../directories.ts'
 import { type Kit, startKit } from '../kit.ts'
 import { bearer, call, operation } from '../world.ts'
@@ -92,6 +93,43 @@ test('a snapshot that contradicts itself, is too old or can not be read is refus
     ['username_refused', 'email_refused'],
   )
   assert.equal(odd.counts.users.created, 1)
+})
+
+test('an externalId with control characters is passed over, and the run shows it without them', async (t) => {
+  const kit = await startKit(t)
+  const { admin } = kit
+  const [ann, ben, cat] = [person('ann'), person('ben'), person('cat')] as const
+  await push(admin, snapshotOf([ann, ben], [group('staff', [ann, ben])]))
+  // An earlier version stored such an entry; it stays as it is.
+  const stored = { ...ben, externalId: 'u-ben\u001b[2J' }
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    sql`update users set external_id = ${stored.externalId}
+      where tenant_id = ${kit.tenant} and external_id = ${ben.externalId}`.execute(tx),
+  )
+  const ids = ['e2\u001b[2J', 'e2\u009b31m', 'e2\nx', 'e2\u202ex', 'e2\u2028x']
+  const odd = ids.map((externalId, i) => person(i, { externalId }))
+  const oddGroups = ids.map((externalId, i) => ({ ...group(`odd ${i}`, [cat, ...odd]), externalId }))
+  const named = { ...group('staff', [ann, stored, ...odd]), displayName: 'staff' }
+  const lost = { ...group('lost', []), displayName: 'lost\u001b[2J', members: ['nobody'] }
+  const run = await push(admin, snapshotOf([...odd, ann, stored, cat], [...oddGroups, named, lost]))
+  assert.deepEqual(
+    run.problems.map(({ problem, external_id }) => [problem, external_id]),
+    [
+      ...[...ids, stored.externalId, ...ids].map((id) => ['external_id_refused', id.replace(/[^ -~]/gu, ' ')]),
+      ['unknown_member', 'g-lost'],
+    ],
+  )
+  assert.match(run.problems[0]!.detail, /^externalId must not have control characters/)
+  assert.doesNotMatch(JSON.stringify(run), /\\u00|\\n|[^ -~]/)
+  assert.deepEqual([run.counts.users.created, run.counts.users.suspended, run.counts.groups.created], [1, 0, 1])
+  const users = (await admin.listUsers({ query: { source: 'directory' } })).items
+  assert.deepEqual(users.map((u) => [u.username, u.status]).sort(), [
+    ['personann', 'active'],
+    ['personben', 'active'],
+    ['personcat', 'active'],
+  ])
+  const groups = (await admin.listGroups({ query: {} })).items
+  assert.deepEqual(groups.map((g) => g.name).sort(), ['lost [2J', 'staff'])
 })
 
 test('the dry run of a directory that is not there yet passes over the same names as its first run', async (t) => {

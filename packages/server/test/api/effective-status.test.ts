@@ -4,6 +4,7 @@ import type { Contract, Output } from '@holdfast/contract'
 import { effectiveStatuses } from '@holdfast/contract/devices'
 import { sql } from 'kysely'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
+import { limit } from '../entitlements.ts'
 import { enroll, open, publish, rule, withGateway } from '../gateways.ts'
 import { createClock, type Kit, startKit } from '../kit.ts'
 import { until } from '../promptly.ts'
@@ -179,5 +180,54 @@ test('list, filter, detail, counts and explanation say of a device what it and t
     })
     const found = await explain({ device_id: next.id })
     assert.deepEqual([found.decision, found.policy_decision, found.blocked_by[0]?.kind], ['deny', 'allow', 'session'])
+  })
+  await t.test('a plan without room for another session keeps out whoever has none, as metering does', async () => {
+    const [a, b] = [
+      await enroll(kit, 'first', { user_id, now: clock.now }),
+      await enroll(kit, 'second', { now: clock.now }),
+    ] as const
+    const { user: other } = await admin.changeUser({ body: { operation: 'create', user: { username: 'ben' } } })
+    await beat()
+    await gateway.pull()
+    const meter = (device_id: string) =>
+      gateway.meter([
+        {
+          session_id: encodeId('vpn_session', crypto.randomUUID()),
+          device_id,
+          state: 'active',
+          rx_bytes: 1,
+          tx_bytes: 1,
+        },
+      ])
+    const [ofA, ofB, ofUser, ofOther] = [
+      { device_id: a.id },
+      { device_id: b.id },
+      { user_id },
+      { user_id: other.user_id },
+    ]
+    const blocked = async (asker: object) => {
+      const { decision, policy_decision, blocked_by } = await explain(asker)
+      assert.deepEqual([decision, policy_decision], [blocked_by.length > 0 ? 'deny' : 'allow', 'allow'])
+      return blocked_by
+    }
+    const noRoom = [{ kind: 'session', detail: 'the plan has no room for another VPN session (limit 1)' }]
+    await limit(kit, { sessions: 1 })
+    for (const asker of [ofA, ofB, ofUser, ofOther]) assert.deepEqual(await blocked(asker), [], 'nobody is connected')
+    await meter(a.id)
+    await until(async () => (await admin.listSessions({ query: { state: 'active' } })).items.length === 1)
+    for (const asker of [ofB, ofOther]) assert.deepEqual(await blocked(asker), noRoom)
+    // A new session of the first device takes the place of its own one.
+    for (const asker of [ofA, ofUser]) assert.deepEqual(await blocked(asker), [])
+    await meter(b.id)
+    const ended = async () => (await admin.listSessions({ query: { state: 'ended', device_id: b.id } })).items
+    await until(async () => (await ended()).length === 1)
+    assert.equal((await ended())[0]?.end_reason, 'entitlement_exceeded')
+    // Only a session in the same pool is replaced.
+    const elsewhere = await withGateway(kit, 'g2', 'us')
+    await kit.clientFor(elsewhere.secret).heartbeat({ body: { boot_id: 'b', active_sessions: 0 } })
+    await publish(kit, [rule('all', { any: true }, ['us'])])
+    assert.deepEqual(await blocked(ofA), noRoom)
+    await limit(kit, { sessions: 2 })
+    for (const asker of [ofA, ofB, ofOther]) assert.deepEqual(await blocked(asker), [])
   })
 })

@@ -88,7 +88,7 @@ export const namesToAsk = (
     usernames: people.flatMap(({ said, before: b }) =>
       said?.username && said.username !== b?.username ? [said.username] : [],
     ),
-    groups: groups.flatMap((g) => (g.name === had.get(g.externalId) ? [] : [g.name])),
+    groups: groups.flatMap((g) => (g.name === undefined || g.name === had.get(g.externalId) ? [] : [g.name])),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { DirectorySnapshot, Problem } from '@holdfast/contract/directory'
 import { failField } from '../../kernel/app-error.ts'
-import { oneLine } from '../../kernel/text.ts'
+import { hasControls, oneLine } from '../../kernel/text.ts'
 import { createSlices } from '../../kernel/time-slice.ts'
 import { canonicalEmail, newUsername } from '../identity/index.ts'
 
@@ -12,8 +12,8 @@ export type SaidUser = {
   email: string | null | undefined
   active: boolean
 }
-/** Members are places in the list of users. */
-export type SaidGroup = { externalId: string; name: string; members: ReadonlySet<number> }
+/** Members are places in the list of users. A group whose external id is refused has no name, so that none is made. */
+export type SaidGroup = { externalId: string; name: string | undefined; members: ReadonlySet<number> }
 /** A whole directory as a source of any kind says it: a pushed snapshot is one, the pages of a pull may be another. */
 export type Said = { users: readonly SaidUser[]; groups: readonly SaidGroup[]; problems: readonly Problem[] }
 
@@ -29,24 +29,27 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
     const { externalId, active = true } = user
     const displayName = oneLine(user.displayName ?? '')
     requireNew(places, externalId, `users[${i}].externalId`, i)
+    const external_id = oneLine(externalId)
+    const isRefused = refusesExternalId(externalId, problems)
     const { name, problem } = newUsername(user.userName)
-    if (name === undefined)
-      problems.push({ problem: 'username_refused', external_id: externalId, detail: `userName ${problem}` })
+    if (name === undefined) problems.push({ problem: 'username_refused', external_id, detail: `userName ${problem}` })
     else requireNew(nameAt, name, `users[${i}].userName`, i)
     const email = emailOf(user.emails?.[0])
     if (email === undefined)
       problems.push({
         problem: 'email_refused',
-        external_id: externalId,
+        external_id,
         detail: 'the first of emails is no mail address',
       })
-    said.push({ externalId, username: name, displayName, email, active })
+    said.push({ externalId, username: isRefused ? undefined : name, displayName, email, active })
   }
 
   const groupAt = new Map<string, number>()
   const members: Set<number>[] = []
+  const names: (string | undefined)[] = []
   for (const [i, group] of groups.entries()) {
     requireNew(groupAt, group.externalId, `groups[${i}].externalId`, i)
+    names.push(refusesExternalId(group.externalId, problems) ? undefined : oneLine(group.displayName))
     const its = new Set<number>()
     let unknown = 0
     for (const id of group.members) {
@@ -59,8 +62,8 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
     if (unknown > 0)
       problems.push({
         problem: 'unknown_member',
-        external_id: group.externalId,
-        detail: `${unknown} of the members of "${group.displayName}" are no users of the snapshot`,
+        external_id: oneLine(group.externalId),
+        detail: `${unknown} of the members of "${oneLine(group.displayName)}" are no users of the snapshot`,
       })
   }
   for (const [i, user] of users.entries()) {
@@ -71,7 +74,7 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
       else
         problems.push({
           problem: 'unknown_group',
-          external_id: user.externalId,
+          external_id: oneLine(user.externalId),
           detail: 'is in a group that is not in the snapshot',
         })
     }
@@ -80,11 +83,19 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
     users: said,
     groups: groups.map((g, i) => ({
       externalId: g.externalId,
-      name: oneLine(g.displayName),
+      name: names[i],
       members: members[i] ?? new Set(),
     })),
     problems,
   }
+}
+
+/** SCIM refuses such an id with 400; in a snapshot the entry is passed over, and one that is stored keeps its name. */
+function refusesExternalId(externalId: string, problems: Problem[]): boolean {
+  if (!hasControls(externalId, false)) return false
+  const detail = 'externalId must not have control characters, line breaks or marks of the reading direction'
+  problems.push({ problem: 'external_id_refused', external_id: oneLine(externalId), detail })
+  return true
 }
 
 function requireNew(known: Map<string, number>, name: string, field: string, place: number): void {

@@ -50,6 +50,7 @@ export function createGateways(deps: GatewaysDeps) {
     ...{ verifyGateway: secrets.verify, service: secrets.service },
     ...{ endSessionsOf: sessions.endSessionsOf, endSessionsAt: sessions.endSessionsAt },
     ...{ confirmations: createConfirmations(deps), blockedUntil: sessions.blockedUntil },
+    sessionLimitFor: sessions.sessionLimitFor,
     ...{ silentGateways: activity.silent, statuses: health.statuses, secretExpiries: createSecretExpiries(deps) },
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }, ...truth.jobs],
     prunes: [pruneSecrets, ...pruneHistory, ...truth.prunes],

@@ -33,10 +33,18 @@ export type Blocker = {
 }
 /** Who asks: a device as the fleet knows it, or a user without a device; and what keeps them out beside the policy. */
 type Asker = { facts: DeviceFacts; device: FleetDevice | undefined; blocked: Blocker[] }
-/** Pools by pool_id, and whether a device is sent to a gateway of each now; until when gateways keep a device out. */
+/**
+ * Pools by pool_id, and whether a device is sent to a gateway of each now; until when gateways keep a device out; the
+ * plan's limit of VPN sessions where it leaves no room for a new one in these pools (null: in any).
+ */
 export type Availability = {
   poolsUp: (tenant: TenantId) => Promise<readonly { poolId: string; name: string; isUp: boolean }[]>
   blockedUntil: (tenant: TenantId, deviceId: string) => Promise<Date | undefined>
+  sessionLimitFor: (
+    tenant: TenantId,
+    of: { device_id: string } | { user_id: string },
+    poolIds: readonly string[] | null,
+  ) => Promise<number | null>
 }
 
 export function createQuestions({
@@ -135,6 +143,15 @@ export function createQuestions({
     ]
   }
 
+  /** Metering ends a new session for which the plan has no room. */
+  async function withoutRoom(tenant: TenantId, { facts, device }: Asker, { decision, pools }: Decision) {
+    if (decision === 'deny') return []
+    const of = device ? { device_id: device.deviceId } : { user_id: facts.user_id ?? '' }
+    const limit = await gateways().sessionLimitFor(tenant, of, pools)
+    if (limit === null) return []
+    return [{ kind: 'session' as const, detail: `the plan has no room for another VPN session (limit ${limit})` }]
+  }
+
   return {
     explain: async (tenant: TenantId, q: Question) => {
       const asker = await withReport(tenant, await askerOf(tenant, q))
@@ -147,6 +164,7 @@ export function createQuestions({
         ...asker.blocked,
         ...byPolicy,
         ...(await keptOutBySession(tenant, asker.device)),
+        ...(await withoutRoom(tenant, asker, decision)),
         ...(await withoutGateway(tenant, decision)),
       ]
       const posture = evaluateChecks(version.compiled, asker.facts, contextOf(q, asker.device).at)

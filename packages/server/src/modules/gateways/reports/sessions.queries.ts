@@ -77,6 +77,18 @@ export async function deviceNames(
   return new Map(rows.map((r) => [r.device_id, r.name]))
 }
 
+/** Whether the device, or any of the user's, has an active session in one of these pools; null: in any. */
+export const hasActive = async (
+  tx: Tx,
+  tenant: TenantId,
+  of: { device_id: string } | { user_id: string },
+  poolIds: readonly string[] | null,
+): Promise<boolean> => {
+  let q = selectSessions(tx, tenant, 'active', of)
+  if (poolIds !== null) q = q.where('pool_id', '=', sql<string>`any(${poolIds}::uuid[])`)
+  return (await q.limit(1).executeTakeFirst()) !== undefined
+}
+
 export const countKnown = async (tx: Tx, tenant: TenantId, sessionIds: readonly string[]): Promise<number> => {
   const { known } = await tx
     .selectFrom('vpn_sessions')

@@ -4,7 +4,7 @@ import type { ResourceBytes } from '../../../db/tables/gateways.ts'
 import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
-import { encodeId, missing } from '../../../kernel/ids.ts'
+import { decodeId, encodeId, missing } from '../../../kernel/ids.ts'
 import { minute, second } from '../../../kernel/time.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { SessionFilter, SessionRow } from './sessions.queries.ts'
@@ -29,7 +29,8 @@ export function createSessions({
   pager,
   now,
   listening,
-}: Pick<GatewaysDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now' | 'listening'>) {
+  entitlements,
+}: Pick<GatewaysDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now' | 'listening' | 'entitlements'>) {
   const withNames = async (tx: Tx, tenant: TenantId, rows: SessionRow[]): Promise<Session[]> => {
     const names = await queries.deviceNames(
       tx,
@@ -107,6 +108,22 @@ export function createSessions({
 
     blockedUntil: (tenant: TenantId, deviceId: string): Promise<Date | undefined> =>
       db.inTenant(tenant, (tx) => queries.findBlockedUntil(tx, tenant, deviceId, now())),
+
+    /**
+     * The limit of VPN sessions that keeps a new one out. A device with an active session in the pool needs no room:
+     * its new session takes the place of the old one.
+     */
+    sessionLimitFor: (
+      tenant: TenantId,
+      of: { device_id: string } | { user_id: string },
+      poolIds: readonly string[] | null,
+    ): Promise<number | null> =>
+      db.inTenant(tenant, async (tx) => {
+        const limit = await entitlements.reachedLimit(tx, tenant, 'sessions')
+        if (limit === null) return null
+        const pools = poolIds?.flatMap((id) => decodeId('gateway_pool', id) ?? []) ?? null
+        return (await queries.hasActive(tx, tenant, of, pools)) ? null : limit
+      }),
 
     /**
      * In the transaction that stops devices or users: ends their sessions, which one event names. That transaction

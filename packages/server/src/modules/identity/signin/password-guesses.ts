@@ -7,6 +7,8 @@ const longestPadding = 11
 const shortestCore = 4
 /** The beginning of a known password, cut off, is one from this length on. */
 const shortestBeginning = 6
+/** A walk over the keyboard that is a part of the text; shorter ones stand in random text. */
+const shortestWalk = 8
 
 /** Signs that stand for letters, in both readings of those that have two. */
 const letterSigns = { '@': 'a', '4': 'a', '3': 'e', '0': 'o', $: 's', '5': 's', '7': 't', '+': 't', '8': 'b', '9': 'g' }
@@ -50,7 +52,9 @@ export function isGuessable(text: string, known: Known): boolean {
   return [...coresOf(text)].some(([core, padding]) => {
     const isWord =
       core.length >= shortestCore &&
-      (known.has(core) || (core.length >= shortestBeginning && known.beginsOne(core)) || isWalk(core))
+      (known.has(core) ||
+        (core.length >= shortestBeginning && known.beginsOne(core)) ||
+        (core === text ? isWalk(core) : isWalkInside(core)))
     return isWord && (padding.length <= longestPadding || isWalk(padding) || repeatedUnit(padding) !== undefined)
   })
 }
@@ -75,30 +79,50 @@ const places = layouts.map(
 /** Whether the text is a few runs of neighbouring keys, of the alphabet or of digits: `qwertyuiop12345`, `1qaz2wsx`. */
 function isWalk(text: string): boolean {
   const characters = [...text]
-  if (characters.length < 6) return false
-  let runs = 1
-  let step: number | undefined
-  for (let i = 1; i < characters.length; i++) {
-    const [from, to] = [characters[i - 1]!, characters[i]!]
-    const next = to.codePointAt(0)! - from.codePointAt(0)!
-    const continues = /\d/.test(from + to)
-      ? Math.abs(next) <= 1 && (step === undefined || step === next)
-      : isBeside(from, to)
-    const goesOn = continues || areNeighbours(from, to)
-    step = continues ? next : undefined
-    if (!goesOn) runs++
-  }
-  return runs <= characters.length / 4
+  return characters.length >= 6 && runsOf(characters, stepsBetween) <= characters.length / 4
 }
-/** The same letter, or the one before or after it in the alphabet. */
-const isBeside = (from: string, to: string) => Math.abs(to.codePointAt(0)! - from.codePointAt(0)!) <= 1
-/** Keys that touch; digits do so along the slanted column that leads to a letter. */
-const areNeighbours = (from: string, to: string) =>
-  !(/\d/.test(from) && /\d/.test(to)) &&
-  places.some((keys) => {
+/** The same of a part of a text. Random text has crooked runs of a few characters, so they are longer, or straight. */
+function isWalkInside(part: string): boolean {
+  const characters = [...part]
+  const { length } = characters
+  if (length < shortestWalk) return false
+  return runsOf(characters, stepsBetween) <= length / 8 || runsOf(characters, straightSteps) <= length / 4
+}
+
+type Steps = (from: string, to: string) => readonly string[]
+/** The number of runs in which all steps have one of their names in common. */
+function runsOf(characters: readonly string[], steps: Steps): number {
+  let runs = 1
+  let common: readonly string[] | undefined
+  for (let i = 1; i < characters.length; i++) {
+    const names = steps(characters[i - 1]!, characters[i]!)
+    const shared: readonly string[] = common === undefined ? names : names.filter((name) => common?.includes(name))
+    if (shared.length === 0) runs++
+    common = shared.length === 0 ? undefined : shared
+  }
+  return runs
+}
+
+/** A step along the digits with its direction, through the alphabet, or to a key that touches, by layout. */
+const stepsBetween: Steps = (from, to) => namesOf(from, to, false)
+/** The same with the direction of every step. */
+const straightSteps: Steps = (from, to) => namesOf(from, to, true)
+
+function namesOf(from: string, to: string, isStraight: boolean): string[] {
+  const next = to.codePointAt(0)! - from.codePointAt(0)!
+  const [hasDigit, areDigits] = [/\d/.test(from + to), /^\d\d$/.test(from + to)]
+  const names: string[] = []
+  if (Math.abs(next) <= 1) names.push(hasDigit || isStraight ? `order ${next}` : 'order')
+  // Keys of digits touch only those of letters, along the slanted column.
+  if (areDigits) return names
+  for (const [layout, keys] of places.entries()) {
     const [a, b] = [keys.get(from), keys.get(to)]
-    return a !== undefined && b !== undefined && Math.abs(a.x - b.x) <= 1 && Math.abs(a.y - b.y) <= 1
-  })
+    if (!a || !b) continue
+    const [x, y] = [b.x - a.x, b.y - a.y]
+    if (Math.abs(x) <= 1 && Math.abs(y) <= 1) names.push(isStraight ? `keys ${layout} ${x} ${y}` : `keys ${layout}`)
+  }
+  return names
+}
 
 /** The shortest text of which this is a whole number of repetitions, at least two. */
 export function repeatedUnit(text: string): string | undefined {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { isGuessable } from './password-guesses.ts'
 import { passwordProblem } from './password-rules.ts'
 
 const words = ['ana', 'ana.meier', 'acme corp', 'holdfast']
@@ -81,6 +83,18 @@ test('a password that attackers try first is refused with digits and signs added
   ]
   for (const password of [...good, 'Wg8#kTz2!pQm4vXe', 'correct horse battery staple', 'seven crabs walk sideways'])
     assert.equal(await check(password), undefined, password)
+})
+
+test('a walk over the keyboard is refused alone and padded, and 2,000 random hex texts are no walks', async () => {
+  const digits = (_: unknown, i: number) => createHash('sha256').update(`seed 1, text ${i}`).digest('hex').slice(0, 16)
+  const texts = ['05822e24abdffe14', '0ccbbdfee7165111', ...Array.from({ length: 2000 }, digits)]
+  // Without the list of known passwords, which takes milliseconds for each text.
+  const nothingKnown = { has: () => false, beginsOne: () => false }
+  const refused = texts.filter((text) => isGuessable(text, nothingKnown))
+  assert.deepEqual(refused, [])
+  for (const walk of ['qawsedrftgyhujik', 'poiuztrewqlkjhgf', '77qawsedrf202677', '!!zxcvbnmas!!', '2026lkjhgfds2026'])
+    assert.equal(isGuessable(walk, nothingKnown), true, walk)
+  for (const text of texts.slice(0, 10)) assert.equal(await check(text), undefined, text)
 })
 
 test('repetition does not make a password long', async () => {

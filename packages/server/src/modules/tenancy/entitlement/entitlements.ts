@@ -74,6 +74,15 @@ export function createEntitlements({ now, tellExceeded }: { now: () => Date; tel
       }
     },
 
+    /** The limit of a metric where it has no room for one more, to say so; null where it has. It locks nothing. */
+    reachedLimit: async (tx: Tx, tenant: TenantId, metric: CountedMetric): Promise<number | null> => {
+      const { limits, isClosed } = await resolveIn(tx, tenant)
+      const limit = isClosed ? 0 : limits[metric]
+      if (limit === null) return null
+      const used = (await queries.usedOf(tx, tenant)).get(metric) ?? 0
+      return isClosed || used >= limit ? limit : null
+    },
+
     /** In the transaction that makes a tenant: tenants are counted one after the other. */
     admitTenant: async (tx: Tx): Promise<void> => {
       const row = await findLicense(tx)
