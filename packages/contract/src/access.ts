@@ -221,13 +221,20 @@ export const revokeApiKey = endpoint({
 export const revokeApiKeysOfUser = endpoint({
   method: 'POST',
   path: '/v1/admin/api-keys/revoke',
-  summary: 'Revoke every API key that belongs to a user, or that the user or one of these keys made',
+  summary:
+    'Revoke every API key that belongs to a user, and every key and enrollment token that the user or one of these keys made',
   access: { by: ['session', 'api_key'], permission: 'incidents:run' },
   audit: 'api_key.revoked',
   body: Closed({
     user_id: Id('user'),
     reason: Type.Optional(Reason),
-    dry_run: Type.Optional(Type.Boolean({ description: 'Answer which keys it would revoke, and change nothing' })),
+    dry_run: Type.Optional(
+      Type.Boolean({ description: 'Answer which keys and tokens it would revoke, and change nothing' }),
+    ),
   }),
-  response: Closed({ changed: Type.Boolean(), key_ids: Type.Array(Id('api_key')) }),
+  response: Closed({
+    changed: Type.Boolean(),
+    key_ids: Type.Array(Id('api_key')),
+    token_ids: Type.Array(Id('enrollment_token'), { description: 'Enrollment tokens that the user or a key made' }),
+  }),
 })

@@ -100,6 +100,7 @@ const warningCodes = [
   'tenant_without_administrator',
   'tenant_without_break_glass_user',
   'api_keys_still_active',
+  'sign_in_set_by_others',
 ] as const
 export type WarningCode = (typeof warningCodes)[number]
 

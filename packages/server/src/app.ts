@@ -103,10 +103,10 @@ export function createApp({
       begin: (tx, source) => identity.breakGlass.endPasswordSessions(tx, source),
     },
   })
-  const { settings, entitlements, meter, listTenantIds: tenants } = tenancy
+  const { settings, entitlements, meter, statusOf, listTenantIds: tenants } = tenancy
   /** For whatever adds what a plan limits. */
   const limited = { ...base, audit, entitlements }
-  const access = createAccess({ ...limited, settings, statusOf: tenancy.statusOf })
+  const access = createAccess({ ...limited, settings, statusOf, tokensOfMakers: () => enrollment.tokensOfMakers })
   const notifications = createNotifications({
     ...base,
     ...{ audit, outbound, smtpUrl: config.smtpUrl, tenantName: tenancy.nameOf },
@@ -233,7 +233,7 @@ export function createApp({
       gateway: gateways.verifyGateway,
       ...enrollment.verifiers,
     },
-    tenancy.statusOf,
+    statusOf,
   )
   const { http, draining, idempotency, sourceOf, flushRefusals } = createPipe({
     ...base,

@@ -56,6 +56,7 @@ export async function enroll(
     now = () => new Date(),
     admin = kit.admin,
     wireguard_public_key,
+    secret: existing,
     ...token
   }: {
     user_id?: string
@@ -65,9 +66,11 @@ export async function enroll(
     now?: () => Date
     admin?: Kit['admin']
     wireguard_public_key?: string
+    /** Of a token that is there already. */
+    secret?: string
   } = {},
 ) {
-  const { secret } = await admin.generateToken({ body: token })
+  const secret = existing ?? (await admin.generateToken({ body: token })).secret
   const { privateJwk } = generateKey('ES256')
   const connection = {
     baseUrl: kit.publicUrl,

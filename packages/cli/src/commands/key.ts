@@ -57,8 +57,11 @@ export function addKey(program: Command, cli: Cli): void {
       'key revoke --all-of anna --reason phished',
     ).description('revoke an API key, or all that a user has'),
   )
-    .option('--all-of <user>', 'every key that belongs to this user, or that the user or one of these keys made')
-    .option('--dry-run', 'with --all-of: say which keys, and change nothing')
+    .option(
+      '--all-of <user>',
+      'every key that this user has, and every key and enrollment token that the user or one of these keys made',
+    )
+    .option('--dry-run', 'with --all-of: say which keys and tokens, and change nothing')
     .action((key_id: string | undefined, options: Revoke) =>
       options.allOf === undefined ? revokeOne(cli, key_id, options) : revokeAll(cli, key_id, options.allOf, options),
     )
@@ -81,6 +84,8 @@ async function revokeAll(cli: Cli, key_id: string | undefined, user_id: string, 
   const body = { user_id, ...given({ reason: options.reason, dry_run: options.dryRun }) }
   const answer = await client.revokeApiKeysOfUser({ body, query: cli.scope })
   if (cli.json) return printItem(cli, answer)
-  for (const id of answer.key_ids) cli.say(id)
-  cli.note(`${countText(answer.key_ids.length, 'API key', options.dryRun ? 'would be revoked' : 'revoked')}.`)
+  const { key_ids, token_ids } = answer
+  for (const id of [...key_ids, ...token_ids]) cli.say(id)
+  const done = options.dryRun ? 'would be revoked' : 'revoked'
+  cli.note(`${countText(key_ids.length, 'API key', done)}, ${countText(token_ids.length, 'enrollment token', done)}.`)
 }

@@ -22,6 +22,7 @@ test('who may do what, and who may say so', async (t) => {
   await t.test('whom one may not touch, one neither promotes nor demotes; a user of another tenant is not there', () =>
     untouched(kit),
   )
+  await t.test('a grant warns of others who set the sign-in of the user', () => warnsOfSetters(kit))
   await t.test('an own session can not make itself stronger', () => ownSession(kit))
   await t.test('of twenty removals of two last administrators at once, one administrator stays', () => lastOfTwo(kit))
   await t.test('the last administrator goes when another one is there, and a suspended one counts for nothing', () =>
@@ -55,6 +56,40 @@ async function countsAtOnce(kit: Kit): Promise<void> {
       [[user_id, 'viewer', 'ana', { reason: 'new colleague' }]],
     )
   }
+}
+
+async function warnsOfSetters(kit: Kit): Promise<void> {
+  const helper = await kit.as('helpdesk')
+  const grant = (user_id: string, role: Role) => kit.admin.grantRole({ body: { user_id, role } })
+  const own = await makeUser(kit, 'set-by-nobody')
+  await kit.admin.changePassword({ body: { user_id: own, new_password: 'a password of the caller' } })
+  assert.deepEqual((await grant(own, 'viewer')).warnings, [])
+
+  const user_id = await makeUser(kit, 'set-by-helpdesk')
+  await helper.changePassword({ body: { user_id, new_password: 'a password of the help desk' } })
+  const granted = await grant(user_id, 'auditor')
+  assert.deepEqual(
+    granted.warnings.map((w) => w.code),
+    ['sign_in_set_by_others'],
+  )
+  assert.match(
+    granted.warnings[0]?.message ?? '',
+    /last 7 days 1 other person or API key .*holdfast audit list --target set-by-helpdesk$/,
+  )
+  assert.deepEqual((await grant(user_id, 'auditor')).warnings, [], 'nothing changed')
+  const events = (await eventsOf(kit, 'role.granted')).filter((e) => e.user_id === user_id)
+  assert.deepEqual(
+    events.map((e) => e.details),
+    [{ warnings: ['sign_in_set_by_others'] }],
+  )
+  await kit.app.db.inTenant(kit.tenant, (tx) =>
+    tx
+      .updateTable('credential_setters')
+      .set({ set_at: new Date(Date.now() - 8 * 86_400_000) })
+      .where('tenant_id', '=', kit.tenant)
+      .execute(),
+  )
+  assert.deepEqual((await grant(user_id, 'viewer')).warnings, [], 'older than 7 days')
 }
 
 async function whoHolds(kit: Kit): Promise<void> {

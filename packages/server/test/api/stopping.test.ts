@@ -4,8 +4,9 @@ import type { Client } from '@holdfast/sdk'
 import { bootstrap } from '../../src/bootstrap.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { eventsOf } from '../events.ts'
+import { enroll } from '../gateways.ts'
 import { adminPassword, type Kit, startKit } from '../kit.ts'
-import { passwordOf, signInAs, trySignIn } from '../people.ts'
+import { makeUser, passwordOf, signInAs, trySignIn } from '../people.ts'
 import { refusedWith } from '../sign-in.ts'
 
 type Query = { tenant_id: string }
@@ -87,8 +88,12 @@ test('the platform stops the only administrator of a tenant in every way, and th
   await t.test('a playbook ends the keys that the user has or made; a new password does where asked', () =>
     keysEnd(kit),
   )
-  await t.test('recovery ends the keys that the emergency account has or made, in every tenant', () =>
-    recoveryEndsKeys(kit, query),
+  await t.test('a playbook ends the enrollment tokens that the user or a key of the user made', () =>
+    tokensEnd(kit, query),
+  )
+  await t.test(
+    'recovery ends the keys and enrollment tokens that the emergency account has or made, in every tenant',
+    () => recoveryEndsKeys(kit, query),
   )
   await t.test('the last platform administrator stays, and the answer says how to go on', () => lastOfAll(kit))
 })
@@ -162,7 +167,57 @@ async function keysEnd(kit: Kit): Promise<void> {
   const revoked = await eventsOf(kit, 'api_key.revoked')
   assert.equal(revoked.length, 6)
   const again = await kit.admin.revokeApiKeysOfUser({ body: { user_id } })
-  assert.deepEqual(again, { changed: false, key_ids: [] })
+  assert.deepEqual(again, { changed: false, key_ids: [], token_ids: [] })
+}
+
+async function tokensEnd(kit: Kit, { tenant_id }: Query): Promise<void> {
+  const user_id = await makeUser(kit, 'mal', ['platform_admin'])
+  const mal = await signInAs(kit, 'mal')
+  const made = async (path: string, body: object) => {
+    const got = await mal.post(path, body)
+    assert.equal(got.status, 201, got.text)
+    return String(got.json.secret)
+  }
+  const elsewhere = `?tenant_id=${tenant_id}`
+  const unbounded = { max_uses: 0 }
+  const key = kit.clientFor(await made('/v1/admin/api-keys', { name: 'mal', role: 'platform_admin' }))
+  const { api_key, secret } = await key.createApiKey({ body: { name: 'chained', role: 'platform_admin' } })
+  const ofEnded = (await kit.clientFor(secret).generateToken({ body: unbounded })).secret
+  await key.revokeApiKey({ params: { key_id: api_key.key_id }, body: {} })
+  const tokens = {
+    own: await made('/v1/admin/tokens/generate', unbounded),
+    'of a key': (await key.generateToken({ body: unbounded })).secret,
+    'of a key that is revoked': ofEnded,
+    'in another tenant': await made(`/v1/admin/tokens/generate${elsewhere}`, unbounded),
+    'of a key, in another tenant': (await key.generateToken({ body: unbounded, query: { tenant_id } })).secret,
+  }
+  const other = (await kit.admin.generateToken({ body: unbounded })).secret
+  for (const [name, secret] of Object.entries(tokens)) await enroll(kit, `before ${name}`, { secret })
+
+  const would = await kit.admin.revokeApiKeysOfUser({ body: { user_id, dry_run: true } })
+  assert.deepEqual([would.changed, would.key_ids.length, would.token_ids.length], [false, 1, 3])
+  await enroll(kit, 'after a dry run', { secret: tokens.own })
+  const run = async (dry_run: boolean) => {
+    const params = { user_id, suspend: true, revoke_devices: true }
+    return (await kit.admin.runPlaybook({ body: { playbook: 'compromised_user', params, dry_run } })).run
+  }
+  const affected = ({ steps }: Awaited<ReturnType<typeof run>>) =>
+    steps
+      .find((s) => s.action === 'revokeApiKeysOfUser')
+      ?.affects.filter((a) => a.type === 'enrollment_token')
+      .map((a) => a.id)
+  assert.deepEqual(affected(await run(true)), would.token_ids)
+  const done = await run(false)
+  assert.equal(done.status, 'succeeded', JSON.stringify(done.steps))
+  assert.deepEqual(affected(done), would.token_ids)
+  await kit.heard()
+  for (const [name, secret] of Object.entries(tokens))
+    await assert.rejects(enroll(kit, `after ${name}`, { secret }), refusedWith(401), name)
+  await enroll(kit, 'by the token of somebody else', { secret: other })
+  const revoked = await eventsOf(kit, 'enrollment_token.revoked')
+  assert.deepEqual(revoked.map((e) => e.token_id).sort(), [...would.token_ids].sort())
+  const there = await kit.admin.listAuditEvents({ query: { tenant_id, kind: 'enrollment_token.revoked' } })
+  assert.equal(there.items.length, 2)
 }
 
 async function lastOfAll(kit: Kit): Promise<void> {
@@ -208,10 +263,18 @@ async function recoveryEndsKeys(kit: Kit, { tenant_id }: Query): Promise<void> {
     await made({ user_id: program.user_id }),
     await made({}, `/v1/admin/api-keys?tenant_id=${tenant_id}`),
   ]
+  const token = async (path: string) => String((await account.post(path, { max_uses: 0 })).json.secret)
+  const tokens = [
+    await token('/v1/admin/tokens/generate'),
+    await token(`/v1/admin/tokens/generate?tenant_id=${tenant_id}`),
+  ]
+  for (const [i, secret] of tokens.entries()) await enroll(kit, `before recovery ${i}`, { secret })
   await recover('the second one in the drawer')
   await kit.heard()
   for (const [i, key] of keys.entries()) await assert.rejects(key.me(), refusedWith(401), `key ${i}`)
-  assert.match(warned.join(), /3 api keys, 1 sessions/)
+  for (const [i, secret] of tokens.entries())
+    await assert.rejects(enroll(kit, `after recovery ${i}`, { secret }), refusedWith(401), `token ${i}`)
+  assert.match(warned.join(), /3 api keys, 2 enrollment tokens, 1 sessions/)
   const user_id = (await kit.admin.listUsers({ query: { q: 'break-glass' } })).items[0]?.user_id ?? ''
   await kit.admin.changeUser({ body: { operation: 'delete', user_id } })
 }

@@ -29,6 +29,7 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'tenancy/entitlement/entitlement.queries.ts#totalsOf': 'metrics: how many there are of all tenants',
   'audit/audit.queries.ts#tenantsWithArrivals': 'whose events a sweep must give their places',
   'access/api-keys.queries.ts#tenantsWithKeysOf': 'tenants in which a platform administrator made keys',
+  'enrollment/tokens.queries.ts#tenantsWithTokensMadeBy': 'tenants in which a platform administrator made tokens',
   'access/api-keys.queries.ts#writeActivity': 'write-behind: keys used lately',
   'devices/devices.queries.ts#touchDevices': 'write-behind: devices seen lately',
   'gateways/reports/activity.queries.ts#upsertActivity': 'group commit: gateways that report in the same moment',

@@ -42,8 +42,12 @@ export const apiKeyHandlers = ({
       return { api_key: view(row, now()), changed }
     },
     revokeApiKeysOfUser: async ({ actor, body: { user_id, reason, dry_run: dryRun = false } }) => {
-      const ids = await keysOfUser.revokeAll(actor, idOf('user', user_id), { reason, dryRun })
-      return { changed: !dryRun && ids.length > 0, key_ids: ids.map((id) => encodeId('api_key', id)) }
+      const { keys, tokens } = await keysOfUser.endAll(actor, idOf('user', user_id), { reason, dryRun })
+      return {
+        changed: !dryRun && keys.length + tokens.length > 0,
+        key_ids: keys.map((id) => encodeId('api_key', id)),
+        token_ids: tokens.map((id) => encodeId('enrollment_token', id)),
+      }
     },
   }) satisfies Partial<Handlers>
 

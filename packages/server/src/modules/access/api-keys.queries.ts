@@ -148,12 +148,16 @@ export const markAllRevoked = (tx: Tx, tenant: TenantId, ids: readonly string[],
     .execute(tx)
     .then((r) => r.rows)
 
-/** Passes the tenant wall: other tenants in which a user has keys, or has made some. */
-export const tenantsWithKeysOf = async (tx: Tx, owner: { tenantId: TenantId; userId: string }, maker: string) => {
+/** Passes the tenant wall: other tenants in which a user has keys, or one of `makers` (TypeIDs) made some. */
+export const tenantsWithKeysOf = async (
+  tx: Tx,
+  owner: { tenantId: TenantId; userId: string },
+  makers: readonly string[],
+) => {
   const { rows } = await sql<{ tenant_id: TenantId }>`
     select tenant_id from api_keys where owner_user_id = ${owner.userId} and owner_tenant_id = ${owner.tenantId}
     union
-    select tenant_id from api_keys where created_by = ${maker}`.execute(tx)
+    select tenant_id from api_keys where created_by = any(${makers}::text[])`.execute(tx)
   return rows.map((r) => r.tenant_id).filter((tenant) => tenant !== owner.tenantId)
 }
 

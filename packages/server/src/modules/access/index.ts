@@ -5,8 +5,8 @@ import type { PresentedToken } from '../../http/authenticate.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import type { Memory } from '../../memory/held.ts'
 import { apiKeyHandlers } from './api-keys.handlers.ts'
-import { type ApiKeysDeps, createApiKeys, type NewKey } from './api-keys.ts'
-import { createKeysOfUser } from './keys-of-user.ts'
+import { createApiKeys, type NewKey } from './api-keys.ts'
+import { createKeysOfUser, type KeysOfUserDeps } from './keys-of-user.ts'
 import { createRates } from './rates.ts'
 import { createStanding } from './standing.ts'
 import { createKeyVerifier, createRights, type StatusOf } from './verify-key.ts'
@@ -16,7 +16,7 @@ export type { Rates } from './rates.ts'
 export { covers, isRole, mayHandle, permissionsOfRoles } from './roles.ts'
 export type { Credential } from './standing.ts'
 
-type AccessDeps = ApiKeysDeps & {
+type AccessDeps = KeysOfUserDeps & {
   feed: Memory['feed']
   pager: Pager
   statusOf: StatusOf

@@ -1,41 +1,52 @@
-import type { Database, Tx } from '../../db/database.ts'
+import type { Tx } from '../../db/database.ts'
 import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { encodeId, missing } from '../../kernel/ids.ts'
-import type { Change, Changes } from '../../memory/changes.ts'
-import type { Audit } from '../audit/index.ts'
+import type { Change } from '../../memory/changes.ts'
+import type { TokensOfMakers } from '../../memory/end-of-users.ts'
 import { findKeysOf, findRolesOf, markAllRevoked, tenantsWithKeysOf } from './api-keys.queries.ts'
-import type { Owner } from './api-keys.ts'
+import type { ApiKeysDeps, Owner } from './api-keys.ts'
 import { isRole, mayHandle } from './roles.ts'
 
-/** The keys by which a user goes on without signing in: their own, and those that they or these keys made for others. */
-export function createKeysOfUser({
-  db,
-  audit,
-  changes,
-  now,
-}: {
-  db: Database
-  audit: Audit
-  changes: Changes
-  now: () => Date
-}) {
-  /** A key that was revoked since may have made one that works. */
-  async function workingIn(tx: Tx, tenant: TenantId, owner: Owner): Promise<string[]> {
+export type KeysOfUserDeps = ApiKeysDeps & {
+  /** The enrollment tokens that end with the API keys of a user. */
+  tokensOfMakers: () => TokensOfMakers
+}
+
+/** UUIDs of API keys and of enrollment tokens. */
+type Ids = { keys: string[]; tokens: string[] }
+
+/**
+ * The keys by which a user goes on without signing in: their own, and those that they or these keys made for others.
+ * With them end the enrollment tokens that any of these made.
+ */
+export function createKeysOfUser({ db, audit, changes, now, tokensOfMakers }: KeysOfUserDeps) {
+  const userOf = (owner: Owner) => encodeId('user', owner.userId)
+
+  /**
+   * The keys that work, and everything that may have made keys and tokens: a key that was revoked since may have made
+   * one that works. `from`: makers that are known already, as the keys of a platform administrator's own tenant are.
+   */
+  async function keysIn(tx: Tx, tenant: TenantId, owner: Owner, from: readonly string[] = [userOf(owner)]) {
     const found = new Map<string, boolean>()
-    for (let makers = [encodeId('user', owner.userId)]; makers.length > 0; ) {
-      const rows = await findKeysOf(tx, tenant, { owner, makers })
+    const makers = new Set(from)
+    for (let next = from; next.length > 0; ) {
+      const rows = await findKeysOf(tx, tenant, { owner, makers: next })
       const added = rows.filter((row) => !found.has(row.key_id))
       for (const { key_id, revoked } of added) found.set(key_id, revoked)
-      makers = added.map(({ key_id }) => encodeId('api_key', key_id))
+      next = added.map(({ key_id }) => encodeId('api_key', key_id))
+      for (const maker of next) makers.add(maker)
     }
-    return [...found].flatMap(([id, revoked]) => (revoked ? [] : [id]))
+    return { working: [...found].flatMap(([id, revoked]) => (revoked ? [] : [id])), makers: [...makers] }
   }
 
-  /** Revokes them in the transaction of the caller, who records the changes that it answers. */
-  async function revokeIn(tx: Tx, source: Source, owner: Owner, reason: string | undefined): Promise<Change[]> {
+  async function revokeKeys(
+    tx: Tx,
+    source: Source,
+    ids: readonly string[],
+    reason: string | undefined,
+  ): Promise<Change[]> {
     const { tenantId: tenant } = source
-    const ids = await workingIn(tx, tenant, owner)
     const revoked = ids.length === 0 ? [] : await markAllRevoked(tx, tenant, ids, now())
     await audit.recordAll(
       tx,
@@ -55,51 +66,94 @@ export function createKeysOfUser({
     return revoked.map(({ key_id }) => ({ kind: 'api_key', subject: key_id }))
   }
 
-  const otherTenants = (owner: Owner) =>
-    db.acrossTenants((tx) => tenantsWithKeysOf(tx, owner, encodeId('user', owner.userId)))
-  /** Only a platform administrator has keys in other tenants. Each is a change of its own; what is asked for comes last. */
-  async function revokeElsewhere(source: Source, owner: Owner, reason: string | undefined): Promise<string[]> {
-    const ids: string[] = []
-    for (const tenant of await otherTenants(owner)) {
+  /** Revokes the keys in the transaction of the caller, who records the changes that it answers. */
+  async function revokeIn(tx: Tx, source: Source, owner: Owner, reason: string | undefined): Promise<Change[]> {
+    return revokeKeys(tx, source, (await keysIn(tx, source.tenantId, owner)).working, reason)
+  }
+
+  /** Revokes the keys, and the enrollment tokens that the user or one of the keys made. */
+  async function endIn(
+    tx: Tx,
+    source: Source,
+    owner: Owner,
+    reason: string | undefined,
+    from?: readonly string[],
+  ): Promise<{ keys: Change[]; tokens: Change[] }> {
+    const { working, makers } = await keysIn(tx, source.tenantId, owner, from)
+    const keys = await revokeKeys(tx, source, working, reason)
+    return { keys, tokens: await tokensOfMakers().revoke(tx, source, makers, reason) }
+  }
+
+  /**
+   * Only a platform administrator has keys, or made tokens, in other tenants. Each tenant is a change of its own. The
+   * caller ends those of the user's own tenant last.
+   */
+  async function endElsewhere(
+    source: Source,
+    owner: Owner,
+    reason: string | undefined,
+    what: 'keys' | 'keys and tokens',
+  ): Promise<Ids> {
+    const { makers } = await db.inTenant(owner.tenantId, (tx) => keysIn(tx, owner.tenantId, owner))
+    const withKeys = await db.acrossTenants((tx) => tenantsWithKeysOf(tx, owner, makers))
+    const withTokens = what === 'keys' ? [] : await tokensOfMakers().tenants(makers)
+    const ended: Ids = { keys: [], tokens: [] }
+    for (const tenant of new Set([...withKeys, ...withTokens])) {
+      if (tenant === owner.tenantId) continue
       const there = { ...source, tenantId: tenant, claim: null }
       await db.inTenant(tenant, async (tx) => {
-        const revoked = await revokeIn(tx, there, owner, reason)
-        if (revoked.length > 0) await changes.record(tx, tenant, revoked)
-        ids.push(...revoked.map((change) => change.subject))
+        const { keys, tokens } =
+          what === 'keys'
+            ? {
+                keys: await revokeKeys(tx, there, (await keysIn(tx, tenant, owner, makers)).working, reason),
+                tokens: [],
+              }
+            : await endIn(tx, there, owner, reason, makers)
+        if (keys.length + tokens.length > 0) await changes.record(tx, tenant, [...keys, ...tokens])
+        ended.keys.push(...keys.map((change) => change.subject))
+        ended.tokens.push(...tokens.map((change) => change.subject))
       })
     }
-    return ids
+    return ended
   }
 
   return {
     revokeIn,
-    revokeElsewhere,
+    endIn,
+    endElsewhere,
     /** How many keys the user has here that are not revoked. */
     countIn: async (tx: Tx, tenant: TenantId, owner: Owner): Promise<number> =>
-      (await workingIn(tx, tenant, owner)).length,
+      (await keysIn(tx, tenant, owner)).working.length,
 
-    /** The UUIDs of what it revoked, or would. */
-    revokeAll: async (
+    /** The UUIDs of the keys and tokens that it revoked, or would. */
+    endAll: async (
       actor: Actor,
       userId: string,
       { reason, dryRun }: { reason: string | undefined; dryRun: boolean },
-    ): Promise<string[]> => {
+    ): Promise<Ids> => {
       const { tenantId: tenant } = actor
       const owner = { tenantId: tenant, userId }
       const judge = async (tx: Tx) => {
         const roles = (await findRolesOf(tx, tenant, userId)) ?? missing('user')
         const beyond = roles.find((role) => isRole(role) && !mayHandle(actor, role))
         if (beyond) fail('forbidden', `this user has the role ${beyond}, which allows more than you may do yourself`)
-        return dryRun ? workingIn(tx, tenant, owner) : []
       }
-      const wouldGo = await db.inTenant(tenant, judge)
-      if (dryRun) return wouldGo
-      const elsewhere = await revokeElsewhere(actor, owner, reason)
+      if (dryRun)
+        return db.inTenant(tenant, async (tx) => {
+          await judge(tx)
+          const { working, makers } = await keysIn(tx, tenant, owner)
+          return { keys: working, tokens: await tokensOfMakers().find(tx, tenant, makers) }
+        })
+      await db.inTenant(tenant, judge)
+      const elsewhere = await endElsewhere(actor, owner, reason, 'keys and tokens')
       return db.inTenant(tenant, async (tx) => {
         await judge(tx)
-        const revoked = await revokeIn(tx, actor, owner, reason)
-        if (revoked.length > 0) await changes.record(tx, tenant, revoked)
-        return [...elsewhere, ...revoked.map((change) => change.subject)]
+        const { keys, tokens } = await endIn(tx, actor, owner, reason)
+        if (keys.length + tokens.length > 0) await changes.record(tx, tenant, [...keys, ...tokens])
+        return {
+          keys: [...elsewhere.keys, ...keys.map((change) => change.subject)],
+          tokens: [...elsewhere.tokens, ...tokens.map((change) => change.subject)],
+        }
       })
     },
   }

@@ -1,29 +1,58 @@
+import type { Database, Tx } from '../../db/database.ts'
+import type { Source } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
-import type { EndOfUsers } from '../../memory/end-of-users.ts'
+import type { Change } from '../../memory/changes.ts'
+import type { EndOfUsers, TokensOfMakers } from '../../memory/end-of-users.ts'
 import type { Audit } from '../audit/index.ts'
-import { revokeTokensOf } from './tokens.queries.ts'
+import { findTokensMadeBy, revokeTokensMadeBy, revokeTokensOf, tenantsWithTokensMadeBy } from './tokens.queries.ts'
+
+type Deps = { db: Database; audit: Audit; now: () => Date }
+
+/** Records in the audit log that these tokens are revoked. Returns the changes for the caller to record. */
+async function recordRevoked(
+  audit: Audit,
+  tx: Tx,
+  source: Source,
+  revoked: readonly { token_id: string; name: string }[],
+  reason: string | undefined,
+): Promise<Change[]> {
+  await audit.recordAll(
+    tx,
+    revoked.map(({ token_id, name }) => {
+      const id = encodeId('enrollment_token', token_id)
+      return {
+        source,
+        kind: 'enrollment_token.revoked',
+        fields: { token_id: id },
+        more: {
+          target: { type: 'enrollment_token', id, name: name || null },
+          ...(reason !== undefined && { details: { reason } }),
+        },
+      } as const
+    }),
+  )
+  return revoked.map((t) => ({ kind: 'enrollment_token', subject: t.token_id }))
+}
 
 /** Revokes the enrollment tokens whose devices would be those of these users. */
 export const createEndTokens =
-  ({ audit, now }: { audit: Audit; now: () => Date }): EndOfUsers =>
+  ({ audit, now }: Deps): EndOfUsers =>
   async (tx, source, users, reason) => {
-    const revoked = await revokeTokensOf(
+    const ids = users.map((u) => u.user_id)
+    const changes = await recordRevoked(
+      audit,
       tx,
-      source.tenantId,
-      users.map((u) => u.user_id),
-      now(),
+      source,
+      await revokeTokensOf(tx, source.tenantId, ids, now()),
+      reason,
     )
-    await audit.recordAll(
-      tx,
-      revoked.map(({ token_id, name }) => {
-        const id = encodeId('enrollment_token', token_id)
-        return {
-          source,
-          kind: 'enrollment_token.revoked',
-          fields: { token_id: id },
-          more: { target: { type: 'enrollment_token', id, name: name || null }, details: { reason } },
-        } as const
-      }),
-    )
-    return { count: revoked.length, changes: revoked.map((t) => ({ kind: 'enrollment_token', subject: t.token_id })) }
+    return { count: changes.length, changes }
   }
+
+/** The enrollment tokens that people or API keys made, for any user. */
+export const createTokensOfMakers = ({ db, audit, now }: Deps): TokensOfMakers => ({
+  find: (tx, tenant, makers) => findTokensMadeBy(tx, tenant, makers, now()),
+  revoke: async (tx, source, makers, reason) =>
+    recordRevoked(audit, tx, source, await revokeTokensMadeBy(tx, source.tenantId, makers, now()), reason),
+  tenants: (makers) => db.acrossTenants((tx) => tenantsWithTokensMadeBy(tx, makers, now())),
+})

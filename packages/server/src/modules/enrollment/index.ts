@@ -5,7 +5,7 @@ import { createIssuer } from './credential.ts'
 import type { EnrollmentDeps } from './deps.ts'
 import { deviceCodeHandlers } from './device-code.handlers.ts'
 import { createDeviceCode } from './device-code.ts'
-import { createEndTokens } from './end-tokens.ts'
+import { createEndTokens, createTokensOfMakers } from './end-tokens.ts'
 import { createEnroll } from './enroll.ts'
 import { createEnrollByOidc } from './enroll-oidc.ts'
 import { createEnrollBySaml } from './enroll-saml.ts'
@@ -41,6 +41,7 @@ export function createEnrollment(deps: EnrollmentDeps) {
     },
     verifiers: { enrollment_token: tokens.verify, enrollment_challenge: challenges.verify },
     endTokensOf: createEndTokens(deps),
+    tokensOfMakers: createTokensOfMakers(deps),
     prunes: [pruneTokens],
     /** Writes what is still in memory; at stop. */
     stop: vouching.flush,

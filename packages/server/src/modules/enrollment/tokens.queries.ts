@@ -72,6 +72,37 @@ export const revokeTokensOf = async (tx: Tx, tenant: TenantId, users: readonly s
   return rows
 }
 
+/** Those in use that one of `makers` (TypeIDs) made. */
+export const findTokensMadeBy = async (tx: Tx, tenant: TenantId, makers: readonly string[], at: Date) => {
+  const { rows } = await sql<{ token_id: string }>`
+    select token_id from enrollment_tokens
+    where tenant_id = ${tenant} and created_by = any(${makers}::text[]) and revoked_at is null and expires_at > ${at}
+    order by token_id`.execute(tx)
+  return rows.map((r) => r.token_id)
+}
+
+/** Revokes those in use that one of `makers` (TypeIDs) made; each is returned to one caller. */
+export const revokeTokensMadeBy = async (tx: Tx, tenant: TenantId, makers: readonly string[], at: Date) => {
+  const { rows } = await sql<{ token_id: string; name: string }>`
+    with locked as (
+      select token_id from enrollment_tokens
+      where tenant_id = ${tenant} and created_by = any(${makers}::text[]) and revoked_at is null and expires_at > ${at}
+      order by token_id for no key update)
+    update enrollment_tokens t set revoked_at = ${at} from locked
+    where t.tenant_id = ${tenant} and t.token_id = locked.token_id
+    returning t.token_id, t.name`.execute(tx)
+  return rows
+}
+
+/** Reads rows of all tenants: a platform administrator makes tokens in any of them. */
+export const tenantsWithTokensMadeBy = async (tx: Tx, makers: readonly string[], at: Date) => {
+  const { rows } = await sql<{ tenant_id: TenantId }>`
+    select distinct tenant_id from enrollment_tokens
+    where created_by = any(${makers}::text[]) and revoked_at is null and expires_at > ${at}
+    order by tenant_id`.execute(tx)
+  return rows.map((r) => r.tenant_id)
+}
+
 /** A token that no device came by; those of devices stay as long as their devices. */
 export const pruneTokens = purging(
   'enrollment_tokens',

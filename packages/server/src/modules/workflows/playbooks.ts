@@ -42,14 +42,15 @@ export const playbooks: readonly Definition[] = [
     kind: 'playbook',
     name: 'compromised_user',
     summary:
-      'Lock a user with sessions and devices, and revoke the API keys; suspend the account and revoke the devices where asked',
+      'Lock a user with sessions and devices, and revoke the API keys and enrollment tokens; suspend the account and revoke the devices where asked',
     params: Closed({
       user_id: Id('user'),
       suspend: Type.Optional(Type.Boolean({ description: 'Also suspend the account, which outlasts the lock' })),
       revoke_devices: Type.Optional(Type.Boolean({ description: 'Also revoke the devices, for good' })),
       revoke_api_keys: Type.Optional(
         Type.Boolean({
-          description: 'True unless said: keys that belong to the user or that the user made are revoked, for good',
+          description:
+            'True unless said: keys that belong to the user or that the user made are revoked, for good, and so are enrollment tokens that the user or one of these keys made',
         }),
       ),
     }),

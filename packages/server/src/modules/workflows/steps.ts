@@ -21,18 +21,24 @@ export async function revokeDevicesOf(
   }
 }
 
-/** A lock refuses the keys of a user until it is released; keys that somebody else may have are ended for good. */
+/**
+ * A lock refuses the keys of a user until it is released, and no enrollment token that the user made. Keys and tokens
+ * that somebody else may have are ended for good.
+ */
 export async function revokeKeysOf(
   user_id: string,
   username: string,
   look: Look,
   reason: string | undefined,
 ): Promise<Step> {
-  const { key_ids } = await look('revokeApiKeysOfUser', { body: { user_id, dry_run: true } })
+  const { key_ids, token_ids } = await look('revokeApiKeysOfUser', { body: { user_id, dry_run: true } })
   return {
     call: callOf('revokeApiKeysOfUser', { body: { user_id, ...because(reason) } }),
-    summary: `Revoke the API keys that ${username} has or made`,
-    affects: key_ids.map((id): StoredParty => ({ type: 'api_key', id, name: null })),
+    summary: `Revoke the API keys that ${username} has or made, and the enrollment tokens that the user or these keys made`,
+    affects: [
+      ...key_ids.map((id): StoredParty => ({ type: 'api_key', id, name: null })),
+      ...token_ids.map((id): StoredParty => ({ type: 'enrollment_token', id, name: null })),
+    ],
     onError: 'continue',
   }
 }

@@ -28,3 +28,20 @@ export const wasSetBy = async (
     .where('set_by', 'in', by)
     .where('set_at', '>=', since)
     .executeTakeFirst()) !== undefined
+
+/** How many people and keys, other than these, made the user or set what they sign in with, since then. */
+export const countOtherSetters = async (
+  tx: Tx,
+  tenant: TenantId,
+  { user, except, since }: { user: string; except: readonly string[]; since: Date },
+): Promise<number> => {
+  const { count } = await tx
+    .selectFrom('credential_setters')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', user)
+    .where(sql<boolean>`set_by <> all(${except}::text[])`)
+    .where('set_at', '>=', since)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}

@@ -10,6 +10,7 @@ import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { holdAdministrators, mayBeLast, requireAnother, type Warning, warned } from './administrators.ts'
 import type { BreakGlass } from './break-glass.ts'
+import { warnOfSetters } from './credential-setters.ts'
 import { deleteGrant, findGrant, insertGrant } from './grants.queries.ts'
 import { isOneself, present, refuseStronger } from './subject.ts'
 import { findUser, lockUser, type UserRow } from './users.queries.ts'
@@ -64,11 +65,11 @@ export function createGrants(deps: {
       reason: string | undefined,
     ): Promise<Outcome & { grant: GrantRow }> => {
       let grant: GrantRow | undefined
-      const outcome = await change('role.granted', actor, id, role, reason, async (tx) => {
+      const outcome = await change('role.granted', actor, id, role, reason, async (tx, user) => {
         const { tenantId: tenant_id } = actor
         const isNew = await insertGrant(tx, { tenant_id, user_id: id, role, granted_by: actor.id, granted_at: now() })
         grant = await findGrant(tx, tenant_id, id, role)
-        return isNew ? [] : undefined
+        return isNew ? warnOfSetters(tx, actor, user, now()) : undefined
       })
       return { ...outcome, grant: grant! }
     },

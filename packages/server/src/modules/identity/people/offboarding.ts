@@ -22,10 +22,11 @@ type Ended = { counts: EndedCounts; changes: Change[] }
 export function createOffboarding(deps: {
   audit: Audit
   endOfUsers: IdentityDeps['endOfUsers']
+  keysOfUser: Pick<IdentityDeps['keysOfUser'], 'endIn'>
   endSessionsOf: EndSessionsOf
   sessions: Pick<Sessions, 'endOfUsers'>
 }) {
-  const { audit, endOfUsers, endSessionsOf, sessions } = deps
+  const { audit, endOfUsers, keysOfUser, endSessionsOf, sessions } = deps
   const { linked_accounts, api_keys, enrollment_tokens, devices } = endOfUsers
 
   const personOf = ({ user_id: id, username: name }: NamedUser) => {
@@ -91,9 +92,24 @@ export function createOffboarding(deps: {
   }
 
   return {
-    /** What lets somebody in as this user; roles, groups and devices stay. The caller ends the sessions. */
-    endCredentials: (tx: Tx, source: Source, user: NamedUser, reason: string): Promise<Ended> =>
-      end(tx, source, [user], reason, { linked_accounts, api_keys, enrollment_tokens }),
+    /**
+     * Ends the credentials of this user, and the API keys and enrollment tokens that the user made. Roles, groups and
+     * devices stay. The caller ends the sessions.
+     */
+    endCredentials: async (tx: Tx, source: Source, user: NamedUser, reason: string): Promise<Ended> => {
+      const owner = { tenantId: source.tenantId, userId: user.user_id }
+      let tokensMade: readonly Change[] = []
+      const keys: EndOfUsers = async () => {
+        const ended = await keysOfUser.endIn(tx, source, owner, reason)
+        tokensMade = ended.tokens
+        return { count: ended.keys.length, changes: ended.keys }
+      }
+      const tokens: EndOfUsers = async (...given) => {
+        const ended = await enrollment_tokens(...given)
+        return { count: ended.count + tokensMade.length, changes: [...tokensMade, ...ended.changes] }
+      }
+      return end(tx, source, [user], reason, { linked_accounts, api_keys: keys, enrollment_tokens: tokens })
+    },
 
     /**
      * Everything that these users were given: roles, credentials, devices with their certificates, and sessions. Links

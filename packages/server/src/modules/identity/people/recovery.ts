@@ -28,8 +28,8 @@ const tries = 5
 /**
  * The way back in when no identity provider answers and no break-glass password is known: a user who has this password,
  * this role, and nothing that keeps them out. An account that has password, role and mark already is left alone.
- * Any other account of this name may have been prepared by somebody else: it loses its links, its API keys and those
- * that it made, in every tenant, enrollment tokens, second factor and sessions first.
+ * Any other account of this name may have been prepared by somebody else: it loses its links, second factor, sessions,
+ * API keys and enrollment tokens first, with the keys and tokens that it made, in every tenant.
  */
 export function createRecovery(deps: {
   db: Database
@@ -41,7 +41,7 @@ export function createRecovery(deps: {
   notify: IdentityDeps['notify']
   sessions: Pick<Sessions, 'endOfUser'>
   offboarding: Pick<Offboarding, 'endCredentials'>
-  keysOfUser: Pick<IdentityDeps['keysOfUser'], 'revokeIn' | 'revokeElsewhere'>
+  keysOfUser: Pick<IdentityDeps['keysOfUser'], 'endElsewhere'>
 }) {
   const { db, audit, changes, now, hasher, releaseLockOf, notify, sessions, offboarding, keysOfUser } = deps
 
@@ -50,7 +50,7 @@ export function createRecovery(deps: {
     tx: Tx,
     source: Source,
     user: queries.UserRow,
-    { phc, role, elsewhere }: { phc: string | undefined; role: Role; elsewhere: number },
+    { phc, role, elsewhere }: { phc: string | undefined; role: Role; elsewhere: EndedCounts },
   ): Promise<{ touched: Change[]; ended: EndedCounts }> {
     const { tenantId: tenant } = source
     const { user_id: id } = user
@@ -60,12 +60,9 @@ export function createRecovery(deps: {
     const changed = (operation: string) => audit.record(tx, source, 'user.changed', { operation, user_id }, more)
     const isStanding = phc === undefined && isReady(user, role)
     const cut = isStanding ? nothing : await offboarding.endCredentials(tx, source, user, endedBecause)
-    const owner = { tenantId: tenant, userId: id }
-    const made = isStanding ? [] : await keysOfUser.revokeIn(tx, source, owner, endedBecause)
-    const keys = (cut.counts.api_keys ?? 0) + made.length + elsewhere
     const isReleased = await releaseLockOf(tx, source, id)
     const sessionsEnded = isStanding ? [] : await sessions.endOfUser(tx, source, id)
-    const ended = { ...cut.counts, ...(!isStanding && { api_keys: keys, sessions: sessionsEnded.length }) }
+    const ended: EndedCounts = isStanding ? {} : { ...sumOf(cut.counts, elsewhere), sessions: sessionsEnded.length }
     if (phc !== undefined) {
       await storePassword(tx, tenant, id, { phc, mustChange: false, expiresAt: null, at }, undefined)
       const details = { ended }
@@ -82,7 +79,7 @@ export function createRecovery(deps: {
     if (isMarked) await audit.record(tx, source, 'user.break_glass_changed', { user_id, break_glass: true }, more)
     const isChanged = phc !== undefined || isReleased || isFree || isBack || isGranted || isMarked
     return {
-      touched: isChanged ? [{ kind: 'user', subject: id }, ...cut.changes, ...made, ...sessionsEnded] : [],
+      touched: isChanged ? [{ kind: 'user', subject: id }, ...cut.changes, ...sessionsEnded] : [],
       ended,
     }
   }
@@ -124,7 +121,8 @@ export function createRecovery(deps: {
     const { stored, phc, prepared } = await judge(tenant, username, { password, role })
     const source = jobSource(tenant, 'break_glass')
     const owner = prepared === undefined ? undefined : { tenantId: tenant, userId: prepared }
-    const elsewhere = owner ? (await keysOfUser.revokeElsewhere(source, owner, endedBecause)).length : 0
+    const endedThere = owner && (await keysOfUser.endElsewhere(source, owner, endedBecause, 'keys and tokens'))
+    const elsewhere = { api_keys: endedThere?.keys.length ?? 0, enrollment_tokens: endedThere?.tokens.length ?? 0 }
     return db.inTenant(tenant, async (tx) => {
       const at = now()
       const known = await queries.findIdByUsername(tx, tenant, username)
@@ -171,6 +169,9 @@ const isForeign = ({ source, kind }: queries.UserRow): boolean => source !== 'lo
 const isReady = ({ break_glass, roles }: queries.UserRow, role: Role): boolean => break_glass && roles.includes(role)
 
 const nothing: Awaited<ReturnType<Offboarding['endCredentials']>> = { counts: {}, changes: [] }
+
+const sumOf = (here: EndedCounts, elsewhere: EndedCounts): EndedCounts =>
+  Object.fromEntries(Object.entries(here).map(([name, count]) => [name, count + (elsewhere[name] ?? 0)]))
 
 /** " It had …, which ended."; empty where there was nothing. */
 const saidOfEnded = (ended: EndedCounts): string => {

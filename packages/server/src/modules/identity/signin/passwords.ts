@@ -108,7 +108,7 @@ export function createPasswords(deps: {
       const phc = await hasher.hashPassword(password)
       const endsKeys = request.revoke_api_keys === true
       const holder = { tenantId: tenant, userId: id }
-      const elsewhere = endsKeys ? await keysOfUser.revokeElsewhere(source, holder, undefined) : []
+      const elsewhere = endsKeys ? (await keysOfUser.endElsewhere(source, holder, undefined, 'keys')).keys : []
       return db.inTenant(tenant, async (tx) => {
         if (generated) await holdAdministrators(tx, tenant)
         const user = check(actor, subject, await lockUser(tx, tenant, id))
