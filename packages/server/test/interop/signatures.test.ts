@@ -38,7 +38,7 @@ const policy = (cidr: string) => ({
   posture_checks: {
     encrypted: {
       expression: 'disk.encrypted',
-      remediation: 'Verschlüsselung "einschalten"\n\t\\ / \u0001\u007f\u2028 é e\u0301 漢字 🔒 <b>&amp;</b>',
+      remediation: 'Verschlüsselung "einschalten"\n\t\\ / é e\u0301 漢字 🔒 <b>&amp;</b>',
     },
   },
   rules: [
