@@ -14,7 +14,7 @@ test('everything that a command lacks is named at once, and its help marks it', 
   for (const [line, missing] of [
     ['directory source create', '<directory>, --kind <kind>, --issuer <url>, --client-id <id>'],
     ['directory source create corp --issuer https://x.example', '--kind <kind>, --client-id <id>'],
-    ['update offered', '<device>, --platform <platform>, --arch <arch>, --installed <version>'],
+    ['update offered', '<device>'],
     ['user link', '<user>, --provider <provider>, --subject <sub>'],
     ['role grant', '<user>, <role>'],
     ['user suspend', '<user...>'],

@@ -12,13 +12,14 @@ export type CertificateInfo = {
 
 /**
  * Opens a certificate (PEM or DER) of any issuer. The platform parses its name, dates and key only when they are asked
- * for, and then throws, or answers an invalid date; this function asks for all of them. Throws `malformed`.
+ * for, and then throws; this function asks for all of them. A date that does not exist is known by its text ("Bad time
+ * value"): as a Date it may be any. Throws `malformed`.
  */
 export function openCertificate(certificate: string | Buffer): X509Certificate {
   try {
     const opened = new X509Certificate(certificate)
-    const dates = [opened.validFromDate, opened.validToDate]
-    if (opened.publicKey && opened.serialNumber && dates.every((date) => Number.isFinite(date.getTime()))) return opened
+    const dates = [opened.validFrom, opened.validTo].map((text) => Date.parse(text))
+    if (opened.publicKey && opened.serialNumber && dates.every(Number.isFinite)) return opened
   } catch (cause) {
     return refuse('malformed', 'not a certificate', cause)
   }

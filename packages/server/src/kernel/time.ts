@@ -4,5 +4,8 @@ export const minute = 60 * second
 export const hour = 60 * minute
 export const day = 24 * hour
 
-/** The date, unless there is no such day or hour: the platform reads that from certificates as an invalid one. */
-export const existing = (date: Date): Date | undefined => (Number.isFinite(date.getTime()) ? date : undefined)
+/** The date that a certificate's text says; undefined where there is no such day or hour ("Bad time value"). */
+export function existing(text: string): Date | undefined {
+  const date = new Date(text)
+  return Number.isFinite(date.getTime()) ? date : undefined
+}

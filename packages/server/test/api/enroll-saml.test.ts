@@ -178,6 +178,8 @@ test('who enrolls by SAML, in a deployment of two replicas', async (t) => {
     const subject = 'root there'
     await kit.admin.linkUserIdentity({ params: { user_id }, body: { ...params, subject } })
     const security = await kit.as('security_admin')
+    // Whom the provider makes users of is another question, and another permission.
+    await set({ provisioning: 'none' })
     const theirs = rsaKey()
     const saml = { metadata_url: null, metadata_xml: metadataOf(idp.entityId, idp.ssoUrl, [...idp.keys, theirs]) }
     const enter = async () => {
@@ -192,8 +194,8 @@ test('who enrolls by SAML, in a deployment of two replicas', async (t) => {
     assert.deepEqual(await enter(), [401, 'signature'])
     const ending = { params, query: { end_links_of_stronger: true } }
     assert.equal((await changeIdentityProvider(security, ending, { saml })).ended_links?.links, 1)
-    assert.deepEqual(await enter(), [401, 'username_taken'], 'the account is nobody’s')
-    await set({ saml: { idp: null, metadata_url: idp.url } })
+    assert.deepEqual(await enter(), [401, 'not_linked'], 'the account is nobody’s')
+    await set({ provisioning: 'create', saml: { idp: null, metadata_url: idp.url } })
   })
 
   await t.test(

@@ -24,8 +24,9 @@ const renewalOf = ({ saml, saml_checked_at, saml_problem }: SamlRow, end: Date):
 function ofCertificates(row: SamlRow): Expiry[] {
   // What an earlier version took may begin or end on a date that does not exist.
   const certificates = (idpOf(row)?.certificates ?? []).flatMap((pem) => {
-    const { validFromDate, validToDate: end } = new X509Certificate(pem)
-    return existing(end) ? [{ since: existing(validFromDate) ?? new Date(0), end }] : []
+    const { validFrom, validTo } = new X509Certificate(pem)
+    const end = existing(validTo)
+    return end ? [{ since: existing(validFrom) ?? new Date(0), end }] : []
   })
   const last = Math.max(...certificates.map((c) => c.end.getTime()))
   return certificates.map(({ since, end }) => ({

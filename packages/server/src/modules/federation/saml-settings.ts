@@ -152,11 +152,11 @@ export function viewFound(provider: Pick<ProviderRow, 'saml' | 'saml_found'>) {
     entity_id: idp.entity_id,
     sso_url: idp.sso_url,
     certificates: idp.certificates.map((pem) => {
-      const { subject, validToDate, fingerprint256 } = new X509Certificate(pem)
+      const { subject, validTo, fingerprint256 } = new X509Certificate(pem)
       return {
         subject: (subject ?? '').split('\n').join(', '),
         // What an earlier version took may end on a date that does not exist.
-        not_after: existing(validToDate)?.toISOString() ?? null,
+        not_after: existing(validTo)?.toISOString() ?? null,
         fingerprint: fingerprintOf(fingerprint256),
       }
     }),
