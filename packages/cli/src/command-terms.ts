@@ -37,7 +37,7 @@ export const markingHelp: Partial<Help> = {
   },
 }
 
-/** `{"version": 3}` and the like: what the API takes as an object and the command line as an option. */
+/** An object in an API error, such as `{"version": 3}`, that the command line takes as an option. */
 const phrases: readonly (readonly [RegExp, option: string, text: string])[] = [
   [/\bfrom: \{"version": ([^}]+)\}/g, 'to', '--to $1'],
   [/\bwith from: \{"channel": "canary"\}/g, 'supersede', 'with: holdfast policy promote'],

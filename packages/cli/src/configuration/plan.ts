@@ -11,7 +11,7 @@ type PoolBody = Input<Contract['createGatewayPool']>['body']
 
 /**
  * What has to be done so that everything is as the file says, in an order in which it can be; empty: it is. Each step
- * is refused where what it changes is not what was seen here any more. `problems`: what would keep it from being done.
+ * is refused where what it changes is not what was seen here any more. `problems`: the reasons why it can't be done.
  */
 export async function planOf(
   client: Client,
