@@ -6,6 +6,7 @@ import type { Change } from '../../memory/changes.ts'
 import type { TokensOfMakers } from '../../memory/end-of-users.ts'
 import { findKeysOf, findRolesOf, markAllRevoked, tenantsWithKeysOf } from './api-keys.queries.ts'
 import type { ApiKeysDeps, Owner } from './api-keys.ts'
+import { recordRevokedKeys } from './end-keys.ts'
 import { isRole, mayHandle } from './roles.ts'
 
 export type KeysOfUserDeps = ApiKeysDeps & {
@@ -40,30 +41,9 @@ export function createKeysOfUser({ db, audit, changes, now, tokensOfMakers }: Ke
     return { working: [...found].flatMap(([id, revoked]) => (revoked ? [] : [id])), makers: [...makers] }
   }
 
-  async function revokeKeys(
-    tx: Tx,
-    source: Source,
-    ids: readonly string[],
-    reason: string | undefined,
-  ): Promise<Change[]> {
-    const { tenantId: tenant } = source
-    const revoked = ids.length === 0 ? [] : await markAllRevoked(tx, tenant, ids, now())
-    await audit.recordAll(
-      tx,
-      revoked.map(({ key_id, name, owner_user_id }) => ({
-        source,
-        kind: 'api_key.revoked',
-        fields: {
-          key_id: encodeId('api_key', key_id),
-          ...(owner_user_id !== null && { user_id: encodeId('user', owner_user_id) }),
-        },
-        more: {
-          target: { type: 'api_key', id: encodeId('api_key', key_id), name },
-          ...(reason !== undefined && { details: { reason } }),
-        },
-      })),
-    )
-    return revoked.map(({ key_id }) => ({ kind: 'api_key', subject: key_id }))
+  async function revokeKeys(tx: Tx, source: Source, ids: readonly string[], reason: string | undefined) {
+    const revoked = ids.length === 0 ? [] : await markAllRevoked(tx, source.tenantId, ids, now())
+    return recordRevokedKeys(audit, tx, source, revoked, reason)
   }
 
   /** Revokes the keys in the transaction of the caller, who records the changes that it answers. */
