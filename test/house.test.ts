@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 const root = join(import.meta.dirname, '..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
-const sources = globSync(['packages/*/{src,test}/**/*.ts', 'test/*.ts', 'scripts/*.mjs'], { cwd: root }).sort()
+const sources = globSync(['packages/*/{src,test}/**/*.{ts,tsx}', 'test/*.ts', 'scripts/*.mjs'], { cwd: root }).sort()
 
 test('no door of a module is longer than 60 lines', () => {
   const doors = sources.filter((file) => /modules\/\w+\/index\.ts$/.test(file))
@@ -77,13 +77,13 @@ test('the page about security names walls and tests that are there', () => {
 })
 
 test('no file of source or test is longer than 300 lines', () => {
-  const files = globSync(['packages/*/{src,test}/**/*.{ts,py}', 'test/**/*.ts', 'scripts/**/*.mjs'], { cwd: root })
+  const files = globSync(['packages/*/{src,test}/**/*.{ts,tsx,py}', 'test/**/*.ts', 'scripts/**/*.mjs'], { cwd: root })
   const long = files.filter((file) => read(file).split('\n').length - 1 > 300)
   assert.deepEqual(long, [])
 })
 
 test('what a file exports another file imports', () => {
-  const files = globSync(['packages/*/{src,test}/**/*.ts', 'test/**/*.ts', 'scripts/*.mjs'], { cwd: root })
+  const files = globSync(['packages/*/{src,test}/**/*.{ts,tsx}', 'test/**/*.ts', 'scripts/*.mjs'], { cwd: root })
   const texts = new Map(files.map((file) => [file, read(file)]))
   const wanted = new Set<string>()
   for (const [file, text] of texts)

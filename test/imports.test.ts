@@ -17,6 +17,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [/^policy\//, /^(contract|policy)\//],
   [/^sdk\//, /^(contract|crypto|sdk)\//],
   [/^cli\//, /^(contract|crypto|sdk|cli|server\/src\/(backup\/index|kernel\/cidr))(\/|\.ts$)/],
+  [/^console\//, /^(contract|console)\//],
   [/^bench\//, /^(contract|crypto|policy|sdk|bench|server\/src\/embedded)\//],
   [/^server\/src\/(kernel|db)\//, /^(contract\/src\/vocabulary|server\/src\/(kernel|db)\/)/],
   [/^server\/src\/memory\//, /^server\/src\/(kernel|db|memory)\//],
@@ -61,9 +62,12 @@ const order = [
 ]
 
 const packageOf = new Map(
-  ['contract', 'crypto', 'policy', 'server', 'sdk', 'cli', 'bench'].map((name) => [`@holdfast/${name}`, name]),
+  ['contract', 'crypto', 'policy', 'server', 'sdk', 'cli', 'bench', 'console'].map((name) => [
+    `@holdfast/${name}`,
+    name,
+  ]),
 )
-const files = globSync('packages/*/src/**/*.ts', { cwd: root }).filter(
+const files = globSync('packages/*/src/**/*.{ts,tsx}', { cwd: root }).filter(
   (f) => !f.endsWith('.test.ts') && !/fixture|test-/.test(f),
 )
 
@@ -136,8 +140,21 @@ test('the environment is read in one place of the server', () => {
   assert.deepEqual(readers, ['packages/server/src/config/env.ts'])
 })
 
+test('the console takes types of the contract, and no code', () => {
+  const bad = files
+    .filter((f) => f.startsWith('packages/console/'))
+    .flatMap((f) =>
+      importsOf(f)
+        .filter(({ target, typeOnly }) => target.startsWith('contract/') && !typeOnly)
+        .map(({ target }) => `${f} -> ${target}`),
+    )
+  assert.deepEqual(bad, [])
+})
+
 test('every import of ours names a file that is there', () => {
-  const known = new Set(globSync('packages/*/src/**/*.ts', { cwd: root }).map((f) => f.replace(/^packages\//, '')))
+  const known = new Set(
+    globSync('packages/*/src/**/*.{ts,tsx}', { cwd: root }).map((f) => f.replace(/^packages\//, '')),
+  )
   const missing = files.flatMap((f) =>
     importsOf(f)
       .filter(({ target }) => !known.has(target))

@@ -1,0 +1,73 @@
+import type { Contract, Input, Operation, Output } from '@holdfast/contract'
+import { ApiError, toApiError } from './api-error.ts'
+import { selectedTenant } from './selected-tenant.ts'
+
+type RouteOf<O extends Operation> = `${Contract[O]['method']} ${Contract[O]['path']}`
+type ByRoute = { [O in Operation as RouteOf<O>]: Contract[O] }
+/** Method and path of an operation of the contract: `GET /v1/admin/devices`. */
+export type Route = keyof ByRoute & string
+export type InputOf<R extends Route> = Input<ByRoute[R]>
+export type OutputOf<R extends Route> = Output<ByRoute[R]>
+
+export type CallOptions = {
+  signal?: AbortSignal | undefined
+  /** The version that is to be changed, as a GET gave it (RFC 9110 §13.1.1). */
+  ifMatch?: string | undefined
+  /** A refetch that no person asked for. It does not count as activity of the session. */
+  isBackground?: boolean | undefined
+}
+type Parts = { params?: Record<string, string>; query?: Record<string, unknown>; body?: unknown }
+export type Answer<R extends Route> = { body: OutputOf<R>; etag: string | undefined }
+
+/**
+ * Calls one operation of the API with the cookie of this browser.
+ *
+ * @throws {ApiError} for each answer that is no success, and where no answer came (`status` 0).
+ * @example const { items } = await call('GET /v1/admin/devices', { query: { limit: 100 } })
+ */
+export async function call<R extends Route>(
+  route: R,
+  input: InputOf<R>,
+  options: CallOptions = {},
+): Promise<OutputOf<R>> {
+  return (await callWithEtag(route, input, options)).body
+}
+
+/** The same, with the ETag of the answer. */
+export async function callWithEtag<R extends Route>(
+  route: R,
+  input: InputOf<R>,
+  { signal, ifMatch, isBackground = false }: CallOptions = {},
+): Promise<Answer<R>> {
+  const [method = 'GET', template = ''] = route.split(' ')
+  const { params = {}, query = {}, body } = input as Parts
+  const request: RequestInit = {
+    method,
+    headers: {
+      accept: 'application/json',
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(method === 'POST' && { 'idempotency-key': crypto.randomUUID() }),
+      ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+      ...(isBackground && { 'holdfast-background': '1' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+  }
+  const response = await fetch(urlOf(template, params, query), request).catch((cause: unknown) => {
+    if (signal?.aborted) throw cause
+    throw new ApiError({ status: 0, code: 'offline', detail: 'The server could not be reached.' })
+  })
+  if (!response.ok) throw await toApiError(response)
+  const text = response.status === 204 ? 'null' : await response.text()
+  return { body: JSON.parse(text) as OutputOf<R>, etag: response.headers.get('etag') ?? undefined }
+}
+
+/** The address of an operation, for a link, a download or a stream. */
+export function urlOf(template: string, params: Record<string, string>, query: Record<string, unknown>): string {
+  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value))
+  const tenant = selectedTenant()
+  if (tenant !== undefined && !search.has('tenant_id')) search.set('tenant_id', tenant)
+  return search.size === 0 ? path : `${path}?${search}`
+}

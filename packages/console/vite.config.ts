@@ -1,0 +1,18 @@
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+/**
+ * The server renders the HTML page itself from the manifest, so the entry is a module and not a page. No asset is
+ * inlined: the content security policy allows scripts, styles and images of this origin only.
+ */
+export default defineConfig({
+  base: '/admin/',
+  plugins: [react()],
+  build: {
+    target: 'es2022',
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    manifest: 'manifest.json',
+    rolldownOptions: { input: 'src/main.tsx' },
+  },
+})
