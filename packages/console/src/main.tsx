@@ -1,10 +1,19 @@
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { readBoot } from './api/boot.ts'
-import { call } from './api/client.ts'
+import { queryClient } from './api/query-client.ts'
+import { router } from './router.tsx'
 import './styles/tokens.css'
 import './styles/components.css'
 import './styles/pages.css'
 
-const boot = readBoot()
-createRoot(document.getElementById('root')!).render(<h1>{boot.me.tenant_name}</h1>)
-void call('GET /v1/admin/devices', { query: { limit: 100 } }).then((d) => d.items[0]?.name)
+const root = document.getElementById('root')
+if (!root) throw new Error('the page has no element with the id root')
+createRoot(root).render(
+  <StrictMode>
+    <QueryClientProvider client={queryClient}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>
+  </StrictMode>,
+)

@@ -1,5 +1,7 @@
 import type { Contract, Input, Operation, Output } from '@holdfast/contract'
+import { isPersonActive } from './activity.ts'
 import { ApiError, toApiError } from './api-error.ts'
+import { markLost, markReached } from './connection.ts'
 import { selectedTenant } from './selected-tenant.ts'
 
 type RouteOf<O extends Operation> = `${Contract[O]['method']} ${Contract[O]['path']}`
@@ -13,8 +15,6 @@ export type CallOptions = {
   signal?: AbortSignal | undefined
   /** The version that is to be changed, as a GET gave it (RFC 9110 §13.1.1). */
   ifMatch?: string | undefined
-  /** A refetch that no person asked for. It does not count as activity of the session. */
-  isBackground?: boolean | undefined
 }
 type Parts = { params?: Record<string, string>; query?: Record<string, unknown>; body?: unknown }
 export type Answer<R extends Route> = { body: OutputOf<R>; etag: string | undefined }
@@ -37,7 +37,7 @@ export async function call<R extends Route>(
 export async function callWithEtag<R extends Route>(
   route: R,
   input: InputOf<R>,
-  { signal, ifMatch, isBackground = false }: CallOptions = {},
+  { signal, ifMatch }: CallOptions = {},
 ): Promise<Answer<R>> {
   const [method = 'GET', template = ''] = route.split(' ')
   const { params = {}, query = {}, body } = input as Parts
@@ -48,15 +48,17 @@ export async function callWithEtag<R extends Route>(
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(method === 'POST' && { 'idempotency-key': crypto.randomUUID() }),
       ...(ifMatch !== undefined && { 'if-match': ifMatch }),
-      ...(isBackground && { 'holdfast-background': '1' }),
+      ...(method === 'GET' && !isPersonActive() && { 'holdfast-background': '1' }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(signal && { signal }),
   }
   const response = await fetch(urlOf(template, params, query), request).catch((cause: unknown) => {
     if (signal?.aborted) throw cause
+    markLost()
     throw new ApiError({ status: 0, code: 'offline', detail: 'The server could not be reached.' })
   })
+  markReached()
   if (!response.ok) throw await toApiError(response)
   const text = response.status === 204 ? 'null' : await response.text()
   return { body: JSON.parse(text) as OutputOf<R>, etag: response.headers.get('etag') ?? undefined }

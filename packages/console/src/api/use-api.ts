@@ -1,0 +1,36 @@
+import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
+import type { ApiError } from './api-error.ts'
+import { call, type InputOf, type OutputOf, type Route } from './client.ts'
+import { selectedTenant } from './selected-tenant.ts'
+
+type Options = {
+  enabled?: boolean
+  /** Milliseconds between refetches while the page is shown; only for what the stream does not tell. */
+  everyMs?: number
+  /** Keeps the last answer while another input is read: pages of a list. */
+  keepsLast?: boolean
+}
+
+/** A read of the API as a query: its key is route and input. */
+export const apiQuery = <R extends Route>(route: R, input: InputOf<R>) =>
+  queryOptions<OutputOf<R>, ApiError>({
+    queryKey: [route, input, selectedTenant()],
+    queryFn: ({ signal }) => call(route, input, { signal }),
+  })
+
+/**
+ * Reads from the API where a component is shown.
+ *
+ * @example const overview = useApi('GET /v1/admin/dashboard/overview', {})
+ */
+export const useApi = <R extends Route>(
+  route: R,
+  input: InputOf<R>,
+  { enabled = true, everyMs, keepsLast = false }: Options = {},
+) =>
+  useQuery({
+    ...apiQuery(route, input),
+    enabled,
+    ...(everyMs !== undefined && { refetchInterval: everyMs }),
+    ...(keepsLast && { placeholderData: keepPreviousData }),
+  })

@@ -1,0 +1,99 @@
+import type { Permission } from '@holdfast/contract/vocabulary'
+import type { ComponentType } from 'react'
+import type { Path } from './paths.ts'
+import type { IconName } from './ui/icon.tsx'
+
+export type GroupId = 'overview' | 'fleet' | 'people' | 'policy' | 'gateways' | 'audit' | 'admin'
+type Page = () => Promise<{ Page: ComponentType }>
+
+/** What the palette offers beside objects: a place to go to with a verb of its own. */
+type FeatureAction = { label: string; to: string; permission: Permission; icon: IconName; keywords?: string }
+
+/** One feature of the console. Navigation, routes, palette, shortcuts and help are made from this list. */
+export type Feature = {
+  group: GroupId
+  label: string
+  path: Path
+  /** What it takes to see the view; a caller without it sees the frame and the reason. */
+  permission?: Permission
+  /** The key after `g` that opens it. */
+  shortcut?: string
+  /** Words under which the palette finds it beside its label. */
+  keywords?: string
+  page: Page
+  /** Views below it: one object, a sheet with an address of its own. */
+  below?: readonly { path: Path; page: Page }[]
+  actions?: readonly FeatureAction[]
+  /** Not in the navigation: opened from elsewhere. */
+  isHidden?: true
+}
+
+export const groups: readonly { id: GroupId; label: string; icon: IconName }[] = [
+  { id: 'overview', label: 'Overview', icon: 'home' },
+  { id: 'fleet', label: 'Fleet', icon: 'fleet' },
+  { id: 'people', label: 'People', icon: 'people' },
+  { id: 'policy', label: 'Policy', icon: 'policy' },
+  { id: 'gateways', label: 'Gateways & trust', icon: 'gateway' },
+  { id: 'audit', label: 'Audit & response', icon: 'audit' },
+  { id: 'admin', label: 'Admin', icon: 'admin' },
+]
+
+export const features: readonly Feature[] = [
+  {
+    ...{ group: 'overview', label: 'Home', path: '/admin', permission: 'operations:read', shortcut: 'h' },
+    keywords: 'dashboard overview',
+    page: () => import('./routes/home/page.tsx'),
+  },
+  {
+    ...{ group: 'overview', label: 'Alerts', path: '/admin/alerts', permission: 'operations:read', shortcut: 'l' },
+    keywords: 'notifications inbox',
+    page: () => import('./routes/alerts/page.tsx'),
+  },
+  {
+    ...{ group: 'overview', label: 'Getting started', path: '/admin/start', permission: 'operations:read' },
+    keywords: 'setup first steps checklist',
+    page: () => import('./routes/start/page.tsx'),
+  },
+  {
+    ...{ group: 'fleet', label: 'Devices', path: '/admin/devices', permission: 'devices:read', shortcut: 'd' },
+    keywords: 'laptops phones machines approve',
+    page: () => import('./routes/devices/page.tsx'),
+    below: [{ path: '/admin/devices/$device_id', page: () => import('./routes/device/page.tsx') }],
+  },
+  {
+    ...{ group: 'fleet', label: 'Sessions', path: '/admin/sessions', permission: 'sessions:read', shortcut: 's' },
+    keywords: 'vpn connections traffic',
+    page: () => import('./routes/sessions/page.tsx'),
+  },
+  {
+    group: 'fleet',
+    ...{ label: 'Enrollment', path: '/admin/enrollment', permission: 'enrollment_tokens:read', shortcut: 'e' },
+    keywords: 'tokens invite qr',
+    page: () => import('./routes/enrollment/page.tsx'),
+    below: [{ path: '/admin/enrollment/new', page: () => import('./routes/enrollment/new-page.tsx') }],
+    actions: [
+      {
+        ...{ label: 'Enroll device', to: '/admin/enrollment/new', permission: 'enrollment_tokens:write', icon: 'plus' },
+        keywords: 'new token add laptop',
+      },
+    ],
+  },
+  {
+    ...{ group: 'fleet', label: 'Posture', path: '/admin/posture', permission: 'posture:read' },
+    keywords: 'compliance checks',
+    page: () => import('./routes/posture/page.tsx'),
+  },
+  {
+    ...{ group: 'fleet', label: 'Client updates', path: '/admin/updates', permission: 'updates:read' },
+    keywords: 'releases versions rollout',
+    page: () => import('./routes/updates/page.tsx'),
+  },
+  {
+    ...{ group: 'admin', label: 'My account', path: '/admin/me', shortcut: 'm', isHidden: true },
+    keywords: 'profile password second factor theme density sign out',
+    page: () => import('./routes/me/page.tsx'),
+  },
+]
+
+export const featureAt = (path: string): Feature | undefined =>
+  features.find((f) => f.path === path || f.below?.some((b) => b.path === path))

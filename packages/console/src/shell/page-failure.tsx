@@ -1,0 +1,27 @@
+import { Button } from '../ui/button.tsx'
+import { PageHead } from '../ui/page-head.tsx'
+
+/**
+ * What stands in place of a view that could not be drawn. A module that is gone means that the server has a newer
+ * console: reloading gets it.
+ */
+export function PageFailure({ error }: { error: Error }) {
+  const isOutdated = /dynamically imported module|module script/i.test(error.message)
+  return (
+    <div className="page">
+      <PageHead title={isOutdated ? 'A new version is there' : 'This page could not be shown'} />
+      <div className="blank" role="alert">
+        <p>
+          {isOutdated
+            ? 'The server was updated while this page was open. Load the page again to go on.'
+            : `The console failed with: ${error.message}. Load the page again. If it comes back, report it.`}
+        </p>
+        <div className="acts">
+          <Button kind="primary" onClick={() => window.location.reload()}>
+            Load again
+          </Button>
+        </div>
+      </div>
+    </div>
+  )
+}

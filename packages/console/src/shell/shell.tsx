@@ -1,0 +1,54 @@
+import { Outlet, useMatches } from '@tanstack/react-router'
+import { Suspense, useEffect } from 'react'
+import { useCan } from '../api/me.ts'
+import { featureAt } from '../features.ts'
+import { NoPermission } from '../ui/problem.tsx'
+import { Toasts } from '../ui/toast.tsx'
+import { AlertStrip } from './alert-strip.tsx'
+import { Connection } from './connection.tsx'
+import { Overlays } from './overlays.tsx'
+import { Sidebar } from './sidebar.tsx'
+import { TopBar } from './top-bar.tsx'
+
+/** The frame around every view: navigation, top bar, what is wrong right now, and the overlays. */
+export function Shell() {
+  const feature = useFeature()
+  return (
+    <>
+      <a className="skip" href="#main">
+        Skip to content
+      </a>
+      <div className="app">
+        <Sidebar current={feature} />
+        <TopBar />
+        <main className="main" id="main" tabIndex={-1}>
+          <Connection />
+          <AlertStrip />
+          <Content />
+        </main>
+      </div>
+      <Overlays />
+      <Toasts />
+    </>
+  )
+}
+
+function Content() {
+  const feature = useFeature()
+  const can = useCan()
+  useEffect(() => {
+    if (feature) document.title = `${feature.label} · Holdfast`
+  }, [feature])
+  if (feature?.permission && !can(feature.permission))
+    return <NoPermission what={feature.label} permission={feature.permission} />
+  return (
+    <Suspense>
+      <Outlet />
+    </Suspense>
+  )
+}
+
+function useFeature() {
+  const path = useMatches({ select: (matches) => matches.at(-1)?.fullPath ?? '' })
+  return featureAt(path.length > 1 ? path.replace(/\/$/, '') : path)
+}

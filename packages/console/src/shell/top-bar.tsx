@@ -1,0 +1,72 @@
+import { Icon } from '../ui/icon.tsx'
+import { IconButton } from '../ui/icon-button.tsx'
+import { AccountMenu } from './account-menu.tsx'
+import { useOpenAlerts } from './open-alerts.ts'
+import { openOverlay } from './overlay.ts'
+import { preloadOverlays } from './overlays.tsx'
+import { chooseTheme, themes, useTheme } from './preferences.ts'
+import { TenantSwitcher } from './tenant-switcher.tsx'
+
+const themeNames = { system: 'follows the system', light: 'light', dark: 'dark' }
+
+/** Tenant, search, alerts, help, theme and account. */
+export function TopBar() {
+  return (
+    <header className="topbar">
+      <button className="iconbtn menubtn" type="button" popoverTarget="nav" aria-label="Open navigation">
+        <Icon name="menu" />
+      </button>
+      <TenantSwitcher />
+      <button
+        className="searchbtn"
+        type="button"
+        aria-keyshortcuts="Control+K"
+        onClick={() => openOverlay('palette')}
+        onPointerEnter={preloadOverlays}
+        onFocus={preloadOverlays}
+      >
+        <Icon name="search" />
+        <span>Search or run…</span>
+        <kbd aria-hidden="true">Ctrl K</kbd>
+      </button>
+      <div className="topright">
+        <AlertsButton />
+        <IconButton icon="help" label="Help and shortcuts" className="hide-s" onClick={() => openOverlay('help')} />
+        <ThemeButton />
+        <AccountMenu />
+      </div>
+    </header>
+  )
+}
+
+function AlertsButton() {
+  const { count, shown } = useOpenAlerts()
+  return (
+    <button
+      className="iconbtn"
+      type="button"
+      aria-label={count === 0 ? 'No alerts' : `Alerts: ${shown} open`}
+      onClick={() => openOverlay('alerts')}
+    >
+      <Icon name="bell" />
+      {count > 0 && (
+        <span className="pip" aria-hidden="true">
+          {shown}
+        </span>
+      )}
+    </button>
+  )
+}
+
+function ThemeButton() {
+  const theme = useTheme()
+  const next = themes[(themes.indexOf(theme) + 1) % themes.length] ?? 'system'
+  return (
+    <IconButton
+      icon="theme"
+      label={`Theme: ${themeNames[theme]}`}
+      className="hide-s"
+      onClick={() => chooseTheme(next)}
+    />
+  )
+}

@@ -1,0 +1,54 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import { useCan } from '../api/me.ts'
+import { features } from '../features.ts'
+import { openOverlay } from './overlay.ts'
+
+const sequenceMs = 1_500
+
+/** Whether a key belongs to what has the focus: a field, or a dialog. */
+export function isTyping(event: KeyboardEvent): boolean {
+  const target = event.target as HTMLElement | null
+  return (
+    target?.closest('input:not([type="checkbox"]):not([type="radio"]), textarea, select, [contenteditable]') !== null
+  )
+}
+const isInDialog = () => document.querySelector('dialog[open]') !== null
+
+/** Keys that hold everywhere: `Ctrl K` palette, `?` help, `/` filter of the list, `g` and a letter to go to a view. */
+export function useShortcuts(): void {
+  const navigate = useNavigate()
+  const can = useCan()
+  useEffect(() => {
+    let wentAt = 0
+    const onKey = (event: KeyboardEvent) => {
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k' && !isInDialog()) {
+        event.preventDefault()
+        openOverlay('palette')
+        return
+      }
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event) || isInDialog()) return
+      const isSecond = Date.now() - wentAt < sequenceMs
+      wentAt = 0
+      const feature = isSecond ? features.find((f) => f.shortcut === event.key) : undefined
+      if (feature && (feature.permission === undefined || can(feature.permission))) {
+        event.preventDefault()
+        event.stopImmediatePropagation()
+        void navigate({ to: feature.path })
+      } else if (event.key === 'g') wentAt = Date.now()
+      else if (event.key === '?') openOverlay('help')
+      else if (event.key === '/') focusFilter(event)
+    }
+    // Before the keys of lists, so that the letter after `g` is not taken by one of them.
+    window.addEventListener('keydown', onKey, { capture: true })
+    return () => window.removeEventListener('keydown', onKey, { capture: true })
+  }, [navigate, can])
+}
+
+function focusFilter(event: KeyboardEvent): void {
+  const field = document.querySelector<HTMLInputElement>('main .field-search input')
+  if (!field) return
+  event.preventDefault()
+  field.focus()
+  field.select()
+}
