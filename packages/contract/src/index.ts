@@ -29,6 +29,7 @@ import * as posture from './posture.ts'
 import * as rbac from './rbac.ts'
 import * as retention from './retention.ts'
 import * as scim from './scim.ts'
+import * as search from './search.ts'
 import * as settings from './settings.ts'
 import * as siem from './siem.ts'
 import * as siemExports from './siem-exports.ts'
@@ -41,6 +42,7 @@ import * as updateDelivery from './update-delivery.ts'
 import * as updates from './updates.ts'
 import * as userCredentials from './user-credentials.ts'
 import * as users from './users.ts'
+import * as views from './views.ts'
 import * as vpnSessions from './vpn-sessions.ts'
 import * as workflows from './workflows.ts'
 
@@ -102,6 +104,8 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'SIEM exports', about: 'What is sent there once more, and how it looks', module: siemExports },
   { tag: 'Retention', about: 'How long data is kept, and legal holds', module: retention },
   { tag: 'Operations', about: 'What there is, given out as a whole', module: opsExport },
+  { tag: 'Search', about: 'Finds things of all kinds by name', module: search },
+  { tag: 'Views', about: 'Filters of lists, saved under a name', module: views },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
 ]
 export const areaOf = (operation: string): string =>
@@ -155,6 +159,8 @@ export const contract = {
   ...endpointsOf(siemExports),
   ...endpointsOf(retention),
   ...endpointsOf(notifications),
+  ...endpointsOf(search),
+  ...endpointsOf(views),
   ...endpointsOf(opsExport),
 }
 export type Contract = typeof contract
