@@ -34,6 +34,7 @@ import * as siem from './siem.ts'
 import * as siemExports from './siem-exports.ts'
 import * as signers from './signers.ts'
 import * as spc from './spc.ts'
+import * as stream from './stream.ts'
 import * as tenants from './tenants.ts'
 import * as trust from './trust.ts'
 import * as tuf from './tuf.ts'
@@ -103,6 +104,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Retention', about: 'How long data is kept, and legal holds', module: retention },
   { tag: 'Operations', about: 'What there is, given out as a whole', module: opsExport },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
+  { tag: 'Changes', about: 'What changes in a tenant, as it happens', module: stream },
 ]
 export const areaOf = (operation: string): string =>
   areas.find(({ module }) => operation in module)?.tag ?? fail(operation)
@@ -156,6 +158,7 @@ export const contract = {
   ...endpointsOf(retention),
   ...endpointsOf(notifications),
   ...endpointsOf(opsExport),
+  ...endpointsOf(stream),
 }
 export type Contract = typeof contract
 export type Operation = keyof Contract
