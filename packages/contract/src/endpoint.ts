@@ -36,7 +36,7 @@ type Common = {
   goesOn?: true
   errors?: readonly ErrorCode[]
   /** Request headers that only this endpoint reads. */
-  headers?: readonly 'DPoP-New-Key'[]
+  headers?: readonly ('DPoP-New-Key' | 'Last-Event-ID')[]
   /** Its answer may begin, renew or end the session's cookie. */
   setsCookie?: true
   /** It may say 503: not now. */
@@ -60,6 +60,8 @@ type Read = {
   download?: true
   /** Its answer is made while it is sent, as long as it gets: of one of these media types, and of what shape. */
   stream?: Readonly<Record<string, TSchema>>
+  /** Of a stream of `text/event-stream`: the events by name, and what `data` of each holds. It is open until it ends. */
+  events?: Readonly<Record<string, TSchema>>
 }
 type NoRead = { [K in keyof Read]?: never }
 
@@ -165,6 +167,12 @@ export const scopeParameters = (e: Endpoint): readonly ('tenant_id' | 'gateway_i
   if (by.includes('gateway')) return ['tenant_id', 'gateway_id']
   return by.includes('session') || by.includes('api_key') ? ['tenant_id'] : []
 }
+
+/** The request header by which a client says that no person asked: the request prolongs no session. */
+export const backgroundHeader = 'holdfast-background'
+/** Whether the header counts: sessions alone end for inactivity. */
+export const takesBackground = ({ access }: Endpoint): boolean =>
+  access.by !== 'anyone' && access.by.includes('session')
 
 export const endpoint = <const E extends Endpoint>(e: E): E => e
 

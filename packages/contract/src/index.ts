@@ -35,6 +35,7 @@ import * as siem from './siem.ts'
 import * as siemExports from './siem-exports.ts'
 import * as signers from './signers.ts'
 import * as spc from './spc.ts'
+import * as stream from './stream.ts'
 import * as tenants from './tenants.ts'
 import * as trust from './trust.ts'
 import * as tuf from './tuf.ts'
@@ -107,6 +108,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Search', about: 'Finds things of all kinds by name', module: search },
   { tag: 'Views', about: 'Filters of lists, saved under a name', module: views },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
+  { tag: 'Changes', about: 'What changes in a tenant, as it happens', module: stream },
 ]
 export const areaOf = (operation: string): string =>
   areas.find(({ module }) => operation in module)?.tag ?? fail(operation)
@@ -162,6 +164,7 @@ export const contract = {
   ...endpointsOf(search),
   ...endpointsOf(views),
   ...endpointsOf(opsExport),
+  ...endpointsOf(stream),
 }
 export type Contract = typeof contract
 export type Operation = keyof Contract

@@ -64,6 +64,12 @@ const parameters: Record<string, Json> = {
     'Repr-Digest',
     'SHA-256 of the body, `sha-256=:<base64>:` (RFC 9530): refused where it is another',
   ),
+  'Last-Event-ID': inHeader('Last-Event-ID', 'The `id` of the last event that was read: what came after it follows'),
+  'Holdfast-Background': inHeader(
+    'Holdfast-Background',
+    '`1`: no person asked for this (a timer or a stream did), so it does not prolong the session',
+    { type: 'string', enum: ['1'] },
+  ),
   Prefer: inHeader('Prefer', '`wait=N`: hold the answer up to N seconds (at most 300) until there is something new'),
   'Idempotency-Key': inHeader('Idempotency-Key', 'Within 24 hours the same key gets the first answer again', {
     type: 'string',

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { type Endpoint, isRepeatable, scopeParameters, successStatuses } from './endpoint.ts'
+import { type Endpoint, isRepeatable, scopeParameters, successStatuses, takesBackground } from './endpoint.ts'
 import { examples } from './examples.ts'
 import type { Components, Json, RefusalStatus } from './openapi-components.ts'
 import { idPattern, nounOfId } from './schema.ts'
@@ -21,6 +21,9 @@ export const createOperations =
     ...(e.fieldPermissions && { 'x-field-permissions': e.fieldPermissions }),
     ...(e.audit && { 'x-audit': e.audit }),
     ...(e.stepUp && { 'x-step-up': e.stepUp }),
+    ...(e.events && {
+      'x-events': Object.fromEntries(Object.entries(e.events).map(([name, data]) => [name, components.schema(data)])),
+    }),
     security: e.access.by === 'anyone' ? [] : e.access.by.map((kind) => ({ [kind]: [] })),
     parameters: [
       ...parameters(components, e.params, 'path'),
@@ -64,6 +67,7 @@ function requestHeaders(e: Endpoint): string[] {
     ...(e.upload ? ['Repr-Digest'] : []),
     ...(e.ifMatch ? ['If-Match'] : []),
     ...(e.waits ? ['Prefer'] : []),
+    ...(takesBackground(e) ? ['Holdfast-Background'] : []),
     ...(e.method === 'POST' && by !== 'anyone' ? ['Idempotency-Key'] : []),
   ]
 }
@@ -96,7 +100,7 @@ function responses(components: Components, e: Endpoint): Json {
       ...always,
       ...(e.waits ? ['Preference-Applied'] : []),
       ...(e.download ? downloadHeaders : []),
-      ...(e.stream ? ['Content-Disposition'] : []),
+      ...(e.stream && !e.events ? ['Content-Disposition'] : []),
       ...(e.method === 'POST' && e.access.by !== 'anyone' ? ['Idempotency-Replayed'] : []),
     ]),
   }
