@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import {
+  Ago,
   Closed,
   Count,
   directoryName,
@@ -10,6 +11,7 @@ import {
   List,
   ListQuery,
   Name,
+  NameOf,
   Nullable,
   OneOf,
   Reason,
@@ -160,7 +162,9 @@ export const ApiKey = Closed(
     allowed_cidrs: Type.Array(Type.String()),
     directory: Nullable(Type.String({ description: 'The directory that it provisions by SCIM; it does nothing else' })),
     user_id: Nullable(Id('user')),
+    user_name: NameOf('user (its username)'),
     created_by: Nullable(Type.String()),
+    created_by_name: NameOf('user or API key'),
     created_at: Time,
     expires_at: Nullable(Time),
     last_used_at: Nullable(Time),
@@ -204,7 +208,14 @@ export const listApiKeys = endpoint({
   path: '/v1/admin/api-keys',
   summary: 'List API keys',
   access: { by: ['session', 'api_key'], permission: 'api_keys:read' },
-  query: ListQuery({ status: Type.Optional(OneOf(['active', 'expired', 'revoked'])) }, ['created_at'] as const),
+  query: ListQuery(
+    {
+      status: Type.Optional(OneOf(['active', 'expired', 'revoked'])),
+      role: Type.Optional(OneOf(roleNames)),
+      unused_for: Ago('Last used before that, or never'),
+    },
+    ['created_at', 'last_used_at'] as const,
+  ),
   response: List(ApiKey),
 })
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { PostureVerdict } from './devices.ts'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, List, Nullable, OneOf, Time } from './schema.ts'
+import { Closed, Count, Id, List, NameOf, Nullable, OneOf, Time } from './schema.ts'
 import { SessionState } from './vpn-sessions.ts'
 
 /** What the witnesses of a connection come to, from the best to the worst. */
@@ -82,8 +82,11 @@ export const Connection = Closed(
     device_id: Id('device'),
     device_name: Nullable(Type.String()),
     user_id: Nullable(Id('user')),
+    user_name: NameOf('user (its username)'),
     gateway_id: Nullable(Id('gateway')),
+    gateway_name: NameOf('gateway'),
     pool_id: Nullable(Id('gateway_pool')),
+    pool_name: NameOf('pool'),
     session_id: Nullable(Id('vpn_session')),
     verdict: Verdict,
     since: Nullable(

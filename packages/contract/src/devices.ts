@@ -1,7 +1,26 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Platform } from './enrollment.ts'
-import { Closed, Count, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Prefix, Reason, Tags, Time } from './schema.ts'
+import { Platform } from './enrollment-fields.ts'
+import {
+  Ago,
+  Closed,
+  Count,
+  CountedList,
+  countQuery,
+  Id,
+  Ids,
+  ListQuery,
+  Name,
+  NameOf,
+  NamesOf,
+  Nullable,
+  OneOf,
+  Prefix,
+  Reason,
+  Tags,
+  Time,
+} from './schema.ts'
+import { versionPattern } from './semver.ts'
 import { DeviceArchitecture } from './updates.ts'
 import { enrollmentMethods } from './vocabulary.ts'
 
@@ -28,11 +47,31 @@ export const Channel = OneOf(channels)
 const ChannelChoice = OneOf(['auto', 'canary', 'stable'])
 export const PostureVerdict = OneOf(['compliant', 'non_compliant', 'unknown'])
 
+/** A device that was seen within so many seconds counts as online. */
+export const onlineSeconds = 300
+export const presences = ['online', 'offline', 'never'] as const
+export const Presence = OneOf(presences, {
+  title: 'Presence',
+  description: `online: it has an open VPN session, or was seen within ${onlineSeconds / 60} minutes; never: it was never seen since its enrollment`,
+})
+const DeviceSession = Closed(
+  {
+    session_id: Id('vpn_session'),
+    gateway_id: Id('gateway'),
+    gateway_name: NameOf('gateway'),
+    pool_id: Id('gateway_pool'),
+    pool_name: NameOf('pool'),
+    started_at: Time,
+  },
+  { title: 'DeviceSession', description: 'The open VPN session of a device that started last' },
+)
+
 export const Device = Closed(
   {
     device_id: Id('device'),
     tenant_id: Id('tenant'),
     user_id: Nullable(Id('user')),
+    user_name: NameOf('user (its username)'),
     name: Name,
     platform: Platform,
     arch: Nullable(DeviceArchitecture),
@@ -43,6 +82,7 @@ export const Device = Closed(
     group_ids: Type.Array(Id('group'), {
       description: 'Groups given by its enrollment token, beside those of its user',
     }),
+    group_names: NamesOf('groups'),
     status: deviceStatus,
     effective_status: EffectiveStatus,
     effective_status_reason: EffectiveStatusReason,
@@ -60,16 +100,20 @@ export const Device = Closed(
     enrolled_by: Closed({
       method: OneOf(enrollmentMethods),
       token_id: Nullable(Id('enrollment_token')),
+      token_name: NameOf('enrollment token'),
       provider_id: Nullable(Id('identity_provider')),
+      provider_name: NameOf('identity provider'),
     }),
     enrolled_at: Time,
     last_seen_at: Nullable(Time),
+    presence: Presence,
+    session: Nullable(DeviceSession),
     credential: Closed({ expires_at: Time, renew_after: Time }),
   },
   { title: 'Device' },
 )
 
-const filters = {
+export const deviceFilters = {
   q: Prefix,
   status: Type.Optional(deviceStatus),
   effective_status: Type.Optional(EffectiveStatus),
@@ -84,6 +128,26 @@ const filters = {
       description: 'Verdict of the last report; unknown without one',
     }),
   ),
+  presence: Type.Optional(Presence),
+  seen_within: Ago('Last seen then or later'),
+  unseen_for: Ago('Last seen before that, or never'),
+  client_version: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: 'Exactly what the device reports as its client version' }),
+  ),
+  client_version_before: Type.Optional(
+    Type.String({
+      pattern: versionPattern,
+      maxLength: 64,
+      description:
+        'A client version that is older, by the precedence of Semantic Versioning 2.0.0; not one that is unknown',
+    }),
+  ),
+  os_version: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: 'Exactly as the device reports it' }),
+  ),
+  arch: Type.Optional(DeviceArchitecture),
+  channel: Type.Optional(OneOf(channels, { description: 'The effective channel' })),
+  gateway_id: Type.Optional(Id('gateway')),
 }
 
 export const listDevices = endpoint({
@@ -91,8 +155,13 @@ export const listDevices = endpoint({
   path: '/v1/admin/devices',
   summary: 'List devices',
   access: { by: ['session', 'api_key'], permission: 'devices:read' },
-  query: ListQuery(filters, ['enrolled_at', 'name'] as const),
-  response: List(Device),
+  query: ListQuery({ ...deviceFilters, ...countQuery }, [
+    'enrolled_at',
+    'name',
+    'last_seen_at',
+    'client_version',
+  ] as const),
+  response: CountedList(Device),
 })
 
 export const getDevice = endpoint({
@@ -151,7 +220,7 @@ export const changeDevices = endpoint({
   body: Closed({
     operation: OneOf(['approve', 'suspend', 'reactivate', 'revoke']),
     device_ids: Type.Optional(Ids('device', 10_000)),
-    filter: Type.Optional(Closed(filters)),
+    filter: Type.Optional(Closed(deviceFilters)),
     reason: Type.Optional(Reason),
     dry_run: Type.Optional(Type.Boolean()),
   }),

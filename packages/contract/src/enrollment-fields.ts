@@ -1,5 +1,9 @@
 import { Type } from 'typebox'
-import { Closed, Id, Nullable, OneOf, Time } from './schema.ts'
+import { Closed, Id, Name, Nullable, OneOf, Time, WireguardKey } from './schema.ts'
+import { DeviceArchitecture } from './updates.ts'
+
+export const platforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'] as const
+export const Platform = OneOf(platforms)
 
 export const PublicKey = Closed(
   {
@@ -35,3 +39,13 @@ export const Waits = {
 }
 export const ofCode = (description: string, maxLength: number) =>
   Type.Optional(Type.String({ minLength: 1, maxLength, description }))
+
+export const NewDevice = Closed({
+  name: Name,
+  platform: Platform,
+  arch: Type.Optional(DeviceArchitecture),
+  os_version: Type.Optional(Type.String({ maxLength: 64 })),
+  client_version: Type.Optional(Type.String({ maxLength: 64 })),
+  serial: Type.Optional(Type.String({ maxLength: 128 })),
+  wireguard_public_key: Type.Optional(WireguardKey),
+})

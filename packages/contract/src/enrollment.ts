@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Credential, challenge, ofCode, PublicKey, Waits } from './enrollment-fields.ts'
+import { Credential, challenge, NewDevice, ofCode, Platform, PublicKey, Waits } from './enrollment-fields.ts'
 import {
   Closed,
   Count,
@@ -10,6 +10,8 @@ import {
   List,
   ListQuery,
   Name,
+  NameOf,
+  NamesOf,
   Nullable,
   OneOf,
   Prefix,
@@ -22,8 +24,6 @@ import {
 import { DeviceArchitecture } from './updates.ts'
 import { identityProviderKinds } from './vocabulary.ts'
 
-export const platforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'] as const
-export const Platform = OneOf(platforms)
 const tokenStatus = OneOf(['active', 'exhausted', 'expired', 'revoked'])
 
 export const EnrollmentToken = Closed(
@@ -38,7 +38,9 @@ export const EnrollmentToken = Closed(
     uses: Count,
     expires_at: Time,
     user_id: Nullable(Id('user')),
+    user_name: NameOf('user (its username)'),
     group_ids: Type.Array(Id('group')),
+    group_names: NamesOf('groups'),
     tags: Type.Array(Type.String()),
     platforms: Type.Array(Platform),
     allowed_cidrs: Type.Array(Type.String()),
@@ -46,6 +48,7 @@ export const EnrollmentToken = Closed(
     ephemeral_seconds: Nullable(Type.Integer()),
     max_devices_per_user: Nullable(Type.Integer()),
     created_by: Nullable(Type.String()),
+    created_by_name: NameOf('user or API key'),
     created_at: Time,
     last_used_at: Nullable(Time),
     revoked_at: Nullable(Time),
@@ -87,7 +90,7 @@ export const listTokens = endpoint({
   path: '/v1/admin/tokens',
   summary: 'List enrollment tokens',
   access: { by: ['session', 'api_key'], permission: 'enrollment_tokens:read' },
-  query: ListQuery({ status: Type.Optional(tokenStatus), q: Prefix }, ['created_at', 'expires_at'] as const),
+  query: ListQuery({ status: Type.Optional(tokenStatus), q: Prefix }, ['created_at', 'expires_at', 'name'] as const),
   response: List(EnrollmentToken),
 })
 
@@ -111,16 +114,6 @@ export const revokeToken = endpoint({
   body: Closed({ reason: Type.Optional(Reason) }),
   response: Closed({ enrollment_token: EnrollmentToken, changed: Type.Boolean() }),
   ifMatch: true,
-})
-
-const NewDevice = Closed({
-  name: Name,
-  platform: Platform,
-  arch: Type.Optional(DeviceArchitecture),
-  os_version: Type.Optional(Type.String({ maxLength: 64 })),
-  client_version: Type.Optional(Type.String({ maxLength: 64 })),
-  serial: Type.Optional(Type.String({ maxLength: 128 })),
-  wireguard_public_key: Type.Optional(WireguardKey),
 })
 
 export const enroll = endpoint({

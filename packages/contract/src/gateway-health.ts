@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { InQuestion } from './connection-truth.ts'
 import { endpoint } from './endpoint.ts'
 import { GatewayStatus } from './gateways.ts'
-import { Closed, Count, Id, List, Nullable, OneOf, Time } from './schema.ts'
+import { Closed, Count, Id, List, NameOf, Nullable, OneOf, Time } from './schema.ts'
 
 const page = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Items a page; 50 unless said' })),
@@ -86,12 +86,15 @@ const Affected = Closed(
     device_id: Id('device'),
     device_name: Nullable(Type.String()),
     user_id: Nullable(Id('user')),
+    user_name: NameOf('user (its username)'),
     session_id: Id('vpn_session'),
     outcome: Outcome,
     last_seen_at: Time,
     ended_at: Nullable(Time),
     end_reason: Nullable(Type.String()),
-    moved_to: Nullable(Closed({ gateway_id: Id('gateway'), session_id: Id('vpn_session') })),
+    moved_to: Nullable(
+      Closed({ gateway_id: Id('gateway'), gateway_name: NameOf('gateway'), session_id: Id('vpn_session') }),
+    ),
   },
   { title: 'AffectedDevice' },
 )

@@ -1,9 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { Gateway, GatewayStatus } from './gateways.ts'
-import { Closed, Id, List, ListQuery, Name, Prefix } from './schema.ts'
-
-export const ListedGateway = Closed({ ...Gateway.properties, pool_name: Name }, { title: 'ListedGateway' })
+import { Id, List, ListQuery, Prefix } from './schema.ts'
 
 export const listAllGateways = endpoint({
   method: 'GET',
@@ -21,5 +19,5 @@ export const listAllGateways = endpoint({
     },
     ['name', 'created_at'] as const,
   ),
-  response: List(ListedGateway),
+  response: List(Gateway),
 })

@@ -11,6 +11,7 @@ import {
   Nullable,
   OneOf,
   Partial,
+  Prefix,
   Reason,
   Secret,
   Shown,
@@ -88,7 +89,7 @@ export const listGatewayPools = endpoint({
   path: '/v1/admin/settings/gateway-pools',
   summary: 'List gateway pools',
   access: { by: ['session', 'api_key'], permission: settings.read },
-  query: ListQuery({}, ['name', 'created_at'] as const),
+  query: ListQuery({ q: Prefix }, ['name', 'created_at'] as const),
   response: List(GatewayPool),
 })
 export const createGatewayPool = endpoint({
@@ -167,6 +168,7 @@ export const Gateway = Closed(
     gateway_id: Id('gateway'),
     tenant_id: Id('tenant'),
     pool_id: Id('gateway_pool'),
+    pool_name: Name,
     name: Name,
     endpoints: Type.Array(Endpoint),
     public_key: Nullable(Type.String({ description: 'The key in force' })),

@@ -11,6 +11,7 @@ import type { Endpoint } from './endpoint.ts'
 import * as enrollment from './enrollment.ts'
 import * as entitlement from './entitlement.ts'
 import * as expiry from './expiry.ts'
+import * as facets from './facets.ts'
 import * as federation from './federation.ts'
 import * as federationLogout from './federation-logout.ts'
 import * as gatewayHealth from './gateway-health.ts'
@@ -66,6 +67,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Directory sources', about: 'Directories that are read from here, and when', module: directorySources },
   { tag: 'Enrollment', about: 'Enrollment tokens, and how a device gets its credential', module: enrollment },
   { tag: 'Devices', about: 'The fleet, and what devices report', module: devices },
+  { tag: 'Facets', about: 'How many devices or users have which value of a filter', module: facets },
   { tag: 'Posture', about: 'What devices report of themselves, and what checks make of it', module: posture },
   { tag: 'Policy', about: 'Documents, published bundles, and what a device gets', module: policy },
   {
@@ -132,6 +134,7 @@ export const contract = {
   ...endpointsOf(enrollment),
   ...endpointsOf(connectionTruth),
   ...endpointsOf(devices),
+  ...endpointsOf(facets),
   ...endpointsOf(posture),
   ...endpointsOf(policy),
   ...endpointsOf(policyRollout),

@@ -3,7 +3,7 @@ import { Channel, PostureVerdict } from './devices.ts'
 import { endpoint } from './endpoint.ts'
 import { PolicyObject as Document, documentBody } from './policy-body.ts'
 import { GateTerms, PolicyGate } from './policy-rollout.ts'
-import { Closed, Count, Id, Ids, List, ListQuery, Nullable, OneOf, Text, Time } from './schema.ts'
+import { Closed, Count, Id, Ids, List, ListQuery, NameOf, NamesOf, Nullable, OneOf, Text, Time } from './schema.ts'
 
 const Digest = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' })
 
@@ -40,11 +40,13 @@ export const PolicyBundle = Closed(
     previous_digest: Nullable(Digest),
     note: Type.String(),
     published_by: Nullable(Type.String()),
+    published_by_name: NameOf('user or API key'),
     published_at: Time,
     current: Type.Boolean({ description: 'Whether this is what its channel delivers now' }),
     rollout: Closed({
       percent: Type.Number(),
       group_ids: Type.Array(Id('group')),
+      group_names: NamesOf('groups'),
       device_ids: Type.Array(Id('device')),
     }),
     tests: Tests,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Channel, PostureVerdict } from './devices.ts'
 import { endpoint } from './endpoint.ts'
-import { Platform } from './enrollment.ts'
+import { Platform } from './enrollment-fields.ts'
 import { PostureFacts } from './posture-facts.ts'
 import { Closed, Count, Id, Nullable, OneOf, Time } from './schema.ts'
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, EntryName, Id, List, ListQuery, Nullable, OneOf, Reason, Time, Warnings } from './schema.ts'
+import { Closed, EntryName, Id, List, ListQuery, NameOf, Nullable, OneOf, Reason, Time, Warnings } from './schema.ts'
 import { User } from './users.ts'
 import { permissions, roleNames } from './vocabulary.ts'
 
@@ -10,6 +10,7 @@ export const Grant = Closed(
     username: EntryName,
     role: OneOf(roleNames),
     granted_by: Nullable(Type.String()),
+    granted_by_name: NameOf('user or API key'),
     granted_at: Time,
   },
   { title: 'Grant' },

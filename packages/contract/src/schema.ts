@@ -146,6 +146,43 @@ export const List = <const S extends TSchema>(item: S) =>
     'title' in item ? { title: `${item.title}List` } : {},
   )
 
+/** How many things fit a filter: counted as far as that is cheap, else estimated. */
+export const Total = Closed(
+  {
+    count: Type.Integer({ minimum: 0 }),
+    exact: Type.Boolean({ description: 'False: an estimate, from a sample or from statistics' }),
+  },
+  { title: 'Total', description: 'Counted up to 10,000; above that an estimate, some seconds old' },
+)
+/** A list that also says how many fit its filter, where the query asks for that. */
+export const CountedList = <const S extends TSchema>(item: S) =>
+  Closed(
+    { ...List(item).properties, total: Type.Optional(Total) },
+    'title' in item ? { title: `${item.title}List` } : {},
+  )
+/** Of the query of a `CountedList`. */
+export const countQuery = {
+  count: Type.Optional(OneOf(['estimate'], { description: 'Gives `total` in the answer' })),
+}
+
+/** A name beside an id of the same thing; null: there is no such thing any more, or no id. */
+export const NameOf = (thing: string) => Nullable(Type.String({ description: `The present name of the ${thing}` }))
+export const NamesOf = (things: string) =>
+  Type.Array(Nullable(Type.String()), {
+    description: `The present names of the ${things}, in the order of the ids; null: deleted`,
+  })
+
+/** A bound in the past: so many seconds ago, or a time. */
+export const Ago = (description: string) =>
+  Type.Optional(
+    Type.String({
+      maxLength: 40,
+      pattern: '^([0-9]{1,9}|[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9:.]{8,18}([Zz]|[+-][0-9]{2}:[0-9]{2}))$',
+      examples: ['86400'],
+      description: `${description}: so many seconds ago, or an RFC 3339 time`,
+    }),
+  )
+
 /** Which page of a list. */
 export const pageQuery = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Items a page; 50 unless said' })),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Channel } from './devices.ts'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Time } from './schema.ts'
+import { Closed, Count, Id, List, ListQuery, NameOf, Nullable, OneOf, Time } from './schema.ts'
 import { revocationReasons } from './vocabulary.ts'
 
 const Serial = Type.String({ pattern: '^[0-9a-f]{32}$', description: 'Hex; the 16 bytes of the id' })
@@ -13,7 +13,9 @@ export const Spc = Closed(
     serial: Serial,
     tenant_id: Id('tenant'),
     device_id: Id('device'),
+    device_name: NameOf('device'),
     user_id: Nullable(Id('user')),
+    user_name: NameOf('user (its username)'),
     issuer_id: Id('signer'),
     status: OneOf(['active', 'superseded', 'revoked', 'expired'], {
       description: 'superseded: rotated, and still good for the overlap',

@@ -2,11 +2,13 @@ import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import {
   Closed,
+  CountedList,
+  countQuery,
   EntryName,
   Id,
   Ids,
-  List,
   ListQuery,
+  NamesOf,
   Nullable,
   OneOf,
   Prefix,
@@ -39,6 +41,8 @@ export const User = Closed(
     external_id: Nullable(Type.String({ description: 'What its directory calls it, for good' })),
     roles: Type.Array(OneOf(roleNames)),
     group_ids: Type.Array(Id('group')),
+    group_names: NamesOf('groups'),
+    device_count: Type.Integer({ minimum: 0, description: 'Devices that are not revoked; counted up to 1,000' }),
     mfa: Mfa,
     password_set: Type.Boolean(),
     break_glass: Type.Boolean({ description: 'Signs in with a password also where login.enforce_sso is on' }),
@@ -49,24 +53,29 @@ export const User = Closed(
   { title: 'User' },
 )
 
+export const userFilters = {
+  q: Prefix,
+  kind: Type.Optional(Kind),
+  status: Type.Optional(OneOf(['active', 'suspended'])),
+  source: Type.Optional(OneOf(['local', 'directory', 'sso'])),
+  role: Type.Optional(OneOf(roleNames)),
+  mfa: Type.Optional(Type.Boolean({ description: 'Only users with, or without, a second factor' })),
+  locked: Type.Optional(
+    Type.Boolean({ description: 'Only users that are, or are not, locked after failed sign-ins (`locked_until`)' }),
+  ),
+  group_id: Type.Optional(Id('group')),
+  has_devices: Type.Optional(
+    Type.Boolean({ description: 'Only users with, or without, a device that is not revoked' }),
+  ),
+}
+
 export const listUsers = endpoint({
   method: 'GET',
   path: '/v1/admin/users',
   summary: 'List users',
   access: { by: ['session', 'api_key'], permission: 'users:read' },
-  query: ListQuery(
-    {
-      q: Prefix,
-      kind: Type.Optional(Kind),
-      status: Type.Optional(OneOf(['active', 'suspended'])),
-      source: Type.Optional(OneOf(['local', 'directory', 'sso'])),
-      role: Type.Optional(OneOf(roleNames)),
-      mfa: Type.Optional(Type.Boolean({ description: 'Only users with, or without, a second factor' })),
-      group_id: Type.Optional(Id('group')),
-    },
-    ['username', 'created_at'] as const,
-  ),
-  response: List(User),
+  query: ListQuery({ ...userFilters, ...countQuery }, ['username', 'created_at', 'last_login_at'] as const),
+  response: CountedList(User),
 })
 
 export const getUser = endpoint({

@@ -3,7 +3,7 @@ import { PostureVerdict } from './devices.ts'
 import { endpoint } from './endpoint.ts'
 import { Protocol } from './gateways.ts'
 import { NAME } from './policy-document.ts'
-import { Bytes, Closed, Count, Id, Ids, List, ListQuery, Nullable, OneOf, Reason, Time } from './schema.ts'
+import { Bytes, Closed, Count, Id, Ids, List, ListQuery, NameOf, Nullable, OneOf, Reason, Time } from './schema.ts'
 
 /** An hour: what is to last longer is a device's state, not a session's. */
 export const mostBlockSeconds = 3600
@@ -34,8 +34,11 @@ const sessionFields = {
   device_id: Id('device'),
   device_name: Nullable(Type.String()),
   user_id: Nullable(Id('user')),
+  user_name: NameOf('user (its username)'),
   gateway_id: Id('gateway'),
+  gateway_name: NameOf('gateway'),
   pool_id: Id('gateway_pool'),
+  pool_name: NameOf('pool'),
   state: SessionState,
   started_at: Time,
   last_seen_at: Time,

@@ -1,6 +1,6 @@
 import type { Contract, Output } from '@holdfast/contract'
 import { effectiveStatuses } from '@holdfast/contract/devices'
-import { platforms } from '@holdfast/contract/enrollment'
+import { platforms } from '@holdfast/contract/enrollment-fields'
 import type { Command } from 'commander'
 import { choice } from '../options.ts'
 

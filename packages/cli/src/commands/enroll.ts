@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { platforms } from '@holdfast/contract/enrollment'
+import { platforms } from '@holdfast/contract/enrollment-fields'
 import { type DeviceArchitecture, deviceArchitectures } from '@holdfast/contract/vocabulary'
 import {
   ApiError,

@@ -1,5 +1,5 @@
 import type { Contract, Output } from '@holdfast/contract'
-import { platforms } from '@holdfast/contract/enrollment'
+import { platforms } from '@holdfast/contract/enrollment-fields'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { choice, duration, examples, integer, limit, reason } from '../options.ts'

@@ -1,0 +1,55 @@
+import { Type } from 'typebox'
+import { deviceFilters } from './devices.ts'
+import { endpoint } from './endpoint.ts'
+import { Closed, Nullable, Time, Total } from './schema.ts'
+import { userFilters } from './users.ts'
+
+/** How many values a facet names at most: those of the highest counts. */
+export const mostFacetValues = 50
+
+const Facet = Type.Array(
+  Closed(
+    {
+      value: Type.String({ description: 'As the filter of the same name takes it; empty: the value is not known' }),
+      name: Nullable(
+        Type.String({ description: 'The name of the thing whose id the value is; null for other values' }),
+      ),
+      count: Type.Integer({ minimum: 0 }),
+    },
+    { title: 'FacetValue' },
+  ),
+  { description: `The values by count, the highest first; at most ${mostFacetValues}` },
+)
+const facetsOf = <const N extends readonly string[]>(names: N) =>
+  Closed(Object.fromEntries(names.map((name) => [name, Facet])) as { [K in N[number]]: typeof Facet })
+const common = {
+  total: Total,
+  counted_at: Time,
+}
+const summary = 'with counts, of the things that fit the filter; counts are estimates where `total` is one'
+
+export const deviceFacets = [
+  ...(['status', 'effective_status', 'presence', 'posture', 'platform', 'channel'] as const),
+  ...(['client_version', 'os_version', 'tag', 'group_id'] as const),
+] as const
+export const userFacets = ['status', 'kind', 'source', 'mfa', 'locked', 'role', 'group_id'] as const
+
+export const listDeviceFacets = endpoint({
+  method: 'GET',
+  path: '/v1/admin/devices/facets',
+  costly: true,
+  summary: `The values of each filter of devices, ${summary}`,
+  access: { by: ['session', 'api_key'], permission: 'devices:read' },
+  query: Closed(deviceFilters),
+  response: Closed({ ...common, facets: facetsOf(deviceFacets) }, { title: 'DeviceFacets' }),
+})
+
+export const listUserFacets = endpoint({
+  method: 'GET',
+  path: '/v1/admin/users/facets',
+  costly: true,
+  summary: `The values of each filter of users, ${summary}`,
+  access: { by: ['session', 'api_key'], permission: 'users:read' },
+  query: Closed(userFilters),
+  response: Closed({ ...common, facets: facetsOf(userFacets) }, { title: 'UserFacets' }),
+})
