@@ -75,6 +75,7 @@ const auditFields = {
   'policy.simulated': { questions: 'integer' },
   'policy.replayed': { sessions: 'integer', blocked: 'integer' },
   'policy.explained': { decision: 'string' },
+  'policy.access_listed': { devices: 'integer' },
   'gateway_pool.created': { pool_id: 'string' },
   'gateway_pool.updated': { pool_id: 'string' },
   'gateway_pool.deleted': { pool_id: 'string' },

@@ -161,6 +161,24 @@ export const getAuditEvent = endpoint({
   errors: ['not_found'],
 })
 
+export const auditFacets = ['kind', 'actor', 'origin', 'outcome'] as const
+const Facet = Closed(
+  {
+    facet: OneOf(auditFacets),
+    values: Type.Array(
+      Closed({
+        value: Type.String({ description: 'What the filter takes: a kind, the id of an actor, an origin, an outcome' }),
+        name: Nullable(Type.String({ description: 'Of an actor, as its newest event among these has it' })),
+        count: Count,
+        buckets: Type.Array(Count, { description: 'The same count by bucket' }),
+      }),
+      { description: 'Those with most events first; at most 50' },
+    ),
+    other: Type.Integer({ minimum: 0, description: 'Events with a value that is not listed, or with none' }),
+  },
+  { title: 'AuditFacet' },
+)
+
 export const auditHistogram = endpoint({
   method: 'GET',
   path: '/v1/audit/histogram',
@@ -170,6 +188,13 @@ export const auditHistogram = endpoint({
   query: Closed({
     ...filters,
     buckets: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: '24 unless said' })),
+    facets: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        pattern: '^(kind|actor|origin|outcome)(,(kind|actor|origin|outcome)){0,3}$',
+        description: 'By what else the events are counted, between commas: `kind,actor,origin,outcome`',
+      }),
+    ),
   }),
   response: Closed({
     from: Time,
@@ -178,6 +203,7 @@ export const auditHistogram = endpoint({
       description: 'Too many to be counted: what is shown follows from a sample spread evenly over each bucket',
     }),
     buckets: Type.Array(Closed({ from: Time, count: Count }), { description: 'All as long; up to the next one' }),
+    facets: Type.Array(Facet, { description: 'One for each that was asked for, in that order' }),
   }),
 })
 

@@ -197,6 +197,7 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   replayPolicy: { policy, days: 7 },
   simulatePolicy: { policy, questions: [{ device_id, target: '10.1.2.3:tcp/22' }] },
   explainPolicy: { device_id, target: '10.1.2.3:tcp/22' },
+  whoReaches: { target: '10.1.2.3:tcp/22', policy },
   createIdentityProvider: {
     name: 'Example login',
     kind: 'keycloak',

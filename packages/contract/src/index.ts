@@ -14,7 +14,9 @@ import * as expiry from './expiry.ts'
 import * as facets from './facets.ts'
 import * as federation from './federation.ts'
 import * as federationLogout from './federation-logout.ts'
+import * as fleetMetrics from './fleet-metrics.ts'
 import * as gatewayHealth from './gateway-health.ts'
+import * as gatewayHistory from './gateway-history.ts'
 import * as gatewayList from './gateway-list.ts'
 import * as gatewayRuntime from './gateway-runtime.ts'
 import * as gateways from './gateways.ts'
@@ -25,6 +27,7 @@ import * as masterKeys from './master-keys.ts'
 import * as notifications from './notifications.ts'
 import * as opsExport from './ops-export.ts'
 import * as policy from './policy.ts'
+import * as policyReach from './policy-reach.ts'
 import * as policyRollout from './policy-rollout.ts'
 import * as posture from './posture.ts'
 import * as rbac from './rbac.ts'
@@ -69,14 +72,22 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Devices', about: 'The fleet, and what devices report', module: devices },
   { tag: 'Facets', about: 'How many devices or users have which value of a filter', module: facets },
   { tag: 'Posture', about: 'What devices report of themselves, and what checks make of it', module: posture },
-  { tag: 'Policy', about: 'Documents, published bundles, and what a device gets', module: policy },
+  {
+    tag: 'Policy',
+    about: 'Documents, published bundles, and what a device gets',
+    module: { ...policy, ...policyReach },
+  },
   {
     tag: 'Policy rollout',
     about: 'What a draft would have blocked, how a canary fares, and what its gate makes of it',
     module: policyRollout,
   },
   { tag: 'Gateways', about: 'Gateway pools and gateways', module: { ...gateways, ...gatewayList } },
-  { tag: 'Gateway health', about: 'How gateways do, and whom it concerns', module: gatewayHealth },
+  {
+    tag: 'Gateway health',
+    about: 'How gateways do, and whom it concerns',
+    module: { ...gatewayHealth, ...gatewayHistory },
+  },
   { tag: 'Gateway runtime', about: 'What gateways fetch and report', module: gatewayRuntime },
   { tag: 'VPN sessions', about: 'Connections of devices through gateways', module: vpnSessions },
   {
@@ -94,7 +105,11 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Signers', about: 'Signing keys and certification authorities', module: signers },
   { tag: 'Certificates', about: 'Security Policy Certificates (SPC) of devices', module: spc },
   { tag: 'Expiry', about: 'What runs out, and when', module: expiry },
-  { tag: 'Dashboard', about: 'How the fleet stands, at a glance and over time', module: dashboard },
+  {
+    tag: 'Dashboard',
+    about: 'How the fleet stands, at a glance and over time',
+    module: { ...dashboard, ...fleetMetrics },
+  },
   { tag: 'Releases', about: 'Releases of the client, their packages, and to whom they are offered', module: updates },
   { tag: 'Updates', about: 'What a device is offered and downloads', module: updateDelivery },
   { tag: 'TUF', about: 'The same as a repository of The Update Framework', module: tuf },
@@ -137,10 +152,12 @@ export const contract = {
   ...endpointsOf(facets),
   ...endpointsOf(posture),
   ...endpointsOf(policy),
+  ...endpointsOf(policyReach),
   ...endpointsOf(policyRollout),
   ...endpointsOf(gateways),
   ...endpointsOf(gatewayList),
   ...endpointsOf(gatewayHealth),
+  ...endpointsOf(gatewayHistory),
   ...endpointsOf(gatewayRuntime),
   ...endpointsOf(vpnSessions),
   ...endpointsOf(settings),
@@ -152,6 +169,7 @@ export const contract = {
   ...endpointsOf(spc),
   ...endpointsOf(expiry),
   ...endpointsOf(dashboard),
+  ...endpointsOf(fleetMetrics),
   ...endpointsOf(updates),
   ...endpointsOf(updateDelivery),
   ...endpointsOf(tuf),

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { Channel, PostureVerdict } from './devices.ts'
 import { endpoint } from './endpoint.ts'
 import { PolicyObject as Document, documentBody } from './policy-body.ts'
+import { affectedParties } from './policy-reach.ts'
 import { GateTerms, PolicyGate } from './policy-rollout.ts'
 import { Closed, Count, Id, Ids, List, ListQuery, NameOf, NamesOf, Nullable, OneOf, Text, Time } from './schema.ts'
 
@@ -241,7 +242,10 @@ export const simulatePolicy = endpoint({
   body: Closed({ policy: Document, questions: Type.Optional(Type.Array(Closed(Question), { maxItems: 200 })) }),
   response: Closed({
     answers: Type.Array(Closed({ target: Type.String(), before: Closed(Decision), after: Closed(Decision) })),
-    impact: Closed({ ...RuleDiff, devices_affected: Count, grants_gained: Count, grants_lost: Count }),
+    impact: Closed({
+      ...RuleDiff,
+      ...{ devices_affected: Count, grants_gained: Count, grants_lost: Count, ...affectedParties },
+    }),
     tests: Tests,
   }),
 })

@@ -4,6 +4,24 @@ import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Party, Reason, Tim
 import { permissions, runOperations, runStatuses, stepStatuses, workflowKinds } from './vocabulary.ts'
 
 const Affected = Type.Array(Party, { description: 'The first 100 of them' })
+const Confirmations = Closed(
+  {
+    seq: Type.Integer({ minimum: 0, description: 'The sequence number that gateways have to enforce' }),
+    confirmed: Count,
+    waiting: Type.Integer({ minimum: 0, description: 'Gateways that report and do not enforce it yet' }),
+    down: Type.Integer({ minimum: 0, description: 'Gateways that do not report; nobody waits for them' }),
+    gateways: Type.Array(
+      Closed({
+        gateway_id: Id('gateway'),
+        gateway_name: Type.String(),
+        state: OneOf(['reachable', 'down']),
+        confirmed_at: Nullable(Time),
+      }),
+      { description: 'Those first that have not confirmed; at most 200' },
+    ),
+  },
+  { title: 'GatewayConfirmations' },
+)
 const Step = Closed(
   {
     step: Count,
@@ -14,6 +32,9 @@ const Step = Closed(
     reversible: Type.Boolean(),
     affects: Affected,
     affects_count: Count,
+    confirmations: Type.Union([Confirmations, Type.Null()], {
+      description: 'Of the step `confirm_gateways` while it runs, read anew for each answer; else null',
+    }),
     result: Type.Record(Type.String(), Type.Unknown(), { description: 'What the operation said of what it did' }),
     error: Nullable(Type.String()),
     attempts: Count,

@@ -1,0 +1,48 @@
+import { Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Platform } from './enrollment.ts'
+import { Closed, Count, Nullable, Time } from './schema.ts'
+
+/** So many client versions and operating system versions are listed; the others are counted together. */
+export const listedVersions = 50
+
+const version = Nullable(Type.String({ description: 'null: the device has not said' }))
+const byPlatform = Type.Array(Closed({ platform: Platform, devices: Count }))
+const byClient = Type.Array(Closed({ client_version: version, devices: Count }), {
+  description: 'Those of most devices first; at most 50',
+})
+
+export const readFleetMetrics = endpoint({
+  method: 'GET',
+  path: '/v1/admin/metrics/fleet',
+  costly: true,
+  summary:
+    'Devices that are not revoked by platform, client version and operating system, now and at the end of each day (UTC)',
+  access: { by: ['session', 'api_key'], permission: 'operations:read' },
+  query: Closed({
+    days: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 30, description: 'How many days back; 0: only now; 30 unless said' }),
+    ),
+  }),
+  response: Closed(
+    {
+      at: Type.String({ format: 'date-time', description: 'When the devices were counted; a minute ago at most' }),
+      devices: Count,
+      platforms: byPlatform,
+      client_versions: byClient,
+      other_client_versions: Type.Integer({ minimum: 0, description: 'Devices with a version that is not listed' }),
+      os_versions: Type.Array(Closed({ platform: Platform, os_version: version, devices: Count }), {
+        description: 'Those of most devices first; at most 50',
+      }),
+      other_os_versions: Type.Integer({ minimum: 0, description: 'Devices with a version that is not listed' }),
+      days: Type.Array(
+        Closed(
+          { at: Time, devices: Count, platforms: byPlatform, client_versions: byClient, other_client_versions: Count },
+          { title: 'FleetDay' },
+        ),
+        { description: 'The days that were sampled, the oldest first' },
+      ),
+    },
+    { title: 'FleetMetrics' },
+  ),
+})

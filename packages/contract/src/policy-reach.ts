@@ -1,0 +1,145 @@
+import { Type } from 'typebox'
+import { Channel } from './devices.ts'
+import { endpoint } from './endpoint.ts'
+import { documentBody, PolicyObject } from './policy-body.ts'
+import { Closed, Count, Id, Nullable, OneOf, Time } from './schema.ts'
+
+/** So many users, groups and devices are named; all of them are counted. */
+export const namedAtMost = 100
+
+const AffectedUser = Closed({ user_id: Id('user'), username: Nullable(Type.String()), devices: Count })
+const AffectedGroup = Closed({
+  group_id: Id('group'),
+  name: Nullable(Type.String()),
+  users: Count,
+  devices: Count,
+  devices_examined: Type.Integer({ minimum: 0, description: 'All devices of the group that were examined' }),
+})
+/** Users, groups and devices that gain something, or that lose something; a device may do both. */
+const side = (verb: string) =>
+  Closed(
+    {
+      devices: Count,
+      devices_without_user: Count,
+      users: Count,
+      groups: Count,
+      first_users: Type.Array(AffectedUser, { description: `Users with a device that ${verb} access; at most 100` }),
+      first_groups: Type.Array(AffectedGroup, {
+        description: `Groups with a device that ${verb} access; at most 100, those first of which the largest share does`,
+      }),
+    },
+    { title: verb === 'gains' ? 'AccessGained' : 'AccessLost' },
+  )
+/** Part of what a simulation answers. */
+export const affectedParties = { gains: side('gains'), loses: side('loses') }
+
+const ReachingRule = Closed({ rule_id: Type.String(), devices: Count })
+
+export const whoReaches = endpoint({
+  method: 'POST',
+  path: '/v1/admin/policy/who-reaches',
+  costly: true,
+  summary:
+    'Which users, groups and devices can reach a target, and by which rule; whether a gateway is up plays no part',
+  access: { by: ['session', 'api_key'], permission: 'policy:read' },
+  audit: 'policy.access_listed',
+  bodyNames: 100_000,
+  bodyLimit: documentBody,
+  body: Closed({
+    target: Type.String({
+      minLength: 1,
+      maxLength: 256,
+      description: 'resource, resource:tcp/443, host or 10.1.2.3:tcp/22',
+    }),
+    channel: Type.Optional(
+      OneOf(['canary', 'stable'], {
+        description:
+          'Judge every device by what this channel delivers; unless said, each by what is delivered to it. Cannot be combined with policy',
+      }),
+    ),
+    policy: Type.Optional(PolicyObject),
+    at: Type.Optional(
+      Type.String({ format: 'date-time', maxLength: 40, description: 'The moment that is judged; now unless said' }),
+    ),
+  }),
+  response: Closed(
+    {
+      target: Type.String(),
+      judged_by: OneOf(['delivered', 'canary', 'stable', 'document']),
+      version: Nullable(
+        Type.Integer({ minimum: 0, description: 'Of a channel; null where devices differ, or of a document' }),
+      ),
+      at: Time,
+      devices_examined: Type.Integer({
+        minimum: 0,
+        description: 'Devices that are not revoked; those that are suspended, locked or expired reach nothing',
+      }),
+      counts: Closed({ devices: Count, devices_without_user: Count, users: Count, groups: Count }),
+      rules: Type.Array(ReachingRule, {
+        description: 'The rules that decide, those of most devices first; at most 100',
+      }),
+      users: Type.Array(
+        Closed({
+          user_id: Id('user'),
+          username: Nullable(Type.String()),
+          devices: Count,
+          rule_ids: Type.Array(Type.String(), { description: 'At most 10' }),
+        }),
+        { description: 'Users with a device that reaches it; at most 100' },
+      ),
+      groups: Type.Array(
+        Closed({ ...AffectedGroup.properties, rule_ids: Type.Array(Type.String(), { description: 'At most 10' }) }),
+        {
+          description: 'Groups with a device that reaches it; at most 100, those first of which the largest share does',
+        },
+      ),
+      devices: Type.Array(
+        Closed({
+          device_id: Id('device'),
+          device_name: Nullable(Type.String()),
+          user_id: Nullable(Id('user')),
+          username: Nullable(Type.String()),
+          channel: Channel,
+          rule_id: Type.String(),
+        }),
+        { description: 'At most 100' },
+      ),
+    },
+    { title: 'WhoReaches' },
+  ),
+})
+
+const Adopted = Closed({ applied: Count, pending: Count })
+const seconds = Nullable(Type.Integer({ minimum: 0 }))
+const AdoptionTimes = Closed(
+  { time_to_50: seconds, time_to_90: seconds, time_to_99: seconds },
+  {
+    title: 'AdoptionTimes',
+    description: 'Seconds from the publication until so many percent had applied it; null: not reached, or not seen',
+  },
+)
+
+export const getPolicyAdoption = endpoint({
+  method: 'GET',
+  path: '/v1/admin/policy/{bundle_id}/adoption',
+  summary:
+    'How far a published version had got over time: every 10 seconds for 10 minutes, then every 5 minutes for a day, then every hour for 30 days, where something had changed',
+  access: { by: ['session', 'api_key'], permission: 'policy:read' },
+  params: Closed({ bundle_id: Id('policy_bundle') }),
+  response: Closed(
+    {
+      bundle_id: Id('policy_bundle'),
+      version: Count,
+      channel: Channel,
+      published_at: Time,
+      running: Type.Boolean({ description: 'Whether it is delivered now, so that further points may come' }),
+      devices: AdoptionTimes,
+      gateways: AdoptionTimes,
+      points: Type.Array(Closed({ at: Time, devices: Adopted, gateways: Adopted }), {
+        description:
+          'The oldest first; a figure holds until the next point. Gateways: those that have ever reported, which enforce this version or a newer one',
+      }),
+    },
+    { title: 'PolicyAdoption' },
+  ),
+})
