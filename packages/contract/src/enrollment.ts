@@ -1,6 +1,18 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Credential, challenge, ofCode, PublicKey, Waits } from './enrollment-fields.ts'
+import {
+  Credential,
+  challenge,
+  EnrollmentAttempt,
+  EnrollmentProvider,
+  NewDevice,
+  ofCode,
+  Platform,
+  PublicKey,
+  platforms,
+  Waits,
+} from './enrollment-fields.ts'
+import { InstallLines } from './enrollment-settings.ts'
 import {
   Closed,
   Count,
@@ -20,10 +32,9 @@ import {
   WireguardKey,
 } from './schema.ts'
 import { DeviceArchitecture } from './updates.ts'
-import { identityProviderKinds } from './vocabulary.ts'
 
-export const platforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'] as const
-export const Platform = OneOf(platforms)
+export { Platform, platforms }
+
 const tokenStatus = OneOf(['active', 'exhausted', 'expired', 'revoked'])
 
 export const EnrollmentToken = Closed(
@@ -49,6 +60,8 @@ export const EnrollmentToken = Closed(
     created_at: Time,
     last_used_at: Nullable(Time),
     revoked_at: Nullable(Time),
+    last_attempt: Nullable(EnrollmentAttempt),
+    attempts_refused: Count,
   },
   { title: 'EnrollmentToken' },
 )
@@ -79,7 +92,7 @@ export const generateToken = endpoint({
     ),
     max_devices_per_user: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
   }),
-  response: Closed({ enrollment_token: EnrollmentToken, secret: Secret }),
+  response: Closed({ enrollment_token: EnrollmentToken, secret: Secret, install_lines: InstallLines }),
 })
 
 export const listTokens = endpoint({
@@ -113,16 +126,6 @@ export const revokeToken = endpoint({
   ifMatch: true,
 })
 
-const NewDevice = Closed({
-  name: Name,
-  platform: Platform,
-  arch: Type.Optional(DeviceArchitecture),
-  os_version: Type.Optional(Type.String({ maxLength: 64 })),
-  client_version: Type.Optional(Type.String({ maxLength: 64 })),
-  serial: Type.Optional(Type.String({ maxLength: 128 })),
-  wireguard_public_key: Type.Optional(WireguardKey),
-})
-
 export const enroll = endpoint({
   method: 'POST',
   path: '/v1/enroll',
@@ -147,21 +150,7 @@ export const listEnrollmentProviders = endpoint({
   summary: 'The identity providers by which devices enroll, and a challenge for one enrollment',
   access: { by: ['enrollment_token', 'device', 'session', 'api_key'], permission: 'own' },
   response: Closed({
-    items: Type.Array(
-      Closed({
-        provider_id: Id('identity_provider'),
-        name: Name,
-        kind: OneOf(identityProviderKinds),
-        issuer: Type.String({ description: 'Its endpoints are in its discovery document; saml: its entity id' }),
-        client_ids: Type.Array(Type.String(), {
-          description: 'Of public clients (RFC 8252): the ID token is for one of them',
-        }),
-        scopes: Type.Array(Type.String()),
-        device_code: Type.Boolean({
-          description: 'Whether a machine without a browser may begin at /v1/enroll/device-code',
-        }),
-      }),
-    ),
+    items: Type.Array(EnrollmentProvider),
     challenge: Type.String({ description: 'Good once and for 15 minutes' }),
     challenge_expires_at: Time,
   }),
