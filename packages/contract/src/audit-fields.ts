@@ -92,6 +92,8 @@ const auditFields = {
   'telemetry.ingested': { device_id: 'string', events: 'integer' },
   'vpn_session.terminated': { session_ids: 'strings', reason: 'string?' },
   'security_settings.updated': {},
+  'enrollment_settings.updated': {},
+  'start_step.dismissed': { step: 'string', dismissed: 'boolean' },
   'identity_provider.created': { provider_id: 'string' },
   'identity_provider.updated': { provider_id: 'string' },
   'identity_provider.deleted': { provider_id: 'string' },

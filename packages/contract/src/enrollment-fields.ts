@@ -1,9 +1,25 @@
 import { Type } from 'typebox'
 import { Closed, Id, Name, Nullable, OneOf, Time, WireguardKey } from './schema.ts'
+import { attemptOutcomes, attemptReasons } from './start-vocabulary.ts'
 import { DeviceArchitecture } from './updates.ts'
+import { identityProviderKinds } from './vocabulary.ts'
 
 export const platforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'] as const
 export const Platform = OneOf(platforms)
+
+/** The newest use of an enrollment token. Written within a second or two; several in a second are one. */
+export const EnrollmentAttempt = Closed(
+  {
+    at: Time,
+    outcome: OneOf(attemptOutcomes),
+    reason: Nullable(OneOf(attemptReasons, { description: 'Why it was refused; null otherwise' })),
+    source_ip: Type.String(),
+    platform: Nullable(
+      OneOf(platforms, { description: 'As the device said; null where it was refused before that was read' }),
+    ),
+  },
+  { title: 'EnrollmentAttempt' },
+)
 
 export const PublicKey = Closed(
   {
@@ -48,4 +64,18 @@ export const NewDevice = Closed({
   client_version: Type.Optional(Type.String({ maxLength: 64 })),
   serial: Type.Optional(Type.String({ maxLength: 128 })),
   wireguard_public_key: Type.Optional(WireguardKey),
+})
+
+export const EnrollmentProvider = Closed({
+  provider_id: Id('identity_provider'),
+  name: Name,
+  kind: OneOf(identityProviderKinds),
+  issuer: Type.String({ description: 'Its endpoints are in its discovery document; saml: its entity id' }),
+  client_ids: Type.Array(Type.String(), {
+    description: 'Of public clients (RFC 8252): the ID token is for one of them',
+  }),
+  scopes: Type.Array(Type.String()),
+  device_code: Type.Boolean({
+    description: 'Whether a machine without a browser may begin at /v1/enroll/device-code',
+  }),
 })

@@ -1,6 +1,18 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Credential, challenge, NewDevice, ofCode, Platform, PublicKey, Waits } from './enrollment-fields.ts'
+import {
+  Credential,
+  challenge,
+  EnrollmentAttempt,
+  EnrollmentProvider,
+  NewDevice,
+  ofCode,
+  Platform,
+  PublicKey,
+  platforms,
+  Waits,
+} from './enrollment-fields.ts'
+import { InstallLines } from './enrollment-settings.ts'
 import {
   Closed,
   Count,
@@ -22,7 +34,8 @@ import {
   WireguardKey,
 } from './schema.ts'
 import { DeviceArchitecture } from './updates.ts'
-import { identityProviderKinds } from './vocabulary.ts'
+
+export { Platform, platforms }
 
 const tokenStatus = OneOf(['active', 'exhausted', 'expired', 'revoked'])
 
@@ -52,6 +65,8 @@ export const EnrollmentToken = Closed(
     created_at: Time,
     last_used_at: Nullable(Time),
     revoked_at: Nullable(Time),
+    last_attempt: Nullable(EnrollmentAttempt),
+    attempts_refused: Count,
   },
   { title: 'EnrollmentToken' },
 )
@@ -82,7 +97,7 @@ export const generateToken = endpoint({
     ),
     max_devices_per_user: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
   }),
-  response: Closed({ enrollment_token: EnrollmentToken, secret: Secret }),
+  response: Closed({ enrollment_token: EnrollmentToken, secret: Secret, install_lines: InstallLines }),
 })
 
 export const listTokens = endpoint({
@@ -140,21 +155,7 @@ export const listEnrollmentProviders = endpoint({
   summary: 'The identity providers by which devices enroll, and a challenge for one enrollment',
   access: { by: ['enrollment_token', 'device', 'session', 'api_key'], permission: 'own' },
   response: Closed({
-    items: Type.Array(
-      Closed({
-        provider_id: Id('identity_provider'),
-        name: Name,
-        kind: OneOf(identityProviderKinds),
-        issuer: Type.String({ description: 'Its endpoints are in its discovery document; saml: its entity id' }),
-        client_ids: Type.Array(Type.String(), {
-          description: 'Of public clients (RFC 8252): the ID token is for one of them',
-        }),
-        scopes: Type.Array(Type.String()),
-        device_code: Type.Boolean({
-          description: 'Whether a machine without a browser may begin at /v1/enroll/device-code',
-        }),
-      }),
-    ),
+    items: Type.Array(EnrollmentProvider),
     challenge: Type.String({ description: 'Good once and for 15 minutes' }),
     challenge_expires_at: Time,
   }),

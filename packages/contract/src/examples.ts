@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import type { Contract, Operation } from './index.ts'
 import { exampleId } from './schema.ts'
-import { defaultSecuritySettings } from './settings.ts'
+import { settingsExamples } from './settings-examples.ts'
 import { workflowExamples } from './workflow-examples.ts'
 
 type WithBody = {
@@ -165,10 +165,7 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   },
   replaySiemConnector: { from_seq: 1 },
   setAsideSiemEvent: { seq: 1 },
-  updateSecuritySettings: {
-    ...defaultSecuritySettings,
-    sessions: { idle_seconds: 1234, absolute_seconds: 43_200 },
-  },
+  ...settingsExamples,
   generateToken: { name: 'laptops of engineering', max_uses: 10 },
   revokeToken: { reason: 'was posted in a chat' },
   enroll: { device: { name: "Jane's laptop", platform: 'linux' } },

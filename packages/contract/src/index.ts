@@ -9,6 +9,7 @@ import * as directory from './directory.ts'
 import * as directorySources from './directory-sources.ts'
 import type { Endpoint } from './endpoint.ts'
 import * as enrollment from './enrollment.ts'
+import * as enrollmentSettings from './enrollment-settings.ts'
 import * as entitlement from './entitlement.ts'
 import * as expiry from './expiry.ts'
 import * as facets from './facets.ts'
@@ -40,6 +41,7 @@ import * as siemExports from './siem-exports.ts'
 import * as signers from './signers.ts'
 import * as spc from './spc.ts'
 import * as stream from './stream.ts'
+import * as start from './start.ts'
 import * as tenants from './tenants.ts'
 import * as trust from './trust.ts'
 import * as tuf from './tuf.ts'
@@ -95,7 +97,12 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
     about: 'What each witness of a connection says, and whether they agree',
     module: connectionTruth,
   },
-  { tag: 'Settings', about: 'What a tenant decides about its security', module: settings },
+  {
+    tag: 'Settings',
+    about: 'What a tenant decides about its security and its enrollment',
+    module: { ...settings, ...enrollmentSettings },
+  },
+  { tag: 'Start', about: 'How far a tenant is set up', module: start },
   { tag: 'Identity providers', about: 'With whom people sign in, and as whom', module: federation },
   { tag: 'Single logout', about: 'What identity providers say of who signed out', module: federationLogout },
   { tag: 'Tenants', about: 'The companies of this deployment, and their plans', module: tenants },
@@ -161,6 +168,8 @@ export const contract = {
   ...endpointsOf(gatewayRuntime),
   ...endpointsOf(vpnSessions),
   ...endpointsOf(settings),
+  ...endpointsOf(enrollmentSettings),
+  ...endpointsOf(start),
   ...endpointsOf(tenants),
   ...endpointsOf(entitlement),
   ...endpointsOf(masterKeys),

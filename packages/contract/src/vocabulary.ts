@@ -245,6 +245,7 @@ export const notificationKinds = [
   'connection.conflict',
   'connection.stale',
   'connection.unauthorized',
+  'device.awaiting_approval',
   'directory.failing',
   'directory.held',
   'directory.recovered',
