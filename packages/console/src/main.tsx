@@ -2,6 +2,7 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { followChanges } from './api/live.ts'
 import { queryClient } from './api/query-client.ts'
 import { router } from './router.tsx'
 import './styles/tokens.css'
@@ -17,3 +18,4 @@ createRoot(root).render(
     </QueryClientProvider>
   </StrictMode>,
 )
+followChanges()

@@ -23,8 +23,8 @@ export function AlertStrip() {
 }
 
 function Affected({ alert, id }: { alert: Alert; id: string }) {
-  const { data } = useApi('GET /v1/admin/gateways/{gateway_id}/impact', { params: { gateway_id: id } })
-  if (!data) return alert.detail
-  const { devices } = data.summary
-  return `${devices} devices: ${data.summary.moved} moved, ${data.summary.stuck} stuck`
+  const { data } = useApi('GET /v1/admin/gateways/{gateway_id}/impact', { params: { gateway_id: id }, query: { limit: 1 } })
+  if (!data?.counts) return alert.detail
+  const { devices, moved, stuck } = data.counts
+  return `${devices} devices: ${moved} moved, ${stuck} stuck`
 }

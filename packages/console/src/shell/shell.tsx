@@ -49,6 +49,6 @@ function Content() {
 }
 
 function useFeature() {
-  const path = useMatches({ select: (matches) => matches.at(-1)?.fullPath ?? '' })
+  const path = useMatches().at(-1)?.fullPath ?? ''
   return featureAt(path.length > 1 ? path.replace(/\/$/, '') : path)
 }

@@ -1,0 +1,112 @@
+import type { ChangedKind } from '@holdfast/contract/stream'
+import { useSyncExternalStore } from 'react'
+import { urlOf } from './client.ts'
+import { queryClient } from './query-client.ts'
+
+/**
+ * What is read again when the stream names a kind: answers about single objects and sums. Lists are not among them:
+ * their rows stay until the reader asks (`useStale`).
+ */
+const followers: Partial<Record<ChangedKind | 'alert' | 'run' | 'gateway' | 'adoption', readonly string[]>> = {
+  devices: ['GET /v1/admin/devices/{', 'GET /v1/admin/dashboard/overview', 'GET /v1/admin/start'],
+  sessions: ['GET /v1/admin/sessions/{', 'GET /v1/admin/devices/{', 'GET /v1/admin/start'],
+  tokens: ['GET /v1/admin/tokens/{', 'GET /v1/admin/start'],
+  users: ['GET /v1/admin/users/{', 'GET /v1/admin/me'],
+  grants: ['GET /v1/admin/me'],
+  notifications: ['GET /v1/admin/notifications'],
+  policy: ['GET /v1/admin/policy', 'GET /v1/admin/start'],
+  certificates: ['GET /v1/admin/spc'],
+  updates: ['GET /v1/admin/updates/releases/{'],
+  runs: ['GET /v1/admin/workflows/runs/{'],
+  alert: ['GET /v1/admin/notifications', 'GET /v1/admin/dashboard/overview'],
+  run: ['GET /v1/admin/workflows/runs/{'],
+  gateway: ['GET /v1/admin/gateway', 'GET /v1/admin/dashboard/overview', 'GET /v1/admin/start'],
+  gateways: ['GET /v1/admin/gateway', 'GET /v1/admin/start'],
+  adoption: ['GET /v1/admin/dashboard/overview', 'GET /v1/admin/policy'],
+}
+
+type Stale = { count: number; since: string }
+/** Changes of lists by kind, since the list was read last. */
+const stale = new Map<string, Stale>()
+const listeners = new Set<() => void>()
+/** Until when changes of a kind are this page's own, whose list is read anew anyway. */
+const ownUntil = new Map<string, number>()
+const ownMs = 2_500
+
+let expiresAt: { at: string; cause: 'idle' | 'absolute' } | undefined
+let source: EventSource | undefined
+
+const tell = () => {
+  for (const listener of listeners) listener()
+}
+const subscribe = (listener: () => void) => {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+/** What changed in a list since it was read; undefined: nothing. */
+export const useStale = (kind: ChangedKind): Stale | undefined => useSyncExternalStore(subscribe, () => stale.get(kind))
+/** When the session ends, once the server has warned of it. */
+export const useExpiry = () => useSyncExternalStore(subscribe, () => expiresAt)
+
+/** After a list was read: nothing in it is stale. */
+export function markFresh(kind: ChangedKind): void {
+  if (stale.delete(kind)) tell()
+}
+/** Before this page changes things of a kind: what the stream then tells is its own. */
+export function expectOwnChange(kind: ChangedKind): void {
+  ownUntil.set(kind, Date.now() + ownMs)
+}
+/** After the session was prolonged. */
+export function forgetExpiry(): void {
+  expiresAt = undefined
+  tell()
+}
+
+/** Reads again what is shown of these routes. */
+const refetch = (prefixes: readonly string[]) =>
+  queryClient.invalidateQueries({
+    predicate: ({ queryKey: [route] }) => prefixes.some((prefix) => String(route).startsWith(prefix)),
+  })
+
+type Changed = { changes: { kind: ChangedKind; ids: string[]; many: boolean }[] }
+
+function takeChanged({ changes }: Changed): void {
+  for (const { kind, ids, many } of changes) {
+    void refetch(followers[kind] ?? [])
+    if ((ownUntil.get(kind) ?? 0) > Date.now()) continue
+    const { count = 0, since = new Date().toISOString() } = stale.get(kind) ?? {}
+    stale.set(kind, { count: count + (many ? Math.max(ids.length, 50) : ids.length || 1), since })
+  }
+  tell()
+}
+
+/** Follows the changes of the tenant while the page is visible; a hidden page sends nothing. */
+export function followChanges(): void {
+  const open = () => {
+    source?.close()
+    source = undefined
+    if (document.hidden) return
+    source = new EventSource(urlOf('/v1/admin/stream', {}, {}))
+    const on = (name: string, take: (data: unknown) => void) =>
+      source?.addEventListener(name, (event) => take(JSON.parse((event as MessageEvent<string>).data)))
+    on('changed', (data) => takeChanged(data as Changed))
+    on('reset', () => void queryClient.invalidateQueries())
+    for (const name of ['alert', 'run', 'gateway', 'adoption'] as const) on(name, () => void refetch(followers[name] ?? []))
+    on('expires', (data) => {
+      expiresAt = data as NonNullable<typeof expiresAt>
+      tell()
+    })
+    on('end', (data) => takeEnd(data as { reason: string }))
+  }
+  document.addEventListener('visibilitychange', () => {
+    open()
+    if (!document.hidden) void queryClient.invalidateQueries()
+  })
+  open()
+}
+
+function takeEnd({ reason }: { reason: string }): void {
+  if (reason === 'replaced') source?.close()
+  void queryClient.invalidateQueries({ queryKey: ['GET /v1/admin/me'] })
+}

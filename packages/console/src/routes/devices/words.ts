@@ -1,0 +1,42 @@
+import type { OutputOf } from '../../api/client.ts'
+import type { IconName } from '../../ui/icon.tsx'
+import type { StatusKind } from '../../ui/status.tsx'
+
+export type Device = OutputOf<'GET /v1/admin/devices'>['items'][number]
+type Shown = { kind: StatusKind; label: string }
+
+/** How the status of a device is marked and called. */
+export const statusWords: Readonly<Record<Device['effective_status'], Shown>> = {
+  active: { kind: 'ok', label: 'Active' },
+  pending: { kind: 'ring', label: 'Pending' },
+  suspended: { kind: 'off', label: 'Suspended' },
+  locked: { kind: 'bad', label: 'Locked' },
+  user_suspended: { kind: 'off', label: 'User suspended' },
+  user_deleted: { kind: 'off', label: 'User deleted' },
+  revoked: { kind: 'off', label: 'Revoked' },
+  expired: { kind: 'warn', label: 'Expired' },
+}
+export const postureWords: Readonly<Record<Device['posture']['verdict'], Shown>> = {
+  compliant: { kind: 'ok', label: 'Compliant' },
+  non_compliant: { kind: 'bad', label: 'Fails' },
+  unknown: { kind: 'ring', label: 'Unknown' },
+}
+export const presenceWords = { online: 'Online', offline: 'Offline', never: 'Never seen' } as const
+export const platformWords = {
+  macos: 'macOS',
+  windows: 'Windows',
+  linux: 'Linux',
+  ios: 'iOS',
+  android: 'Android',
+  other: 'Other',
+} as const
+
+export const deviceIcon = ({ platform }: Pick<Device, 'platform'>): IconName =>
+  platform === 'ios' || platform === 'android' ? 'phone' : 'laptop'
+
+/** "macOS 15.1": the version as the device says it, with the name of its system unless it says that itself. */
+export function systemOf({ platform, os_version }: Pick<Device, 'platform' | 'os_version'>): string {
+  const name = platformWords[platform]
+  if (!os_version) return name
+  return /^[\d.]/.test(os_version) ? `${name} ${os_version}` : os_version
+}

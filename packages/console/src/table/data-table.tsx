@@ -1,0 +1,98 @@
+import { Icon } from '../ui/icon.tsx'
+import { TableRow } from './row.tsx'
+import type { Selection } from './selection.ts'
+import type { Column, ListSpec } from './spec.ts'
+
+type Props<T> = {
+  spec: ListSpec<T>
+  columns: readonly Column<T>[]
+  rows: readonly T[]
+  sort: string
+  onSort: (sort: string) => void
+  openId: string | undefined
+  hrefOf: (id: string) => string
+  onOpen: (id: string) => void
+  selection: Selection | undefined
+}
+
+const priorityClass = <T,>({ priority, isNumber }: Column<T>) =>
+  [priority && `p${priority}`, isNumber && 'n'].filter(Boolean).join(' ') || undefined
+
+/** A page of a list as a table: head that sorts, rows that open, select and act. */
+export function DataTable<T>({ spec, columns, rows, sort, onSort, openId, hrefOf, onOpen, selection }: Props<T>) {
+  const ids = rows.map(spec.idOf)
+  const selected = selection ? ids.filter((id) => selection.ids.has(id)).length : 0
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section className="tw" tabIndex={0} aria-label={spec.noun.many}>
+      <table className="t">
+        <thead>
+          <tr>
+            {selection && (
+              <th scope="col" className="check">
+                <input
+                  type="checkbox"
+                  aria-label="Select all on this page"
+                  checked={selected > 0 && selected === ids.length}
+                  ref={(element) => {
+                    if (element) element.indeterminate = selected > 0 && selected < ids.length
+                  }}
+                  onChange={selection.togglePage}
+                />
+              </th>
+            )}
+            {columns.map((column) => (
+              <HeadCell key={column.id} column={column} sort={sort} onSort={onSort} />
+            ))}
+            <th scope="col" className="x">
+              <span className="vh">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => {
+            const id = spec.idOf(row)
+            return (
+              <TableRow
+                key={id}
+                spec={spec}
+                columns={columns}
+                row={row}
+                href={hrefOf(id)}
+                isOpen={id === openId}
+                isSelected={selection ? selection.isAll || selection.ids.has(id) : undefined}
+                onToggle={selection?.toggle}
+                onExtend={selection?.extendTo}
+                onOpen={onOpen}
+              />
+            )
+          })}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+function HeadCell<T>({ column, sort, onSort }: { column: Column<T>; sort: string; onSort: (sort: string) => void }) {
+  const className = priorityClass(column)
+  if (!column.sort)
+    return (
+      <th scope="col" className={className}>
+        {column.label}
+      </th>
+    )
+  const isDescending = sort === `-${column.sort}`
+  const isSorted = isDescending || sort === column.sort
+  return (
+    <th
+      scope="col"
+      className={className}
+      {...(isSorted && { 'aria-sort': isDescending ? ('descending' as const) : ('ascending' as const) })}
+    >
+      <button type="button" onClick={() => onSort(sort === column.sort ? `-${column.sort}` : (column.sort ?? ''))}>
+        {column.label}
+        <Icon name={isSorted ? (isDescending ? 'down' : 'up') : 'updown'} />
+      </button>
+    </th>
+  )
+}

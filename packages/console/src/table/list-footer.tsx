@@ -1,0 +1,64 @@
+import { Button } from '../ui/button.tsx'
+import { Timestamp } from '../ui/timestamp.tsx'
+import type { ListState } from './list-state.ts'
+
+type Props = {
+  state: ListState
+  /** "Newest first · rows 101–200". */
+  sentence: string
+  nextCursor: string | null
+  /** Changes that the stream told of since the page was read. */
+  stale: { count: number; since: string } | undefined
+  onRefresh: () => void
+}
+
+/** What is shown, what has changed since, and the way to the other pages. */
+export function ListFooter({ state, sentence, nextCursor, stale, onRefresh }: Props) {
+  return (
+    <div className="tfoot">
+      <span>{sentence}</span>
+      <span aria-live="polite">
+        {stale && (
+          <span className="stale">
+            {stale.count} {stale.count === 1 ? 'change' : 'changes'} since <Timestamp at={stale.since} isExact />
+            <Button size="sm" kbd="R" onClick={onRefresh}>
+              Refresh
+            </Button>
+          </span>
+        )}
+      </span>
+      <span className="push hints hide-s" aria-hidden="true">
+        <Hint keys={['j', 'k']} does="move" />
+        <Hint keys={['x']} does="select" />
+        <Hint keys={['Enter']} does="open" />
+      </span>
+      <span className="btngroup">
+        <Button
+          size="sm"
+          onClick={state.toPrevious}
+          {...(state.cursor === undefined && { offReason: 'This is the first page.' })}
+        >
+          Previous
+        </Button>
+        <Button
+          size="sm"
+          onClick={() => nextCursor && state.toNext(nextCursor)}
+          {...(!nextCursor && { offReason: 'This is the last page.' })}
+        >
+          Next
+        </Button>
+      </span>
+    </div>
+  )
+}
+
+function Hint({ keys, does }: { keys: readonly string[]; does: string }) {
+  return (
+    <span className="hint">
+      {keys.map((key) => (
+        <kbd key={key}>{key}</kbd>
+      ))}{' '}
+      {does}
+    </span>
+  )
+}

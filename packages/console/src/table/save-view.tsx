@@ -1,0 +1,65 @@
+import type { ViewList } from '@holdfast/contract/vocabulary'
+import { useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useId, useState } from 'react'
+import { ApiError } from '../api/api-error.ts'
+import { call } from '../api/client.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { CheckboxField, TextField } from '../ui/fields.tsx'
+import { toast } from '../ui/toast.tsx'
+
+type Props = { list: ViewList; query: Readonly<Record<string, string>>; onClose: () => void }
+
+/** Asks for the name of a view, and keeps the filters that are set under it. */
+export function SaveView({ list, query, onClose }: Props) {
+  const [name, setName] = useState('')
+  const [shared, setShared] = useState(false)
+  const [error, setError] = useState<string>()
+  const [isBusy, setBusy] = useState(false)
+  const queries = useQueryClient()
+  const form = useId()
+  const save = async (event: FormEvent) => {
+    event.preventDefault()
+    if (name.trim() === '') return setError('Give the view a name, for example “Fail posture”.')
+    setBusy(true)
+    try {
+      await call('POST /v1/admin/views', { body: { list, name: name.trim(), query, shared } })
+      await queries.invalidateQueries({ queryKey: ['GET /v1/admin/views'] })
+      toast({ title: `View “${name.trim()}” saved` })
+      onClose()
+    } catch (e) {
+      setError(e instanceof ApiError ? (e.errors[0]?.message ?? e.detail) : String(e))
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog
+      title="Save view"
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" form={form} {...(isBusy && { busyLabel: 'Saving…', isBusy })}>
+            Save view
+          </Button>
+        </>
+      }
+    >
+      <form id={form} onSubmit={(event) => void save(event)}>
+        <TextField
+          label="Name"
+          value={name}
+          onChange={setName}
+          {...(error !== undefined && { error })}
+          maxLength={128}
+          autoFocus
+        />
+        <CheckboxField
+          label="Share with everybody who may see this list"
+          isChecked={shared}
+          onChange={setShared}
+        />
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,54 @@
+import { type RefObject, useEffect } from 'react'
+import { isTyping } from '../shell/use-shortcuts.ts'
+import type { Selection } from './selection.ts'
+
+type Keys = {
+  selection: Selection | undefined
+  onRefresh: () => void
+  onEscape: () => void
+  /** Keys of the list itself, with the id of the row that has the focus. */
+  verbs?: Readonly<Record<string, (id: string) => void>>
+}
+
+/**
+ * The keys of a list: `j` `k` `↑` `↓` move, `x` selects, `Shift X` a range, `Ctrl A` the page, `R` refreshes, `Esc`
+ * clears. `Enter` opens, as it does for every link.
+ */
+export function useListKeys(list: RefObject<HTMLElement | null>, keys: Keys): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || event.altKey || isTyping(event) || document.querySelector('dialog[open]')) return
+      if (take(event, list.current, keys)) event.preventDefault()
+    }
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  }, [list, keys])
+}
+
+function take(event: KeyboardEvent, list: HTMLElement | null, keys: Keys): boolean {
+  const { selection } = keys
+  const links = Array.from(list?.querySelectorAll<HTMLElement>('[data-row-link]') ?? [])
+  const at = links.findIndex((link) => link.closest('tr')?.contains(document.activeElement))
+  const id = links[at]?.closest('tr')?.dataset.id
+  const isInMenu = document.activeElement?.closest('[role="menu"], [role="listbox"], [role="tablist"]') !== null
+  if (event.ctrlKey || event.metaKey) {
+    if (event.key !== 'a' || !selection || at < 0) return false
+    selection.togglePage()
+    return true
+  }
+  if (isInMenu) return false
+  const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key]
+  if (step !== undefined) {
+    if (event.key.startsWith('Arrow') && at < 0) return false
+    links[Math.min(Math.max(at + step, 0), links.length - 1)]?.focus()
+    return true
+  }
+  if (event.key === 'x' && id) return selection !== undefined && (selection.toggle(id), true)
+  if (event.key === 'X' && id) return selection !== undefined && (selection.extendTo(id), true)
+  if (event.key === 'R') return keys.onRefresh(), true
+  if (event.key === 'Escape') return keys.onEscape(), false
+  const verb = id === undefined ? undefined : keys.verbs?.[event.key]
+  if (!verb || id === undefined) return false
+  verb(id)
+  return true
+}
