@@ -1,4 +1,5 @@
-import type { TimeZone } from './time-zone.ts'
+/** The zone in which times are shown. */
+export type TimeZone = 'utc' | 'local'
 
 const minute = 60
 const hour = 60 * minute

@@ -1,6 +1,5 @@
 import { useRouterState } from '@tanstack/react-router'
-
-export type TimeZone = 'utc' | 'local'
+import type { TimeZone } from './format-time.ts'
 
 /**
  * The zone in which times are shown: UTC, unless the address of the page has `tz=local`.
