@@ -1,0 +1,6 @@
+/**
+ * Joins the names of CSS classes, without the ones that are off.
+ *
+ * @example classes('btn', isSmall && 'sm') // 'btn sm' or 'btn'
+ */
+export const classes = (...names: readonly (string | false | undefined)[]): string => names.filter(Boolean).join(' ')

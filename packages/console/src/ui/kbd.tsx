@@ -1,0 +1,9 @@
+/**
+ * A key that does the same as the thing beside it. Assistive technology is told by `aria-keyshortcuts` where it helps.
+ *
+ * @example <Kbd>R</Kbd>
+ */
+export const Kbd = ({ children }: { children: string }) => (
+  // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a kbd cannot take the focus
+  <kbd aria-hidden="true">{children}</kbd>
+)

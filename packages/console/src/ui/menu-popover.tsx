@@ -1,0 +1,58 @@
+import './rac-styles.ts'
+import type { RefObject } from 'react'
+import { MenuItem as Item, Menu, Popover, Separator, Text } from 'react-aria-components'
+import { classes } from './classes.ts'
+import { Icon } from './icon.tsx'
+import { Kbd } from './kbd.tsx'
+import type { MenuAction, MenuItem } from './menu.tsx'
+import { useOverlayElement } from './overlay.tsx'
+
+type MenuPopoverProps = {
+  label: string
+  items: readonly MenuItem[]
+  trigger: RefObject<HTMLButtonElement | null>
+  onClose: () => void
+}
+
+/** The menu of a `MenuButton`, a module of its own. */
+export function MenuPopover({ label, items, trigger, onClose }: MenuPopoverProps) {
+  const portal = useOverlayElement()
+  const actions = items.filter((item) => item !== 'line')
+  const select = (id: string | number) => {
+    onClose()
+    const action = actions.find((item) => item.id === id)
+    if (action?.offReason === undefined) action?.onSelect()
+  }
+  return (
+    <Popover
+      className="popover"
+      triggerRef={trigger}
+      placement="bottom end"
+      offset={4}
+      isOpen
+      onOpenChange={(isOpen) => !isOpen && onClose()}
+      {...(portal && { UNSTABLE_portalContainer: portal })}
+    >
+      <Menu className="menu" aria-label={label} autoFocus="first" onAction={select}>
+        {items.map((item, place) =>
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line has no other name
+          item === 'line' ? <Separator key={`line-${place}`} /> : <MenuRow key={item.id} action={item} />,
+        )}
+      </Menu>
+    </Popover>
+  )
+}
+
+const MenuRow = ({ action }: { action: MenuAction }) => (
+  <Item
+    id={action.id}
+    textValue={action.label}
+    className={classes(action.danger && 'bad')}
+    aria-disabled={action.offReason !== undefined || undefined}
+  >
+    {action.icon && <Icon name={action.icon} />}
+    <Text slot="label">{action.label}</Text>
+    {action.offReason && <Text slot="description">{action.offReason}</Text>}
+    {action.kbd && <Kbd>{action.kbd}</Kbd>}
+  </Item>
+)

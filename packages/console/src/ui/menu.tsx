@@ -1,0 +1,66 @@
+import { type ReactNode, Suspense, useRef, useState } from 'react'
+import { classes } from './classes.ts'
+import { Icon, type IconName } from './icon.tsx'
+import { lazily } from './lazy.ts'
+
+export type MenuAction = {
+  id: string
+  label: string
+  icon?: IconName | undefined
+  kbd?: string | undefined
+  danger?: boolean | undefined
+  offReason?: string | undefined
+  onSelect: () => void
+}
+/** An action, or a line between groups of them. */
+export type MenuItem = MenuAction | 'line'
+
+type MenuButtonProps = {
+  /** Names the object: `Actions for kst-mbp-0142`. */
+  label: string
+  items: readonly MenuItem[]
+  /** What the button shows; the three dots unless given. */
+  trigger?: ReactNode
+  /** Classes of the button: `iconbtn` unless given. */
+  className?: string | undefined
+}
+
+const popover = lazily(() => import('./menu-popover.tsx').then((module) => module.MenuPopover))
+
+/**
+ * A button that opens a menu. The menu is loaded when the pointer or the focus comes to the button.
+ *
+ * @example <MenuButton label={`Actions for ${device.name}`} items={[{ id: 'revoke', label: 'Revoke…', danger: true, onSelect }]} />
+ */
+export function MenuButton({ label, items, trigger, className = 'iconbtn' }: MenuButtonProps) {
+  const button = useRef<HTMLButtonElement>(null)
+  const [isOpen, setIsOpen] = useState(false)
+  const openByArrow = (event: { key: string; preventDefault: () => void }) => {
+    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
+    event.preventDefault()
+    setIsOpen(true)
+  }
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        className={classes(className)}
+        aria-label={label}
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        onPointerEnter={popover.preload}
+        onFocus={popover.preload}
+        onKeyDown={openByArrow}
+        onClick={() => setIsOpen(!isOpen)}
+      >
+        {trigger ?? <Icon name="more" />}
+      </button>
+      {isOpen && (
+        <Suspense>
+          <popover.Component label={label} items={items} trigger={button} onClose={() => setIsOpen(false)} />
+        </Suspense>
+      )}
+    </>
+  )
+}

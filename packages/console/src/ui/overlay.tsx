@@ -1,0 +1,127 @@
+import {
+  createContext,
+  type KeyboardEvent,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react'
+import { Button } from './button.tsx'
+import { IconButton } from './icon-button.tsx'
+import './ui.css'
+
+/** The open modal dialog. A popover must be inside of it, since everything outside is inert. */
+const OverlayElement = createContext<HTMLElement | undefined>(undefined)
+/** Where a popover is to be put: into the dialog around it, or undefined for the page. */
+export const useOverlayElement = () => useContext(OverlayElement)
+
+export type OverlayProps = {
+  title: ReactNode
+  onClose: () => void
+  footer?: ReactNode
+  /**
+   * Why it should not close now: the first Esc or × asks. `typed`: something is not saved; `secret`: something is
+   * shown only once.
+   */
+  isHeld?: 'typed' | 'secret' | false | undefined
+  children: ReactNode
+}
+type ModalProps = OverlayProps & { place: 'center' | 'right'; look: string; role?: 'alertdialog' | undefined }
+
+/**
+ * A modal of the browser: what is behind it is inert, and closing it returns the focus to where it was.
+ *
+ * @example <Modal place="center" look="dialog" title="Rename device" onClose={close}>…</Modal>
+ */
+export function Modal({ title, onClose, footer, isHeld = false, children, place, look, role }: ModalProps) {
+  const headId = useId()
+  const [element, setElement] = useState<HTMLDialogElement | null>(null)
+  const [isAsking, setIsAsking] = useState(false)
+  useModal(element)
+  const close = () => (isHeld ? setIsAsking(true) : onClose())
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Escape' || event.defaultPrevented) return
+    event.preventDefault()
+    event.stopPropagation()
+    if (isAsking) setIsAsking(false)
+    else close()
+  }
+  return (
+    <dialog
+      ref={setElement}
+      role={role}
+      className={`backdrop ${place}`}
+      aria-labelledby={headId}
+      onCancel={(event) => event.preventDefault()}
+      onKeyDown={onKeyDown}
+    >
+      <OverlayElement value={element ?? undefined}>
+        <div className={look}>
+          <header>
+            <h2 id={headId}>{title}</h2>
+            <IconButton icon="x" label="Close" onClick={close} />
+          </header>
+          <Body headId={headId}>{children}</Body>
+          {isAsking && isHeld ? (
+            <Ask held={isHeld} onStay={() => setIsAsking(false)} onClose={onClose} />
+          ) : (
+            footer !== undefined && <footer>{footer}</footer>
+          )}
+        </div>
+      </OverlayElement>
+    </dialog>
+  )
+}
+
+/** The part that scrolls; the keyboard reaches it where nothing inside takes the focus. */
+const Body = ({ headId, children }: { headId: string; children: ReactNode }) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+  // biome-ignore lint/a11y/useSemanticElements: it is no set of fields
+  <div className="body" tabIndex={0} role="group" aria-labelledby={headId}>
+    {children}
+  </div>
+)
+
+const questions = {
+  typed: { text: 'Close and lose what you typed?', stay: 'Keep editing', close: 'Discard' },
+  secret: { text: 'Close? The secret is not shown again.', stay: 'Keep it open', close: 'Close for good' },
+} as const
+
+function Ask({ held, onStay, onClose }: { held: 'typed' | 'secret'; onStay: () => void; onClose: () => void }) {
+  const { text, stay, close } = questions[held]
+  const safe = useRef<HTMLButtonElement>(null)
+  useEffect(() => safe.current?.focus(), [])
+  return (
+    <footer role="alert">
+      <span className="strong grow">{text}</span>
+      <Button ref={safe} onClick={onStay}>
+        {stay}
+      </Button>
+      <Button kind="danger" onClick={onClose}>
+        {close}
+      </Button>
+    </footer>
+  )
+}
+
+const fields = 'input:not([type=hidden], :disabled), select:not(:disabled), textarea:not(:disabled), [contenteditable]'
+
+/** Opens the dialog, puts the focus on its first field or its safe button, and returns the focus at the end. */
+function useModal(element: HTMLDialogElement | null) {
+  useEffect(() => {
+    if (!element) return
+    const before = document.activeElement
+    element.showModal()
+    const first =
+      element.querySelector<HTMLElement>('[data-autofocus]') ??
+      element.querySelector<HTMLElement>(`.body :is(${fields})`) ??
+      element.querySelector<HTMLElement>('footer .btn')
+    first?.focus()
+    return () => {
+      element.close()
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [element])
+}

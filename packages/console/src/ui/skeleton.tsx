@@ -1,0 +1,35 @@
+import { classes } from './classes.ts'
+import './ui.css'
+
+type Width = 'w30' | 'w45' | 'w60' | 'w85'
+
+/**
+ * The place of a text that is being loaded. It is seen after 150 ms.
+ *
+ * @example <Skeleton width="w45" />
+ */
+export const Skeleton = ({ width }: { width?: Width | undefined }) => (
+  <span className="late" aria-hidden="true">
+    <span className={classes('skel', width)} />
+  </span>
+)
+
+const widths: readonly Width[] = ['w85', 'w45', 'w60', 'w30']
+
+/**
+ * Rows of a table that is being loaded, in their final height.
+ *
+ * @example <tbody>{isPending && <SkeletonRows columns={6} />}</tbody>
+ */
+export const SkeletonRows = ({ columns, rows = 8 }: { columns: number; rows?: number | undefined }) =>
+  Array.from({ length: rows }, (_, row) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the rows are all the same and never move
+    <tr key={row}>
+      {Array.from({ length: columns }, (_, column) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: as above
+        <td key={column}>
+          <Skeleton width={widths[(row + column) % widths.length]} />
+        </td>
+      ))}
+    </tr>
+  ))
