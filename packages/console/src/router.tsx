@@ -29,7 +29,7 @@ const routes = pages.map(({ path, page }) =>
 export const router = createRouter({
   routeTree: rootRoute.addChildren(routes),
   defaultPreload: 'intent',
-  defaultErrorComponent: PageFailure,
+  defaultErrorComponent: PageFailure as never,
   scrollRestoration: true,
   parseSearch: (text): Search => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: (search) => {

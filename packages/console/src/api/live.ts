@@ -92,7 +92,8 @@ export function followChanges(): void {
       source?.addEventListener(name, (event) => take(JSON.parse((event as MessageEvent<string>).data)))
     on('changed', (data) => takeChanged(data as Changed))
     on('reset', () => void queryClient.invalidateQueries())
-    for (const name of ['alert', 'run', 'gateway', 'adoption'] as const) on(name, () => void refetch(followers[name] ?? []))
+    for (const name of ['alert', 'run', 'gateway', 'adoption'] as const)
+      on(name, () => void refetch(followers[name] ?? []))
     on('expires', (data) => {
       expiresAt = data as NonNullable<typeof expiresAt>
       tell()

@@ -15,7 +15,11 @@ export function AlertStrip() {
     <div className="strip" role="status">
       <Status kind="bad">{first.title}</Status>
       <span className="num grow trunc">
-        {first.kind === 'gateway.down' && first.subject.id ? <Affected alert={first} id={first.subject.id} /> : first.detail}
+        {first.kind === 'gateway.down' && first.subject.id ? (
+          <Affected alert={first} id={first.subject.id} />
+        ) : (
+          first.detail
+        )}
       </span>
       <Link to="/admin/alerts">{urgent.length > 1 ? `See all ${urgent.length}` : 'See alert'}</Link>
     </div>
@@ -23,7 +27,10 @@ export function AlertStrip() {
 }
 
 function Affected({ alert, id }: { alert: Alert; id: string }) {
-  const { data } = useApi('GET /v1/admin/gateways/{gateway_id}/impact', { params: { gateway_id: id }, query: { limit: 1 } })
+  const { data } = useApi('GET /v1/admin/gateways/{gateway_id}/impact', {
+    params: { gateway_id: id },
+    query: { limit: 1 },
+  })
   if (!data?.counts) return alert.detail
   const { devices, moved, stuck } = data.counts
   return `${devices} devices: ${moved} moved, ${stuck} stuck`

@@ -1,11 +1,27 @@
 import { useSyncExternalStore } from 'react'
 
+/** What can be done with devices from anywhere: a list, a panel, the palette. */
+export type DeviceDeed = 'approve' | 'suspend' | 'reactivate' | 'revoke' | 'lost'
+/** Which devices: some with their names, or all that match a filter of the list. */
+export type DeviceTarget =
+  | { devices: readonly { device_id: string; name: string }[] }
+  | { filter: Readonly<Record<string, string>>; matched: number }
+
 /** What lies above the page; one at a time. */
-export type Overlay = 'palette' | 'help' | 'alerts'
+export type Overlay =
+  | { kind: 'palette' }
+  | { kind: 'help' }
+  | { kind: 'alerts' }
+  | { kind: 'device_deed'; deed: DeviceDeed; target: DeviceTarget; onDone?: (() => void) | undefined }
+
 const listeners = new Set<() => void>()
 let open: Overlay | undefined
 
-/** Opens an overlay in place of the one that is open. */
+/**
+ * Opens an overlay in place of the one that is open.
+ *
+ * @example openOverlay({ kind: 'device_deed', deed: 'lost', target: { devices: [device] } })
+ */
 export function openOverlay(overlay: Overlay): void {
   open = overlay
   for (const listener of listeners) listener()

@@ -4,12 +4,17 @@ import { SessionExpiry } from './session-expiry.tsx'
 import { useShortcuts } from './use-shortcuts.ts'
 
 const loadPalette = () => import('./palette.tsx')
+const loadDeed = () => import('../routes/device/device-deed.tsx')
 const Palette = lazy(async () => ({ default: (await loadPalette()).Palette }))
 const Help = lazy(async () => ({ default: (await import('./help.tsx')).Help }))
 const AlertsDrawer = lazy(async () => ({ default: (await import('./alerts-drawer.tsx')).AlertsDrawer }))
+const DeviceDeed = lazy(async () => ({ default: (await loadDeed()).DeviceDeed }))
 
 /** Loads what opens above the page before it is asked for, so that `Ctrl K` opens at once. */
-export const preloadOverlays = (): void => void loadPalette()
+export function preloadOverlays(): void {
+  void loadPalette()
+  void loadDeed()
+}
 
 /** The overlays of the shell, and the keys that open them. */
 export function Overlays() {
@@ -17,9 +22,12 @@ export function Overlays() {
   const overlay = useOverlay()
   return (
     <Suspense>
-      {overlay === 'palette' && <Palette onClose={closeOverlay} />}
-      {overlay === 'help' && <Help onClose={closeOverlay} />}
-      {overlay === 'alerts' && <AlertsDrawer onClose={closeOverlay} />}
+      {overlay?.kind === 'palette' && <Palette onClose={closeOverlay} />}
+      {overlay?.kind === 'help' && <Help onClose={closeOverlay} />}
+      {overlay?.kind === 'alerts' && <AlertsDrawer onClose={closeOverlay} />}
+      {overlay?.kind === 'device_deed' && (
+        <DeviceDeed deed={overlay.deed} target={overlay.target} onDone={overlay.onDone} onClose={closeOverlay} />
+      )}
       <SessionExpiry />
     </Suspense>
   )

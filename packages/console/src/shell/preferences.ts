@@ -24,8 +24,7 @@ function choose(name: Preference, value: string | undefined): void {
   for (const listener of listeners) listener()
 }
 export const chooseTheme = (theme: Theme): void => choose('theme', theme === 'system' ? undefined : theme)
-export const chooseDensity = (density: Density): void =>
-  choose('density', density === 'default' ? undefined : density)
+export const chooseDensity = (density: Density): void => choose('density', density === 'default' ? undefined : density)
 
 const subscribe = (listener: () => void) => {
   listeners.add(listener)

@@ -1,5 +1,6 @@
 import { Icon } from '../ui/icon.tsx'
 import { IconButton } from '../ui/icon-button.tsx'
+import { Kbd } from '../ui/kbd.tsx'
 import { AccountMenu } from './account-menu.tsx'
 import { useOpenAlerts } from './open-alerts.ts'
 import { openOverlay } from './overlay.ts'
@@ -21,17 +22,22 @@ export function TopBar() {
         className="searchbtn"
         type="button"
         aria-keyshortcuts="Control+K"
-        onClick={() => openOverlay('palette')}
+        onClick={() => openOverlay({ kind: 'palette' })}
         onPointerEnter={preloadOverlays}
         onFocus={preloadOverlays}
       >
         <Icon name="search" />
         <span>Search or run…</span>
-        <kbd aria-hidden="true">Ctrl K</kbd>
+        <Kbd>Ctrl K</Kbd>
       </button>
       <div className="topright">
         <AlertsButton />
-        <IconButton icon="help" label="Help and shortcuts" className="hide-s" onClick={() => openOverlay('help')} />
+        <IconButton
+          icon="help"
+          label="Help and shortcuts"
+          className="hide-s"
+          onClick={() => openOverlay({ kind: 'help' })}
+        />
         <ThemeButton />
         <AccountMenu />
       </div>
@@ -46,7 +52,7 @@ function AlertsButton() {
       className="iconbtn"
       type="button"
       aria-label={count === 0 ? 'No alerts' : `Alerts: ${shown} open`}
-      onClick={() => openOverlay('alerts')}
+      onClick={() => openOverlay({ kind: 'alerts' })}
     >
       <Icon name="bell" />
       {count > 0 && (

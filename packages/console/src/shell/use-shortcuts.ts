@@ -24,7 +24,7 @@ export function useShortcuts(): void {
     const onKey = (event: KeyboardEvent) => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k' && !isInDialog()) {
         event.preventDefault()
-        openOverlay('palette')
+        openOverlay({ kind: 'palette' })
         return
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event) || isInDialog()) return
@@ -36,7 +36,7 @@ export function useShortcuts(): void {
         event.stopImmediatePropagation()
         void navigate({ to: feature.path })
       } else if (event.key === 'g') wentAt = Date.now()
-      else if (event.key === '?') openOverlay('help')
+      else if (event.key === '?') openOverlay({ kind: 'help' })
       else if (event.key === '/') focusFilter(event)
     }
     // Before the keys of lists, so that the letter after `g` is not taken by one of them.

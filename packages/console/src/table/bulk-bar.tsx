@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { Button } from '../ui/button.tsx'
-import { formatCount } from '../ui/format.ts'
+import { formatNumber } from '../ui/format.ts'
 import { IconButton } from '../ui/icon-button.tsx'
 import type { Selection } from './selection.ts'
 import type { BulkVerb, ListSpec } from './spec.ts'
@@ -36,12 +36,12 @@ export function BulkBar<T>({ spec, selection, shownCount, hasMore, verbs, countA
   return (
     <div className="bulk" role="toolbar" aria-label={`Selected ${spec.noun.many}`}>
       <span className="num" aria-live="polite">
-        <b className="strong">{count === undefined ? 'All' : formatCount(count)}</b>{' '}
+        <b className="strong">{count === undefined ? 'All' : formatNumber(count)}</b>{' '}
         {selection.isAll ? 'that match' : 'selected'}
       </span>
       {offersAll && matching !== undefined && (
-        <Button kind="link" onClick={selection.selectAll}>
-          Select all {formatCount(matching)} that match
+        <Button kind="ghost" size="sm" onClick={selection.selectAll}>
+          Select all {formatNumber(matching)} that match
         </Button>
       )}
       <span className="sep" />

@@ -1,5 +1,5 @@
 import { call, type InputOf } from '../api/client.ts'
-import { formatCount } from '../ui/format.ts'
+import { formatNumber } from '../ui/format.ts'
 import { toast } from '../ui/toast.tsx'
 import type { ListState } from './list-state.ts'
 import type { ListSpec } from './spec.ts'
@@ -33,7 +33,7 @@ export async function exportCsv<T>(spec: ListSpec<T>, { q, filters, sort }: List
   save(`${spec.list}.csv`, toCsv(rows.map((row) => flatten(row))))
   if (cursor)
     toast({
-      title: `The first ${formatCount(rows.length)} ${spec.noun.many} were saved`,
+      title: `The first ${formatNumber(rows.length)} ${spec.noun.many} were saved`,
       text: `For all of them run: ${spec.command} --all -o csv`,
     })
 }

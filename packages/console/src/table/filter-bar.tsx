@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useState } from 'react'
 import { FacetPill, FilterChip } from '../ui/facet.tsx'
 import { Icon } from '../ui/icon.tsx'
+import { Kbd } from '../ui/kbd.tsx'
 import type { ListState } from './list-state.ts'
 import type { Filter, ListSpec } from './spec.ts'
 
@@ -53,7 +54,7 @@ function SearchField({ hint, label, state }: { hint: string; label: string; stat
           if (event.key === 'Escape' && text === '') event.currentTarget.blur()
         }}
       />
-      <kbd aria-hidden="true">/</kbd>
+      <Kbd>/</Kbd>
     </search>
   )
 }

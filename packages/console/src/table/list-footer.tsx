@@ -20,7 +20,7 @@ export function ListFooter({ state, sentence, nextCursor, stale, onRefresh }: Pr
       <span aria-live="polite">
         {stale && (
           <span className="stale">
-            {stale.count} {stale.count === 1 ? 'change' : 'changes'} since <Timestamp at={stale.since} isExact />
+            {stale.count} {stale.count === 1 ? 'change' : 'changes'} since <Timestamp at={stale.since} as="clock" />
             <Button size="sm" kbd="R" onClick={onRefresh}>
               Refresh
             </Button>

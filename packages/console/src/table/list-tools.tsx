@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import { copyText } from '../ui/copy.tsx'
+import { Icon } from '../ui/icon.tsx'
 import { MenuButton } from '../ui/menu.tsx'
 import { toast } from '../ui/toast.tsx'
 import { exportCsv } from './export-csv.ts'
@@ -21,29 +21,29 @@ export function ListTools<T>({ spec, state }: { spec: ListSpec<T>; state: ListSt
     <>
       <MenuButton
         label="Columns"
-        icon="columns"
-        keepsOpen
+        trigger={<Icon name="columns" />}
         items={[
           ...spec.columns.slice(1).map((column) => ({
             id: column.id,
             label: column.label,
-            isChecked: chosen.has(column.id),
+            ...(chosen.has(column.id) && { icon: 'check' as const }),
             onSelect: () => toggle(column.id),
           })),
-          'line',
+          'line' as const,
           { id: 'default', label: 'Default columns', onSelect: () => state.set({ cols: undefined }) },
         ]}
       />
       <MenuButton
         label={`Export these ${spec.noun.many}`}
-        icon="download"
+        trigger={<Icon name="download" />}
         items={[
           { id: 'csv', label: 'Download as CSV', icon: 'download', onSelect: () => void exportCsv(spec, state) },
           {
             id: 'command',
             label: 'Copy as a command',
             icon: 'term',
-            onSelect: () => void copyText(command).then(() => toast({ title: 'Command copied', text: command })),
+            onSelect: () =>
+              void navigator.clipboard.writeText(command).then(() => toast({ title: 'Command copied', text: command })),
           },
         ]}
       />

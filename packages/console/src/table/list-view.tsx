@@ -3,14 +3,14 @@ import type { ApiError } from '../api/api-error.ts'
 import { markFresh, useStale } from '../api/live.ts'
 import { selectedTenant } from '../api/selected-tenant.ts'
 import { FilteredEmpty } from '../ui/empty-state.tsx'
-import { formatCount } from '../ui/format.ts'
+import { formatNumber } from '../ui/format.ts'
 import { Problem } from '../ui/problem.tsx'
 import { SkeletonRows } from '../ui/skeleton.tsx'
 import { DataTable } from './data-table.tsx'
 import { type FacetCounts, FilterBar } from './filter-bar.tsx'
 import { ListFooter } from './list-footer.tsx'
-import { ListTools } from './list-tools.tsx'
 import type { ListState } from './list-state.ts'
+import { ListTools } from './list-tools.tsx'
 import { SavedViews } from './saved-views.tsx'
 import type { Selection } from './selection.ts'
 import type { ListSpec } from './spec.ts'
@@ -21,7 +21,9 @@ export const pageSize = 100
 
 /** What a list page gives of its query; `useApi` has this shape. */
 type Query<T> = {
-  data: { items: readonly T[]; next_cursor: string | null; total?: { count: number; exact: boolean } | undefined } | undefined
+  data:
+    | { items: readonly T[]; next_cursor: string | null; total?: { count: number; exact: boolean } | undefined }
+    | undefined
   error: ApiError | null
   isFetching: boolean
   isPlaceholderData: boolean
@@ -93,14 +95,14 @@ function Rows<T>({ spec, state, query, selection, hrefOf, onOpen, firstRun }: Pr
     [spec, state.columns],
   )
   const { data, error } = query
-  if (error && !data) return <Problem error={error} what={spec.noun.many} onRetry={() => void query.refetch()} />
+  if (error && !data) return <Problem error={error} what={spec.noun.many} retry={query.refetch} />
   if (!data) return <SkeletonRows columns={columns.length} />
   const isFiltered = state.q !== '' || Object.keys(state.filters).length > 0
   if (data.items.length === 0 && state.cursor === undefined)
     return isFiltered ? <NothingMatches spec={spec} state={state} /> : firstRun
   return (
     <>
-      {error && <Problem error={error} what={spec.noun.many} onRetry={() => void query.refetch()} isBeside />}
+      {error && <Problem error={error} what={spec.noun.many} retry={query.refetch} asOf={query.dataUpdatedAt} />}
       <DataTable
         spec={spec}
         columns={columns}
@@ -124,12 +126,12 @@ function withTenant(path: string): string {
 
 function NothingMatches<T>({ spec, state }: { spec: ListSpec<T>; state: ListState }) {
   const filters = [
-    ...(state.q === '' ? [] : [{ name: 'q', label: `Text is “${state.q}”`, clearLabel: 'Clear text' }]),
-    ...spec.filters.flatMap(({ name, label, phrase, options }) => {
+    ...(state.q === '' ? [] : [{ name: 'q', label: 'Text', value: state.q }]),
+    ...spec.filters.flatMap(({ name, label, options }) => {
       const value = state.filters[name]
       if (value === undefined) return []
       const shown = options.find((option) => option.value === value)?.label ?? value
-      return [{ name, label: `${phrase} ${shown}`, clearLabel: `Clear ${label.toLowerCase()}` }]
+      return [{ name, label, value: shown }]
     }),
   ]
   const all = Object.fromEntries(['q', ...Object.keys(state.filters)].map((name) => [name, undefined]))
@@ -146,11 +148,11 @@ function NothingMatches<T>({ spec, state }: { spec: ListSpec<T>; state: ListStat
 function sentenceOf<T>({ spec, state, query }: Props<T>): string {
   const { items = [], next_cursor: next, total } = query.data ?? {}
   const first = state.before.length * pageSize + 1
-  const rows = `rows ${formatCount(first)}–${formatCount(first + items.length - 1)}`
+  const rows = `rows ${formatNumber(first)}–${formatNumber(first + items.length - 1)}`
   const order = state.sort === spec.defaultSort ? spec.orderName : undefined
   const isWhole = state.cursor === undefined && !next
   const count = isWhole ? items.length : total?.count
   const many = count === 1 ? spec.noun.one : spec.noun.many
-  const whole = count === undefined ? undefined : `${isWhole || total?.exact ? '' : '≈ '}${formatCount(count)} ${many}`
+  const whole = count === undefined ? undefined : `${isWhole || total?.exact ? '' : '≈ '}${formatNumber(count)} ${many}`
   return [whole, isWhole ? undefined : rows, order].filter(Boolean).join(' · ')
 }

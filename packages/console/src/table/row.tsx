@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { memo, type MouseEvent } from 'react'
+import { type MouseEvent, memo } from 'react'
 import { Icon } from '../ui/icon.tsx'
 import { MenuButton } from '../ui/menu.tsx'
 import type { Column, ListSpec } from './spec.ts'

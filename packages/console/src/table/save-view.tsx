@@ -1,6 +1,6 @@
 import type { ViewList } from '@holdfast/contract/vocabulary'
 import { useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useId, useState } from 'react'
+import { useState } from 'react'
 import { ApiError } from '../api/api-error.ts'
 import { call } from '../api/client.ts'
 import { Button } from '../ui/button.tsx'
@@ -17,9 +17,7 @@ export function SaveView({ list, query, onClose }: Props) {
   const [error, setError] = useState<string>()
   const [isBusy, setBusy] = useState(false)
   const queries = useQueryClient()
-  const form = useId()
-  const save = async (event: FormEvent) => {
-    event.preventDefault()
+  const save = async () => {
     if (name.trim() === '') return setError('Give the view a name, for example “Fail posture”.')
     setBusy(true)
     try {
@@ -39,13 +37,18 @@ export function SaveView({ list, query, onClose }: Props) {
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" form={form} {...(isBusy && { busyLabel: 'Saving…', isBusy })}>
+          <Button kind="primary" busyLabel="Saving…" isBusy={isBusy} onClick={save}>
             Save view
           </Button>
         </>
       }
     >
-      <form id={form} onSubmit={(event) => void save(event)}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          void save()
+        }}
+      >
         <TextField
           label="Name"
           value={name}
@@ -54,11 +57,7 @@ export function SaveView({ list, query, onClose }: Props) {
           maxLength={128}
           autoFocus
         />
-        <CheckboxField
-          label="Share with everybody who may see this list"
-          isChecked={shared}
-          onChange={setShared}
-        />
+        <CheckboxField label="Share with everybody who may see this list" isChecked={shared} onChange={setShared} />
       </form>
     </Dialog>
   )

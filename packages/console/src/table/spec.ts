@@ -1,8 +1,8 @@
 import type { ChangedKind } from '@holdfast/contract/stream'
 import type { ViewList } from '@holdfast/contract/vocabulary'
 import type { ReactNode } from 'react'
-import type { MenuItem } from '../ui/menu.tsx'
 import type { IconName } from '../ui/icon.tsx'
+import type { MenuItem } from '../ui/menu.tsx'
 
 /** A column. `priority` 2 to 5: the higher, the sooner a narrow table hides it. */
 export type Column<T> = {

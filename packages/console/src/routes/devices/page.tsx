@@ -6,7 +6,7 @@ import { ListView, pageSize } from '../../table/list-view.tsx'
 import { useSelection } from '../../table/selection.ts'
 import { ButtonLink } from '../../ui/button.tsx'
 import { FirstRun } from '../../ui/empty-state.tsx'
-import { formatCount } from '../../ui/format.ts'
+import { formatNumber } from '../../ui/format.ts'
 import { PageHead } from '../../ui/page-head.tsx'
 import { devicesSpec } from './spec.tsx'
 
@@ -18,7 +18,15 @@ export function Page() {
   const filter = { ...state.filters, ...(state.q && { q: state.q }) }
   const query = useApi(
     'GET /v1/admin/devices',
-    { query: { ...filter, sort: state.sort as '-enrolled_at', limit: pageSize, cursor: state.cursor, count: 'estimate' } as never },
+    {
+      query: {
+        ...filter,
+        sort: state.sort as '-enrolled_at',
+        limit: pageSize,
+        cursor: state.cursor,
+        count: 'estimate',
+      } as never,
+    },
     { keepsLast: true },
   )
   const facets = useApi('GET /v1/admin/devices/facets', { query: filter as never }, { keepsLast: true })
@@ -46,7 +54,9 @@ function Head() {
   const can = useCan()
   const { data } = useApi('GET /v1/admin/dashboard/overview', {}, { enabled: can('operations:read') })
   const status = data?.devices.effective_status
-  const sub = status && `${formatCount(status.active)} active${status.pending > 0 ? ` · ${formatCount(status.pending)} wait for approval` : ''}`
+  const sub =
+    status &&
+    `${formatNumber(status.active)} active${status.pending > 0 ? ` · ${formatNumber(status.pending)} wait for approval` : ''}`
   return (
     <PageHead
       title="Devices"

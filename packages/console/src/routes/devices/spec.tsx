@@ -2,15 +2,7 @@ import type { ListSpec } from '../../table/spec.ts'
 import { Badge, Tag } from '../../ui/badge.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
-import {
-  type Device,
-  deviceIcon,
-  platformWords,
-  postureWords,
-  presenceWords,
-  statusWords,
-  systemOf,
-} from './words.ts'
+import { type Device, deviceIcon, platformWords, postureWords, presenceWords, statusWords, systemOf } from './words.ts'
 
 const monthSeconds = String(30 * 86_400)
 const optionsOf = (words: Readonly<Record<string, string | { label: string }>>) =>
@@ -35,7 +27,12 @@ export const devicesSpec: ListSpec<Device> = {
       {device.user_name ?? 'no user'} · <LastSeen device={device} />
     </>
   ),
-  asideOf: (device) => device.tags[0] && <Tag className="p3">{device.tags[0]}</Tag>,
+  asideOf: (device) =>
+    device.tags[0] && (
+      <span className="p3">
+        <Tag>{device.tags[0]}</Tag>
+      </span>
+    ),
   columns: [
     { id: 'name', label: 'Name', sort: 'name', cell: (device) => device.name },
     {

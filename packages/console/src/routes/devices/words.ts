@@ -1,9 +1,9 @@
 import type { OutputOf } from '../../api/client.ts'
 import type { IconName } from '../../ui/icon.tsx'
-import type { StatusKind } from '../../ui/status.tsx'
+import type { Mark } from '../../ui/status.tsx'
 
 export type Device = OutputOf<'GET /v1/admin/devices'>['items'][number]
-type Shown = { kind: StatusKind; label: string }
+type Shown = { kind: Mark; label: string }
 
 /** How the status of a device is marked and called. */
 export const statusWords: Readonly<Record<Device['effective_status'], Shown>> = {

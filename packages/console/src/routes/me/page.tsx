@@ -1,0 +1,9 @@
+import { PageHead } from '../../ui/page-head.tsx'
+
+export function Page() {
+  return (
+    <div className="page">
+      <PageHead title="My account" />
+    </div>
+  )
+}

@@ -1,0 +1,72 @@
+import { useCan } from '../api/me.ts'
+import { features } from '../features.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Kbd } from '../ui/kbd.tsx'
+
+const everywhere = [
+  { keys: ['Ctrl', 'K'], does: 'Search, or run a command' },
+  { keys: ['?'], does: 'Show this list' },
+  { keys: ['/'], does: 'Filter the list' },
+]
+const inLists = [
+  { keys: ['j', 'k'], does: 'Next row, previous row' },
+  { keys: ['Enter'], does: 'Open the row' },
+  { keys: ['x'], does: 'Select the row' },
+  { keys: ['Shift', 'X'], does: 'Select up to the row' },
+  { keys: ['Ctrl', 'A'], does: 'Select the page' },
+  { keys: ['Shift', 'R'], does: 'Refresh' },
+  { keys: ['Esc'], does: 'Close the panel, or clear the selection' },
+]
+const onDevices = [
+  { keys: ['l'], does: 'Lost device' },
+  { keys: ['r'], does: 'Revoke' },
+  { keys: ['a'], does: 'Approve a device that waits' },
+]
+
+/** All keys of the console, those of views that the caller may see. */
+export function Help({ onClose }: { onClose: () => void }) {
+  const can = useCan()
+  const views = features
+    .filter((f) => f.shortcut !== undefined && (f.permission === undefined || can(f.permission)))
+    .map((f) => ({ keys: ['g', f.shortcut ?? ''], does: f.label }))
+  return (
+    <Dialog
+      title="Keyboard shortcuts"
+      wide
+      onClose={onClose}
+      footer={
+        <Button kind="primary" autoFocus onClick={onClose}>
+          Close
+        </Button>
+      }
+    >
+      <div className="cols shortcuts">
+        <Keys title="Everywhere" rows={everywhere} />
+        <Keys title="Go to" rows={views} />
+        <Keys title="In lists" rows={inLists} />
+        <Keys title="On a device" rows={onDevices} />
+      </div>
+    </Dialog>
+  )
+}
+
+function Keys({ title, rows }: { title: string; rows: readonly { keys: readonly string[]; does: string }[] }) {
+  return (
+    <section className="sect">
+      <h3>{title}</h3>
+      <dl className="kv">
+        {rows.map(({ keys, does }) => (
+          <div key={does} className="shortcut">
+            <dt>{does}</dt>
+            <dd className="row tight">
+              {keys.map((key) => (
+                <Kbd key={key}>{key}</Kbd>
+              ))}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  )
+}

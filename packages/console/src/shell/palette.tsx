@@ -1,0 +1,185 @@
+import { useNavigate } from '@tanstack/react-router'
+import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
+import { useCan } from '../api/me.ts'
+import { useApi } from '../api/use-api.ts'
+import { Icon } from '../ui/icon.tsx'
+import { Kbd } from '../ui/kbd.tsx'
+import { toast } from '../ui/toast.tsx'
+import { type PaletteGroup, type PaletteItem, paletteGroups } from './palette-items.ts'
+
+const perKind = 5
+
+/** Search and commands: a combobox over a listbox. A dangerous action opens its confirmation, it never runs at once. */
+export function Palette({ onClose }: { onClose: () => void }) {
+  const [text, setText] = useState('')
+  const [at, setAt] = useState(0)
+  const groups = useGroups(text, onClose)
+  const items = groups.flatMap((group) => group.items)
+  const chosen = items[Math.min(at, items.length - 1)]
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step !== undefined) {
+      event.preventDefault()
+      setAt((now) => (Math.min(now, items.length - 1) + step + items.length) % Math.max(items.length, 1))
+    } else if (event.key === 'Enter' && chosen) {
+      event.preventDefault()
+      run(chosen, onClose)
+    } else if (event.key === 'c' && event.ctrlKey && chosen?.command && getSelection()?.isCollapsed !== false) {
+      copy(chosen.command)
+    }
+  }
+  return (
+    <PaletteDialog onClose={onClose}>
+      <div className="ask">
+        <Icon name="search" />
+        {/* The list follows the field, so its state is told to assistive technology by aria-activedescendant. */}
+        <input
+          role="combobox"
+          aria-expanded={items.length > 0}
+          aria-controls="palette-list"
+          aria-activedescendant={chosen && optionId(chosen)}
+          aria-label="Search or run"
+          placeholder="Device, user, gateway, page…"
+          autoComplete="off"
+          maxLength={64}
+          value={text}
+          onChange={(event) => {
+            setText(event.target.value)
+            setAt(0)
+          }}
+          onKeyDown={onKeyDown}
+        />
+        <Kbd>Esc</Kbd>
+      </div>
+      <Results groups={groups} chosen={chosen} text={text} onRun={(item) => run(item, onClose)} />
+      <footer className="hints" aria-hidden="true">
+        <Hint keys={['↑', '↓']} does="choose" />
+        <Hint keys={['↵']} does="run" />
+        <Hint keys={['Ctrl', 'C']} does="copy as command" />
+        <Hint keys={['>']} does="commands only" />
+      </footer>
+    </PaletteDialog>
+  )
+}
+
+function run(item: PaletteItem, onClose: () => void): void {
+  onClose()
+  item.run()
+}
+const copy = (command: string) =>
+  void navigator.clipboard.writeText(command).then(() => toast({ title: 'Command copied', text: command }))
+const optionId = (item: PaletteItem) => `palette-${item.id}`
+
+function useGroups(text: string, onClose: () => void): PaletteGroup[] {
+  const can = useCan()
+  const navigate = useNavigate()
+  const q = useDeferredValue(text.trim())
+  const asks = q !== '' && !q.startsWith('>')
+  const { data } = useApi(
+    'GET /v1/admin/search',
+    { query: { q: asks ? q : '-', limit: perKind } },
+    { enabled: asks, keepsLast: true },
+  )
+  return useMemo(() => {
+    const go = (to: string, search: Record<string, string> = {}) => {
+      onClose()
+      void navigate({ to, search: search as never })
+    }
+    return paletteGroups(q, asks ? (data?.items ?? []) : [], can, go)
+  }, [q, asks, data, can, navigate, onClose])
+}
+
+type ResultsProps = {
+  groups: readonly PaletteGroup[]
+  chosen: PaletteItem | undefined
+  text: string
+  onRun: (item: PaletteItem) => void
+}
+
+function Results({ groups, chosen, text, onRun }: ResultsProps) {
+  useEffect(() => {
+    if (chosen) document.getElementById(optionId(chosen))?.scrollIntoView({ block: 'nearest' })
+  }, [chosen])
+  return (
+    <div role="listbox" id="palette-list" aria-label="Results" tabIndex={-1}>
+      {groups.length === 0 && <p className="soft nothing">Nothing is called “{text.trim()}”.</p>}
+      {groups.map(({ label, items }) => (
+        // biome-ignore lint/a11y/useSemanticElements: a group of options
+        <div key={label} role="group" aria-label={label}>
+          <span className="cap">{label}</span>
+          {items.map((item) => (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the combobox has the focus and the keys
+            <div
+              key={item.id}
+              id={optionId(item)}
+              role="option"
+              tabIndex={-1}
+              aria-selected={item === chosen}
+              onClick={() => onRun(item)}
+            >
+              <Icon name={item.icon} />
+              <span className="trunc grow">
+                <Marked label={item.label} text={text.trim()} /> {item.sub && <span className="sub">{item.sub}</span>}
+              </span>
+              {item.status && <span className="soft xs">{item.status.replaceAll('_', ' ')}</span>}
+              {item === chosen ? <Kbd>↵</Kbd> : item.keys?.map((key) => <Kbd key={key}>{key}</Kbd>)}
+            </div>
+          ))}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+/** The label with what was typed marked. */
+function Marked({ label, text }: { label: string; text: string }) {
+  const at = text === '' ? -1 : label.toLowerCase().indexOf(text.toLowerCase())
+  if (at < 0) return label
+  return (
+    <>
+      {label.slice(0, at)}
+      <span className="hit">{label.slice(at, at + text.length)}</span>
+      {label.slice(at + text.length)}
+    </>
+  )
+}
+
+function Hint({ keys, does }: { keys: readonly string[]; does: string }) {
+  return (
+    <span className="hint">
+      {keys.map((key) => (
+        <Kbd key={key}>{key}</Kbd>
+      ))}{' '}
+      {does}
+    </span>
+  )
+}
+
+function PaletteDialog({ onClose, children }: { onClose: () => void; children: React.ReactNode }) {
+  const ref = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const dialog = ref.current
+    const before = document.activeElement
+    dialog?.showModal()
+    dialog?.querySelector('input')?.focus()
+    return () => {
+      dialog?.close()
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Esc closes it by keyboard
+    <dialog
+      ref={ref}
+      className="backdrop top"
+      aria-label="Search or run"
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+      onClick={(event) => event.target === event.currentTarget && onClose()}
+    >
+      <div className="palette">{children}</div>
+    </dialog>
+  )
+}
