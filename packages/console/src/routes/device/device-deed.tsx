@@ -1,13 +1,12 @@
 import type { DeviceDeed as Deed, DeviceTarget } from '../../shell/overlay.ts'
-import { Button } from '../../ui/button.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
+import { ConfirmDeed } from './confirm-deed.tsx'
+import { LostDevice } from './lost-device.tsx'
 
 type Props = { deed: Deed; target: DeviceTarget; onDone?: (() => void) | undefined; onClose: () => void }
 
-export function DeviceDeed({ deed, onClose }: Props) {
-  return (
-    <Dialog title={deed} onClose={onClose} footer={<Button onClick={onClose}>Close</Button>}>
-      <p>…</p>
-    </Dialog>
-  )
+/** The sheet or the question of a deed. */
+export function DeviceDeed({ deed, target, onDone, onClose }: Props) {
+  if (deed !== 'lost') return <ConfirmDeed {...{ deed, target, onDone, onClose }} />
+  const device = 'devices' in target ? target.devices[0] : undefined
+  return device ? <LostDevice device={device} onClose={onClose} /> : null
 }

@@ -1,0 +1,101 @@
+import { useOffReason } from '../../api/me.ts'
+import { openOverlay, type DeviceDeed } from '../../shell/overlay.ts'
+import { Button } from '../../ui/button.tsx'
+import type { IconName } from '../../ui/icon.tsx'
+import { MenuButton, type MenuItem } from '../../ui/menu.tsx'
+import { toast } from '../../ui/toast.tsx'
+import type { Device } from '../devices/words.ts'
+import { endSession } from './end-session.ts'
+
+/** Opens the question or the sheet of a deed on one device. */
+export const askFor = (deed: DeviceDeed, { device_id, name }: Device): void =>
+  openOverlay({ kind: 'device_deed', deed, target: { devices: [{ device_id, name }] } })
+
+/** The verbs of a device in the order of their use: three as buttons, the others in the menu. */
+export function DeviceActions({ device, size }: { device: Device; size?: 'sm' }) {
+  const off = useOffReason()
+  if (device.status === 'revoked') return null
+  const isPending = device.status === 'pending'
+  return (
+    <div className="row wrap">
+      {isPending ? (
+        <Button kind="primary" size={size} offReason={off('devices:write')} onClick={() => askFor('approve', device)}>
+          Approve
+        </Button>
+      ) : (
+        <Button
+          {...{ kind: 'danger', size, icon: 'bolt', kbd: 'L' }}
+          offReason={off('incidents:run')}
+          onClick={() => askFor('lost', device)}
+        >
+          Lost device…
+        </Button>
+      )}
+      {device.session && (
+        <Button
+          {...{ size, busyLabel: 'Ending…' }}
+          offReason={off('sessions:terminate')}
+          onClick={() => endSession(device)}
+        >
+          End session
+        </Button>
+      )}
+      {device.status === 'suspended' ? (
+        <Button size={size} offReason={off('devices:write')} onClick={() => askFor('reactivate', device)}>
+          Reactivate…
+        </Button>
+      ) : (
+        !isPending && (
+          <Button size={size} offReason={off('devices:suspend')} onClick={() => askFor('suspend', device)}>
+            Suspend…
+          </Button>
+        )
+      )}
+      <MenuButton label={`More actions for ${device.name}`} items={moreOf(device, off)} />
+    </div>
+  )
+}
+
+/** The menu of a row: everything that can be done with the device. */
+export function deviceMenu(device: Device, off: ReturnType<typeof useOffReason>): readonly MenuItem[] {
+  if (device.status === 'revoked') return [copyItem(device)]
+  const deed = (id: DeviceDeed, label: string, icon: IconName, reason: string | undefined): MenuItem => ({
+    ...{ id, label, icon, offReason: reason },
+    onSelect: () => askFor(id, device),
+  })
+  return [
+    ...(device.status === 'pending' ? [deed('approve', 'Approve…', 'check', off('devices:write'))] : []),
+    ...(device.status === 'suspended' ? [deed('reactivate', 'Reactivate…', 'play', off('devices:write'))] : []),
+    ...(device.status === 'active' ? [deed('suspend', 'Suspend…', 'pause', off('devices:suspend'))] : []),
+    copyItem(device),
+    'line',
+    ...(device.status === 'pending'
+      ? []
+      : [{ ...(deed('lost', 'Lost device…', 'bolt', off('incidents:run')) as object), danger: true } as MenuItem]),
+    revokeItem(device, off),
+  ]
+}
+
+const moreOf = (device: Device, off: ReturnType<typeof useOffReason>): readonly MenuItem[] => [
+  {
+    ...{ id: 'edit', label: 'Edit name, tags, channel…', icon: 'edit', offReason: off('devices:write') },
+    onSelect: () => openOverlay({ kind: 'device_edit', deviceId: device.device_id }),
+  },
+  copyItem(device),
+  'line',
+  revokeItem(device, off),
+]
+
+const revokeItem = (device: Device, off: ReturnType<typeof useOffReason>): MenuItem => ({
+  ...{ id: 'revoke', label: 'Revoke…', icon: 'ban', danger: true, offReason: off('devices:write') },
+  onSelect: () => askFor('revoke', device),
+})
+
+const copyItem = ({ name }: Device): MenuItem => {
+  const command = `holdfast device show ${name}`
+  return {
+    ...{ id: 'copy', label: 'Copy as a command', icon: 'term' },
+    onSelect: () =>
+      void navigator.clipboard.writeText(command).then(() => toast({ title: 'Command copied', text: command })),
+  }
+}

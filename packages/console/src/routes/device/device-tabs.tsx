@@ -1,0 +1,69 @@
+import { useNavigate, useRouterState } from '@tanstack/react-router'
+import { type ReactNode, useId } from 'react'
+import type { Search } from '../../router.tsx'
+import { Note } from '../../ui/note.tsx'
+import { TabPanel, Tabs } from '../../ui/tabs.tsx'
+import type { Device } from '../devices/words.ts'
+import { ActivityTab } from './activity-tab.tsx'
+import { CertificatesTab } from './certificates-tab.tsx'
+import { PolicyTab } from './policy-tab.tsx'
+import { SessionsTab } from './sessions-tab.tsx'
+import { SummaryTab } from './summary-tab.tsx'
+
+const tabs = ['summary', 'sessions', 'policy', 'certificates', 'activity'] as const
+type Tab = (typeof tabs)[number]
+const labels: Readonly<Record<Tab, string>> = {
+  summary: 'Summary',
+  sessions: 'Sessions',
+  policy: 'Policy',
+  certificates: 'Certificates',
+  activity: 'Activity',
+}
+
+/** What there is to know of a device, by subject. The tab stands in the address. */
+export function DeviceTabs({ device, inPanel = false }: { device: Device; inPanel?: boolean }) {
+  const id = useId()
+  const navigate = useNavigate()
+  const chosen = useRouterState({ select: (s) => (s.location.search as Search).tab })
+  const tab = tabs.find((t) => t === chosen) ?? 'summary'
+  const choose = (next: Tab) =>
+    void navigate({
+      to: '.',
+      search: ((now: Search) => ({ ...now, tab: next === 'summary' ? undefined : next })) as never,
+      state: ((now: object) => now) as never,
+      replace: true,
+      resetScroll: false,
+    })
+  const content: Readonly<Record<Tab, ReactNode>> = {
+    summary: <SummaryTab device={device} inPanel={inPanel} />,
+    sessions: <SessionsTab device={device} />,
+    policy: <PolicyTab device={device} />,
+    certificates: <CertificatesTab device={device} />,
+    activity: <ActivityTab device={device} />,
+  }
+  return (
+    <>
+      <Tabs
+        label="Device"
+        options={tabs.map((value) => ({ value, label: labels[value] }))}
+        value={tab}
+        onChange={choose}
+        panelId={id}
+      />
+      <TabPanel id={id} value={tab} className={inPanel ? 'body' : undefined}>
+        <WhyNotActive device={device} />
+        {content[tab]}
+      </TabPanel>
+    </>
+  )
+}
+
+function WhyNotActive({ device }: { device: Device }) {
+  if (device.effective_status_reason === null) return null
+  const kind = device.effective_status === 'pending' ? 'info' : 'warn'
+  return (
+    <Note kind={kind} title="This device gets no access.">
+      <p>{device.effective_status_reason}</p>
+    </Note>
+  )
+}

@@ -1,0 +1,106 @@
+import { type FormEvent, useState } from 'react'
+import { ApiError } from '../../api/api-error.ts'
+import { call, type OutputOf } from '../../api/client.ts'
+import { useCan } from '../../api/me.ts'
+import { Button } from '../../ui/button.tsx'
+import { TextField } from '../../ui/fields.tsx'
+import { NoPermission } from '../../ui/problem.tsx'
+import { Status } from '../../ui/status.tsx'
+import type { Device } from '../devices/words.ts'
+
+type Explanation = OutputOf<'POST /v1/admin/policy/explain'>
+
+/** Asks the evaluator of the server whether the device reaches a target now, and why. */
+export function PolicyTab({ device }: { device: Device }) {
+  const can = useCan()
+  const [target, setTarget] = useState('')
+  const [answer, setAnswer] = useState<{ target: string; explanation: Explanation }>()
+  const [error, setError] = useState<string>()
+  const [isBusy, setBusy] = useState(false)
+  if (!can('policy:read')) return <NoPermission what="the policy" permission="policy:read" />
+  const ask = async () => {
+    const wanted = target.trim()
+    if (wanted === '') return setError('Name a resource or an address, for example git or 10.20.0.5:tcp/443.')
+    setBusy(true)
+    setError(undefined)
+    try {
+      const body = { device_id: device.device_id, target: wanted }
+      setAnswer({ target: wanted, explanation: await call('POST /v1/admin/policy/explain', { body }) })
+    } catch (e) {
+      setAnswer(undefined)
+      setError(e instanceof ApiError ? (e.errors[0]?.message ?? e.detail) : String(e))
+    }
+    setBusy(false)
+  }
+  return (
+    <section className="sect">
+      <h3>What may it reach?</h3>
+      <form
+        className="stack"
+        onSubmit={(event: FormEvent) => {
+          event.preventDefault()
+          void ask()
+        }}
+      >
+        <TextField
+          label="Resource or address"
+          placeholder="git, git:tcp/22 or 10.20.0.5:tcp/443"
+          value={target}
+          onChange={setTarget}
+          maxLength={256}
+          {...(error !== undefined && { error })}
+        />
+        <div className="row">
+          <Button type="submit" busyLabel="Asking…" isBusy={isBusy}>
+            Explain access
+          </Button>
+        </div>
+      </form>
+      <div aria-live="polite">{answer && <Answer {...answer} device={device} />}</div>
+    </section>
+  )
+}
+
+type AnswerProps = { target: string; explanation: Explanation; device: Device }
+
+function Answer({ target, explanation, device }: AnswerProps) {
+  const { decision, blocked_by, would_allow, rule_id, reason, version, channel } = explanation
+  return (
+    <div className="stack">
+      <p>
+        <Status kind={decision === 'allow' ? 'ok' : 'bad'}>
+          {device.name} {decision === 'allow' ? 'reaches' : 'does not reach'} {target}
+        </Status>
+      </p>
+      <p className="soft">
+        {reason} {rule_id && <>Rule <code>{rule_id}</code>, </>}
+        {channel} v{version}.
+      </p>
+      {blocked_by.length > 0 && (
+        <ul className="effects">
+          {blocked_by.map(({ kind, detail }) => (
+            <li key={kind + detail}>
+              <span className="d bad" />
+              <span>{detail}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {would_allow.length > 0 && (
+        <>
+          <h4>What is missing</h4>
+          <ul className="effects">
+            {would_allow.slice(0, 5).map(({ rule_id: rule, sentence }) => (
+              <li key={rule}>
+                <span className="d ring" />
+                <span>
+                  <code>{rule}</code> {sentence}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,105 @@
+import { useCan } from '../../api/me.ts'
+import type { OutputOf } from '../../api/client.ts'
+import { useApi } from '../../api/use-api.ts'
+import { classes } from '../../ui/classes.ts'
+import { Frame } from '../../ui/frame.tsx'
+import { Problem } from '../../ui/problem.tsx'
+import { Timestamp } from '../../ui/timestamp.tsx'
+import { type Device, platformWords } from '../devices/words.ts'
+
+type Posture = OutputOf<'GET /v1/admin/devices/{device_id}/posture'>
+type Check = Posture['checks'][number]
+
+/** What each check makes of the last report, and what the person at the device can do. */
+export function PostureChecks({ device, inPanel }: { device: Device; inPanel: boolean }) {
+  const can = useCan()
+  const query = useApi(
+    'GET /v1/admin/devices/{device_id}/posture',
+    { params: { device_id: device.device_id } },
+    { enabled: can('posture:read') },
+  )
+  if (!can('posture:read')) return null
+  const content = query.error ? (
+    <Problem error={query.error} retry={query.refetch} what="the posture of this device" />
+  ) : (
+    query.data && <Checks posture={query.data} />
+  )
+  const reported = query.data && <Reported posture={query.data} />
+  if (!inPanel)
+    return (
+      <Frame title="Posture" aside={reported}>
+        {content}
+      </Frame>
+    )
+  return (
+    <section className="sect">
+      <div className="row between">
+        <h3>Posture</h3>
+        <span className="soft xs">{reported}</span>
+      </div>
+      {content}
+    </section>
+  )
+}
+
+const Reported = ({ posture }: { posture: Posture }) =>
+  posture.reported_at === null ? (
+    'No report yet'
+  ) : (
+    <>
+      reported <Timestamp at={posture.reported_at} />
+      {posture.valid_until && (
+        <>
+          , holds until <Timestamp at={posture.valid_until} as="clock" />
+        </>
+      )}
+    </>
+  )
+
+function Checks({ posture }: { posture: Posture }) {
+  if (posture.checks.length === 0) return <p className="soft">The policy has no posture checks for this device.</p>
+  const toFix = posture.checks.filter((check) => check.applies && !check.passed && check.remediation)
+  return (
+    <>
+      <ul className="checks">
+        {posture.checks.map((check) => (
+          <li key={check.check_id}>
+            <span className={classes('d', markOf(check))} />
+            <span>
+              {check.check_id}
+              <span className="vh">: {wordOf(check)}</span>
+              <small>{found(check, posture)}</small>
+            </span>
+            <span className="faint xs">
+              {check.severity} · {check.enforcement}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {toFix.map((check) => (
+        <p className="soft xs" key={check.check_id}>
+          To fix {check.check_id}: <span className="strong">{check.remediation}</span>
+        </p>
+      ))}
+    </>
+  )
+}
+
+const markOf = ({ applies, passed, reason_code, enforcement }: Check) =>
+  !applies || reason_code === 'no_report' || reason_code === 'fact_missing' || reason_code === 'stale_report'
+    ? 'ring'
+    : passed
+      ? 'ok'
+      : enforcement === 'enforce'
+        ? 'bad'
+        : 'warn'
+
+const wordOf = ({ applies, passed }: Check) => (!applies ? 'does not apply' : passed ? 'passes' : 'fails')
+
+function found(check: Check, { platform }: Posture): string {
+  if (!check.applies) return `does not apply to ${platformWords[platform]}`
+  if (check.reason_code === 'no_report') return 'the device has not reported'
+  if (check.reason_code === 'stale_report') return 'the last report is too old'
+  const facts = Object.entries(check.actual).map(([name, value]) => `${name} ${value === null ? 'unknown' : value}`)
+  return check.passed ? facts.join(', ') : `${facts.join(', ')}; wants ${check.expected}`
+}
