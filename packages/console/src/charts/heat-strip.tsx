@@ -1,0 +1,48 @@
+import { Fragment } from 'react'
+import { heatStep } from './axis.ts'
+
+type HeatStripProps = {
+  /** A sentence that says where most is. */
+  label: string
+  /** Days, each with one value an hour. */
+  rows: readonly { name: string; values: readonly number[] }[]
+  /** Words under the columns, evenly spread. */
+  columns: readonly string[]
+}
+
+/**
+ * The rhythm of a week, not its exact numbers.
+ *
+ * @example <HeatStrip label="Failed sign-ins by hour. Most on Wednesday at 02:00." rows={days} columns={['00', '12', '24']} />
+ */
+export function HeatStrip({ label, rows, columns }: HeatStripProps) {
+  const most = Math.max(0, ...rows.flatMap(({ values }) => values))
+  return (
+    <div className="heat" role="img" aria-label={label}>
+      {rows.map(({ name, values }) => (
+        <Fragment key={name}>
+          <span>{name}</span>
+          <svg viewBox={`0 0 ${values.length * 10} 10`} preserveAspectRatio="none" aria-hidden="true">
+            {values.map((value, place) => (
+              <rect
+                // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place
+                key={place}
+                className={`h${heatStep(value, most)}`}
+                x={place * 10}
+                width="9.2"
+                height="10"
+              />
+            ))}
+          </svg>
+        </Fragment>
+      ))}
+      <span />
+      <span className="xax">
+        {columns.map((text, place) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place
+          <span key={place}>{text}</span>
+        ))}
+      </span>
+    </div>
+  )
+}

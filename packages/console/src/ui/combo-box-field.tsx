@@ -1,0 +1,91 @@
+import './rac-styles.ts'
+import { useEffect, useState } from 'react'
+import { ComboBox, Input, Label, ListBox, ListBoxItem, Popover, Text } from 'react-aria-components'
+import type { ComboBoxProps, ComboOption } from './combo-box.tsx'
+import { FieldError } from './field.tsx'
+import { useOverlayElement } from './overlay.tsx'
+
+const waitMs = 200
+
+/** The options for a text, those before while the next are searched. */
+function useOptions(text: string, search: ComboBoxProps['search']) {
+  const [found, setFound] = useState<{ options: readonly ComboOption[]; state: 'busy' | 'done' | 'failed' }>({
+    options: [],
+    state: 'busy',
+  })
+  useEffect(() => {
+    const controller = new AbortController()
+    const { signal } = controller
+    const run = async () => {
+      setFound(({ options }) => ({ options, state: 'busy' }))
+      const options = await search(text, signal).catch(() => undefined)
+      if (!signal.aborted) setFound(options ? { options, state: 'done' } : { options: [], state: 'failed' })
+    }
+    const timer = setTimeout(run, waitMs)
+    return () => {
+      clearTimeout(timer)
+      controller.abort()
+    }
+  }, [text, search])
+  return found
+}
+const emptyTexts = {
+  busy: 'Searching…',
+  done: 'Nothing matches.',
+  failed: 'The search failed. Type again to repeat it.',
+}
+
+/** The field of a `ComboBox`, a module of its own. */
+export function ComboBoxField(props: ComboBoxProps) {
+  const { label, help, error, optional = false, placeholder, value, onChange, search } = props
+  const portal = useOverlayElement()
+  const [text, setText] = useState(value?.label ?? '')
+  // The chosen label is no search: opening the list again shows all.
+  const { options, state } = useOptions(text === value?.label ? '' : text, search)
+  const choose = (id: string | number | null) => {
+    const chosen = options.find((option) => option.id === id)
+    onChange(chosen)
+    setText(chosen?.label ?? '')
+  }
+  return (
+    <ComboBox
+      className="f"
+      items={options}
+      inputValue={text}
+      onInputChange={setText}
+      value={value?.id ?? null}
+      onChange={choose}
+      isInvalid={error !== undefined}
+      menuTrigger="focus"
+      allowsEmptyCollection
+    >
+      <Label>
+        {label} {optional && <span className="opt">optional</span>}
+      </Label>
+      <Input className="in-t" {...(placeholder !== undefined && { placeholder })} />
+      {error !== undefined && (
+        <Text slot="errorMessage">
+          <FieldError text={error} />
+        </Text>
+      )}
+      {help !== undefined && (
+        <Text slot="description" className="help">
+          {help}
+        </Text>
+      )}
+      <Popover className="popover" offset={4} {...(portal && { UNSTABLE_portalContainer: portal })}>
+        <ListBox<ComboOption>
+          className="menu"
+          renderEmptyState={() => <span className="cap">{emptyTexts[state]}</span>}
+        >
+          {(option) => (
+            <ListBoxItem id={option.id} textValue={option.label}>
+              <span>{option.label}</span>
+              {option.sub !== undefined && <span className="soft xs">{option.sub}</span>}
+            </ListBoxItem>
+          )}
+        </ListBox>
+      </Popover>
+    </ComboBox>
+  )
+}

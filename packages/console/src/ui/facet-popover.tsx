@@ -1,0 +1,58 @@
+import './rac-styles.ts'
+import type { RefObject } from 'react'
+import { ListBox, ListBoxItem, Popover } from 'react-aria-components'
+import type { FacetOption } from './facet.tsx'
+import { formatNumber } from './format.ts'
+import { Icon } from './icon.tsx'
+import { useOverlayElement } from './overlay.tsx'
+
+type FacetPopoverProps = {
+  label: string
+  options: readonly FacetOption[]
+  selected: readonly string[]
+  onChange: (selected: readonly string[]) => void
+  isSingle: boolean
+  trigger: RefObject<HTMLButtonElement | null>
+  onClose: () => void
+}
+
+/** The values of a `FacetPill`, a module of its own. */
+export function FacetPopover({ label, options, selected, onChange, isSingle, trigger, onClose }: FacetPopoverProps) {
+  const portal = useOverlayElement()
+  const choose = (keys: Iterable<string | number> | 'all') => {
+    onChange(keys === 'all' ? options.map(({ value }) => value) : Array.from(keys, String))
+    if (isSingle) onClose()
+  }
+  return (
+    <Popover
+      className="popover"
+      triggerRef={trigger}
+      placement="bottom start"
+      offset={4}
+      isOpen
+      onOpenChange={(isOpen) => !isOpen && onClose()}
+      {...(portal && { UNSTABLE_portalContainer: portal })}
+    >
+      <ListBox
+        className="menu"
+        aria-label={label}
+        autoFocus="first"
+        selectionMode={isSingle ? 'single' : 'multiple'}
+        selectedKeys={selected}
+        onSelectionChange={choose}
+      >
+        {options.map((option) => (
+          <ListBoxItem key={option.value} id={option.value} textValue={option.label}>
+            {({ isSelected }) => (
+              <>
+                <Icon name="check" size="s" className={isSelected ? undefined : 'unseen'} />
+                {option.label}
+                {option.count !== undefined && <span className="num">{formatNumber(option.count)}</span>}
+              </>
+            )}
+          </ListBoxItem>
+        ))}
+      </ListBox>
+    </Popover>
+  )
+}

@@ -1,0 +1,17 @@
+import { Suspense } from 'react'
+import { lazily } from './lazy.ts'
+
+const image = lazily(() => import('./qr-image.tsx').then((module) => module.QrImage))
+
+/**
+ * A QR code. The module that makes it is loaded with the first one.
+ *
+ * @example <QrCode text={otpauthUri} label="QR code for your authenticator app" />
+ */
+export const QrCode = ({ text, label }: { text: string; label: string }) => (
+  <div className="qr">
+    <Suspense>
+      <image.Component text={text} label={label} />
+    </Suspense>
+  </div>
+)

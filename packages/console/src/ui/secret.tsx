@@ -1,0 +1,63 @@
+import { type ReactNode, useId, useState } from 'react'
+import { Button } from './button.tsx'
+import { CheckboxField } from './choices.tsx'
+import { CopyIcon } from './copy.tsx'
+import { Note } from './note.tsx'
+import { Sheet } from './sheet.tsx'
+
+type OneTimeSecretProps = {
+  /** `API key of ci-deploy` */
+  title: string
+  /** What it is, as it stands in a sentence: `API key`. */
+  what: string
+  secret: string
+  /** How it is used. */
+  usage?: ReactNode
+  /** What stays in the list, for example `hfk_01ke…4cTq`. */
+  hint?: string | undefined
+  /** What to do if it is lost. */
+  ifLost: string
+  onClose: () => void
+}
+
+/**
+ * Shows a secret that the server does not show again. It leaves the page when the sheet closes.
+ *
+ * @example <OneTimeSecret title="API key of ci" what="API key" secret={key} ifLost="Rotate it." onClose={forget} />
+ */
+export function OneTimeSecret({ title, what, secret, usage, hint, ifLost, onClose }: OneTimeSecretProps) {
+  const [isStored, setIsStored] = useState(false)
+  const labelId = useId()
+  const footer = (
+    <>
+      <span className="grow" />
+      <Button kind="primary" offReason={isStored ? undefined : 'Tick that you have stored it first.'} onClick={onClose}>
+        Done
+      </Button>
+    </>
+  )
+  return (
+    <Sheet title={title} onClose={onClose} isHeld={!isStored && 'secret'} footer={footer}>
+      <Note kind="warn" icon="lock" title={`The ${what} is shown only now.`}>
+        {`Holdfast keeps a hash of it. Lost it? ${ifLost}`}
+      </Note>
+      <div className="f">
+        <span className="lab" id={labelId}>
+          {what.charAt(0).toUpperCase() + what.slice(1)}
+        </span>
+        {/* biome-ignore lint/a11y/useSemanticElements: it is no set of fields */}
+        <div className="secret" role="group" aria-labelledby={labelId}>
+          <code>{secret}</code>
+          <CopyIcon text={secret} label={`Copy ${what}`} />
+        </div>
+        {usage !== undefined && <span className="help">{usage}</span>}
+      </div>
+      {hint !== undefined && (
+        <p className="soft">
+          The list shows it as <code>{hint}</code>.
+        </p>
+      )}
+      <CheckboxField label={`I have stored the ${what}`} value={isStored} onChange={setIsStored} />
+    </Sheet>
+  )
+}

@@ -1,0 +1,41 @@
+import type { ReactNode } from 'react'
+import { classes } from './classes.ts'
+import { Icon } from './icon.tsx'
+
+type Step = {
+  id: string
+  title: ReactNode
+  state: 'done' | 'now' | 'failed' | 'later'
+  children?: ReactNode
+  /** Duration or a link, at the right. */
+  aside?: ReactNode
+}
+const marks = { done: 'check', failed: 'x' } as const
+const words = { done: 'done', now: 'under way', failed: 'failed', later: 'not yet' } as const
+
+/**
+ * Steps in their order: a ring with the number, filled now, a tick when done, red when failed.
+ *
+ * @example <Steps steps={[{ id: 'make', title: 'Token made', state: 'done' }, { id: 'run', title: 'Run this', state: 'now' }]} />
+ */
+export const Steps = ({ steps }: { steps: readonly Step[] }) => (
+  <ol className="steps">
+    {steps.map(({ id, title, state, children, aside }, place) => (
+      <li
+        key={id}
+        className={classes('step', state !== 'later' && state)}
+        aria-current={state === 'now' ? 'step' : undefined}
+      >
+        <span className="n">
+          {state === 'done' || state === 'failed' ? <Icon name={marks[state]} size="s" /> : place + 1}
+          <span className="vh">, {words[state]}</span>
+        </span>
+        <div className="what">
+          <b>{title}</b>
+          {children}
+        </div>
+        <div className="when">{aside}</div>
+      </li>
+    ))}
+  </ol>
+)
