@@ -46,6 +46,10 @@ const subscribe = (listener: () => void) => {
 
 /** What changed in a list since it was read; undefined: nothing. */
 export const useStale = (kind: ChangedKind): Stale | undefined => useSyncExternalStore(subscribe, () => stale.get(kind))
+/** The workflow run that the stream named last, and when. */
+let latestRun: { id: string; at: number } | undefined
+/** The run that began or took a step last, as far as this page has heard. */
+export const useLatestRun = () => useSyncExternalStore(subscribe, () => latestRun)
 /** When the session ends, once the server has warned of it. */
 export const useExpiry = () => useSyncExternalStore(subscribe, () => expiresAt)
 
@@ -94,6 +98,11 @@ export function followChanges(): void {
     on('reset', () => void queryClient.invalidateQueries())
     for (const name of ['alert', 'run', 'gateway', 'adoption'] as const)
       on(name, () => void refetch(followers[name] ?? []))
+    on('run', (data) => {
+      const id = (data as { ids: string[] }).ids.at(-1)
+      if (id) latestRun = { id, at: Date.now() }
+      tell()
+    })
     on('expires', (data) => {
       expiresAt = data as NonNullable<typeof expiresAt>
       tell()

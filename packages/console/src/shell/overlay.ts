@@ -12,6 +12,7 @@ export type Overlay =
   | { kind: 'palette' }
   | { kind: 'help' }
   | { kind: 'alerts' }
+  | { kind: 'device_edit'; deviceId: string }
   | { kind: 'device_deed'; deed: DeviceDeed; target: DeviceTarget; onDone?: (() => void) | undefined }
 
 const listeners = new Set<() => void>()

@@ -2,12 +2,15 @@ import { lazy, Suspense } from 'react'
 import { closeOverlay, useOverlay } from './overlay.ts'
 import { SessionExpiry } from './session-expiry.tsx'
 import { useShortcuts } from './use-shortcuts.ts'
+import { useStepUp } from './use-step-up.ts'
 
 const loadPalette = () => import('./palette.tsx')
 const loadDeed = () => import('../routes/device/device-deed.tsx')
 const Palette = lazy(async () => ({ default: (await loadPalette()).Palette }))
 const Help = lazy(async () => ({ default: (await import('./help.tsx')).Help }))
 const AlertsDrawer = lazy(async () => ({ default: (await import('./alerts-drawer.tsx')).AlertsDrawer }))
+const EditDevice = lazy(async () => ({ default: (await import('../routes/device/edit-device.tsx')).EditDevice }))
+const StepUpDialog = lazy(async () => ({ default: (await import('./step-up-dialog.tsx')).StepUpDialog }))
 const DeviceDeed = lazy(async () => ({ default: (await loadDeed()).DeviceDeed }))
 
 /** Loads what opens above the page before it is asked for, so that `Ctrl K` opens at once. */
@@ -20,6 +23,7 @@ export function preloadOverlays(): void {
 export function Overlays() {
   useShortcuts()
   const overlay = useOverlay()
+  const { isStepUp, answer } = useStepUp()
   return (
     <Suspense>
       {overlay?.kind === 'palette' && <Palette onClose={closeOverlay} />}
@@ -28,6 +32,8 @@ export function Overlays() {
       {overlay?.kind === 'device_deed' && (
         <DeviceDeed deed={overlay.deed} target={overlay.target} onDone={overlay.onDone} onClose={closeOverlay} />
       )}
+      {overlay?.kind === 'device_edit' && <EditDevice deviceId={overlay.deviceId} onClose={closeOverlay} />}
+      {isStepUp && <StepUpDialog onDone={answer} />}
       <SessionExpiry />
     </Suspense>
   )

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react'
-import { FacetPill, FilterChip } from '../ui/facet.tsx'
+import { FacetPill } from '../ui/facet.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { Kbd } from '../ui/kbd.tsx'
 import type { ListState } from './list-state.ts'
@@ -73,8 +73,15 @@ function FilterControl({ filter, state, counts }: ControlProps) {
     })),
     ...found.map((c) => ({ value: c.value, label: c.name ?? c.value, count: c.count })),
   ]
-  const props = { label: filter.label, options, selected: value, onChange: change }
-  if (value === undefined) return options.length === 0 ? null : <FacetPill {...props} />
-  const label = options.find((option) => option.value === value)?.label ?? value
-  return <FilterChip {...props} phrase={filter.phrase} value={label} onRemove={() => change(undefined)} />
+  if (options.length === 0 && value === undefined) return null
+  return (
+    <FacetPill
+      label={filter.label}
+      options={options}
+      selected={value === undefined ? [] : [value]}
+      onChange={([next]) => change(next)}
+      isSingle
+      {...(filter.phrase !== undefined && { phrase: filter.phrase })}
+    />
+  )
 }

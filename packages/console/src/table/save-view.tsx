@@ -4,8 +4,9 @@ import { useState } from 'react'
 import { ApiError } from '../api/api-error.ts'
 import { call } from '../api/client.ts'
 import { Button } from '../ui/button.tsx'
+import { CheckboxField } from '../ui/choices.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { CheckboxField, TextField } from '../ui/fields.tsx'
+import { TextField } from '../ui/fields.tsx'
 import { toast } from '../ui/toast.tsx'
 
 type Props = { list: ViewList; query: Readonly<Record<string, string>>; onClose: () => void }
@@ -55,9 +56,8 @@ export function SaveView({ list, query, onClose }: Props) {
           onChange={setName}
           {...(error !== undefined && { error })}
           maxLength={128}
-          autoFocus
         />
-        <CheckboxField label="Share with everybody who may see this list" isChecked={shared} onChange={setShared} />
+        <CheckboxField label="Share with everybody who may see this list" value={shared} onChange={setShared} />
       </form>
     </Dialog>
   )

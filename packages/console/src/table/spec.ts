@@ -22,8 +22,8 @@ export type Filter = {
   /** The parameter of the API. */
   name: string
   label: string
-  /** In a sentence: "Status is active". */
-  phrase: string
+  /** Before the value, where "<label> is" is wrong: "Unseen for". */
+  phrase?: string
   options: readonly { value: string; label: string }[]
 }
 

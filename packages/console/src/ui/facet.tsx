@@ -11,6 +11,8 @@ type FacetPillProps = {
   options: readonly FacetOption[]
   selected: readonly string[]
   onChange: (selected: readonly string[]) => void
+  /** Before the value: `Unseen for`; `<label> is` unless given. */
+  phrase?: string | undefined
   /** The API takes one value only. */
   isSingle?: boolean | undefined
 }
@@ -21,7 +23,8 @@ const popover = lazily(() => import('./facet-popover.tsx').then((module) => modu
  *
  * @example <FacetPill label="Status" options={statuses} selected={status} onChange={setStatus} />
  */
-export function FacetPill({ label, options, selected, onChange, isSingle = false }: FacetPillProps) {
+export function FacetPill(props: FacetPillProps) {
+  const { label, options, selected, onChange, phrase = `${label} is`, isSingle = false } = props
   const button = useRef<HTMLButtonElement>(null)
   const [isOpen, setIsOpen] = useState(false)
   const names = options.filter(({ value }) => selected.includes(value)).map((option) => option.label)
@@ -42,7 +45,7 @@ export function FacetPill({ label, options, selected, onChange, isSingle = false
         </button>
       ) : (
         <FilterChip
-          label={`${label} is`}
+          label={phrase}
           value={formatList(names.length > 0 ? names : selected)}
           trigger={trigger}
           onRemove={() => onChange([])}

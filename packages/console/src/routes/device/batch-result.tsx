@@ -29,7 +29,7 @@ export function BatchResult({ title, result: { summary, results }, onClose }: Pr
         label={sentence}
         parts={[
           { value: changed, fill: 'bxok' },
-          { value: unchanged, fill: 'bx0' },
+          { value: unchanged, fill: 'bx1' },
           { value: failed, fill: 'bxbad' },
         ]}
       />

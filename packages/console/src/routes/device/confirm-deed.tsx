@@ -89,4 +89,3 @@ function commandOf(deed: string, target: DeviceTarget): string {
   if (target.devices.length === 1) return `holdfast device ${deed} ${target.devices[0]?.name}`
   return `holdfast device batch ${deed} ${target.devices.map((d) => d.device_id).join(' ')}`
 }
-

@@ -1,5 +1,5 @@
 import { useOffReason } from '../../api/me.ts'
-import { openOverlay, type DeviceDeed } from '../../shell/overlay.ts'
+import { type DeviceDeed, openOverlay } from '../../shell/overlay.ts'
 import { Button } from '../../ui/button.tsx'
 import type { IconName } from '../../ui/icon.tsx'
 import { MenuButton, type MenuItem } from '../../ui/menu.tsx'

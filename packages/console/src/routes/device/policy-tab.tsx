@@ -73,7 +73,12 @@ function Answer({ target, explanation, device }: AnswerProps) {
         </Status>
       </p>
       <p className="soft">
-        {reason} {rule_id && <>Rule <code>{rule_id}</code>, </>}
+        {reason}{' '}
+        {rule_id && (
+          <>
+            Rule <code>{rule_id}</code>,{' '}
+          </>
+        )}
         {channel} v{version}.
       </p>
       {blocked_by.length > 0 && (

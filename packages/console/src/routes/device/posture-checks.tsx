@@ -1,5 +1,5 @@
-import { useCan } from '../../api/me.ts'
 import type { OutputOf } from '../../api/client.ts'
+import { useCan } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
 import { classes } from '../../ui/classes.ts'
 import { Frame } from '../../ui/frame.tsx'

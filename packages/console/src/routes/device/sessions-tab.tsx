@@ -66,5 +66,12 @@ export function SessionsTab({ device }: { device: Device }) {
   )
 }
 
-const lasted = ({ started_at, ended_at, last_seen_at }: { started_at: string; ended_at: string | null; last_seen_at: string }) =>
-  Math.max(0, Math.round((Date.parse(ended_at ?? last_seen_at) - Date.parse(started_at)) / 1000))
+const lasted = ({
+  started_at,
+  ended_at,
+  last_seen_at,
+}: {
+  started_at: string
+  ended_at: string | null
+  last_seen_at: string
+}) => Math.max(0, Math.round((Date.parse(ended_at ?? last_seen_at) - Date.parse(started_at)) / 1000))

@@ -76,10 +76,11 @@ function Connection({ device }: { device: Device }) {
         ],
         addresses.ipv4 !== null && ['Address', <CopyId id={addresses.ipv4} short={addresses.ipv4} />],
         addresses.ipv6 !== null && ['Address, v6', <CopyId id={addresses.ipv6} short={addresses.ipv6} />],
-        detail?.source_ip && [
-          'From',
-          <span className="mono">{[detail.source_ip, detail.source_port].filter(Boolean).join(':')}</span>,
-        ],
+        detail !== undefined &&
+          detail.source_ip !== null && [
+            'From',
+            <span className="mono">{[detail.source_ip, detail.source_port].filter(Boolean).join(':')}</span>,
+          ],
         detail !== undefined && ['Traffic', <Traffic {...detail} />],
       ]}
     />
@@ -103,8 +104,14 @@ function Facts({ device }: { device: Device }) {
       rows={[
         ['Id', <CopyId id={device.device_id} />],
         ['User', device.user_name ?? <span className="faint">–</span>],
-        ['Serial', device.serial === null ? <span className="faint">–</span> : <span className="mono">{device.serial}</span>],
-        ['System', [systemOf(device), device.client_version && `client ${device.client_version}`].filter(Boolean).join(' · ')],
+        [
+          'Serial',
+          device.serial === null ? <span className="faint">–</span> : <span className="mono">{device.serial}</span>,
+        ],
+        [
+          'System',
+          [systemOf(device), device.client_version && `client ${device.client_version}`].filter(Boolean).join(' · '),
+        ],
         ['Policy', <Policy device={device} />],
         policy.applied_at !== null && ['Applied', <Timestamp at={policy.applied_at} />],
         wireguard_public_key !== null && ['WireGuard key', <CopyId id={wireguard_public_key} />],

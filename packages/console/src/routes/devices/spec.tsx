@@ -2,6 +2,7 @@ import type { ListSpec } from '../../table/spec.ts'
 import { Badge, Tag } from '../../ui/badge.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
+import { DeviceStatus } from './device-status.tsx'
 import { type Device, deviceIcon, platformWords, postureWords, presenceWords, statusWords, systemOf } from './words.ts'
 
 const monthSeconds = String(30 * 86_400)
@@ -80,10 +81,10 @@ export const devicesSpec: ListSpec<Device> = {
     },
   ],
   filters: [
-    { name: 'effective_status', label: 'Status', phrase: 'Status is', options: optionsOf(statusWords) },
-    { name: 'posture', label: 'Posture', phrase: 'Posture is', options: optionsOf(postureWords) },
-    { name: 'platform', label: 'Platform', phrase: 'Platform is', options: optionsOf(platformWords) },
-    { name: 'presence', label: 'Presence', phrase: 'Presence is', options: optionsOf(presenceWords) },
+    { name: 'effective_status', label: 'Status', options: optionsOf(statusWords) },
+    { name: 'posture', label: 'Posture', options: optionsOf(postureWords) },
+    { name: 'platform', label: 'Platform', options: optionsOf(platformWords) },
+    { name: 'presence', label: 'Presence', options: optionsOf(presenceWords) },
     {
       ...{ name: 'unseen_for', label: 'Unseen', phrase: 'Unseen for' },
       options: [
@@ -94,12 +95,12 @@ export const devicesSpec: ListSpec<Device> = {
       ],
     },
     {
-      ...{ name: 'channel', label: 'Channel', phrase: 'Channel is' },
+      ...{ name: 'channel', label: 'Channel' },
       options: optionsOf({ stable: 'Stable', canary: 'Canary' }),
     },
-    { name: 'client_version', label: 'Client', phrase: 'Client is', options: [] },
-    { name: 'tag', label: 'Tag', phrase: 'Tag is', options: [] },
-    { name: 'group_id', label: 'Group', phrase: 'Group is', options: [] },
+    { name: 'client_version', label: 'Client version', options: [] },
+    { name: 'tag', label: 'Tag', options: [] },
+    { name: 'group_id', label: 'Group', options: [] },
   ],
   presets: [
     { label: 'Wait for approval', filters: { effective_status: 'pending' } },
@@ -107,11 +108,6 @@ export const devicesSpec: ListSpec<Device> = {
     { label: 'Unseen 30 days', filters: { unseen_for: monthSeconds } },
     { label: 'Canary', filters: { channel: 'canary' } },
   ],
-}
-
-export function DeviceStatus({ device }: { device: Device }) {
-  const { kind, label } = statusWords[device.effective_status]
-  return <Status kind={kind}>{label}</Status>
 }
 
 /** The normal is soft text; only what deviates has a mark. */

@@ -1,0 +1,133 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { ApiError } from '../../api/api-error.ts'
+import { type Answer, call, callWithEtag } from '../../api/client.ts'
+import { expectOwnChange } from '../../api/live.ts'
+import { queryClient } from '../../api/query-client.ts'
+import { Button } from '../../ui/button.tsx'
+import { SelectField, TextField } from '../../ui/fields.tsx'
+import { Note } from '../../ui/note.tsx'
+import { errorOf, Problem } from '../../ui/problem.tsx'
+import { Sheet } from '../../ui/sheet.tsx'
+import { SkeletonRows } from '../../ui/skeleton.tsx'
+import { toast } from '../../ui/toast.tsx'
+
+const route = 'GET /v1/admin/devices/{device_id}'
+const channels = [
+  { value: 'auto', label: 'As the rollout says' },
+  { value: 'stable', label: 'Stable' },
+  { value: 'canary', label: 'Canary' },
+] as const
+
+/** The sheet that changes name, tags and channel of a device. */
+export function EditDevice({ deviceId, onClose }: { deviceId: string; onClose: () => void }) {
+  const query = useQuery({
+    queryKey: [route, 'edit', deviceId],
+    queryFn: () => callWithEtag(route, { params: { device_id: deviceId } }),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  })
+  if (query.data) return <EditForm {...{ answer: query.data, onClose }} onReload={() => void query.refetch()} />
+  return (
+    <Sheet title="Edit device" onClose={onClose}>
+      {query.error ? (
+        <Problem error={query.error} retry={query.refetch} what="this device" />
+      ) : (
+        <SkeletonRows columns={1} />
+      )}
+    </Sheet>
+  )
+}
+
+type FormProps = { answer: Answer<typeof route>; onClose: () => void; onReload: () => void }
+
+function EditForm({ answer: { body: device, etag }, onClose, onReload }: FormProps) {
+  const [name, setName] = useState(device.name)
+  const [tags, setTags] = useState(device.tags.join(' '))
+  const [channel, setChannel] = useState(device.channel)
+  const [error, setError] = useState<ApiError>()
+  const isChanged = name !== device.name || tags !== device.tags.join(' ') || channel !== device.channel
+  const isStale = error?.code === 'validation_error' && error.errors.length === 0
+  const save = async () => {
+    setError(undefined)
+    try {
+      expectOwnChange('devices')
+      const changed = { name: name.trim(), tags: tags.split(/[\s,]+/).filter(Boolean), channel }
+      const body = { operation: 'update' as const, device_id: device.device_id, device: changed }
+      await call('POST /v1/admin/devices/lifecycle', { body }, { ifMatch: etag })
+      await queryClient.invalidateQueries({
+        predicate: ({ queryKey: [key] }) => String(key).startsWith('GET /v1/admin/devices'),
+      })
+      toast({ title: `${name.trim()} saved` })
+      onClose()
+    } catch (e) {
+      setError(e as ApiError)
+    }
+  }
+  return (
+    <Sheet
+      title={`Edit ${device.name}`}
+      isHeld={isChanged && 'typed'}
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            kind="primary"
+            busyLabel="Saving…"
+            onClick={save}
+            {...(!isChanged && { offReason: 'Nothing is changed.' })}
+          >
+            Save device
+          </Button>
+        </>
+      }
+    >
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (isChanged) void save()
+        }}
+      >
+        <TextField
+          label="Name"
+          value={name}
+          onChange={setName}
+          maxLength={128}
+          error={errorOf(error ?? null, 'device.name')}
+        />
+        <TextField
+          label="Tags"
+          help="Small letters, figures and . _ : -, separated by blanks. Rules of the policy can name them."
+          value={tags}
+          onChange={setTags}
+          optional
+          error={errorOf(error ?? null, 'device.tags')}
+        />
+        <SelectField
+          label="Channel"
+          help="Canary devices get a new policy first."
+          options={channels}
+          value={channel}
+          onChange={setChannel}
+        />
+        {error && isStale && (
+          <Note
+            kind="warn"
+            role="alert"
+            title="Somebody else has changed this device meanwhile."
+            actions={
+              <Button size="sm" onClick={onReload}>
+                Load their version
+              </Button>
+            }
+          >
+            <p>Your change is not saved. {error.detail}</p>
+          </Note>
+        )}
+        {error && !isStale && error.errors.length === 0 && <Problem error={error} retry={save} what="this change" />}
+      </form>
+    </Sheet>
+  )
+}

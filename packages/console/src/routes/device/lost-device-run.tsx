@@ -1,0 +1,142 @@
+import { useEffect, useState } from 'react'
+import type { OutputOf } from '../../api/client.ts'
+import { Button } from '../../ui/button.tsx'
+import { CellStrip } from '../../ui/cell-strip.tsx'
+import { Note } from '../../ui/note.tsx'
+import { Sheet } from '../../ui/sheet.tsx'
+import { Steps } from '../../ui/steps.tsx'
+
+type Run = OutputOf<'GET /v1/admin/workflows/runs/{workflow_run_id}'>
+type Step = Run['steps'][number]
+type Props = {
+  device: { device_id: string; name: string }
+  run: Run | undefined
+  startedAt: number
+  isForGood: boolean
+  onClose: () => void
+}
+
+/** The steps of the playbook as they are done, and which gateways have confirmed. */
+export function LostDeviceRun({ device, run, startedAt, isForGood, onClose }: Props) {
+  const isOver = run?.finished_at != null
+  const seconds = useSeconds(startedAt, run)
+  const title = isOver
+    ? `${device.name} is ${isForGood ? 'revoked' : 'locked'}`
+    : `${isForGood ? 'Revoking' : 'Locking'} ${device.name}…`
+  return (
+    <Sheet
+      title={run?.status === 'failed' ? `${device.name}: a step failed` : title}
+      onClose={onClose}
+      footer={
+        <>
+          <span className="soft grow">
+            {isForGood
+              ? 'A revocation is for good. Found it? Its owner enrolls it again.'
+              : 'Found it? Take the lock away, and it works again.'}
+          </span>
+          <Button kind="primary" autoFocus onClick={onClose}>
+            {isOver ? 'Done' : 'Close, it goes on'}
+          </Button>
+        </>
+      }
+    >
+      <p className="num" role="status">
+        {sentenceOf(run)} <span className="soft">{seconds.toFixed(1)} s</span>
+      </p>
+      {run?.status === 'awaiting_approval' && (
+        <Note kind="warn" title="A second person must approve this.">
+          <p>It begins when somebody else approves the run.</p>
+        </Note>
+      )}
+      {run && (
+        <Steps
+          steps={run.steps.map((step) => ({
+            id: String(step.step),
+            title: step.summary,
+            state: stateOf(step),
+            aside: tookOf(step),
+            children: step.error ? (
+              <p className="bad">{step.error}</p>
+            ) : (
+              step.action === 'confirm_gateways' && <Confirmations step={step} />
+            ),
+          }))}
+        />
+      )}
+    </Sheet>
+  )
+}
+
+const stateOf = ({ status }: Step) =>
+  ({ pending: 'later', running: 'now', succeeded: 'done', failed: 'failed' })[status] as
+    | 'later'
+    | 'now'
+    | 'done'
+    | 'failed'
+
+function tookOf({ started_at, finished_at }: Step): string {
+  if (!started_at || !finished_at) return ''
+  const ms = Date.parse(finished_at) - Date.parse(started_at)
+  return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`
+}
+
+function sentenceOf(run: Run | undefined): string {
+  if (!run) return 'Sent to the server.'
+  if (run.status === 'failed') return 'Not every step was done. The steps below say why.'
+  if (run.status === 'succeeded') return 'All reachable gateways keep the device out.'
+  return run.steps.some((s) => s.action === 'confirm_gateways' && s.status === 'running')
+    ? 'Waiting for the gateways.'
+    : 'Working.'
+}
+
+type Confirmed = { confirmed?: number; waiting?: number; down?: number; gateways?: GatewayState[] }
+type GatewayState = {
+  gateway_id: string
+  gateway_name: string
+  state: 'reachable' | 'down'
+  confirmed_at: string | null
+}
+
+/** "22 of 24 confirmed", one cell for each gateway. After the step its result has the same. */
+function Confirmations({ step }: { step: Step }) {
+  const at = (step.confirmations ?? step.result) as Confirmed | null
+  if (!at || at.confirmed === undefined) return null
+  const { confirmed, waiting = 0, down = 0, gateways = [] } = at
+  const label = `${confirmed} of ${confirmed + waiting} confirmed${down > 0 ? `, ${down} down` : ''}`
+  return (
+    <div className="confirm">
+      <span className="big num">
+        {confirmed} <small>of {confirmed + waiting} confirmed</small>
+      </span>
+      {gateways.length > 0 && (
+        <CellStrip
+          label={label}
+          cells={gateways.map((gateway) => ({
+            id: gateway.gateway_id,
+            state:
+              gateway.state === 'down' ? ('bad' as const) : gateway.confirmed_at ? ('ok' as const) : ('wait' as const),
+            label: `${gateway.gateway_name}: ${gateway.state === 'down' ? 'down' : gateway.confirmed_at ? 'confirmed' : 'not yet'}`,
+          }))}
+        />
+      )}
+      {down > 0 && (
+        <p className="soft xs">
+          {down === 1 ? 'One gateway is' : `${down} gateways are`} down and not waited for: it learns of it before it
+          serves again.
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** Seconds since the start, until the run ends. */
+function useSeconds(startedAt: number, run: Run | undefined): number {
+  const [now, setNow] = useState(Date.now)
+  const isOver = run?.finished_at != null
+  useEffect(() => {
+    if (isOver) return
+    const timer = setInterval(() => setNow(Date.now()), 100)
+    return () => clearInterval(timer)
+  }, [isOver])
+  return Math.max(0, now - startedAt) / 1000
+}

@@ -1,0 +1,56 @@
+import { useState } from 'react'
+import { ApiError } from '../api/api-error.ts'
+import { call } from '../api/client.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { TextField } from '../ui/fields.tsx'
+
+/** Asks for a fresh one-time code, which some changes need. */
+export function StepUpDialog({ onDone }: { onDone: (isDone: boolean) => void }) {
+  const [code, setCode] = useState('')
+  const [error, setError] = useState<string>()
+  const [isBusy, setBusy] = useState(false)
+  const send = async () => {
+    if (code.replace(/\D/g, '').length !== 6) return setError('The code has six digits, for example 123 456.')
+    setBusy(true)
+    try {
+      await call('POST /v1/admin/auth/step-up', { body: { code } })
+      onDone(true)
+    } catch (e) {
+      setError(e instanceof ApiError ? e.detail : String(e))
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog
+      title="Confirm with a one-time code"
+      onClose={() => onDone(false)}
+      footer={
+        <>
+          <Button onClick={() => onDone(false)}>Cancel</Button>
+          <Button kind="primary" busyLabel="Checking…" isBusy={isBusy} onClick={send}>
+            Confirm
+          </Button>
+        </>
+      }
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          void send()
+        }}
+      >
+        <TextField
+          label="Code from your authenticator app"
+          help="Your tenant asks for it before a change like this one. It holds for 5 minutes."
+          value={code}
+          onChange={setCode}
+          inputMode="numeric"
+          autoComplete="one-time-code"
+          maxLength={32}
+          {...(error !== undefined && { error })}
+        />
+      </form>
+    </Dialog>
+  )
+}
