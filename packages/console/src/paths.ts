@@ -1,0 +1,17 @@
+/**
+ * The path of each view of the console. The build writes them into `routes.json`, so that the server answers these
+ * paths with the page of the console and all others with 404. `$name` stands for one segment.
+ */
+export const paths: readonly string[] = [
+  '/admin',
+  '/admin/alerts',
+  '/admin/start',
+  '/admin/devices',
+  '/admin/devices/$device_id',
+  '/admin/sessions',
+  '/admin/enrollment',
+  '/admin/enrollment/new',
+  '/admin/posture',
+  '/admin/updates',
+  '/admin/me',
+]
