@@ -2,24 +2,16 @@
 // less memory than the sources, whose types Node strips as it loads them. Without esbuild, or where nothing may be
 // written, the sources run as they are.
 import { spawnSync } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
-import {
-  chownSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { cacheFolder, filesBelow, fingerprintOf, finishBuild, isUnwritable, removeOldBuilds } from './build-cache.mjs'
 
 const inBundle = join('server', 'src', 'main.mjs')
 /** What is a process of its own, or a part of one; all of them lie beside each other in the bundle. */
 const entries = ['main.ts', 'modules/trust/keys/pkcs11/token-process.ts'].map((file) => `packages/server/src/${file}`)
-const keepMs = 86_400_000
+/** Those of the console have a prefix. */
+const isOfServer = (name) => /^[0-9a-f]{32}/.test(name)
 
 /** What the bundle has that the sources give by themselves: `require` for CommonJS packages. */
 const banner =
@@ -33,8 +25,7 @@ const banner =
  */
 export function bundleServer(root, warn = () => {}) {
   try {
-    const folder = join(root, 'node_modules', '.cache', 'holdfast')
-    const finished = join(folder, fingerprint(root))
+    const finished = join(cacheFolder(root), fingerprint(root))
     const file = join(finished, inBundle)
     if (existsSync(file)) return file
     const esbuild = findEsbuild(root)
@@ -42,38 +33,24 @@ export function bundleServer(root, warn = () => {}) {
     const unfinished = `${finished}.${process.pid}.${randomBytes(4).toString('hex')}`
     try {
       make(root, esbuild, unfinished)
-      // Whoever renames first wins; both are the same.
-      if (!existsSync(finished)) renameSync(unfinished, finished)
+      finishBuild(root, unfinished, finished)
     } finally {
       rmSync(unfinished, { recursive: true, force: true })
     }
-    removeOld(folder, finished)
+    removeOldBuilds(root, finished, isOfServer)
     return file
   } catch (e) {
-    const mayNotWrite = ['EACCES', 'EROFS', 'EPERM', 'ENOSPC'].includes(e.code)
-    if (!mayNotWrite) warn(`The server could not be bundled, so its sources run: ${e.message}.`)
+    if (!isUnwritable(e)) warn(`The server could not be bundled, so its sources run: ${e.message}.`)
     return undefined
   }
 }
 
 /** Of everything that the bundle is made of. */
 function fingerprint(root) {
-  const hash = createHash('sha256')
   const files = ['contract', 'crypto', 'policy', 'server'].flatMap((name) =>
-    ['src', 'migrations'].flatMap((part) => filesBelow(root, join('packages', name, part))),
+    ['src', 'migrations'].flatMap((part) => filesBelow(root, join('packages', name, part), /\.(ts|sql)$/)),
   )
-  for (const file of [...files.sort(), 'package-lock.json', 'scripts/bundle.mjs'])
-    hash
-      .update(`${file}\0`)
-      .update(readFileSync(join(root, file)))
-      .update('\0')
-  return hash.digest('hex').slice(0, 32)
-}
-
-function filesBelow(root, folder) {
-  if (!existsSync(join(root, folder))) return []
-  const names = readdirSync(join(root, folder), { recursive: true })
-  return names.filter((name) => /\.(ts|sql)$/.test(name)).map((name) => join(folder, name))
+  return fingerprintOf(root, [...files, 'package-lock.json', 'scripts/bundle.mjs'])
 }
 
 function findEsbuild(root) {
@@ -113,22 +90,4 @@ function make(root, esbuild, to) {
   if (made.error) throw made.error
   if (made.status !== 0) throw new Error(made.stderr.trim().split('\n')[0] || `esbuild ended with ${made.status}`)
   cpSync(join(root, 'packages/server/migrations'), join(to, 'migrations'), { recursive: true })
-  leaveToOwner(root, to)
-}
-
-/** What root made in somebody's folder stays theirs. */
-function leaveToOwner(root, made) {
-  const { uid, gid } = statSync(root)
-  if (process.getuid?.() !== 0 || uid === 0) return
-  for (const path of ['node_modules/.cache', 'node_modules/.cache/holdfast']) chownSync(join(root, path), uid, gid)
-  for (const name of ['', ...readdirSync(made, { recursive: true })]) chownSync(join(made, name), uid, gid)
-}
-
-/** Those of earlier sources go, but not under somebody who is just starting one. */
-function removeOld(folder, current) {
-  for (const name of readdirSync(folder)) {
-    const path = join(folder, name)
-    const isOld = Date.now() - statSync(path).mtimeMs > keepMs
-    if (path !== current && isOld) rmSync(path, { recursive: true, force: true })
-  }
 }

@@ -1,10 +1,16 @@
-// npm start: the bundled server where there can be one, else its sources, on the pinned Node.
+// npm start: the bundled server where there can be one, else its sources, on the pinned Node; and the web console.
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundleServer } from './bundle.mjs'
+import { buildConsole } from './console.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const bundle = bundleServer(root, (sentence) => process.stderr.write(`${sentence}\n`))
+const warn = (sentence) => process.stderr.write(`${sentence}\n`)
+// The console is built by another process while this one bundles the server.
+const building = process.env.HOLDFAST_CONSOLE_DIR ? undefined : buildConsole(root, warn)
+const bundle = bundleServer(root, warn)
+const built = await building
+if (built) process.env.HOLDFAST_CONSOLE_DIR = built
 process.argv.splice(
   2,
   0,

@@ -6,6 +6,7 @@ import { availableParallelism, constants, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { startTestCluster } from '../packages/server/src/embedded/test-database.ts'
+import { buildConsole } from './console.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const given = process.argv.slice(2)
@@ -32,8 +33,10 @@ const atOnce = availableParallelism() + 2
 
 // Of a fresh clone the first processes would each compile all of it, since what one has compiled is there once it ends.
 const compiled = named.length === 0 && compileOnce()
+const building = buildConsole(root, (sentence) => console.error(sentence))
 const cluster = process.env.HOLDFAST_TEST_DATABASE_URL ? undefined : await startTestCluster()
 await compiled
+const consoleDir = await building
 const scratch = mkdtempSync(join(tmpdir(), 'hft-run-'))
 const statements = join(scratch, 'statements')
 for (const folder of ['statements', 'files', 'running']) mkdirSync(join(scratch, folder))
@@ -42,6 +45,7 @@ const environment = {
   HOLDFAST_TEST_SCRATCH: scratch,
   HOLDFAST_TEST_FILES: together,
   HOLDFAST_TEST_STATEMENTS: statements,
+  ...(consoleDir && { HOLDFAST_TEST_CONSOLE_DIR: consoleDir }),
   ...(named.length === 0 && { HOLDFAST_TEST_WHOLE_RUN: '1' }),
   ...(cluster && { HOLDFAST_TEST_DATABASE_URL: cluster.url }),
 }

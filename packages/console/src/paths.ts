@@ -1,6 +1,6 @@
 /**
- * The paths of all views. The build writes them down for the server, which answers another path below `/admin` with 404.
- * `$name` stands for one segment.
+ * The path of each view of the console. The build writes them into `routes.json`, so that the server answers these
+ * paths with the page of the console and all others with 404. `$name` stands for one segment.
  */
 export const paths = [
   '/admin',

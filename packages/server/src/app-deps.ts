@@ -1,4 +1,5 @@
 import type { Config } from './config/config.ts'
+import type { ConsoleBuild } from './config/console-build.ts'
 import type { Secrets } from './config/secrets.ts'
 import type { Pace } from './http/pace.ts'
 import type { Log } from './kernel/log.ts'
@@ -15,6 +16,8 @@ export type AppDeps = {
   peppers: Peppers
   databaseUrl: string
   log: Log
+  /** Undefined where it was not built: `/admin` then shows a plain page. */
+  consoleBuild?: ConsoleBuild | undefined
   /** The database's time and the way to others, unless a test stands between. */
   now?: () => Date
   outbound?: Outbound

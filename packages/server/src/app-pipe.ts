@@ -1,5 +1,6 @@
 import type { Operation } from '@holdfast/contract'
 import type { Config } from './config/config.ts'
+import type { ConsoleBuild } from './config/console-build.ts'
 import type { Secrets } from './config/secrets.ts'
 import type { Database } from './db/database.ts'
 import { createAdmit } from './http/admit.ts'
@@ -11,6 +12,7 @@ import { createLargeBodies } from './http/large-bodies.ts'
 import { createNeverIssued } from './http/never-issued.ts'
 import type { ofOpenTenants } from './http/of-open-tenants.ts'
 import type { Pace } from './http/pace.ts'
+import { registerAssets } from './http/page-assets.ts'
 import { registerPages } from './http/pages.ts'
 import { createRefuse } from './http/refuse.ts'
 import { refusedFields } from './http/refused-fields.ts'
@@ -46,6 +48,7 @@ export function createPipe({
   handlers,
   tls,
   pace,
+  consoleBuild,
   requests,
   ...modules
 }: {
@@ -60,6 +63,7 @@ export function createPipe({
   handlers: Handlers
   tls: { cert: Buffer; key: Buffer } | undefined
   pace: Pace
+  consoleBuild: ConsoleBuild | undefined
   /** Undefined where nobody asks for metrics. */
   requests: RequestMetrics | undefined
   audit: Audit
@@ -127,6 +131,7 @@ export function createPipe({
   const forms = { ...browser.forms, ...federation.forms }
   const recordRefusedRead = refusedReads.record
   registerPages(http, { ...browser, admit, sourceOf, origins, log, recordRefusal, recordRefusedRead, pages, forms })
+  registerAssets(http, new Map([...browser.assets, ...(consoleBuild?.files ?? [])]))
   const flushRefusals = () => Promise.all([refuse.flush(), refusedReads.flush()])
   return { http, draining, idempotency, sourceOf, flushRefusals }
 }

@@ -64,12 +64,12 @@ export function createApp({
   passwordCost = usualPasswordCost,
   slowness = 1,
   pace = usualPace,
+  consoleBuild,
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl, gatewaysKnow } = config
   const { kek, masterKeys, gatewayServiceSecrets: serviceSecrets } = secrets
   const meters = config.metrics && createMeters()
-
   const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError, slowness })
   const clock = createClock()
   const now = given ?? clock.now
@@ -150,7 +150,7 @@ export function createApp({
   }
   const identity = createIdentity({
     ...base,
-    ...{ audit, tenancy, passwordCost, endSessionsOf, notify, keysOfUser: access.keysOfUser },
+    ...{ audit, tenancy, passwordCost, endSessionsOf, notify, keysOfUser: access.keysOfUser, consoleBuild },
     endOfUsers: endOfUsers(access, () => ({ federation, enrollment, devices })),
     rulesUsingGroup: policy.rulesUsingGroup,
     releaseLockOf: (...given) => locks.releaseOfUser(...given),
@@ -237,7 +237,7 @@ export function createApp({
   )
   const { http, draining, idempotency, sourceOf, flushRefusals } = createPipe({
     ...base,
-    ...{ config, log, verifiers, handlers, tls, pace, requests: meters?.requests },
+    ...{ config, log, verifiers, handlers, tls, pace, consoleBuild, requests: meters?.requests },
     ...{ audit, tenancy, access, identity, federation, enrollment, policy },
   })
   const watched = { config, secrets, db, feed, fleet, policy, gateways, audit, siem, tenancy, onError }

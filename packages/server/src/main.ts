@@ -54,7 +54,7 @@ async function start(): Promise<void> {
   const env = readEnv()
   const config = parseConfig(env)
   givenSecrets(env, config)
-  checkFiles(config)
+  const consoleBuild = checkFiles(config)
   const log = pino({ level: config.logLevel, serializers: { err: describeError } })
   const embedded = config.databaseUrl
     ? undefined
@@ -91,7 +91,7 @@ async function start(): Promise<void> {
     peppers = await openPeppers(databaseUrl, secrets)
   }, stalls)
   if (stopping) return
-  const app = createApp({ config, secrets, peppers, databaseUrl, log })
+  const app = createApp({ config, secrets, peppers, databaseUrl, log, consoleBuild })
   running.push({ name: 'what writes to the database', stop: app.stop })
   await patiently(() => app.start(), stalls)
   if (stopping) return

@@ -1,9 +1,13 @@
 import type { Replica } from './kit.ts'
+import { assertStrictPage } from './pages.ts'
 import { type Got, type Sent, send } from './raw-http.ts'
 
 const fromHere: Record<string, string> = { 'sec-fetch-site': 'same-origin' }
 
-/** Somebody's browser at this deployment: it keeps every cookie that it is given. */
+/**
+ * Somebody's browser at this deployment: it keeps every cookie that it is given, and looks at each page whether it is
+ * as strict as all have to be.
+ */
 export function openBrowser(replica: Pick<Replica, 'url'>) {
   const cookies = new Map<string, string>()
   const request = async (sent: Sent, at: Pick<Replica, 'url'>): Promise<Got> => {
@@ -13,6 +17,7 @@ export function openBrowser(replica: Pick<Replica, 'url'>) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
       cookies.set(name, value)
     }
+    if (sent.method !== 'HEAD' && got.headers['content-type']?.startsWith('text/html')) assertStrictPage(got, sent.path)
     return got
   }
   const get = (path: string, at = replica): Promise<Got> => request({ path }, at)
@@ -31,6 +36,7 @@ export function openBrowser(replica: Pick<Replica, 'url'>) {
     got.status === 303 ? follow(await get(String(got.headers.location))) : got
   return {
     cookies,
+    request: (sent: Sent) => request(sent, replica),
     get,
     submit,
     follow,

@@ -19,6 +19,7 @@ import type { TenantId } from '../src/kernel/actor.ts'
 import type { SnapshotSize } from '../src/modules/gateways/index.ts'
 import { openPeppers, type Peppers } from '../src/modules/secrets/index.ts'
 import type { Outbound } from '../src/outbound/outbound.ts'
+import { consoleOfRun } from './console.ts'
 import { watchLeaks } from './leaks.ts'
 import './statements/record.ts'
 import { tokenOfRun } from './token.ts'
@@ -67,6 +68,7 @@ const configFor = (databaseUrl: string): Config => ({
   metrics: undefined,
   oidArc: defaultOidArc,
   dataDir: '/nonexistent',
+  consoleDir: undefined,
   databaseUrl,
   databaseConnections: 10,
   trustedProxies: [],
@@ -169,6 +171,8 @@ export async function startKit(
     slowness?: number
     /** What stands between the deployment and others. */
     outbound?: Outbound
+    /** Whether the web console was built; true unless it says otherwise. */
+    hasConsole?: boolean
     /** How slow who sends or takes packages may be. */
     pace?: Pace
     /** Where packages are kept and how much they may be, where that is not the usual. */
@@ -197,6 +201,7 @@ export async function startKit(
       peppers,
       databaseUrl,
       log,
+      consoleBuild: options.hasConsole === false ? undefined : consoleOfRun,
       passwordCost: options.passwordCost ?? cheap,
       slowness: options.slowness ?? (options.route ? 1 : busy),
       ...(options.now && { now: options.now }),

@@ -1,4 +1,5 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { connect } from 'node:net'
 
 /** A request as a browser or curl would make it, with nothing done for the caller. */
 export type Sent = {
@@ -61,3 +62,13 @@ export const createBrowser = (url: string, origin: string, cookie: string) => ({
   post: (path: string, more: Partial<Sent> = {}) =>
     send(url, { method: 'POST', path, ...more, headers: { cookie, origin, ...more.headers } }),
 })
+
+/** All of an answer to a GET of a path that a URL would tidy up. */
+export async function asItStands(url: string, path: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.end(`GET ${path} HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\nConnection: close\r\n\r\n`)
+  let text = ''
+  for await (const chunk of socket) text += chunk
+  return text
+}

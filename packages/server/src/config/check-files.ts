@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import type { Config } from './config.ts'
+import { type ConsoleBuild, readConsoleBuild } from './console-build.ts'
 import { checkDirectory, readNamedFile } from './files.ts'
 import { readTlsFiles } from './tls-files.ts'
 import { shown, wrongSetting } from './wrong-setting.ts'
@@ -7,9 +8,10 @@ import { shown, wrongSetting } from './wrong-setting.ts'
 /**
  * Looks at the files that the configuration names, before anything is started or made.
  *
+ * @returns the web console, where there is one
  * @throws ConfigError about the first one that can't be used
  */
-export function checkFiles({ tls, pkcs11, dataDir, packages }: Config): void {
+export function checkFiles({ tls, pkcs11, dataDir, packages, consoleDir }: Config): ConsoleBuild | undefined {
   if (tls) readTlsFiles(tls)
   if (pkcs11) {
     checkLibrary(pkcs11.library)
@@ -17,6 +19,7 @@ export function checkFiles({ tls, pkcs11, dataDir, packages }: Config): void {
   }
   checkDirectory('HOLDFAST_DATA_DIR', dataDir)
   checkDirectory('HOLDFAST_PACKAGES_DIR', packages.dir)
+  return consoleDir === undefined ? undefined : readConsoleBuild(consoleDir)
 }
 
 /** A name without a slash is looked for by the system's loader. */

@@ -28,6 +28,8 @@ export type Config = {
   /** The operator's own arc, under which the extensions of certificates are named. */
   oidArc: string
   dataDir: string
+  /** Where the built web console is; undefined: `/admin` shows a plain page. */
+  consoleDir: string | undefined
   /** Undefined: the embedded PostgreSQL in the data directory. */
   databaseUrl: string | undefined
   databaseConnections: number
@@ -95,6 +97,7 @@ export function parseConfig(env: Env): Config {
     metrics: metrics(env),
     oidArc: oidArc(env),
     dataDir,
+    consoleDir: env.HOLDFAST_CONSOLE_DIR ? resolve(env.HOLDFAST_CONSOLE_DIR) : undefined,
     databaseUrl: databaseUrl(env),
     databaseConnections: wholeNumber(env, 'HOLDFAST_DATABASE_CONNECTIONS', 20, 2, 500),
     trustedProxies: cidrs(env, 'HOLDFAST_TRUSTED_PROXIES'),

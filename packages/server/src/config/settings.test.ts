@@ -59,6 +59,18 @@ const directory = join(folder, 'directory')
 mkdirSync(directory)
 const loop = join(folder, 'loop')
 symlinkSync(loop, loop)
+/** Folders that look like the console's build and are none. */
+const brokenBuilds = Object.entries({
+  'no-entry': { manifest: {}, routes: ['/admin'] },
+  'no-paths': { manifest: {}, routes: [7] },
+  'no-script': { manifest: { a: { file: 'assets/a.js', isEntry: true } }, routes: ['/admin'] },
+}).map(([name, { manifest, routes }]) => {
+  const build = join(folder, name)
+  mkdirSync(join(build, 'assets'), { recursive: true })
+  writeFileSync(join(build, 'manifest.json'), JSON.stringify(manifest))
+  writeFileSync(join(build, 'routes.json'), JSON.stringify(routes))
+  return build
+})
 const files = [missing, empty, text, directory, loop, `${text}/below`]
 
 const tls = { HOLDFAST_TLS_CERT_FILE: certFile, HOLDFAST_TLS_KEY_FILE: keyFile }
@@ -125,6 +137,7 @@ const wrongs: Record<Variable, readonly Wrong[] | { none: string }> = {
   HOLDFAST_BREAK_GLASS_PASSWORD: {
     none: 'bootstrap.ts judges it by the rules of passwords (test/api/accounts.test.ts)',
   },
+  HOLDFAST_CONSOLE_DIR: [missing, text, directory, ...brokenBuilds],
   HOLDFAST_DATABASE_CONNECTIONS: [...numbers, '1', '501'],
   HOLDFAST_DATA_DIR: [text, `${text}/below`, loop],
   HOLDFAST_DRAIN_SECONDS: [...numbers, '301'],

@@ -1,9 +1,12 @@
 import type { Operation } from '@holdfast/contract'
 import type { Actor, Caller } from '../kernel/actor.ts'
 import type { AppError } from '../kernel/app-error.ts'
+import type { HtmlPage } from './page-html.ts'
 
 /** What a page may want of the request that asks for it. */
 export type Visit = {
+  /** Its path and query. */
+  url: string
   query: URLSearchParams
   params: Readonly<Record<string, string>>
   /** The value of a cookie that was sent once. */
@@ -11,7 +14,7 @@ export type Visit = {
   caller: Caller
 }
 /** 200 unless it says otherwise. */
-export type Page = { status?: number; headers: Readonly<Record<string, string | string[]>>; body: Buffer }
+export type Page = { status?: number; headers: Readonly<Record<string, string | string[]>>; body: Buffer | HtmlPage }
 /** Pages by their paths. They are outside the contract: a person reads them, not a client. */
 export type Pages = Readonly<Record<`/${string}`, (visit: Visit) => Page | Promise<Page>>>
 

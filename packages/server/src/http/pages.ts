@@ -1,6 +1,6 @@
 import type { Operation } from '@holdfast/contract'
 import { errorStatus } from '@holdfast/contract/vocabulary'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Actor } from '../kernel/actor.ts'
 import { type AppError, fail } from '../kernel/app-error.ts'
 import type { Log } from '../kernel/log.ts'
@@ -9,8 +9,10 @@ import type { Admit } from './admit.ts'
 import { callerOf, sentBy } from './caller.ts'
 import { challenge, toAppError } from './error-response.ts'
 import type { Forms, Page, Pages, ProblemPage, Rooms, Visit } from './page.ts'
+import { cookieOf } from './page-html.ts'
 import { isForm } from './read-body.ts'
 import { registerRooms } from './rooms.ts'
+import { sendPage } from './send.ts'
 import type { SourceOf } from './source-ip.ts'
 
 /** Of a form that anybody may post. */
@@ -29,15 +31,15 @@ type PagesDeps = {
   /** For who has signed in. */
   rooms: Rooms
   problem: ProblemPage
+  /** Where a sign-in begins that leads to a path of this site. */
+  signInPath: (next: string) => string
 }
 
 /** The pages a browser needs to sign in, and those that a sign-in owes. What fails is a page too. */
 export function registerPages(http: FastifyInstance, deps: PagesDeps): void {
   const { sourceOf, origins, pages, forms, rooms, problem, log } = deps
-  const send = (reply: FastifyReply, { status = 200, headers, body }: Page) =>
-    reply.code(status).headers(headers).send(body)
-
   const visitOf = (request: FastifyRequest): Visit => ({
+    url: request.url,
     query: new URLSearchParams(request.url.split('?')[1] ?? ''),
     params: request.params as Record<string, string>,
     cookies: (name) => cookieOf(request.headers.cookie, name),
@@ -45,22 +47,22 @@ export function registerPages(http: FastifyInstance, deps: PagesDeps): void {
   })
   http.register(async (scope) => {
     scope.setErrorHandler((thrown, request, reply) =>
-      send(reply, failed(toAppError(thrown), { log, problem, requestId: request.id })),
+      sendPage(request, reply, failed(toAppError(thrown), { log, problem, requestId: request.id })),
     )
     for (const [path, page] of Object.entries(pages))
       scope.get(path, async (request, reply) => {
         const elsewhere = atProvider.has(path) && isAtOtherOrigin(request, origins)
         if (elsewhere) return reply.redirect(origins.publicUrl + request.url, 303)
-        return send(reply, await page(visitOf(request)))
+        return sendPage(request, reply, await page(visitOf(request)))
       })
     for (const [path, page] of Object.entries(forms))
       scope.post(path, { bodyLimit: longestForm, config: { takesForm: true } }, async (request, reply) => {
         if (!isForm(request)) fail('bad_request', 'send a body as application/x-www-form-urlencoded')
         const form = (request.body ?? {}) as Record<string, string>
         const visit = { ...visitOf(request), form, ...sentBy(request.headers, origins) }
-        return send(reply, await page(visit))
+        return sendPage(request, reply, await page(visit))
       })
-    registerRooms(scope, { ...deps, visitOf, send }, rooms)
+    registerRooms(scope, { ...deps, visitOf }, rooms)
   })
 }
 
@@ -84,12 +86,3 @@ export function failed(
 const atProvider: ReadonlySet<string> = new Set(['/admin/login/oidc', '/admin/login/saml'])
 const isAtOtherOrigin = ({ headers }: FastifyRequest, { publicUrl, otherOrigins }: Origins): boolean =>
   otherOrigins.includes(`${new URL(publicUrl).protocol}//${headers.host}`)
-
-/** Undefined where it is given twice: nobody can say which of them is ours. */
-function cookieOf(header: string | undefined, name: string): string | undefined {
-  const values = (header ?? '')
-    .split(';')
-    .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(`${name}=`))
-  return values.length === 1 ? values[0]!.slice(name.length + 1) : undefined
-}

@@ -8,6 +8,7 @@ import { sentBy } from './caller.ts'
 import { tellRateLimit } from './error-response.ts'
 import type { Inside, Page, Room, Rooms, Visit } from './page.ts'
 import { isForm } from './read-body.ts'
+import { sendPage } from './send.ts'
 
 /** Of a form of somebody who has signed in. */
 const longestForm = 8 * 1024
@@ -18,12 +19,13 @@ type RoomDeps = {
   recordRefusal: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
   recordRefusedRead: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
   visitOf: (request: FastifyRequest) => Visit
-  send: (reply: FastifyReply, page: Page) => FastifyReply
+  /** Where a sign-in begins that leads to a path of this site. */
+  signInPath: (next: string) => string
 }
 
 /** Pages for who has signed in; everybody else is led to the sign-in page, and back from there. */
 export function registerRooms(http: FastifyInstance, deps: RoomDeps, rooms: Rooms): void {
-  const { admit, origins, recordRefusal, recordRefusedRead, visitOf, send } = deps
+  const { admit, origins, recordRefusal, recordRefusedRead, visitOf, signInPath } = deps
 
   const enter = async (request: FastifyRequest, reply: FastifyReply): Promise<Inside | undefined> => {
     const actor = await Promise.try(admit, undefined, request).then(
@@ -40,8 +42,7 @@ export function registerRooms(http: FastifyInstance, deps: RoomDeps, rooms: Room
     if (!isOfSession(actor)) return fail('forbidden', 'this page is for a browser that has signed in')
     return { ...visitOf(request), actor }
   }
-  const toSignIn = (reply: FastifyReply, path: string) =>
-    reply.redirect(path === '/admin' ? '/admin/login' : `/admin/login?${new URLSearchParams({ next: path })}`, 303)
+  const toSignIn = (reply: FastifyReply, next: string) => reply.redirect(signInPath(next), 303)
 
   async function submit(request: FastifyRequest, form: NonNullable<Room['form']>, inside: Inside): Promise<Page> {
     const fields = (request.body ?? {}) as Record<string, string>
@@ -61,14 +62,18 @@ export function registerRooms(http: FastifyInstance, deps: RoomDeps, rooms: Room
   }
 
   for (const [path, { get, form }] of Object.entries(rooms)) {
-    http.get(path, async (request, reply) => {
-      const inside = await enter(request, reply)
-      return inside ? send(reply, await get(inside)) : toSignIn(reply, path)
+    http.route({
+      method: ['GET', 'HEAD'],
+      url: path,
+      handler: async (request, reply) => {
+        const inside = await enter(request, reply)
+        return inside ? sendPage(request, reply, await get(inside)) : toSignIn(reply, request.url)
+      },
     })
     if (form)
       http.post(path, { bodyLimit: longestForm, config: { takesForm: true } }, async (request, reply) => {
         const inside = await enter(request, reply)
-        return inside ? send(reply, await submit(request, form, inside)) : toSignIn(reply, path)
+        return inside ? sendPage(request, reply, await submit(request, form, inside)) : toSignIn(reply, path)
       })
   }
 }

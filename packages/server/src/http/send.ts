@@ -5,6 +5,8 @@ import { Streamed } from '../kernel/streamed.ts'
 import { Answer } from './answer.ts'
 import { sendDownload } from './download.ts'
 import type { Pace } from './pace.ts'
+import type { Page } from './page.ts'
+import { HtmlPage } from './page-html.ts'
 import { mediaTypeOf } from './protocol.ts'
 import { isKnown } from './representation.ts'
 import { sendStreamed } from './streamed.ts'
@@ -41,5 +43,14 @@ function sendNow(request: FastifyRequest, reply: FastifyReply, result: unknown):
   void reply.code(result.status ?? reply.statusCode)
   if (result.body !== null && !('content-type' in result.headers))
     void reply.header('content-type', mediaTypeOf(request.url))
-  void reply.headers(result.headers).send(result.body ?? undefined)
+  void reply.headers(result.headers).send(contentOf(request, result.body) ?? undefined)
 }
+
+const contentOf = <T>({ headers }: FastifyRequest, body: T | HtmlPage): T | Buffer =>
+  body instanceof HtmlPage ? body.render(headers.cookie) : body
+
+export const sendPage = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status = 200, headers, body }: Page,
+): FastifyReply => reply.code(status).headers(headers).send(contentOf(request, body))

@@ -4,6 +4,7 @@ import type { Admit } from './admit.ts'
 import { toAppError } from './error-response.ts'
 import type { Page, ProblemPage, UnknownPage } from './page.ts'
 import { failed } from './pages.ts'
+import { sendPage } from './send.ts'
 
 type Deps = { admit: Admit; log: Pick<Log, 'error'>; unknown: UnknownPage; problem: ProblemPage }
 
@@ -34,9 +35,7 @@ export function createUnknownPages({ admit, log, unknown, problem }: Deps): Unkn
     }
   }
   return (request, reply) =>
-    opensPage(request)
-      ? pageFor(request).then(({ status = 200, headers, body }) => reply.code(status).headers(headers).send(body))
-      : undefined
+    opensPage(request) ? pageFor(request).then((page) => sendPage(request, reply, page)) : undefined
 }
 
 function opensPage({ method, url, headers }: FastifyRequest): boolean {

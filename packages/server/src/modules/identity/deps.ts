@@ -9,6 +9,7 @@ import type { Memory } from '../../memory/held.ts'
 import type { KeysOfUser } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Tenancy } from '../tenancy/index.ts'
+import type { ConsolePage } from './signin/console-page.ts'
 
 export { defaultPasswordParams as usualPasswordCost, type PasswordParams as PasswordCost } from '@holdfast/crypto'
 
@@ -45,6 +46,8 @@ export type IdentityDeps = {
   peppers: Peppers
   kek: Kek
   publicUrl: string
+  /** The files that the page of the web console loads, and its paths; undefined where it was not built. */
+  consoleBuild: ConsolePage | undefined
   origins: Origins
   /** What a hash of a password costs. */
   passwordCost: PasswordCost

@@ -11,12 +11,12 @@ import { createCookie } from './sessions/cookie.ts'
 import { sessionHandlers } from './sessions/sessions.handlers.ts'
 import { credentialHandlers } from './signin/credentials.handlers.ts'
 import { loginHandlers } from './signin/login.handlers.ts'
-import { createMe } from './signin/me.ts'
+import type { Me } from './signin/me.ts'
 
-export function identityHandlers(deps: IdentityDeps & Rules & { offboarding: Offboarding }) {
+export function identityHandlers(deps: IdentityDeps & Rules & { offboarding: Offboarding; me: Me }) {
   const withCookie = { ...deps, cookie: createCookie(deps.publicUrl) }
   return {
-    ...loginHandlers({ ...withCookie, me: createMe(deps) }),
+    ...loginHandlers(withCookie),
     ...credentialHandlers(withCookie),
     ...sessionHandlers(deps),
     ...userHandlers({ ...deps, users: createUsers(deps) }),

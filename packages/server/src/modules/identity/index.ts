@@ -13,6 +13,7 @@ import { pruneSessions } from './sessions/sessions.queries.ts'
 import { createPages } from './signin/all-pages.ts'
 import { createByProvider } from './signin/by-provider.ts'
 import { forgetFailures } from './signin/login.queries.ts'
+import { createMe } from './signin/me.ts'
 import { createSourceFailures } from './signin/source-failures.ts'
 
 export { type IdentityDeps, type Notify, type PasswordCost, usualPasswordCost } from './deps.ts'
@@ -26,6 +27,7 @@ export function createIdentity(given: IdentityDeps) {
   const rules = createRules(deps)
   const { sessions, login, stepUp, breakGlass } = rules
   const offboarding = createOffboarding({ ...deps, sessions })
+  const me = createMe(deps)
   const { createUser, createFirstAdmin } = createFirstAdmins(deps)
 
   return {
@@ -51,8 +53,8 @@ export function createIdentity(given: IdentityDeps) {
     /** Sign-in by identity providers, in the transactions of those who decide it. */
     people: createByProvider({ ...deps, sessions }),
     failures: createSourceFailures(deps),
-    browser: createPages({ ...deps, ...rules }),
-    handlers: identityHandlers({ ...deps, ...rules, offboarding }),
+    browser: createPages({ ...deps, ...rules, me }),
+    handlers: identityHandlers({ ...deps, ...rules, offboarding, me }),
   }
 }
 export type Identity = ReturnType<typeof createIdentity>

@@ -1,27 +1,46 @@
 import type { Forms, Pages, ProblemPage, Rooms, UnknownPage } from '../../../http/page.ts'
+import type { PageAsset } from '../../../http/page-assets.ts'
+import { productVersion } from '../../../kernel/product-version.ts'
 import type { IdentityDeps } from '../deps.ts'
 import type { Rules } from '../rules.ts'
 import { createCookie } from '../sessions/cookie.ts'
+import { consoleRooms } from './console-page.ts'
 import { factorRooms } from './factor-pages.ts'
 import { codeForms } from './login-pages.ts'
+import type { Me } from './me.ts'
+import { withNext } from './next-path.ts'
+import { assets } from './page-style.ts'
 import { homeRoom, loginPages, problemPage } from './pages.ts'
 import { passwordRoom } from './password-page.ts'
 import { unknownPage } from './unknown-page.ts'
 
 /** What a person at a browser sees of a sign-in, and of what it owes. No page needs a script. */
 export function createPages(
-  deps: Pick<IdentityDeps, 'tenancy' | 'waysIn' | 'publicUrl'> & Pick<Rules, 'login' | 'passwords' | 'totp'>,
-): { pages: Pages; forms: Forms; rooms: Rooms; problem: ProblemPage; unknown: UnknownPage } {
+  deps: Pick<IdentityDeps, 'tenancy' | 'waysIn' | 'publicUrl' | 'consoleBuild'> &
+    Pick<Rules, 'login' | 'passwords' | 'totp'> & { me: Me },
+): {
+  pages: Pages
+  forms: Forms
+  rooms: Rooms
+  problem: ProblemPage
+  unknown: UnknownPage
+  assets: readonly [string, PageAsset][]
+  signInPath: (next: string) => string
+} {
   const withCookie = { ...deps, cookie: createCookie(deps.publicUrl) }
   return {
     pages: loginPages(deps),
     forms: codeForms(withCookie),
     rooms: {
-      '/admin': homeRoom(deps),
+      ...(deps.consoleBuild
+        ? consoleRooms(deps.consoleBuild, { me: deps.me, version: productVersion })
+        : { '/admin': homeRoom(deps) }),
       '/admin/password': passwordRoom(withCookie),
       ...factorRooms(withCookie),
     },
     problem: problemPage,
     unknown: unknownPage,
+    assets,
+    signInPath: (next) => withNext('/admin/login', next),
   }
 }

@@ -1,10 +1,22 @@
 import type { Inside, Page, Room, Rooms } from '../../../http/page.ts'
 import { type AppError, fail } from '../../../kernel/app-error.ts'
 import type { Cookie } from '../sessions/cookie.ts'
-import { alertOf, escapeHtml, field, fieldNames, pageHeaders, problemOf, renderPage, seeOther } from './page-layout.ts'
+import { nextOf, withNext } from './next-path.ts'
+import {
+  alertOf,
+  escapeHtml,
+  field,
+  fieldNames,
+  hiddenNext,
+  pageHeaders,
+  problemOf,
+  renderPage,
+  seeOther,
+} from './page-layout.ts'
 import { drawQr } from './qr.ts'
 import type { Totp } from './totp.ts'
 
+type Form = Readonly<Record<string, string>>
 const labels = { current_password: 'Password', code: 'Code' }
 const statusOf = (refusal: AppError) => (refusal.code === 'forbidden' ? 403 : 422)
 /** What a page showed and gets back with the code. It is drawn again, and decides nothing. */
@@ -12,7 +24,8 @@ const shownUri = /^otpauth:\/\/totp\/[\w%.~:@!'()*-]{1,2000}\?[\w%.~&=+-]{1,200}
 
 /** Where somebody enrolls an authenticator app: the password, then the code of the app, then the recovery codes. */
 export function factorRooms({ cookie, totp }: { cookie: Cookie; totp: Totp }): Rooms {
-  async function begin({ actor }: Inside, refusal?: AppError): Promise<Page> {
+  async function begin(visit: Inside & { form?: Form }, refusal?: AppError): Promise<Page> {
+    const { actor } = visit
     const { principal } = actor
     if (principal.mfa)
       return {
@@ -21,7 +34,7 @@ export function factorRooms({ cookie, totp }: { cookie: Cookie; totp: Totp }): R
           'Authenticator app',
           `<h1>Authenticator app</h1>
 <p>Your account has one. To change it, an administrator disables it, or you do with a code.</p>
-<p class="more"><a href="/admin">Back</a></p>`,
+<p class="more"><a href="${escapeHtml(nextOf(visit) ?? '/admin')}">Back</a></p>`,
         ),
       }
     const asks = await totp.asksPassword(actor)
@@ -36,14 +49,14 @@ export function factorRooms({ cookie, totp }: { cookie: Cookie; totp: Totp }): R
 ${alertOf(refusal && problemOf(refusal, labels))}
 <form method="post" action="/admin/second-factor">
 ${asks ? field({ name: 'current_password', label: 'Your password', type: 'password', autocomplete: 'current-password', maxlength: 1024, wrong: refusal && fieldNames(refusal), focus: true }) : ''}
-<button type="submit">Go on</button>
+${hiddenNext(nextOf(visit))}<button type="submit">Go on</button>
 </form>
 ${isOwed ? '' : '<p class="more"><a href="/admin">Back</a></p>'}`,
       ),
     }
   }
 
-  async function scan(uri: string, refusal?: AppError): Promise<Page> {
+  async function scan(uri: string, next: string | undefined, refusal?: AppError): Promise<Page> {
     const secret = new URL(uri).searchParams.get('secret') ?? ''
     return {
       ...(refusal && { status: statusOf(refusal) }),
@@ -62,14 +75,14 @@ ${alertOf(refusal && problemOf(refusal, labels))}
 <form method="post" action="/admin/second-factor/verify">
 ${field({ name: 'code', label: 'Code from the app', type: 'text', inputmode: 'numeric', autocomplete: 'one-time-code', maxlength: 32, wrong: refusal && fieldNames(refusal), focus: true })}
 <input type="hidden" name="shown" value="${escapeHtml(uri)}">
-<button type="submit">Finish</button>
+${hiddenNext(next)}<button type="submit">Finish</button>
 </form>
-<p class="more"><a href="/admin/second-factor">Start again</a></p>`,
+<p class="more"><a href="${escapeHtml(withNext('/admin/second-factor', next))}">Start again</a></p>`,
       ),
     }
   }
 
-  const finished = (codes: readonly string[], setCookie: string | undefined): Page => ({
+  const finished = (codes: readonly string[], next: string | undefined, setCookie: string | undefined): Page => ({
     headers: { ...pageHeaders, ...(setCookie !== undefined && { 'set-cookie': setCookie }) },
     body: renderPage(
       'Recovery codes',
@@ -78,7 +91,7 @@ ${field({ name: 'code', label: 'Code from the app', type: 'text', inputmode: 'nu
 <ol class="codes">
 ${codes.map((code) => `<li><code>${escapeHtml(code)}</code></li>`).join('\n')}
 </ol>
-<a class="choice" href="/admin">I have kept them</a>`,
+<a class="choice" href="${escapeHtml(next ?? '/admin')}">I have kept them</a>`,
     ),
   })
 
@@ -87,7 +100,9 @@ ${codes.map((code) => `<li><code>${escapeHtml(code)}</code></li>`).join('\n')}
   }
   const led = (work: Room['get']): Room['get'] => {
     return (visit) =>
-      visit.actor.principal.requiredAction === 'change_password' ? seeOther('/admin/password') : work(visit)
+      visit.actor.principal.requiredAction === 'change_password'
+        ? seeOther(withNext('/admin/password', nextOf(visit)))
+        : work(visit)
   }
 
   return {
@@ -99,24 +114,24 @@ ${codes.map((code) => `<li><code>${escapeHtml(code)}</code></li>`).join('\n')}
           mayEnroll(visit)
           const { current_password } = visit.form
           const { uri } = await totp.enroll(visit.actor, undefined, current_password || undefined)
-          return scan(uri)
+          return scan(uri, nextOf(visit))
         },
         again: (refusal, visit) => begin(visit, refusal),
       },
     },
     '/admin/second-factor/verify': {
-      get: () => seeOther('/admin/second-factor'),
+      get: (visit) => seeOther(withNext('/admin/second-factor', nextOf(visit))),
       form: {
         operation: 'verifyTotp',
         take: async (visit) => {
           mayEnroll(visit)
           const code = (visit.form.code ?? '').replaceAll(/\s/g, '')
           const { codes, renewed } = await totp.verify(visit.actor, undefined, code)
-          return finished(codes, renewed && cookie.set(renewed.secret))
+          return finished(codes, nextOf(visit), renewed && cookie.set(renewed.secret))
         },
         again: (refusal, visit) => {
           const { shown = '' } = visit.form
-          return shownUri.test(shown) ? scan(shown, refusal) : begin(visit, refusal)
+          return shownUri.test(shown) ? scan(shown, nextOf(visit), refusal) : begin(visit, refusal)
         },
       },
     },

@@ -1,5 +1,6 @@
 import { isAway } from '../../../db/away.ts'
 import type { Forms, Page } from '../../../http/page.ts'
+import type { HtmlPage } from '../../../http/page-html.ts'
 import type { Caller } from '../../../kernel/actor.ts'
 import { AppError } from '../../../kernel/app-error.ts'
 import type { IdentityDeps } from '../deps.ts'
@@ -15,7 +16,7 @@ const tookTooLong = 'That took too long. Sign in again.'
 const waitText = (seconds: number) =>
   `Too many sign-ins have failed from this address. Try again in ${seconds < 90 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`}.`
 
-type Failed = { status: number; headers: Readonly<Record<string, string>>; body: Buffer }
+type Failed = { status: number; headers: Readonly<Record<string, string>>; body: HtmlPage | Buffer }
 
 /** What a person is told of a sign-in that failed, and under which status; undefined for what is no such failure. */
 function told(

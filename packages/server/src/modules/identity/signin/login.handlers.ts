@@ -62,31 +62,6 @@ export function loginHandlers({ cookie, login, me, sessions, waysIn, endSessionA
       return new Answer({ changed, end_session_url: url ?? null }, { headers })
     },
 
-    me: async ({ actor }) => {
-      const { principal } = actor
-      const { tenantName, session, user, recoveryCodes, steppedUpUntil } = await me(actor)
-      return {
-        credential: principal.kind,
-        tenant_id: encodeId('tenant', actor.tenantId),
-        tenant_name: tenantName,
-        user: user && {
-          user_id: encodeId('user', user.user_id),
-          username: user.username,
-          display_name: user.display_name,
-        },
-        key_id: session ? null : encodeId('api_key', principal.id),
-        session: session && {
-          session_id: encodeId('admin_session', session.id),
-          expires_at: session.expiresAt.toISOString(),
-          idle_seconds: session.idleSeconds,
-          mfa: session.mfa,
-          recovery_codes_left: recoveryCodes,
-          stepped_up_until: steppedUpUntil?.toISOString() ?? null,
-          required_action: session.requiredAction,
-        },
-        roles: [...principal.roles],
-        permissions: [...principal.permissions].sort(),
-      }
-    },
+    me: ({ actor }) => me.describe(actor),
   } satisfies Partial<Handlers>
 }

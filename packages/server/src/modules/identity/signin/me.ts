@@ -1,6 +1,8 @@
+import type { Contract, Output } from '@holdfast/contract'
 import type { Database } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
 import { freshUntil } from '../../../kernel/fresh.ts'
+import { encodeId } from '../../../kernel/ids.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { present } from '../people/subject.ts'
 import { findUser } from '../people/users.queries.ts'
@@ -10,7 +12,7 @@ type Person = Actor<'session' | 'api_key'>
 
 /** Who is calling. */
 export function createMe({ db, tenancy }: { db: Database; tenancy: Pick<IdentityDeps['tenancy'], 'nameOf'> }) {
-  return async ({ principal, tenantId }: Person) => {
+  async function read({ principal, tenantId }: Person) {
     const tenantName = (await tenancy.nameOf(tenantId)) ?? ''
     if (principal.kind !== 'session')
       return { tenantName, session: null, user: null, recoveryCodes: 0, steppedUpUntil: null }
@@ -22,6 +24,35 @@ export function createMe({ db, tenancy }: { db: Database; tenancy: Pick<Identity
       recoveryCodes: mfa ? await countRecoveryCodes(tx, home, userId) : 0,
       steppedUpUntil: steppedUpAt && freshUntil(steppedUpAt),
     }))
+  }
+  return {
+    /** As `GET /v1/admin/me` answers and as the page of the console has it. */
+    describe: async (actor: Person): Promise<Output<Contract['me']>> => {
+      const { principal } = actor
+      const { tenantName, session, user, recoveryCodes, steppedUpUntil } = await read(actor)
+      return {
+        credential: principal.kind,
+        tenant_id: encodeId('tenant', actor.tenantId),
+        tenant_name: tenantName,
+        user: user && {
+          user_id: encodeId('user', user.user_id),
+          username: user.username,
+          display_name: user.display_name,
+        },
+        key_id: session ? null : encodeId('api_key', principal.id),
+        session: session && {
+          session_id: encodeId('admin_session', session.id),
+          expires_at: session.expiresAt.toISOString(),
+          idle_seconds: session.idleSeconds,
+          mfa: session.mfa,
+          recovery_codes_left: recoveryCodes,
+          stepped_up_until: steppedUpUntil?.toISOString() ?? null,
+          required_action: session.requiredAction,
+        },
+        roles: [...principal.roles],
+        permissions: [...principal.permissions].sort(),
+      }
+    },
   }
 }
 export type Me = ReturnType<typeof createMe>

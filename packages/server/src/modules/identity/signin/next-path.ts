@@ -11,3 +11,24 @@ export function safeNext(next: string | undefined): string | undefined {
   // Dot segments can leave two slashes in front, which would be a host again.
   return url.origin === base && !path.startsWith('//') ? path : undefined
 }
+
+/** Where a page of the sign-in leads on to, as its form or its address says. */
+export const nextOf = ({ query, form }: { query: URLSearchParams; form?: Readonly<Record<string, string>> }) =>
+  safeNext(form?.next ?? query.get('next') ?? undefined)
+
+/** Longer addresses are not carried through a sign-in. */
+const longestNext = 1024
+
+/** A page of the sign-in that leads on to a path of this site afterwards. The start page needs no mention. */
+export function withNext(page: string, url: string | undefined): string {
+  const next = url === undefined || url.length > longestNext ? undefined : safeNext(url)
+  return next === undefined || ['/', '/admin', '/admin/'].includes(next)
+    ? page
+    : `${page}?${new URLSearchParams({ next })}`
+}
+
+/** The same address below /admin without slashes at the end of its path; undefined where it has none. */
+export function withoutLastSlash(url: string): string | undefined {
+  const [, path, query = ''] = /^(\/admin(?:\/.*?)??)\/+(\?.*)?$/.exec(url) ?? []
+  return path === undefined || path.includes('?') ? undefined : safeNext(path + query)
+}

@@ -1,9 +1,11 @@
 import { isAway } from '../../../db/away.ts'
 import type { Page, Pages, ProblemPage, Room, Visit } from '../../../http/page.ts'
+import type { HtmlPage } from '../../../http/page-html.ts'
 import { storable } from '../../../kernel/text.ts'
 import type { IdentityDeps } from '../deps.ts'
+import { owedPage } from './console-page.ts'
 import { safeNext } from './next-path.ts'
-import { alertOf, escapeHtml, field, pageHeaders, renderPage, seeOther, sentenceOf } from './page-layout.ts'
+import { alertOf, escapeHtml, field, hiddenNext, pageHeaders, renderPage, sentenceOf } from './page-layout.ts'
 
 export const defaultTenant = 'default'
 /** Providers stand first; where they are the only way in, a password is asked for only of who says so. */
@@ -23,12 +25,12 @@ const withQuery = (path: string, query: Readonly<Record<string, string | undefin
 }
 
 /** Where a sign-in begins. After a failure `message` says so and the name is filled in again. */
-export function loginPage({ tenantName, username, next, message, offered, passwords }: Form): Buffer {
+export function loginPage({ tenantName, username, next, message, offered, passwords }: Form): HtmlPage {
   const isOther = tenantName !== defaultTenant
   const name = username ?? (isOther ? `${tenantName}/` : '')
   const wrong = message === undefined ? undefined : []
   const query = { tenant: isOther ? tenantName : undefined, next }
-  const hidden = next === undefined ? '' : `<input type="hidden" name="next" value="${escapeHtml(next)}">\n`
+  const hidden = hiddenNext(next)
   const links = offered
     .map((o) => `<a class="choice" href="${escapeHtml(withQuery(o.path, { next }))}">${escapeHtml(o.name)}</a>`)
     .join('\n')
@@ -74,7 +76,7 @@ export const codePage = ({
   challenge: string
   next: string | undefined
   message?: string
-}): Buffer => {
+}): HtmlPage => {
   const wrong = message === undefined ? undefined : []
   return renderPage(
     message === undefined ? 'One-time code' : 'Sign-in failed',
@@ -88,18 +90,18 @@ ${field({ name: 'totp', label: 'Code from the app', type: 'text', inputmode: 'nu
 ${field({ name: 'recovery_code', label: 'Recovery code', type: 'text', autocomplete: 'off', maxlength: 64, optional: true, wrong })}
 </details>
 <input type="hidden" name="challenge" value="${escapeHtml(challenge)}">
-${next === undefined ? '' : `<input type="hidden" name="next" value="${escapeHtml(next)}">`}
-<button type="submit">Sign in</button>
+${hiddenNext(next)}<button type="submit">Sign in</button>
 </form>
 <p class="more"><a href="${escapeHtml(withQuery('/admin/login', { next }))}">Start again</a></p>`,
   )
 }
 
-/** Who is signed in, what they may do about it, and the way out. */
+/** The start page where the web console was not built: who is signed in, the own password and factor, and sign-out. */
 export const homeRoom = ({ tenancy }: Pick<IdentityDeps, 'tenancy'>): Room => ({
-  get: async ({ actor: { principal } }) => {
-    if (principal.requiredAction === 'change_password') return seeOther('/admin/password')
-    if (principal.requiredAction === 'enroll_mfa') return seeOther('/admin/second-factor')
+  get: async (visit) => {
+    const { principal } = visit.actor
+    const owed = owedPage(visit)
+    if (owed) return owed
     const until = principal.expiresAt.toISOString()
     const links = [
       ...(principal.authMethod.startsWith('password') ? ['<a href="/admin/password">Change the password</a>'] : []),
@@ -111,6 +113,7 @@ export const homeRoom = ({ tenancy }: Pick<IdentityDeps, 'tenancy'>): Room => ({
         'Signed in',
         `<h1>Signed in</h1>
 <p>You are signed in to the control plane.</p>
+<div class="note">The web console was not built on this server: the output of <code>npm start</code> says why. The API and the command line work.</div>
 <dl>
 <dt>User</dt><dd>${escapeHtml(principal.name)}</dd>
 <dt>Tenant</dt><dd>${escapeHtml((await tenancy.nameOf(principal.tenantId)) ?? '')}</dd>

@@ -1,12 +1,15 @@
-import type { Page, Room } from '../../../http/page.ts'
+import type { Inside, Page, Room } from '../../../http/page.ts'
 import type { AppError } from '../../../kernel/app-error.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import type { IdentityDeps } from '../deps.ts'
 import type { Cookie } from '../sessions/cookie.ts'
-import { alertOf, field, fieldNames, pageHeaders, problemOf, renderPage, seeOther } from './page-layout.ts'
+import { nextOf, withNext } from './next-path.ts'
+import { alertOf, field, fieldNames, hiddenNext, pageHeaders, problemOf, renderPage, seeOther } from './page-layout.ts'
 import type { Passwords } from './passwords.ts'
 
 const labels = { current_password: 'Current password', new_password: 'New password', again: 'New password, again' }
+
+type Form = Readonly<Record<string, string>>
 
 /** Where somebody sets the own password, above all who came in with a temporary one. */
 export function passwordRoom(deps: {
@@ -16,8 +19,8 @@ export function passwordRoom(deps: {
 }): Room {
   const { cookie, passwords, tenancy } = deps
 
-  async function page({ actor }: Parameters<Room['get']>[0], refusal?: AppError): Promise<Page> {
-    const { principal } = actor
+  async function page(visit: Inside & { form?: Form }, refusal?: AppError): Promise<Page> {
+    const { principal } = visit.actor
     const { min_length } = (await tenancy.settings(principal.tenantId)).passwords
     const least = principal.mfa ? Math.min(8, min_length) : min_length
     const isOwed = principal.requiredAction === 'change_password'
@@ -34,7 +37,7 @@ ${alertOf(refusal && problemOf(refusal, labels))}
 ${field({ name: 'current_password', label: isOwed ? 'Temporary password' : labels.current_password, type: 'password', autocomplete: 'current-password', maxlength: 1024, wrong, focus: true })}
 ${field({ name: 'new_password', label: labels.new_password, hint: `At least ${least} characters. Several words are easy to keep in mind and hard to guess.`, type: 'password', autocomplete: 'new-password', maxlength: 1024, wrong })}
 ${field({ name: 'again', label: labels.again, type: 'password', autocomplete: 'new-password', maxlength: 1024, wrong })}
-<button type="submit">Set the password</button>
+${hiddenNext(nextOf(visit))}<button type="submit">Set the password</button>
 </form>
 ${isOwed ? '' : '<p class="more"><a href="/admin">Back</a></p>'}`,
       ),
@@ -43,15 +46,17 @@ ${isOwed ? '' : '<p class="more"><a href="/admin">Back</a></p>'}`,
 
   return {
     get: (visit) =>
-      visit.actor.principal.requiredAction === 'enroll_mfa' ? seeOther('/admin/second-factor') : page(visit),
+      visit.actor.principal.requiredAction === 'enroll_mfa'
+        ? seeOther(withNext('/admin/second-factor', nextOf(visit)))
+        : page(visit),
     form: {
       operation: 'changePassword',
-      take: async ({ actor, form }) => {
+      take: async ({ actor, form, query }) => {
         if (actor.principal.requiredAction === 'enroll_mfa') fail('forbidden', 'set up an authenticator app first')
         const { current_password = '', new_password = '', again = '' } = form
         if (again !== new_password) failField('again', 'is not the same')
         const { renewed } = await passwords.change(actor, { current_password, new_password })
-        return seeOther('/admin', renewed && cookie.set(renewed.secret))
+        return seeOther(nextOf({ form, query }) ?? '/admin', renewed && cookie.set(renewed.secret))
       },
       again: (refusal, visit) => page(visit, refusal),
     },

@@ -1,0 +1,75 @@
+import type { Inside, Page, Room, Rooms } from '../../../http/page.ts'
+import { assetPath } from '../../../http/page-assets.ts'
+import { HtmlPage } from '../../../http/page-html.ts'
+import type { Me } from './me.ts'
+import { withNext, withoutLastSlash } from './next-path.ts'
+import { pageHeaders, seeOther } from './page-layout.ts'
+import { iconLink } from './page-style.ts'
+
+/** What the page loads, by names of files, and the paths of the views; `$name` stands for one segment. */
+export type ConsolePage = {
+  paths: readonly string[]
+  script: string
+  preloads: readonly string[]
+  styles: readonly string[]
+}
+
+/** The page of the web console at each path of its views. The console itself shows the view. */
+export function consoleRooms(console: ConsolePage, { me, version }: { me: Me; version: string }): Rooms {
+  const head = headOf(console)
+  const room: Room = {
+    get: async (visit) => {
+      // A parameter can be empty, where an address ends with a slash.
+      const tidy = withoutLastSlash(visit.url)
+      if (tidy !== undefined) return seeOther(tidy)
+      return owedPage(visit) ?? page(head, { me: await me.describe(visit.actor), version })
+    },
+  }
+  return Object.fromEntries(console.paths.map((path) => [path.replaceAll('$', ':'), room]))
+}
+
+/** Where a session has to go first. */
+export function owedPage({ actor, url }: Inside): Page | undefined {
+  const { requiredAction } = actor.principal
+  if (requiredAction === 'change_password') return seeOther(withNext('/admin/password', url))
+  return requiredAction === 'enroll_mfa' ? seeOther(withNext('/admin/second-factor', url)) : undefined
+}
+
+const headOf = ({ script, preloads, styles }: ConsolePage): string =>
+  [
+    ...styles.map((file) => `<link rel="stylesheet" href="${assetPath(file)}">`),
+    ...preloads.map((file) => `<link rel="modulepreload" href="${assetPath(file)}">`),
+    `<script type="module" src="${assetPath(script)}"></script>`,
+  ].join('\n')
+
+const page = (head: string, boot: object): Page => ({
+  headers: pageHeaders,
+  body: new HtmlPage(
+    (attributes) => `<!doctype html>
+<html ${attributes}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<meta id="react-aria-pressable-style">
+<title>Holdfast</title>
+${iconLink}
+${head}
+<script type="application/json" id="boot">${escapeJson(boot)}</script>
+</head>
+<body>
+<div id="root"></div>
+<noscript>
+<p>The console needs JavaScript. Turn it on for this site and load the page again.</p>
+<form method="post" action="/admin/logout"><button type="submit">Sign out</button></form>
+</noscript>
+</body>
+</html>
+`,
+  ),
+})
+
+/** No text in it ends the element. */
+const escapeJson = (value: object): string =>
+  JSON.stringify(value).replaceAll(/[<\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { changeSecuritySettings } from '@holdfast/sdk'
+import { paths } from '../../../console/src/paths.ts'
+import { productVersion } from '../../src/kernel/product-version.ts'
+import { openBrowser } from '../browser.ts'
+import { adminPassword, createClock, type Kit, startKit } from '../kit.ts'
+import { assertStrictHeaders, assertStrictPage, bootOf } from '../pages.ts'
+import { createAuthenticator, makeUser, passwordOf, untilNextStep } from '../people.ts'
+import { asItStands, send } from '../raw-http.ts'
+
+const root = join(import.meta.dirname, '../../../..')
+const html = { accept: 'text/html' }
+const forever = 'public, max-age=31536000, immutable'
+const titleOf = (text: string) => /<title>([^<]*) · Holdfast<\/title>/.exec(text)?.[1]
+const addressesIn = (text: string) =>
+  Array.from(text.matchAll(/(?:href|src)="(\/admin\/assets\/[^"]+)"/g), ([, a]) => a!)
+/** An address of each view. */
+const addressOf = (path: string) => path.replaceAll(/\$\w+/g, 'x_1')
+
+async function signedIn(kit: Kit, typed = { username: 'admin', password: adminPassword }) {
+  const browser = openBrowser(kit)
+  await browser.submit(await browser.get('/admin/login'), typed)
+  return browser
+}
+
+/** The bytes of an answer, which the other helpers take for text. */
+const bytesOf = async (kit: Kit, path: string, headers: Record<string, string> = {}) => {
+  const response = await fetch(new URL(path, kit.url), { headers: { 'accept-encoding': 'identity', ...headers } })
+  return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
+}
+
+async function eachView(kit: Kit) {
+  const browser = await signedIn(kit)
+  const me = (await browser.get('/v1/admin/me')).json
+  assert.ok(paths.length >= 11 && new Set(paths).size === paths.length)
+  for (const path of paths) {
+    const address = `${addressOf(path)}?tenant=tnt_x&q=a%20b`
+    const got = await browser.get(address)
+    assert.equal(got.status, 200, path)
+    assert.deepEqual(bootOf(got.text), { me, version: productVersion }, path)
+    assert.match(got.text, /<html lang="en">/)
+    for (const part of [
+      '<title>Holdfast</title>',
+      '<meta name="viewport" content="width=device-width, initial-scale=1">',
+      '<meta name="color-scheme" content="light dark">',
+      '<meta id="react-aria-pressable-style">',
+      '<div id="root"></div>',
+      '<noscript>',
+    ])
+      assert.ok(got.text.includes(part), part)
+    assert.match(got.text, /<script type="module" src="\/admin\/assets\/main-[\w-]+\.js"><\/script>/)
+    assert.match(got.text, /<link rel="stylesheet" href="\/admin\/assets\/main-[\w-]+\.css">/)
+    const stranger = await openBrowser(kit).get(address)
+    const next = stranger.headers.location
+    assert.deepEqual([stranger.status, next], [303, `/admin/login?${new URLSearchParams({ next: address })}`])
+  }
+  for (const path of ['/admin/nothing', '/admin/devices/a/b', '/admin/assets', '/admin/Devices']) {
+    const got = await browser.request({ path, headers: html })
+    assert.deepEqual([got.status, titleOf(got.text)], [404, 'No such page'], path)
+  }
+  for (const path of ['/admin/', '/admin/alerts/', '/admin/devices/', '/admin/devices//']) {
+    const got = await browser.request({ path: `${path}?q=1`, headers: html })
+    assert.deepEqual([got.status, got.headers.location], [303, `${path.replace(/\/+$/, '')}?q=1`])
+  }
+  const head = await browser.request({ method: 'HEAD', path: '/admin/devices' })
+  assert.deepEqual([head.status, head.text], [200, ''])
+}
+
+/** A name of a person or a tenant can hold anything. */
+async function noTextEndsTheBlock(kit: Kit) {
+  const name = '</script><!--<script> &lt; "'
+  const user_id = await makeUser(kit, 'eve')
+  await kit.admin.changeUser({ body: { operation: 'update', user_id, user: { display_name: name } } })
+  const { text } = await (await signedIn(kit, { username: 'eve', password: passwordOf('eve') })).get('/admin/me')
+  assert.equal(bootOf(text).me.user?.display_name, name)
+  assert.equal(text.match(/<\/script>/g)?.length, 2)
+}
+
+async function looks(kit: Kit) {
+  const browser = await signedIn(kit)
+  const attributes = async (path: string) => /<html ([^>]*)>/.exec((await browser.get(path)).text)?.[1]
+  const wish = (theme: string, density: string) => {
+    browser.cookies.set('holdfast_theme', theme)
+    browser.cookies.set('holdfast_density', density)
+  }
+  for (const path of ['/admin', '/admin/login', '/admin/password', '/admin/signed-out']) {
+    wish('dark', 'compact')
+    assert.equal(await attributes(path), 'lang="en" data-theme="dark" data-density="compact"', path)
+    wish('light', 'roomy')
+    assert.equal(await attributes(path), 'lang="en" data-theme="light" data-density="roomy"', path)
+    wish('"><script>', 'dark')
+    assert.equal(await attributes(path), 'lang="en"', path)
+  }
+  wish('dark', 'roomy')
+  for (const got of [
+    await browser.request({ path: '/admin/nothing', headers: html }),
+    await browser.post('/admin/login', { username: 'admin', password: 'wrong' }),
+  ])
+    assert.match(got.text, /<html lang="en" data-theme="dark" data-density="roomy">/)
+}
+
+async function files(kit: Kit) {
+  const browser = await signedIn(kit)
+  const pages = [await browser.get('/admin'), await browser.get('/admin/login')]
+  const addresses = [...new Set(pages.flatMap(({ text }) => addressesIn(text)))]
+  assert.deepEqual(addresses.map((a) => a.split('.').at(-1)).sort(), ['css', 'css', 'js', 'svg'])
+  const types = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', svg: 'image/svg+xml' }
+  for (const address of addresses) {
+    const plain = await bytesOf(kit, address)
+    const type = types[address.split('.').at(-1) as keyof typeof types]
+    assert.deepEqual([plain.status, plain.headers.get('content-type')], [200, type])
+    assert.equal(plain.headers.get('content-encoding'), null)
+    const tags = new Set([plain.headers.get('etag')])
+    for (const [accepts, coding] of [
+      ['gzip, deflate, br, zstd', 'br'],
+      ['gzip', 'gzip'],
+      ['br;q=0.5, gzip;q=0.8', 'gzip'],
+      ['br;q=0, *', 'gzip'],
+      ['*', 'br'],
+      ['deflate', undefined],
+      ['identity;q=0, zstd', undefined],
+      ['br;q=x', undefined],
+    ] as const) {
+      const got = await send(kit.url, { path: address, headers: { 'accept-encoding': accepts } })
+      assert.deepEqual([got.status, got.headers['content-encoding']], [200, coding], accepts)
+      assertStrictHeaders(got, forever, address)
+      assert.equal(got.headers.vary, 'accept-encoding')
+      tags.add(got.headers.etag ?? null)
+      const headers = { 'accept-encoding': accepts, 'if-none-match': String(got.headers.etag) }
+      const known = await send(kit.url, { path: address, headers })
+      assert.deepEqual([known.status, known.text, known.headers.etag], [304, '', got.headers.etag])
+    }
+    assert.equal(tags.size, 3, 'each coding has a tag of its own')
+    const head = await send(kit.url, { method: 'HEAD', path: address })
+    assert.deepEqual([head.status, head.headers['content-length']], [200, String(plain.bytes.length)])
+  }
+  for (const path of [
+    '/admin/assets/',
+    '/admin/assets/nothing.js',
+    '/admin/assets/manifest.json',
+    '/admin/assets/../manifest.json',
+    '/admin/assets/..%2fmanifest.json',
+    '/admin/assets/%2e%2e/%2e%2e/package.json',
+    '/admin/assets//etc/passwd',
+    `${addresses[0]}.br`,
+    `${addresses[0]}/`,
+    '/admin/assets/__proto__',
+  ]) {
+    const got = await asItStands(kit.url, path)
+    assert.match(got, /^HTTP\/1\.1 (404|303|401) /, path)
+    assert.doesNotMatch(got, /"src\/main\.tsx"|root:|immutable/)
+  }
+  const unknown = await send(kit.url, { path: '/admin/assets/nothing.js', headers: html })
+  assert.deepEqual([unknown.status, unknown.json.error], [404, 'not_found'], 'never a page')
+}
+
+async function compressedCopies(kit: Kit) {
+  const { text } = await openBrowser(kit).get('/admin/login')
+  const [address = ''] = addressesIn(text).filter((a) => a.endsWith('.css'))
+  const plain = await bytesOf(kit, address)
+  for (const [coding, open] of [
+    ['br', brotliDecompressSync],
+    ['gzip', gunzipSync],
+  ] as const) {
+    const bytes = await new Promise<Buffer>((resolve, reject) => {
+      const headers = { 'accept-encoding': coding }
+      const asked = request(new URL(address, kit.url), { agent: false, headers }, async (response) =>
+        resolve(Buffer.concat(await response.toArray())),
+      )
+      asked.on('error', reject).end()
+    })
+    assert.ok(bytes.length < plain.bytes.length / 2)
+    assert.deepEqual(open(bytes), plain.bytes)
+  }
+}
+
+/** The paths below /admin that the router answers a GET at. */
+function pagesOf(kit: Kit): string[] {
+  const above: string[] = []
+  return kit.app.http
+    .printRoutes({ commonPrefix: false })
+    .split('\n')
+    .flatMap((line) => {
+      const [, indent = '', part = '', methods = ''] = /^([ │├└─]*)(\S+)(?: \(([^)]*)\))?/.exec(line) ?? []
+      above.splice(indent.length / 4 - 1)
+      above.push(part)
+      const path = above.join('')
+      return methods.includes('GET') && path.startsWith('/admin') ? [path] : []
+    })
+}
+
+/** Each page that the router knows, for a stranger and for somebody who is inside. */
+async function allPages(kit: Kit) {
+  const inside = await signedIn(kit)
+  const known = pagesOf(kit).filter((path) => !path.includes('*'))
+  for (const path of ['/admin', '/admin/login', '/admin/password', '/admin/second-factor', '/admin/signed-out'])
+    assert.ok(known.includes(path), `${path} in ${known}`)
+  for (const path of [...known, '/admin/nothing', '/nothing', '/'])
+    for (const cookie of [undefined, Array.from(inside.cookies, (pair) => pair.join('=')).join('; ')]) {
+      const address = path.replaceAll(/:\w+/g, 'x_1')
+      const got = await send(kit.url, { path: address, headers: { ...html, ...(cookie && { cookie }) } })
+      if (got.status === 303) continue
+      if (got.headers['content-type']?.startsWith('application/json')) assert.fail(`${path}: ${got.text}`)
+      assertStrictPage(got, address)
+    }
+}
+
+async function signOutByFetch(kit: Kit) {
+  const browser = await signedIn(kit)
+  const headers = { 'sec-fetch-site': 'same-origin', accept: 'application/json' }
+  const left = await browser.request({ method: 'POST', path: '/admin/logout', headers })
+  assert.deepEqual([left.status, left.json], [200, { changed: true, end_session_url: null }])
+  assert.equal((await browser.get('/admin')).status, 303)
+}
+
+test('the page of the web console, its files, and what stands around them', async (t) => {
+  const kit = await startKit(t)
+  for (const part of [eachView, noTextEndsTheBlock, looks, files, compressedCopies, allPages, signOutByFetch])
+    await t.test(part.name, () => part(kit))
+})
+
+test('an address of the console comes back through a forced change of password and factor', async (t: TestContext) => {
+  const clock = createClock(untilNextStep())
+  const kit = await startKit(t, { now: clock.now })
+  const user_id = await makeUser(kit, 'ana', ['auditor'])
+  await changeSecuritySettings(kit.admin, { mfa: { required_roles: ['auditor'] } })
+  const { secret } = await kit.admin.changePassword({ body: { user_id, generate: true } })
+  const address = '/admin/devices?status=active&q=a%20b'
+  const next = new URLSearchParams({ next: address })
+  const browser = openBrowser(kit)
+  const led = await browser.get(address)
+  const entered = await browser.submit(await browser.follow(led), { username: 'ana', password: String(secret) })
+  assert.equal(entered.headers.location, address)
+  const owed = await browser.get(address)
+  assert.equal(owed.headers.location, `/admin/password?${next}`)
+  const typed = { current_password: String(secret), new_password: 'seven crabs walk', again: 'seven' }
+  const wrong = await browser.submit(await browser.follow(owed), typed)
+  assert.equal(wrong.status, 422)
+  const set = await browser.submit(wrong, { ...typed, again: typed.new_password })
+  assert.deepEqual([set.status, set.headers.location], [303, address])
+  const factor = await browser.get(address)
+  assert.equal(factor.headers.location, `/admin/second-factor?${next}`)
+  assert.equal((await browser.get(`/admin/password?${next}`)).headers.location, factor.headers.location)
+  const scan = await browser.submit(await browser.follow(factor), { current_password: typed.new_password })
+  const uri = /name="shown" value="([^"]+)"/.exec(scan.text)?.[1]?.replaceAll('&amp;', '&') ?? ''
+  const app = createAuthenticator(new URL(uri).searchParams.get('secret') ?? '', clock.now)
+  const missed = await browser.submit(scan, { code: app.wrong() })
+  const done = await browser.submit(missed, { code: app.code() })
+  assert.ok(done.text.includes(`<a class="choice" href="${address.replaceAll('&', '&amp;')}">`), done.text)
+  assert.equal((await browser.get(address)).status, 200)
+  const foreign = await browser.get('/admin/second-factor?next=//evil.example')
+  assert.doesNotMatch(foreign.text, /evil/)
+})
+
+test('without a build of the console the start page says so', async (t) => {
+  const kit = await startKit(t, { hasConsole: false })
+  const browser = await signedIn(kit)
+  const page = await browser.get('/admin')
+  assert.equal(titleOf(page.text), 'Signed in')
+  assert.match(page.text, /The web console was not built on this server/)
+  assert.equal((await browser.request({ path: '/admin/devices', headers: html })).status, 404)
+  assert.equal((await browser.submit(page)).headers.location, '/admin/signed-out')
+})
+
+test('the version of the server is the one of its package', () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  assert.equal(productVersion, version)
+})
+
+test('the pages of the sign-in use the values of the design', () => {
+  const valuesIn = (css: string) => {
+    const found = css.replaceAll(/\/\*[\s\S]*?\*\//g, '').matchAll(/(--[\w-]+):([^;}]+)[;}]/g)
+    const plain = (value: string) =>
+      value
+        .replaceAll(/\s+/g, ' ')
+        .replaceAll(/\s*,\s*/g, ',')
+        .replaceAll(/\(\s+|\s+\)/g, (m) => m.trim())
+        .trim()
+    return Array.from(found, ([, name = '', value = '']) => `${name}: ${plain(value)}`)
+  }
+  const design = new Set(valuesIn(readFileSync(join(root, 'packages/console/src/styles/tokens.css'), 'utf8')))
+  const style = readFileSync(join(root, 'packages/server/src/modules/identity/signin/page-style.ts'), 'utf8')
+  const used = valuesIn(style)
+  assert.ok(used.length > 50)
+  assert.deepEqual(
+    used.filter((line) => !design.has(line)),
+    [],
+  )
+})
