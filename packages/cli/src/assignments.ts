@@ -17,7 +17,7 @@ export function describeFields(schema: object): [name: string, takes: string][] 
   const { properties = {} }: Schema = schema
   return Object.entries(properties).flatMap(([section, inner]) =>
     Object.entries(inner.properties ?? {})
-      .filter(([, described]) => !described.readOnly)
+      .filter(([, described]) => !inner.readOnly && !described.readOnly)
       .map(([field, described]): [string, string] => [`${section}.${field}`, takenBy(described)]),
   )
 }
@@ -40,7 +40,8 @@ export function parseAssignments<T extends object>(schema: object, texts: readon
   for (const text of texts) {
     const [, section = '', field = '', value = ''] = /^([a-z_]+)\.([a-z_]+)=(.*)$/s.exec(text) ?? []
     if (field === '') throw new UsageError(`${text}: it must look like section.field=value.`)
-    const wanted = Object.hasOwn(properties, section) ? properties[section]?.properties : undefined
+    const whole = Object.hasOwn(properties, section) ? properties[section] : undefined
+    const wanted = whole?.readOnly ? undefined : whole?.properties
     const described = wanted && Object.hasOwn(wanted, field) ? wanted[field] : undefined
     if (!described || described.readOnly) throw new UsageError(`There is no ${section}.${field}; ${thereAre(schema)}`)
     values[section] ??= {}

@@ -95,6 +95,7 @@ export const updateEnrollmentSettings = endpoint({
   summary: 'Replace the settings; the next enrollment token is answered with the new lines',
   access: { by: ['session', 'api_key'], permission: 'settings:write' },
   audit: 'enrollment_settings.updated',
+  stepUp: {},
   body: Closed({ ...Given.properties, ...Shown(Closed({ install_lines: Lines })) }),
   response: EnrollmentSettings,
   ifMatch: true,

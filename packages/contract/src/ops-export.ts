@@ -5,6 +5,7 @@ import { listDirectoryRuns } from './directory.ts'
 import { listDirectorySources } from './directory-sources.ts'
 import { endpoint } from './endpoint.ts'
 import { listTokens } from './enrollment.ts'
+import { getEnrollmentSettings } from './enrollment-settings.ts'
 import { listExpiries } from './expiry.ts'
 import { listIdentityProviders } from './federation.ts'
 import { gatewayHealth } from './gateway-health.ts'
@@ -28,6 +29,7 @@ const itemOf = <S extends TSchema>(list: { response: { properties: { items: { it
 /** What an export gives out, a thing at a time, in the words of the operation that shows the same. */
 const exported = {
   security_settings: getSecuritySettings.response,
+  enrollment_settings: getEnrollmentSettings.response,
   notification_settings: getNotificationSettings.response,
   retention: getRetention.response,
   identity_provider: itemOf(listIdentityProviders),
@@ -57,6 +59,7 @@ export type Exported = keyof typeof exported
 export const exportKinds = {
   configuration: [
     'security_settings',
+    'enrollment_settings',
     'notification_settings',
     'retention',
     'identity_provider',

@@ -70,6 +70,7 @@ export { uploadPackageFile } from './package-upload.ts'
 export {
   changeDirectorySource,
   changeDraft,
+  changeEnrollmentSettings,
   changeGateway,
   changeGatewayPool,
   changeIdentityProvider,

@@ -4,6 +4,7 @@ import { change } from './versions.ts'
 
 type Changing =
   | 'updateSecuritySettings'
+  | 'updateEnrollmentSettings'
   | 'updateNotificationSettings'
   | 'updateGatewayPool'
   | 'updateGateway'
@@ -33,6 +34,21 @@ export const changeSecuritySettings = (
   change(
     () => client.getSecuritySettings(scope),
     (whole, options) => client.updateSecuritySettings({ ...scope, body: overlay(whole, named) }, options),
+  )
+
+/** Changes the install lines and download addresses named; the others stay. */
+export const changeEnrollmentSettings = (
+  client: Client,
+  named: Sections<Body<'updateEnrollmentSettings'>>,
+  scope?: Scope,
+) =>
+  change(
+    () => client.getEnrollmentSettings(scope),
+    (whole, options) =>
+      client.updateEnrollmentSettings(
+        { ...scope, body: overlay<Body<'updateEnrollmentSettings'>>(whole, named) },
+        options,
+      ),
   )
 
 /** Changes for how many days the classes named are kept, or says what that would do; the others stay. */

@@ -84,6 +84,7 @@ export function createPipe({
     onError,
     failuresPerMinute: config.authFailuresPerMinute,
     tenantOfStrangers: () => tenancy.tenantByName('default'),
+    attemptRefused: enrollment.refusedAttempts.ofCredential,
   })
   const refusedReads = createRefusedReads({ audit, now, onError })
   const admit = createAdmit({
@@ -120,6 +121,7 @@ export function createPipe({
     idempotency,
     requireStepUp: identity.requireStepUp,
     refusedLate: refuse.late,
+    attemptRefused: enrollment.refusedAttempts.ofRequest,
     recordRefusal,
     recordRefusedRead: refusedReads.record,
     securityHeaders,

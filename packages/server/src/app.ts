@@ -161,7 +161,11 @@ export function createApp({
   const directory = createDirectory({ ...base, audit, identity, outbound, notifications, tenancy })
   const activity = createActivity(base)
   const devices = createDevices({ ...limited, fleet, trust, endSessionsOf, appraise: policy.appraise, policyOf })
-  const enrollment = createEnrollment({ ...limited, trust, settings, federation, failures: identity.failures })
+  const { installLines } = tenancy
+  const enrollment = createEnrollment({
+    ...{ ...limited, installLines, trust, settings, federation },
+    failures: identity.failures,
+  })
   const updates = createUpdates({
     ...base,
     ...{ audit, fleet, policy, trust, notify, tenants },

@@ -1,5 +1,5 @@
 import { type Contract, contract, type Input, type Output } from '@holdfast/contract'
-import { changeNotificationSettings, changeSecuritySettings } from '@holdfast/sdk'
+import { changeEnrollmentSettings, changeNotificationSettings, changeSecuritySettings } from '@holdfast/sdk'
 import type { Command } from 'commander'
 import { describeFields, parseAssignments } from '../assignments.ts'
 import type { Cli } from '../cli.ts'
@@ -9,6 +9,7 @@ import { type Column, printAll, printItem, printSecret, tableLines } from '../ou
 
 type Named<T> = { [K in keyof T]?: Partial<T[K]> }
 type SecurityChange = Named<Input<Contract['updateSecuritySettings']>['body']>
+type EnrollmentChange = Named<Input<Contract['updateEnrollmentSettings']>['body']>
 type NotificationChange = Named<Input<Contract['updateNotificationSettings']>['body']>
 type Tried = Output<Contract['testNotificationSettings']>['results'][number]
 const triedColumns: readonly Column<Tried>[] = [
@@ -21,6 +22,7 @@ const triedColumns: readonly Column<Tried>[] = [
 export function addSettings(program: Command, cli: Cli): void {
   const settings = program.command('settings').description('settings of the tenant')
   addSecurity(settings, cli)
+  addEnrollment(settings, cli)
   addNotifications(settings, cli)
 }
 
@@ -56,6 +58,31 @@ function addSecurity(settings: Command, cli: Cli): void {
     'settings security set sessions.idle_seconds=900 mfa.step_up=true',
     'settings security set mfa.required_roles=platform_admin,tenant_admin',
     'settings security set mfa.required_roles=',
+  )
+}
+
+function addEnrollment(settings: Command, cli: Cli): void {
+  const enrollment = settings
+    .command('enrollment')
+    .description('the line by which the client of each platform enrolls, and where it is downloaded')
+  examples(
+    enrollment
+      .command('show', { isDefault: true })
+      .description('the settings in force, and the lines that they make')
+      .action(async () => printItem(cli, await (await cli.client()).getEnrollmentSettings({ query: cli.scope }))),
+    'settings enrollment show',
+  )
+  const { body } = contract.updateEnrollmentSettings
+  examples(
+    assigning(enrollment.command('set').description('change the settings named'), body).action(
+      async (texts: string[]) => {
+        const named = parseAssignments<EnrollmentChange>(body, texts)
+        printItem(cli, await changeEnrollmentSettings(await cli.client(), named, { query: cli.scope }))
+      },
+    ),
+    "settings enrollment set 'install_templates.linux=acme-vpn enroll {server} --token {token}'",
+    'settings enrollment set download_urls.macos=https://downloads.example.com/client.pkg',
+    'settings enrollment set install_templates.linux=',
   )
 }
 

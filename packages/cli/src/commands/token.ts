@@ -3,7 +3,8 @@ import { platforms } from '@holdfast/contract/enrollment-fields'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { choice, duration, examples, integer, limit, reason } from '../options.ts'
-import { type Column, printItem, printList, printSecret } from '../output.ts'
+import { type Column, printAll, printItem, printList, printSecret } from '../output.ts'
+import { plain } from '../text.ts'
 
 type Token = Output<Contract['getToken']>
 const columns: readonly Column<Token>[] = [
@@ -12,6 +13,18 @@ const columns: readonly Column<Token>[] = [
   ['STATUS', (t) => t.status],
   ['USES', (t) => `${t.uses}/${t.max_uses === 0 ? 'unlimited' : t.max_uses}`],
   ['EXPIRES', (t) => t.expires_at],
+  ['LAST ATTEMPT', (t) => lastAttempt(t)],
+]
+/** The word of the outcome, and why. */
+const lastAttempt = ({ last_attempt: last }: Token): string | null =>
+  last ? (last.reason === null ? last.outcome : `${last.outcome}: ${last.reason}`) : null
+
+type Install = Output<Contract['generateToken']>['install_lines']
+type InstallRow = { platform: string; line: string; download_url: string | null }
+const installColumns: readonly Column<InstallRow>[] = [
+  ['PLATFORM', (r) => r.platform],
+  ['LINE', (r) => r.line],
+  ['DOWNLOAD', (r) => r.download_url],
 ]
 
 type Create = {
@@ -27,6 +40,7 @@ type Create = {
   requiresApproval?: boolean
   ephemeral?: number
   maxDevicesPerUser?: number
+  printInstall?: boolean
 }
 
 export function addToken(program: Command, cli: Cli): void {
@@ -47,9 +61,11 @@ export function addToken(program: Command, cli: Cli): void {
       .option('--requires-approval', 'its devices wait for approval')
       .option('--ephemeral <duration>', 'silence after which its devices are revoked', duration)
       .option('--max-devices-per-user <n>', 'unlimited unless said', integer(1, 10_000))
+      .option('--print-install', 'print the line to enter on the device, of each platform, in place of the bare secret')
       .action((options: Create) => create(cli, options)),
     'token create --name laptops --max-uses 20 --expires-in 7d --tag laptop',
     'token create --json | jq -r .secret',
+    'token create --name laptop --print-install --platform linux',
   )
   examples(
     limit(token.command('list').description('list tokens'))
@@ -97,5 +113,20 @@ async function create(cli: Cli, options: Create): Promise<void> {
   })
   const answer = await (await cli.client()).generateToken({ body, query: cli.scope })
   const { token_id, expires_at } = answer.enrollment_token
-  printSecret(cli, answer.secret, answer, `Enrollment token ${token_id}, good until ${expires_at}.`)
+  const note = `Enrollment token ${token_id}, good until ${expires_at}.`
+  if (!options.printInstall || cli.json) return printSecret(cli, answer.secret, answer, note)
+  const rows = installRows(answer.install_lines)
+  if (rows.length === 0) {
+    printSecret(cli, answer.secret, answer, note)
+    return cli.note('No install line fits this token: it is a bootstrap token or for other platforms.')
+  }
+  // One line alone can be copied or piped as it is.
+  const [first, second] = rows
+  if (first && !second) cli.say(plain(first.line))
+  else await printAll(cli, installColumns, rows)
+  cli.note(`${note} The lines hold its secret and are shown only this once.`)
 }
+
+/** A server of an earlier version gives none. */
+const installRows = (lines: Install | undefined): InstallRow[] =>
+  Object.entries(lines ?? {}).flatMap(([platform, of]) => (of ? [{ platform, ...of }] : []))

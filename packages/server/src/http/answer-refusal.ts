@@ -15,11 +15,13 @@ export type RefusalDeps = {
   recordRefusedRead: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
   /** The same for who has no actor, or a token that enrolls nobody: the first of a minute, and then their count. */
   refusedLate: Refuse['late']
+  /** Told of each refused request of a known caller, before anything is written. */
+  attemptRefused: (actor: Actor, error: AppError, body: unknown) => void
 }
 
 /** Every refusal of an endpoint passes here, wherever it was made: it is put on record, then answered. */
 export function answerRefusal(deps: RefusalDeps, name: Operation, { method }: Endpoint) {
-  const { log, recordRefusal, recordRefusedRead, refusedLate } = deps
+  const { log, recordRefusal, recordRefusedRead, refusedLate, attemptRefused } = deps
   async function record({ actor, caller }: Admission, error: AppError): Promise<void> {
     if (!actor || error.code === 'unauthorized') return refusedLate(name, error, actor, caller)
     // A caller can repeat a throttled change at no cost, like a read.
@@ -31,6 +33,7 @@ export function answerRefusal(deps: RefusalDeps, name: Operation, { method }: En
   return async (thrown: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const error = toAppError(thrown)
     const { admission } = request
+    if (admission?.actor) attemptRefused(admission.actor, error, request.body)
     try {
       await admission?.recorded
       if (admission) await record(admission, error)

@@ -11,6 +11,7 @@ test('what has become of a device is looked at for so many a minute as a source 
     onError: assert.ifError,
     failuresPerMinute: 10,
     tenantOfStrangers: async () => undefined,
+    attemptRefused: () => {},
   })
   const stranger = { sourceIp: '192.0.2.1', userAgent: null, requestId: 'r' }
   let signatures = 0

@@ -19,6 +19,8 @@ type RefuseDeps = {
   failuresPerMinute: number
   /** Where it is put on record that a request without any credential could not be read. */
   tenantOfStrangers: () => Promise<TenantId | undefined>
+  /** Told of each credential that was issued here, and of the address that showed it. */
+  attemptRefused: (credential: RefusedCredential, sourceIp: string) => void
 }
 /** Per tenant and replica: more throttled credentials than this in a minute share an event. */
 const mostThrottled = 1000
@@ -35,7 +37,8 @@ type Failed = Source & { credential: Known; block: string; isThrottled: boolean 
  * record, the first of a minute from each source and then their count; what was never issued names no tenant that could
  * be believed, and is counted in the log.
  */
-export function createRefuse({ audit, log, onError, failuresPerMinute, tenantOfStrangers }: RefuseDeps) {
+export function createRefuse(deps: RefuseDeps) {
+  const { audit, log, onError, failuresPerMinute, tenantOfStrangers, attemptRefused } = deps
   const failures = createRateLimiter()
   let tenantId: TenantId | undefined
   let unknown = 0
@@ -90,6 +93,7 @@ export function createRefuse({ audit, log, onError, failuresPerMinute, tenantOfS
       const wait = failures.take(block, failuresPerMinute, performance.now())
       if (refused) {
         const { showsKey: _, ...credential } = refused
+        attemptRefused(refused, stranger.sourceIp)
         record(credential, stranger, block, wait > 0)
       } else tell(block)
       // A source that is told to wait costs no signature.

@@ -1,3 +1,4 @@
+import type { AttemptReason } from '@holdfast/contract/start-vocabulary'
 import type { ErrorCode, ScimType, ToldDeviceStatus } from '@holdfast/contract/vocabulary'
 import type { TenantId } from './actor.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -16,6 +17,8 @@ export class AppError extends Error {
   readonly isStale: boolean
   /** The methods that a path takes, where another one was asked. */
   readonly allow: readonly string[] | undefined
+  /** Why the use of an enrollment token was refused: for its administrators, never in an answer to a device. */
+  attemptReason: AttemptReason | undefined
   /** How often whoever asks may ask. */
   readonly rateLimit: RateLimit | undefined
   constructor(

@@ -32,6 +32,7 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'enrollment/tokens.queries.ts#tenantsWithTokensMadeBy': 'tenants in which a platform administrator made tokens',
   'access/api-keys.queries.ts#writeActivity': 'write-behind: keys used lately',
   'devices/devices.queries.ts#touchDevices': 'write-behind: devices seen lately',
+  'enrollment/attempts.queries.ts#addAttempts': 'write-behind: enrollment tokens used lately',
   'gateways/reports/activity.queries.ts#upsertActivity': 'group commit: gateways that report in the same moment',
   'gateways/reports/telemetry.queries.ts#ownSessions':
     'group commit: whose sessions telemetry of the same moment speaks of',

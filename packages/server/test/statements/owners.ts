@@ -82,6 +82,7 @@ export const owners: Readonly<Record<string, string>> = {
   device_claims: 'gateways',
   connections_in_question: 'gateways',
   enrollment_tokens: 'enrollment',
+  enrollment_attempts: 'enrollment',
   directories: 'directory',
   directory_runs: 'directory',
   directory_run_contents: 'directory',

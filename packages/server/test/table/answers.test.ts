@@ -139,6 +139,7 @@ test('a write answers 201 where it makes something, 200 and changed: false where
     [
       'device.changed',
       'directory_source.updated',
+      'enrollment_settings.updated',
       'gateway.approved',
       'gateway.identified',
       'gateway.updated',

@@ -78,6 +78,13 @@ const rows: Partial<Record<Operation, Row>> = {
     read: 'getSecuritySettings',
     body: (_, n, shown) => ({ ...shown, passwords: { min_length: 16 + n } }),
   },
+  updateEnrollmentSettings: {
+    read: 'getEnrollmentSettings',
+    body: (_, n, shown) => ({
+      ...shown,
+      download_urls: { ...(shown.download_urls as object), linux: `https://downloads.example.com/${n}` },
+    }),
+  },
   updateRetention: {
     read: 'getRetention',
     body: (_, n, shown) => ({ ...shown, days: { ...(shown.days as object), audit: 30 + n } }),

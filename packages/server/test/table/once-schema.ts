@@ -155,6 +155,8 @@ export const schema: Record<string, string> = {
   deleted_groups_pkey: 'id',
   deleted_pools_pkey: 'id',
   device_activity_pkey: 'last',
+  enrollment_attempts_pkey: 'the refusals of an enrollment token',
+  'enrollment_attempts.refused': 'the refusals of an enrollment token',
   device_groups_pkey: 'id',
   device_postures_pkey: 'last',
   device_tags_pkey: 'id',

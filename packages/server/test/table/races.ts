@@ -6,6 +6,7 @@ import { enroll, newWireguardKey, refused, withGateway } from '../gateways.ts'
 import { type Kit, times } from '../kit.ts'
 import { raise } from '../notices.ts'
 import { makeUser } from '../people.ts'
+import { until } from '../promptly.ts'
 import { bearer, call, deviceCaller, enrollRaw, operation, type Raw } from '../world.ts'
 
 /** Twenty callers at once on two replicas; who of them won. */
@@ -56,6 +57,14 @@ export const races: Record<string, Race> = {
     const answers = await enrollTwenty(kit, await tokenOf(kit, { max_uses: 5 }))
     assert.equal(count(answers, 401), 15)
     return { won: count(answers, 201), of: 5 }
+  },
+  'the refusals of an enrollment token': async (kit) => {
+    const { secret, enrollment_token } = await kit.admin.generateToken({ body: { platforms: ['windows'] } })
+    assert.equal(count(await enrollTwenty(kit, secret), 403), 20)
+    const params = { token_id: enrollment_token.token_id }
+    const refusals = async () => (await kit.admin.getToken({ params })).attempts_refused
+    await until(async () => (await refusals()) >= 20)
+    return { won: await refusals(), of: 20 }
   },
   'the devices of a user': async (kit) => {
     const token = await tokenOf(kit, { max_uses: 0, user_id: await makeUser(kit, 'ana'), max_devices_per_user: 3 })

@@ -1,3 +1,4 @@
+import type { AttemptOutcome, AttemptReason } from '@holdfast/contract/start-vocabulary'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Derived, TextArray, UuidArray } from './columns.ts'
 
@@ -49,5 +50,15 @@ export type AccessTables = {
     revoked_at: Date | null
     name_key: Derived<string>
     is_spent: Derived<boolean>
+  }
+  enrollment_attempts: {
+    tenant_id: TenantId
+    token_id: string
+    refused: number
+    last_at: Date
+    outcome: AttemptOutcome
+    reason: AttemptReason | null
+    source_ip: string
+    platform: string | null
   }
 }

@@ -93,6 +93,8 @@ export type TenancyTables = {
   tenant_settings: {
     tenant_id: TenantId
     security: Json<Record<string, Record<string, unknown>>>
+    enrollment: ColumnType<Record<string, Record<string, unknown>>, string | undefined, string>
+    dismissed_steps: Default<string[]>
     updated_at: Default<Date>
   }
   tenant_epochs: {

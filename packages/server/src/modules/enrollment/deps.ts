@@ -9,7 +9,7 @@ import type { Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Federation } from '../federation/index.ts'
 import type { SourceFailures } from '../identity/index.ts'
-import type { Entitlements } from '../tenancy/index.ts'
+import type { Entitlements, Tenancy } from '../tenancy/index.ts'
 import type { Trust } from '../trust/index.ts'
 
 /** What the rooms of this module share; each takes the part it needs. Nothing here may be left out. */
@@ -23,6 +23,7 @@ export type EnrollmentDeps = {
   federation: Federation
   entitlements: Entitlements
   failures: SourceFailures
+  installLines: Tenancy['installLines']
   settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
   peppers: Peppers
   publicUrl: string

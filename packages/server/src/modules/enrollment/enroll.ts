@@ -4,6 +4,9 @@ import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField, unauthorized } from '../../kernel/app-error.ts'
 import { isWithin } from '../../kernel/cidr.ts'
 import { type Admission, type DeviceInput, type Enrolled, refuseOpenly } from './admission.ts'
+import { because, reasonOfRefusal } from './attempt-reasons.ts'
+import type { RecordAttempts } from './attempts.ts'
+import type { Undone } from './batch.ts'
 import type { ReadKey } from './proven-key.ts'
 
 /** By an enrollment token: what one request can settle alone, before it joins the others that want the same token. */
@@ -12,10 +15,12 @@ export const createEnroll =
     settings,
     readKey,
     admit,
+    attempts,
   }: {
     settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
     readKey: ReadKey
     admit: Admission
+    attempts: Pick<RecordAttempts, 'note'>
   }) =>
   async (
     actor: Actor<'enrollment_token'>,
@@ -23,24 +28,44 @@ export const createEnroll =
   ): Promise<Enrolled> => {
     const { id: tokenId, presented, terms } = actor.principal
     const rules = (await settings(actor.tenantId)).devices
-    const key = readKey(presented, contract.enroll, { key: public_key, field: 'public_key' })
+    const key = because('key_proof_invalid', () =>
+      readKey(presented, contract.enroll, { key: public_key, field: 'public_key' }),
+    )
     if (!key && rules.require_device_key)
-      failField(
-        'DPoP',
-        'prove the device key with a DPoP header (RFC 9449) whose ath is the hash of the enrollment token',
+      because('key_proof_missing', () =>
+        failField(
+          'DPoP',
+          'prove the device key with a DPoP header (RFC 9449) whose ath is the hash of the enrollment token',
+        ),
       )
-    if (!key && public_key) failField('public_key', 'is not proven: send a DPoP header made with it')
-    if (terms.kind === 'bootstrap') fail('forbidden', 'a bootstrap token can not enroll a device')
+    if (!key && public_key)
+      because('key_proof_missing', () => failField('public_key', 'is not proven: send a DPoP header made with it'))
+    if (terms.kind === 'bootstrap')
+      because('bootstrap_token', () => fail('forbidden', 'a bootstrap token can not enroll a device'))
     if (terms.platforms.length > 0 && !terms.platforms.includes(device.platform))
-      fail('forbidden', `this enrollment token is for ${terms.platforms.join(', ')}`)
-    if (terms.allowed_cidrs.length > 0 && !isWithin(actor.sourceIp, terms.allowed_cidrs))
-      fail('forbidden', 'this enrollment token can not be used from this address')
+      because('wrong_platform', () => fail('forbidden', `this enrollment token is for ${terms.platforms.join(', ')}`))
+    requireAllowedAddress(actor)
 
     const enrolled = await admit(actor, { method: 'token', tokenId, userId: terms.user_id }, key, { terms, device })
-    if (!('refused' in enrolled)) return enrolled
-    if (enrolled.refused === 'user_gone')
-      fail('forbidden', 'the user of this enrollment token is suspended, locked or deleted')
-    refuseOpenly(enrolled.refused, terms)
-    return unauthorized()
+    if ('refused' in enrolled) return because(reasonOfRefusal(enrolled.refused), () => refuse(enrolled.refused, terms))
+    const outcome = enrolled.status === 'pending' ? 'waiting_for_approval' : 'enrolled'
+    if (actor.sourceIp !== null)
+      attempts.note({
+        ...{ tenantId: actor.tenantId, tokenId, sourceIp: actor.sourceIp },
+        ...{ platform: device.platform, outcome },
+      })
+    return enrolled
   }
+function refuse(refused: Undone['refused'], terms: Parameters<typeof refuseOpenly>[1]): never {
+  if (refused === 'user_gone') fail('forbidden', 'the user of this enrollment token is suspended, locked or deleted')
+  refuseOpenly(refused, terms)
+  return unauthorized()
+}
+
+/** Refuses a token that is used from an address outside its networks. */
+export function requireAllowedAddress({ principal, sourceIp }: Actor<'enrollment_token'>): void {
+  const { allowed_cidrs } = principal.terms
+  if (allowed_cidrs.length > 0 && !isWithin(sourceIp, allowed_cidrs))
+    because('address_not_allowed', () => fail('forbidden', 'this enrollment token can not be used from this address'))
+}
 export type Enroll = ReturnType<typeof createEnroll>

@@ -1,4 +1,7 @@
 import { createAdmission } from './admission.ts'
+import { createRefusedAttempts } from './attempt-reasons.ts'
+import { addAttempts } from './attempts.queries.ts'
+import { createAttempts } from './attempts.ts'
 import { createBatches } from './batch.ts'
 import { createChallenges } from './challenge.ts'
 import { createIssuer } from './credential.ts'
@@ -25,9 +28,13 @@ export function createEnrollment(deps: EnrollmentDeps) {
   const batches = createBatches({ ...deps, holdProviders: deps.federation.holdEnrollers })
   const admit = createAdmission({ ...common, batches })
   const vouching = createVouching({ ...deps, admit })
+  const attempts = createAttempts({
+    ...deps,
+    write: (batch) => deps.db.acrossTenants((tx) => addAttempts(tx, batch)),
+  })
   const enrolling = {
     challenges,
-    enroll: createEnroll({ ...common, admit }),
+    enroll: createEnroll({ ...common, admit, attempts }),
     enrollByOidc: createEnrollByOidc({ ...common, vouching }),
     enrollBySaml: createEnrollBySaml({ ...common, vouching }),
     listEnrollers: createListEnrollers(deps),
@@ -44,7 +51,8 @@ export function createEnrollment(deps: EnrollmentDeps) {
     tokensOfMakers: createTokensOfMakers(deps),
     prunes: [pruneTokens],
     /** Writes what is still in memory; at stop. */
-    stop: vouching.flush,
+    stop: () => Promise.all([vouching.flush(), attempts.flush()]),
+    refusedAttempts: createRefusedAttempts(attempts),
     provenKeyOf: provenKeyBy(common.readKey),
   }
 }

@@ -4,6 +4,7 @@ import type { Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/handlers.ts'
 import { encodeId, idOf } from '../../kernel/ids.ts'
 import { versioned } from '../../kernel/version.ts'
+import { type Attempts, attemptsOf } from './attempts.queries.ts'
 import { selectTokens } from './tokens.queries.ts'
 import { type TokenRow, type Tokens, versionOf } from './tokens.ts'
 
@@ -23,39 +24,50 @@ export function tokenHandlers({
   now: () => Date
   tokens: Tokens
 }) {
-  const view = (row: TokenRow) => viewToken(row, now())
+  const view = (row: TokenRow, attempts?: Attempts) => viewToken(row, attempts, now())
   return {
     generateToken: async ({ actor, body }) => {
-      const { secret, row } = await tokens.generate(actor, body)
-      return { enrollment_token: view(row), secret }
+      const { secret, row, installLines } = await tokens.generate(actor, body)
+      return { enrollment_token: view(row), secret, install_lines: installLines }
     },
     listTokens: async ({ actor, query }) => {
       const { tenantId } = actor
-      const found = await db.inTenant(tenantId, (tx) =>
-        pager.list(selectTokens(tx, tenantId, query, now()), {
+      return db.inTenant(tenantId, async (tx) => {
+        const { items, next_cursor } = await pager.list(selectTokens(tx, tenantId, query, now()), {
           operation: 'listTokens',
           tenant: tenantId,
           query,
           orders,
           otherwise: '-created_at',
           tie: 'token_id',
-        }),
-      )
-      return { items: found.items.map(view), next_cursor: found.next_cursor }
+        })
+        const ids = items.map((row) => row.token_id)
+        const attempts = await attemptsOf(tx, tenantId, ids)
+        return { items: items.map((row) => view(row, attempts.get(row.token_id))), next_cursor }
+      })
     },
     getToken: async ({ actor, params }) => {
-      const row = await tokens.find(actor.tenantId, idOf('enrollment_token', params.token_id))
-      return versioned(versionOf(row), view(row))
+      const { row, attempts } = await tokens.find(actor.tenantId, idOf('enrollment_token', params.token_id))
+      return versioned(versionOf(row), view(row, attempts))
     },
     revokeToken: async ({ actor, params, body, expected }) => {
       const id = idOf('enrollment_token', params.token_id)
-      const { row, changed } = await tokens.revoke(actor, id, { ...body, expected })
-      return { enrollment_token: view(row), changed }
+      const { row, attempts, changed } = await tokens.revoke(actor, id, { ...body, expected })
+      return { enrollment_token: view(row, attempts), changed }
     },
   } satisfies Partial<Handlers>
 }
 
-function viewToken(t: TokenRow, at: Date): Output<Contract['getToken']> {
+type Token = Output<Contract['getToken']>
+const viewAttempt = (a: Attempts): Token['last_attempt'] => ({
+  at: a.last_at.toISOString(),
+  outcome: a.outcome,
+  reason: a.reason,
+  source_ip: a.source_ip,
+  platform: a.platform as NonNullable<Token['last_attempt']>['platform'],
+})
+
+function viewToken(t: TokenRow, attempts: Attempts | undefined, at: Date): Token {
   const spent = t.max_uses > 0 && t.uses >= t.max_uses
   return {
     token_id: encodeId('enrollment_token', t.token_id),
@@ -70,7 +82,7 @@ function viewToken(t: TokenRow, at: Date): Output<Contract['getToken']> {
     user_id: t.user_id && encodeId('user', t.user_id),
     group_ids: t.group_ids.map((id) => encodeId('group', id)),
     tags: t.tags,
-    platforms: t.platforms as Output<Contract['getToken']>['platforms'],
+    platforms: t.platforms as Token['platforms'],
     allowed_cidrs: t.allowed_cidrs,
     requires_approval: t.requires_approval,
     ephemeral_seconds: t.ephemeral_seconds,
@@ -79,5 +91,7 @@ function viewToken(t: TokenRow, at: Date): Output<Contract['getToken']> {
     created_at: t.created_at.toISOString(),
     last_used_at: t.last_used_at?.toISOString() ?? null,
     revoked_at: t.revoked_at?.toISOString() ?? null,
+    last_attempt: attempts ? viewAttempt(attempts) : null,
+    attempts_refused: attempts?.refused ?? 0,
   }
 }

@@ -1,3 +1,4 @@
+import type { InstallLines } from '@holdfast/contract/enrollment-settings'
 import { isStoredAs, mintToken, type Peppers } from '@holdfast/crypto'
 import ipaddr from 'ipaddr.js'
 import type { Database } from '../../db/database.ts'
@@ -12,6 +13,8 @@ import { createCredentialCache } from '../../memory/credential-cache.ts'
 import type { Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
 import { knownGroups, requireNotStronger } from '../identity/index.ts'
+import type { Tenancy } from '../tenancy/index.ts'
+import { type Attempts, attemptsOf } from './attempts.queries.ts'
 import * as queries from './tokens.queries.ts'
 
 type TokenInput = {
@@ -30,6 +33,9 @@ type TokenInput = {
 }
 export type TokenRow = NonNullable<Awaited<ReturnType<typeof queries.findToken>>>
 
+/** `installLines` hold the secret, as `secret` does. */
+type Generated = { secret: string; row: TokenRow; installLines: InstallLines }
+
 type TokenTerms = NonNullable<Awaited<ReturnType<typeof queries.findByLookup>>>
 
 /** What of a token is set after it was made; its uses count by themselves. */
@@ -41,10 +47,12 @@ export function createTokens({
   changes,
   feed,
   peppers,
+  installLines,
   now,
 }: {
   db: Database
   audit: Audit
+  installLines: Tenancy['installLines']
   changes: Changes
   feed: Memory['feed']
   peppers: Peppers
@@ -68,7 +76,7 @@ export function createTokens({
   })
 
   return {
-    generate: async (actor: Actor, input: TokenInput): Promise<{ secret: string; row: TokenRow }> => {
+    generate: async (actor: Actor, input: TokenInput): Promise<Generated> => {
       const tenant = actor.tenantId
       const userId =
         input.user_id === undefined ? null : (decodeId('user', input.user_id) ?? failField('user_id', 'no such user'))
@@ -79,7 +87,7 @@ export function createTokens({
         if (!ipaddr.isValidCIDR(cidr)) failField(`allowed_cidrs[${i}]`, 'must be a CIDR such as 203.0.113.0/24')
       const minted = mintToken(peppers, 'hfe', tenant)
       const at = now()
-      const row = await db.inTenant(tenant, async (tx) => {
+      return db.inTenant(tenant, async (tx) => {
         if (userId) await requireNotStronger(tx, actor, userId, 'user_id')
         const known = new Set(await knownGroups(tx, tenant, groupIds))
         for (const [i, id] of groupIds.entries()) if (!known.has(id)) failField(`group_ids[${i}]`, 'no such group')
@@ -109,25 +117,30 @@ export function createTokens({
         })
         const id = encodeId('enrollment_token', inserted.token_id)
         await audit.record(tx, actor, 'enrollment_token.created', { token_id: id }, target(inserted))
-        return inserted
+        const { kind, platforms } = inserted
+        const lines = await installLines(tx, tenant, { secret: minted.token, kind, platforms })
+        return { secret: minted.token, row: inserted, installLines: lines }
       })
-      return { secret: minted.token, row }
     },
 
-    find: async (tenant: TenantId, id: string): Promise<TokenRow> =>
-      (await db.inTenant(tenant, (tx) => queries.findToken(tx, tenant, id))) ?? missing('enrollment_token'),
+    find: (tenant: TenantId, id: string): Promise<{ row: TokenRow; attempts: Attempts | undefined }> =>
+      db.inTenant(tenant, async (tx) => {
+        const row = (await queries.findToken(tx, tenant, id)) ?? missing('enrollment_token')
+        return { row, attempts: (await attemptsOf(tx, tenant, [id])).get(id) }
+      }),
 
     /** Repeating it returns the token and records nothing. */
     revoke: (
       actor: Actor,
       id: string,
       { reason, expected }: { reason?: string | undefined; expected: Expected },
-    ): Promise<{ row: TokenRow; changed: boolean }> =>
+    ): Promise<{ row: TokenRow; attempts: Attempts | undefined; changed: boolean }> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const before = (await queries.lockToken(tx, actor.tenantId, id)) ?? missing('enrollment_token')
         expected.require(versionOf(before))
+        const attempts = (await attemptsOf(tx, actor.tenantId, [id])).get(id)
         const revoked = await queries.revokeToken(tx, actor.tenantId, id, now())
-        if (!revoked) return { row: before, changed: false }
+        if (!revoked) return { row: before, attempts, changed: false }
         await audit.record(
           tx,
           actor,
@@ -139,7 +152,7 @@ export function createTokens({
           },
         )
         await changes.record(tx, actor.tenantId, [{ kind: 'enrollment_token', subject: id }])
-        return { row: revoked, changed: true }
+        return { row: revoked, attempts, changed: true }
       }),
 
     /**

@@ -4,6 +4,7 @@ import type { Handlers } from '../../http/handlers.ts'
 export type Reads = Pick<
   Handlers,
   | 'getSecuritySettings'
+  | 'getEnrollmentSettings'
   | 'getNotificationSettings'
   | 'getRetention'
   | 'listIdentityProviders'

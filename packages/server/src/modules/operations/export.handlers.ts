@@ -44,7 +44,7 @@ function placeIn(given: readonly Exported[], cursor: string): { type: Exported; 
   return { type, inner: cursor.slice(name.length + 1) }
 }
 
-type Single = 'getSecuritySettings' | 'getNotificationSettings' | 'getRetention'
+type Single = 'getSecuritySettings' | 'getEnrollmentSettings' | 'getNotificationSettings' | 'getRetention'
 function sectionsOf(reads: Reads): Record<Exported, Section> {
   /** A list as its operation gives it. */
   const list = (operation: Exclude<keyof Reads, 'listGateways' | Single>): Section => ({
@@ -57,6 +57,7 @@ function sectionsOf(reads: Reads): Record<Exported, Section> {
   })
   return {
     security_settings: single('getSecuritySettings'),
+    enrollment_settings: single('getEnrollmentSettings'),
     notification_settings: single('getNotificationSettings'),
     retention: single('getRetention'),
     identity_provider: list('listIdentityProviders'),

@@ -20,6 +20,7 @@ export type TenancyDeps = {
   now: () => Date
   log: { warn: (o: object, message: string) => void }
   onError: (e: Error) => void
+  publicUrl: string
   licenseFiles: LicenseFiles | undefined
   enforcement: Enforcement
   notify: Notify

@@ -8,7 +8,7 @@ import { tenantHandlers } from './tenants/tenants.handlers.ts'
 import { usageHandlers } from './usage/usage.handlers.ts'
 
 export const tenancyHandlers = (deps: TenancyDeps & Rules) => ({
-  ...settingsHandlers(deps.settings),
+  ...settingsHandlers(deps),
   ...tenantHandlers(deps),
   ...planHandlers(deps),
   ...entitlementHandlers(deps),

@@ -1,10 +1,13 @@
+import type { InstallLines } from '@holdfast/contract/enrollment-settings'
 import type { SecuritySettings } from '@holdfast/contract/settings'
+import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { TenancyDeps } from './deps.ts'
 import { totalsOf } from './entitlement/entitlement.queries.ts'
 import { tenancyHandlers } from './handlers.ts'
 import { tenancyJobs } from './jobs.ts'
 import { createRules } from './rules.ts'
+import { linesForToken, type TokenOfLines } from './settings/install-lines.ts'
 import { defaultTenant } from './tenants/default-tenant.ts'
 import { createFirstTenant } from './tenants/first-tenant.ts'
 import { createKnown } from './tenants/known.ts'
@@ -24,6 +27,9 @@ export function createTenancy(deps: TenancyDeps) {
     enforcesSso: settings.enforcesSso,
     holdEnforcement: settings.holdEnforcement,
     settings: (tenant: TenantId): SecuritySettings | Promise<SecuritySettings> => settings.read(tenant),
+    /** The lines for a new enrollment token, with its secret. */
+    installLines: async (tx: Tx, tenant: TenantId, token: TokenOfLines): Promise<InstallLines> =>
+      linesForToken(await rules.enrollmentSettings.read(tx, tenant), { ...token, server: deps.publicUrl }),
     entitlements,
     meter: usage.meter,
     /** Of all tenants together, what is counted of each. */

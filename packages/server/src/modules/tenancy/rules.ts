@@ -5,6 +5,7 @@ import { createEntitlements } from './entitlement/entitlements.ts'
 import { createExceeded } from './entitlement/exceeded.ts'
 import { createLicense } from './license/license.ts'
 import { createPlans } from './plans/plans.ts'
+import { createEnrollmentSettings } from './settings/enrollment.ts'
 import { createSettings } from './settings/settings.ts'
 import { createLifecycle } from './tenants/lifecycle.ts'
 import { createUsage } from './usage/usage.ts'
@@ -15,6 +16,7 @@ export function createRules(deps: TenancyDeps) {
   const entitlements = createEntitlements({ ...deps, tellExceeded: exceeded.tell })
   return {
     settings: createSettings(deps),
+    enrollmentSettings: createEnrollmentSettings(deps),
     entitlements,
     exceeded,
     alerts: createAlerts({ ...deps, entitlements }),

@@ -82,7 +82,7 @@ const known: { [K in AuditKind]?: readonly [OcsfClass, verb: string] } = {
 const managed = new Set(
   (
     'device device_grant enrollment_token policy gateway gateway_pool identity_provider directory_source ' +
-    'security_settings notification_settings tenant plan signer trust_anchors issuing_ca spc release package update_root ' +
+    'security_settings enrollment_settings notification_settings tenant plan signer trust_anchors issuing_ca spc release package update_root ' +
     'siem_connector lock legal_hold retention'
   ).split(' '),
 )

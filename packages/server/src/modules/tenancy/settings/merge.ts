@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { Sections } from './settings.queries.ts'
 
 type Values = Record<string, unknown>
@@ -12,23 +11,23 @@ export function mergeSections<T extends Sections>(base: T, over: Sections): T {
 }
 
 /** `section.field` → [before, after] of what differs. */
-export function differences(before: SecuritySettings, after: SecuritySettings): Record<string, [unknown, unknown]> {
+export function differences<T extends Sections>(before: T, after: T): Record<string, [unknown, unknown]> {
   const found: Record<string, [unknown, unknown]> = {}
-  for (const [section, values] of Object.entries<Values>(after))
+  for (const [section, values] of Object.entries(after as Record<string, Values>))
     for (const [field, value] of Object.entries(values)) {
-      const was = (before as Sections)[section]?.[field]
+      const was = before[section]?.[field]
       if (!isDeepStrictEqual(was, value)) found[`${section}.${field}`] = [was, value]
     }
   return found
 }
 
 /** The fields of `after` that are not what they were: what is not set stays the default, whatever that will be. */
-export const onlyChanged = (before: SecuritySettings, after: SecuritySettings): Sections =>
+export const onlyChanged = <T extends Sections>(before: T, after: T): Sections =>
   Object.fromEntries(
-    Object.entries<Values>(after).map(([section, values]) => [
+    Object.entries(after as Record<string, Values>).map(([section, values]) => [
       section,
       Object.fromEntries(
-        Object.entries(values).filter(([f, value]) => !isDeepStrictEqual((before as Sections)[section]?.[f], value)),
+        Object.entries(values).filter(([f, value]) => !isDeepStrictEqual(before[section]?.[f], value)),
       ),
     ]),
   )

@@ -41,3 +41,30 @@ export const writeSettings = (tx: Tx, tenant: TenantId, security: Sections, at: 
     .set({ security: JSON.stringify(security), updated_at: at })
     .where('tenant_id', '=', tenant)
     .execute()
+
+export const readEnrollment = async (tx: Tx, tenant: TenantId): Promise<Sections> => {
+  const row = await tx
+    .selectFrom('tenant_settings')
+    .select('enrollment')
+    .where('tenant_id', '=', tenant)
+    .executeTakeFirst()
+  return row?.enrollment ?? {}
+}
+
+/** Holds the row until commit, so that of two changes the second sees the first. */
+export const lockEnrollment = async (tx: Tx, tenant: TenantId): Promise<Sections> => {
+  const row = await tx
+    .selectFrom('tenant_settings')
+    .select('enrollment')
+    .where('tenant_id', '=', tenant)
+    .forUpdate()
+    .executeTakeFirstOrThrow()
+  return row.enrollment
+}
+
+export const writeEnrollment = (tx: Tx, tenant: TenantId, enrollment: Sections, at: Date) =>
+  tx
+    .updateTable('tenant_settings')
+    .set({ enrollment: JSON.stringify(enrollment), updated_at: at })
+    .where('tenant_id', '=', tenant)
+    .execute()

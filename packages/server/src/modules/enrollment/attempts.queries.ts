@@ -1,0 +1,48 @@
+import type { AttemptOutcome, AttemptReason } from '@holdfast/contract/start-vocabulary'
+import { sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+/** The newest of some uses of a token, and how many of these were refused. */
+export type Attempts = {
+  tenant_id: TenantId
+  token_id: string
+  refused: number
+  last_at: Date
+  outcome: AttemptOutcome
+  reason: AttemptReason | null
+  source_ip: string
+  platform: string | null
+}
+
+/** One row a token. The newest use wins, whichever replica writes last; refusals add up. Writes rows of all tenants. */
+export const addAttempts = (tx: Tx, attempts: readonly Attempts[]) =>
+  sql`insert into enrollment_attempts as a
+      (tenant_id, token_id, refused, last_at, outcome, reason, source_ip, platform)
+    select m.tenant_id, m.token_id, m.refused, m.last_at, m.outcome, m.reason, m.source_ip, m.platform
+      from jsonb_to_recordset(${JSON.stringify(attempts)}::jsonb) as m (tenant_id uuid, token_id uuid, refused bigint,
+        last_at timestamptz, outcome text, reason text, source_ip text, platform text)
+     order by 1, 2
+    on conflict (tenant_id, token_id) do update set
+      refused = a.refused + excluded.refused,
+      outcome = case when excluded.last_at >= a.last_at then excluded.outcome else a.outcome end,
+      reason = case when excluded.last_at >= a.last_at then excluded.reason else a.reason end,
+      source_ip = case when excluded.last_at >= a.last_at then excluded.source_ip else a.source_ip end,
+      platform = case when excluded.last_at >= a.last_at then excluded.platform else a.platform end,
+      last_at = greatest(a.last_at, excluded.last_at)`.execute(tx)
+
+/** By token; one without a use has no entry. */
+export const attemptsOf = async (
+  tx: Tx,
+  tenant: TenantId,
+  tokenIds: readonly string[],
+): Promise<ReadonlyMap<string, Attempts>> => {
+  if (tokenIds.length === 0) return new Map()
+  const rows = await tx
+    .selectFrom('enrollment_attempts')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('token_id', '=', sql<string>`any(${tokenIds}::uuid[])`)
+    .execute()
+  return new Map(rows.map((row) => [row.token_id, row]))
+}

@@ -1,0 +1,63 @@
+import {
+  byPlatform,
+  defaultInstallTemplates,
+  type GivenEnrollmentSettings,
+  type InstallLines,
+  installPlaceholders,
+  installPlatforms,
+} from '@holdfast/contract/enrollment-settings'
+import { failField } from '../../../kernel/app-error.ts'
+
+/** A name in braces. Other braces belong to the shell of the platform. */
+const placeholder = /\{[A-Za-z_][A-Za-z0-9_]*\}/g
+/** The beginning of every token and key that this deployment mints. */
+const ownSecret = /hf[a-z]_[0-9A-Za-z]/
+
+const fill = (template: string, values: Readonly<Record<string, string>>): string =>
+  template.replaceAll(placeholder, (found) => values[found] ?? found)
+
+const templateOf = ({ install_templates }: GivenEnrollmentSettings, platform: (typeof installPlatforms)[number]) =>
+  install_templates[platform] ?? defaultInstallTemplates[platform]
+
+/** The lines in force, without a token. */
+export const linesInForce = (settings: GivenEnrollmentSettings, server: string) =>
+  byPlatform((platform) => fill(templateOf(settings, platform), { '{server}': server }))
+
+export type TokenOfLines = { secret: string; kind: string; platforms: readonly string[] }
+/** The lines for one enrollment token. They hold its secret: they go into one answer, and are neither kept nor logged. */
+export const linesForToken = (
+  settings: GivenEnrollmentSettings,
+  { server, secret, kind, platforms }: TokenOfLines & { server: string },
+): InstallLines =>
+  byPlatform((platform) =>
+    kind === 'enroll' && (platforms.length === 0 || platforms.includes(platform))
+      ? {
+          line: fill(templateOf(settings, platform), { '{server}': server, '{token}': secret }),
+          download_url: settings.download_urls[platform],
+        }
+      : null,
+  )
+
+/** Refuses what no field says alone. */
+export function checkInstallLines({ install_templates, download_urls }: GivenEnrollmentSettings): void {
+  for (const platform of installPlatforms) {
+    const template = install_templates[platform]
+    if (template !== null) checkTemplate(`install_templates.${platform}`, template)
+    const url = download_urls[platform]
+    if (url !== null) checkUrl(`download_urls.${platform}`, url)
+  }
+}
+
+function checkTemplate(field: string, template: string): void {
+  const unknown = template.match(placeholder)?.find((name) => !installPlaceholders.some((known) => known === name))
+  if (unknown !== undefined)
+    failField(field, `has the unknown placeholder ${unknown}: use ${installPlaceholders.join(' and ')}`)
+  if (ownSecret.test(template)) failField(field, 'holds a token or a key: write {token} in its place')
+}
+
+function checkUrl(field: string, text: string): void {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol !== 'https:' || /\s/.test(text))
+    failField(field, 'must be an https URL such as https://downloads.example.com/client.pkg')
+  if (url.username !== '' || url.password !== '') failField(field, 'must not hold a user name or a password')
+}
