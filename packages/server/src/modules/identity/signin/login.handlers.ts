@@ -64,7 +64,7 @@ export function loginHandlers({ cookie, login, me, sessions, waysIn, endSessionA
 
     me: async ({ actor }) => {
       const { principal } = actor
-      const { tenantName, session, user, recoveryCodes, steppedUpUntil } = await me(actor)
+      const { tenantName, session, idleExpiresAt, user, recoveryCodes, steppedUpUntil } = await me(actor)
       return {
         credential: principal.kind,
         tenant_id: encodeId('tenant', actor.tenantId),
@@ -79,6 +79,7 @@ export function loginHandlers({ cookie, login, me, sessions, waysIn, endSessionA
           session_id: encodeId('admin_session', session.id),
           expires_at: session.expiresAt.toISOString(),
           idle_seconds: session.idleSeconds,
+          idle_expires_at: (idleExpiresAt ?? session.idleExpiresAt).toISOString(),
           mfa: session.mfa,
           recovery_codes_left: recoveryCodes,
           stepped_up_until: steppedUpUntil?.toISOString() ?? null,
