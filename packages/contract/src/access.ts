@@ -92,7 +92,8 @@ export const me = endpoint({
         session_id: Id('admin_session'),
         expires_at: Time,
         idle_seconds: Type.Integer(),
-        idle_expires_at: { ...Time, description: 'When it ends for inactivity if nothing is done until then' },
+        /** When it ends for inactivity if nothing is done until then. */
+        idle_expires_at: Time,
         mfa: Type.Boolean({ description: 'Whether the user has a second factor' }),
         recovery_codes_left: Count,
         stepped_up_until: Nullable(Time),

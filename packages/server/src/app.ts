@@ -1,3 +1,4 @@
+import { createBase } from './app-base.ts'
 import type { AppDeps } from './app-deps.ts'
 import { endOfUsers } from './app-end-of-users.ts'
 import { appJobs } from './app-jobs.ts'
@@ -5,8 +6,6 @@ import { createListeners } from './app-listeners.ts'
 import { createAppMetrics, createMeters } from './app-metrics.ts'
 import { createPipe } from './app-pipe.ts'
 import { readTlsFiles } from './config/tls-files.ts'
-import { connectDatabase } from './db/database.ts'
-import { createPager } from './db/page.ts'
 import { ensurePartitions } from './db/partitions.ts'
 import { createDescription } from './http/description.ts'
 import { createEnding } from './http/ending.ts'
@@ -14,9 +13,6 @@ import type { Handlers } from './http/handlers.ts'
 import { ofOpenTenants } from './http/of-open-tenants.ts'
 import { usualPace } from './http/pace.ts'
 import { createPerform } from './http/perform.ts'
-import { createChanges } from './memory/changes.ts'
-import { createClock } from './memory/clock.ts'
-import { createFeed } from './memory/feed.ts'
 import { type Idle, idleAfterMs } from './memory/held.ts'
 import { createAccess } from './modules/access/index.ts'
 import { createAudit } from './modules/audit/index.ts'
@@ -36,14 +32,15 @@ import { createEnrollment } from './modules/enrollment/index.ts'
 import { createExpiry } from './modules/expiry/index.ts'
 import { createFederation } from './modules/federation/index.ts'
 import { createGateways, trustCoverageOfGateways } from './modules/gateways/index.ts'
-import { createHealth, createListening } from './modules/health/index.ts'
+import { createHealth } from './modules/health/index.ts'
 import { createIdentity, usualPasswordCost } from './modules/identity/index.ts'
 import { createLocking } from './modules/locks/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
 import { createOperations } from './modules/operations/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
-import { createSecrets, presenceOf } from './modules/secrets/index.ts'
+import { createSecrets } from './modules/secrets/index.ts'
 import { createSiem } from './modules/siem/index.ts'
+import { createStream } from './modules/stream/index.ts'
 import { createTenancy } from './modules/tenancy/index.ts'
 import { createKeyProviders, createTrust } from './modules/trust/index.ts'
 import { createUpdates } from './modules/updates/index.ts'
@@ -67,17 +64,12 @@ export function createApp({
   consoleBuild,
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
-  const { publicUrl, gatewaysKnow } = config
-  const { kek, masterKeys, gatewayServiceSecrets: serviceSecrets } = secrets
+  const { gatewaysKnow } = config
+  const { masterKeys, gatewayServiceSecrets: serviceSecrets } = secrets
   const meters = config.metrics && createMeters()
-  const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError, slowness })
-  const clock = createClock()
-  const now = given ?? clock.now
-  const changes = createChanges(db, now)
-  const feed = createFeed({ url: databaseUrl, changes, clock, log, presence: presenceOf(peppers) })
-  const pager = createPager(masterKeys.map((key) => key.cursorKey))
-  const listening = createListening({ db })
-  const base = { db, changes, feed, pager, now, peppers, kek, publicUrl, origins: config, onError, listening }
+
+  const base = createBase({ config, secrets, peppers, databaseUrl, log, given, slowness, onError })
+  const { db, changes, feed, now } = base
 
   const audit = createAudit({
     ...{ ...base, oidArc: config.oidArc },
@@ -190,6 +182,7 @@ export function createApp({
     perform: () => perform,
     purgeNow: (...given) => compliance.purges.now(...given),
   })
+  const stream = createStream({ ...base, audit, statusOf, idleExpiresAt: identity.idleExpiresAt })
   const health = createHealth(base)
   const dashboard = createDashboard({ ...base, devices, gateways, policy, expiry, tenancy, audit })
   // Tokens go after the devices that were enrolled with them.
@@ -223,6 +216,7 @@ export function createApp({
     ...siem.handlers,
     ...locks.handlers,
     ...workflows.handlers,
+    ...stream.handlers,
   }
   const handlers: Handlers = { ...reads, ...createOperations({ reads, now }).handlers }
   const perform = createPerform(handlers)
@@ -266,7 +260,10 @@ export function createApp({
     health,
     draining,
     listeners: [{ server: http.server, close: () => http.close() }, ...Object.values(listeners).filter((l) => !!l)],
-    letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo, workflows.letGo, audit.letGo],
+    letGo: [
+      ...[stream.letGo, policy.stop, gateways.stop, certificates.stop],
+      ...[federation.deviceGrants.letGo, workflows.letGo, audit.letGo],
+    ],
     writes: [
       ...[flushRefusals, tenancy.stop, notifications.stop, activity.flush, trustMarks.flush, access.stop],
       ...[identity.stop, enrollment.stop, federation.stop, directory.stop, siem.stop, workflows.stop],
@@ -280,7 +277,7 @@ export function createApp({
     /** Undefined where the operator wants none. */
     listeners,
     ...{ jobs: meters?.jobs.around(jobs) ?? jobs, db, changes, feed },
-    ...{ tenancy, access, identity, trust, fleet, policy, gateways, devices, notifications },
+    ...{ tenancy, access, identity, trust, fleet, policy, gateways, devices, notifications, stream },
     /** Someone can sign in from now on. */
     markReady: health.open,
     /** Proves the database; with one tenant reads what its first requests would otherwise wait for. */

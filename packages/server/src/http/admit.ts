@@ -8,6 +8,7 @@ import type { Log } from '../kernel/log.ts'
 import { type Origins, useInstead } from '../kernel/origins.ts'
 import type { RateLimit } from '../kernel/rate-limit.ts'
 import { whenReady } from '../kernel/ready.ts'
+import type { Stands } from '../kernel/streamed.ts'
 import type { Rates } from '../modules/access/index.ts'
 import type { Audit } from '../modules/audit/index.ts'
 import { authenticate, type Incoming, judgedSafely, type Verdict, verifyToken } from './authenticate.ts'
@@ -32,8 +33,8 @@ export type Admission = {
   refusal: AppError | undefined
   /** The durable record of an API key's use; the answer waits for it. */
   recorded: Promise<void> | undefined
-  /** Of what is sent for long: whether the same credential would still be let in. */
-  stands: (() => Promise<boolean>) | undefined
+  /** Of what is sent for long: whether the same credential would still be let in. To ask is no activity of a session. */
+  stands: Stands | undefined
   /** Where the credential may stand in the body (enrollment): authenticates once that is read. */
   authenticateBody: ((request: FastifyRequest) => Promise<void>) | undefined
 }
@@ -78,7 +79,10 @@ export function createAdmit(deps: AdmitDeps): Admit {
     }
     if (endpoint?.access.by === 'anyone') return admission
     const judge = () => authenticate(deps.verifiers, request, incoming)
-    if (endpoint?.stream) admission.stands = async () => stillStands(deps, admission, endpoint, request, await judge())
+    if (endpoint?.stream) {
+      const again = () => authenticate(deps.verifiers, request, { ...incoming, background: true })
+      admission.stands = async () => stillStands(deps, admission, endpoint, request, await again())
+    }
     return whenReady(
       judgedSafely(deps, judge, () => admission.caller),
       (verdict) => settle(deps, admission, endpoint, request, incoming, verdict),
@@ -178,9 +182,10 @@ async function stillStands(
   endpoint: Endpoint,
   request: FastifyRequest,
   verdict: Verdict,
-): Promise<boolean> {
-  if (!verdict || verdict.kind === 'refused') return false
-  return !(await refusalOfPerson(deps, endpoint, admission, request, actorOf(verdict, admission.caller)))
+): Promise<Actor | undefined> {
+  if (!verdict || verdict.kind === 'refused') return undefined
+  const actor = actorOf(verdict, admission.caller)
+  return (await refusalOfPerson(deps, endpoint, admission, request, actor)) ? undefined : actor
 }
 
 const owed: Record<RequiredAction, string> = {

@@ -15,6 +15,8 @@ export type Incoming = {
   path: string
   sourceIp: string
   dpop: string | string[] | undefined
+  /** No person asked for it (a timer, a stream): a session that is shown is not prolonged. */
+  background: boolean
   /** Parameters by which the deployment-wide gateway secret names whom it speaks for. */
   scope: { tenant_id?: string; gateway_id?: string }
 }

@@ -18,6 +18,8 @@ export type RequestFacts = {
   isForm: boolean
   /** Of the header DPoP-New-Key: a proof of the key that is to be a device's. */
   newKeyProof: unknown
+  /** Of the header Last-Event-ID: the last event that a client of a stream has read. */
+  lastEventId: string | undefined
   /** What it says of a body that is handed on as it comes: how long it is, and `Repr-Digest`. */
   announced: { length: number | undefined; digest: string | undefined }
   /** Settles when the client has gone; what only its answer would need is given up then. */

@@ -1,4 +1,4 @@
-import { type Endpoint, scopeParameters } from '@holdfast/contract/endpoint'
+import { backgroundHeader, type Endpoint, scopeParameters } from '@holdfast/contract/endpoint'
 import type { FastifyRequest } from 'fastify'
 import type { Incoming } from './authenticate.ts'
 import type { SourceOf } from './source-ip.ts'
@@ -20,6 +20,7 @@ export function incomingOf(
     sourceIp: sourceOf(request.raw),
     // Two headers arrive joined by a comma, which no proof contains.
     dpop: headers.dpop,
+    background: endpoint?.events !== undefined || headers[backgroundHeader] === '1',
     scope,
   }
 }

@@ -41,6 +41,7 @@ export const createPerform = (handlers: Handlers) => ({
       usedOrigin: undefined,
       isForm: false,
       newKeyProof: undefined,
+      lastEventId: undefined,
       announced: { length: undefined, digest: undefined },
       signal: new AbortController().signal,
     }

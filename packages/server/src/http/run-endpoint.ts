@@ -202,6 +202,7 @@ const factsOf = (
   usedOrigin,
   isForm: isForm(request),
   newKeyProof: request.headers['dpop-new-key'],
+  lastEventId: request.headers['last-event-id']?.toString(),
   announced: announcedIn(request.headers),
   get signal() {
     return goneSignal(reply.raw)

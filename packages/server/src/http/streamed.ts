@@ -25,7 +25,10 @@ export async function sendStreamed(
   const ended = goneSignal(reply.raw)
   if (ended.aborted) return void reply.send()
   const bytes = request.method === 'HEAD' ? undefined : await open(ended, request.admission?.stands ?? never)
-  reply.code(200).headers({ 'content-type': type, 'content-disposition': `attachment; filename="${filename}"` })
+  reply.code(200).header('content-type', type)
+  if (filename !== undefined) reply.header('content-disposition', `attachment; filename="${filename}"`)
+  // What stands between must hand on each event as it comes (nginx).
+  else reply.headers({ 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' })
   if (!bytes) return void reply.send()
   // Whoever returns before the head is out would have it sent again, empty.
   const waiting: Readable = Readable.from(
@@ -36,7 +39,7 @@ export async function sendStreamed(
 }
 
 /** Of whom nobody can say so. */
-const never = async () => false
+const never = async () => undefined
 
 /**
  * Cuts an answer that is not taken at its pace. Unlike that of a download it counts only while something waits to be

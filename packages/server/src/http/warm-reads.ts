@@ -50,7 +50,7 @@ export function createWarmReads(deps: WarmDeps) {
 
     const id = newRequestId()
     const sourceIp = sourceOf(request)
-    const incoming = { method: 'GET', url, path: url, sourceIp, dpop: headers.dpop, scope: {} }
+    const incoming = { method: 'GET', url, path: url, sourceIp, dpop: headers.dpop, background: false, scope: {} }
     const stranger = () => strangerOf(headers, sourceIp, id)
     const answer = (verdict: Verdict) => {
       if (verdict?.kind !== 'device') {

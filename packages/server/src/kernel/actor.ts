@@ -17,6 +17,8 @@ type AnyPrincipal =
       startedAt: Date
       expiresAt: Date
       idleSeconds: number
+      /** When it ends for inactivity if nothing is done until then, as far as this replica knows. */
+      idleExpiresAt: Date
       /** How the user signed in, as the audit trail says it. */
       authMethod: string
       /** The identity provider that opened it. */

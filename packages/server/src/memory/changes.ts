@@ -91,6 +91,20 @@ export function createChanges(db: Database, now: () => Date) {
   }
 }
 
+/** What changed after one number and up to another, at most so many changes. */
+export const changesBetween = (tx: Tx, tenant: TenantId, after: number, upTo: number, most: number) =>
+  tx
+    .selectFrom('changes')
+    .select(['seq', 'kind', 'subject'])
+    .where('tenant_id', '=', tenant)
+    .where('seq', '>', after)
+    .where('seq', '<=', upTo)
+    .orderBy('seq')
+    .orderBy('kind')
+    .orderBy('subject')
+    .limit(most)
+    .execute()
+
 /** The log is kept for a day, by the database's own clock: who was away for longer reads everything anew. */
 export const pruneChanges = (tx: Tx) =>
   tx.deleteFrom('changes').where('at', '<', sql<Date>`clock_timestamp() - interval '1 day'`).execute()

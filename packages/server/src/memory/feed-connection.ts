@@ -3,6 +3,8 @@ import type { TenantId } from '../kernel/actor.ts'
 import { type Change, type ChangeKind, changeKinds, everything, type Moment } from './changes.ts'
 
 const answerWithinMs = 1500
+/** Signals have a channel of their own: replicas of earlier versions do not know them. */
+const signalChannel = 'holdfast_signals'
 
 /** Where a tenant stands: its newest number, and when that was given (ms). */
 export type Standing = [tenant: TenantId, seq: number, atMs: number]
@@ -23,11 +25,21 @@ const heartbeat = `select across_tenants() as scoped, pg_is_in_recovery() as sta
   from tenant_epochs`
 const whereAllStand = `select coalesce(${standing}, '[]') as tenants from tenant_epochs`
 
+/** What travels over the feed's connection beside the changes. */
+export type Mail = {
+  /** What is to be sent; it is asked for again once more is announced. */
+  take: () => readonly string[]
+  heard: (payload: string) => void
+  /** The connection is a new one: what others sent before it is lost. */
+  connected: () => void
+}
+
 /** The feed's own connection. Any failure ends it for good: nothing is left open, nothing half done is gone on with. */
 export async function connectFeed(
   url: string,
   onHeard: (payload: string) => void,
   presence: readonly (readonly [number, number])[] = [],
+  onSignal: (payload: string) => void = () => {},
 ) {
   const client = new Connection({
     connectionString: url,
@@ -45,7 +57,9 @@ export async function connectFeed(
   }
   client.on('error', close)
   client.on('end', close)
-  client.on('notification', ({ payload = '' }) => onHeard(payload))
+  client.on('notification', ({ payload = '', channel }) =>
+    channel === signalChannel ? onSignal(payload) : onHeard(payload),
+  )
 
   /** One that is not answered in time is cut. */
   const asked = async <T>(answer: Promise<T>): Promise<T> => {
@@ -64,9 +78,13 @@ export async function connectFeed(
     return (results as { rows: R[] }[])[2]!.rows
   }
 
+  const send = (channel: string, payloads: readonly string[]) =>
+    asked(client.query('select pg_notify($2, payload) from unnest($1::text[]) as payload', [payloads, channel]))
+
   try {
     await client.connect()
     await asked(client.query('listen holdfast'))
+    await asked(client.query(`listen ${signalChannel}`))
     for (const lock of presence) await asked(client.query('select pg_advisory_lock_shared($1, $2)', [...lock]))
     await asked(client.query(`prepare heartbeat as ${heartbeat}`))
     const database = await asked(identify(client))
@@ -124,8 +142,8 @@ export async function connectFeed(
            select tenant_id, seq, kind, '${everything}', changed_at from epoch, unnest(array['${changeKinds.join("','")}']) as kind`,
           'read write',
         ),
-      notify: (payloads: readonly string[]) =>
-        asked(client.query("select pg_notify('holdfast', payload) from unnest($1::text[]) as payload", [payloads])),
+      notify: (payloads: readonly string[]) => send('holdfast', payloads),
+      signal: (payloads: readonly string[]) => send(signalChannel, payloads),
     }
   } catch (e) {
     close()

@@ -5,7 +5,14 @@ import { AppError } from '../kernel/app-error.ts'
 import { untilTick } from '../kernel/ticks.ts'
 import { type Change, type Changes, everything, type Moment } from './changes.ts'
 import type { Clock } from './clock.ts'
-import { connectFeed, type FeedConnection, type LoggedChange, type Place, type Standing } from './feed-connection.ts'
+import {
+  connectFeed,
+  type FeedConnection,
+  type LoggedChange,
+  type Mail,
+  type Place,
+  type Standing,
+} from './feed-connection.ts'
 import { createFollowed } from './followed.ts'
 
 /** How long a replica's memory counts as fresh after the last proof. */
@@ -46,6 +53,8 @@ export function createFeed(deps: {
   let compare = false
   const heard = new Map<TenantId, number>()
   const toAnnounce = new Map<TenantId, number>()
+  let mail: Mail | undefined
+  let hasMail = false
 
   changes.onCommit((tenant, moment) => {
     followed.applied(tenant, moment)
@@ -63,13 +72,14 @@ export function createFeed(deps: {
 
   async function connected(): Promise<FeedConnection> {
     if (connection?.isOpen()) return connection
-    const made = await connectFeed(url, hear, presence)
+    const made = await connectFeed(url, hear, presence, (payload) => mail?.heard(payload))
     if (stopped) made.close()
     connection = made
     // What was notified while nobody listened is found by comparing.
     compare = true
     if (database !== undefined && database !== made.database) forgetAll('the database is another one than before')
     database = made.database
+    mail?.connected()
     return made
   }
 
@@ -183,6 +193,10 @@ export function createFeed(deps: {
       if (followed.of(tenant)) await follow(c, tenant, seq)
       else compare = true
     }
+    if (hasMail && mail) {
+      hasMail = false
+      await c.signal(mail.take())
+    }
     failures = 0
   }
 
@@ -201,7 +215,7 @@ export function createFeed(deps: {
       })
       .finally(() => {
         running = undefined
-        const hasMore = compare || heard.size > 0 || toAnnounce.size > 0
+        const hasMore = compare || heard.size > 0 || toAnnounce.size > 0 || hasMail
         if (hasMore && failures === 0 && !stopped) void turn()
       })
     return running
@@ -256,6 +270,14 @@ export function createFeed(deps: {
     /** Runs with every heartbeat, for what has to be looked after now and then. */
     onBeat: (f: () => void): void => {
       onBeat.push(f)
+    },
+    /** Carries what others than the change log have to tell to other replicas. Returns what announces more of it. */
+    carry: (given: Mail): (() => void) => {
+      mail = given
+      return () => {
+        hasMail = true
+        void turn()
+      }
     },
     stop: async () => {
       stopped = true

@@ -50,6 +50,8 @@ export const createRights =
 type RightsRow = Pick<KeyRow, 'role' | 'owner_tenant_id' | 'owner_user_id' | 'stands_for' | 'created_by'>
 export type RightsOf = ReturnType<typeof createRights>
 
+type Shown = { sourceIp: string; background?: boolean }
+
 export function createKeyVerifier(deps: {
   db: Database
   changes: Changes
@@ -113,20 +115,24 @@ export function createKeyVerifier(deps: {
     reason: RefusedCredential['reason'],
   ): RefusedCredential => ({ kind: 'refused', of: 'api_key', tenantId, id, name, reason })
 
-  const judge = (known: Known | undefined, sourceIp: string): Principal<'api_key'> | RefusedCredential | undefined => {
+  const judge = (
+    known: Known | undefined,
+    { sourceIp, background }: Shown,
+  ): Principal<'api_key'> | RefusedCredential | undefined => {
     if (!known) return undefined
     const at = now()
     if (known.isRevoked) return refused(known, 'revoked')
     if (known.isOwnerGone) return refused(known, 'maker_gone')
     if (known.expiresAt && known.expiresAt <= at) return refused(known, 'expired')
     if (known.allowedCidrs.length > 0 && !isWithin(sourceIp, known.allowedCidrs)) return refused(known, 'wrong_address')
-    activity.touch(`${known.principal.tenantId}/${known.principal.id}`, at, activityWithinMs)
+    // What a stream asks for by itself is no use of the key.
+    if (!background) activity.touch(`${known.principal.tenantId}/${known.principal.id}`, at, activityWithinMs)
     return known.principal
   }
 
   return {
-    verifyApiKey: (presented: PresentedToken, incoming: { sourceIp: string }) =>
-      whenReady(cache.get(presented), (known) => judge(known, incoming.sourceIp)),
+    verifyApiKey: (presented: PresentedToken, incoming: Shown) =>
+      whenReady(cache.get(presented), (known) => judge(known, incoming)),
     flushActivity: activity.flush,
   }
 }

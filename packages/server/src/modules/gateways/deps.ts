@@ -4,6 +4,7 @@ import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Feed } from '../../memory/feed.ts'
+import type { Signals } from '../../memory/signals.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Fleet } from '../devices/index.ts'
 import type { Listening } from '../health/index.ts'
@@ -19,6 +20,7 @@ export type GatewaysDeps = {
   audit: Audit
   changes: Changes
   feed: Pick<Feed, 'isFresh' | 'seqOf' | 'newestOf' | 'catchUp' | 'onBeat'>
+  signals: Signals
   pager: Pager
   now: () => Date
   /** Keys the digests of stored secrets. */

@@ -32,6 +32,7 @@ export function createIdentity(given: IdentityDeps) {
 
   return {
     verifySession: sessions.verify,
+    idleExpiresAt: sessions.idleExpiresAt,
     prunes: [pruneSessions],
     createUser,
     createFirstAdmin,

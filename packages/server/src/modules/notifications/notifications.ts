@@ -2,6 +2,7 @@ import { type NotificationKind, type NotificationSeverity, notificationSeveritie
 import type { Database, Tx } from '../../db/database.ts'
 import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
+import type { Signals } from '../../memory/signals.ts'
 import type { Audit } from '../audit/index.ts'
 import * as queries from './notifications.queries.ts'
 import type { ChannelSettings, Stored } from './settings.ts'
@@ -33,10 +34,11 @@ export function createNotificationRules(deps: {
   now: () => Date
   settings: Pick<ChannelSettings, 'read'>
   mailAvailable: boolean
+  signals: Pick<Signals, 'tellAfter'>
   /** Called after the commit of what is to be delivered. */
   wake: () => void
 }) {
-  const { db, audit, now, settings, mailAvailable, wake } = deps
+  const { db, audit, now, settings, mailAvailable, signals, wake } = deps
 
   const notify: Notify = async (tx, tenant, notice) => {
     const row = {
@@ -52,6 +54,7 @@ export function createNotificationRules(deps: {
       created_at: now(),
     }
     if (!(await queries.insert(tx, tenant, row))) return undefined
+    signals.tellAfter(tx, tenant, 'notification', [row.notification_id])
     const receivers = receiversOf(await settings.read(tx, tenant), notice, mailAvailable)
     if (receivers.length > 0) {
       await queries.insertDeliveries(tx, tenant, row.notification_id, receivers, row.created_at)

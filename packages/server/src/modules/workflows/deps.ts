@@ -5,6 +5,7 @@ import type { StoredCall } from '../../db/tables/operations.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Feed } from '../../memory/feed.ts'
+import type { Signals } from '../../memory/signals.ts'
 import type { Access } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Confirmations } from '../gateways/index.ts'
@@ -17,6 +18,7 @@ export type WorkflowsDeps = {
   audit: Audit
   changes: Changes
   feed: Pick<Feed, 'seqOf'>
+  signals: Pick<Signals, 'tellAfter'>
   pager: Pager
   now: () => Date
   onError: (e: unknown) => void

@@ -17,7 +17,7 @@ const perLook = 100
 /** Most of a run's time is waiting for gateways: what happened at once is to be answered at once. */
 const atOnce = { perKey: 16, total: 64, waiting: 256 }
 
-type DriveDeps = Pick<WorkflowsDeps, 'db' | 'changes' | 'now' | 'onError'> & {
+type DriveDeps = Pick<WorkflowsDeps, 'db' | 'changes' | 'now' | 'onError' | 'signals'> & {
   carryOut: CarryOut
   end: ReturnType<typeof createEnd>
   runs: Pick<Runs, 'endUnapproved' | 'undoDue'>
@@ -27,7 +27,7 @@ type DriveDeps = Pick<WorkflowsDeps, 'db' | 'changes' | 'now' | 'onError'> & {
  * Carries out runs, each on one replica at a time: whoever has its lease, which is a row and no transaction. Every
  * replica hears of a run and looks again when the lease of who carries it out should have been renewed.
  */
-export function createDriver({ db, changes, now, onError, carryOut, end, runs }: DriveDeps) {
+export function createDriver({ db, changes, now, onError, signals, carryOut, end, runs }: DriveDeps) {
   const gate = createGate(atOnce)
   const working = new Map<string, Promise<void>>()
   const watched = new Map<string, NodeJS.Timeout>()
@@ -43,6 +43,7 @@ export function createDriver({ db, changes, now, onError, carryOut, end, runs }:
       const isCancelled = run.cancelled_at !== null && left.length > 0
       const isStopped = isCancelled || stand.some((s) => s.status === 'failed' && s.on_error === 'stop')
       const next = stand.find((s) => s.status === 'running') ?? (isStopped ? undefined : left[0])
+      signals.tellAfter(tx, lease.tenant, 'workflow_run', [lease.id])
       if (next) return queries.beginStep(tx, lease, next.step, now())
       const ended = stand.some((s) => s.status === 'failed') ? 'failed' : 'succeeded'
       const steps = await queries.stepsOf(tx, lease.tenant, lease.id)
@@ -60,6 +61,7 @@ export function createDriver({ db, changes, now, onError, carryOut, end, runs }:
       const isOurs = await db.inTenant(lease.tenant, async (tx) => {
         if (!(await queries.keepRun(tx, lease))) return false
         await queries.endStep(tx, lease, number, outcome, now())
+        signals.tellAfter(tx, lease.tenant, 'workflow_run', [lease.id])
         return true
       })
       if (!isOurs) return

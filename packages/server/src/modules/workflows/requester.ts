@@ -46,6 +46,7 @@ export const createActorOf =
             startedAt: new Date(0),
             expiresAt: run.created_at,
             idleSeconds: 0,
+            idleExpiresAt: run.created_at,
             authMethod: 'workflow',
             providerId: null,
             mfa: false,

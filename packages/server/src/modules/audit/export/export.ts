@@ -6,6 +6,7 @@ import { type Database, type Tx, UnknownOutcome } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
+import type { Stands } from '../../../kernel/streamed.ts'
 import type { Filter } from '../events/conditions.queries.ts'
 import { checkpointsAfter } from '../proof/proof.queries.ts'
 import { BrokenRecord } from '../proof/tiles.ts'
@@ -32,7 +33,7 @@ export type ExportsDeps = {
   onError: (e: unknown) => void
 }
 type Asked = { format: Signed['manifest']['format']; filter: Record<string, unknown> }
-type Taker = { ended: AbortSignal; stands: () => Promise<boolean> }
+type Taker = { ended: AbortSignal; stands: Stands }
 
 export function createExports({ db, now, catchUp, audit, keys, onError }: ExportsDeps) {
   const places = createPlaces()

@@ -26,6 +26,6 @@ export const allGateways = (tx: Tx, tenant: TenantId): Promise<(GatewayRow & { l
 export const livenessOf = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('gateway_activity')
-    .select(['gateway_id', 'last_seen_at', 'active_sessions', 'up_since', 'version'])
+    .select(['gateway_id', 'last_seen_at', 'active_sessions', 'up_since', 'version', 'applied_policy_seq'])
     .where('tenant_id', '=', tenant)
     .execute()

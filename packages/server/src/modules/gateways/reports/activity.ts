@@ -5,8 +5,13 @@ import { createLiveness } from './liveness.ts'
 import { downAfterMs } from './status.ts'
 
 /** What gateways say of themselves: written in batches, and held in memory for the directory. */
-export function createActivity({ db, now, listening }: Pick<GatewaysDeps, 'db' | 'now' | 'listening'>) {
-  const liveness = createLiveness({ db, now })
+export function createActivity({
+  db,
+  now,
+  signals,
+  listening,
+}: Pick<GatewaysDeps, 'db' | 'now' | 'signals' | 'listening'>) {
+  const liveness = createLiveness({ db, now, signals })
   /** What it gives: since when the gateway is up again; undefined where another replica has taken a newer report. */
   const join = createGroupCommit<Report, Date | null | undefined>(
     async (batch) => {
@@ -30,6 +35,7 @@ export function createActivity({ db, now, listening }: Pick<GatewaysDeps, 'db' |
         lastSeenMs: report.at.getTime(),
         activeSessions: report.activeSessions,
         version: report.version,
+        policySeq: report.policySeq,
         upSinceMs: upSince?.getTime() ?? null,
       })
     },

@@ -12,14 +12,14 @@ import type { NewSession, Sample } from './metering.queries.ts'
 import * as queries from './metering.queries.ts'
 
 type Refused = { sessionId: string; error: string }
-/** `opened`: how many sessions began with it; `kept`: those of them that are kept out. `told`: what its transaction has to record at its end. */
-type Opened = { refused: Refused[]; opened: number; told: Change[]; kept: EndedSession[] }
+/** `opened`: how many sessions began with it; `kept`: those of them that are kept out. `told`: what its transaction has to record at its end; `moved`: sessions that began or ended. */
+type Opened = { refused: Refused[]; opened: number; told: Change[]; kept: EndedSession[]; moved: string[] }
 /** Sessions that are over although the gateway says that they run. */
 export type EndedSession = { sessionId: string; reason: 'blocked' | typeof beyondLimit }
 /** `doubtful`: devices that the gateway has let in although they may not connect, or say that they have left. */
 type Begun = Opened & { doubtful: string[] }
 type Taken = Opened & { unknownResources: string[] }
-const nothing: Begun = { refused: [], opened: 0, told: [], kept: [], doubtful: [] }
+const nothing: Begun = { refused: [], opened: 0, told: [], kept: [], moved: [], doubtful: [] }
 /** How many more sessions the tenant may have, and when these were seen. */
 type Terms = { places: Allowance; seenAt: Date }
 type Reporter = Pick<NewSession, 'gateway_id' | 'pool_id' | 'protocol'>
@@ -77,6 +77,7 @@ export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
     const left = running.length === 0 ? [] : await disconnectedFrom(tx, tenant, gateway.gateway_id, running)
     return {
       ...{ refused, opened: made.length, kept },
+      moved: [...made, ...ended].map((s) => s.session_id),
       told: told.map((subject) => ({ kind: 'vpn_session', subject })),
       doubtful: [...made.filter((s) => s.defied_since !== null).map((s) => s.device_id), ...left],
     }
@@ -117,7 +118,8 @@ export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
         ...grown.filter((s) => s.defied).map((s) => ({ deviceId: s.device_id, judgeAt: seenAt })),
         ...begun.doubtful.map((deviceId) => ({ deviceId, judgeAt: new Date(seenAt.getTime() + graceMs) })),
       ])
-      return { ...begun, unknownResources }
+      const over = known.flatMap((s) => (s.ended ? [s.sessionId] : []))
+      return { ...begun, moved: [...begun.moved, ...over], unknownResources }
     },
   }
 }

@@ -46,7 +46,8 @@ export function createMetering({
   meter,
   activity,
   registry,
-}: Pick<GatewaysDeps, 'db' | 'changes' | 'fleet' | 'policy' | 'now' | 'entitlements' | 'meter'> & {
+  signals,
+}: Pick<GatewaysDeps, 'db' | 'changes' | 'fleet' | 'policy' | 'now' | 'entitlements' | 'meter' | 'signals'> & {
   activity: Activity
   registry: Registry
 }) {
@@ -111,6 +112,7 @@ export function createMetering({
             isResource: (name) => current.names(name),
           })
           await meter(tx, tenant, { ...key, ...carriedBy(samples, taken.refused), sessions: taken.opened })
+          if (taken.moved.length > 0) signals.tellAfter(tx, tenant, 'vpn_session', taken.moved)
           if (taken.told.length > 0) await changes.record(tx, tenant, taken.told)
           return taken
         },

@@ -30,7 +30,8 @@ export function createSessions({
   now,
   listening,
   entitlements,
-}: Pick<GatewaysDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now' | 'listening' | 'entitlements'>) {
+  signals,
+}: Pick<GatewaysDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now' | 'listening' | 'entitlements' | 'signals'>) {
   const withNames = async (tx: Tx, tenant: TenantId, rows: SessionRow[]): Promise<Session[]> => {
     const names = await queries.deviceNames(
       tx,
@@ -162,6 +163,7 @@ export function createSessions({
       await eachTenant(tenants, async (tenant) => {
         for (let batch = sweepSize; batch === sweepSize; ended += batch)
           batch = await db.inTenant(tenant, (tx) => queries.endSilent(tx, tenant, since, at, sweepSize), background)
+        signals.tell(tenant, 'vpn_session', 'many')
       })
       return ended
     },

@@ -27,7 +27,12 @@ type Written = { accepted: number; foreign: ReadonlySet<Event>; ended: readonly 
 type EndedHere = { sessionId: string; reason: string }
 
 /** What devices saw of their connections: the reports of many devices share a statement and a commit. */
-export function createTelemetry({ db, now, registry }: Pick<GatewaysDeps, 'db' | 'now'> & { registry: Registry }) {
+export function createTelemetry({
+  db,
+  now,
+  signals,
+  registry,
+}: Pick<GatewaysDeps, 'db' | 'now' | 'signals'> & { registry: Registry }) {
   async function claim(tx: Tx, claims: readonly Claim[]): Promise<void> {
     if (claims.length === 0) return
     await upsertClaims(tx, claims)
@@ -50,7 +55,10 @@ export function createTelemetry({ db, now, registry }: Pick<GatewaysDeps, 'db' |
       const foreign = new Set(ofSessions.filter((e) => !own.has(keyOf(e.deviceId, e.sessionId ?? ''))))
       const items = batch.map((i) => ({ ...i, events: i.events.filter((e) => !foreign.has(e)) }))
       // Holds the devices until the commit: whoever sends the same event at once waits, and then finds it.
-      await markDevices(tx, newest(items.map(seenOf)))
+      const seen = newest(items.map(seenOf))
+      await markDevices(tx, seen)
+      for (const tenant of new Set(seen.flatMap((s) => (s.applied ? [s.tenantId] : []))))
+        signals.tellAfter(tx, tenant, 'adoption', 'many')
       const events = new Map(items.flatMap((i) => i.events.map((e) => [keyOf(e.deviceId, e.eventId), e])))
       for (const known of await queries.knownEvents(tx, [...events.values()]))
         events.delete(keyOf(known.device_id, known.event_id))

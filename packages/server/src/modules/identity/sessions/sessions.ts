@@ -68,6 +68,7 @@ export function createSessions(deps: SessionsDeps) {
       startedAt: row.started_at,
       expiresAt: row.expires_at,
       idleSeconds: row.idle_seconds,
+      idleExpiresAt: new Date(row.last_seen_at.getTime() + row.idle_seconds * second),
       authMethod: row.auth_method,
       providerId: row.provider_id,
       mfa: row.mfa,
@@ -130,8 +131,14 @@ export function createSessions(deps: SessionsDeps) {
   }
 
   return {
-    /** The principal behind a cookie; undefined for anything that is not a running session. */
-    verify: async (presented: PresentedToken): Promise<Principal<'session'> | undefined> => {
+    /**
+     * The principal behind a cookie; undefined for anything that is not a running session. `background`: a request that
+     * no person asked for does not prolong it.
+     */
+    verify: async (
+      presented: PresentedToken,
+      { background = false }: { background?: boolean } = {},
+    ): Promise<Principal<'session'> | undefined> => {
       const known = await cache.get(presented)
       if (!known) return undefined
       const { tenantId, id } = known.principal
@@ -140,16 +147,31 @@ export function createSessions(deps: SessionsDeps) {
       const session = bounded(known, settings)
       const at = now()
       const idleMs = session.idleSeconds * second
-      const before = Math.max(seen.get(id) ?? 0, known.lastSeenAt.getTime())
+      let before = Math.max(seen.get(id) ?? 0, known.lastSeenAt.getTime())
+      const idleFrom = (ms: number) => ({ ...session, idleExpiresAt: new Date(ms + idleMs) })
       if (isOver(session, before, at.getTime())) {
         await endOverdue(tenantId, id)
         const elsewhere = await db.inTenant(tenantId, (tx) => queries.findLastSeen(tx, tenantId, id))
         if (!elsewhere || isOver(session, elsewhere.getTime(), at.getTime())) return undefined
+        before = elsewhere.getTime()
+      }
+      if (background) {
+        seen.set(id, before)
+        return idleFrom(before)
       }
       seen.set(id, at.getTime())
       lastSeen.touch(`${tenantId}/${id}`, at, Math.min(20 * second, idleMs / 4))
       if (at.getTime() - before > idleMs / 2) await lastSeen.flush()
-      return session
+      return idleFrom(at.getTime())
+    },
+
+    /**
+     * When the session ends for inactivity, also by what other replicas have written: they may be behind by a quarter
+     * of its idle time, or 20 s. Null: it has ended.
+     */
+    idleExpiresAt: async (tx: Tx, { tenantId, id, idleSeconds }: Principal<'session'>): Promise<Date | null> => {
+      const written = await queries.findLastSeen(tx, tenantId, id)
+      return written && new Date(Math.max(written.getTime(), seen.get(id) ?? 0) + idleSeconds * second)
     },
 
     /**

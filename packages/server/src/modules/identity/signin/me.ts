@@ -6,20 +6,30 @@ import { encodeId } from '../../../kernel/ids.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { present } from '../people/subject.ts'
 import { findUser } from '../people/users.queries.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import { countRecoveryCodes } from './second-factor.queries.ts'
 
 type Person = Actor<'session' | 'api_key'>
 
 /** Who is calling. */
-export function createMe({ db, tenancy }: { db: Database; tenancy: Pick<IdentityDeps['tenancy'], 'nameOf'> }) {
+export function createMe({
+  db,
+  tenancy,
+  sessions,
+}: {
+  db: Database
+  tenancy: Pick<IdentityDeps['tenancy'], 'nameOf'>
+  sessions: Pick<Sessions, 'idleExpiresAt'>
+}) {
   async function read({ principal, tenantId }: Person) {
     const tenantName = (await tenancy.nameOf(tenantId)) ?? ''
     if (principal.kind !== 'session')
-      return { tenantName, session: null, user: null, recoveryCodes: 0, steppedUpUntil: null }
+      return { tenantName, session: null, idleExpiresAt: null, user: null, recoveryCodes: 0, steppedUpUntil: null }
     const { tenantId: home, userId, mfa, steppedUpAt } = principal
     return db.inTenant(home, async (tx) => ({
       tenantName,
       session: principal,
+      idleExpiresAt: await sessions.idleExpiresAt(tx, principal),
       user: present(await findUser(tx, home, userId)),
       recoveryCodes: mfa ? await countRecoveryCodes(tx, home, userId) : 0,
       steppedUpUntil: steppedUpAt && freshUntil(steppedUpAt),
@@ -29,7 +39,7 @@ export function createMe({ db, tenancy }: { db: Database; tenancy: Pick<Identity
     /** As `GET /v1/admin/me` answers and as the page of the console has it. */
     describe: async (actor: Person): Promise<Output<Contract['me']>> => {
       const { principal } = actor
-      const { tenantName, session, user, recoveryCodes, steppedUpUntil } = await read(actor)
+      const { tenantName, session, idleExpiresAt, user, recoveryCodes, steppedUpUntil } = await read(actor)
       return {
         credential: principal.kind,
         tenant_id: encodeId('tenant', actor.tenantId),
@@ -44,6 +54,7 @@ export function createMe({ db, tenancy }: { db: Database; tenancy: Pick<Identity
           session_id: encodeId('admin_session', session.id),
           expires_at: session.expiresAt.toISOString(),
           idle_seconds: session.idleSeconds,
+          idle_expires_at: (idleExpiresAt ?? session.idleExpiresAt).toISOString(),
           mfa: session.mfa,
           recovery_codes_left: recoveryCodes,
           stepped_up_until: steppedUpUntil?.toISOString() ?? null,

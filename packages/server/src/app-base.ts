@@ -1,0 +1,37 @@
+import type { AppDeps } from './app-deps.ts'
+import { connectDatabase } from './db/database.ts'
+import { createPager } from './db/page.ts'
+import { createChanges } from './memory/changes.ts'
+import { createClock } from './memory/clock.ts'
+import { createFeed } from './memory/feed.ts'
+import { createSignals } from './memory/signals.ts'
+import { createListening } from './modules/health/index.ts'
+import { presenceOf } from './modules/secrets/index.ts'
+
+/** What every module rests on: the database, and what keeps the memory of replicas true. */
+export function createBase({
+  config,
+  secrets,
+  peppers,
+  databaseUrl,
+  log,
+  given,
+  slowness,
+  onError,
+}: Pick<AppDeps, 'config' | 'secrets' | 'peppers' | 'databaseUrl' | 'log'> & {
+  given: AppDeps['now']
+  slowness: number
+  onError: (e: unknown) => void
+}) {
+  const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError, slowness })
+  const clock = createClock()
+  const now = given ?? clock.now
+  const changes = createChanges(db, now)
+  const feed = createFeed({ url: databaseUrl, changes, clock, log, presence: presenceOf(peppers) })
+  const signals = createSignals({ db, feed })
+  const pager = createPager(secrets.masterKeys.map((key) => key.cursorKey))
+  const listening = createListening({ db })
+  const { publicUrl } = config
+  const held = { db, changes, feed, signals, pager, now, listening }
+  return { ...held, peppers, kek: secrets.kek, publicUrl, origins: config, onError }
+}

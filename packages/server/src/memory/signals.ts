@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto'
+import type { Database, Tx } from '../db/database.ts'
+import type { TenantId } from '../kernel/actor.ts'
+import { BoundedMap } from '../kernel/bounded-map.ts'
+import { second } from '../kernel/time.ts'
+import type { Feed } from './feed.ts'
+
+/** What replicas tell each other that the change log does not hold. Subjects are UUIDs. */
+export type SignalTopic = 'audit' | 'notification' | 'vpn_session' | 'workflow_run' | 'gateway' | 'adoption'
+/** More subjects than this, or unknown ones. */
+export type Subjects = readonly string[] | 'many'
+/** `isRemote`: another replica tells it. */
+type Listener = (tenant: TenantId, topic: SignalTopic, subjects: Subjects, isRemote: boolean) => void
+
+const mostSubjects = 50
+/** A replica says so often which tenants it watches; others believe it for longer, in case one such word is lost. */
+const watchAgainMs = 40 * second
+const watchedForMs = 120 * second
+const tenantsOfPayload = 150
+const mostTenants = 10_000
+
+/**
+ * Signals say that something happened, to whoever watches the tenant now, on this replica or another. They are stored
+ * nowhere: a lost one is made good by `onLost`, which asks for a look at everything. A tenant that nobody watches costs
+ * one look-up in memory.
+ */
+export function createSignals({
+  db,
+  feed,
+}: {
+  db: Pick<Database, 'afterCommit'>
+  feed: Pick<Feed, 'carry' | 'onBeat'>
+}) {
+  const replica = randomUUID().slice(0, 8)
+  const here = new Map<TenantId, number>()
+  const elsewhere = new BoundedMap<TenantId, number>(mostTenants)
+  const toSend = new Map<string, { tenant: TenantId; topic: SignalTopic; subjects: Set<string> | 'many' }>()
+  const listeners: Listener[] = []
+  const begun: ((tenant: TenantId) => void)[] = []
+  const lost: (() => void)[] = []
+  let asks = false
+  let announces = new Set<TenantId>()
+  let announcedAt = performance.now()
+
+  const announceAll = () => {
+    announces = new Set(here.keys())
+    announcedAt = performance.now()
+    if (announces.size > 0) post()
+  }
+  const post = feed.carry({
+    take: () => {
+      const payloads: string[] = []
+      if (asks) payloads.push(`${replica}|who`)
+      const tenants = [...announces]
+      for (let i = 0; i < tenants.length; i += tenantsOfPayload)
+        payloads.push(`${replica}|watch|${tenants.slice(i, i + tenantsOfPayload).join(',')}`)
+      for (const { tenant, topic, subjects } of toSend.values())
+        payloads.push(`${replica}|tell|${tenant}|${topic}|${subjects === 'many' ? subjects : [...subjects].join(',')}`)
+      asks = false
+      announces = new Set()
+      toSend.clear()
+      return payloads
+    },
+    heard: (payload) => {
+      const [from, word, first = '', topic, subjects = ''] = payload.split('|')
+      if (from === replica) return
+      if (word === 'who') announceAll()
+      else if (word === 'watch') {
+        const until = performance.now() + watchedForMs
+        for (const tenant of first.split(',')) elsewhere.set(tenant as TenantId, until)
+      } else if (word === 'tell' && here.has(first as TenantId))
+        tellHere(first as TenantId, topic as SignalTopic, subjects === 'many' ? subjects : subjects.split(','), true)
+    },
+    connected: () => {
+      asks = true
+      announceAll()
+      post()
+      for (const look of lost) look()
+    },
+  })
+  feed.onBeat(() => {
+    if (here.size > 0 && performance.now() - announcedAt > watchAgainMs) announceAll()
+  })
+
+  const isWatchedElsewhere = (tenant: TenantId) => (elsewhere.get(tenant) ?? 0) > performance.now()
+  function tellHere(tenant: TenantId, topic: SignalTopic, subjects: Subjects, isRemote = false): void {
+    if (here.has(tenant)) for (const listen of listeners) listen(tenant, topic, subjects, isRemote)
+  }
+  function tell(tenant: TenantId, topic: SignalTopic, subjects: Subjects): void {
+    tellHere(tenant, topic, subjects)
+    if (!isWatchedElsewhere(tenant)) return
+    const key = `${tenant}|${topic}`
+    const waiting = toSend.get(key) ?? { tenant, topic, subjects: new Set<string>() }
+    toSend.set(key, waiting)
+    if (waiting.subjects !== 'many' && subjects !== 'many') for (const each of subjects) waiting.subjects.add(each)
+    if (subjects === 'many' || (waiting.subjects !== 'many' && waiting.subjects.size > mostSubjects))
+      waiting.subjects = 'many'
+    post()
+  }
+
+  return {
+    tell,
+    /** What every replica finds out by itself. */
+    tellHere,
+    /** Once the transaction is committed. */
+    tellAfter: (tx: Tx, tenant: TenantId, topic: SignalTopic, subjects: Subjects): void =>
+      db.afterCommit(tx, () => tell(tenant, topic, subjects)),
+    listen: (listener: Listener): void => void listeners.push(listener),
+    /** Calls when somebody begins to watch a tenant here. */
+    onBegun: (call: (tenant: TenantId) => void): void => void begun.push(call),
+    /** Calls when signals of other replicas may have been lost. */
+    onLost: (call: () => void): void => void lost.push(call),
+    /** Until what is returned is called. */
+    watch: (tenant: TenantId): (() => void) => {
+      const before = here.get(tenant) ?? 0
+      here.set(tenant, before + 1)
+      if (before === 0) {
+        announces.add(tenant)
+        post()
+        for (const call of begun) call(tenant)
+      }
+      let isOver = false
+      return () => {
+        if (isOver) return
+        isOver = true
+        const left = (here.get(tenant) ?? 1) - 1
+        if (left > 0) here.set(tenant, left)
+        else here.delete(tenant)
+      }
+    },
+    isWatchedHere: (tenant: TenantId): boolean => here.has(tenant),
+    isWatched: (tenant: TenantId): boolean => here.has(tenant) || isWatchedElsewhere(tenant),
+  }
+}
+export type Signals = ReturnType<typeof createSignals>

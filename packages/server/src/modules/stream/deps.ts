@@ -1,0 +1,19 @@
+import type { Database, Tx } from '../../db/database.ts'
+import type { Principal, TenantId } from '../../kernel/actor.ts'
+import type { Changes } from '../../memory/changes.ts'
+import type { Feed } from '../../memory/feed.ts'
+import type { Signals } from '../../memory/signals.ts'
+import type { Audit } from '../audit/index.ts'
+
+export type StreamDeps = {
+  db: Database
+  changes: Pick<Changes, 'listen'>
+  feed: Pick<Feed, 'isFresh' | 'catchUp' | 'seqOf' | 'onBeat'>
+  signals: Pick<Signals, 'listen' | 'onLost' | 'watch'>
+  now: () => Date
+  audit: Pick<Audit, 'headOf' | 'since'>
+  statusOf: (tenant: TenantId) => string | Promise<string>
+  /** When a session ends for inactivity, also by what other replicas have written. Null: it has ended. */
+  idleExpiresAt: (tx: Tx, session: Principal<'session'>) => Promise<Date | null>
+  onError: (e: unknown) => void
+}

@@ -1,0 +1,165 @@
+import type { Actor, TenantId } from '../../kernel/actor.ts'
+import { AppError } from '../../kernel/app-error.ts'
+import { everything } from '../../memory/changes.ts'
+import { createCheck } from './check.ts'
+import type { StreamDeps } from './deps.ts'
+import type { OpenStream } from './open-stream.ts'
+import { missedSince } from './resume.ts'
+import { Watch } from './watch.ts'
+
+/** Open streams of one session or API key; the oldest ends for one more. */
+const mostOfCaller = 3
+const mostOfTenant = 200
+const mostOfAll = 2000
+
+const tooMany = () =>
+  new AppError('rate_limited', 'too many streams of changes are open; ask again shortly, or poll', {
+    retryAfterSeconds: 30,
+  })
+
+/** All open streams of this replica. While there is none it does nothing. */
+export function createHub(deps: StreamDeps) {
+  const { changes, signals, feed, audit, now, onError } = deps
+  const watches = new Map<TenantId, Promise<Watch>>()
+  const watching = new Map<TenantId, Watch>()
+  const open = new Set<OpenStream>()
+  const ofTenant = new Map<TenantId, number>()
+  /** By what a change may name that ends a stream, or what it may tell: `user:<uuid>`. */
+  const bySubject = new Map<string, Set<OpenStream>>()
+  const check = createCheck(deps)
+  let isStopped = false
+
+  const checkSoon = (subject: string): void => {
+    for (const stream of bySubject.get(subject) ?? []) check(stream).catch(onError)
+  }
+  changes.listen('waiters', {
+    changed: (tenant, list) => {
+      if (open.size === 0) return
+      for (const { kind, subject } of list) {
+        if (kind === 'settings' || kind === 'tenant' || subject === everything) checkSoon(`tenant:${tenant}`)
+        else checkSoon(`${kind}:${subject}`)
+      }
+      const watch = watching.get(tenant)
+      if (!watch) return
+      watch.note((batch) => {
+        for (const change of list) batch.change(change)
+      })
+      // What changes is in the audit log too; so it is found even where the signal of that is lost.
+      watch.lookAtAudit()
+    },
+    forgotten: (tenant) => {
+      for (const watch of watching.values())
+        if (tenant === undefined || watch.tenant === tenant) watch.note((batch) => batch.reset())
+      for (const stream of open) if (tenant === undefined || stream.tenant === tenant) check(stream).catch(onError)
+    },
+  })
+  signals.listen((tenant, topic, subjects) => {
+    const watch = watching.get(tenant)
+    if (topic === 'audit') watch?.lookAtAudit()
+    else watch?.note((batch) => batch.signal(topic, subjects))
+  })
+  signals.onLost(() => {
+    for (const watch of watching.values()) {
+      watch.note((batch) => batch.signalsLost())
+      watch.lookAtAudit()
+    }
+  })
+  feed.onBeat(() => {
+    if (open.size === 0) return
+    const at = now().getTime()
+    for (const stream of open) {
+      if (stream.checkAt <= at || stream.isChecking) check(stream).catch(onError)
+      stream.beat()
+    }
+  })
+
+  async function begin(tenant: TenantId): Promise<Watch> {
+    const unwatch = signals.watch(tenant)
+    try {
+      const watch = new Watch(tenant, await audit.headOf(tenant), deps, unwatch)
+      watching.set(tenant, watch)
+      return watch
+    } catch (e) {
+      unwatch()
+      watches.delete(tenant)
+      throw e
+    }
+  }
+  function watchOf(tenant: TenantId): Promise<Watch> {
+    const known = watches.get(tenant) ?? begin(tenant)
+    watches.set(tenant, known)
+    return known
+  }
+  function leave(stream: OpenStream): void {
+    if (!open.delete(stream)) return
+    for (const subject of subjectsOf(stream.actor)) {
+      const streams = bySubject.get(subject)
+      streams?.delete(stream)
+      if (streams?.size === 0) bySubject.delete(subject)
+    }
+    const left = (ofTenant.get(stream.tenant) ?? 1) - 1
+    if (left > 0) ofTenant.set(stream.tenant, left)
+    else ofTenant.delete(stream.tenant)
+    const watch = watching.get(stream.tenant)
+    watch?.streams.delete(stream)
+    if (left > 0 || !watch) return
+    watch.end()
+    watching.delete(stream.tenant)
+    watches.delete(stream.tenant)
+  }
+  function enter(stream: OpenStream): void {
+    const tenant = stream.tenant
+    const own = [...(bySubject.get(credentialOf(stream.actor)) ?? [])].filter((s) => !s.isEnded)
+    if (own.length >= mostOfCaller) own[0]?.end('replaced')
+    else if (open.size >= mostOfAll || (ofTenant.get(tenant) ?? 0) >= mostOfTenant) throw tooMany()
+    open.add(stream)
+    ofTenant.set(tenant, (ofTenant.get(tenant) ?? 0) + 1)
+    for (const subject of subjectsOf(stream.actor))
+      bySubject.set(subject, (bySubject.get(subject) ?? new Set()).add(stream))
+  }
+
+  return {
+    /** Its bytes, until it ends. `lastEventId`: what the client has read, as it says. */
+    open: async (stream: OpenStream, lastEventId: string | undefined, gone: AbortSignal) => {
+      if (isStopped) stream.end('stopping')
+      enter(stream)
+      try {
+        const watch = await watchOf(stream.tenant)
+        watch.streams.add(stream)
+        if (!feed.isFresh()) await feed.catchUp()
+        const { id } = watch
+        const missed = await missedSince(deps, stream.tenant, lastEventId, id)
+        await check(stream)
+        return until(stream.bytes(gone, { id, missed }), () => leave(stream))
+      } catch (e) {
+        leave(stream)
+        throw e
+      }
+    },
+    count: () => open.size,
+    /** Ends all, and those that come later at once. */
+    stop: (): void => {
+      isStopped = true
+      for (const stream of open) stream.end('stopping')
+    },
+  }
+}
+export type Hub = ReturnType<typeof createHub>
+
+async function* until(bytes: AsyncIterable<Uint8Array>, over: () => void): AsyncGenerator<Uint8Array> {
+  try {
+    yield* bytes
+  } finally {
+    over()
+  }
+}
+
+const credentialOf = ({ principal }: Actor<'session' | 'api_key'>): string =>
+  principal.kind === 'session' ? `admin_session:${principal.id}` : `api_key:${principal.id}`
+/** What a change names that may end what the caller may do. */
+const subjectsOf = (actor: Actor<'session' | 'api_key'>): string[] => {
+  const { principal } = actor
+  const user = principal.kind === 'session' ? principal.userId : principal.ownerId
+  const tenants = new Set([principal.tenantId, actor.tenantId])
+  return [credentialOf(actor), ...(user ? [`user:${user}`] : []), ...[...tenants].map((t) => `tenant:${t}`)]
+}

@@ -1,0 +1,129 @@
+import type { streamEnds } from '@holdfast/contract/stream'
+import type { Actor, TenantId } from '../../kernel/actor.ts'
+import type { Stands } from '../../kernel/streamed.ts'
+import { second } from '../../kernel/time.ts'
+import { Batch } from './batch.ts'
+import { bytesOf, eventsOf, heartbeatText, retryText, type Scope, textOf } from './write.ts'
+
+export type EndReason = (typeof streamEnds)[number]
+const heartbeatMs = 15 * second
+const retryMs = 2 * second
+/** A client that takes no notice of `replaced` does not take the place of its successor at once. */
+const retryOfReplacedMs = 600 * second
+
+/** One open stream: what waits to be sent is one batch, however slowly it is taken. */
+export class OpenStream {
+  readonly tenant: TenantId
+  readonly actor: Actor<'session' | 'api_key'>
+  readonly stands: Stands
+  readonly scope: Scope
+  /** When its credential is judged next (ms, by the clock of the database). */
+  checkAt = 0
+  /** While its credential is judged nothing is sent. */
+  isChecking = false
+  /** How often that was asked for since it began. */
+  checksDue = 0
+  /** For which end of the session it was warned. */
+  warnedOf: number | undefined
+  #waiting = new Batch()
+  #warning: { at: string; cause: 'idle' | 'absolute' } | undefined
+  #end: EndReason | undefined
+  #id: string
+  #sentAt = performance.now()
+  #wake = () => {}
+
+  constructor(given: Pick<OpenStream, 'tenant' | 'actor' | 'stands' | 'scope'>) {
+    this.tenant = given.tenant
+    this.actor = given.actor
+    this.stands = given.stands
+    this.scope = given.scope
+    this.#id = ''
+  }
+  /** `id`: where the tenant stands with this batch. */
+  push(batch: Batch, id: string): void {
+    this.#waiting.merge(batch)
+    this.#nextId = id
+    this.#wake()
+  }
+  #nextId = ''
+  warn(at: Date, cause: 'idle' | 'absolute'): void {
+    this.warnedOf = at.getTime()
+    this.#warning = { at: at.toISOString(), cause }
+    this.#wake()
+  }
+  end(reason: EndReason): void {
+    this.#end ??= reason
+    this.#wake()
+  }
+  /** What was held back while its credential was judged is sent. */
+  resume(): void {
+    this.isChecking = false
+    this.#wake()
+  }
+  get isEnded(): boolean {
+    return this.#end !== undefined
+  }
+  /** At every heartbeat of the change feed. */
+  beat(): void {
+    if (performance.now() - this.#sentAt >= heartbeatMs) this.#wake()
+  }
+
+  /** Until it ends or `gone` is aborted. What it begins with: the id of where the tenant stands, and what was missed. */
+  async *bytes(gone: AbortSignal, begins: { id: string; missed: Batch }): AsyncGenerator<Uint8Array> {
+    this.#id = begins.id
+    this.#nextId = begins.id
+    const ready = { event: 'ready' as const, id: this.#id, data: { kinds: [...this.scope.kinds] } }
+    yield bytesOf(retryText(retryMs) + textOf(ready) + this.#textOfBatch(begins.missed, begins.id))
+    const wake = () => this.#wake()
+    gone.addEventListener('abort', wake)
+    try {
+      for (;;) {
+        const text = this.#take()
+        if (gone.aborted) return
+        if (text !== '') {
+          this.#sentAt = performance.now()
+          yield bytesOf(text)
+        }
+        if (this.#end !== undefined && text !== '') return
+        if (this.#hasMore()) continue
+        const { promise, resolve } = Promise.withResolvers<void>()
+        this.#wake = resolve
+        await promise
+        this.#wake = () => {}
+      }
+    } finally {
+      gone.removeEventListener('abort', wake)
+    }
+  }
+
+  #hasMore(): boolean {
+    return this.#end !== undefined || (!this.isChecking && (!this.#waiting.isEmpty || this.#warning !== undefined))
+  }
+  #take(): string {
+    if (this.#end !== undefined) {
+      const retry = this.#end === 'replaced' ? retryText(retryOfReplacedMs) : ''
+      // Not all at once where a replica stops.
+      const later = this.#end === 'stopping' ? retryText(Math.round(retryMs * (0.5 + Math.random()))) : ''
+      return retry + later + textOf({ event: 'end', id: this.#id, data: { reason: this.#end } })
+    }
+    if (this.isChecking) return ''
+    let text = ''
+    if (this.#warning) text += textOf({ event: 'expires', id: this.#id, data: this.#warning })
+    this.#warning = undefined
+    const batch = this.#waiting
+    this.#waiting = new Batch()
+    if (!batch.isEmpty) text += this.#textOfBatch(batch, this.#nextId)
+    if (text === '' && performance.now() - this.#sentAt >= heartbeatMs) {
+      this.#id = this.#nextId
+      text = heartbeatText(this.#id)
+    }
+    return text
+  }
+  /** Only the last event bears the new id: whoever loses the connection before it gets the batch again. */
+  #textOfBatch(batch: Batch, id: string): string {
+    const events = eventsOf(batch, this.scope)
+    const before = this.#id
+    if (events.length > 0) this.#id = id
+    return events.map((e, i) => textOf({ ...e, id: i === events.length - 1 ? id : before })).join('')
+  }
+}

@@ -1,0 +1,62 @@
+import {
+  type ChangedKind,
+  changedKindNames,
+  eventPermissions,
+  mostChangedIds,
+  type StreamEvent,
+  type StreamEventName,
+} from '@holdfast/contract/stream'
+import type { Permission } from '@holdfast/contract/vocabulary'
+import type { Batch, Topic } from './batch.ts'
+
+/** What one stream may tell. */
+export type Scope = { kinds: ReadonlySet<ChangedKind>; permissions: ReadonlySet<Permission>; isFiltered: boolean }
+type Unnumbered = { [K in StreamEventName]: Omit<Extract<StreamEvent, { event: K }>, 'id'> }[StreamEventName]
+
+/** An event that is no list belongs to one: whoever asked for some lists only gets it with that list. */
+const listOfEvent = { alert: 'notifications', run: 'runs', gateway: 'gateways', adoption: 'policy' } as const
+
+/** The events of a batch that the scope allows. */
+export function eventsOf(batch: Batch, scope: Scope): Unnumbered[] {
+  const events: Unnumbered[] = []
+  const may = (event: keyof typeof eventPermissions): boolean =>
+    scope.permissions.has(eventPermissions[event]) &&
+    (!scope.isFiltered || (event !== 'audit' && scope.kinds.has(listOfEvent[event])))
+  if (batch.isReset) events.push({ event: 'reset', data: {} })
+  let left = mostChangedIds
+  const take = (ids: ReadonlySet<string> | 'many' | undefined): { ids: string[]; many: boolean } => {
+    if (ids === 'many' || (ids?.size ?? 0) > left) return { ids: [], many: true }
+    left -= ids?.size ?? 0
+    return { ids: [...(ids ?? [])], many: false }
+  }
+  const changes = changedKindNames.flatMap((kind) => {
+    const ids = scope.kinds.has(kind) ? batch.of(kind) : undefined
+    return ids === undefined ? [] : [{ kind, ...take(ids) }]
+  })
+  if (changes.length > 0) events.push({ event: 'changed', data: { changes } })
+  // Each of these has a bound of its own: they are few.
+  const some = (topic: Topic) => {
+    left = mostChangedIds
+    return take(batch.ofTopic(topic))
+  }
+  const has = (topic: Topic) => batch.ofTopic(topic) !== undefined
+  if (may('alert') && (has('raised') || has('ended'))) {
+    const [raised, ended] = [some('raised'), some('ended')]
+    events.push({ event: 'alert', data: { raised: raised.ids, ended: ended.ids, many: raised.many || ended.many } })
+  }
+  if (may('run') && has('run')) events.push({ event: 'run', data: some('run') })
+  if (may('gateway') && has('gateway')) events.push({ event: 'gateway', data: some('gateway') })
+  if (may('adoption') && has('adoption')) events.push({ event: 'adoption', data: {} })
+  if (may('audit') && batch.auditSeq !== undefined) events.push({ event: 'audit', data: { seq: batch.auditSeq } })
+  return events
+}
+
+const encoder = new TextEncoder()
+/** Text of a stream (HTML standard, "Server-sent events"). Data is JSON, which has no line break. */
+export const textOf = ({ event, id, data }: Unnumbered & { id: string }): string =>
+  `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`
+/** How long a client waits before it opens the stream anew. */
+export const retryText = (ms: number): string => `retry: ${ms}\n\n`
+/** A comment keeps the connection alive; the id of an empty event is remembered, and nothing is dispatched. */
+export const heartbeatText = (id: string): string => `:\nid: ${id}\n\n`
+export const bytesOf = (text: string): Uint8Array => encoder.encode(text)

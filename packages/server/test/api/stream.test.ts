@@ -1,0 +1,324 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { changeSecuritySettings } from '@holdfast/sdk'
+import { encodeId, newUuid } from '../../src/kernel/ids.ts'
+import { enroll, newSession, report, rule, withGateway } from '../gateways.ts'
+import { createClock, type Replica, startKit, times } from '../kit.ts'
+import { raise } from '../notices.ts'
+import { makeUser, signInAs } from '../people.ts'
+import { until } from '../promptly.ts'
+import { type Opened, openStream } from '../streams.ts'
+import { lockDevice } from '../workflows.ts'
+
+test('a stream of changes', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { replicas: 2, now: clock.now })
+  const [here, there] = kit.replicas as [Replica, Replica]
+  const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
+  const opened: Opened[] = []
+  const open = async (headers: Record<string, string>, query = '', replica: Replica = here) => {
+    const stream = await openStream(replica.url, headers, query)
+    opened.push(stream)
+    return stream
+  }
+  /** Streams of the tests before are no streams of this one. */
+  const closeAll = async () => {
+    for (const stream of opened.splice(0)) stream.close()
+    await until(() => kit.replicas.every(({ app }) => app.stream.count() === 0), 'all streams are closed')
+  }
+  kit.after(closeAll)
+  t.afterEach(closeAll)
+  const group = async (name: string) =>
+    (await kit.admin.changeGroup({ body: { operation: 'create', group: { name } } })).group.group_id
+  const key = async (role: Parameters<typeof kit.keyFor>[0]) => kit.keyFor(role)
+
+  await t.test('each kind of change arrives at both replicas within two seconds, and names what changed', async () => {
+    const streams = [await open(bearer(kit.adminKey)), await open(bearer(kit.adminKey), '', there)]
+    const both = (look: (stream: Opened) => Promise<unknown>) => Promise.all(streams.map(look))
+    for (const stream of streams) {
+      assert.equal(stream.status, 200)
+      assert.equal(stream.headers['content-type'], 'text/event-stream')
+      assert.match(String(stream.headers['cache-control']), /no-store/)
+      assert.equal(stream.headers['x-accel-buffering'], 'no')
+      assert.equal(stream.headers['content-encoding'], undefined)
+      assert.match(stream.text(), /^retry: \d+\n\n/)
+      await stream.event('ready')
+    }
+    // The other replica has to hear that somebody watches before it tells what is in no log.
+    await delay(50)
+    const slow: [string, number][] = []
+    const told = async (kind: string, change: () => Promise<string>) => {
+      const id = await change()
+      const since = performance.now()
+      await both((stream) => stream.changed(kind, id))
+      slow.push([kind, performance.now() - since])
+    }
+    await told('groups', () => group('told'))
+    await told('users', () => makeUser(kit, 'told'))
+    await told(
+      'keys',
+      async () => (await kit.admin.createApiKey({ body: { name: 'told', role: 'viewer' } })).api_key.key_id,
+    )
+    // While there is no gateway that it would wait for.
+    const lost = await enroll(kit, 'lost', { now: clock.now })
+    await told('runs', async () => (await lockDevice(kit, lost.id)).run.workflow_run_id!)
+    await both((stream) => stream.event('run'))
+    const { gateway, pool, client } = await withGateway(kit, 'told', 'told')
+    await both((stream) => stream.changed('pools', pool.pool_id))
+    await both((stream) => stream.changed('gateways', gateway.gateway_id))
+    const device = await enroll(kit, 'told', { now: clock.now })
+    await both((stream) => stream.changed('devices', device.id))
+    await told('policy', async () => {
+      const body = {
+        channel: 'stable',
+        policy: { schema: 'holdfast.policy/1', rules: [rule('all', { any: true }, ['told'])] },
+      } as const
+      return (await kit.admin.publishPolicy({ body: body as never })).bundle_id
+    })
+    await both((stream) => stream.event('adoption'))
+    await told('sessions', async () => {
+      const session_id = newSession()
+      const sample = { session_id, device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }
+      await client.metering({ body: report([sample]) })
+      return session_id
+    })
+    await told('notifications', async () => encodeId('notification', (await raise(kit))!))
+    const { data: alert } = await streams[0]!.event('alert')
+    await kit.admin.acknowledgeNotification({ params: { notification_id: alert.raised[0] } })
+    await both((stream) => stream.event('alert', (data) => data.ended.includes(alert.raised[0])))
+    await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 7 } })
+    await both((stream) => stream.changed('settings'))
+    await both((stream) => stream.event('audit', (data) => data.seq > 10))
+    for (const stream of streams) {
+      // Ids grow, and an event that is not the last of its batch bears the id of the one before.
+      const ids = stream.received.map((e) => e.id.split('-').map(Number) as [number, number])
+      for (const [i, [seq, audit]] of ids.entries())
+        assert.ok(i === 0 || (seq >= ids[i - 1]![0] && audit >= ids[i - 1]![1]), `${ids[i - 1]} then ${ids[i]}`)
+    }
+    t.diagnostic(`milliseconds until it came: ${slow.map(([kind, ms]) => `${kind} ${Math.round(ms)}`).join(', ')}`)
+  })
+
+  await t.test('a gateway that falls silent, or is heard of again by the other replica, is told', async () => {
+    const { gateway, secret } = await withGateway(kit, 'silent')
+    const beat = (replica: Replica) =>
+      kit.clientFor(secret, replica).heartbeat({ body: { boot_id: 'b', active_sessions: 0 } })
+    await beat(there)
+    const stream = await open(bearer(await key('viewer')))
+    const count = () =>
+      stream.received.filter((e) => e.event === 'gateway' && e.data.ids.includes(gateway.gateway_id)).length
+    await stream.event('ready')
+    await delay(100)
+    await beat(there)
+    const before = count()
+    clock.advance(65)
+    await until(() => count() > before, 'silence is told')
+    const silent = count()
+    await beat(there)
+    await until(() => count() > silent, 'the other replica says that it is back')
+  })
+
+  await t.test(
+    'it resumes behind the last event that was read, or says that everything is to be read anew',
+    async () => {
+      const first = await open(bearer(kit.adminKey))
+      const before = await group('before')
+      await first.changed('groups', before)
+      await first.event('audit')
+      first.close()
+      const missed = await group('missed')
+      const user = await makeUser(kit, 'missed')
+      const resumed = await open({ ...bearer(kit.adminKey), 'last-event-id': first.lastId() }, '', there)
+      await resumed.changed('groups', missed)
+      await resumed.changed('users', user)
+      assert.equal((await resumed.changed('sessions')).many, true, 'what is in no log may have changed')
+      assert.equal(
+        resumed.received.some((e) => e.event === 'reset'),
+        false,
+      )
+      assert.equal(JSON.stringify(resumed.received).includes(before), false, 'what was read does not come again')
+
+      const [seq, audit] = first.lastId().split('-').map(Number) as [number, number]
+      await kit.db.inTenant(kit.tenant, (tx) =>
+        tx.deleteFrom('changes').where('tenant_id', '=', kit.tenant).where('seq', '<=', seq).execute(),
+      )
+      const unknown = [
+        `${seq - 1}-${audit}`,
+        `${seq + 100_000}-${audit}`,
+        `${seq}-${audit + 100_000}`,
+        'x',
+        '1-2-3',
+        '',
+      ]
+      for (const id of unknown) {
+        const stream = await open({ ...bearer(await key('auditor')), 'last-event-id': id })
+        await stream.event('reset')
+        stream.close()
+      }
+    },
+  )
+
+  await t.test('only what the caller may read, of its own tenant', async () => {
+    const other = await kit.newTenant()
+    const [helpdesk, viewer, foreign, platform] = [
+      await open(bearer(await key('helpdesk'))),
+      await open(bearer(await key('viewer'))),
+      await open(bearer(await kit.keyFor('tenant_admin', other))),
+      await open(bearer(kit.adminKey), `?tenant_id=${encodeId('tenant', other)}`),
+    ]
+    const some = await open(bearer(kit.adminKey), '?kinds=groups,devices')
+    const kinds = async (stream: Opened) => (await stream.event('ready')).data.kinds
+    assert.deepEqual(await kinds(helpdesk), ['devices', 'sessions', 'users', 'groups'])
+    assert.deepEqual(await kinds(some), ['devices', 'groups'])
+    const made = await group('seen by some')
+    await kit.admin.createApiKey({ body: { name: 'seen by some', role: 'viewer' } })
+    await raise(kit, { dedupe_key: 'some' })
+    await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 8 } })
+    for (const stream of [helpdesk, viewer, some]) await stream.changed('groups', made)
+    await viewer.event('alert')
+    const last = await group('last')
+    for (const stream of [helpdesk, viewer, some]) await stream.changed('groups', last)
+    const names = (stream: Opened) => [...new Set(stream.received.map((e) => e.event))].sort()
+    assert.deepEqual(names(helpdesk), ['changed', 'ready'])
+    assert.deepEqual(names(some), ['changed', 'ready'])
+    const lists = (stream: Opened) =>
+      [
+        ...new Set(
+          stream.received.flatMap((e) =>
+            e.event === 'changed' ? e.data.changes.map((c: { kind: string }) => c.kind) : [],
+          ),
+        ),
+      ].sort()
+    assert.deepEqual(lists(helpdesk), ['groups'])
+    assert.deepEqual(lists(some), ['groups'])
+    assert.equal(names(viewer).includes('audit'), false)
+    assert.deepEqual(lists(viewer), ['groups', 'notifications'])
+    for (const stream of [foreign, platform]) {
+      assert.deepEqual(
+        lists(stream).filter((kind) => kind !== 'keys'),
+        [],
+        'of another tenant',
+      )
+      assert.equal(JSON.stringify(stream.received).includes(made), false)
+    }
+    const wrong = await openStream(kit.url, bearer(kit.adminKey), '?kinds=groups,nonsense')
+    assert.equal(wrong.status, 400)
+    const device = await openStream(kit.url, {})
+    assert.equal(device.status, 401)
+  })
+
+  await t.test('it ends within a second, saying why, when the caller may do so no more', async () => {
+    const { api_key, secret } = await kit.admin.createApiKey({ body: { name: 'ended', role: 'viewer' } })
+    const ofKey = await open(bearer(secret), '', there)
+    await makeUser(kit, 'ended', ['viewer'])
+    const person = await signInAs(kit, 'ended')
+    const moved = await makeUser(kit, 'moved', ['viewer'])
+    const other = await signInAs(kit, 'moved')
+    const leaver = await makeUser(kit, 'leaver', ['viewer'])
+    const left = await signInAs(kit, 'leaver')
+    const tenant = await kit.newTenant()
+    const [ofSession, ofMoved, ofLeaver, ofTenant] = [
+      await open({ cookie: person.cookie() }, '', there),
+      await open({ cookie: other.cookie() }, '', there),
+      await open({ cookie: left.cookie() }, '', there),
+      await open(bearer(await kit.keyFor('viewer', tenant)), '', there),
+    ]
+    const ends = async (stream: Opened, reason: string, act: () => Promise<unknown>) => {
+      await stream.event('ready')
+      await act()
+      assert.equal((await stream.event('end')).data.reason, reason)
+      await until(() => stream.isClosed(), 'the connection is closed')
+    }
+    await ends(ofKey, 'key_ended', () => kit.admin.revokeApiKey({ params: { key_id: api_key.key_id }, body: {} }))
+    await ends(ofSession, 'session_ended', () => person.post('/admin/logout'))
+    await ends(ofMoved, 'permissions_changed', () => kit.admin.grantRole({ body: { user_id: moved, role: 'auditor' } }))
+    await ends(ofLeaver, 'session_ended', () => kit.admin.suspendUser({ body: { user_id: leaver } }))
+    const tenant_id = encodeId('tenant', tenant)
+    await ends(ofTenant, 'tenant_suspended', () =>
+      kit.admin.changeTenant({ body: { operation: 'suspend', tenant_id } }),
+    )
+  })
+
+  await t.test('a fourth stream of a caller ends the oldest, and a flood is told as many', async () => {
+    const viewer = bearer(await key('viewer'))
+    const streams = await times(3, () => open(viewer))
+    const newest = await open(viewer)
+    await newest.event('ready')
+    await until(() => streams.filter((s) => s.received.some((e) => e.event === 'end')).length === 1, 'one ends')
+    const [replaced] = streams.filter((s) => s.received.some((e) => e.event === 'end'))
+    assert.equal((await replaced!.event('end')).data.reason, 'replaced')
+    assert.match(replaced!.text(), /retry: 600000/)
+
+    // One that is read no more gets one batch of what it missed, whatever that is.
+    const changes = times(60, () => Promise.resolve({ kind: 'device' as const, subject: newUuid() }))
+    const list = await changes
+    await kit.db.inTenant(kit.tenant, (tx) => kit.app.changes.record(tx, kit.tenant, list))
+    assert.deepEqual(await newest.changed('devices'), { kind: 'devices', ids: [], many: true })
+    const before = newest.received.length
+    for (let i = 0; i < 20; i++)
+      await kit.db.inTenant(kit.tenant, (tx) => kit.app.changes.record(tx, kit.tenant, [list[i]!]))
+    await newest.changed('devices', encodeId('device', list[19]!.subject))
+    assert.ok(newest.received.length - before <= 20)
+  })
+
+  await t.test(
+    'an open stream and background requests let a session end in time; one ordinary request prolongs it',
+    async () => {
+      await changeSecuritySettings(kit.admin, { sessions: { idle_seconds: 600, absolute_seconds: 7200 } })
+      await kit.heard()
+      await makeUser(kit, 'idle', ['viewer'])
+      const person = await signInAs(kit, 'idle')
+      const background = (replica: Replica, path = '/v1/admin/me') =>
+        person.request({ path, headers: { 'holdfast-background': '1' } }, replica)
+      const idleEnd = async (replica: Replica) => (await background(replica)).json.session.idle_expires_at
+      const stream = await open({ cookie: person.cookie() }, '', there)
+      await stream.event('ready')
+      /** What another replica has seen is written a little later. */
+      const isNear = (a: string, b: string) => Math.abs(Date.parse(a) - Date.parse(b)) < 1000
+      const end = await idleEnd(here)
+      assert.ok(Math.abs(Date.parse(end) - clock.now().getTime() - 600_000) < 20_000)
+      for (let i = 0; i < 4; i++) {
+        clock.advance(115)
+        for (const replica of kit.replicas) {
+          assert.ok(isNear(await idleEnd(replica), end))
+          assert.equal((await background(replica, '/v1/admin/devices')).status, 200)
+        }
+      }
+      assert.equal(
+        stream.received.some((e) => e.event === 'expires'),
+        false,
+        'not earlier than two minutes before',
+      )
+      clock.advance(30)
+      const { data } = await stream.event('expires')
+      assert.ok(isNear(data.at, end) && data.cause === 'idle')
+
+      assert.equal((await person.get('/v1/admin/me', there)).status, 200)
+      const later = await idleEnd(there)
+      assert.ok(Date.parse(later) >= Date.parse(end) + 480_000, 'an ordinary request prolongs it')
+      clock.advance(3)
+      assert.deepEqual((await stream.event('expires', ({ at }) => !isNear(at, end))).data, { at: later, cause: 'idle' })
+      clock.advance(590)
+      for (const replica of kit.replicas) assert.equal((await background(replica)).status, 200)
+      clock.advance(12)
+      assert.equal((await stream.event('end')).data.reason, 'session_ended')
+      for (const replica of kit.replicas) {
+        assert.equal((await background(replica)).status, 401)
+        assert.equal((await person.get('/v1/admin/me', replica)).status, 401)
+      }
+      const { items } = await kit.admin.listAuditEvents({ query: { kind: 'session.expired', limit: 1 } })
+      assert.equal((items[0] as { reason?: string }).reason, 'timeout')
+    },
+  )
+
+  await t.test('a replica that stops says so, and ends its streams in order', async () => {
+    const third = await kit.startReplica()
+    const stream = await open(bearer(await key('viewer')), '', third)
+    await stream.event('ready')
+    const since = performance.now()
+    await third.stop()
+    assert.equal((await stream.event('end')).data.reason, 'stopping')
+    assert.ok(performance.now() - since < 4000, 'it is not cut')
+    assert.match(stream.text(), /retry: \d+\n\nevent: end/)
+  })
+})

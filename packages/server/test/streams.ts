@@ -1,0 +1,83 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { until } from './promptly.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: what an event holds is what a test is to find out.
+export type Received = { event: string; id: string; data: any; atMs: number }
+export type Opened = {
+  status: number
+  headers: IncomingHttpHeaders
+  received: Received[]
+  /** All that came, also comments and `retry`. */
+  text: () => string
+  lastId: () => string
+  /** The first event that fits, of those that came or come. */
+  event: (name: string, fits?: (data: Received['data']) => boolean) => Promise<Received>
+  /** Until a `changed` names the list; what it says of it. */
+  changed: (kind: string, id?: string) => Promise<{ ids: string[]; many: boolean }>
+  isClosed: () => boolean
+  pause: () => void
+  close: () => void
+}
+
+/** Opens a stream of changes as a browser does, and waits for its head. */
+export function openStream(url: string, headers: Record<string, string>, query = ''): Promise<Opened> {
+  const { promise, resolve, reject } = Promise.withResolvers<Opened>()
+  const received: Received[] = []
+  let text = ''
+  let read = 0
+  let lastId = ''
+  let isClosed = false
+  const readEvents = () => {
+    for (let end = text.indexOf('\n\n', read); end >= 0; end = text.indexOf('\n\n', read)) {
+      const fields = new Map<string, string>()
+      for (const line of text.slice(read, end).split('\n')) {
+        const colon = line.indexOf(':')
+        if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1).trim())
+      }
+      read = end + 2
+      lastId = fields.get('id') ?? lastId
+      const data = fields.get('data')
+      if (data !== undefined)
+        received.push({ event: fields.get('event') ?? '', id: lastId, data: JSON.parse(data), atMs: performance.now() })
+    }
+  }
+  const find = async (what: string, fits: (e: Received) => boolean): Promise<Received> => {
+    await until(() => received.some(fits), what)
+    return received.find(fits)!
+  }
+  const request = httpRequest(new URL(`/v1/admin/stream${query}`, url), { headers, agent: false }, (response) => {
+    response.setEncoding('utf8')
+    response.on('data', (piece: string) => {
+      text += piece
+      readEvents()
+    })
+    response.on('close', () => {
+      isClosed = true
+    })
+    response.on('error', () => {})
+    resolve({
+      status: response.statusCode ?? 0,
+      headers: response.headers,
+      received,
+      text: () => text,
+      lastId: () => lastId,
+      event: (name, fits = () => true) => find(name, (e) => e.event === name && fits(e.data)),
+      changed: async (kind, id) => {
+        type Said = { kind: string; ids: string[]; many: boolean }
+        const said = (e: Received): Said | undefined =>
+          e.event === 'changed' ? e.data.changes.find((c: Said) => c.kind === kind) : undefined
+        const fits = (e: Received) => {
+          const found = said(e)
+          return found !== undefined && (id === undefined || found.ids.includes(id))
+        }
+        return said(await find(`changed ${kind} ${id ?? ''}`, fits))!
+      },
+      isClosed: () => isClosed,
+      pause: () => response.pause(),
+      close: () => request.destroy(),
+    })
+  })
+  request.on('error', (e) => (isClosed ? undefined : reject(e)))
+  request.end()
+  return promise
+}
