@@ -41,7 +41,7 @@ type RadioProps<V extends string> = {
 export function RadioGroup<V extends string>({ label, options, value, onChange, error }: RadioProps<V>) {
   const name = useId()
   return (
-    <fieldset className="f" aria-describedby={error === undefined ? undefined : `${name}-err`}>
+    <fieldset className="f choices" aria-describedby={error === undefined ? undefined : `${name}-err`}>
       <legend className="lab">{label}</legend>
       {options.map((option) => {
         const text = option.offReason ?? option.help

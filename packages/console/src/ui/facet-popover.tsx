@@ -26,6 +26,7 @@ export function FacetPopover({ label, options, selected, onChange, isSingle, tri
   return (
     <Popover
       className="popover"
+      aria-label={label}
       triggerRef={trigger}
       placement="bottom start"
       offset={4}
