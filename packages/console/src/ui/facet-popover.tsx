@@ -38,6 +38,7 @@ export function FacetPopover({ label, options, selected, onChange, isSingle, tri
         className="menu"
         aria-label={label}
         autoFocus="first"
+        escapeKeyBehavior="none"
         selectionMode={isSingle ? 'single' : 'multiple'}
         selectedKeys={selected}
         onSelectionChange={choose}
