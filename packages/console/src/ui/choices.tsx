@@ -9,7 +9,7 @@ type CheckboxProps = {
   offReason?: string | undefined
 }
 
-/** @example <CheckboxField label="Approve each new device" help="It waits, without access, until then." value={isOn} onChange={setIsOn} /> */
+/** @example <CheckboxField label="Approve each new device" help="It waits until then." value={isOn} onChange={setIsOn} /> */
 export function CheckboxField({ label, help, value, onChange, offReason }: CheckboxProps) {
   const id = useId()
   const text = offReason ?? help

@@ -11,6 +11,8 @@ type FacetPillProps = {
   options: readonly FacetOption[]
   selected: readonly string[]
   onChange: (selected: readonly string[]) => void
+  /** Before the value: `Unseen for`; `<label> is` unless given. */
+  phrase?: string | undefined
   /** The API takes one value only. */
   isSingle?: boolean | undefined
 }
@@ -21,7 +23,8 @@ const popover = lazily(() => import('./facet-popover.tsx').then((module) => modu
  *
  * @example <FacetPill label="Status" options={statuses} selected={status} onChange={setStatus} />
  */
-export function FacetPill({ label, options, selected, onChange, isSingle = false }: FacetPillProps) {
+export function FacetPill(props: FacetPillProps) {
+  const { label, options, selected, onChange, phrase = `${label} is`, isSingle = false } = props
   const button = useRef<HTMLButtonElement>(null)
   const [isOpen, setIsOpen] = useState(false)
   const names = options.filter(({ value }) => selected.includes(value)).map((option) => option.label)
@@ -35,12 +38,12 @@ export function FacetPill({ label, options, selected, onChange, isSingle = false
     <>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the keys come from its buttons */}
       <span className={isOn ? 'chip' : undefined} onKeyDown={isOn ? onRemoveKey(remove) : undefined}>
-        {isOn && <span>{label} is</span>}
+        {isOn && <span>{phrase}</span>}
         <button
           ref={button}
           type="button"
           className={isOn ? undefined : 'facet'}
-          aria-label={isOn ? `${label} is ${value}, change` : undefined}
+          aria-label={isOn ? `${phrase} ${value}, change` : undefined}
           aria-haspopup="listbox"
           aria-expanded={isOpen}
           onPointerEnter={popover.preload}
@@ -50,7 +53,7 @@ export function FacetPill({ label, options, selected, onChange, isSingle = false
           {!isOn && <Icon name="plus" />}
           {isOn ? value : label}
         </button>
-        {isOn && <RemoveButton label={`Remove filter ${label} is ${value}`} onClick={remove} />}
+        {isOn && <RemoveButton label={`Remove filter ${phrase} ${value}`} onClick={remove} />}
       </span>
       {isOpen && (
         <Suspense>

@@ -30,7 +30,7 @@ const popover = lazily(() => import('./menu-popover.tsx').then((module) => modul
 /**
  * A button that opens a menu. The menu is loaded when the pointer or the focus comes to the button.
  *
- * @example <MenuButton label={`Actions for ${device.name}`} items={[{ id: 'revoke', label: 'Revoke…', danger: true, onSelect }]} />
+ * @example <MenuButton label={`Actions for ${name}`} items={[{ id: 'revoke', label: 'Revoke…', onSelect }]} />
  */
 export function MenuButton({ label, items, trigger, className = 'iconbtn' }: MenuButtonProps) {
   const button = useRef<HTMLButtonElement>(null)
