@@ -97,6 +97,11 @@ test('what a file exports another file imports', () => {
       const isGivenOn = all && [...text.matchAll(new RegExp(`\\b${all}\\b(?![.'])`, 'g'))].length > 1
       if (names.startsWith('*') && (how === 'export' || isGivenOn)) wanted.add(`${target} *`)
     }
+  for (const [file, text] of texts)
+    for (const [, from = '', name = '*'] of text.matchAll(
+      /\bimport\('(\.[^']+)'\)(?:\.then\(\(\w+\) => \w+\.(\w+)\))?/g,
+    ))
+      wanted.add(`${fileOf(from, file)} ${name}`)
   const idle = [...texts].flatMap(([file, text]) =>
     wanted.has(`${file} *`) || !file.includes('/src/')
       ? []

@@ -26,7 +26,7 @@ const fillOf = (swatch: Swatch) => (swatch.startsWith('c') ? `bx${swatch.slice(1
 /**
  * Counts by time, stacked.
  *
- * @example <BarChart label="Audit events over 24 hours" times={times} parts={[{ name: 'Changes', swatch: 'c1', values }]} />
+ * @example <BarChart label="Audit events" times={times} parts={[{ name: 'Changes', swatch: 'c1', values }]} />
  */
 export function BarChart({ label, times, parts, selected, size }: BarChartProps) {
   const zone = useTimeZone()

@@ -13,7 +13,7 @@ type HeatStripProps = {
 /**
  * The rhythm of a week, not its exact numbers.
  *
- * @example <HeatStrip label="Failed sign-ins by hour. Most on Wednesday at 02:00." rows={days} columns={['00', '12', '24']} />
+ * @example <HeatStrip label="Failed sign-ins. Most on Wednesday at 02:00." rows={days} columns={['00', '24']} />
  */
 export function HeatStrip({ label, rows, columns }: HeatStripProps) {
   const most = Math.max(0, ...rows.flatMap(({ values }) => values))

@@ -30,7 +30,7 @@ const colours = ['c1', 'c2', 'c3', 'c4'] as const
 /**
  * Values over time, from 0.
  *
- * @example <LineChart label="VPN sessions over 24 hours" times={times} series={[{ name: 'Running', data }]} size="tall" />
+ * @example <LineChart label="VPN sessions over 24 hours" times={times} series={[{ name: 'Running', data }]} />
  */
 export function LineChart({ label, times, series, marks = [], limit, size, format = formatNumber }: LineChartProps) {
   const zone = useTimeZone()

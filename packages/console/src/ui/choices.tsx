@@ -9,7 +9,7 @@ type CheckboxProps = {
   offReason?: string | undefined
 }
 
-/** @example <CheckboxField label="Approve each new device" help="It waits, without access, until then." value={isOn} onChange={setIsOn} /> */
+/** @example <CheckboxField label="Approve each new device" help="It waits until then." value={isOn} onChange={setIsOn} /> */
 export function CheckboxField({ label, help, value, onChange, offReason }: CheckboxProps) {
   const id = useId()
   const text = offReason ?? help
@@ -41,7 +41,7 @@ type RadioProps<V extends string> = {
 export function RadioGroup<V extends string>({ label, options, value, onChange, error }: RadioProps<V>) {
   const name = useId()
   return (
-    <fieldset className="f" aria-describedby={error === undefined ? undefined : `${name}-err`}>
+    <fieldset className="f choices" aria-describedby={error === undefined ? undefined : `${name}-err`}>
       <legend className="lab">{label}</legend>
       {options.map((option) => {
         const text = option.offReason ?? option.help

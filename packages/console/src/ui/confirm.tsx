@@ -33,7 +33,7 @@ type ConfirmProps = {
 /**
  * Asks before something dangerous. The focus is on the safe button.
  *
- * @example <Confirm title="End 3 sessions?" keepLabel="Keep sessions" deedLabel="End 3 sessions" busyLabel="Ending…" … />
+ * @example <Confirm title="End 3 sessions?" keepLabel="Keep sessions" deedLabel="End 3 sessions" … />
  */
 export function Confirm(props: ConfirmProps) {
   const { title, lede, objects, effects, reason, typed, keepLabel, deedLabel, busyLabel, command } = props

@@ -26,6 +26,7 @@ export function FacetPopover({ label, options, selected, onChange, isSingle, tri
   return (
     <Popover
       className="popover"
+      aria-label={label}
       triggerRef={trigger}
       placement="bottom start"
       offset={4}
@@ -37,6 +38,7 @@ export function FacetPopover({ label, options, selected, onChange, isSingle, tri
         className="menu"
         aria-label={label}
         autoFocus="first"
+        escapeKeyBehavior="none"
         selectionMode={isSingle ? 'single' : 'multiple'}
         selectedKeys={selected}
         onSelectionChange={choose}

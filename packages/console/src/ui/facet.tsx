@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type RefObject, Suspense, useRef, useState } from 'react'
+import { type KeyboardEvent, Suspense, useRef, useState } from 'react'
 import { formatList } from './format.ts'
 import { Icon } from './icon.tsx'
 import { lazily } from './lazy.ts'
@@ -28,29 +28,33 @@ export function FacetPill(props: FacetPillProps) {
   const button = useRef<HTMLButtonElement>(null)
   const [isOpen, setIsOpen] = useState(false)
   const names = options.filter(({ value }) => selected.includes(value)).map((option) => option.label)
-  const trigger = {
-    ref: button,
-    'aria-haspopup': 'listbox',
-    'aria-expanded': isOpen,
-    onPointerEnter: popover.preload,
-    onFocus: popover.preload,
-    onClick: () => setIsOpen(!isOpen),
-  } as const
+  const isOn = selected.length > 0
+  const value = formatList(names.length > 0 ? names : selected)
+  const remove = () => {
+    onChange([])
+    button.current?.focus()
+  }
   return (
     <>
-      {selected.length === 0 ? (
-        <button type="button" className="facet" {...trigger}>
-          <Icon name="plus" />
-          {label}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the keys come from its buttons */}
+      <span className={isOn ? 'chip' : undefined} onKeyDown={isOn ? onRemoveKey(remove) : undefined}>
+        {isOn && <span>{phrase}</span>}
+        <button
+          ref={button}
+          type="button"
+          className={isOn ? undefined : 'facet'}
+          aria-label={isOn ? `${phrase} ${value}, change` : undefined}
+          aria-haspopup="listbox"
+          aria-expanded={isOpen}
+          onPointerEnter={popover.preload}
+          onFocus={popover.preload}
+          onClick={() => setIsOpen(!isOpen)}
+        >
+          {!isOn && <Icon name="plus" />}
+          {isOn ? value : label}
         </button>
-      ) : (
-        <FilterChip
-          label={phrase}
-          value={formatList(names.length > 0 ? names : selected)}
-          trigger={trigger}
-          onRemove={() => onChange([])}
-        />
-      )}
+        {isOn && <RemoveButton label={`Remove filter ${phrase} ${value}`} onClick={remove} />}
+      </span>
       {isOpen && (
         <Suspense>
           <popover.Component
@@ -62,37 +66,43 @@ export function FacetPill(props: FacetPillProps) {
   )
 }
 
+const RemoveButton = ({ label, onClick }: { label: string; onClick: () => void }) => (
+  <button type="button" aria-label={label} onClick={onClick}>
+    <Icon name="x" />
+  </button>
+)
+const onRemoveKey = (remove: () => void) => (event: KeyboardEvent) => {
+  if (event.key !== 'Backspace' && event.key !== 'Delete') return
+  event.preventDefault()
+  remove()
+}
+
 type FilterChipProps = {
-  /** `Status is` */
+  /** `Token is` */
   label: string
   value: string
   onRemove: () => void
-  /** Opens what changes the value. */
+  /** Opens what changes the value; without it the value is only text. */
   onOpen?: (() => void) | undefined
-  trigger?: { ref: RefObject<HTMLButtonElement | null>; onClick: () => void } | undefined
 }
 
 /**
- * A filter that is on. Value and × are buttons of their own; Backspace removes it too.
+ * A filter that is on and has no pill of its own. Backspace removes it too.
  *
  * @example <FilterChip label="Token is" value={token.name} onRemove={clear} />
  */
-export function FilterChip({ label, value, onRemove, onOpen, trigger }: FilterChipProps) {
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'Backspace' && event.key !== 'Delete') return
-    event.preventDefault()
-    onRemove()
-  }
-  return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the keys come from its buttons
-    <span className="chip" onKeyDown={onKeyDown}>
-      <span>{label}</span>
-      <button type="button" aria-label={`${label} ${value}, change`} onClick={onOpen} {...trigger}>
+export const FilterChip = ({ label, value, onRemove, onOpen }: FilterChipProps) => (
+  // biome-ignore lint/a11y/noStaticElementInteractions: the keys come from its buttons
+  <span className="chip" onKeyDown={onRemoveKey(onRemove)}>
+    <span>
+      {label}
+      {!onOpen && <b className="strong chipvalue">{value}</b>}
+    </span>
+    {onOpen && (
+      <button type="button" aria-label={`${label} ${value}, change`} onClick={onOpen}>
         {value}
       </button>
-      <button type="button" aria-label={`Remove filter ${label} ${value}`} onClick={onRemove}>
-        <Icon name="x" />
-      </button>
-    </span>
-  )
-}
+    )}
+    <RemoveButton label={`Remove filter ${label} ${value}`} onClick={onRemove} />
+  </span>
+)

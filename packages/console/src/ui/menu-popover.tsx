@@ -1,6 +1,6 @@
 import './rac-styles.ts'
 import type { RefObject } from 'react'
-import { MenuItem as Item, Menu, Popover, Separator, Text } from 'react-aria-components'
+import { MenuItem as Item, Menu, Popover, Separator } from 'react-aria-components'
 import { classes } from './classes.ts'
 import { Icon } from './icon.tsx'
 import { Kbd } from './kbd.tsx'
@@ -11,21 +11,22 @@ type MenuPopoverProps = {
   label: string
   items: readonly MenuItem[]
   trigger: RefObject<HTMLButtonElement | null>
+  onSelect: (action: MenuAction) => void
   onClose: () => void
 }
 
 /** The menu of a `MenuButton`, a module of its own. */
-export function MenuPopover({ label, items, trigger, onClose }: MenuPopoverProps) {
+export function MenuPopover({ label, items, trigger, onSelect, onClose }: MenuPopoverProps) {
   const portal = useOverlayElement()
   const actions = items.filter((item) => item !== 'line')
   const select = (id: string | number) => {
-    onClose()
     const action = actions.find((item) => item.id === id)
-    if (action?.offReason === undefined) action?.onSelect()
+    if (action && action.offReason === undefined) onSelect(action)
   }
   return (
     <Popover
       className="popover"
+      aria-label={label}
       triggerRef={trigger}
       placement="bottom end"
       offset={4}
@@ -51,8 +52,10 @@ const MenuRow = ({ action }: { action: MenuAction }) => (
     aria-disabled={action.offReason !== undefined || undefined}
   >
     {action.icon && <Icon name={action.icon} />}
-    <Text slot="label">{action.label}</Text>
-    {action.offReason && <Text slot="description">{action.offReason}</Text>}
+    <span>
+      {action.label}
+      {action.offReason !== undefined && <small> {action.offReason}</small>}
+    </span>
     {action.kbd && <Kbd>{action.kbd}</Kbd>}
   </Item>
 )

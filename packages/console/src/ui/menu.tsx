@@ -1,4 +1,4 @@
-import { type ReactNode, Suspense, useRef, useState } from 'react'
+import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { classes } from './classes.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { lazily } from './lazy.ts'
@@ -30,11 +30,23 @@ const popover = lazily(() => import('./menu-popover.tsx').then((module) => modul
 /**
  * A button that opens a menu. The menu is loaded when the pointer or the focus comes to the button.
  *
- * @example <MenuButton label={`Actions for ${device.name}`} items={[{ id: 'revoke', label: 'Revoke…', danger: true, onSelect }]} />
+ * @example <MenuButton label={`Actions for ${name}`} items={[{ id: 'revoke', label: 'Revoke…', onSelect }]} />
  */
 export function MenuButton({ label, items, trigger, className = 'iconbtn' }: MenuButtonProps) {
   const button = useRef<HTMLButtonElement>(null)
   const [isOpen, setIsOpen] = useState(false)
+  const [chosen, setChosen] = useState<MenuAction>()
+  // The action runs once the menu is gone and the focus is back: a dialog then returns it to this button.
+  useEffect(() => {
+    if (!chosen) return
+    setChosen(undefined)
+    button.current?.focus()
+    chosen.onSelect()
+  }, [chosen])
+  const select = (action: MenuAction) => {
+    setIsOpen(false)
+    setChosen(action)
+  }
   const openByArrow = (event: { key: string; preventDefault: () => void }) => {
     if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
     event.preventDefault()
@@ -58,7 +70,13 @@ export function MenuButton({ label, items, trigger, className = 'iconbtn' }: Men
       </button>
       {isOpen && (
         <Suspense>
-          <popover.Component label={label} items={items} trigger={button} onClose={() => setIsOpen(false)} />
+          <popover.Component
+            label={label}
+            items={items}
+            trigger={button}
+            onSelect={select}
+            onClose={() => setIsOpen(false)}
+          />
         </Suspense>
       )}
     </>

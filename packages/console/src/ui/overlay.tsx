@@ -38,14 +38,19 @@ type ModalProps = OverlayProps & { place: 'center' | 'right'; look: string; role
 export function Modal({ title, onClose, footer, isHeld = false, children, place, look, role }: ModalProps) {
   const headId = useId()
   const [element, setElement] = useState<HTMLDialogElement | null>(null)
-  const [isAsking, setIsAsking] = useState(false)
+  const [askedAt, setAskedAt] = useState<Element | null>()
   useModal(element)
-  const close = () => (isHeld ? setIsAsking(true) : onClose())
+  const isAsking = askedAt !== undefined
+  const close = () => (isHeld ? setAskedAt(document.activeElement) : onClose())
+  const stay = () => {
+    setAskedAt(undefined)
+    if (askedAt instanceof HTMLElement) askedAt.focus()
+  }
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Escape' || event.defaultPrevented) return
     event.preventDefault()
     event.stopPropagation()
-    if (isAsking) setIsAsking(false)
+    if (isAsking) stay()
     else close()
   }
   return (
@@ -54,18 +59,21 @@ export function Modal({ title, onClose, footer, isHeld = false, children, place,
       role={role}
       className={`backdrop ${place}`}
       aria-labelledby={headId}
-      onCancel={(event) => event.preventDefault()}
+      onCancel={(event) => {
+        event.preventDefault()
+        if (!isAsking) close()
+      }}
       onKeyDown={onKeyDown}
     >
       <OverlayElement value={element ?? undefined}>
-        <div className={look}>
+        <div className={look} tabIndex={-1}>
           <header>
             <h2 id={headId}>{title}</h2>
             <IconButton icon="x" label="Close" onClick={close} />
           </header>
           <Body headId={headId}>{children}</Body>
           {isAsking && isHeld ? (
-            <Ask held={isHeld} onStay={() => setIsAsking(false)} onClose={onClose} />
+            <Ask held={isHeld} onStay={stay} onClose={onClose} />
           ) : (
             footer !== undefined && <footer>{footer}</footer>
           )}

@@ -15,6 +15,8 @@ type ProblemProps = {
   what: string
   /** When the rows were read that still stand below, in milliseconds since 1970. */
   asOf?: number | undefined
+  /** Asks again by itself after ten seconds. Never for a change; on where `asOf` is given. */
+  isRead?: boolean | undefined
   /** The tenant that the page looks at. */
   tenantName?: string | undefined
   /** The role of the person, for example `Auditor`. */
@@ -35,7 +37,7 @@ export function Problem(props: ProblemProps) {
   if (error.code === 'forbidden') return <Forbidden {...props} detail={error.detail} />
   if (error.code === 'not_found') return <NotFound {...props} />
   if (error.code === 'entitlement_exceeded') return <LimitReached detail={error.detail} />
-  if (error.code === 'rate_limited') return <TooMany seconds={error.retryAfterSeconds ?? 5} retry={props.retry} />
+  if (error.code === 'rate_limited') return <TooMany error={error} retry={props.retry} />
   if (error.code === 'validation_error' || error.code === 'bad_request') return <Refused error={error} />
   return <ServerProblem {...props} />
 }
@@ -126,8 +128,9 @@ const LimitReached = ({ detail }: { detail: string }) => (
   </Note>
 )
 
-function TooMany({ seconds, retry }: { seconds: number; retry: () => unknown }) {
-  const left = useCountdown(seconds, retry) ?? 0
+function TooMany({ error, retry }: { error: ApiError; retry: () => unknown }) {
+  const seconds = error.retryAfterSeconds ?? 5
+  const left = useCountdown(seconds, error, retry) ?? 0
   const clock = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`
   return (
     <Note
@@ -154,9 +157,8 @@ const Refused = ({ error }: { error: ApiError }) => (
 /** How long after a failure the page asks again by itself. */
 const retryAfterSeconds = 10
 
-function ServerProblem({ error, retry, what, asOf }: ProblemProps) {
+function ServerProblem({ error, retry, what, asOf, isRead = asOf !== undefined }: ProblemProps) {
   const zone = useTimeZone()
-  const left = useCountdown(retryAfterSeconds, retry)
   const isOffline = error instanceof ApiError && error.code === 'offline'
   const requestId = error instanceof ApiError ? error.requestId : undefined
   const rows =
@@ -174,7 +176,7 @@ function ServerProblem({ error, retry, what, asOf }: ProblemProps) {
         </Button>
       }
     >
-      <p aria-hidden="true">{left === undefined ? 'Asking again…' : `Retrying in ${left} s.`}</p>
+      {isRead && <Retrying error={error} retry={retry} />}
       {!isOffline && error instanceof ApiError && <p className="xs">{sentence(error.detail)}</p>}
       {requestId && (
         <p className="xs row tight">
@@ -183,6 +185,11 @@ function ServerProblem({ error, retry, what, asOf }: ProblemProps) {
       )}
     </Note>
   )
+}
+
+function Retrying({ error, retry }: Pick<ProblemProps, 'error' | 'retry'>) {
+  const left = useCountdown(retryAfterSeconds, error, retry)
+  return <p aria-hidden="true">{left === undefined ? 'Asking again…' : `Retrying in ${left} s.`}</p>
 }
 
 type Errors = readonly { field: string; message: string }[]

@@ -1,6 +1,6 @@
 import { classes } from './classes.ts'
 
-export type Fill = 'bx1' | 'bx2' | 'bx3' | 'bx4' | 'bxok' | 'bxwarn' | 'bxbad' | 'bxnone'
+type Fill = 'bx1' | 'bx2' | 'bx3' | 'bx4' | 'bxok' | 'bxwarn' | 'bxbad' | 'bxnone'
 
 type BulletProps = {
   /** 0 to 1; more is drawn as full. */
@@ -31,7 +31,7 @@ type StackBarProps = { parts: readonly { value: number; fill: Fill }[]; label: s
 /**
  * A whole in its parts.
  *
- * @example <StackBar parts={[{ value: 287, fill: 'bxok' }, { value: 25, fill: 'bxbad' }]} label="287 moved, 25 stuck" />
+ * @example <StackBar label="287 moved, 25 stuck" parts={[{ value: 287, fill: 'bxok' }, …]} />
  */
 export function StackBar({ parts, label, className }: StackBarProps) {
   const sum = parts.reduce((total, { value }) => total + value, 0)

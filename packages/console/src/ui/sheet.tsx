@@ -3,6 +3,6 @@ import { Modal, type OverlayProps } from './overlay.tsx'
 /**
  * A sheet at the right edge, to create or edit. It is open while it is rendered.
  *
- * @example {isOpen && <Sheet title="Enroll device" onClose={close} isHeld={isDirty && 'typed'} footer={buttons}>…</Sheet>}
+ * @example {isOpen && <Sheet title="Enroll device" onClose={close} isHeld={isDirty && 'typed'}>…</Sheet>}
  */
 export const Sheet = (props: OverlayProps) => <Modal place="right" look="sheet" {...props} />

@@ -16,7 +16,7 @@ const words = { done: 'done', now: 'under way', failed: 'failed', later: 'not ye
 /**
  * Steps in their order: a ring with the number, filled now, a tick when done, red when failed.
  *
- * @example <Steps steps={[{ id: 'make', title: 'Token made', state: 'done' }, { id: 'run', title: 'Run this', state: 'now' }]} />
+ * @example <Steps steps={[{ id: 'make', title: 'Token made', state: 'done' }, …]} />
  */
 export const Steps = ({ steps }: { steps: readonly Step[] }) => (
   <ol className="steps">

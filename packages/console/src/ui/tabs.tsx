@@ -28,7 +28,7 @@ function placeAfter(key: string, place: number, count: number): number | undefin
 /**
  * Tabs with arrow keys. The view holds which one is open, best in the address.
  *
- * @example <Tabs label="Device" panelId={id} options={[{ value: 'facts', label: 'Facts' }]} value={tab} onChange={open} />
+ * @example <Tabs label="Device" panelId={id} options={tabs} value={tab} onChange={open} />
  */
 export function Tabs<V extends string>({ label, options, value, onChange, panelId }: TabsProps<V>) {
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
