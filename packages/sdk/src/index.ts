@@ -78,6 +78,7 @@ export {
   changeRetention,
   changeSecuritySettings,
   changeSiemConnector,
+  changeView,
   overlay,
 } from './partial-changes.ts'
 export {

@@ -13,6 +13,7 @@ import { createListEnrollers } from './enrollers.ts'
 import { enrollmentHandlers } from './enrollment.handlers.ts'
 import { createKeyReader, provenKeyBy } from './proven-key.ts'
 import { createRenew } from './renew.ts'
+import { createTokenHits } from './search-hits.ts'
 import { tokenHandlers } from './tokens.handlers.ts'
 import { pruneTokens } from './tokens.queries.ts'
 import { createTokens } from './tokens.ts'
@@ -43,6 +44,7 @@ export function createEnrollment(deps: EnrollmentDeps) {
     endTokensOf: createEndTokens(deps),
     tokensOfMakers: createTokensOfMakers(deps),
     prunes: [pruneTokens],
+    searchHits: createTokenHits(deps),
     /** Writes what is still in memory; at stop. */
     stop: vouching.flush,
     provenKeyOf: provenKeyBy(common.readKey),

@@ -55,14 +55,21 @@ export function tokenHandlers({
   } satisfies Partial<Handlers>
 }
 
-function viewToken(t: TokenRow, at: Date): Output<Contract['getToken']> {
+export function statusOf(
+  t: Pick<TokenRow, 'max_uses' | 'uses' | 'revoked_at' | 'expires_at'>,
+  at: Date,
+): Output<Contract['getToken']>['status'] {
   const spent = t.max_uses > 0 && t.uses >= t.max_uses
+  return t.revoked_at ? 'revoked' : t.expires_at <= at ? 'expired' : spent ? 'exhausted' : 'active'
+}
+
+function viewToken(t: TokenRow, at: Date): Output<Contract['getToken']> {
   return {
     token_id: encodeId('enrollment_token', t.token_id),
     tenant_id: encodeId('tenant', t.tenant_id),
     name: t.name,
     kind: t.kind,
-    status: t.revoked_at ? 'revoked' : t.expires_at <= at ? 'expired' : spent ? 'exhausted' : 'active',
+    status: statusOf(t, at),
     hint: t.hint,
     max_uses: t.max_uses,
     uses: t.uses,
