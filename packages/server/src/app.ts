@@ -1,4 +1,5 @@
 import { createBase } from './app-base.ts'
+import { createConsole } from './app-console.ts'
 import type { AppDeps } from './app-deps.ts'
 import { endOfUsers } from './app-end-of-users.ts'
 import { appJobs } from './app-jobs.ts'
@@ -185,17 +186,17 @@ export function createApp({
   const stream = createStream({ ...base, audit, statusOf, idleExpiresAt: identity.idleExpiresAt })
   const health = createHealth(base)
   const dashboard = createDashboard({ ...base, devices, gateways, policy, expiry, tenancy, audit })
+  const finding = createConsole({ ...base, audit, devices, identity, enrollment, access, policy, gateways })
   // Tokens go after the devices that were enrolled with them.
   const prunes = [
     ...[tenancy, identity, federation, certificates, trust, policy, devices],
-    ...[enrollment, gateways, notifications, directory, expiry, updates, siem, locks, workflows, audit],
+    ...[enrollment, gateways, notifications, directory, expiry, updates, siem, locks, workflows, audit, finding],
   ].flatMap((module) => module.prunes)
   const compliance = createCompliance({ ...base, audit, log, prunes, notifications, home: tenancy.home })
   const rotation = createSecrets({ ...base, masterKeys })
   const reads = {
     ...createDescription().handlers,
-    ...health.handlers,
-    ...rotation.handlers,
+    ...{ ...health.handlers, ...rotation.handlers },
     ...audit.handlers,
     ...compliance.handlers,
     ...tenancy.handlers,
@@ -214,9 +215,7 @@ export function createApp({
     ...dashboard.handlers,
     ...updates.handlers,
     ...siem.handlers,
-    ...locks.handlers,
-    ...workflows.handlers,
-    ...stream.handlers,
+    ...{ ...locks.handlers, ...workflows.handlers, ...stream.handlers, ...finding.handlers },
   }
   const handlers: Handlers = { ...reads, ...createOperations({ reads, now }).handlers }
   const perform = createPerform(handlers)

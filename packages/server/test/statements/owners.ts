@@ -102,6 +102,8 @@ export const owners: Readonly<Record<string, string>> = {
   locks: 'locks',
   workflow_runs: 'workflows',
   workflow_steps: 'workflows',
+  search_words: 'search',
+  saved_views: 'views',
 }
 
 /** Counters of a tenant that are taken where they are used, in columns of their own. */
@@ -113,6 +115,7 @@ export const alsoWrites: Readonly<Record<string, Readonly<Record<string, string>
 
 /** What a module reads of others, and what for. This list only shrinks. */
 export const alsoReads: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  views: { users: 'the owner of a view' },
   access: { users: 'the owner of a key', user_roles: 'what the owner may do' },
   identity: { tenants: 'holds the tenant while administrators change' },
   devices: {

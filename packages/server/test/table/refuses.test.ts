@@ -273,6 +273,7 @@ const inventedIds = () => ({
   source_id: encodeId('directory_source', crypto.randomUUID()),
   signer_id: encodeId('signer', crypto.randomUUID()),
   lock_id: encodeId('lock', crypto.randomUUID()),
+  view_id: encodeId('view', crypto.randomUUID()),
   workflow_run_id: encodeId('workflow_run', crypto.randomUUID()),
   spc_id: encodeId('spc', crypto.randomUUID()),
   release_id: encodeId('release', crypto.randomUUID()),

@@ -51,7 +51,7 @@ export const apiKeyHandlers = ({
     },
   }) satisfies Partial<Handlers>
 
-const statusOf = (key: KeyRow, at: Date): KeyStatus => {
+export const statusOf = (key: Pick<KeyRow, 'revoked_at' | 'expires_at'>, at: Date): KeyStatus => {
   if (key.revoked_at) return 'revoked'
   return key.expires_at && key.expires_at <= at ? 'expired' : 'active'
 }

@@ -69,6 +69,14 @@ export const findKey = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
   selectKeys(tx, tenant, undefined, at).where('key_id', '=', id).executeTakeFirst()
 export type KeyRow = NonNullable<Awaited<ReturnType<typeof findKey>>>
 
+export const findKeys = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
+  tx
+    .selectFrom('api_keys')
+    .select(['key_id', 'name', 'hint', 'role', 'expires_at', 'revoked_at'])
+    .where('tenant_id', '=', tenant)
+    .where('key_id', '=', sql<string>`any(${ids}::uuid[])`)
+    .execute()
+
 /** What the owner of a key may do now; undefined for a user that is gone. */
 export const findOwner = (tx: Tx, tenant: TenantId, user: string) =>
   tx

@@ -8,6 +8,7 @@ import { deviceJobs } from './jobs.ts'
 import { createLifecycle, type EndSessionsOf } from './lifecycle.ts'
 import { createPostureHandlers, type PostureDeps } from './posture/index.ts'
 import { pruneRevoked } from './revoked.queries.ts'
+import { createDeviceHits } from './search-hits.ts'
 import type { PolicyOf } from './view.ts'
 
 export { createActivity } from './activity.ts'
@@ -46,5 +47,6 @@ export function createDevices(
     endOfUsers: lifecycle.endOfUsers,
     count: createDeviceCounts(deps),
     prunes: [pruneRevoked],
+    searchHits: createDeviceHits(deps),
   }
 }

@@ -11,10 +11,16 @@ export type PolicyOf = { channel: 'canary' | 'stable'; digest: string } | undefi
 
 const time = (date: Date | null) => date?.toISOString() ?? null
 
-const effective = (d: DeviceRow, at: Date) => {
+/** The effective status of a device as a list has it, and why. */
+export const effectiveStatusOf = (
+  d: Pick<DeviceRow, 'status' | 'locked_by' | 'user_state' | 'credential_expires_at'>,
+  at: Date,
+) => {
   const credentialUntil = d.credential_expires_at.getTime()
-  const facts = { status: d.status, lockedBy: d.locked_by, user: d.user_state, credentialUntil }
-  const { status, reason } = effectiveOf(facts, at.getTime())
+  return effectiveOf({ status: d.status, lockedBy: d.locked_by, user: d.user_state, credentialUntil }, at.getTime())
+}
+const effective = (d: DeviceRow, at: Date) => {
+  const { status, reason } = effectiveStatusOf(d, at)
   return { effective_status: status, effective_status_reason: reason }
 }
 

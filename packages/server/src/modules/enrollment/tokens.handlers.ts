@@ -67,14 +67,21 @@ const viewAttempt = (a: Attempts): Token['last_attempt'] => ({
   platform: a.platform as NonNullable<Token['last_attempt']>['platform'],
 })
 
-function viewToken(t: TokenRow, attempts: Attempts | undefined, at: Date): Token {
+export function statusOf(
+  t: Pick<TokenRow, 'max_uses' | 'uses' | 'revoked_at' | 'expires_at'>,
+  at: Date,
+): Output<Contract['getToken']>['status'] {
   const spent = t.max_uses > 0 && t.uses >= t.max_uses
+  return t.revoked_at ? 'revoked' : t.expires_at <= at ? 'expired' : spent ? 'exhausted' : 'active'
+}
+
+function viewToken(t: TokenRow, attempts: Attempts | undefined, at: Date): Token {
   return {
     token_id: encodeId('enrollment_token', t.token_id),
     tenant_id: encodeId('tenant', t.tenant_id),
     name: t.name,
     kind: t.kind,
-    status: t.revoked_at ? 'revoked' : t.expires_at <= at ? 'expired' : spent ? 'exhausted' : 'active',
+    status: statusOf(t, at),
     hint: t.hint,
     max_uses: t.max_uses,
     uses: t.uses,

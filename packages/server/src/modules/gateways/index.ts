@@ -9,6 +9,7 @@ import { createIdentities } from './registry/identity.ts'
 import { poolHandlers } from './registry/pools.handlers.ts'
 import { createPools } from './registry/pools.ts'
 import { createRegistry } from './registry/registry.ts'
+import { createGatewayHits } from './registry/search-hits.ts'
 import { pruneSecrets } from './registry/secrets.queries.ts'
 import { createSecrets } from './registry/secrets.ts'
 import { createActivity } from './reports/activity.ts'
@@ -49,12 +50,11 @@ export function createGateways(deps: GatewaysDeps) {
     /** For the pipe's table of verifiers. */
     ...{ verifyGateway: secrets.verify, service: secrets.service },
     ...{ endSessionsOf: sessions.endSessionsOf, endSessionsAt: sessions.endSessionsAt },
-    ...{ confirmations: createConfirmations(deps), blockedUntil: sessions.blockedUntil },
-    sessionLimitFor: sessions.sessionLimitFor,
+    ...{ confirmations: createConfirmations(deps), sessionLimitFor: sessions.sessionLimitFor },
     ...{ silentGateways: activity.silent, statuses: health.statuses, secretExpiries: createSecretExpiries(deps) },
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }, ...truth.jobs],
     prunes: [pruneSecrets, ...pruneHistory, ...truth.prunes],
-    ...pulling,
+    ...{ ...pulling, ...createGatewayHits(heard), blockedUntil: sessions.blockedUntil },
   }
 }
 export type Gateways = ReturnType<typeof createGateways>

@@ -12,6 +12,7 @@ import { createPublishing } from './publish.ts'
 import { createQuestions } from './questions.ts'
 import { createReach } from './reach.ts'
 import { createRollout } from './rollout/rollout.ts'
+import { createPolicyHits } from './search-hits.ts'
 import { createSigning } from './signing.ts'
 import { createPolicyStore } from './store.ts'
 import { createTrials } from './trials.ts'
@@ -53,6 +54,7 @@ export function createPolicy(given: PolicyDeps) {
       { name: 'finish_policy_impacts', cron: '*/2 * * * *', run: publishing.finishImpacts },
     ],
     prunes: [pruneVariants, pruneBundles],
+    searchHits: createPolicyHits(given),
   }
 }
 export type Policy = ReturnType<typeof createPolicy>

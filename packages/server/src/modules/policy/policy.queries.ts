@@ -65,6 +65,26 @@ export const placeOfBundle = (tx: Tx, tenant: TenantId, bundleId: string) =>
     .where('bundle_id', '=', bundleId)
     .executeTakeFirst()
 
+export const findBundles = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
+  tx
+    .selectFrom('policy_bundles')
+    .select(['bundle_id', 'version', 'channel', 'note', 'digest'])
+    .where('tenant_id', '=', tenant)
+    .where('bundle_id', '=', sql<string>`any(${ids}::uuid[])`)
+    .execute()
+
+/** `resources` and `hosts` of the document that the stable channel delivers; undefined where it delivers nothing. */
+export const currentDestinations = async (tx: Tx, tenant: TenantId) => {
+  const { rows } = await sql<{
+    resources: Record<string, { cidrs?: string[]; dns?: string[]; services?: string[] }> | null
+    hosts: Record<string, string> | null
+  }>`
+    select b.document -> 'resources' as resources, b.document -> 'hosts' as hosts from policy_channels c
+    join policy_bundles b on b.tenant_id = ${tenant} and b.version = c.version
+    where c.tenant_id = ${tenant} and c.channel = 'stable'`.execute(tx)
+  return rows[0]
+}
+
 /** What each channel delivers, with the tenant's sequence number in the same snapshot. */
 export const currentVersions = async (tx: Tx, tenant: TenantId) => {
   const { rows } = await sql<{ seq: number; canary: number | null; stable: number | null }>`
