@@ -105,7 +105,8 @@ export function createPager(secrets: readonly KeyObject[]) {
     { operation, tenant, query, orders, otherwise, tie, walked: most }: List,
     walk?: SelectQueryBuilder<WDB, WT, W>,
   ): Promise<Page<O>> => {
-    const { limit, cursor, sort = otherwise, ...filter } = query
+    // Whether they are counted does not change which things there are.
+    const { limit, cursor, sort = otherwise, count: _, ...filter } = query
     const window = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
     const scope = `${operation}|${tenant}|${JSON.stringify(filter)}`
     return page(select, window, orderOf(sort, orders, tie), scope, walk, most)

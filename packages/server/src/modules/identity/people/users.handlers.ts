@@ -16,6 +16,7 @@ type Move = Parameters<Users['move']>[1]
 const orders = {
   username: { column: 'username', kind: 'text' },
   created_at: { column: 'created_at', kind: 'time' },
+  last_login_at: { column: 'last_login_key', kind: 'time' },
 } as const
 
 export function userHandlers(deps: {
@@ -38,7 +39,7 @@ export function userHandlers(deps: {
   return {
     listUsers: ({ actor, query }) =>
       db.inTenant(actor.tenantId, async (tx) => {
-        const { q, kind, status, source, role, mfa, group_id } = query
+        const { q, kind, status, source, role, mfa, locked, has_devices, group_id } = query
         const filter = {
           ...(q !== undefined && { prefix: q }),
           ...(kind && { kind }),
@@ -46,6 +47,8 @@ export function userHandlers(deps: {
           ...(source && { source }),
           ...(role && { role }),
           ...(mfa !== undefined && { mfa }),
+          ...(locked !== undefined && { locked: { is: locked, at: now() } }),
+          ...(has_devices !== undefined && { hasDevices: has_devices }),
           ...(group_id !== undefined && { group: idOf('group', group_id) }),
         }
         const dense = await denseFilters(tx, actor.tenantId, filter)

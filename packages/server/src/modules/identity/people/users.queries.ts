@@ -28,6 +28,15 @@ const rolesOf = sql<string[]>`array(select r.role from user_roles r
 const groupsOf = sql<string[]>`array(select m.group_id from group_members m
   where m.tenant_id = users.tenant_id and m.user_id = users.user_id order by m.group_id)::text[]`
 
+const groupNamesOf = sql<string[]>`array(select g.name from group_members m
+  join groups g on g.tenant_id = m.tenant_id and g.group_id = m.group_id
+  where m.tenant_id = users.tenant_id and m.user_id = users.user_id order by m.group_id)`
+/** Counted so far: no list reads more of one user. */
+const mostDevices = 1000
+const devicesOf = sql<number>`(select count(*) from (select from devices d
+  where d.tenant_id = users.tenant_id and d.user_id = users.user_id and d.status <> 'revoked'
+  limit ${sql.lit(mostDevices)}) as counted)`
+
 const mfaSince = sql<Date | null>`(select t.enrolled_at from user_totp t
   where t.tenant_id = users.tenant_id and t.user_id = users.user_id)`
 
@@ -38,6 +47,8 @@ const selectAny = (tx: Tx, tenant: TenantId) =>
     .select([
       rolesOf.as('roles'),
       groupsOf.as('group_ids'),
+      groupNamesOf.as('group_names'),
+      devicesOf.as('device_count'),
       mfaSince.as('mfa_enrolled_at'),
       sql<boolean>`password_phc is not null`.as('password_set'),
     ])
@@ -51,6 +62,9 @@ type UserFilter = {
   role?: string
   mfa?: boolean
   group?: string
+  /** Whether it is locked at a time. */
+  locked?: { is: boolean; at: Date }
+  hasDevices?: boolean
 }
 /** What a filter fits, from an index of its own. */
 const fitting = {
@@ -95,6 +109,14 @@ export const selectUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: Dens
   if (f.mfa !== undefined)
     q = q.where(sql<boolean>`exists (select from user_totp t where t.tenant_id = ${tenant}
       and t.user_id = users.user_id and t.enrolled_at is not null offset 0) = ${f.mfa}`)
+  if (f.locked?.is === true) q = q.where('locked_until', '>', f.locked.at)
+  if (f.locked?.is === false) {
+    const { at } = f.locked
+    q = q.where((eb) => eb.or([eb('locked_until', 'is', null), eb('locked_until', '<=', at)]))
+  }
+  if (f.hasDevices !== undefined)
+    q = q.where(sql<boolean>`exists (select from devices d where d.tenant_id = ${tenant}
+      and d.user_id = users.user_id and d.status <> 'revoked' offset 0) = ${f.hasDevices}`)
   for (const name of sought) {
     const value = f[name]
     if (value !== undefined && !dense.has(name))
@@ -114,7 +136,7 @@ export const selectUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: Dens
 }
 /** What a list walks when no index serves all of its filters: its users without those. */
 export const walkUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: Dense) => {
-  if (dense.size === 0 && f.mfa === undefined) return undefined
+  if (dense.size === 0 && f.mfa === undefined && f.hasDevices === undefined) return undefined
   const { kind, status, source } = f
   let q = tx.selectFrom('users').select('user_id').where('tenant_id', '=', tenant).where('deleted_at', 'is', null)
   if (kind) q = q.where('kind', '=', kind)
