@@ -31,6 +31,8 @@ alter table devices
   add column client_version_key text collate "C" not null generated always as (version_key(client_version)) stored;
 create index devices_by_client_version on devices (tenant_id, client_version_key, device_id);
 create index devices_by_os_version on devices (tenant_id, os_version, device_id) where os_version is not null;
+-- A count of many devices is estimated from some whose addresses are drawn.
+create index devices_by_address on devices (tenant_id, address_number);
 
 -- A device is seen every half minute. Its row stays a hot update for five minutes; then both of its indexes get one more
 -- entry. Every device has a row, so that the order has every device.

@@ -8,7 +8,8 @@ import { decodeId, idOf, missing } from '../../kernel/ids.ts'
 import { whenReady } from '../../kernel/ready.ts'
 import { versioned } from '../../kernel/version.ts'
 import type { DevicePatch } from './devices.queries.ts'
-import { type CanaryReach, type Dense, denseFilters, type Judged } from './filter.queries.ts'
+import { createDeviceFacets } from './facets.ts'
+import { type CanaryReach, type Dense, denseFilters, type Judged, type Sort } from './filter.queries.ts'
 import * as queries from './find.queries.ts'
 import { type Lifecycle, versionOf } from './lifecycle.ts'
 import { type GivenFilter, readFilter } from './read-filter.ts'
@@ -49,26 +50,29 @@ export function deviceHandlers({
     return { filter: readFilter(given, at), at, canary: given.channel && (await canaryOf(tenant)) }
   }
 
+  const counts = createDeviceFacets({ db, now, judge })
+
   return {
+    listDeviceFacets: ({ actor, query }) => counts.facets(actor.tenantId, query),
     listDevices: async ({ actor, query }) => {
       const { tenantId } = actor
-      const { limit: _, cursor: __, sort, count: ___, ...given } = query
+      const { limit: _, cursor: __, sort, count, ...given } = query
       const judged = await judge(tenantId, given)
-      const bySeen = sort?.endsWith('last_seen_at') ?? false
+      const by = (sort?.replace('-', '') ?? 'enrolled_at') as Sort
       const found = await db.inTenant(tenantId, async (tx) => {
-        const dense = await denseFilters(tx, tenantId, judged)
+        const dense = await denseFilters(tx, tenantId, judged, by)
         const page = await pager.list(
-          queries.selectDevices(tx, tenantId, judged, dense, bySeen),
+          queries.selectDevices(tx, tenantId, judged, dense, by),
           {
             operation: 'listDevices',
             tenant: tenantId,
             query,
             orders,
             otherwise: '-enrolled_at',
-            tie: bySeen ? 'activity.device_id' : 'devices.device_id',
+            tie: by === 'last_seen_at' ? 'activity.device_id' : 'devices.device_id',
             walked: walkedWith(dense),
           },
-          queries.walkDevices(tx, tenantId, judged, dense, bySeen),
+          queries.walkDevices(tx, tenantId, judged, dense, by),
         )
         return { ...page, names: await findNames(tx, tenantId, namedBy(page.items)) }
       })
@@ -77,7 +81,8 @@ export function deviceHandlers({
           whenReady(policyOf(tenantId, row.device_id), (policy) => viewDevice(row, policy, found.names, judged.at)),
         ),
       )
-      return { items, next_cursor: found.next_cursor }
+      const total = count && (await counts.total(tenantId, given))
+      return { items, next_cursor: found.next_cursor, ...(total && { total }) }
     },
     getDevice: async ({ actor, params }) => {
       const { row, view } = await read(actor.tenantId, idOf('device', params.device_id))
@@ -112,7 +117,11 @@ export function deviceHandlers({
 /** How many rows a page looks at: of filters that cost a look at other rows, fewer. */
 const walkedWith = (dense: Dense): number =>
   // Each costs a look at its user, at locks and at groups; or at sessions.
-  dense.has('effective_status') || dense.has('presence') || dense.has('channel') ? 4_000 : 6_000
+  dense.has('presence') || dense.has('gateway_id') || dense.has('channel')
+    ? 2_000
+    : dense.has('effective_status')
+      ? 4_000
+      : 6_000
 
 function readPatch(
   device:

@@ -1,11 +1,11 @@
-import { onlineSeconds } from '@holdfast/contract/devices'
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import { fits, hasPrefix, isRare } from '../../db/page.ts'
+import { few, fits, hasPrefix, isRare } from '../../db/page.ts'
 import type { DeviceStatus, EffectiveStatus, PostureVerdict } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import { fittingUpTo } from './fitting.queries.ts'
+import { onlineSince, type Presence, presenceOf, seenKey } from './presence.queries.ts'
 
-export type Presence = 'online' | 'offline' | 'never'
 /** Ids are UUIDs. */
 export type DeviceFilter = {
   q?: string
@@ -38,112 +38,24 @@ export type CanaryReach = {
 /** A filter, and with what it is judged. */
 export type Judged = { filter: DeviceFilter; at: Date; canary: CanaryReach | undefined }
 
-const onlineSince = (at: Date) => new Date(at.getTime() - onlineSeconds * 1000)
-/** `device_activity.seen_key` of a time: rows that were seen then or later have this key or a later one. */
-const seenKey = (at: Date) => sql`date_bin('5 minutes', ${at}::timestamptz, to_timestamp(0))`
-
-/** What a filter fits, from an index of its own. It may be more than fits: the exact condition applies too. */
-const fitting = {
-  q: (tenant: TenantId, q: string) =>
-    fits('device_id', sql`devices where tenant_id = ${tenant} and ${hasPrefix('name_key', q)}`, [
-      'tenant_id',
-      'name_key',
-    ]),
-  tag: (tenant: TenantId, tag: string) =>
-    fits('device_id', sql`device_tags where tenant_id = ${tenant} and tag = ${tag}`, ['tenant_id', 'tag', 'device_id']),
-  group_id: (tenant: TenantId, group: string) =>
-    sql`${fits('device_id', sql`device_groups where tenant_id = ${tenant} and group_id = ${group}::uuid`, [
-      'tenant_id',
-      'group_id',
-      'device_id',
-    ])} union all ${fits(
-      'd.device_id',
-      sql`group_members m join devices d on d.tenant_id = m.tenant_id and d.user_id = m.user_id
-        where m.tenant_id = ${tenant} and m.group_id = ${group}::uuid`,
-      ['m.tenant_id', 'm.group_id', 'm.user_id'],
-    )}`,
-  effective_status: (tenant: TenantId, wanted: EffectiveStatus) => {
-    const ofUsers = (from: string, which: ReturnType<typeof sql>, inOrder: readonly string[]) =>
-      fits(
-        'd.device_id',
-        sql`${sql.table(from)} u join devices d on d.tenant_id = u.tenant_id and d.user_id = u.user_id
-          where u.tenant_id = ${tenant} and d.status <> 'revoked' and ${which}`,
-        inOrder,
-      )
-    if (wanted === 'user_suspended')
-      return ofUsers('users', sql`u.status = 'suspended'`, ['u.tenant_id', 'u.status', 'u.created_at', 'u.user_id'])
-    const locked = (type: string) => sql`select * from locked_targets(${tenant}, ${type})`
-    const of = (table: string, which: ReturnType<typeof sql>, inOrder: readonly string[]) =>
-      fits('device_id', sql`${sql.table(table)} where tenant_id = ${tenant} and ${which}`, inOrder)
-    return sql.join(
-      [
-        of('devices', sql`exists (${locked('tenant')})`, ['device_id']),
-        of('devices', sql`device_id in (${locked('device')})`, ['device_id']),
-        of('device_groups', sql`group_id in (${locked('group')})`, ['group_id']),
-        ofUsers('users', sql`u.user_id in (${locked('user')})`, ['u.user_id']),
-        ofUsers('group_members', sql`u.group_id in (${locked('group')})`, ['u.group_id']),
-      ],
-      sql` union all `,
-    )
-  },
-  posture: (tenant: TenantId, verdict: PostureVerdict) =>
-    fits('device_id', sql`device_postures where tenant_id = ${tenant} and verdict = ${verdict}`, [
-      'tenant_id',
-      'verdict',
-      'device_id',
-    ]),
-  presence: (tenant: TenantId, presence: Presence, at: Date) => {
-    if (presence === 'never') return seen(tenant, sql`seen_key = '-infinity'`)
-    const since = seenKey(onlineSince(at))
-    if (presence === 'offline') return seen(tenant, sql`seen_key > '-infinity' and seen_key <= ${since}`)
-    const open = sql`vpn_sessions where tenant_id = ${tenant} and state = 'active' and ended_at is null`
-    return sql`${seen(tenant, sql`seen_key >= ${since}`)} union all
-      ${fits('device_id', open, ['tenant_id', 'started_at', 'session_id'])}`
-  },
-  seen_within: (tenant: TenantId, since: Date) => seen(tenant, sql`seen_key >= ${seenKey(since)}`),
-  unseen_for: (tenant: TenantId, before: Date) => seen(tenant, sql`seen_key <= ${seenKey(before)}`),
-  client_version: (tenant: TenantId, version: string) => ofVersion(tenant, sql`= version_key(${version})`),
-  client_version_before: (tenant: TenantId, version: string) =>
-    ofVersion(tenant, sql`>= '1' and client_version_key < version_key(${version})`),
-  os_version: (tenant: TenantId, version: string) =>
-    fits('device_id', sql`devices where tenant_id = ${tenant} and os_version = ${version}`, [
-      'tenant_id',
-      'os_version',
-      'device_id',
-    ]),
-  gateway_id: (tenant: TenantId, gateway: string) =>
-    fits(
-      'device_id',
-      sql`vpn_sessions where tenant_id = ${tenant} and gateway_id = ${gateway}::uuid
-        and state = 'active' and ended_at is null`,
-      ['tenant_id', 'gateway_id', 'state', 'started_at', 'session_id'],
-    ),
-}
-const seen = (tenant: TenantId, which: ReturnType<typeof sql>) =>
-  fits('device_id', sql`device_activity where tenant_id = ${tenant} and ${which}`, [
-    'tenant_id',
-    'seen_key',
-    'device_id',
-  ])
-const ofVersion = (tenant: TenantId, which: ReturnType<typeof sql>) =>
-  fits('device_id', sql`devices where tenant_id = ${tenant} and client_version_key ${which}`, [
-    'tenant_id',
-    'client_version_key',
-    'device_id',
-  ])
-
 const sought = [
   ...(['q', 'tag', 'group_id', 'posture', 'effective_status', 'presence', 'seen_within', 'unseen_for'] as const),
   ...(['client_version', 'client_version_before', 'os_version', 'gateway_id'] as const),
 ] as const
 type Sought = (typeof sought)[number]
+/** Columns of `devices` with an index that has the order of `enrolled_at`, and no other. */
+const plain = ['status', 'user_id', 'platform', 'token_id', 'provider_id'] as const
+type Plain = (typeof plain)[number]
 /** Filters that no index serves at all. */
 const unindexed = ['arch', 'channel'] as const
 /** Filters that fit so many devices that a walk in the list's order finds a page sooner than their index. */
-export type Dense = ReadonlySet<Sought | (typeof unindexed)[number]>
+type Filter = Sought | Plain | (typeof unindexed)[number]
+export type Dense = ReadonlySet<Filter>
+export type Sort = 'enrolled_at' | 'name' | 'last_seen_at' | 'client_version'
 
-const fittingOf = (tenant: TenantId, { filter, at }: Judged, name: Sought) =>
-  (fitting[name] as (tenant: TenantId, value: unknown, at: Date) => ReturnType<typeof sql>)(tenant, filter[name], at)
+const fitting = fittingUpTo(few)
+const fittingOf = (tenant: TenantId, { filter, at }: Judged, name: Sought, of = fitting) =>
+  (of[name] as (tenant: TenantId, value: unknown, at: Date) => ReturnType<typeof sql>)(tenant, filter[name], at)
 
 /** Whether the filter fits devices that are in no index of it, or most devices. */
 const isSurelyDense = ({ posture, effective_status }: DeviceFilter, name: Sought): boolean => {
@@ -154,8 +66,19 @@ const isSurelyDense = ({ posture, effective_status }: DeviceFilter, name: Sought
   return false
 }
 
-export async function denseFilters(tx: Tx, tenant: TenantId, judged: Judged): Promise<Dense> {
-  const dense = new Set<Sought | (typeof unindexed)[number]>()
+const ofPlain = (tenant: TenantId, { filter }: Judged, name: Plain, most: number) =>
+  fits(
+    'device_id',
+    sql`devices where tenant_id = ${tenant} and ${sql.ref(name)} = ${filter[name]}`,
+    ['tenant_id', name],
+    most,
+  )
+
+export async function denseFilters(tx: Tx, tenant: TenantId, judged: Judged, sort: Sort): Promise<Dense> {
+  const dense = new Set<Filter>()
+  if (sort !== 'enrolled_at')
+    for (const name of plain)
+      if (judged.filter[name] !== undefined && !(await isRare(tx, ofPlain(tenant, judged, name, few)))) dense.add(name)
   for (const name of unindexed) if (judged.filter[name] !== undefined) dense.add(name)
   for (const name of sought) {
     if (judged.filter[name] === undefined) continue
@@ -164,17 +87,34 @@ export async function denseFilters(tx: Tx, tenant: TenantId, judged: Judged): Pr
   return dense
 }
 
-const plain = ['status', 'user_id', 'platform', 'token_id', 'provider_id'] as const
-/** The conditions that columns of `devices` with an index meet in any order of the list. */
+/** Of a count: more of them are estimated. */
+export const countedExactly = 10_000
+const fittingToCount = fittingUpTo(countedExactly)
+/**
+ * The ids of devices among which all are that a filter fits, no more than are counted exactly; undefined: there are
+ * more.
+ */
+export async function findCandidates(tx: Tx, tenant: TenantId, judged: Judged) {
+  const { filter } = judged
+  const choices = [
+    ...plain.filter((name) => filter[name] !== undefined).map((name) => ofPlain(tenant, judged, name, countedExactly)),
+    ...sought
+      .filter((name) => filter[name] !== undefined && !isSurelyDense(filter, name))
+      .map((name) => fittingOf(tenant, judged, name, fittingToCount)),
+    fits('device_id', sql`devices where tenant_id = ${tenant}`, ['tenant_id', 'enrolled_at'], countedExactly),
+  ]
+  for (const choice of choices) if (await isRare(tx, choice, countedExactly)) return choice
+  return undefined
+}
+/** All conditions are judged device by device. */
+export const denseAll = ({ filter }: Judged): Dense =>
+  new Set([...sought, ...plain, ...unindexed].filter((name) => filter[name] !== undefined))
+
+/** The conditions on columns that have an index with the order of `enrolled_at`. */
 export const plainConditions = (filter: DeviceFilter) =>
   plain.flatMap((name) =>
     filter[name] === undefined ? [] : [sql<boolean>`${sql.ref(`devices.${name}`)} = ${filter[name]}`],
   )
-
-/** Of `devices`, `activity` and `session`, as `selectDevices` joins them. */
-export const presenceOf = (at: Date) => sql<Presence>`case
-  when session.session_id is not null or activity.last_seen_at >= ${onlineSince(at)} then 'online'
-  when activity.last_seen_at is null then 'never' else 'offline' end`
 
 /** The effective channel of `devices`; `TenantPolicy.reaches` says the same of one. A revoked device gets no canary. */
 export function channelOf(tenant: TenantId, canary: CanaryReach | undefined) {
@@ -200,11 +140,16 @@ const hasVerdict = (verdict: PostureVerdict) => {
 }
 
 /** All other conditions of a filter. What is looked up device by device says `offset 0`, whatever the planner thinks. */
-export function conditionsOf(tenant: TenantId, { filter: f, at, canary }: Judged, dense: Dense) {
-  const all: ReturnType<typeof sql<boolean>>[] = []
+export function conditionsOf(tenant: TenantId, judged: Judged, dense: Dense, sort: Sort) {
+  const { filter: f, at, canary } = judged
+  const all = plainConditions(f)
+  const id = sql.ref(sort === 'last_seen_at' ? 'activity.device_id' : 'devices.device_id')
+  const isAmong = (ids: ReturnType<typeof sql>) => sql<boolean>`${id} = any(array(${ids}))`
   for (const name of sought)
-    if (f[name] !== undefined && !dense.has(name))
-      all.push(sql`devices.device_id = any(array(${fittingOf(tenant, { filter: f, at, canary }, name)}))`)
+    if (f[name] !== undefined && !dense.has(name)) all.push(isAmong(fittingOf(tenant, judged, name)))
+  if (sort !== 'enrolled_at')
+    for (const name of plain)
+      if (f[name] !== undefined && !dense.has(name)) all.push(isAmong(ofPlain(tenant, judged, name, few)))
   if (f.tag && dense.has('tag')) all.push(sql`${f.tag} = any(devices.tags)`)
   if (f.q && dense.has('q')) all.push(hasPrefix('devices.name_key', f.q))
   if (f.posture && dense.has('posture')) all.push(hasVerdict(f.posture))
@@ -224,5 +169,24 @@ export function conditionsOf(tenant: TenantId, { filter: f, at, canary }: Judged
   if (f.arch) all.push(sql`devices.arch = ${f.arch}`)
   if (f.channel) all.push(sql`${channelOf(tenant, canary)} = ${f.channel}`)
   if (f.gateway_id) all.push(sql`session.gateway_id = ${f.gateway_id}::uuid`)
+  return all
+}
+
+/** The range of an order's own column in which all are that a filter fits: a walk begins and ends there. */
+export function rangeOf({ filter: f, at }: Judged, sort: Sort) {
+  const all: ReturnType<typeof sql<boolean>>[] = []
+  if (sort === 'name' && f.q) all.push(hasPrefix('devices.name_key', f.q))
+  if (sort === 'client_version' && f.client_version !== undefined)
+    all.push(sql`devices.client_version_key = version_key(${f.client_version})`)
+  if (sort === 'client_version' && f.client_version_before)
+    all.push(
+      sql`devices.client_version_key >= '1' and devices.client_version_key < version_key(${f.client_version_before})`,
+    )
+  if (sort !== 'last_seen_at') return all
+  if (f.presence === 'never') all.push(sql`activity.seen_key = '-infinity'`)
+  if (f.presence === 'offline')
+    all.push(sql`activity.seen_key > '-infinity' and activity.seen_key <= ${seenKey(onlineSince(at))}`)
+  if (f.seen_within) all.push(sql`activity.seen_key >= ${seenKey(f.seen_within)}`)
+  if (f.unseen_for) all.push(sql`activity.seen_key <= ${seenKey(f.unseen_for)}`)
   return all
 }

@@ -3,7 +3,8 @@ import type { Tx } from '../../db/database.ts'
 import type { LockedBy, UserState } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { bindings, hasEffectiveStatus, statusBehind } from './effective.queries.ts'
-import { conditionsOf, type Dense, type Judged, plainConditions, presenceOf } from './filter.queries.ts'
+import { conditionsOf, type Dense, type Judged, plainConditions, rangeOf, type Sort } from './filter.queries.ts'
+import { presenceOf } from './presence.queries.ts'
 
 /** What is shown of a device; its key, for one, is not. */
 const shown = [
@@ -23,26 +24,33 @@ const fromDevices = (tx: Tx, tenant: TenantId) =>
       (eb) =>
         eb
           .selectFrom('device_activity as a')
-          .select(['a.last_seen_at', 'a.applied_digest', 'a.applied_at', 'a.seen_key', 'a.device_id'])
+          .select(['a.last_seen_at', 'a.applied_digest', 'a.applied_at', 'a.seen_key', 'a.device_id', 'a.tenant_id'])
           .where('a.tenant_id', '=', tenant)
           .whereRef('a.device_id', '=', 'devices.device_id')
           .offset(0)
           .as('activity'),
       (j) => j.onTrue(),
     )
-/** The same for the order of when devices were last seen: every device has a row of activity. */
-const inOrderOfActivity = (tx: Tx, tenant: TenantId) =>
-  tx
-    .selectFrom('devices')
-    .innerJoin('device_activity as activity', (j) =>
-      j.on('activity.tenant_id', '=', tenant).onRef('activity.device_id', '=', 'devices.device_id'),
-    ) as unknown as Base
+/** The same in the order of when devices were last seen: every device has a row of activity. */
+const fromActivity = (tx: Tx, tenant: TenantId) =>
+  tx.selectFrom('device_activity as activity').innerJoinLateral(
+    (eb) =>
+      eb
+        .selectFrom('devices as d')
+        .selectAll('d')
+        .where('d.tenant_id', '=', tenant)
+        .whereRef('d.device_id', '=', 'activity.device_id')
+        .offset(0)
+        .as('devices'),
+    (j) => j.onTrue(),
+  ) as unknown as Base
 
-/** Devices with what stands in other tables, filtered. `bySeen`: for the order of when they were last seen. */
-export function selectDevices(tx: Tx, tenant: TenantId, judged: Judged, dense: Dense, bySeen = false) {
+/** Devices with what stands in other tables, filtered, for one order of the list. */
+export function selectDevices(tx: Tx, tenant: TenantId, judged: Judged, dense: Dense, sort: Sort = 'enrolled_at') {
+  const bySeen = sort === 'last_seen_at'
   const { lockedBy, user } = bindings(tenant)
   const { filter, at } = judged
-  let q = (bySeen ? inOrderOfActivity : fromDevices)(tx, tenant)
+  let q = (bySeen ? fromActivity : fromDevices)(tx, tenant)
     .leftJoinLateral(
       (eb) =>
         eb
@@ -76,33 +84,36 @@ export function selectDevices(tx: Tx, tenant: TenantId, judged: Judged, dense: D
     .select(['session.session_id', 'session.gateway_id', 'session.pool_id', 'session.started_at as session_started_at'])
     .select(presenceOf(at).as('presence'))
     .select([sql<LockedBy | null>`${lockedBy}`.as('locked_by'), sql<UserState | null>`${user}`.as('user_state')])
-    .where('devices.tenant_id', '=', tenant)
+    .where(bySeen ? 'activity.tenant_id' : 'devices.tenant_id', '=', tenant)
   if (filter.effective_status) {
     const status = statusBehind[filter.effective_status]
     if (status) q = q.where('devices.status', '=', status)
     q = q.where(hasEffectiveStatus(tenant, filter.effective_status, at))
   }
-  for (const condition of [...plainConditions(filter), ...conditionsOf(tenant, judged, dense)]) q = q.where(condition)
+  for (const condition of [...rangeOf(judged, sort), ...conditionsOf(tenant, judged, dense, sort)])
+    q = q.where(condition)
   return q
 }
 
 /** What a list walks when a filter fits so many that no index serves it: its devices without that filter. */
-export const walkDevices = (tx: Tx, tenant: TenantId, { filter }: Judged, dense: Dense, bySeen = false) => {
+export const walkDevices = (tx: Tx, tenant: TenantId, judged: Judged, dense: Dense, sort: Sort) => {
   if (dense.size === 0) return undefined
-  const conditions = plainConditions(filter)
+  const { filter } = judged
+  const conditions = rangeOf(judged, sort)
+  if (sort === 'enrolled_at') conditions.push(...plainConditions(filter))
   const status = filter.effective_status && statusBehind[filter.effective_status]
-  if (status) conditions.push(sql<boolean>`devices.status = ${status}`)
-  if (bySeen && conditions.length === 0)
-    return tx
-      .selectFrom('device_activity as activity')
-      .select('activity.device_id')
-      .where('activity.tenant_id', '=', tenant) as unknown as ReturnType<typeof bareDevices>
-  let q = bySeen ? (inOrderOfActivity(tx, tenant) as unknown as ReturnType<typeof bareDevices>) : bareDevices(tx)
-  q = q.select('devices.device_id').where('devices.tenant_id', '=', tenant)
+  if (status && sort === 'enrolled_at') conditions.push(sql<boolean>`devices.status = ${status}`)
+  let q = (sort === 'last_seen_at' ? bareActivity : bareDevices)(tx, tenant)
   for (const condition of conditions) q = q.where(condition)
   return q
 }
-const bareDevices = (tx: Tx) => tx.selectFrom('devices').select('devices.device_id')
+const bareDevices = (tx: Tx, tenant: TenantId) =>
+  tx.selectFrom('devices').select('devices.device_id').where('devices.tenant_id', '=', tenant)
+const bareActivity = (tx: Tx, tenant: TenantId) =>
+  tx
+    .selectFrom('device_activity as activity')
+    .select('activity.device_id')
+    .where('activity.tenant_id', '=', tenant) as unknown as ReturnType<typeof bareDevices>
 
 export const findDevice = (tx: Tx, tenant: TenantId, deviceId: string, at: Date) =>
   selectDevices(tx, tenant, { filter: {}, at, canary: undefined }, new Set())

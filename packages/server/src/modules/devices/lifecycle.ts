@@ -207,7 +207,7 @@ export function createLifecycle({
 export type Lifecycle = ReturnType<typeof createLifecycle>
 
 async function matching(tx: Tx, tenant: TenantId, judged: Judged): Promise<string[]> {
-  const rows = await selectDevices(tx, tenant, judged, await denseFilters(tx, tenant, judged))
+  const rows = await selectDevices(tx, tenant, judged, await denseFilters(tx, tenant, judged, 'enrolled_at'))
     .limit(batchLimit + 1)
     .execute()
   if (rows.length > batchLimit)

@@ -7,8 +7,10 @@ import { idOf } from '../../../kernel/ids.ts'
 import { versioned } from '../../../kernel/version.ts'
 import type { BreakGlass } from './break-glass.ts'
 import { decodeIds } from './references.ts'
-import { denseFilters, selectUsers, walkUsers } from './users.queries.ts'
+import { createUserFacets, readFilter } from './user-facets.ts'
+import { selectUsers, walkUsers } from './users.queries.ts'
 import { type Users, versionOf } from './users.ts'
+import { denseFilters } from './users-filter.queries.ts'
 import { viewUser } from './view.ts'
 
 type Move = Parameters<Users['move']>[1]
@@ -27,6 +29,7 @@ export function userHandlers(deps: {
   breakGlass: Pick<BreakGlass, 'set'>
 }) {
   const { db, pager, now, users, breakGlass } = deps
+  const counts = createUserFacets({ db, now })
   const view = (user: Parameters<typeof viewUser>[0]) => viewUser(user, now())
 
   /** The answer of `lifecycle`, and of the routes that are named after one of its operations. */
@@ -37,22 +40,12 @@ export function userHandlers(deps: {
   }
 
   return {
-    listUsers: ({ actor, query }) =>
-      db.inTenant(actor.tenantId, async (tx) => {
-        const { q, kind, status, source, role, mfa, locked, has_devices, group_id } = query
-        const filter = {
-          ...(q !== undefined && { prefix: q }),
-          ...(kind && { kind }),
-          ...(status && { status }),
-          ...(source && { source }),
-          ...(role && { role }),
-          ...(mfa !== undefined && { mfa }),
-          ...(locked !== undefined && { locked: { is: locked, at: now() } }),
-          ...(has_devices !== undefined && { hasDevices: has_devices }),
-          ...(group_id !== undefined && { group: idOf('group', group_id) }),
-        }
+    listUsers: async ({ actor, query }) => {
+      const { limit: _, cursor: __, sort: ___, count, ...given } = query
+      const filter = readFilter(given, now())
+      const found = await db.inTenant(actor.tenantId, async (tx) => {
         const dense = await denseFilters(tx, actor.tenantId, filter)
-        const found = await pager.list(
+        return pager.list(
           selectUsers(tx, actor.tenantId, filter, dense),
           {
             operation: 'listUsers',
@@ -64,8 +57,11 @@ export function userHandlers(deps: {
           },
           walkUsers(tx, actor.tenantId, filter, dense),
         )
-        return { items: found.items.map(view), next_cursor: found.next_cursor }
-      }),
+      })
+      const total = count && (await counts.total(actor.tenantId, given))
+      return { items: found.items.map(view), next_cursor: found.next_cursor, ...(total && { total }) }
+    },
+    listUserFacets: ({ actor, query }) => counts.facets(actor.tenantId, query),
 
     getUser: async ({ actor, params }) => {
       const user = await users.find(actor.tenantId, idOf('user', params.user_id))
