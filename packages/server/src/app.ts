@@ -129,7 +129,7 @@ export function createApp({
     ...{ meter, serviceSecrets, fleet, policy, trust, notifications, snapshotSize },
     certificateEnds: (...given) => certificates.endsOf(...given),
   })
-  const { policyOf } = policy
+  const { policyOf, canaryOf, appraise } = policy
   const certificates = createCertificates({
     ...base,
     ...{ audit, fleet, trust, policyOf, tenants, tenantNamed: tenancy.tenantNamed },
@@ -153,7 +153,7 @@ export function createApp({
   const federation = createFederation({ ...base, ...access, audit, tenancy, outbound, people: identity.people })
   const directory = createDirectory({ ...base, audit, identity, outbound, notifications, tenancy })
   const activity = createActivity(base)
-  const devices = createDevices({ ...limited, fleet, trust, endSessionsOf, appraise: policy.appraise, policyOf })
+  const devices = createDevices({ ...limited, fleet, trust, endSessionsOf, appraise, policyOf, canaryOf })
   const { installLines } = tenancy
   const enrollment = createEnrollment({
     ...{ ...limited, installLines, trust, settings, federation },
