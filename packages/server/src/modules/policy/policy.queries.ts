@@ -60,10 +60,21 @@ export const bundleById = (tx: Tx, tenant: TenantId, bundleId: string) =>
 export const placeOfBundle = (tx: Tx, tenant: TenantId, bundleId: string) =>
   tx
     .selectFrom('policy_bundles')
-    .select(['version', 'seq'])
+    .select(['version', 'seq', 'channel', 'published_at'])
     .where('tenant_id', '=', tenant)
     .where('bundle_id', '=', bundleId)
     .executeTakeFirst()
+
+/** Across tenants: versions that a channel delivers and that were published after a time. */
+export const deliveredSince = async (tx: Tx, after: Date) =>
+  tx
+    .selectFrom('policy_channels as c')
+    .innerJoin('policy_bundles as b', (j) =>
+      j.onRef('b.tenant_id', '=', 'c.tenant_id').onRef('b.version', '=', 'c.version'),
+    )
+    .select(['b.tenant_id', 'b.bundle_id', 'b.published_at'])
+    .where('b.published_at', '>', after)
+    .execute()
 
 /** What each channel delivers, with the tenant's sequence number in the same snapshot. */
 export const currentVersions = async (tx: Tx, tenant: TenantId) => {
@@ -110,7 +121,7 @@ export const selectBundles = (tx: Tx, tenant: TenantId, channel: Channel | undef
 export const bundlesOfVersions = (tx: Tx, tenant: TenantId, versions: readonly number[]) =>
   tx
     .selectFrom('policy_bundles')
-    .select(['channel', 'version', 'seq', 'digest', 'published_at'])
+    .select(['bundle_id', 'channel', 'version', 'seq', 'digest', 'published_at'])
     .where('tenant_id', '=', tenant)
     .where('version', '=', sql<number>`any(${versions}::bigint[])`)
     .orderBy('channel')

@@ -8,7 +8,14 @@ import type { Blocker, Explanation } from './questions.ts'
 export type BundleRow = Awaited<ReturnType<ReturnType<typeof selectBundles>['execute']>>[number]
 type BundleView = Output<Contract['listPolicyBundles']>['items'][number]
 /** What only the fleet knows of a version that is current; nothing of one that is not. */
-export type Reach = { current: boolean; variants: number; applied: number; pending: number }
+export type Reach = {
+  current: boolean
+  variants: number
+  applied: number
+  pending: number
+  /** Of the variants that some device is to have. */
+  digests: readonly string[]
+}
 
 export const viewBundle = (b: BundleRow, { current, variants, applied, pending }: Reach): BundleView => ({
   bundle_id: encodeId('policy_bundle', b.bundle_id),
