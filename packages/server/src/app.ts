@@ -185,12 +185,12 @@ export function createApp({
   })
   const stream = createStream({ ...base, audit, statusOf, idleExpiresAt: identity.idleExpiresAt })
   const health = createHealth(base)
-  const dashboard = createDashboard({ ...base, devices, gateways, policy, expiry, tenancy, audit })
+  const dashboard = createDashboard({ ...base, devices, gateways, policy, expiry, tenancy, audit, tenants })
   const finding = createConsole({ ...base, audit, devices, identity, enrollment, access, policy, gateways })
   // Tokens go after the devices that were enrolled with them.
   const prunes = [
-    ...[tenancy, identity, federation, certificates, trust, policy, devices],
-    ...[enrollment, gateways, notifications, directory, expiry, updates, siem, locks, workflows, audit, finding],
+    ...[tenancy, identity, federation, certificates, trust, policy, devices, enrollment, gateways],
+    ...[notifications, directory, expiry, updates, siem, locks, workflows, audit, dashboard, finding],
   ].flatMap((module) => module.prunes)
   const compliance = createCompliance({ ...base, audit, log, prunes, notifications, home: tenancy.home })
   const rotation = createSecrets({ ...base, masterKeys })
@@ -250,7 +250,7 @@ export function createApp({
     prunes,
     working: [
       ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
-      ...[rotation, expiry, updates, audit, siem, locks, workflows],
+      ...[rotation, expiry, updates, audit, siem, locks, workflows, dashboard],
       ...[{ jobs: access.jobs(tenants) }, { jobs: notifications.jobs(gateways.silentGateways) }],
     ],
   })

@@ -52,7 +52,7 @@ export function createOverview(deps: DashboardDeps & { readMetrics: ReadMetrics 
       db.inTenant(tenant, (tx) => enforcedBy(tx, tenant)),
     ])
     return {
-      policy: found.map(({ bundle: { published_at, seq, ...bundle }, reach }) => {
+      policy: found.map(({ bundle: { published_at, seq, bundle_id: _, ...bundle }, reach }) => {
         const { applied, pending } = adoptionBy(enforced, seq)
         return {
           ...bundle,

@@ -31,6 +31,7 @@ export * as renewal from './renewal.queries.ts'
 export { trustCoverageOfDevices } from './trust-coverage.queries.ts'
 export { createTrustMarks } from './trust-marks.ts'
 export { createDeviceVerifier, proofSeconds } from './verify.ts'
+export { appliedLater, countVersions, type FleetVersions } from './versions.queries.ts'
 
 export function createDevices(
   deps: PostureDeps & {

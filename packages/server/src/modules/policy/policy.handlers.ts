@@ -11,6 +11,7 @@ import type { Publishing } from './publish.ts'
 import type { Questions } from './questions.ts'
 import type { Trials } from './trials.ts'
 import { type BundleRow, namedBy, viewBundle, viewDecision, viewExplanation } from './view.ts'
+import type { Reaching } from './who-reaches.ts'
 
 export const policyHandlers = ({
   db,
@@ -18,6 +19,7 @@ export const policyHandlers = ({
   bundles,
   publishing,
   questions,
+  reaching,
   trials,
   reads,
 }: {
@@ -26,6 +28,7 @@ export const policyHandlers = ({
   bundles: Bundles
   publishing: Publishing
   questions: Questions
+  reaching: Reaching
   trials: Trials
   reads: OfDevices['reads']
 }) => {
@@ -65,6 +68,11 @@ export const policyHandlers = ({
       const explained = viewExplanation(await questions.explain(actor.tenantId, body))
       await audit.note(actor, 'policy.explained', { decision: explained.decision })
       return explained
+    },
+    whoReaches: async ({ actor, body }) => {
+      const found = await reaching(actor.tenantId, body)
+      await audit.note(actor, 'policy.access_listed', { devices: found.counts.devices })
+      return found
     },
     policyDigest: ({ actor: { principal }, hold }) => reads['/v1/policy/digest'](principal, hold),
     policyBundle: ({ actor: { principal }, hold }) => reads['/v1/policy/bundle'](principal, hold),

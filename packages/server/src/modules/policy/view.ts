@@ -9,7 +9,14 @@ import type { Blocker, Explanation } from './questions.ts'
 export type BundleRow = Awaited<ReturnType<ReturnType<typeof selectBundles>['execute']>>[number]
 type BundleView = Output<Contract['listPolicyBundles']>['items'][number]
 /** What only the fleet knows of a version that is current; nothing of one that is not. */
-export type Reach = { current: boolean; variants: number; applied: number; pending: number }
+export type Reach = {
+  current: boolean
+  variants: number
+  applied: number
+  pending: number
+  /** Of the variants that some device is to have. */
+  digests: readonly string[]
+}
 
 /** Whose names `viewBundle` shows. */
 export const namedBy = (bundles: readonly BundleRow[]) => ({
