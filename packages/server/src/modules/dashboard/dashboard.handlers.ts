@@ -4,20 +4,25 @@ import { versioned } from '../../kernel/version.ts'
 import type { ReadMetrics } from './metrics.ts'
 import type { ReadOverview } from './overview.ts'
 import type { ListPendingAdoption } from './pending-adoption.ts'
+import type { StartOfTenant } from './start.ts'
 
 export const dashboardHandlers = ({
   readOverview,
   readMetrics,
   listPending,
+  start,
 }: {
   readOverview: ReadOverview
   readMetrics: ReadMetrics
   listPending: ListPendingAdoption
+  start: StartOfTenant
 }) =>
   ({
     // Nothing of it can be set, so its tag names what is shown alone.
     dashboardOverview: async ({ actor }) => versioned(null, await readOverview(actor.tenantId)),
     listPendingAdoption: ({ actor, params, query }) =>
       listPending(actor.tenantId, idOf('policy_bundle', params.bundle_id), query),
+    getStart: async ({ actor }) => versioned(null, await start.read(actor)),
+    dismissStartStep: ({ actor, body: { step, dismissed = true } }) => start.dismiss(actor, step, dismissed),
     readMetrics: ({ actor, query }) => readMetrics(actor.tenantId, query),
   }) satisfies Partial<Handlers>

@@ -17,6 +17,6 @@ export type DashboardDeps = {
   gateways: Pick<Gateways, 'statuses'>
   policy: Pick<Policy, 'current' | 'deliveredTo'>
   expiry: Pick<ReturnType<typeof createExpiry>, 'soonest'>
-  tenancy: Pick<Tenancy, 'usageOf' | 'usageNow'>
+  tenancy: Pick<Tenancy, 'usageOf' | 'usageNow' | 'dismissedSteps'>
   audit: Pick<Audit, 'countsBetween'>
 }

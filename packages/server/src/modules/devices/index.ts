@@ -9,6 +9,7 @@ import { createLifecycle, type EndSessionsOf } from './lifecycle.ts'
 import { createPostureHandlers, type PostureDeps } from './posture/index.ts'
 import { pruneRevoked } from './revoked.queries.ts'
 import type { PolicyOf } from './view.ts'
+import { createWaiting, type WaitingNotices } from './waiting.ts'
 
 export { createActivity } from './activity.ts'
 export { addressCapacity, addressesOf, gatewayAddressesOf, overlayOf } from './address.ts'
@@ -26,6 +27,7 @@ export type { Appraise } from './posture/appraisal.ts'
 export { holdVerdicts } from './posture/posture.queries.ts'
 export { rememberProofs } from './proofs.queries.ts'
 export * as renewal from './renewal.queries.ts'
+export { firstDeviceAt } from './start.queries.ts'
 export { trustCoverageOfDevices } from './trust-coverage.queries.ts'
 export { createTrustMarks } from './trust-marks.ts'
 export { createDeviceVerifier, proofSeconds } from './verify.ts'
@@ -36,15 +38,19 @@ export function createDevices(
     entitlements: Entitlements
     endSessionsOf: EndSessionsOf
     listening: Listening
+    notifications: WaitingNotices
+    onError: (e: unknown) => void
     policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
   },
 ) {
-  const lifecycle = createLifecycle(deps)
+  const waiting = createWaiting(deps)
+  const lifecycle = createLifecycle({ ...deps, waiting })
   return {
     handlers: { ...deviceHandlers({ ...deps, lifecycle }), ...createPostureHandlers(deps) },
-    jobs: deviceJobs({ ...deps, lifecycle }),
+    jobs: deviceJobs({ ...deps, lifecycle, waiting }),
     endOfUsers: lifecycle.endOfUsers,
     count: createDeviceCounts(deps),
     prunes: [pruneRevoked],
+    ...{ waiting, stop: waiting.stop },
   }
 }

@@ -11,6 +11,7 @@ import type { Entitlements } from '../tenancy/index.ts'
 import type { DevicePatch, Move } from './devices.queries.ts'
 import * as queries from './devices.queries.ts'
 import { type DeviceFilter, denseFilters, selectDevices } from './find.queries.ts'
+import type { Waiting } from './waiting.ts'
 
 /** Ends VPN sessions of devices, in the transaction that stops them. Given by the gateways module. */
 export type EndSessionsOf = (
@@ -34,6 +35,7 @@ export function createLifecycle({
   now,
   endSessionsOf,
   entitlements,
+  waiting,
 }: {
   db: Database
   audit: Audit
@@ -41,6 +43,7 @@ export function createLifecycle({
   now: () => Date
   endSessionsOf: EndSessionsOf
   entitlements: Entitlements
+  waiting: Pick<Waiting, 'moved'>
 }) {
   /**
    * Moves devices and everything that hangs on it: sessions end, gateways and replicas hear of it, all is on record.
@@ -65,8 +68,9 @@ export function createLifecycle({
     moved: readonly { device_id: string; name: string }[],
     operation: Move,
     reason: string | undefined,
-  ) =>
-    audit.recordAll(
+  ) => {
+    if (moved.length > 0) db.afterCommit(tx, () => waiting.moved(source.tenantId))
+    return audit.recordAll(
       tx,
       moved.map((d) => ({
         source,
@@ -78,6 +82,7 @@ export function createLifecycle({
         },
       })),
     )
+  }
 
   /** A device that comes back counts again. */
   const placesFor = async (tx: Tx, tenant: TenantId, operation: Move) =>

@@ -20,6 +20,7 @@ import { createUses } from './uses.ts'
 import { createVersions } from './versions.ts'
 
 export type { Variant, VariantContent } from '@holdfast/policy'
+export { firstPublishAt } from './start.queries.ts'
 export type { TenantPolicy } from './tenant-policy.ts'
 
 export function createPolicy(given: PolicyDeps) {
