@@ -31,13 +31,14 @@ export function addDeviceBatch(device: Command, cli: Cli): void {
 }
 
 async function changeMany(cli: Cli, operation: Operation, ids: string[], options: Options): Promise<void> {
-  const { reason: why, dryRun, yes, user, group, provider, effectiveStatus, ...rest } = options
+  const { reason: why, dryRun, yes, user, group, provider, token, effectiveStatus, ...rest } = options
   const filter = given({
     ...rest,
     effective_status: effectiveStatus,
     user_id: user,
     group_id: group,
     provider_id: provider,
+    token_id: token,
   })
   const isFiltered = Object.keys(filter).length > 0
   if (ids.length > 0 === isFiltered) throw new UsageError('Name devices, or filter them: one of the two.')

@@ -11,6 +11,7 @@ export type Filter = {
   user?: string
   group?: string
   provider?: string
+  token?: string
   platform?: Device['platform']
   tag?: string
   posture?: Device['posture']['verdict']
@@ -31,6 +32,7 @@ export const filtered = (command: Command): Command =>
     .option('--user <user>', 'of this user')
     .option('--group <group>', 'in this group')
     .option('--provider <provider>', 'enrolled by this identity provider')
+    .option('--token <token>', 'enrolled by this enrollment token')
     .addOption(choice('--platform <platform>', 'of this platform', platforms))
     .option('--tag <tag>', 'with this tag')
     .addOption(choice('--posture <verdict>', 'whose last report is this', ['compliant', 'non_compliant', 'unknown']))

@@ -32,10 +32,13 @@ export function addDevice(program: Command, cli: Cli): void {
   addDeviceEnroll(device, cli)
   examples(
     filtered(limit(device.command('list').description('list devices'))).action(
-      async ({ limit: most, user, group, provider, effectiveStatus, ...rest }: Filter & { limit: number }) => {
+      async ({ limit: most, user, group, provider, token, effectiveStatus, ...rest }: Filter & { limit: number }) => {
         const client = await cli.client()
         const found = { ...rest, effective_status: effectiveStatus }
-        const query = { ...given({ ...found, user_id: user, group_id: group, provider_id: provider }), ...cli.scope }
+        const query = {
+          ...given({ ...found, user_id: user, group_id: group, provider_id: provider, token_id: token }),
+          ...cli.scope,
+        }
         await printList(cli, most, columns, (page) => client.listDevices({ query: { ...query, ...page } }))
       },
     ),

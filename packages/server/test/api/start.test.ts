@@ -113,6 +113,13 @@ test('the command prints the steps of the setup, and the install line beside a t
   const bootstrap = await run('token', 'create', '--print-install', '--kind', 'bootstrap')
   assert.match(bootstrap.out, /^hfe_\w+\n$/)
   assert.match(bootstrap.err, /No install line/)
+  const { secret, enrollment_token } = await kit.admin.generateToken({ body: { name: 'of laptops' } })
+  const device = await enrollRaw(kit, secret)
+  await enrollRaw(kit, (await kit.admin.generateToken({ body: {} })).secret, 'other')
+  for (const named of ['of laptops', enrollment_token.token_id]) {
+    const { out } = await run('--json', 'device', 'list', '--token', named)
+    assert.ok(out.includes(device.id) && !out.includes('other'), out)
+  }
   assert.match(
     (await run('settings', 'enrollment', 'set', 'install_lines.linux=x')).err,
     /There is no install_lines\.linux/,
