@@ -1,6 +1,7 @@
 import type { Contract, Output } from '@holdfast/contract'
 import { usageSteps } from '@holdfast/contract/entitlement'
-import type { Command } from 'commander'
+import { startSteps } from '@holdfast/contract/vocabulary'
+import { Argument, type Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { choice, examples, parseMoment } from '../options.ts'
 import { type Column, printAll, printItem } from '../output.ts'
@@ -55,5 +56,37 @@ export function addStatus(program: Command, cli: Cli): void {
       const found = await client.readMetrics({ query: { ...given(asked), ...cli.scope } })
       if (cli.json) printItem(cli, found)
       else await printAll(cli, columns(found.step), found.series)
+    })
+  addStart(status, cli)
+}
+
+type Step = Output<Contract['getStart']>['steps'][number]
+const stepColumns: readonly Column<Step>[] = [
+  ['STEP', (s) => s.step],
+  ['DONE', (s) => (s.done ? 'yes' : s.dismissed ? 'dismissed' : 'no')],
+  ['SINCE', (s) => s.since],
+]
+
+function addStart(status: Command, cli: Cli): void {
+  examples(status.command('start'), 'status start')
+    .description('how far the tenant is set up')
+    .action(async () => {
+      const start = await (await cli.client()).getStart({ query: cli.scope })
+      if (cli.json) printItem(cli, start)
+      else await printAll(cli, stepColumns, start.steps)
+    })
+  examples(
+    status
+      .command('dismiss')
+      .addArgument(new Argument('<step>', 'a step of the setup').choices(startSteps))
+      .option('--undo', 'put it back on the list'),
+    'status dismiss audit_forwarding',
+  )
+    .description('take a step off the list of the setup')
+    .action(async (step: Step['step'], { undo = false }: { undo?: boolean }) => {
+      const client = await cli.client()
+      const answer = await client.dismissStartStep({ query: cli.scope, body: { step, dismissed: !undo } })
+      if (!answer.changed) cli.note('No change.')
+      printItem(cli, answer.step)
     })
 }

@@ -2,11 +2,11 @@ import type { Contract, Output } from '@holdfast/contract'
 import { background } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'
+import { createRecent } from '../../kernel/recent.ts'
 import { day, minute } from '../../kernel/time.ts'
 import { countVersions } from '../devices/index.ts'
 import type { DashboardDeps } from './deps.ts'
 import * as queries from './fleet.queries.ts'
-import { createRecent } from './recent.ts'
 
 type Shown = Output<Contract['readFleetMetrics']>
 const freshMs = minute / 2

@@ -47,7 +47,8 @@ export function createNotifications(deps: NotificationsDeps) {
 
   return {
     ...{ notify: rules.notify, close: rules.close },
-    ...{ closeOthers: rules.closeOthers, tenantsWithOpen: rules.tenantsWithOpen },
+    ...{ closeOthers: rules.closeOthers, tenantsWithOpen: rules.tenantsWithOpen, restate: rules.restate },
+    closedByPersonAt: rules.closedByPersonAt,
     /** Which gateways are silent, another module knows: whoever makes this one says whom to ask. */
     jobs: (silentGateways: () => Promise<Silence>) => [
       { name: 'deliver_notifications', cron: '* * * * *', run: deliveries.deliver },
