@@ -42,6 +42,7 @@ import { addTrust } from './commands/trust.ts'
 import { addTruth } from './commands/truth.ts'
 import { addUpdate } from './commands/update.ts'
 import { addUser } from './commands/user.ts'
+import { addWatch } from './commands/watch.ts'
 import { addWorkflow } from './commands/workflow.ts'
 import { Declined, explainError } from './exit.ts'
 import { version } from './version.ts'
@@ -75,6 +76,7 @@ const nouns = [
   addOps,
   addConfig,
   addStatus,
+  addWatch,
   addSettings,
   addTrust,
   addRelease,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { changeSecuritySettings } from '@holdfast/sdk'
+import pg from 'pg'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
 import { enroll, newSession, report, rule, withGateway } from '../gateways.ts'
 import { createClock, type Replica, startKit, times } from '../kit.ts'
@@ -10,6 +11,24 @@ import { makeUser, signInAs } from '../people.ts'
 import { until } from '../promptly.ts'
 import { type Opened, openStream } from '../streams.ts'
 import { lockDevice } from '../workflows.ts'
+
+/** What is sent to the database meanwhile, but for what every replica asks twice a second whoever is there. */
+async function statementsDuring(work: () => Promise<unknown>): Promise<string[]> {
+  const texts: string[] = []
+  const { query } = pg.Client.prototype
+  pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
+    const [config] = given as [string | { text?: string }]
+    texts.push(typeof config === 'string' ? config : (config?.text ?? ''))
+    return Reflect.apply(query, this, given)
+  } as typeof query
+  try {
+    await work()
+  } finally {
+    pg.Client.prototype.query = query
+  }
+  assert.ok(texts.some((text) => /heartbeat/.test(text)))
+  return texts.filter((text) => !/heartbeat|audit_arrivals|^begin|^commit|holdfast\.tenant/.test(text))
+}
 
 test('a stream of changes', async (t) => {
   const clock = createClock()
@@ -116,6 +135,15 @@ test('a stream of changes', async (t) => {
     const silent = count()
     await beat(there)
     await until(() => count() > silent, 'the other replica says that it is back')
+  })
+
+  await t.test('an open stream costs no statement while nothing changes', async () => {
+    const stream = await open(bearer(await key('auditor')))
+    await stream.event('ready')
+    await stream.event('audit')
+    // What other replicas placed before they heard of the stream is looked for once.
+    await delay(2000)
+    assert.deepEqual(await statementsDuring(() => delay(1500)), [])
   })
 
   await t.test(
