@@ -39,10 +39,13 @@ type Said = { changes: { kind: ChangedKind; ids: string[]; many: boolean }[] }
 /** Events of which a stream did not tell that a list of theirs changed, or which of its things. */
 async function untold(stream: Opened, events: readonly AuditEvent[]): Promise<string[]> {
   const last = Math.max(...events.map((event) => event.seq))
+  const first = Number((await stream.event('ready')).id.split('-')[1])
   await stream.event('audit', ({ seq }) => seq >= last)
   const said = stream.received.flatMap((e) => (e.event === 'changed' ? (e.data as Said).changes : []))
   const byKind = Map.groupBy(said, ({ kind }) => kind)
-  return events.flatMap(({ kind, target }) =>
+  // What was there before the stream is no news.
+  const later = events.filter((event) => event.seq > first)
+  return later.flatMap(({ kind, target }) =>
     listsOfAudit[kind].flatMap((list) => {
       const told = byKind.get(list) ?? []
       const id = target?.id ?? ''
