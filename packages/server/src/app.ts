@@ -70,12 +70,15 @@ export function createApp({
   const meters = config.metrics && createMeters()
 
   const base = createBase({ config, secrets, peppers, databaseUrl, log, given, slowness, onError })
-  const { db, changes, feed, now } = base
+  const { db, changes, feed, signals, now } = base
 
   const audit = createAudit({
     ...{ ...base, oidArc: config.oidArc },
     ...{ tenants: () => tenancy.listTenantIds(), trust: () => trust },
-    placed: (tenant) => siem.wake(tenant),
+    placed: (tenant) => {
+      siem.wake(tenant)
+      signals.tell(tenant, 'audit', [])
+    },
   })
   const tenancy = createTenancy({
     ...{ ...base, audit, log },
