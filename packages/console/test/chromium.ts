@@ -35,9 +35,13 @@ export async function findChromium(): Promise<Program> {
 const ownEnvironment = (): Record<string, string> =>
   Object.fromEntries(Object.entries(process.env).filter((pair): pair is [string, string] => pair[1] !== undefined))
 
-/** The package's libraries and fonts are used whatever the machine has: pages look the same everywhere. */
+/**
+ * The package's libraries and fonts are used whatever the machine has: pages look the same everywhere. Files that
+ * Chromium leaves behind go with the folder.
+ */
 const environmentIn = (folder: string) => ({
   HOME: folder,
+  TMPDIR: folder,
   LD_LIBRARY_PATH: join(folder, 'al2023', 'lib'),
   FONTCONFIG_FILE: join(folder, 'fonts.conf'),
 })
