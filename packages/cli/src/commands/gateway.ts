@@ -38,9 +38,9 @@ export function addGateway(program: Command, cli: Cli): void {
       .addOption(choice('--status <status>', 'those with this status', gatewayStatuses))
       .option('--installed <version>', 'those that report exactly this version')
       .option('--q <prefix>', 'name starts with')
-      .action(async ({ limit: most, pool: pool_id, installed: version, ...rest }: ListOptions) => {
+      .action(async ({ limit: most, pool: pool_id, status, installed: version, q, sort: by }: ListOptions) => {
         const client = await cli.client()
-        const query = { ...given({ ...rest, pool_id, version }), ...cli.scope }
+        const query = { ...given({ pool_id, status, version, q, sort: by }), ...cli.scope }
         await printList(cli, most, columns, (page) => client.listAllGateways({ query: { ...query, ...page } }))
       }),
     'gateway list --pool frankfurt',
