@@ -6,6 +6,7 @@ import { UsageError } from '../exit.ts'
 import { choice, examples, integer, limit, reason, sort, sortsOf } from '../options.ts'
 import { type Column, printItem, printList, printSecret } from '../output.ts'
 import { addGatewayHealth, gatewayStatuses } from './gateway-health.ts'
+import { addGatewayHistory } from './gateway-history.ts'
 
 type Gateway = Output<Contract['getGateway']>
 type Endpoint = Gateway['endpoints'][number]
@@ -47,6 +48,7 @@ export function addGateway(program: Command, cli: Cli): void {
     'gateway list --status healthy --installed 1.4.0',
   )
   addGatewayHealth(gateway, cli)
+  addGatewayHistory(gateway, cli)
   examples(
     gateway
       .command('create <name>')

@@ -3,7 +3,7 @@ import { usageSteps } from '@holdfast/contract/entitlement'
 import { startSteps } from '@holdfast/contract/vocabulary'
 import { Argument, type Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
-import { choice, examples, parseMoment } from '../options.ts'
+import { choice, examples, integer, parseMoment } from '../options.ts'
 import { type Column, printAll, printItem } from '../output.ts'
 import { bytesText } from '../text.ts'
 
@@ -19,6 +19,13 @@ const columns = (step: Metrics['step']): readonly Column<Metrics['series'][numbe
   ['ENROLLED', (s) => s.enrollments],
   ['FAILED LOGINS', (s) => s.logins_failed],
   ['REFUSED', (s) => s.refused],
+]
+
+const devicesColumn: Column<{ devices: number }> = ['DEVICES', (counted) => counted.devices]
+const dayColumns: readonly Column<Output<Contract['readFleetMetrics']>['days'][number]>[] = [
+  ['DAY', (d) => d.at.slice(0, 10)],
+  ['DEVICES', (d) => d.devices],
+  ['BY PLATFORM', (d) => d.platforms.map((p) => `${p.platform} ${p.devices}`).join(', ')],
 ]
 
 type Adoption = { applied: number; pending: number }
@@ -56,6 +63,23 @@ export function addStatus(program: Command, cli: Cli): void {
       const found = await client.readMetrics({ query: { ...given(asked), ...cli.scope } })
       if (cli.json) printItem(cli, found)
       else await printAll(cli, columns(found.step), found.series)
+    })
+  examples(status.command('fleet'), 'status fleet', 'status fleet --days 7 --json')
+    .description('devices by platform, client version and operating system, now and day by day')
+    .option('--days <n>', 'how far back; 30 unless said', integer(0, 30))
+    .action(async ({ days }: { days?: number }) => {
+      const client = await cli.client()
+      const found = await client.readFleetMetrics({ query: { ...given({ days }), ...cli.scope } })
+      if (cli.json) return printItem(cli, found)
+      cli.say(cli.strong(`${found.devices} devices`))
+      await printAll(cli, [['PLATFORM', (p) => p.platform], devicesColumn], found.platforms)
+      await printAll(cli, [['CLIENT', (v) => v.client_version], devicesColumn], found.client_versions)
+      await printAll(
+        cli,
+        [['SYSTEM', (v) => `${v.platform} ${v.os_version ?? ''}`.trim()], devicesColumn],
+        found.os_versions,
+      )
+      await printAll(cli, dayColumns, found.days)
     })
   addStart(status, cli)
 }
