@@ -1,5 +1,6 @@
 import type { Contract, Output } from '@holdfast/contract'
 import type { Database } from '../../db/database.ts'
+import { findNames, type Names } from '../../db/names.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/handlers.ts'
 import { encodeId, idOf } from '../../kernel/ids.ts'
@@ -10,6 +11,7 @@ import { type TokenRow, type Tokens, versionOf } from './tokens.ts'
 const orders = {
   created_at: { column: 'created_at', kind: 'time' },
   expires_at: { column: 'expires_at', kind: 'time' },
+  name: { column: 'name', kind: 'text' },
 } as const
 
 export function tokenHandlers({
@@ -23,39 +25,49 @@ export function tokenHandlers({
   now: () => Date
   tokens: Tokens
 }) {
-  const view = (row: TokenRow) => viewToken(row, now())
+  const view = async (row: TokenRow) => {
+    const tenant = row.tenant_id
+    return viewToken(row, await db.inTenant(tenant, (tx) => findNames(tx, tenant, namedBy([row]))), now())
+  }
   return {
     generateToken: async ({ actor, body }) => {
       const { secret, row } = await tokens.generate(actor, body)
-      return { enrollment_token: view(row), secret }
+      return { enrollment_token: await view(row), secret }
     },
     listTokens: async ({ actor, query }) => {
       const { tenantId } = actor
-      const found = await db.inTenant(tenantId, (tx) =>
-        pager.list(selectTokens(tx, tenantId, query, now()), {
+      return db.inTenant(tenantId, async (tx) => {
+        const found = await pager.list(selectTokens(tx, tenantId, query, now()), {
           operation: 'listTokens',
           tenant: tenantId,
           query,
           orders,
           otherwise: '-created_at',
           tie: 'token_id',
-        }),
-      )
-      return { items: found.items.map(view), next_cursor: found.next_cursor }
+        })
+        const names = await findNames(tx, tenantId, namedBy(found.items))
+        return { items: found.items.map((row) => viewToken(row, names, now())), next_cursor: found.next_cursor }
+      })
     },
     getToken: async ({ actor, params }) => {
       const row = await tokens.find(actor.tenantId, idOf('enrollment_token', params.token_id))
-      return versioned(versionOf(row), view(row))
+      return versioned(versionOf(row), await view(row))
     },
     revokeToken: async ({ actor, params, body, expected }) => {
       const id = idOf('enrollment_token', params.token_id)
       const { row, changed } = await tokens.revoke(actor, id, { ...body, expected })
-      return { enrollment_token: view(row), changed }
+      return { enrollment_token: await view(row), changed }
     },
   } satisfies Partial<Handlers>
 }
 
-function viewToken(t: TokenRow, at: Date): Output<Contract['getToken']> {
+const namedBy = (rows: readonly TokenRow[]) => ({
+  user: rows.map((t) => t.user_id),
+  group: rows.flatMap((t) => t.group_ids),
+  makers: rows.map((t) => t.created_by),
+})
+
+function viewToken(t: TokenRow, names: Names, at: Date): Output<Contract['getToken']> {
   const spent = t.max_uses > 0 && t.uses >= t.max_uses
   return {
     token_id: encodeId('enrollment_token', t.token_id),
@@ -68,7 +80,9 @@ function viewToken(t: TokenRow, at: Date): Output<Contract['getToken']> {
     uses: t.uses,
     expires_at: t.expires_at.toISOString(),
     user_id: t.user_id && encodeId('user', t.user_id),
+    user_name: names.of('user', t.user_id),
     group_ids: t.group_ids.map((id) => encodeId('group', id)),
+    group_names: names.ofAll('group', t.group_ids),
     tags: t.tags,
     platforms: t.platforms as Output<Contract['getToken']>['platforms'],
     allowed_cidrs: t.allowed_cidrs,
@@ -76,6 +90,7 @@ function viewToken(t: TokenRow, at: Date): Output<Contract['getToken']> {
     ephemeral_seconds: t.ephemeral_seconds,
     max_devices_per_user: t.max_devices_per_user,
     created_by: t.created_by,
+    created_by_name: names.ofMaker(t.created_by),
     created_at: t.created_at.toISOString(),
     last_used_at: t.last_used_at?.toISOString() ?? null,
     revoked_at: t.revoked_at?.toISOString() ?? null,
