@@ -136,7 +136,7 @@ export function createApp({
     ...{ meter, serviceSecrets, fleet, policy, trust, notifications, snapshotSize },
     certificateEnds: (...given) => certificates.endsOf(...given),
   })
-  const { policyOf } = policy
+  const { policyOf, canaryOf, appraise } = policy
   const certificates = createCertificates({
     ...base,
     ...{ audit, fleet, trust, policyOf, tenants, tenantNamed: tenancy.tenantNamed },
@@ -160,7 +160,7 @@ export function createApp({
   const federation = createFederation({ ...base, ...access, audit, tenancy, outbound, people: identity.people })
   const directory = createDirectory({ ...base, audit, identity, outbound, notifications, tenancy })
   const activity = createActivity(base)
-  const devices = createDevices({ ...limited, fleet, trust, endSessionsOf, appraise: policy.appraise, policyOf })
+  const devices = createDevices({ ...limited, fleet, trust, endSessionsOf, appraise, policyOf, canaryOf })
   const enrollment = createEnrollment({ ...limited, trust, settings, federation, failures: identity.failures })
   const updates = createUpdates({
     ...base,

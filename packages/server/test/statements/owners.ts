@@ -113,11 +113,12 @@ export const alsoWrites: Readonly<Record<string, Readonly<Record<string, string>
 /** What a module reads of others, and what for. This list only shrinks. */
 export const alsoReads: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   access: { users: 'the owner of a key', user_roles: 'what the owner may do' },
-  identity: { tenants: 'holds the tenant while administrators change' },
+  identity: { tenants: 'holds the tenant while administrators change', devices: 'how many a user has' },
   devices: {
     users: 'whether the user of a device is suspended',
     group_members: 'the groups of its user',
     tenant_epochs: 'the number of what was read',
+    vpn_sessions: 'the open session of a device',
   },
   policy: {
     users: 'names in documents',

@@ -10,6 +10,8 @@ export type UserState = 'active' | 'suspended' | 'locked' | 'group_locked' | 'de
 /** Derived of a device, its user and locks. */
 export type EffectiveStatus = DeviceStatus | 'locked' | 'user_suspended' | 'user_deleted' | 'expired'
 export type DeviceStatus = 'pending' | 'active' | 'suspended' | 'revoked'
+/** Derived of a device's sessions and of when it was last seen. */
+export type Presence = 'online' | 'offline' | 'never'
 export type PostureVerdict = 'compliant' | 'non_compliant' | 'unknown'
 
 export type DevicesTables = {
@@ -46,6 +48,7 @@ export type DevicesTables = {
     updated_at: Default<Date>
     revoked_at: Date | null
     name_key: Derived<string>
+    client_version_key: Derived<string>
   }
   device_tags: { tenant_id: TenantId; tag: string; device_id: string }
   device_groups: { tenant_id: TenantId; group_id: string; device_id: string }
@@ -58,6 +61,7 @@ export type DevicesTables = {
     applied_at: Date | null
     /** The newest trust set that it has fetched. */
     trust_version: number | null
+    seen_key: Derived<Date>
   }
   device_postures: {
     tenant_id: TenantId

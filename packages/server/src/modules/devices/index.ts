@@ -4,6 +4,7 @@ import type { Listening } from '../health/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
 import { createDeviceCounts } from './counts.ts'
 import { deviceHandlers } from './devices.handlers.ts'
+import type { CanaryReach } from './filter.queries.ts'
 import { deviceJobs } from './jobs.ts'
 import { createLifecycle, type EndSessionsOf } from './lifecycle.ts'
 import { createPostureHandlers, type PostureDeps } from './posture/index.ts'
@@ -37,6 +38,7 @@ export function createDevices(
     endSessionsOf: EndSessionsOf
     listening: Listening
     policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
+    canaryOf: (tenant: TenantId) => Promise<CanaryReach | undefined>
   },
 ) {
   const lifecycle = createLifecycle(deps)
