@@ -7,7 +7,7 @@ import { conditionsOf, denseAll, findCandidates, hasFactor, isLocked, type UserF
 type Looked = { ids: ReturnType<typeof sql>; each: number }
 
 /** About so many rows of the table are looked at where a filter may fit more users than are counted. */
-const sampled = 20_000
+const sampled = 8_000
 
 /** Which users to look at, and how many users each of them stands for. */
 export async function chooseUsers(tx: Tx, tenant: TenantId, f: UserFilter): Promise<Looked> {
