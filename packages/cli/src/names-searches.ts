@@ -41,6 +41,14 @@ export const searches: Partial<Record<Noun, Search>> = {
         (s) => ({ id: s.connector_id, names: [s.name] }),
       ),
   },
+  view: {
+    find: (c, _name, scope) =>
+      walk(
+        (page) => c.listViews({ query: { ...page, ...scope } }),
+        (v) => ({ id: v.view_id, names: [v.name] }),
+      ),
+    word: 'saved view',
+  },
   plan: {
     find: (c, _name, scope) =>
       walk(

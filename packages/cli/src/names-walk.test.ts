@@ -37,16 +37,16 @@ const nounOfWord: Record<string, Noun> = {
   run: 'workflow_run',
   event_id: 'audit_event',
   notification_id: 'notification',
+  view: 'view',
   // Of events: here a user.
-  actor: 'user',
-  target: 'user',
+  ...({ actor: 'user', target: 'user' } as const),
 }
 /** Words that ask for anything else. A new word stands in one of these two tables. */
 const plainWords = new Set(
   `name username file url text n time duration prefix value=role kinds type types address words network seq buckets
    tag q description email days percent id claims dir nonce number city host port metric=number class=days
    section.field=value host:port/proto workflow playbook parameter operation role purpose version filename sub code value
-   bytes seconds sessions request_id minutes public-key pub threshold claim scope age1… reason username`.split(/\s+/),
+   bytes seconds sessions request_id minutes public-key pub threshold claim scope age1… reason`.split(/\s+/),
 )
 /** The same words where they ask for something that has no id, or for what is new. */
 const plainAt = new Set([

@@ -37,6 +37,12 @@ export function parseMoment(text: string): string {
 export const limit = (command: Command): Command =>
   command.option('--limit <n>', 'how many at most', integer(1, 1_000_000), 100)
 
+/** The orders of a list, each also from its end. */
+export const sortsOf = <const S extends readonly string[]>(...names: S) =>
+  names.flatMap((name) => [name, `-${name}`]) as `${'' | '-'}${S[number]}`[]
+export const sort = (command: Command, sorts: readonly string[]): Command =>
+  command.addOption(choice('--sort <field>', 'in this order; with - in front from its end', sorts))
+
 export const reason = (command: Command): Command => command.option('--reason <text>', 'why; goes into the audit event')
 
 /** Examples under a command's help. */

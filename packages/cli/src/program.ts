@@ -29,6 +29,7 @@ import { addRelease } from './commands/release.ts'
 import { addRestore } from './commands/restore.ts'
 import { addRetention } from './commands/retention.ts'
 import { addRole } from './commands/role.ts'
+import { addSearch } from './commands/search.ts'
 import { addSession } from './commands/session.ts'
 import { addSettings } from './commands/settings.ts'
 import { addSiem } from './commands/siem.ts'
@@ -42,12 +43,15 @@ import { addTrust } from './commands/trust.ts'
 import { addTruth } from './commands/truth.ts'
 import { addUpdate } from './commands/update.ts'
 import { addUser } from './commands/user.ts'
+import { addView } from './commands/view.ts'
 import { addWorkflow } from './commands/workflow.ts'
 import { Declined, explainError } from './exit.ts'
 import { version } from './version.ts'
 
 const nouns = [
   addAuth,
+  addSearch,
+  addView,
   addAdminSession,
   addToken,
   addDevice,
@@ -97,7 +101,7 @@ Environment:
   NO_COLOR          no bold headings
 
 Names: wherever an id is asked for, a name does as well: of a tenant, plan, user, group, device, gateway, pool, token, key,
-provider or connector; the number or channel of a policy, the version of a release, the device of a VPN session or
+provider, connector or saved view; the number or channel of a policy, the version of a release, the device of a VPN session or
 certificate, the user of an admin session, the target of a lock.
 
 Exit codes: 0 done, 1 refused by the server, 2 wrong use, 3 not found: the server, or the thing named. Of config plan: 0

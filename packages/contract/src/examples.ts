@@ -53,8 +53,6 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   revokeApiKeysOfUser: { user_id, reason: 'phished' },
   ...workflowExamples,
   changeUser: { operation: 'create', user: { username: 'jane' } },
-  createView: { list: 'devices', name: 'windows', query: { platform: 'windows', sort: '-enrolled_at' } },
-  updateView: { name: 'windows', query: { platform: 'windows' }, shared: true },
   suspendUser: { user_id, reason: 'on leave' },
   reactivateUser: { user_id },
   unlockUser: { user_id },

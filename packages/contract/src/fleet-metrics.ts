@@ -16,8 +16,7 @@ export const readFleetMetrics = endpoint({
   method: 'GET',
   path: '/v1/admin/metrics/fleet',
   costly: true,
-  summary:
-    'Devices that are not revoked by platform, client version and operating system, now and at the end of each day (UTC)',
+  summary: 'Devices that are not revoked by platform, client version and operating system, now and once a day (UTC)',
   access: { by: ['session', 'api_key'], permission: 'operations:read' },
   query: Closed({
     days: Type.Optional(

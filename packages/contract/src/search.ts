@@ -32,6 +32,7 @@ export const search = endpoint({
     q: Type.String({
       minLength: 1,
       maxLength: 64,
+      pattern: '\\S',
       description: 'The beginning of a word of a name, an address, a serial number or a hint, in any case',
     }),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, description: 'Hits of each kind; 8 unless said' })),

@@ -74,6 +74,17 @@ export function decide(
   }
 }
 
+export type ReachTest = (facts: DeviceFacts, context: ConnectionContext) => string | null
+
+/** Which rule (its id) lets a device reach one target, for many devices; null: none does. It agrees with `decide`. */
+export function createReachTest(compiled: CompiledPolicy, target: Target): ReachTest {
+  const aim = aimAt(compiled, target)
+  return (facts, context) => {
+    const { decision, rule } = judge(createSituation(compiled, facts, context), concernOf(compiled, facts), aim)
+    return decision === 'allow' && rule ? rule.id : null
+  }
+}
+
 function nearest(situation: Situation, facts: DeviceFacts, concern: Concern, aim: Aim): WouldAllow[] {
   const { compiled } = situation
   const found = [...aim.rules].flatMap((index) => {

@@ -12,6 +12,8 @@ export type Impact = {
   grants_lost: number
 }
 
+/** What one device gets afterwards, and by how many grants it gains and loses. */
+export type DeviceImpact = { readonly selection: Selection; readonly gained: number; readonly lost: number }
 type Change = { readonly affected: boolean; readonly gained: number; readonly lost: number }
 type View = { readonly content: string; readonly grants: ReadonlySet<string> }
 
@@ -50,16 +52,15 @@ export function createImpact(before: CompiledPolicy | null, after: CompiledPolic
   }
 
   return {
-    /** Returns what the device gets afterwards. */
-    add(facts: DeviceFacts, nowMs: number): Selection {
+    add(facts: DeviceFacts, nowMs: number): DeviceImpact {
       const old = before && selectVariant(before, facts, nowMs)
-      const now = selectVariant(after, facts, nowMs)
-      const { affected, gained, lost } = changeOf(old, now)
+      const selection = selectVariant(after, facts, nowMs)
+      const { affected, gained, lost } = changeOf(old, selection)
       result.devices_examined++
       if (affected) result.devices_affected++
       result.grants_gained += gained
       result.grants_lost += lost
-      return now
+      return { selection, gained, lost }
     },
     result: (): Impact => ({ ...result }),
   }

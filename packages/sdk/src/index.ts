@@ -79,6 +79,7 @@ export {
   changeRetention,
   changeSecuritySettings,
   changeSiemConnector,
+  changeView,
   overlay,
 } from './partial-changes.ts'
 export {

@@ -7,6 +7,7 @@ type Changing =
   | 'updateEnrollmentSettings'
   | 'updateNotificationSettings'
   | 'updateGatewayPool'
+  | 'updateView'
   | 'updateGateway'
   | 'updateIdentityProvider'
   | 'updateDirectorySource'
@@ -162,6 +163,13 @@ export const changePlan = (
     () => client.getPlan(of),
     (whole, options) =>
       client.updatePlan({ ...of, body: { ...whole, ...named, limits: { ...whole.limits, ...limits } } }, options),
+  )
+
+/** Changes the fields named of a saved view; the others stay. */
+export const changeView = (client: Client, of: CallInput<Contract['getView']>, named: Partial<Body<'updateView'>>) =>
+  change(
+    () => client.getView(of),
+    (whole, options) => client.updateView({ ...of, body: { ...whole, ...named } }, options),
   )
 
 /** Changes the fields named of a draft; the others stay. */

@@ -1,4 +1,5 @@
 import { createBase } from './app-base.ts'
+import { createConsole } from './app-console.ts'
 import type { AppDeps } from './app-deps.ts'
 import { endOfUsers } from './app-end-of-users.ts'
 import { appJobs } from './app-jobs.ts'
@@ -128,7 +129,7 @@ export function createApp({
     ...{ meter, serviceSecrets, fleet, policy, trust, notifications, snapshotSize },
     certificateEnds: (...given) => certificates.endsOf(...given),
   })
-  const { policyOf } = policy
+  const { policyOf, canaryOf, appraise } = policy
   const certificates = createCertificates({
     ...base,
     ...{ audit, fleet, trust, policyOf, tenants, tenantNamed: tenancy.tenantNamed },
@@ -152,7 +153,7 @@ export function createApp({
   const federation = createFederation({ ...base, ...access, audit, tenancy, outbound, people: identity.people })
   const directory = createDirectory({ ...base, audit, identity, outbound, notifications, tenancy })
   const activity = createActivity(base)
-  const devices = createDevices({ ...limited, fleet, trust, endSessionsOf, appraise: policy.appraise, policyOf })
+  const devices = createDevices({ ...limited, fleet, trust, endSessionsOf, appraise, policyOf, canaryOf })
   const { installLines } = tenancy
   const enrollment = createEnrollment({
     ...{ ...limited, installLines, trust, settings, federation },
@@ -184,18 +185,18 @@ export function createApp({
   })
   const stream = createStream({ ...base, audit, statusOf, idleExpiresAt: identity.idleExpiresAt })
   const health = createHealth(base)
-  const dashboard = createDashboard({ ...base, devices, gateways, policy, expiry, tenancy, audit })
+  const dashboard = createDashboard({ ...base, devices, gateways, policy, expiry, tenancy, audit, tenants })
+  const finding = createConsole({ ...base, audit, devices, identity, enrollment, access, policy, gateways })
   // Tokens go after the devices that were enrolled with them.
   const prunes = [
-    ...[tenancy, identity, federation, certificates, trust, policy, devices],
-    ...[enrollment, gateways, notifications, directory, expiry, updates, siem, locks, workflows, audit],
+    ...[tenancy, identity, federation, certificates, trust, policy, devices, enrollment, gateways],
+    ...[notifications, directory, expiry, updates, siem, locks, workflows, audit, dashboard, finding],
   ].flatMap((module) => module.prunes)
   const compliance = createCompliance({ ...base, audit, log, prunes, notifications, home: tenancy.home })
   const rotation = createSecrets({ ...base, masterKeys })
   const reads = {
     ...createDescription().handlers,
-    ...health.handlers,
-    ...rotation.handlers,
+    ...{ ...health.handlers, ...rotation.handlers },
     ...audit.handlers,
     ...compliance.handlers,
     ...tenancy.handlers,
@@ -214,9 +215,7 @@ export function createApp({
     ...dashboard.handlers,
     ...updates.handlers,
     ...siem.handlers,
-    ...locks.handlers,
-    ...workflows.handlers,
-    ...stream.handlers,
+    ...{ ...locks.handlers, ...workflows.handlers, ...stream.handlers, ...finding.handlers },
   }
   const handlers: Handlers = { ...reads, ...createOperations({ reads, now }).handlers }
   const perform = createPerform(handlers)
@@ -251,7 +250,7 @@ export function createApp({
     prunes,
     working: [
       ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
-      ...[rotation, expiry, updates, audit, siem, locks, workflows],
+      ...[rotation, expiry, updates, audit, siem, locks, workflows, dashboard],
       ...[{ jobs: access.jobs(tenants) }, { jobs: notifications.jobs(gateways.silentGateways) }],
     ],
   })

@@ -14,6 +14,7 @@ import { SiemConnector } from '@holdfast/contract/siem'
 import { Plan, Tenant } from '@holdfast/contract/tenants'
 import { Release } from '@holdfast/contract/updates'
 import { User } from '@holdfast/contract/users'
+import { SavedView } from '@holdfast/contract/views'
 import { idPrefixes, type Noun } from '@holdfast/contract/vocabulary'
 import type { TSchema } from 'typebox'
 import { decodeId } from '../src/kernel/ids.ts'
@@ -42,6 +43,7 @@ const nouns: Readonly<Record<string, TSchema>> = {
   plan: Plan,
   release: Release,
   siem_connector: SiemConnector,
+  view: SavedView,
   security_settings: SecuritySettings,
   notification_settings: updateNotificationSettings.body,
   retention: Retention,

@@ -38,6 +38,7 @@ export const things = [
   'connector_id',
   'export_id',
   'legal_hold_id',
+  'view_id',
 ] as const
 export type Thing = (typeof things)[number]
 export type Ids = Record<Thing, string>
@@ -108,6 +109,8 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
       )
       return encodeId('notification', notification!)
     },
+    view_id: async () =>
+      (await client.createView({ body: { list: 'devices', name: named('view'), query: {}, shared: true } })).view_id,
     // At an address of documentation (RFC 5737), which no request is ever sent to.
     provider_id: async () => {
       const oidc = { issuer: 'https://192.0.2.1', client_id: 'holdfast' }

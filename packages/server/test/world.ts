@@ -104,6 +104,7 @@ const thingOf: Readonly<Record<string, Thing>> = {
   wfr: 'workflow_run_id',
   sie: 'connector_id',
   exp: 'export_id',
+  viw: 'view_id',
 }
 const exampleId = /"([a-z]{3})_01jxz3c9dqf7vr2m8k4s6t0b5w"/g
 const exampleText = (name: Operation): string | undefined => JSON.stringify((examples as Record<string, unknown>)[name])

@@ -4,7 +4,7 @@ import { type Cli, given } from '../cli.ts'
 import { Declined, UsageError } from '../exit.ts'
 import { examples, reason } from '../options.ts'
 import { type Column, printAll } from '../output.ts'
-import { type Filter, filtered } from './device-filter.ts'
+import { type Filter, filtered, filterOf } from './device-filter.ts'
 
 type Batch = Output<Contract['changeDevices']>
 type Operation = 'approve' | 'suspend' | 'reactivate' | 'revoke'
@@ -31,14 +31,8 @@ export function addDeviceBatch(device: Command, cli: Cli): void {
 }
 
 async function changeMany(cli: Cli, operation: Operation, ids: string[], options: Options): Promise<void> {
-  const { reason: why, dryRun, yes, user, group, provider, effectiveStatus, ...rest } = options
-  const filter = given({
-    ...rest,
-    effective_status: effectiveStatus,
-    user_id: user,
-    group_id: group,
-    provider_id: provider,
-  })
+  const { reason: why, dryRun, yes, ...rest } = options
+  const filter = filterOf(rest)
   const isFiltered = Object.keys(filter).length > 0
   if (ids.length > 0 === isFiltered) throw new UsageError('Name devices, or filter them: one of the two.')
   if (!dryRun)

@@ -2,11 +2,11 @@ import type { Contract, Output } from '@holdfast/contract'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { UsageError } from '../exit.ts'
-import { choice, examples, limit, reason } from '../options.ts'
+import { choice, examples, limit, reason, sort, sortsOf } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 import { jsonText } from '../text.ts'
 import { addDeviceBatch } from './device-batch.ts'
-import { type Filter, filtered } from './device-filter.ts'
+import { type Filter, filtered, filterOf } from './device-filter.ts'
 import { addDevicePosture } from './device-posture.ts'
 import { addDeviceEnroll } from './enroll.ts'
 
@@ -14,12 +14,18 @@ type Device = Output<Contract['getDevice']>
 const columns: readonly Column<Device>[] = [
   ['DEVICE', (d) => d.device_id],
   ['NAME', (d) => d.name],
+  ['USER', (d) => d.user_name],
   ['PLATFORM', (d) => d.platform],
   ['STATUS', (d) => d.effective_status],
   ['POSTURE', (d) => d.posture.verdict],
   ['ADDRESS', (d) => d.addresses.ipv4 ?? d.addresses.ipv6],
+  ['CLIENT', (d) => d.client_version],
+  ['PRESENCE', (d) => d.presence],
+  ['GATEWAY', (d) => d.session?.gateway_name],
   ['LAST SEEN', (d) => d.last_seen_at],
 ]
+
+const sorts = sortsOf('enrolled_at', 'name', 'last_seen_at', 'client_version')
 
 const operations = {
   approve: 'let a pending device in',
@@ -31,16 +37,17 @@ export function addDevice(program: Command, cli: Cli): void {
   const device = program.command('device').description('devices')
   addDeviceEnroll(device, cli)
   examples(
-    filtered(limit(device.command('list').description('list devices'))).action(
-      async ({ limit: most, user, group, provider, effectiveStatus, ...rest }: Filter & { limit: number }) => {
+    sort(filtered(limit(device.command('list').description('list devices'))), sorts).action(
+      async ({ limit: most, ...options }: Filter & { limit: number; sort?: (typeof sorts)[number] }) => {
         const client = await cli.client()
-        const found = { ...rest, effective_status: effectiveStatus }
-        const query = { ...given({ ...found, user_id: user, group_id: group, provider_id: provider }), ...cli.scope }
+        const query = { ...filterOf(options), ...cli.scope }
         await printList(cli, most, columns, (page) => client.listDevices({ query: { ...query, ...page } }))
       },
     ),
     'device list --status pending',
     'device list --posture non_compliant',
+    'device list --unseen-for 30d --sort last_seen_at',
+    'device list --client-version-before 2.0.0 --presence online',
     'device list --effective-status user_suspended',
     'device list --json --limit 10000 | jq -r .device_id',
   )

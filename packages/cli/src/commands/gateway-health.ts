@@ -23,7 +23,7 @@ const impactColumns: readonly Column<Affected>[] = [
   ['OUTCOME', (d) => d.outcome],
   ['SESSION', (d) => d.session_id],
   ['LAST SEEN', (d) => d.last_seen_at],
-  ['NOW AT', (d) => d.moved_to?.gateway_id ?? null],
+  ['NOW AT', (d) => d.moved_to?.gateway_name ?? d.moved_to?.gateway_id ?? null],
 ]
 const outcomes = ['on_it', 'moved', 'stuck', 'left'] as const
 

@@ -3,13 +3,14 @@ import { changeGateway } from '@holdfast/sdk'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { UsageError } from '../exit.ts'
-import { choice, examples, integer, limit, reason } from '../options.ts'
+import { choice, examples, integer, limit, reason, sort, sortsOf } from '../options.ts'
 import { type Column, printItem, printList, printSecret } from '../output.ts'
 import { addGatewayHealth, gatewayStatuses } from './gateway-health.ts'
 
 type Gateway = Output<Contract['getGateway']>
 type Endpoint = Gateway['endpoints'][number]
 type Listed = Output<Contract['listAllGateways']>['items'][number]
+const sorts = sortsOf('name', 'created_at')
 const columns: readonly Column<Listed>[] = [
   ['GATEWAY', (g) => g.gateway_id],
   ['NAME', (g) => g.name],
@@ -32,13 +33,14 @@ export function parseEndpoint(text: string, before: Endpoint[] = []): Endpoint[]
 export function addGateway(program: Command, cli: Cli): void {
   const gateway = program.command('gateway').description('gateways')
   examples(
-    limit(gateway.command('list').description('list the gateways of all pools'))
+    sort(limit(gateway.command('list').description('list the gateways of all pools')), sorts)
       .option('--pool <pool>', 'of this pool only')
       .addOption(choice('--status <status>', 'those with this status', gatewayStatuses))
       .option('--installed <version>', 'those that report exactly this version')
-      .action(async ({ limit: most, pool: pool_id, status, installed: version }: ListOptions) => {
+      .option('--q <prefix>', 'name starts with')
+      .action(async ({ limit: most, pool: pool_id, installed: version, ...rest }: ListOptions) => {
         const client = await cli.client()
-        const query = { ...given({ pool_id, status, version }), ...cli.scope }
+        const query = { ...given({ ...rest, pool_id, version }), ...cli.scope }
         await printList(cli, most, columns, (page) => client.listAllGateways({ query: { ...query, ...page } }))
       }),
     'gateway list --pool frankfurt',
@@ -134,7 +136,14 @@ export function addGateway(program: Command, cli: Cli): void {
     })
 }
 
-type ListOptions = { limit: number; pool?: string; status?: Gateway['status']; installed?: string }
+type ListOptions = {
+  limit: number
+  pool?: string
+  status?: Gateway['status']
+  installed?: string
+  q?: string
+  sort?: (typeof sorts)[number]
+}
 type Create = { pool: string; endpoint?: Endpoint[]; publicKey?: string; weight?: number }
 
 async function create(cli: Cli, name: string, { pool, endpoint, publicKey, weight }: Create): Promise<void> {

@@ -3,17 +3,27 @@ import { roleNames } from '@holdfast/contract/vocabulary'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { UsageError } from '../exit.ts'
-import { choice, duration, examples, limit, reason } from '../options.ts'
+import { choice, duration, examples, limit, parseMoment, reason, sort, sortsOf } from '../options.ts'
 import { type Column, printItem, printList, printSecret } from '../output.ts'
 import { countText } from '../text.ts'
 
 type Key = Output<Contract['listApiKeys']>['items'][number]
 type KeyOptions = { role: Key['role']; expiresIn?: number; cidr?: string[]; user?: string; directory?: string }
+const sorts = sortsOf('created_at', 'last_used_at')
+type List = {
+  limit: number
+  status?: Key['status']
+  role?: Key['role']
+  unusedFor?: string
+  sort?: (typeof sorts)[number]
+}
 const columns: readonly Column<Key>[] = [
   ['KEY', (k) => k.key_id],
   ['NAME', (k) => k.name],
   ['ROLE', (k) => k.role],
   ['DIRECTORY', (k) => k.directory],
+  ['USER', (k) => k.user_name],
+  ['CREATED BY', (k) => k.created_by_name],
   ['STATUS', (k) => k.status],
   ['EXPIRES', (k) => k.expires_at],
   ['LAST USED', (k) => k.last_used_at],
@@ -43,11 +53,22 @@ export function addKey(program: Command, cli: Cli): void {
     'key create ci --role auditor --expires-in 90d > key.txt',
     'key create entra --role tenant_admin --user provisioning --directory entra > key.txt',
   )
-  limit(examples(key.command('list'), 'key list --status active').description('list API keys'))
+  sort(
+    limit(
+      examples(
+        key.command('list'),
+        'key list --status active',
+        'key list --unused-for 90d --sort last_used_at',
+      ).description('list API keys'),
+    ),
+    sorts,
+  )
     .addOption(choice('--status <status>', 'only these', ['active', 'expired', 'revoked']))
-    .action(async ({ limit: most, status }: { limit: number; status?: Key['status'] }) => {
+    .addOption(choice('--role <role>', 'with this role', roleNames))
+    .option('--unused-for <duration>', 'not used for this time, e.g. 90d, or never', parseMoment)
+    .action(async ({ limit: most, unusedFor, ...rest }: List) => {
       const client = await cli.client()
-      const query = { ...given({ status }), ...cli.scope }
+      const query = { ...given({ ...rest, unused_for: unusedFor }), ...cli.scope }
       await printList(cli, most, columns, (page) => client.listApiKeys({ query: { ...query, ...page } }))
     })
   reason(

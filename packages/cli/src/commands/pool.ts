@@ -3,10 +3,11 @@ import { changeGatewayPool } from '@holdfast/sdk'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { UsageError } from '../exit.ts'
-import { choice, examples, integer, limit } from '../options.ts'
+import { choice, examples, integer, limit, sort, sortsOf } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 
 type Pool = Output<Contract['getGatewayPool']>
+const sorts = sortsOf('name', 'created_at')
 const columns: readonly Column<Pool>[] = [
   ['POOL', (p) => p.pool_id],
   ['NAME', (p) => p.name],
@@ -55,12 +56,13 @@ const servingOf = ({ nat, mtu, dns, failMode, lifetime, requiresApproval }: Serv
 
 export function addPool(program: Command, cli: Cli): void {
   const pool = program.command('pool').description('gateway pools')
-  limit(examples(pool.command('list'), 'pool list').description('list pools')).action(
-    async ({ limit: most }: { limit: number }) => {
+  sort(limit(examples(pool.command('list'), 'pool list', 'pool list --q frank').description('list pools')), sorts)
+    .option('--q <prefix>', 'name starts with')
+    .action(async ({ limit: most, ...rest }: { limit: number; q?: string; sort?: (typeof sorts)[number] }) => {
       const client = await cli.client()
-      await printList(cli, most, columns, (page) => client.listGatewayPools({ query: { ...page, ...cli.scope } }))
-    },
-  )
+      const query = { ...given(rest), ...cli.scope }
+      await printList(cli, most, columns, (page) => client.listGatewayPools({ query: { ...query, ...page } }))
+    })
   examples(
     serving(pool.command('create <name>'))
       .description('create a pool')

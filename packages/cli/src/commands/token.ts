@@ -2,15 +2,19 @@ import type { Contract, Output } from '@holdfast/contract'
 import { platforms } from '@holdfast/contract/enrollment-fields'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
-import { choice, duration, examples, integer, limit, reason } from '../options.ts'
+import { choice, duration, examples, integer, limit, reason, sort, sortsOf } from '../options.ts'
 import { type Column, printAll, printItem, printList, printSecret } from '../output.ts'
 import { plain } from '../text.ts'
 
 type Token = Output<Contract['getToken']>
+const sorts = sortsOf('created_at', 'expires_at', 'name')
+type List = { limit: number; status?: Token['status']; q?: string; sort?: (typeof sorts)[number] }
 const columns: readonly Column<Token>[] = [
   ['TOKEN', (t) => t.token_id],
   ['NAME', (t) => t.name],
   ['STATUS', (t) => t.status],
+  ['USER', (t) => t.user_name],
+  ['GROUPS', (t) => t.group_names],
   ['USES', (t) => `${t.uses}/${t.max_uses === 0 ? 'unlimited' : t.max_uses}`],
   ['EXPIRES', (t) => t.expires_at],
   ['LAST ATTEMPT', (t) => lastAttempt(t)],
@@ -68,12 +72,12 @@ export function addToken(program: Command, cli: Cli): void {
     'token create --name laptop --print-install --platform linux',
   )
   examples(
-    limit(token.command('list').description('list tokens'))
+    sort(limit(token.command('list').description('list tokens')), sorts)
       .addOption(choice('--status <status>', 'only these', ['active', 'exhausted', 'expired', 'revoked']))
       .option('--q <prefix>', 'name starts with')
-      .action(async ({ limit: most, status, q }: { limit: number; status?: Token['status']; q?: string }) => {
+      .action(async ({ limit: most, ...rest }: List) => {
         const client = await cli.client()
-        const query = { ...given({ status, q }), ...cli.scope }
+        const query = { ...given(rest), ...cli.scope }
         await printList(cli, most, columns, (page) => client.listTokens({ query: { ...query, ...page } }))
       }),
     'token list --status active',

@@ -8,7 +8,7 @@ import { type Column, printList } from '../output.ts'
 type Connection = Output<Contract['connectionTruth']>['items'][number]
 const columns: readonly Column<Connection>[] = [
   ['DEVICE', (c) => c.device_name ?? c.device_id],
-  ['GATEWAY', (c) => c.gateway_id],
+  ['GATEWAY', (c) => c.gateway_name ?? c.gateway_id],
   ['VERDICT', (c) => c.verdict],
   ['HERE', (c) => c.control_plane.session_state],
   ['GATEWAY SAYS', (c) => c.gateway?.state ?? null],

@@ -3,7 +3,7 @@ import { roleNames } from '@holdfast/contract/vocabulary'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { UsageError } from '../exit.ts'
-import { choice, examples, limit, reason } from '../options.ts'
+import { choice, examples, limit, reason, sort, sortsOf } from '../options.ts'
 import { type Column, noteWarnings, printItem, printList } from '../output.ts'
 import { countText, jsonText } from '../text.ts'
 import { addUserLinks } from './provider.ts'
@@ -17,31 +17,47 @@ const columns: readonly Column<User>[] = [
   ['STATUS', (u) => stateOf(u)],
   ['ROLES', (u) => u.roles],
   ['2ND FACTOR', (u) => (u.mfa.enabled ? 'yes' : null)],
+  ['GROUPS', (u) => u.group_names],
+  ['DEVICES', (u) => u.device_count],
   ['LAST LOGIN', (u) => u.last_login_at],
 ]
 const stateOf = ({ status, locked_until }: User): string => (locked_until === null ? status : `${status}, locked`)
 
-type Filter = { status?: User['status']; group?: string; role?: User['roles'][number]; mfa?: 'yes' | 'no'; q?: string }
+const sorts = sortsOf('username', 'created_at', 'last_login_at')
+type Filter = {
+  status?: User['status']
+  group?: string
+  role?: User['roles'][number]
+  mfa?: 'yes' | 'no'
+  locked?: 'yes' | 'no'
+  hasDevices?: 'yes' | 'no'
+  q?: string
+  sort?: (typeof sorts)[number]
+}
+const said = (answer: 'yes' | 'no' | undefined) => (answer === undefined ? undefined : answer === 'yes')
 
 type NewUser = { service?: boolean; email?: string; displayName?: string; group?: string[] }
 
 export function addUser(program: Command, cli: Cli): void {
   const user = program.command('user').description('users')
   examples(
-    limit(user.command('list').description('list users'))
+    sort(limit(user.command('list').description('list users')), sorts)
       .addOption(choice('--status <status>', 'only these', ['active', 'suspended']))
       .option('--group <group>', 'in this group')
       .addOption(choice('--role <role>', 'who hold this role', roleNames))
       .addOption(choice('--mfa <yes|no>', 'with, or without, a second factor', ['yes', 'no']))
+      .addOption(choice('--locked <yes|no>', 'locked after failed sign-ins, or not', ['yes', 'no']))
+      .addOption(choice('--has-devices <yes|no>', 'with, or without, devices', ['yes', 'no']))
       .option('--q <prefix>', 'name starts with')
-      .action(async ({ limit: most, group, mfa, ...rest }: Filter & { limit: number }) => {
+      .action(async ({ limit: most, group, mfa, locked, hasDevices, ...rest }: Filter & { limit: number }) => {
         const client = await cli.client()
-        const wanted = { ...rest, group_id: group, mfa: mfa === undefined ? undefined : mfa === 'yes' }
+        const wanted = { ...rest, group_id: group, mfa: said(mfa), locked: said(locked), has_devices: said(hasDevices) }
         const query = { ...given(wanted), ...cli.scope }
         await printList(cli, most, columns, (page) => client.listUsers({ query: { ...query, ...page } }))
       }),
     'user list --q anna',
     'user list --role tenant_admin --mfa no',
+    'user list --sort last_login_at',
   )
   examples(
     user

@@ -6,12 +6,9 @@ import { useOffReason } from '../api/me.ts'
 import { Button } from '../ui/button.tsx'
 import { Sheet } from '../ui/sheet.tsx'
 import { SkeletonRows } from '../ui/skeleton.tsx'
-import type { Mark } from '../ui/status.tsx'
 import { Timestamp } from '../ui/timestamp.tsx'
 import { toast } from '../ui/toast.tsx'
-import { type Alert, useOpenAlerts } from './open-alerts.ts'
-
-const marks: Readonly<Record<Alert['severity'], Mark>> = { critical: 'bad', warning: 'warn', info: 'info' }
+import { type Alert, severityMarks, useOpenAlerts } from './open-alerts.ts'
 
 /** The open alerts over any view, newest first. */
 export function AlertsDrawer({ onClose }: { onClose: () => void }) {
@@ -63,7 +60,7 @@ function AlertRow({ alert }: { alert: Alert }) {
   }
   return (
     <li>
-      <span className={`d ${marks[alert.severity]}`} />
+      <span className={`d ${severityMarks[alert.severity]}`} />
       <div>
         <div className="strong">{alert.title}</div>
         <div className="sub">{alert.detail}</div>

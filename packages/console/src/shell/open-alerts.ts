@@ -1,9 +1,16 @@
 import type { OutputOf } from '../api/client.ts'
 import { useCan } from '../api/me.ts'
 import { useApi } from '../api/use-api.ts'
+import type { Mark } from '../ui/status.tsx'
 
 const most = 50
 export type Alert = OutputOf<'GET /v1/admin/notifications'>['items'][number]
+
+export const severityMarks: Readonly<Record<Alert['severity'], Mark>> = {
+  critical: 'bad',
+  warning: 'warn',
+  info: 'info',
+}
 
 /** What waits for somebody: the newest 50, their number, and the number as it is shown ("50+" when there are more). */
 export function useOpenAlerts(): { alerts: readonly Alert[]; count: number; shown: string; isLoading: boolean } {

@@ -105,7 +105,8 @@ export function createPager(secrets: readonly KeyObject[]) {
     { operation, tenant, query, orders, otherwise, tie, walked: most }: List,
     walk?: SelectQueryBuilder<WDB, WT, W>,
   ): Promise<Page<O>> => {
-    const { limit, cursor, sort = otherwise, ...filter } = query
+    // Whether they are counted does not change which things there are.
+    const { limit, cursor, sort = otherwise, count: _, ...filter } = query
     const window = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
     const scope = `${operation}|${tenant}|${JSON.stringify(filter)}`
     return page(select, window, orderOf(sort, orders, tie), scope, walk, most)
@@ -160,10 +161,10 @@ export const few = 4_000
  * `column` of what fits a filter, from that filter's index and at most one more than few. Ordered as the index is, so
  * that nothing else is read, whatever the planner thinks of the filter.
  */
-export const fits = (column: string, from: RawBuilder<unknown>, inIndexOrder: readonly string[]) =>
-  sql`(select ${sql.ref(column)} as found from ${from} order by ${sql.join(inIndexOrder.map((c) => sql.ref(c)))} limit ${few + 1})`
+export const fits = (column: string, from: RawBuilder<unknown>, inIndexOrder: readonly string[], most = few) =>
+  sql`(select ${sql.ref(column)} as found from ${from} order by ${sql.join(inIndexOrder.map((c) => sql.ref(c)))} limit ${most + 1})`
 /** Whether a filter fits few rows. */
-export const isRare = async (tx: Tx, fitting: RawBuilder<unknown>): Promise<boolean> => {
+export const isRare = async (tx: Tx, fitting: RawBuilder<unknown>, most = few): Promise<boolean> => {
   const { rows } = await sql<{ n: number }>`select count(*) as n from (${fitting}) as fitting`.execute(tx)
-  return (rows[0]?.n ?? 0) <= few
+  return (rows[0]?.n ?? 0) <= most
 }

@@ -186,6 +186,11 @@ test('a record that is longer than what is counted, sampled or walked at once', 
         const expected = share * count
         assert.ok(Math.abs(sum - expected) <= expected / 3, `${JSON.stringify(query)}: ${sum} of ${expected}`)
       }
+      const client = await kit.as('auditor', tenant)
+      const { facets } = await client.auditHistogram({ query: { ...window, buckets: 4, facets: 'kind,actor' } })
+      for (const { facet, values } of facets)
+        for (const { value, count: found } of values.slice(0, 2))
+          assert.ok(Math.abs(found - count / 2) <= count / 6, `${facet} ${value}: ${found} of ${count}`)
     },
   )
 })

@@ -109,6 +109,8 @@ async function refusals(kit: Kit): Promise<void> {
     await assert.rejects(kit.admin.listAuditEvents({ query }), refused(400, detail))
   const at = new Date().toISOString()
   await assert.rejects(kit.admin.auditHistogram({ query: { from: at, to: at } }), refused(400, /to:/))
+  for (const facets of ['kind,kind', 'target', 'kind,'])
+    await assert.rejects(kit.admin.auditHistogram({ query: { facets } }), refused(400, /facets/))
   const first = await kit.admin.listAuditEvents({ query: { limit: 1 } })
   await assert.rejects(
     kit.admin.listAuditEvents({ query: { limit: 1, sort: 'seq', cursor: first.next_cursor! } }),
@@ -189,8 +191,26 @@ async function byFilter(kit: Kit): Promise<void> {
       expected.toSorted(order),
       `${JSON.stringify(query)} ${sort}`,
     )
-    const histogram = await kit.admin.auditHistogram({ query: { ...bounded, buckets: 16 } })
+    const facets = 'outcome,kind,actor,origin'
+    const histogram = await kit.admin.auditHistogram({ query: { ...bounded, buckets: 16, facets } })
     assert.equal(histogram.estimated, false)
+    assert.deepEqual(histogram.facets.map((f) => f.facet).join(), facets)
+    for (const { facet, values, other } of histogram.facets) {
+      const fitting = Map.groupBy(events.filter(fit), (e) => e[facet])
+      const counts = [...fitting].map(([value, of]) => [value, of.length] as const)
+      assert.deepEqual(
+        values.map((v) => [v.value, v.count, v.name]),
+        counts
+          .sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))
+          .map(([value, n]) => [value, n, facet === 'actor' ? `Zoë ${value}` : null]),
+        `${facet} ${JSON.stringify(query)}`,
+      )
+      assert.equal(other, 0)
+      assert.deepEqual(
+        histogram.buckets.map((_, i) => values.reduce((sum, v) => sum + v.buckets[i]!, 0)),
+        histogram.buckets.map((b) => b.count),
+      )
+    }
     const { from, to } = bounded
     const length = (Date.parse(to) - Date.parse(from)) / 16
     assert.deepEqual(

@@ -71,11 +71,16 @@ export const owners: Readonly<Record<string, string>> = {
   policy_bundles: 'policy',
   policy_channels: 'policy',
   policy_variants: 'policy',
+  policy_adoption: 'dashboard',
+  fleet_days: 'dashboard',
   gateway_pools: 'gateways',
   deleted_pools: 'gateways',
   gateways: 'gateways',
   gateway_secrets: 'gateways',
   gateway_activity: 'gateways',
+  gateway_states: 'gateways',
+  gateway_state_changes: 'gateways',
+  gateway_hours: 'gateways',
   vpn_sessions: 'gateways',
   metering_reports: 'gateways',
   telemetry_events: 'gateways',
@@ -102,6 +107,8 @@ export const owners: Readonly<Record<string, string>> = {
   locks: 'locks',
   workflow_runs: 'workflows',
   workflow_steps: 'workflows',
+  search_words: 'search',
+  saved_views: 'views',
 }
 
 /** Counters of a tenant that are taken where they are used, in columns of their own. */
@@ -113,12 +120,14 @@ export const alsoWrites: Readonly<Record<string, Readonly<Record<string, string>
 
 /** What a module reads of others, and what for. This list only shrinks. */
 export const alsoReads: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  views: { users: 'the owner of a view' },
   access: { users: 'the owner of a key', user_roles: 'what the owner may do' },
-  identity: { tenants: 'holds the tenant while administrators change' },
+  identity: { tenants: 'holds the tenant while administrators change', devices: 'how many a user has' },
   devices: {
     users: 'whether the user of a device is suspended',
     group_members: 'the groups of its user',
     tenant_epochs: 'the number of what was read',
+    vpn_sessions: 'the open session of a device',
   },
   policy: {
     users: 'names in documents',

@@ -156,6 +156,7 @@ test('a write answers 201 where it makes something, 200 and changed: false where
       'siem_connector.updated',
       'tenant.changed',
       'user.changed',
+      'view.updated',
     ],
     'kinds that say what was changed',
   )

@@ -21,6 +21,8 @@ const rows: Partial<Record<Operation, Row>> = {
   },
   updatePlan: { read: 'getPlan', body: (_, n, shown) => ({ ...shown, limits: { users: n } }) },
   deletePlan: { read: 'getPlan' },
+  updateView: { read: 'getView', body: (_, n, shown) => ({ ...shown, name: `view ${n}` }) },
+  deleteView: { read: 'getView' },
   changeUser: {
     read: 'getUser',
     body: ({ user_id }, n) => ({ operation: 'update', user_id, user: { display_name: `name ${n}` } }),

@@ -51,6 +51,7 @@ test(`no list scans: every filter × order at ${rows} rows is served by indexes`
     tag: ['common', 'rare', 'none'],
     version: ['1.0.0', '1.9.0'],
     mfa: ['true', 'false'],
+    shared: ['true', 'false'],
     renews_itself: ['true', 'false'],
     within_days: ['30'],
     since: [new Date(Date.now() - 600_000).toISOString()],
@@ -156,6 +157,7 @@ test(`no list scans: every filter × order at ${rows} rows is served by indexes`
     `/v1/admin/users/${user}/identities`,
     `/v1/admin/settings/providers/${provider}`,
     `/v1/mobile/auth/oidc/providers`,
+    ...['lap', 'laptop-3', 'person', 'z', '100.64.', 'nothing'].map((q) => `/v1/admin/search?q=${q}`),
     `/admin/login`,
     `/admin/login/oidc?provider=${provider}`,
   ]) {

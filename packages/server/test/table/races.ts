@@ -243,6 +243,9 @@ export const races: Record<string, Race> = {
     await client.createPlan({ body: { name: 'one-of-twenty', limits: {}, features: [] } })
     return true
   }),
+  'the name of a saved view': changes(
+    async (c, i) => !!(await c.createView({ body: { ...examples.createView, name: i % 2 ? 'Mine' : 'mine' } })),
+  ),
   'the name of a tenant': async (kit) => {
     const made = await times(20, (i) => kit.replicas[i % 2]!.app.tenancy.createTenant('one of twenty'))
     return { won: new Set(made).size, of: 1 }

@@ -154,7 +154,10 @@ test('every route against every wrong caller', async (t) => {
           }
           const { status, json } = await ask(encodeId(noun, crypto.randomUUID()))
           const isList = 'items' in ((e.response as Shaped).properties ?? {})
-          const fits = isList ? status === 200 && (json.items as unknown[]).length === 0 : status === 404
+          const isFacets = 'facets' in ((e.response as Shaped).properties ?? {})
+          const fits = isFacets
+            ? status === 200 && (json.total as { count: number }).count === 0
+            : isList ? status === 200 && (json.items as unknown[]).length === 0 : status === 404
           if (!fits) wrong.push(`${name} ${field} unknown: ${status} ${json.detail}`)
         }
       assert.ok(walked > 15, `${walked} parameters`)
@@ -273,6 +276,7 @@ const inventedIds = () => ({
   source_id: encodeId('directory_source', crypto.randomUUID()),
   signer_id: encodeId('signer', crypto.randomUUID()),
   lock_id: encodeId('lock', crypto.randomUUID()),
+  view_id: encodeId('view', crypto.randomUUID()),
   workflow_run_id: encodeId('workflow_run', crypto.randomUUID()),
   spc_id: encodeId('spc', crypto.randomUUID()),
   release_id: encodeId('release', crypto.randomUUID()),

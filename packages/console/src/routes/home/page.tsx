@@ -1,11 +1,90 @@
+import { Navigate, useNavigate, useRouterState } from '@tanstack/react-router'
+import { useCan } from '../../api/me.ts'
+import { useApi } from '../../api/use-api.ts'
+import { features } from '../../features.ts'
+import type { Search } from '../../router.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
-import { StartCard } from '../start/start-card.tsx'
+import { Problem } from '../../ui/problem.tsx'
+import { ButtonGroup } from '../../ui/tabs.tsx'
+import { Timestamp } from '../../ui/timestamp.tsx'
+import { EnrollButton } from '../enrollment/enroll-button.tsx'
+import { AttentionCard } from './attention-card.tsx'
+import { ExpiryCard } from './expiry-card.tsx'
+import { GatewaysCard } from './gateways-card.tsx'
+import { HomeKpis } from './home-kpis.tsx'
+import { PlanCard } from './plan-card.tsx'
+import { PolicyCard } from './policy-card.tsx'
+import { type Range, ranges } from './range.ts'
+import { SessionsCard } from './sessions-card.tsx'
+import { StartLine } from './start-line.tsx'
+import { TrafficCard } from './traffic-card.tsx'
+import { VersionsCard } from './versions-card.tsx'
 
+const rangeWords: Readonly<Record<Range, string>> = { '24h': '24 h', '7d': '7 d', '30d': '30 d' }
+
+/** B1: how the fleet stands. A caller who may not see it lands on the first view that is theirs. */
 export function Page() {
+  const can = useCan()
+  if (can('operations:read')) return <Home />
+  const first = features.find((f) => f.permission !== undefined && can(f.permission))
+  return <Navigate to={first?.path ?? '/admin/me'} replace />
+}
+
+function Home() {
+  const navigate = useNavigate()
+  const chosen = useRouterState({ select: (s) => (s.location.search as Search).range })
+  const range = ranges.find((r) => r === chosen) ?? '24h'
+  const overview = useApi('GET /v1/admin/dashboard/overview', {}, { everyMs: 30_000 })
+  const choose = (next: Range) =>
+    void navigate({
+      to: '.',
+      search: ((now: Search) => ({ ...now, range: next === '24h' ? undefined : next })) as never,
+      replace: true,
+      resetScroll: false,
+    })
   return (
     <div className="page">
-      <PageHead title="Home" />
-      <StartCard />
+      <PageHead
+        title="Home"
+        sub={
+          overview.dataUpdatedAt > 0 && (
+            <>
+              as of <Timestamp at={new Date(overview.dataUpdatedAt).toISOString()} as="clock" />
+            </>
+          )
+        }
+        actions={
+          <>
+            <ButtonGroup
+              label="Range"
+              options={ranges.map((value) => ({ value, label: rangeWords[value] }))}
+              value={range}
+              onChange={choose}
+            />
+            <EnrollButton size="sm" />
+          </>
+        }
+      />
+      <StartLine />
+      {overview.error && (
+        <Problem
+          error={overview.error}
+          retry={overview.refetch}
+          what="the sums of the fleet"
+          asOf={overview.data && overview.dataUpdatedAt}
+        />
+      )}
+      {overview.data && <HomeKpis overview={overview.data} />}
+      <div className="cols">
+        <SessionsCard range={range} />
+        <AttentionCard />
+        <GatewaysCard />
+        <PolicyCard overview={overview} />
+        <TrafficCard range={range} />
+        <ExpiryCard overview={overview} />
+        <PlanCard overview={overview} />
+        <VersionsCard />
+      </div>
     </div>
   )
 }

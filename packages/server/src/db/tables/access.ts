@@ -23,7 +23,7 @@ export type AccessTables = {
     directory: string | null
     stands_for: UuidArray
   }
-  api_key_activity: { tenant_id: TenantId; key_id: string; last_used_at: Date }
+  api_key_activity: { tenant_id: TenantId; key_id: string; last_used_at: Date | null; last_used_key: Derived<Date> }
   enrollment_tokens: {
     tenant_id: TenantId
     token_id: string

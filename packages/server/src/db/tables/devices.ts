@@ -46,6 +46,7 @@ export type DevicesTables = {
     updated_at: Default<Date>
     revoked_at: Date | null
     name_key: Derived<string>
+    client_version_key: Derived<string>
   }
   device_tags: { tenant_id: TenantId; tag: string; device_id: string }
   device_groups: { tenant_id: TenantId; group_id: string; device_id: string }
@@ -58,6 +59,7 @@ export type DevicesTables = {
     applied_at: Date | null
     /** The newest trust set that it has fetched. */
     trust_version: number | null
+    seen_key: Derived<Date>
   }
   device_postures: {
     tenant_id: TenantId

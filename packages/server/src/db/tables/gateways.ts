@@ -18,6 +18,8 @@ export type SystemLoad = {
   }
 }
 
+type GatewayState = 'healthy' | 'degraded' | 'draining' | 'down' | 'never_seen' | 'pending'
+
 /** Bytes that the gateway received from the device and sent to it, by the name of a resource. */
 export type ResourceBytes = Record<string, [rx: number, tx: number]>
 
@@ -94,7 +96,21 @@ export type GatewaysTables = {
     up_since: Date | null
     clock_offset_ms: number | null
     certificate_expires_at: Date | null
+    /** Its last silence of 30 seconds or more that a report has ended. */
+    silent_from: Date | null
+    heard_again_at: Date | null
+    /** When it first said that it enforces the number that it enforces. */
+    applied_seq_at: Date | null
   }
+  gateway_states: { tenant_id: TenantId; gateway_id: string; state: GatewayState; since: Date }
+  gateway_state_changes: {
+    tenant_id: TenantId
+    gateway_id: string
+    at: Date
+    previous_state: GatewayState | null
+    state: GatewayState
+  }
+  gateway_hours: { tenant_id: TenantId; gateway_id: string; hour: Date; sessions_most: number }
   vpn_sessions: {
     tenant_id: TenantId
     session_id: string

@@ -1,5 +1,6 @@
 import type { AccessTables } from './access.ts'
 import type { AuditTables } from './audit.ts'
+import type { DashboardTables } from './dashboard.ts'
 import type { DevicesTables } from './devices.ts'
 import type { DirectoryTables } from './directory.ts'
 import type { ExpiryTables } from './expiry.ts'
@@ -24,6 +25,7 @@ export type { OidcSettings } from './federation.ts'
  */
 export type Tables = AccessTables &
   AuditTables &
+  DashboardTables &
   DevicesTables &
   ExpiryTables &
   FederationTables &

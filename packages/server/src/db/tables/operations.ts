@@ -1,6 +1,6 @@
-import type { LockTarget, RunStatus, StepStatus, WorkflowKind } from '@holdfast/contract/vocabulary'
+import type { LockTarget, RunStatus, StepStatus, ViewList, WorkflowKind } from '@holdfast/contract/vocabulary'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Json } from './columns.ts'
+import type { Derived, Json } from './columns.ts'
 
 /** Who did something, as events name them. */
 export type StoredParty = { type: string; id: string | null; name: string | null }
@@ -21,6 +21,21 @@ type Recipient = { kty: 'EC'; crv: 'P-256'; x: string; y: string }
 export type StoredCall = { operation: string; params?: object; body?: object; recipient?: Recipient }
 
 export type OperationsTables = {
+  /** Kept by triggers of the tables whose names it holds. */
+  search_words: { tenant_id: TenantId; kind: string; place: 0 | 1; word: string; subject_id: string }
+  saved_views: {
+    tenant_id: TenantId
+    view_id: string
+    owner_id: string | null
+    list: ViewList
+    name: string
+    name_key: Derived<string>
+    query: Json<Record<string, string>>
+    shared: boolean
+    created_at: Date
+    updated_at: Date
+    deleted_at: Date | null
+  }
   locks: {
     tenant_id: TenantId
     lock_id: string

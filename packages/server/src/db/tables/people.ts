@@ -24,6 +24,7 @@ export type PeopleTables = {
     username_key: Derived<string>
     email_key: Derived<string | null>
     display_name_key: Derived<string>
+    last_login_key: Derived<Date>
     password_expires_at: Date | null
     directory_id: string | null
     external_id: string | null

@@ -47,27 +47,35 @@ const columns = [
 ] as const
 
 export type KeyStatus = 'active' | 'expired' | 'revoked'
-export const selectKeys = (tx: Tx, tenant: TenantId, status: KeyStatus | undefined, at: Date) => {
+type KeyFilter = { status?: KeyStatus; role?: string; unusedSince?: Date }
+/** Every key has a row of activity. */
+export const selectKeys = (tx: Tx, tenant: TenantId, { status, role, unusedSince }: KeyFilter, at: Date) => {
   let q = tx
     .selectFrom('api_keys')
-    .select(columns)
-    .select((eb) =>
-      eb
-        .selectFrom('api_key_activity as a')
-        .select('a.last_used_at')
-        .whereRef('a.tenant_id', '=', 'api_keys.tenant_id')
-        .whereRef('a.key_id', '=', 'api_keys.key_id')
-        .as('last_used_at'),
+    .innerJoin('api_key_activity as activity', (j) =>
+      j.on('activity.tenant_id', '=', tenant).onRef('activity.key_id', '=', 'api_keys.key_id'),
     )
-    .where('tenant_id', '=', tenant)
+    .select(columns.map((column) => `api_keys.${column}` as const))
+    .select('activity.last_used_at')
+    .where('api_keys.tenant_id', '=', tenant)
+  if (role) q = q.where('role', '=', role)
+  if (unusedSince) q = q.where('activity.last_used_key', '<', unusedSince)
   if (status) q = q.where('revoked_at', status === 'revoked' ? 'is not' : 'is', null)
   if (status === 'active') q = q.where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', at)]))
   if (status === 'expired') q = q.where('expires_at', '<=', at)
   return q
 }
 export const findKey = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
-  selectKeys(tx, tenant, undefined, at).where('key_id', '=', id).executeTakeFirst()
+  selectKeys(tx, tenant, {}, at).where('api_keys.key_id', '=', id).executeTakeFirst()
 export type KeyRow = NonNullable<Awaited<ReturnType<typeof findKey>>>
+
+export const findKeys = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
+  tx
+    .selectFrom('api_keys')
+    .select(['key_id', 'name', 'hint', 'role', 'expires_at', 'revoked_at'])
+    .where('tenant_id', '=', tenant)
+    .where('key_id', '=', sql<string>`any(${ids}::uuid[])`)
+    .execute()
 
 /** What the owner of a key may do now; undefined for a user that is gone. */
 export const findOwner = (tx: Tx, tenant: TenantId, user: string) =>

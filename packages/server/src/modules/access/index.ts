@@ -8,6 +8,7 @@ import { apiKeyHandlers } from './api-keys.handlers.ts'
 import { createApiKeys, type NewKey } from './api-keys.ts'
 import { createKeysOfUser, type KeysOfUserDeps } from './keys-of-user.ts'
 import { createRates } from './rates.ts'
+import { createKeyHits } from './search-hits.ts'
 import { createStanding } from './standing.ts'
 import { createKeyVerifier, createRights, type StatusOf } from './verify-key.ts'
 
@@ -26,8 +27,7 @@ type AccessDeps = KeysOfUserDeps & {
 }
 
 export function createAccess(deps: AccessDeps) {
-  const keys = createApiKeys(deps)
-  const keysOfUser = createKeysOfUser(deps)
+  const [keys, keysOfUser] = [createApiKeys(deps), createKeysOfUser(deps)]
   const rightsOf = createRights(deps)
   const verifier = createKeyVerifier({ ...deps, rightsOf })
   // The same request is asked about in front of the router and behind it.
@@ -44,7 +44,7 @@ export function createAccess(deps: AccessDeps) {
     verifyApiKey: verifier.verifyApiKey,
     /** What whoever once asked for work may do now. */
     standingOf: createStanding({ ...deps, rightsOf }),
-    rates: createRates(deps.settings),
+    ...{ rates: createRates(deps.settings), searchHits: createKeyHits(deps) },
     /** A key made by the deployment itself; returns its secret. */
     createKeyFor: async (tenant: TenantId, wanted: NewKey): Promise<string> =>
       (await keys.mint(jobSource(tenant, 'bootstrap'), wanted)).secret,

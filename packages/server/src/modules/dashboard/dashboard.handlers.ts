@@ -1,6 +1,8 @@
 import type { Handlers } from '../../http/handlers.ts'
 import { idOf } from '../../kernel/ids.ts'
 import { versioned } from '../../kernel/version.ts'
+import type { Adoption } from './adoption.ts'
+import type { FleetMetrics } from './fleet.ts'
 import type { ReadMetrics } from './metrics.ts'
 import type { ReadOverview } from './overview.ts'
 import type { ListPendingAdoption } from './pending-adoption.ts'
@@ -9,15 +11,21 @@ export const dashboardHandlers = ({
   readOverview,
   readMetrics,
   listPending,
+  adoption,
+  fleetMetrics,
 }: {
   readOverview: ReadOverview
   readMetrics: ReadMetrics
   listPending: ListPendingAdoption
+  adoption: Adoption
+  fleetMetrics: FleetMetrics
 }) =>
   ({
     // Nothing of it can be set, so its tag names what is shown alone.
     dashboardOverview: async ({ actor }) => versioned(null, await readOverview(actor.tenantId)),
     listPendingAdoption: ({ actor, params, query }) =>
       listPending(actor.tenantId, idOf('policy_bundle', params.bundle_id), query),
+    getPolicyAdoption: ({ actor, params }) => adoption.read(actor.tenantId, idOf('policy_bundle', params.bundle_id)),
+    readFleetMetrics: ({ actor, query: { days = 30 } }) => fleetMetrics.read(actor.tenantId, days),
     readMetrics: ({ actor, query }) => readMetrics(actor.tenantId, query),
   }) satisfies Partial<Handlers>

@@ -15,8 +15,9 @@ export type DashboardDeps = {
   now: () => Date
   devices: { count: (tenant: TenantId) => Promise<DeviceCounts> }
   gateways: Pick<Gateways, 'statuses'>
-  policy: Pick<Policy, 'current' | 'deliveredTo'>
+  policy: Pick<Policy, 'current' | 'deliveredTo' | 'published' | 'publishedSince'>
   expiry: Pick<ReturnType<typeof createExpiry>, 'soonest'>
   tenancy: Pick<Tenancy, 'usageOf' | 'usageNow'>
   audit: Pick<Audit, 'countsBetween'>
+  tenants: () => Promise<readonly TenantId[]>
 }

@@ -1,5 +1,8 @@
+import { createAdoption } from './adoption.ts'
 import { dashboardHandlers } from './dashboard.handlers.ts'
 import type { DashboardDeps } from './deps.ts'
+import { pruneDays } from './fleet.queries.ts'
+import { createFleetMetrics } from './fleet.ts'
 import { createMetrics } from './metrics.ts'
 import { createOverview } from './overview.ts'
 import { createPendingAdoption } from './pending-adoption.ts'
@@ -8,5 +11,14 @@ import { createPendingAdoption } from './pending-adoption.ts'
 export function createDashboard(deps: DashboardDeps) {
   const readMetrics = createMetrics(deps)
   const readOverview = createOverview({ ...deps, readMetrics })
-  return { handlers: dashboardHandlers({ readMetrics, readOverview, listPending: createPendingAdoption(deps) }) }
+  const [adoption, fleetMetrics] = [createAdoption(deps), createFleetMetrics(deps)]
+  const listPending = createPendingAdoption(deps)
+  return {
+    handlers: dashboardHandlers({ readMetrics, readOverview, listPending, adoption, fleetMetrics }),
+    jobs: [
+      { name: 'sample_adoption', cron: '* * * * *', run: adoption.sweep },
+      { name: 'sample_fleet', cron: '45 * * * *', run: fleetMetrics.sample },
+    ],
+    prunes: [pruneDays],
+  }
 }

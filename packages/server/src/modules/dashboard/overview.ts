@@ -1,6 +1,7 @@
 import type { Contract, Output } from '@holdfast/contract'
 import { countedUpTo } from '@holdfast/contract/dashboard'
 import type { TenantId } from '../../kernel/actor.ts'
+import { createRecent } from '../../kernel/recent.ts'
 import { hour, minute, second } from '../../kernel/time.ts'
 import { countRevoked } from '../devices/index.ts'
 import { enforcedBy } from '../gateways/index.ts'
@@ -10,7 +11,6 @@ import { usedOf } from '../tenancy/index.ts'
 import type { DashboardDeps } from './deps.ts'
 import type { ReadMetrics } from './metrics.ts'
 import { adoptionBy } from './pending-adoption.ts'
-import { createRecent } from './recent.ts'
 
 type Overview = Output<Contract['dashboardOverview']>
 
@@ -52,7 +52,7 @@ export function createOverview(deps: DashboardDeps & { readMetrics: ReadMetrics 
       db.inTenant(tenant, (tx) => enforcedBy(tx, tenant)),
     ])
     return {
-      policy: found.map(({ bundle: { published_at, seq, ...bundle }, reach }) => {
+      policy: found.map(({ bundle: { published_at, seq, bundle_id: _, ...bundle }, reach }) => {
         const { applied, pending } = adoptionBy(enforced, seq)
         return {
           ...bundle,

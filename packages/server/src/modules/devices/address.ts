@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { TenantId } from '../../kernel/actor.ts'
+import { canonicalAddress } from '../../kernel/cidr.ts'
 
 /** Addresses of 100.64.0.0/10 (RFC 6598) that a tenant's devices take in order. */
 export const addressCapacity = 2 ** 22 - 3
@@ -26,6 +27,32 @@ export function addressesOf(tenant: TenantId, number: number): { ipv4: string; i
     ipv6: spell([...prefixOf(tenant), 0, 0, 0, number >>> 16, number & 0xffff]),
   }
 }
+
+/**
+ * The numbers of the addresses that a text means: a whole address, or the first octets of an IPv4 address with a dot
+ * behind each. Undefined where it means none of the tenant.
+ */
+export function addressNumbersOf(tenant: TenantId, text: string): { from: number; to: number } | undefined {
+  const octets = /^(?:\d{1,3}\.){2,3}$/.test(text) ? text.split('.').slice(0, -1).map(Number) : undefined
+  if (octets) {
+    const [a = 0, b = 0, c] = octets
+    if (a !== 100 || b < 64 || b > 127 || (c ?? 0) > 255) return undefined
+    const from = ((b - 64) << 16) + ((c ?? 0) << 8)
+    return { from, to: from + (c === undefined ? 0xffff : 0xff) }
+  }
+  const address = canonicalAddress(text)
+  if (address === undefined) return undefined
+  const number = address.includes(':') ? lastGroups(address) : offsetOf(address)
+  const isOurs = number >= 0 && Object.values(addressesOf(tenant, number)).includes(address)
+  return isOurs ? { from: number, to: number } : undefined
+}
+/** The number that the last two groups of an IPv6 address in its one spelling say. */
+const lastGroups = (address: string): number => {
+  const [low = '', high = ''] = address.split(':').reverse()
+  return (Number.parseInt(high || '0', 16) << 16) + Number.parseInt(low || '0', 16)
+}
+const offsetOf = (address: string): number =>
+  address.split('.').reduce((sum, octet) => sum * 256 + Number(octet), 0) - ((100 << 24) + (64 << 16))
 
 /** RFC 5952 for eight groups whose longest run of zeros is the one in their middle. */
 function spell(groups: readonly number[]): string {

@@ -1,5 +1,5 @@
-import { aOrAn, type Noun } from '@holdfast/contract/vocabulary'
 import type { Database } from '../../db/database.ts'
+import { findNames } from '../../db/names.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/handlers.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -8,16 +8,18 @@ import { decodeId, idOf, missing } from '../../kernel/ids.ts'
 import { whenReady } from '../../kernel/ready.ts'
 import { versioned } from '../../kernel/version.ts'
 import type { DevicePatch } from './devices.queries.ts'
-import type { DeviceFilter } from './find.queries.ts'
+import { createDeviceFacets } from './facets.ts'
+import { type CanaryReach, type Dense, denseFilters, type Judged, type Sort } from './filter.queries.ts'
 import * as queries from './find.queries.ts'
 import { type Lifecycle, versionOf } from './lifecycle.ts'
-import { type PolicyOf, viewDevice } from './view.ts'
-
-type FilterInput = Omit<DeviceFilter, 'user_id'> & { user_id?: string }
+import { type GivenFilter, readFilter } from './read-filter.ts'
+import { namedBy, type PolicyOf, viewDevice } from './view.ts'
 
 const orders = {
   enrolled_at: { column: 'devices.enrolled_at', kind: 'time' },
   name: { column: 'devices.name', kind: 'text' },
+  last_seen_at: { column: 'activity.seen_key', kind: 'time' },
+  client_version: { column: 'devices.client_version', kind: 'text' },
 } as const
 
 export function deviceHandlers({
@@ -25,6 +27,7 @@ export function deviceHandlers({
   pager,
   lifecycle,
   policyOf,
+  canaryOf,
   now,
 }: {
   db: Database
@@ -32,41 +35,54 @@ export function deviceHandlers({
   lifecycle: Lifecycle
   now: () => Date
   policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
+  canaryOf: (tenant: TenantId) => Promise<CanaryReach | undefined>
 }) {
   const read = async (tenant: TenantId, deviceId: string) => {
     const at = now()
-    const row = (await db.inTenant(tenant, (tx) => queries.findDevice(tx, tenant, deviceId, at))) ?? missing('device')
-    return { row, view: viewDevice(row, await policyOf(tenant, deviceId), at) }
+    const { row, names } = await db.inTenant(tenant, async (tx) => {
+      const row = (await queries.findDevice(tx, tenant, deviceId, at)) ?? missing('device')
+      return { row, names: await findNames(tx, tenant, namedBy([row])) }
+    })
+    return { row, view: viewDevice(row, await policyOf(tenant, deviceId), names, at) }
+  }
+  const judge = async (tenant: TenantId, given: GivenFilter): Promise<Judged> => {
+    const at = now()
+    return { filter: readFilter(given, at), at, canary: given.channel && (await canaryOf(tenant)) }
   }
 
+  const counts = createDeviceFacets({ db, now, judge })
+
   return {
+    listDeviceFacets: ({ actor, query }) => counts.facets(actor.tenantId, query),
     listDevices: async ({ actor, query }) => {
       const { tenantId } = actor
-      const { limit: _, cursor: __, sort: ___, ...filter } = query
-      const wanted = readFilter(filter)
-      const at = now()
+      const { limit: _, cursor: __, sort, count, ...given } = query
+      const judged = await judge(tenantId, given)
+      const by = (sort?.replace('-', '') ?? 'enrolled_at') as Sort
       const found = await db.inTenant(tenantId, async (tx) => {
-        const dense = await queries.denseFilters(tx, tenantId, wanted)
-        return pager.list(
-          queries.selectDevices(tx, tenantId, wanted, dense, at),
+        const dense = await denseFilters(tx, tenantId, judged, by)
+        const page = await pager.list(
+          queries.selectDevices(tx, tenantId, judged, dense, by),
           {
             operation: 'listDevices',
             tenant: tenantId,
             query,
             orders,
             otherwise: '-enrolled_at',
-            tie: 'devices.device_id',
-            ...(dense.has('posture') && { walked: 6_000 }),
-            // Each costs a look at its user, at locks and at groups.
-            ...(dense.has('effective_status') && { walked: 4_000 }),
+            tie: by === 'last_seen_at' ? 'activity.device_id' : 'devices.device_id',
+            walked: walkedWith(dense),
           },
-          queries.walkDevices(tx, tenantId, wanted, dense),
+          queries.walkDevices(tx, tenantId, judged, dense, by),
         )
+        return { ...page, names: await findNames(tx, tenantId, namedBy(page.items)) }
       })
       const items = await Promise.all(
-        found.items.map((row) => whenReady(policyOf(tenantId, row.device_id), (policy) => viewDevice(row, policy, at))),
+        found.items.map((row) =>
+          whenReady(policyOf(tenantId, row.device_id), (policy) => viewDevice(row, policy, found.names, judged.at)),
+        ),
       )
-      return { items, next_cursor: found.next_cursor }
+      const total = count && (await counts.total(tenantId, given))
+      return { items, next_cursor: found.next_cursor, ...(total && { total }) }
     },
     getDevice: async ({ actor, params }) => {
       const { row, view } = await read(actor.tenantId, idOf('device', params.device_id))
@@ -86,7 +102,7 @@ export function deviceHandlers({
       const { operation, device_ids, filter, reason } = body
       if ((device_ids === undefined) === (filter === undefined))
         failField('device_ids', 'name the devices by device_ids or by filter, one of the two')
-      const which = device_ids ? { ids: device_ids } : { filter: readFilter(filter ?? {}) }
+      const which = device_ids ? { ids: device_ids } : { judged: await judge(actor.tenantId, filter ?? {}) }
       const results = await lifecycle.changeMany(actor, which, operation, { reason, dryRun: body.dry_run ?? false })
       const count = (outcome: string) => results.filter((r) => r.outcome === outcome).length
       return {
@@ -98,21 +114,14 @@ export function deviceHandlers({
   } satisfies Partial<Handlers>
 }
 
-/** TypeIDs → UUIDs. A malformed one in a body is 422 and named; in a query it was refused before. */
-function readFilter(filter: FilterInput): DeviceFilter {
-  const out: DeviceFilter = { ...filter }
-  for (const [field, noun] of [
-    ['user_id', 'user'],
-    ['group_id', 'group'],
-    ['token_id', 'enrollment_token'],
-    ['provider_id', 'identity_provider'],
-  ] as const satisfies [keyof DeviceFilter, Noun][]) {
-    const id = filter[field]
-    if (id === undefined) continue
-    out[field] = decodeId(noun, id) ?? failField(`filter.${field}`, `is not the id of ${aOrAn(noun)}`)
-  }
-  return out
-}
+/** How many rows a page looks at: of filters that cost a look at other rows, fewer. */
+const walkedWith = (dense: Dense): number =>
+  // Each costs a look at its user, at locks and at groups; or at sessions.
+  dense.has('presence') || dense.has('gateway_id') || dense.has('channel')
+    ? 2_000
+    : dense.has('effective_status')
+      ? 4_000
+      : 6_000
 
 function readPatch(
   device:

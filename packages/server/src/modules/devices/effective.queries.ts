@@ -23,10 +23,10 @@ export const bindings = (tenant: TenantId) => ({
   user: sql`(select ${userState(tenant)} from users u where u.tenant_id = ${tenant} and u.user_id = devices.user_id)`,
 })
 
-/** Whether `devices` has this effective status at a time: `effectiveOf` says the same of one row. */
-export const hasEffectiveStatus = (tenant: TenantId, wanted: EffectiveStatus, at: Date) => {
+/** The effective status of `devices` at a time: `effectiveOf` says the same of one row. */
+export const effectiveStatus = (tenant: TenantId, at: Date) => {
   const { lockedBy: lock, user } = bindings(tenant)
-  return sql<boolean>`${wanted} = case when devices.status = 'revoked' then 'revoked' else (
+  return sql<EffectiveStatus>`case when devices.status = 'revoked' then 'revoked' else (
     select case
       when b.user_state = 'deleted' then 'user_deleted'
       when b.lock is not null or b.user_state in ('locked', 'group_locked') then 'locked'
@@ -36,6 +36,8 @@ export const hasEffectiveStatus = (tenant: TenantId, wanted: EffectiveStatus, at
       else 'active' end
     from (select ${user} as user_state, ${lock} as lock) as b) end`
 }
+export const hasEffectiveStatus = (tenant: TenantId, wanted: EffectiveStatus, at: Date) =>
+  sql<boolean>`${wanted} = ${effectiveStatus(tenant, at)}`
 
 /** The status that devices of an effective status have, where all of them have the same. */
 export const statusBehind: Partial<Record<EffectiveStatus, 'pending' | 'active' | 'suspended' | 'revoked'>> = {

@@ -1,90 +1,10 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import { fits, hasPrefix, isRare } from '../../db/page.ts'
-import type { DeviceStatus, EffectiveStatus, LockedBy, PostureVerdict, UserState } from '../../db/tables/index.ts'
+import type { LockedBy, UserState } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { bindings, hasEffectiveStatus, statusBehind } from './effective.queries.ts'
-
-export type DeviceFilter = {
-  q?: string
-  status?: DeviceStatus
-  effective_status?: EffectiveStatus
-  user_id?: string
-  group_id?: string
-  platform?: string
-  tag?: string
-  token_id?: string
-  provider_id?: string
-  posture?: PostureVerdict
-}
-
-/** What a filter fits, from an index of its own. */
-const fitting = {
-  q: (tenant: TenantId, q: string) =>
-    fits('device_id', sql`devices where tenant_id = ${tenant} and ${hasPrefix('name_key', q)}`, [
-      'tenant_id',
-      'name_key',
-    ]),
-  tag: (tenant: TenantId, tag: string) =>
-    fits('device_id', sql`device_tags where tenant_id = ${tenant} and tag = ${tag}`, ['tenant_id', 'tag', 'device_id']),
-  group_id: (tenant: TenantId, group: string) =>
-    sql`${fits('device_id', sql`device_groups where tenant_id = ${tenant} and group_id = ${group}::uuid`, [
-      'tenant_id',
-      'group_id',
-      'device_id',
-    ])} union all ${fits(
-      'd.device_id',
-      sql`group_members m join devices d on d.tenant_id = m.tenant_id and d.user_id = m.user_id
-        where m.tenant_id = ${tenant} and m.group_id = ${group}::uuid`,
-      ['m.tenant_id', 'm.group_id', 'm.user_id'],
-    )}`,
-  effective_status: (tenant: TenantId, wanted: string) => {
-    const ofUsers = (from: string, which: ReturnType<typeof sql>, inOrder: readonly string[]) =>
-      fits(
-        'd.device_id',
-        sql`${sql.table(from)} u join devices d on d.tenant_id = u.tenant_id and d.user_id = u.user_id
-          where u.tenant_id = ${tenant} and d.status <> 'revoked' and ${which}`,
-        inOrder,
-      )
-    if (wanted === 'user_suspended')
-      return ofUsers('users', sql`u.status = 'suspended'`, ['u.tenant_id', 'u.status', 'u.created_at', 'u.user_id'])
-    const locked = (type: string) => sql`select * from locked_targets(${tenant}, ${type})`
-    const of = (table: string, which: ReturnType<typeof sql>, inOrder: readonly string[]) =>
-      fits('device_id', sql`${sql.table(table)} where tenant_id = ${tenant} and ${which}`, inOrder)
-    return sql.join(
-      [
-        of('devices', sql`exists (${locked('tenant')})`, ['device_id']),
-        of('devices', sql`device_id in (${locked('device')})`, ['device_id']),
-        of('device_groups', sql`group_id in (${locked('group')})`, ['group_id']),
-        ofUsers('users', sql`u.user_id in (${locked('user')})`, ['u.user_id']),
-        ofUsers('group_members', sql`u.group_id in (${locked('group')})`, ['u.group_id']),
-      ],
-      sql` union all `,
-    )
-  },
-  posture: (tenant: TenantId, verdict: string) =>
-    fits('device_id', sql`device_postures where tenant_id = ${tenant} and verdict = ${verdict}`, [
-      'tenant_id',
-      'verdict',
-      'device_id',
-    ]),
-}
-const sought = ['q', 'tag', 'group_id', 'posture', 'effective_status'] as const
-/** Filters that fit so many devices that a walk in the list's order finds a page sooner than their index. */
-type Dense = ReadonlySet<(typeof sought)[number]>
-export async function denseFilters(tx: Tx, tenant: TenantId, f: DeviceFilter): Promise<Dense> {
-  const dense = new Set<(typeof sought)[number]>()
-  for (const name of sought) {
-    const value = f[name]
-    if (value === undefined) continue
-    // Whoever never reported is unknown too, and in no index.
-    if (value === 'unknown' && name === 'posture') dense.add(name)
-    // What most devices are, or what their own status says, is walked.
-    else if (name === 'effective_status' && value !== 'locked' && value !== 'user_suspended') dense.add(name)
-    else if (!(await isRare(tx, fitting[name](tenant, value)))) dense.add(name)
-  }
-  return dense
-}
+import { conditionsOf, type Dense, type Judged, plainConditions, rangeOf, type Sort } from './filter.queries.ts'
+import { presenceOf } from './presence.queries.ts'
 
 /** What is shown of a device; its key, for one, is not. */
 const shown = [
@@ -95,23 +15,42 @@ const shown = [
 ] as const
 const shownColumns = shown.map((column) => `devices.${column}` as const)
 
-/** Devices with their hot columns, filtered. Ids in the filter are UUIDs. */
-export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter, dense: Dense, at: Date) {
-  const { lockedBy, user } = bindings(tenant)
-  let q = tx
+type Base = ReturnType<typeof fromDevices>
+const fromDevices = (tx: Tx, tenant: TenantId) =>
+  tx
     .selectFrom('devices')
     // Looked up device by device (offset 0), whatever the planner thinks of the filter.
     .leftJoinLateral(
       (eb) =>
         eb
           .selectFrom('device_activity as a')
-          .select(['a.last_seen_at', 'a.applied_digest', 'a.applied_at'])
+          .select(['a.last_seen_at', 'a.applied_digest', 'a.applied_at', 'a.seen_key', 'a.device_id', 'a.tenant_id'])
           .where('a.tenant_id', '=', tenant)
           .whereRef('a.device_id', '=', 'devices.device_id')
           .offset(0)
           .as('activity'),
       (j) => j.onTrue(),
     )
+/** The same in the order of when devices were last seen: every device has a row of activity. */
+const fromActivity = (tx: Tx, tenant: TenantId) =>
+  tx.selectFrom('device_activity as activity').innerJoinLateral(
+    (eb) =>
+      eb
+        .selectFrom('devices as d')
+        .selectAll('d')
+        .where('d.tenant_id', '=', tenant)
+        .whereRef('d.device_id', '=', 'activity.device_id')
+        .offset(0)
+        .as('devices'),
+    (j) => j.onTrue(),
+  ) as unknown as Base
+
+/** Devices with what stands in other tables, filtered, for one order of the list. */
+export function selectDevices(tx: Tx, tenant: TenantId, judged: Judged, dense: Dense, sort: Sort = 'enrolled_at') {
+  const bySeen = sort === 'last_seen_at'
+  const { lockedBy, user } = bindings(tenant)
+  const { filter, at } = judged
+  let q = (bySeen ? fromActivity : fromDevices)(tx, tenant)
     .leftJoinLateral(
       (eb) =>
         eb
@@ -123,57 +62,60 @@ export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter, dense: 
           .as('posture'),
       (j) => j.onTrue(),
     )
+    .leftJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('vpn_sessions as s')
+          .select(['s.session_id', 's.gateway_id', 's.pool_id', 's.started_at'])
+          .where('s.tenant_id', '=', tenant)
+          .whereRef('s.device_id', '=', 'devices.device_id')
+          .where('s.state', '=', 'active')
+          // Spares it to look into the months of those that ended.
+          .where('s.ended_at', 'is', null)
+          .orderBy('s.started_at', 'desc')
+          .orderBy('s.session_id', 'desc')
+          .limit(1)
+          .as('session'),
+      (j) => j.onTrue(),
+    )
     .select(shownColumns)
     .select(['activity.last_seen_at', 'activity.applied_digest', 'activity.applied_at'])
     .select(['posture.verdict', 'posture.reported_at'])
+    .select(['session.session_id', 'session.gateway_id', 'session.pool_id', 'session.started_at as session_started_at'])
+    .select(presenceOf(at).as('presence'))
     .select([sql<LockedBy | null>`${lockedBy}`.as('locked_by'), sql<UserState | null>`${user}`.as('user_state')])
-    .where('devices.tenant_id', '=', tenant)
-  if (f.status) q = q.where('devices.status', '=', f.status)
-  if (f.effective_status) {
-    const status = statusBehind[f.effective_status]
+    .where(bySeen ? 'activity.tenant_id' : 'devices.tenant_id', '=', tenant)
+  if (filter.effective_status) {
+    const status = statusBehind[filter.effective_status]
     if (status) q = q.where('devices.status', '=', status)
-    q = q.where(hasEffectiveStatus(tenant, f.effective_status, at))
+    q = q.where(hasEffectiveStatus(tenant, filter.effective_status, at))
   }
-  if (f.user_id) q = q.where('devices.user_id', '=', f.user_id)
-  if (f.platform) q = q.where('devices.platform', '=', f.platform)
-  if (f.token_id) q = q.where('devices.token_id', '=', f.token_id)
-  if (f.provider_id) q = q.where('devices.provider_id', '=', f.provider_id)
-  for (const name of sought) {
-    const value = f[name]
-    if (value !== undefined && !dense.has(name))
-      q = q.where(sql<boolean>`devices.device_id = any(array(${fitting[name](tenant, value)}))`)
-  }
-  // Looked up device by device (offset 0): the walk ends long before a whole group was worth reading.
-  if (f.tag && dense.has('tag')) q = q.where(sql<boolean>`${f.tag} = any(devices.tags)`)
-  if (f.q && dense.has('q')) q = q.where(hasPrefix('devices.name_key', f.q))
-  if (f.posture && dense.has('posture')) q = q.where(hasVerdict(f.posture))
-  if (f.group_id && dense.has('group_id'))
-    q = q.where(sql<boolean>`(${f.group_id}::uuid = any(devices.group_ids) or exists (
-      select from group_members m where m.tenant_id = devices.tenant_id and m.user_id = devices.user_id
-        and m.group_id = ${f.group_id}::uuid offset 0))`)
+  for (const condition of [...rangeOf(judged, sort), ...conditionsOf(tenant, judged, dense, sort)])
+    q = q.where(condition)
   return q
-}
-
-const hasVerdict = (verdict: PostureVerdict) => {
-  const said = (condition: ReturnType<typeof sql>) => sql<boolean>`exists (select from device_postures p
-    where p.tenant_id = devices.tenant_id and p.device_id = devices.device_id and ${condition} offset 0)`
-  return verdict === 'unknown'
-    ? sql<boolean>`not ${said(sql`p.verdict <> 'unknown'`)}`
-    : said(sql`p.verdict = ${verdict}`)
 }
 
 /** What a list walks when a filter fits so many that no index serves it: its devices without that filter. */
-export const walkDevices = (tx: Tx, tenant: TenantId, f: DeviceFilter, dense: Dense) => {
+export const walkDevices = (tx: Tx, tenant: TenantId, judged: Judged, dense: Dense, sort: Sort) => {
   if (dense.size === 0) return undefined
-  let q = tx.selectFrom('devices').select('devices.device_id').where('devices.tenant_id', '=', tenant)
-  for (const column of ['status', 'user_id', 'platform', 'token_id', 'provider_id'] as const) {
-    const value = f[column]
-    if (value) q = q.where(`devices.${column}`, '=', value)
-  }
-  const status = f.effective_status && statusBehind[f.effective_status]
-  if (status) q = q.where('devices.status', '=', status)
+  const { filter } = judged
+  const conditions = rangeOf(judged, sort)
+  if (sort === 'enrolled_at') conditions.push(...plainConditions(filter))
+  const status = filter.effective_status && statusBehind[filter.effective_status]
+  if (status && sort === 'enrolled_at') conditions.push(sql<boolean>`devices.status = ${status}`)
+  let q = (sort === 'last_seen_at' ? bareActivity : bareDevices)(tx, tenant)
+  for (const condition of conditions) q = q.where(condition)
   return q
 }
+const bareDevices = (tx: Tx, tenant: TenantId) =>
+  tx.selectFrom('devices').select('devices.device_id').where('devices.tenant_id', '=', tenant)
+const bareActivity = (tx: Tx, tenant: TenantId) =>
+  tx
+    .selectFrom('device_activity as activity')
+    .select('activity.device_id')
+    .where('activity.tenant_id', '=', tenant) as unknown as ReturnType<typeof bareDevices>
 
 export const findDevice = (tx: Tx, tenant: TenantId, deviceId: string, at: Date) =>
-  selectDevices(tx, tenant, {}, new Set(), at).where('devices.device_id', '=', deviceId).executeTakeFirst()
+  selectDevices(tx, tenant, { filter: {}, at, canary: undefined }, new Set())
+    .where('devices.device_id', '=', deviceId)
+    .executeTakeFirst()

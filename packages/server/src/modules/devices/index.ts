@@ -4,10 +4,12 @@ import type { Listening } from '../health/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
 import { createDeviceCounts } from './counts.ts'
 import { deviceHandlers } from './devices.handlers.ts'
+import type { CanaryReach } from './filter.queries.ts'
 import { deviceJobs } from './jobs.ts'
 import { createLifecycle, type EndSessionsOf } from './lifecycle.ts'
 import { createPostureHandlers, type PostureDeps } from './posture/index.ts'
 import { pruneRevoked } from './revoked.queries.ts'
+import { createDeviceHits } from './search-hits.ts'
 import type { PolicyOf } from './view.ts'
 
 export { createActivity } from './activity.ts'
@@ -29,6 +31,7 @@ export * as renewal from './renewal.queries.ts'
 export { trustCoverageOfDevices } from './trust-coverage.queries.ts'
 export { createTrustMarks } from './trust-marks.ts'
 export { createDeviceVerifier, proofSeconds } from './verify.ts'
+export { appliedLater, countVersions, type FleetVersions } from './versions.queries.ts'
 
 export function createDevices(
   deps: PostureDeps & {
@@ -37,6 +40,7 @@ export function createDevices(
     endSessionsOf: EndSessionsOf
     listening: Listening
     policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
+    canaryOf: (tenant: TenantId) => Promise<CanaryReach | undefined>
   },
 ) {
   const lifecycle = createLifecycle(deps)
@@ -46,5 +50,6 @@ export function createDevices(
     endOfUsers: lifecycle.endOfUsers,
     count: createDeviceCounts(deps),
     prunes: [pruneRevoked],
+    searchHits: createDeviceHits(deps),
   }
 }

@@ -10,7 +10,8 @@ import { requireNotStronger } from '../identity/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
 import type { DevicePatch, Move } from './devices.queries.ts'
 import * as queries from './devices.queries.ts'
-import { type DeviceFilter, denseFilters, selectDevices } from './find.queries.ts'
+import { denseFilters, type Judged } from './filter.queries.ts'
+import { selectDevices } from './find.queries.ts'
 
 /** Ends VPN sessions of devices, in the transaction that stops them. Given by the gateways module. */
 export type EndSessionsOf = (
@@ -135,14 +136,14 @@ export function createLifecycle({
     /** One transaction: all named devices that can move do, each with its outcome. */
     changeMany: (
       actor: Actor,
-      which: { ids: string[] } | { filter: DeviceFilter },
+      which: { ids: string[] } | { judged: Judged },
       operation: Move,
       { reason, dryRun }: { reason: string | undefined; dryRun: boolean },
     ): Promise<Outcome[]> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const tenant = actor.tenantId
         const places = dryRun ? undefined : await placesFor(tx, tenant, operation)
-        const named = 'ids' in which ? which.ids : await matching(tx, tenant, which.filter, now())
+        const named = 'ids' in which ? which.ids : await matching(tx, tenant, which.judged)
         const uuids = named.flatMap((id) => decodeId('device', id) ?? [])
         const before = new Map((await queries.statusesOf(tx, tenant, uuids)).map((d) => [d.device_id, d.status]))
         const moved = dryRun
@@ -205,8 +206,8 @@ export function createLifecycle({
 }
 export type Lifecycle = ReturnType<typeof createLifecycle>
 
-async function matching(tx: Tx, tenant: TenantId, filter: DeviceFilter, at: Date): Promise<string[]> {
-  const rows = await selectDevices(tx, tenant, filter, await denseFilters(tx, tenant, filter), at)
+async function matching(tx: Tx, tenant: TenantId, judged: Judged): Promise<string[]> {
+  const rows = await selectDevices(tx, tenant, judged, await denseFilters(tx, tenant, judged, 'enrolled_at'))
     .limit(batchLimit + 1)
     .execute()
   if (rows.length > batchLimit)

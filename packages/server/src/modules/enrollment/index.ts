@@ -16,6 +16,7 @@ import { createListEnrollers } from './enrollers.ts'
 import { enrollmentHandlers } from './enrollment.handlers.ts'
 import { createKeyReader, provenKeyBy } from './proven-key.ts'
 import { createRenew } from './renew.ts'
+import { createTokenHits } from './search-hits.ts'
 import { tokenHandlers } from './tokens.handlers.ts'
 import { pruneTokens } from './tokens.queries.ts'
 import { createTokens } from './tokens.ts'
@@ -50,6 +51,7 @@ export function createEnrollment(deps: EnrollmentDeps) {
     endTokensOf: createEndTokens(deps),
     tokensOfMakers: createTokensOfMakers(deps),
     prunes: [pruneTokens],
+    searchHits: createTokenHits(deps),
     /** Writes what is still in memory; at stop. */
     stop: () => Promise.all([vouching.flush(), attempts.flush()]),
     refusedAttempts: createRefusedAttempts(attempts),

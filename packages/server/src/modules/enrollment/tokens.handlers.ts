@@ -1,5 +1,6 @@
 import type { Contract, Output } from '@holdfast/contract'
 import type { Database } from '../../db/database.ts'
+import { findNames, type Names } from '../../db/names.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/handlers.ts'
 import { encodeId, idOf } from '../../kernel/ids.ts'
@@ -11,6 +12,7 @@ import { type TokenRow, type Tokens, versionOf } from './tokens.ts'
 const orders = {
   created_at: { column: 'created_at', kind: 'time' },
   expires_at: { column: 'expires_at', kind: 'time' },
+  name: { column: 'name', kind: 'text' },
 } as const
 
 export function tokenHandlers({
@@ -24,11 +26,15 @@ export function tokenHandlers({
   now: () => Date
   tokens: Tokens
 }) {
-  const view = (row: TokenRow, attempts?: Attempts) => viewToken(row, attempts, now())
+  const view = async (row: TokenRow, attempts?: Attempts) => {
+    const tenant = row.tenant_id
+    const names = await db.inTenant(tenant, (tx) => findNames(tx, tenant, namedBy([row])))
+    return viewToken(row, { names, attempts, at: now() })
+  }
   return {
     generateToken: async ({ actor, body }) => {
       const { secret, row, installLines } = await tokens.generate(actor, body)
-      return { enrollment_token: view(row), secret, install_lines: installLines }
+      return { enrollment_token: await view(row), secret, install_lines: installLines }
     },
     listTokens: async ({ actor, query }) => {
       const { tenantId } = actor
@@ -41,19 +47,21 @@ export function tokenHandlers({
           otherwise: '-created_at',
           tie: 'token_id',
         })
+        const names = await findNames(tx, tenantId, namedBy(items))
         const ids = items.map((row) => row.token_id)
         const attempts = await attemptsOf(tx, tenantId, ids)
-        return { items: items.map((row) => view(row, attempts.get(row.token_id))), next_cursor }
+        const shown = (row: TokenRow) => viewToken(row, { names, attempts: attempts.get(row.token_id), at: now() })
+        return { items: items.map(shown), next_cursor }
       })
     },
     getToken: async ({ actor, params }) => {
       const { row, attempts } = await tokens.find(actor.tenantId, idOf('enrollment_token', params.token_id))
-      return versioned(versionOf(row), view(row, attempts))
+      return versioned(versionOf(row), await view(row, attempts))
     },
     revokeToken: async ({ actor, params, body, expected }) => {
       const id = idOf('enrollment_token', params.token_id)
       const { row, attempts, changed } = await tokens.revoke(actor, id, { ...body, expected })
-      return { enrollment_token: view(row, attempts), changed }
+      return { enrollment_token: await view(row, attempts), changed }
     },
   } satisfies Partial<Handlers>
 }
@@ -67,20 +75,37 @@ const viewAttempt = (a: Attempts): Token['last_attempt'] => ({
   platform: a.platform as NonNullable<Token['last_attempt']>['platform'],
 })
 
-function viewToken(t: TokenRow, attempts: Attempts | undefined, at: Date): Token {
+const namedBy = (rows: readonly TokenRow[]) => ({
+  user: rows.map((t) => t.user_id),
+  group: rows.flatMap((t) => t.group_ids),
+  makers: rows.map((t) => t.created_by),
+})
+
+export function statusOf(
+  t: Pick<TokenRow, 'max_uses' | 'uses' | 'revoked_at' | 'expires_at'>,
+  at: Date,
+): Output<Contract['getToken']>['status'] {
   const spent = t.max_uses > 0 && t.uses >= t.max_uses
+  return t.revoked_at ? 'revoked' : t.expires_at <= at ? 'expired' : spent ? 'exhausted' : 'active'
+}
+
+type Beside = { names: Names; attempts: Attempts | undefined; at: Date }
+
+function viewToken(t: TokenRow, { names, attempts, at }: Beside): Token {
   return {
     token_id: encodeId('enrollment_token', t.token_id),
     tenant_id: encodeId('tenant', t.tenant_id),
     name: t.name,
     kind: t.kind,
-    status: t.revoked_at ? 'revoked' : t.expires_at <= at ? 'expired' : spent ? 'exhausted' : 'active',
+    status: statusOf(t, at),
     hint: t.hint,
     max_uses: t.max_uses,
     uses: t.uses,
     expires_at: t.expires_at.toISOString(),
     user_id: t.user_id && encodeId('user', t.user_id),
+    user_name: names.of('user', t.user_id),
     group_ids: t.group_ids.map((id) => encodeId('group', id)),
+    group_names: names.ofAll('group', t.group_ids),
     tags: t.tags,
     platforms: t.platforms as Token['platforms'],
     allowed_cidrs: t.allowed_cidrs,
@@ -88,6 +113,7 @@ function viewToken(t: TokenRow, attempts: Attempts | undefined, at: Date): Token
     ephemeral_seconds: t.ephemeral_seconds,
     max_devices_per_user: t.max_devices_per_user,
     created_by: t.created_by,
+    created_by_name: names.ofMaker(t.created_by),
     created_at: t.created_at.toISOString(),
     last_used_at: t.last_used_at?.toISOString() ?? null,
     revoked_at: t.revoked_at?.toISOString() ?? null,

@@ -48,6 +48,14 @@ export const selectTokens = (tx: Tx, tenant: TenantId, f: { status?: TokenStatus
   return q
 }
 
+export const findTokens = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
+  tx
+    .selectFrom('enrollment_tokens')
+    .select(['token_id', 'name', 'hint', 'kind', 'max_uses', 'uses', 'expires_at', 'revoked_at'])
+    .where('tenant_id', '=', tenant)
+    .where('token_id', '=', sql<string>`any(${ids}::uuid[])`)
+    .execute()
+
 /** Of two concurrent revokes exactly one gets the row back. */
 export const revokeToken = (tx: Tx, tenant: TenantId, tokenId: string, at: Date) =>
   tx

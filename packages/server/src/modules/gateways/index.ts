@@ -1,5 +1,6 @@
 import type { GatewaysDeps } from './deps.ts'
 import { createFleetHealth } from './health/fleet-health.ts'
+import { createGatewayHistory } from './history/gateway-history.ts'
 import { createPull } from './pull/pull.ts'
 import { createConfirmations } from './registry/confirmed.ts'
 import { createSecretExpiries } from './registry/expiries.ts'
@@ -9,6 +10,7 @@ import { createIdentities } from './registry/identity.ts'
 import { poolHandlers } from './registry/pools.handlers.ts'
 import { createPools } from './registry/pools.ts'
 import { createRegistry } from './registry/registry.ts'
+import { createGatewayHits } from './registry/search-hits.ts'
 import { pruneSecrets } from './registry/secrets.queries.ts'
 import { createSecrets } from './registry/secrets.ts'
 import { createActivity } from './reports/activity.ts'
@@ -38,23 +40,27 @@ export function createGateways(deps: GatewaysDeps) {
   const heard = { ...deps, registry, activity }
   const { handlers: pulls, ...pulling } = createPull(heard)
   const [truth, health] = [createConnectionTruth(heard), createFleetHealth(heard)]
+  const history = createGatewayHistory(heard)
 
   return {
     handlers: {
       ...{ ...pulls, ...poolHandlers(createPools(deps)) },
       ...gatewayHandlers(createGatewayRules({ ...heard, secrets }), createIdentities(deps), deps),
       ...reportHandlers({ ...heard, metering: createMetering(heard), telemetry: createTelemetry(heard) }),
-      ...{ ...sessionHandlers(sessions), ...truth.handlers, ...health.handlers },
+      ...{ ...sessionHandlers(sessions), ...truth.handlers, ...health.handlers, ...history.handlers },
     },
     /** For the pipe's table of verifiers. */
     ...{ verifyGateway: secrets.verify, service: secrets.service },
     ...{ endSessionsOf: sessions.endSessionsOf, endSessionsAt: sessions.endSessionsAt },
-    ...{ confirmations: createConfirmations(deps), blockedUntil: sessions.blockedUntil },
-    sessionLimitFor: sessions.sessionLimitFor,
+    ...{ confirmations: createConfirmations(deps), sessionLimitFor: sessions.sessionLimitFor },
     ...{ silentGateways: activity.silent, statuses: health.statuses, secretExpiries: createSecretExpiries(deps) },
-    jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }, ...truth.jobs],
-    prunes: [pruneSecrets, ...pruneHistory, ...truth.prunes],
-    ...pulling,
+    jobs: [
+      { name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent },
+      ...truth.jobs,
+      ...history.jobs,
+    ],
+    prunes: [pruneSecrets, ...pruneHistory, ...truth.prunes, ...history.prunes],
+    ...{ ...pulling, ...createGatewayHits(heard), blockedUntil: sessions.blockedUntil },
   }
 }
 export type Gateways = ReturnType<typeof createGateways>

@@ -7,6 +7,7 @@ import { createTenantAdministrators } from './people/administrator-of-tenant.ts'
 import { createFirstAdmins } from './people/first-admin.ts'
 import { createOffboarding } from './people/offboarding.ts'
 import { createRecovery } from './people/recovery.ts'
+import { createPeopleHits } from './people/search-hits.ts'
 import { createRequireStoppable } from './people/standing-in.ts'
 import { createRules } from './rules.ts'
 import { pruneSessions } from './sessions/sessions.queries.ts'
@@ -34,6 +35,7 @@ export function createIdentity(given: IdentityDeps) {
     verifySession: sessions.verify,
     idleExpiresAt: sessions.idleExpiresAt,
     prunes: [pruneSessions],
+    searchHits: createPeopleHits(deps),
     createUser,
     createFirstAdmin,
     /** Hashed beforehand, written with the tenant. */

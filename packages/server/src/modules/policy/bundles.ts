@@ -1,4 +1,4 @@
-import type { Database } from '../../db/database.ts'
+import { background, type Database } from '../../db/database.ts'
 import type { PageQuery, Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { missing } from '../../kernel/ids.ts'
@@ -70,6 +70,15 @@ export function createBundles({
       })
       // Most of them stand in this order already.
       return { seq, devices: devices.sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1)) }
+    },
+    /** Across tenants: versions that are delivered and were published after a time. */
+    publishedSince: (after: Date) => db.acrossTenants((tx) => queries.deliveredSince(tx, after), background),
+    /** One published version, and whether it is delivered now; undefined where there is none. */
+    published: async (tenant: TenantId, bundleId: string) => {
+      const bundle = await db.inTenant(tenant, (tx) => queries.placeOfBundle(tx, tenant, bundleId))
+      if (!bundle) return undefined
+      const { runningCanary, versions } = await store.at(tenant)
+      return { ...bundle, isDelivered: [runningCanary?.version, versions.stable].includes(bundle.version) }
     },
     get: async (tenant: TenantId, bundleId: string) => {
       const bundle =

@@ -80,3 +80,16 @@ export const reportOfDevice = async (tx: Tx, tenant: TenantId, deviceId: string)
     .executeTakeFirst()
   return row ? { facts: row.facts, reported_at: row.reported_at.getTime() } : null
 }
+
+type Parties = { users: readonly string[]; groups: readonly string[]; devices: readonly string[] }
+/** Names by UUID; a party that is gone is missing. */
+export const namesOfParties = async (tx: Tx, tenant: TenantId, { users, groups, devices }: Parties) => {
+  const { rows } = await sql<Found>`
+    select user_id::text as id, username as name from users
+      where tenant_id = ${tenant} and user_id = any(${users}::uuid[]) and deleted_at is null
+    union all select group_id::text, name from groups
+      where tenant_id = ${tenant} and group_id = any(${groups}::uuid[])
+    union all select device_id::text, name from devices
+      where tenant_id = ${tenant} and device_id = any(${devices}::uuid[])`.execute(tx)
+  return new Map(rows.map((r) => [r.id, r.name]))
+}

@@ -4,15 +4,16 @@ import type { FleetDevice } from '../devices/index.ts'
 const sliceMs = 5
 const between = 32
 
-/** Calls `visit` for every device that counts, a slice of time after the other. */
+/** Calls `visit` for every device that is usable, or for all, a slice of time after the other. */
 export async function walkFleet(
   devices: ReadonlyMap<string, FleetDevice>,
   visit: (device: FleetDevice) => void,
+  which: 'usable' | 'all' = 'usable',
 ): Promise<void> {
   let examined = 0
   let until = performance.now() + sliceMs
   for (const device of devices.values()) {
-    if (device.usable) visit(device)
+    if (which === 'all' || device.usable) visit(device)
     if (++examined % between !== 0 || performance.now() < until) continue
     await new Promise(setImmediate)
     until = performance.now() + sliceMs

@@ -1,6 +1,6 @@
-import { type CompiledPolicy, createImpact, type Impact } from '@holdfast/policy'
+import { type CompiledPolicy, createImpact, type DeviceImpact, type Impact } from '@holdfast/policy'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Fleet } from '../devices/index.ts'
+import type { Fleet, FleetDevice } from '../devices/index.ts'
 import { walkFleet } from './fleet-walk.ts'
 import { checksOf, factsOf, type Rollout, type TenantPolicy } from './tenant-policy.ts'
 
@@ -20,13 +20,17 @@ export const createImpactOf =
     after: CompiledPolicy,
     /** Of a canary; without one it goes to every device. */
     rollout?: Rollout,
+    /** Called for each device that was examined. */
+    visit?: (device: FleetDevice, change: DeviceImpact) => void,
   ): Promise<{ impact: Impact; variants: number; warnings: string[] }> => {
     const impact = createImpact(before.versionOn(rollout ? 'canary' : 'stable').compiled, after)
     const at = now().getTime()
     const variants = new Set<string>()
     await walkFleet(await fleet.all(tenant, checksOf([after])), (device) => {
       if (rollout && !before.reaches(rollout, device)) return
-      variants.add(impact.add(factsOf(device), at).key)
+      const change = impact.add(factsOf(device), at)
+      variants.add(change.selection.key)
+      visit?.(device, change)
     })
     const result = impact.result()
     return { impact: result, variants: variants.size, warnings: warningsOf(variants.size, result.devices_examined) }

@@ -12,12 +12,14 @@ import { createPublishing } from './publish.ts'
 import { createQuestions } from './questions.ts'
 import { createReach } from './reach.ts'
 import { createRollout } from './rollout/rollout.ts'
+import { createPolicyHits } from './search-hits.ts'
 import { createSigning } from './signing.ts'
 import { createPolicyStore } from './store.ts'
 import { createTrials } from './trials.ts'
 import { createTurns } from './turns.ts'
 import { createUses } from './uses.ts'
 import { createVersions } from './versions.ts'
+import { createReaching } from './who-reaches.ts'
 
 export type { Variant, VariantContent } from '@holdfast/policy'
 export type { TenantPolicy } from './tenant-policy.ts'
@@ -34,16 +36,18 @@ export function createPolicy(given: PolicyDeps) {
   const delivery = createDelivery({ ...deps, turns, signing: createSigning(deps) })
   const bundles = createBundles({ ...deps, reachOf: createReach(deps) })
   const trials = createTrials({ ...deps, questions })
+  const reaching = createReaching(deps)
   const rollout = createRollout(deps)
   const ofDevices = createOfDevices({ ...deps, delivery })
 
   return {
     handlers: {
-      ...policyHandlers({ ...deps, bundles, publishing, questions, trials, reads: ofDevices.reads }),
+      ...policyHandlers({ ...deps, bundles, publishing, questions, reaching, trials, reads: ofDevices.reads }),
       ...rollout.handlers,
     },
     ...{ at: store.at, atVersions: store.atVersions, versionsAt: store.versionsAt },
     ...{ current: bundles.current, deliveredTo: bundles.deliveredTo },
+    ...{ published: bundles.published, publishedSince: bundles.publishedSince },
     checks: async (tenant: TenantId) => (await store.at(tenant)).checks,
     appraise: createAppraisal(store),
     ...{ ...ofDevices, ...createUses() },
@@ -53,6 +57,7 @@ export function createPolicy(given: PolicyDeps) {
       { name: 'finish_policy_impacts', cron: '*/2 * * * *', run: publishing.finishImpacts },
     ],
     prunes: [pruneVariants, pruneBundles],
+    searchHits: createPolicyHits(given),
   }
 }
 export type Policy = ReturnType<typeof createPolicy>

@@ -35,6 +35,8 @@ export function createOfDevices({
         fleet.device(tenant, deviceId),
         (device) => device && whenReady(store.at(tenant), (policy) => policy.variantOf(device, now().getTime())),
       ),
+    /** Undefined: no canary is under way. */
+    canaryOf: async (tenant: TenantId) => (await store.at(tenant)).canaryReach,
     waiting: waits.waiting,
     isAwaited: waits.isAwaited,
     /** Answers every held request. */

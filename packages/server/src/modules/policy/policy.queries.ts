@@ -60,10 +60,41 @@ export const bundleById = (tx: Tx, tenant: TenantId, bundleId: string) =>
 export const placeOfBundle = (tx: Tx, tenant: TenantId, bundleId: string) =>
   tx
     .selectFrom('policy_bundles')
-    .select(['version', 'seq'])
+    .select(['version', 'seq', 'channel', 'published_at'])
     .where('tenant_id', '=', tenant)
     .where('bundle_id', '=', bundleId)
     .executeTakeFirst()
+
+export const findBundles = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
+  tx
+    .selectFrom('policy_bundles')
+    .select(['bundle_id', 'version', 'channel', 'note', 'digest'])
+    .where('tenant_id', '=', tenant)
+    .where('bundle_id', '=', sql<string>`any(${ids}::uuid[])`)
+    .execute()
+
+/** `resources` and `hosts` of the document that the stable channel delivers; undefined where it delivers nothing. */
+export const currentDestinations = async (tx: Tx, tenant: TenantId) => {
+  const { rows } = await sql<{
+    resources: Record<string, { cidrs?: string[]; dns?: string[]; services?: string[] }> | null
+    hosts: Record<string, string> | null
+  }>`
+    select b.document -> 'resources' as resources, b.document -> 'hosts' as hosts from policy_channels c
+    join policy_bundles b on b.tenant_id = ${tenant} and b.version = c.version
+    where c.tenant_id = ${tenant} and c.channel = 'stable'`.execute(tx)
+  return rows[0]
+}
+
+/** Across tenants: versions that a channel delivers and that were published after a time. */
+export const deliveredSince = async (tx: Tx, after: Date) =>
+  tx
+    .selectFrom('policy_channels as c')
+    .innerJoin('policy_bundles as b', (j) =>
+      j.onRef('b.tenant_id', '=', 'c.tenant_id').onRef('b.version', '=', 'c.version'),
+    )
+    .select(['b.tenant_id', 'b.bundle_id', 'b.published_at'])
+    .where('b.published_at', '>', after)
+    .execute()
 
 /** What each channel delivers, with the tenant's sequence number in the same snapshot. */
 export const currentVersions = async (tx: Tx, tenant: TenantId) => {
@@ -110,7 +141,7 @@ export const selectBundles = (tx: Tx, tenant: TenantId, channel: Channel | undef
 export const bundlesOfVersions = (tx: Tx, tenant: TenantId, versions: readonly number[]) =>
   tx
     .selectFrom('policy_bundles')
-    .select(['channel', 'version', 'seq', 'digest', 'published_at'])
+    .select(['bundle_id', 'channel', 'version', 'seq', 'digest', 'published_at'])
     .where('tenant_id', '=', tenant)
     .where('version', '=', sql<number>`any(${versions}::bigint[])`)
     .orderBy('channel')

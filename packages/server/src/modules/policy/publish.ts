@@ -248,6 +248,7 @@ export function createPublishing({
         current: true,
         variants: found?.variants ?? 0,
         applied: 0,
+        digests: [],
         pending: found?.impact.devices_examined ?? 0,
       }
       return { bundle: { ...bundle, impact: storedOf(diff, found) }, reach }

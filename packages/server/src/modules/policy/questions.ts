@@ -6,6 +6,7 @@ import {
   decide,
   evaluateChecks,
   parseTarget,
+  type Target,
 } from '@holdfast/policy'
 import type { Database } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -105,17 +106,8 @@ export function createQuestions({
     ...(q.country !== undefined && { country: q.country }),
     ...(q.mfa_at !== undefined ? { mfa_at: Date.parse(q.mfa_at) } : device?.mfaAt != null && { mfa_at: device.mfaAt }),
   })
-  const targetOf = (q: Question, compiled: CompiledPolicy) => {
-    const target =
-      parseTarget(q.target) ??
-      failField('target', 'is not a resource, host, address or network, optionally with :protocol/port')
-    const { resources = {}, hosts = {} } = compiled.resolved.document
-    if ('name' in target && !Object.hasOwn(resources, target.name) && !Object.hasOwn(hosts, target.name))
-      failField('target', `the policy has no resource or host "${target.name}"`)
-    return target
-  }
   const decideFor = (compiled: CompiledPolicy, asker: Asker, q: Question): Decision =>
-    decide(compiled, asker.facts, contextOf(q, asker.device), targetOf(q, compiled))
+    decide(compiled, asker.facts, contextOf(q, asker.device), targetIn(compiled, q.target))
   /** What a document decides for somebody who may be kept out beside it. */
   const effectiveFor = (compiled: CompiledPolicy, asker: Asker, q: Question): Decision => {
     const [first] = asker.blocked
@@ -178,6 +170,20 @@ export function createQuestions({
       return { before: decideOrUnknown(() => effectiveFor(before, asker, q)), after: effectiveFor(after, asker, q) }
     },
   }
+}
+
+/** A target that a policy knows; refused by its field. */
+export function targetIn(compiled: CompiledPolicy, text: string): Target {
+  const target =
+    parseTarget(text) ??
+    failField('target', 'is not a resource, host, address or network, optionally with :protocol/port')
+  if (!isKnown(compiled, target)) failField('target', `the policy has no resource or host "${text}"`)
+  return target
+}
+/** An address is known to every policy. */
+const isKnown = ({ resolved }: CompiledPolicy, target: Target): boolean => {
+  const { resources = {}, hosts = {} } = resolved.document
+  return !('name' in target) || Object.hasOwn(resources, target.name) || Object.hasOwn(hosts, target.name)
 }
 
 function decideOrUnknown(work: () => Decision): Decision {

@@ -6,7 +6,7 @@ import { appliedCounts } from './policy.queries.ts'
 import type { PolicyStore } from './store.ts'
 import type { Reach } from './view.ts'
 
-const notCurrent: Reach = { current: false, variants: 0, applied: 0, pending: 0 }
+const notCurrent: Reach = { current: false, variants: 0, applied: 0, pending: 0, digests: [] }
 
 /** How far the current versions have got: variants, and devices that say they apply theirs. */
 export function createReach({
@@ -43,7 +43,7 @@ export function createReach({
         (sum, d) => sum + Math.min(appliedByDigest.get(d) ?? 0, devicesByDigest.get(d) ?? 0),
         0,
       )
-      return { current: true, variants: digests.length, applied, pending: devices - applied }
+      return { current: true, variants: digests.length, applied, pending: devices - applied, digests }
     }
   }
   return reachOf

@@ -103,6 +103,11 @@ export class TenantPolicy {
     return this.#canary
   }
 
+  /** Of a canary that is under way: its rollout, and what its percentage is drawn with. */
+  get canaryReach(): (Rollout & { salt: Buffer }) | undefined {
+    return this.#canary && { salt: this.#salt, ...this.#canary.rollout }
+  }
+
   /** Canary only while a canary version is newer than stable: nobody stays behind on an old canary. */
   channelOf(device: FleetDevice): Channel {
     const canary = this.#canary

@@ -1,17 +1,22 @@
 import { diffPolicies } from '@holdfast/policy'
+import type { Database } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { type ReadCandidate, refuseDocument } from './candidate.ts'
 import type { createImpactOf } from './impact.ts'
+import { createPartyCount } from './party-count.ts'
+import { type NamedParties, nameParties } from './party-names.ts'
 import type { Question, Questions } from './questions.ts'
 import type { PolicyStore } from './store.ts'
 
 /** What a document would do if it were published. */
 export function createTrials({
+  db,
   store,
   readCandidate,
   questions,
   impactOf,
 }: {
+  db: Database
   store: PolicyStore
   readCandidate: ReadCandidate
   questions: Questions
@@ -35,9 +40,20 @@ export function createTrials({
         answers.push({ target: q.target, ...(await questions.compare(tenant, q, candidate.compiled)) })
       const policy = await store.at(tenant)
       const diff = diffPolicies(policy.versionOn('stable').compiled.resolved, candidate.resolved)
-      const { impact } = await impactOf(tenant, policy, candidate.compiled)
-      return { answers, impact: { ...diff, ...impact }, tests: candidate.tests }
+      const [gains, loses] = [createPartyCount(), createPartyCount()]
+      const { impact } = await impactOf(tenant, policy, candidate.compiled, undefined, (device, { gained, lost }) => {
+        gains.examine(device, gained > 0)
+        loses.examine(device, lost > 0)
+      })
+      const named = await nameParties(db, tenant, [await gains.result(), await loses.result()])
+      const [gain, lose] = named.map(viewAffected)
+      return { answers, impact: { ...diff, ...impact, gains: gain!, loses: lose! }, tests: candidate.tests }
     },
   }
 }
+const viewAffected = ({ counts, users, groups }: NamedParties) => ({
+  ...counts,
+  first_users: users.map(({ rule_ids: _, ...user }) => user),
+  first_groups: groups.map(({ rule_ids: _, ...group }) => group),
+})
 export type Trials = ReturnType<typeof createTrials>

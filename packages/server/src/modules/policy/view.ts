@@ -1,5 +1,6 @@
 import type { Contract, Output } from '@holdfast/contract'
 import type { Decision, ExplainedRule, PolicyTestReport } from '@holdfast/policy'
+import type { Names } from '../../db/names.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { selectBundles } from './policy.queries.ts'
 import type { StoredImpact } from './publish.ts'
@@ -8,9 +9,22 @@ import type { Blocker, Explanation } from './questions.ts'
 export type BundleRow = Awaited<ReturnType<ReturnType<typeof selectBundles>['execute']>>[number]
 type BundleView = Output<Contract['listPolicyBundles']>['items'][number]
 /** What only the fleet knows of a version that is current; nothing of one that is not. */
-export type Reach = { current: boolean; variants: number; applied: number; pending: number }
+export type Reach = {
+  current: boolean
+  variants: number
+  applied: number
+  pending: number
+  /** Of the variants that some device is to have. */
+  digests: readonly string[]
+}
 
-export const viewBundle = (b: BundleRow, { current, variants, applied, pending }: Reach): BundleView => ({
+/** Whose names `viewBundle` shows. */
+export const namedBy = (bundles: readonly BundleRow[]) => ({
+  group: bundles.flatMap((b) => b.rollout_group_ids),
+  makers: bundles.map((b) => b.published_by),
+})
+
+export const viewBundle = (b: BundleRow, { current, variants, applied, pending }: Reach, names: Names): BundleView => ({
   bundle_id: encodeId('policy_bundle', b.bundle_id),
   tenant_id: encodeId('tenant', b.tenant_id),
   version: b.version,
@@ -19,11 +33,13 @@ export const viewBundle = (b: BundleRow, { current, variants, applied, pending }
   previous_digest: b.previous_digest,
   note: b.note,
   published_by: b.published_by,
+  published_by_name: names.ofMaker(b.published_by),
   published_at: b.published_at.toISOString(),
   current,
   rollout: {
     percent: b.rollout_percent,
     group_ids: b.rollout_group_ids.map((id) => encodeId('group', id)),
+    group_names: names.ofAll('group', b.rollout_group_ids),
     device_ids: b.rollout_device_ids.map((id) => encodeId('device', id)),
   },
   tests: b.tests as PolicyTestReport,

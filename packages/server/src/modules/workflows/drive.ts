@@ -51,13 +51,18 @@ export function createDriver({ db, changes, now, onError, signals, carryOut, end
       return undefined
     })
 
+  const note = (lease: Lease, step: number, result: Record<string, unknown>): Promise<void> =>
+    db.inTenant(lease.tenant, async (tx) => {
+      if (await queries.keepRun(tx, lease)) await queries.noteResult(tx, lease, step, result)
+    })
+
   async function carry(lease: Lease, run: RunRow): Promise<void> {
     for (;;) {
       stopping.signal.throwIfAborted()
       const step = await begin(lease)
       if (!step) return
       const { step: number } = step
-      const outcome = await carryOut(run, step, stopping.signal)
+      const outcome = await carryOut(run, step, stopping.signal, (result) => note(lease, number, result))
       const isOurs = await db.inTenant(lease.tenant, async (tx) => {
         if (!(await queries.keepRun(tx, lease))) return false
         await queries.endStep(tx, lease, number, outcome, now())

@@ -9,6 +9,8 @@ import { runHandlers } from './runs.handlers.ts'
 import { createRuns, job } from './runs.ts'
 import { createCarryOut } from './step.ts'
 
+export { playbookPermissions } from './playbooks.ts'
+
 /** Workflows and incident playbooks: operations one after the other, as whoever asks for them. */
 export function createWorkflows(deps: WorkflowsDeps) {
   const rights = createRights(deps)

@@ -1,4 +1,6 @@
+import { contract } from '@holdfast/contract'
 import { Closed, Id } from '@holdfast/contract/schema'
+import type { Permission } from '@holdfast/contract/vocabulary'
 import { Type } from 'typebox'
 import { failField } from '../../kernel/app-error.ts'
 import { because, callOf, confirmGateways, type Definition, definition, type Step } from './definition.ts'
@@ -133,6 +135,12 @@ export const playbooks: readonly Definition[] = [
       return [release, confirmGateways]
     },
   }),
+]
+
+/** The permissions that a caller needs to run a playbook with its usual parameters. */
+export const playbookPermissions = (name: string): readonly Permission[] => [
+  contract.runPlaybook.access.permission,
+  ...(playbooks.find((playbook) => playbook.name === name)?.permissions ?? []),
 ]
 
 async function lockOfTenant(look: Parameters<Definition['steps']>[1]) {

@@ -10,9 +10,10 @@ import type { WorkflowsDeps } from './deps.ts'
 import type { Driver } from './drive.ts'
 import type { Plans } from './plan.ts'
 import { findEvidence, selectRuns } from './runs.queries.ts'
-import type { Runs } from './runs.ts'
+import type { Run, Runs } from './runs.ts'
 import { isReversible } from './takes-back.ts'
 import { type RunDetail, viewDefinition, viewDetail, viewPlan, viewRun } from './view.ts'
+import { createWaiting } from './waiting.ts'
 
 /** An answer waits this long for the end of what it began; longer runs are asked for. */
 const answerWithinMs = 8 * second
@@ -27,11 +28,16 @@ export function runHandlers({
   plans,
   runs,
   driver,
-}: Pick<WorkflowsDeps, 'db' | 'pager' | 'now'> & { plans: Plans; runs: Runs; driver: Driver }) {
+  confirmations,
+}: Pick<WorkflowsDeps, 'db' | 'pager' | 'now' | 'confirmations'> & { plans: Plans; runs: Runs; driver: Driver }) {
+  const waitingOf = createWaiting(confirmations)
+  const detail = async (tenant: TenantId, run: Run): Promise<RunDetail> =>
+    viewDetail(run, await waitingOf(tenant, run.steps))
+
   /** As it stands when it has ended, or after a while. */
   async function settled(tenant: TenantId, id: string): Promise<RunDetail> {
     await Promise.race([driver.start(tenant, id), delay(answerWithinMs, undefined, { ref: false })])
-    return viewDetail(await runs.get(tenant, id))
+    return detail(tenant, await runs.get(tenant, id))
   }
 
   async function start(actor: Actor, kind: WorkflowKind, name: string, given: Given) {
@@ -85,7 +91,7 @@ export function runHandlers({
         return { items: found.items.map(viewRun), next_cursor: found.next_cursor }
       }),
     getWorkflowRun: async ({ actor, params }) =>
-      viewDetail(await runs.get(actor.tenantId, idOf('workflow_run', params.workflow_run_id))),
+      detail(actor.tenantId, await runs.get(actor.tenantId, idOf('workflow_run', params.workflow_run_id))),
     getWorkflowEvidence: async ({ actor: { tenantId }, params }) => {
       const id = idOf('workflow_run', params.workflow_run_id)
       const found = (await db.inTenant(tenantId, (tx) => findEvidence(tx, tenantId, id))) ?? missing('workflow_run')

@@ -247,6 +247,13 @@ export const endStep = (tx: Tx, lease: Lease, step: number, outcome: Outcome, at
     )
     .execute()
 
+/** What a step that is under way has found out so far. */
+export const noteResult = (tx: Tx, lease: Lease, step: number, result: Record<string, unknown>) =>
+  stepOf(tx, lease, step)
+    .set({ result: JSON.stringify(result) })
+    .where('status', '=', 'running')
+    .execute()
+
 /** The run that undoes another, unless it was called off. */
 export const undoingOf = async (tx: Tx, tenant: TenantId, id: string): Promise<string | undefined> => {
   const q = selectRuns(tx, tenant, undefined).where('undo_of', '=', id).where('status', '<>', 'cancelled')

@@ -24,6 +24,9 @@ const confirmWithinMs = 60 * second
 /** After so many attempts what is no refusal and no outage is given up. */
 const mostAttempts = 5
 
+/** Keeps what a step has found out before its end. */
+type Note = (result: Record<string, unknown>) => Promise<void>
+
 /**
  * Carries out one step. The change settles a claim in its own transaction, as that of an Idempotency-Key does: whatever
  * ends in between, and whoever else believes to carry out the same step, it is made once. What a request would be
@@ -87,9 +90,10 @@ export function createCarryOut({
   }
 
   /** Of what is there as it begins: what is changed later is waited for by whoever changes it. */
-  async function confirm(run: RunRow, signal: AbortSignal): Promise<Outcome> {
+  async function confirm(run: RunRow, signal: AbortSignal, note: Note): Promise<Outcome> {
     const seq = await confirmations.newestTold(run.tenant_id, run.seq_before)
     if (seq === null) return { status: 'succeeded', result: { seq }, undo: [] }
+    await note({ seq })
     for (const began = performance.now(); ; ) {
       const { confirmed, waiting, unreachable } = await confirmations.of(run.tenant_id, seq)
       const named = unreachable.slice(0, 100).map(({ id }) => encodeId('gateway', id))
@@ -100,10 +104,10 @@ export function createCarryOut({
     }
   }
 
-  return async (run: RunRow, step: StepRow, signal: AbortSignal): Promise<Outcome> => {
+  return async (run: RunRow, step: StepRow, signal: AbortSignal, note: Note): Promise<Outcome> => {
     const { input } = step
     try {
-      if (input.operation === confirmation.operation) return await confirm(run, signal)
+      if (input.operation === confirmation.operation) return await confirm(run, signal, note)
       const actor = await actorOf(run)
       if (!actor) return { status: 'failed', error: 'whoever asked for it may do nothing any more' }
       const permission = rights.lacks(actor, input)

@@ -35,9 +35,14 @@ export const viewRun = (run: RunRow): RunView => ({
   finished_at: time(run.finished_at),
 })
 
-export const viewDetail = ({ run, steps }: Run): RunDetail => ({ ...viewRun(run), steps: steps.map(viewStep) })
+export type ShownConfirmations = RunDetail['steps'][number]['confirmations']
+/** `confirmations`: of the step that waits for gateways now. */
+export const viewDetail = ({ run, steps }: Run, confirmations: ReadonlyMap<number, ShownConfirmations>): RunDetail => ({
+  ...viewRun(run),
+  steps: steps.map((s) => viewStep(s, confirmations.get(s.step) ?? null)),
+})
 
-const viewStep = (s: StepRow) => ({
+const viewStep = (s: StepRow, confirmations: ShownConfirmations) => ({
   step: s.step,
   action: s.action,
   summary: s.summary,
@@ -46,6 +51,7 @@ const viewStep = (s: StepRow) => ({
   reversible: s.reversible,
   affects: s.affects,
   affects_count: s.affects_count,
+  confirmations,
   result: s.result,
   error: s.error,
   attempts: s.attempts,
@@ -80,6 +86,7 @@ export const viewPlan = (
   steps: steps.map(stored).map(({ input: _, ...step }, i) => ({
     ...{ step: i + 1, ...step, affects: step.affects.map(party) },
     status: 'pending' as const,
+    confirmations: null,
     result: {},
     error: null,
     attempts: 0,

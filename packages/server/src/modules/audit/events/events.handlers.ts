@@ -7,6 +7,7 @@ import { fail } from '../../../kernel/app-error.ts'
 import { idOf, missing } from '../../../kernel/ids.ts'
 import { day } from '../../../kernel/time.ts'
 import { findEvent, type Row, readEvents } from './events.queries.ts'
+import { facetNamesOf, viewFacet } from './facets.ts'
 import { filterOf } from './filter.ts'
 import { countEvents } from './histogram.queries.ts'
 import type { Order } from './order.queries.ts'
@@ -39,20 +40,23 @@ export const eventHandlers = ({ db, pager, now, catchUp }: Deps) =>
       return view(row ?? missing('audit_event'))
     },
 
-    auditHistogram: async ({ actor: { tenantId }, query: { buckets = 24, ...query } }) => {
+    auditHistogram: async ({ actor: { tenantId }, query: { buckets = 24, facets: asked, ...query } }) => {
       const filter = filterOf(query)
       const to = filter.to ?? now()
       const from = filter.from ?? new Date(to.getTime() - day)
       const starts = startsOf(from, to, buckets)
       await catchUp(tenantId)
-      const { counts, estimated } = await db.inTenant(tenantId, (tx) =>
-        countEvents(tx, tenantId, { ...filter, from, to }, starts),
+      const names = facetNamesOf(asked)
+      const { counts, estimated, facets } = await db.inTenant(tenantId, (tx) =>
+        countEvents(tx, tenantId, { ...filter, from, to }, { starts, facets: names }),
       )
+      const total = counts.reduce((sum, n) => sum + n, 0)
       return {
         from: from.toISOString(),
         to: to.toISOString(),
         estimated,
         buckets: starts.map((start, i) => ({ from: start.toISOString(), count: counts[i] ?? 0 })),
+        facets: names.map((name) => viewFacet(name, facets, { total, buckets })),
       }
     },
   }) satisfies Partial<Handlers>

@@ -3,6 +3,7 @@ import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { between, eventsAt, type Range, rangesWith } from './blocks.queries.ts'
 import { allOf, type Condition, conditionsOf, type Filter, isPlaced, within } from './conditions.queries.ts'
+import { exactFacets, type FacetName, type FacetRow, sampledFacets } from './facets.queries.ts'
 import { pathsOf, rarestOf, windowPath } from './paths.queries.ts'
 
 /** How many events an estimate looks at, over all buckets. */
@@ -13,16 +14,22 @@ const lookedThrough = 16 * 1024
 const everywhere: readonly Range[] = [[1, Number.MAX_SAFE_INTEGER]]
 
 type Window = Filter & { from: Date; to: Date }
-type Counted = { counts: number[]; estimated: boolean }
+type Counted = { counts: number[]; estimated: boolean; facets: FacetRow[] }
+/** `facets`: by what else the events are counted, from the same events. */
+type Asked = { starts: readonly Date[]; facets: readonly FacetName[] }
 
 /** How many events lie in each bucket, which begin at `starts`, in time, up to the end of the window. */
-export async function countEvents(tx: Tx, tenant: TenantId, f: Window, starts: readonly Date[]): Promise<Counted> {
+export async function countEvents(tx: Tx, tenant: TenantId, f: Window, { starts, facets }: Asked): Promise<Counted> {
   const asked = [...conditionsOf(f), within(f), isPlaced(tenant)]
+  const counted = async (events: RawBuilder<unknown>): Promise<Counted> => ({
+    ...(await exactly(tx, events, asked, starts)),
+    facets: facets.length > 0 ? await exactFacets(tx, events, { asked, starts, facets }) : [],
+  })
   const rare = await rarestOf(tx, [...pathsOf(tenant, f), windowPath(tenant, f)])
-  if (rare) return exactly(tx, rare.events, asked, starts)
+  if (rare) return counted(rare.events)
   const places = f.terms && (await rangesWith(tx, tenant, f))
-  if (places && sizeOf(places) <= lookedThrough) return exactly(tx, eventsAt(tenant, places), asked, starts)
-  return estimate(tx, tenant, f, starts, places)
+  if (places && sizeOf(places) <= lookedThrough) return counted(eventsAt(tenant, places))
+  return estimate(tx, tenant, f, { starts, facets }, places)
 }
 
 async function exactly(
@@ -30,7 +37,7 @@ async function exactly(
   events: RawBuilder<unknown>,
   asked: readonly Condition[],
   starts: readonly Date[],
-): Promise<Counted> {
+): Promise<Omit<Counted, 'facets'>> {
   const { rows } = await sql<{ bucket: number; n: number }>`
     select width_bucket(at, ${starts}::timestamptz[]) as bucket, count(*) as n from (${events}) as events
     where ${allOf(asked)} group by 1`.execute(tx)
@@ -46,22 +53,30 @@ async function estimate(
   tx: Tx,
   tenant: TenantId,
   f: Window,
-  starts: readonly Date[],
+  { starts, facets: facetNames }: Asked,
   places: readonly Range[] | undefined,
 ): Promise<Counted> {
   const bounds = await placesAt(tx, tenant, [...starts, f.to])
   const buckets = starts.map((_, i) => between(places ?? everywhere, bounds[i] ?? 0, (bounds[i + 1] ?? 0) - 1))
   const sizes = buckets.map(sizeOf)
   const asked = conditionsOf(f)
-  if (asked.length === 0) return { counts: sizes, estimated: true }
+  if (asked.length === 0 && facetNames.length === 0) return { counts: sizes, estimated: true, facets: [] }
   const samples = buckets.map((ranges) => spread(ranges, Math.floor(sampled / starts.length)))
+  const weights = sizes.map((size, i) => size / (samples[i]?.length || 1))
+  const bounding = bounds.slice(0, -1)
+  const fitting = allOf([within(f), ...asked])
+  const facets =
+    facetNames.length > 0
+      ? await sampledFacets(tx, tenant, { seqs: samples.flat(), bounding, fitting, facets: facetNames, weights })
+      : []
+  if (asked.length === 0) return { counts: sizes, estimated: true, facets }
   const { rows } = await sql<{ bucket: number; n: number }>`
-    select width_bucket(seq, ${bounds.slice(0, -1)}::bigint[]) as bucket, count(*) as n from audit_log as e
-    where tenant_id = ${tenant} and seq = any(${samples.flat()}::bigint[]) and ${within(f)} and ${allOf(asked)}
+    select width_bucket(seq, ${bounding}::bigint[]) as bucket, count(*) as n from audit_log as e
+    where tenant_id = ${tenant} and seq = any(${samples.flat()}::bigint[]) and ${fitting}
     group by 1`.execute(tx)
   const hits = new Map(rows.map((row) => [row.bucket, row.n]))
-  const counts = sizes.map((size, i) => Math.round(((hits.get(i + 1) ?? 0) * size) / (samples[i]?.length || 1)))
-  return { counts, estimated: true }
+  const counts = weights.map((weight, i) => Math.round((hits.get(i + 1) ?? 0) * weight))
+  return { counts, estimated: true, facets }
 }
 
 /** The places of the first events at or after these moments; of none, the one after the last. */

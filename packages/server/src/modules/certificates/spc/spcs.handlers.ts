@@ -1,6 +1,8 @@
 import type { Contract, Output } from '@holdfast/contract'
 import { spiffeId } from '@holdfast/crypto'
+import { findNames, type Names } from '../../../db/names.ts'
 import type { Handlers } from '../../../http/handlers.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { encodeId, idOf, missing } from '../../../kernel/ids.ts'
 import { versioned } from '../../../kernel/version.ts'
@@ -13,12 +15,18 @@ import { spcIdOf, type Validate } from './validate.ts'
 export const spcHandlers = ({
   spcs,
   validate,
+  db,
   trust,
   publicUrl,
   now,
-}: Pick<CertificatesDeps, 'trust' | 'publicUrl' | 'now'> & { spcs: Spcs; validate: Validate }) => {
+}: Pick<CertificatesDeps, 'db' | 'trust' | 'publicUrl' | 'now'> & { spcs: Spcs; validate: Validate }) => {
   const trustDomain = trustDomainOf(publicUrl)
-  const view = (row: SpcRow): Output<Contract['revokeSpc']>['spc'] => {
+  const namesOf = (tenant: TenantId, rows: readonly SpcRow[]) =>
+    db.inTenant(tenant, (tx) =>
+      findNames(tx, tenant, { device: rows.map((r) => r.device_id), user: rows.map((r) => r.user_id) }),
+    )
+  const show = async (row: SpcRow) => view(row, await namesOf(row.tenant_id, [row]))
+  const view = (row: SpcRow, names: Names): Output<Contract['revokeSpc']>['spc'] => {
     const tenant_id = encodeId('tenant', row.tenant_id)
     const device_id = encodeId('device', row.device_id)
     return {
@@ -26,7 +34,9 @@ export const spcHandlers = ({
       serial: serialOf(row.spc_id),
       tenant_id,
       device_id,
+      device_name: names.of('device', row.device_id),
       user_id: row.user_id && encodeId('user', row.user_id),
+      user_name: names.of('user', row.user_id),
       issuer_id: encodeId('signer', row.issuer_id),
       status: row.status !== 'revoked' && row.not_after <= now() ? 'expired' : row.status,
       not_before: row.not_before.toISOString(),
@@ -44,7 +54,7 @@ export const spcHandlers = ({
     }
   }
   const viewIssued = async ({ row, chain }: Prepared): Promise<Output<Contract['issueSpc']>> => ({
-    spc: view(row),
+    spc: await show(row),
     certificate: row.certificate,
     chain,
     trust_anchor_version: await trust.versionOf(row.tenant_id),
@@ -56,7 +66,7 @@ export const spcHandlers = ({
     rotateSpc: async ({ actor, body }) => viewIssued(await spcs.rotate(actor, spcNamed(body), body.csr)),
     revokeSpc: async ({ actor, body }) => {
       const { changed, spc } = await spcs.revoke(actor, spcNamed(body), body.reason ?? 'unspecified')
-      return { changed, spc: view(spc) }
+      return { changed, spc: await show(spc) }
     },
     validateSpc: async ({ actor, body: { certificate, at } }) => {
       const checkedAt = now()
@@ -87,11 +97,12 @@ export const spcHandlers = ({
         ...(status !== undefined && { status }),
       }
       const { items, next_cursor } = await spcs.list(actor.tenantId, filter, page)
-      return { items: items.map(view), next_cursor }
+      const names = await namesOf(actor.tenantId, items)
+      return { items: items.map((row) => view(row, names)), next_cursor }
     },
     getSpc: async ({ actor, params }) => {
       const row = await spcs.get(actor.tenantId, idOf('spc', params.spc_id))
-      const { certificate, ...shown } = { ...view(row), certificate: row.certificate }
+      const { certificate, ...shown } = { ...(await show(row)), certificate: row.certificate }
       return versioned(shown, { ...shown, certificate })
     },
   } satisfies Partial<Handlers>

@@ -89,8 +89,9 @@ function viewHealth(h: Health, nowMs: number): Output<typeof gatewayHealth>['ite
 type FoundImpact = Awaited<ReturnType<Impact['read']>>
 const viewAffected = (d: FoundImpact['items'][number]): Output<typeof gatewayImpact>['items'][number] => ({
   device_id: encodeId('device', d.device_id),
-  device_name: d.deviceName,
+  device_name: d.names.of('device', d.device_id),
   user_id: d.user_id && encodeId('user', d.user_id),
+  user_name: d.names.of('user', d.user_id),
   session_id: encodeId('vpn_session', d.session_id),
   outcome: d.outcome,
   last_seen_at: d.last_seen_at.toISOString(),
@@ -101,6 +102,7 @@ const viewAffected = (d: FoundImpact['items'][number]): Output<typeof gatewayImp
       ? null
       : {
           gateway_id: encodeId('gateway', d.now_gateway_id),
+          gateway_name: d.names.of('gateway', d.now_gateway_id),
           session_id: encodeId('vpn_session', d.now_session_id),
         },
 })

@@ -1,3 +1,4 @@
+import { findNames, type Names } from '../../../db/names.ts'
 import type { PageQuery } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { missing } from '../../../kernel/ids.ts'
@@ -5,7 +6,6 @@ import type { GatewaysDeps } from '../deps.ts'
 import { closedBy } from '../pull/own-part.ts'
 import type { KnownGateway, Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
-import { deviceNames } from '../reports/sessions.queries.ts'
 import { type GatewayStatus, isSilent, statusOf } from '../reports/status.ts'
 import { deviceSilentMs } from '../truth/verdict.ts'
 import type { Affected, Outcome } from './impact.queries.ts'
@@ -13,7 +13,7 @@ import * as queries from './impact.queries.ts'
 
 /** To such a gateway devices are sent. */
 const served: ReadonlySet<GatewayStatus> = new Set(['healthy', 'degraded'])
-type Shown = Affected & { deviceName: string | null }
+type Shown = Affected & { names: Names }
 
 /** Whom a gateway concerns, in proportion to the sessions that it has and had. */
 export function createImpact({
@@ -51,12 +51,12 @@ export function createImpact({
           { operation: `gatewayImpact|${gatewayId}`, tenant, query: { ...page, since: given?.getTime(), outcome } },
           async (after, most) => {
             const rows = await queries.listAffected(tx, tenant, { ...question, after: after?.[0] }, { outcome, most })
-            const names = await deviceNames(
-              tx,
-              tenant,
-              rows.map((r) => r.device_id),
-            )
-            return { found: rows.map((r) => ({ ...r, deviceName: names.get(r.device_id) ?? null })) }
+            const names = await findNames(tx, tenant, {
+              device: rows.map((r) => r.device_id),
+              user: rows.map((r) => r.user_id),
+              gateway: rows.map((r) => r.now_gateway_id),
+            })
+            return { found: rows.map((r) => ({ ...r, names })) }
           },
           (r) => [r.device_id, r.session_id],
         )

@@ -19,11 +19,14 @@ type Enforced = {
   seq: number | null
   digest: string | null
   applied_at: Date | null
+  /** When it first said that it enforces `seq`; null where that was before this was kept. */
+  seq_at: Date | null
 }
 /** Gateways that are not locked, when each was last heard of and what it says it enforces, by id. */
 export const enforcedBy = async (tx: Tx, tenant: TenantId): Promise<Enforced[]> => {
   const { rows } = await sql<Enforced>`
-    select g.gateway_id, g.name, a.last_seen_at, a.applied_policy_seq as seq, a.applied_policy_digest as digest, a.applied_at
+    select g.gateway_id, g.name, a.last_seen_at, a.applied_policy_seq as seq, a.applied_policy_digest as digest,
+        a.applied_at, a.applied_seq_at as seq_at
       from gateways g left join gateway_activity a on a.tenant_id = ${tenant} and a.gateway_id = g.gateway_id
      where g.tenant_id = ${tenant} and g.deleted_at is null
        and g.gateway_id not in (select * from locked_targets(${tenant}, 'gateway'))

@@ -10,6 +10,8 @@ type Confirmation = {
   waiting: { id: string; name: string }[]
   unreachable: { id: string; name: string }[]
 }
+/** One gateway that has to enforce something; `confirmedAt`: when it said so. */
+type Confirming = { id: string; name: string; isReachable: boolean; confirmedAt: Date | null; isConfirmed: boolean }
 /** Of these each gateway of the tenant is told; of a pool or a session only some are. */
 const toldToAll: readonly ChangeKind[] = ['device', 'user', 'group', 'policy', 'trust']
 const anyGateway = { draining: false, drain_reason: null, public_key: null, proposed_key: null }
@@ -23,7 +25,21 @@ export function createConfirmations({ db, fleet, now }: Pick<GatewaysDeps, 'db' 
     return kind !== 'group' || (await fleet.devicesOfGroup(tenant, subject)).length > 0
   }
 
+  async function confirming(tenant: TenantId, seq: number): Promise<Confirming[]> {
+    const gateways = await db.inTenant(tenant, (tx) => queries.enforcedBy(tx, tenant))
+    const at = now().getTime()
+    return gateways.map(({ gateway_id: id, name, last_seen_at, seq: enforced, seq_at, applied_at }) => {
+      const { status } = statusOf(anyGateway, last_seen_at?.getTime() ?? null, at)
+      const isConfirmed = enforced !== null && enforced >= seq
+      const confirmedAt = isConfirmed ? (seq_at ?? applied_at) : null
+      return { id, name, isReachable: status === 'healthy', isConfirmed, confirmedAt }
+    })
+  }
+
   return {
+    /** Every gateway that is not locked: whether it enforces all up to a sequence number, and since when. */
+    each: confirming,
+
     /** The newest change after a sequence number that gateways are told of, as of now; null where there is none. */
     newestTold: async (tenant: TenantId, since: number): Promise<number | null> => {
       const touched = await db.inTenant(tenant, (tx) => queries.touchedSince(tx, tenant, toldToAll, since))
@@ -33,14 +49,10 @@ export function createConfirmations({ db, fleet, now }: Pick<GatewaysDeps, 'db' 
 
     /** Who enforces all up to a sequence number. */
     of: async (tenant: TenantId, seq: number): Promise<Confirmation> => {
-      const gateways = await db.inTenant(tenant, (tx) => queries.enforcedBy(tx, tenant))
-      const at = now().getTime()
       const found: Confirmation = { confirmed: 0, waiting: [], unreachable: [] }
-      for (const { gateway_id: id, name, last_seen_at, seq: enforced } of gateways) {
-        const { status } = statusOf(anyGateway, last_seen_at?.getTime() ?? null, at)
-        if (enforced !== null && enforced >= seq) found.confirmed++
-        else (status === 'healthy' ? found.waiting : found.unreachable).push({ id, name })
-      }
+      for (const { id, name, isReachable, isConfirmed } of await confirming(tenant, seq))
+        if (isConfirmed) found.confirmed++
+        else (isReachable ? found.waiting : found.unreachable).push({ id, name })
       return found
     },
   }

@@ -75,8 +75,9 @@ const viewFixed = (row: GatewayRow) => ({
   pool_id: encodeId('gateway_pool', row.pool_id),
   created_at: row.created_at.toISOString(),
 })
-const viewGateway = ({ row, activity }: Gateway, nowMs: number): Output<typeof getGateway> => ({
+const viewGateway = ({ row, activity, poolName }: Gateway, nowMs: number): Output<typeof getGateway> => ({
   ...viewFixed(row),
+  pool_name: poolName,
   name: row.name,
   endpoints: row.endpoints,
   public_key: row.public_key,
@@ -104,8 +105,7 @@ const viewListed = (
   { standing: { gateway, pool, status, reason, version }, activity }: Listed,
   nowMs: number,
 ): Output<typeof listAllGateways>['items'][number] => ({
-  ...viewGateway({ row: gateway, activity }, nowMs),
-  pool_name: pool.name,
+  ...viewGateway({ row: gateway, activity, poolName: pool.name }, nowMs),
   status,
   status_reason: reason,
   version,

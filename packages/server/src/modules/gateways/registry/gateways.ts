@@ -1,4 +1,5 @@
 import type { Tx } from '../../../db/database.ts'
+import { findNames } from '../../../db/names.ts'
 import type { PageQuery } from '../../../db/page.ts'
 import { refuseTaken } from '../../../db/taken.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
@@ -17,7 +18,7 @@ import { holdKey, keyTaken, requireOwnKey } from './tunnel-keys.ts'
 /** What a caller gives at creation: absent fields have defaults. */
 type GatewayInput = { [K in keyof GatewayFields]?: GatewayFields[K] } & Pick<GatewayFields, 'name'>
 type ActivityRow = Awaited<ReturnType<typeof queries.activityOf>>[number]
-export type Gateway = { row: GatewayRow; activity: ActivityRow | undefined }
+export type Gateway = { row: GatewayRow; activity: ActivityRow | undefined; poolName: string }
 
 const noGateway = () => missing('gateway')
 /** What to say of a name that another gateway has. */
@@ -40,7 +41,12 @@ export function createGatewayRules(deps: Deps & Parameters<typeof createGatewayL
   const withActivity = async (tx: Tx, tenant: TenantId, rows: GatewayRow[]): Promise<Gateway[]> => {
     const ids = rows.map((r) => r.gateway_id)
     const activity = new Map((await queries.activityOf(tx, tenant, ids)).map((a) => [a.gateway_id, a]))
-    return rows.map((row) => ({ row, activity: activity.get(row.gateway_id) }))
+    const names = await findNames(tx, tenant, { gateway_pool: rows.map((r) => r.pool_id) })
+    return rows.map((row) => ({
+      row,
+      activity: activity.get(row.gateway_id),
+      poolName: names.of('gateway_pool', row.pool_id) ?? '',
+    }))
   }
   const one = async (tx: Tx, tenant: TenantId, row: GatewayRow): Promise<Gateway> => {
     const [gateway] = await withActivity(tx, tenant, [row])
@@ -86,13 +92,13 @@ export function createGatewayRules(deps: Deps & Parameters<typeof createGatewayL
           const places = await entitlements.hold(tx, tenant, 'gateways', actor)
           await holdKey(tx, tenant, f.public_key)
           if (f.public_key !== null) await requireOwnKey(tx, tenant, { gatewayId, key: f.public_key, at: now() })
-          if (!(await lockPool(tx, tenant, poolId))) missing('gateway_pool')
+          const pool = (await lockPool(tx, tenant, poolId)) ?? missing('gateway_pool')
           const row = await queries.insertGateway(tx, places.take(1), tenant, { gatewayId, poolId }, f, now())
           await secrets.store(tx, tenant, row.gateway_id, secret)
           const fields = { ...namedBy(row), pool_id: encodeId('gateway_pool', poolId) }
           await audit.record(tx, actor, 'gateway.created', fields, { target: targetOf(row) })
           await touched(tx, actor, row)
-          return { row, activity: undefined }
+          return { row, activity: undefined, poolName: pool.name }
         })
       return { gateway: await refuseTakenFields(write), secret: secret.token }
     },

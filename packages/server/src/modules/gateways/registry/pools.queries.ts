@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { hasPrefix } from '../../../db/page.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -8,6 +9,9 @@ export type PoolFields = Omit<PoolRow, 'tenant_id' | 'pool_id' | 'created_at' | 
 
 export const selectPools = (tx: Tx, tenant: TenantId) =>
   tx.selectFrom('gateway_pools').selectAll().where('tenant_id', '=', tenant)
+
+export const findPools = (tx: Tx, tenant: TenantId, q: string | undefined) =>
+  q === undefined ? selectPools(tx, tenant) : selectPools(tx, tenant).where(hasPrefix('name_key', q))
 
 export const findPool = (tx: Tx, tenant: TenantId, poolId: string): Promise<PoolRow | undefined> =>
   selectPools(tx, tenant).where('pool_id', '=', poolId).executeTakeFirst()

@@ -56,9 +56,9 @@ export function createPools({
   }
 
   return {
-    list: (tenant: TenantId, query: PageQuery) =>
+    list: (tenant: TenantId, query: PageQuery & { q?: string }) =>
       db.inTenant(tenant, async (tx) => {
-        const found = await pager.list(queries.selectPools(tx, tenant), {
+        const found = await pager.list(queries.findPools(tx, tenant, query.q), {
           operation: 'listGatewayPools',
           tenant,
           query,

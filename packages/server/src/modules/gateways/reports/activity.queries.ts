@@ -27,7 +27,11 @@ type ApplyError = { code: string; detail: string }
  * One statement for gateways of all tenants, one report each. The newest report wins; what it does not say stays,
  * unless the gateway was started anew. Says since when those that were down before are up again.
  */
-export const upsertActivity = async (tx: Tx, reports: readonly Report[], downAfterMs: number) => {
+export const upsertActivity = async (
+  tx: Tx,
+  reports: readonly Report[],
+  { degradedAfterMs, downAfterMs }: { degradedAfterMs: number; downAfterMs: number },
+) => {
   const column = <T>(of: (r: Report) => T) => reports.map(of)
   const said = sql.join(
     sayable.map((name) => {
@@ -35,19 +39,26 @@ export const upsertActivity = async (tx: Tx, reports: readonly Report[], downAft
       return sql`${sql.ref(name)} = coalesce(${now}, case when a.boot_id = excluded.boot_id then ${before} end)`
     }),
   )
+  const wasSilent = sql`excluded.last_seen_at - a.last_seen_at >= make_interval(secs => ${degradedAfterMs / 1000})`
   const { rows } = await sql<{ gateway_id: string; up_since: Date | null }>`
-    insert into gateway_activity as a (tenant_id, gateway_id, last_seen_at, boot_id, ${sql.join(sayable.map((n) => sql.ref(n)))})
+    insert into gateway_activity as a (tenant_id, gateway_id, last_seen_at, boot_id, ${sql.join(sayable.map((n) => sql.ref(n)))},
+      applied_seq_at)
     select * from unnest(${column((r) => r.tenantId)}::uuid[], ${column((r) => r.gatewayId)}::uuid[],
       ${column((r) => r.at)}::timestamptz[], ${column((r) => r.bootId)}::text[], ${column((r) => r.version)}::text[],
       ${column((r) => r.activeSessions)}::bigint[], ${column((r) => r.rxBps)}::bigint[], ${column((r) => r.txBps)}::bigint[],
       ${column((r) => r.policyDigest)}::text[], ${column((r) => r.policySeq)}::bigint[],
       ${column((r) => r.trustVersion)}::bigint[], ${column(appliedAt)}::timestamptz[],
       ${column(applyError)}::jsonb[], ${column((r) => r.system && JSON.stringify(r.system))}::jsonb[],
-      ${column((r) => r.clockOffsetMs)}::bigint[], ${column((r) => r.certificateExpiresAt)}::timestamptz[])
+      ${column((r) => r.clockOffsetMs)}::bigint[], ${column((r) => r.certificateExpiresAt)}::timestamptz[],
+      ${column((r) => (r.policySeq === null ? null : r.at))}::timestamptz[])
     order by 1, 2
     on conflict (tenant_id, gateway_id) do update set last_seen_at = excluded.last_seen_at, boot_id = excluded.boot_id,
       up_since = case when excluded.last_seen_at - a.last_seen_at >= make_interval(secs => ${downAfterMs / 1000})
-        then excluded.last_seen_at else a.up_since end, ${said}
+        then excluded.last_seen_at else a.up_since end,
+      silent_from = case when ${wasSilent} then a.last_seen_at else a.silent_from end,
+      heard_again_at = case when ${wasSilent} then excluded.last_seen_at else a.heard_again_at end,
+      applied_seq_at = case when excluded.applied_policy_seq is distinct from a.applied_policy_seq
+        then coalesce(excluded.applied_seq_at, a.applied_seq_at) else a.applied_seq_at end, ${said}
     where a.last_seen_at <= excluded.last_seen_at
     returning gateway_id, up_since`.execute(tx)
   return new Map(rows.map((r) => [r.gateway_id, r.up_since]))
@@ -74,6 +85,17 @@ const appliedAt = (r: Report): Date | null =>
 /** That there is none is said with the null of JSON. */
 const applyError = ({ applyError: said, at }: Report): string | null =>
   said && JSON.stringify(said === 'none' ? null : { ...said, at })
+
+export type SessionPeak = { tenantId: TenantId; gatewayId: string; hour: Date; sessions: number }
+/** Gateways of all tenants, one row each and hour: keeps the most. */
+export const raiseSessionPeaks = (tx: Tx, peaks: readonly SessionPeak[]) =>
+  sql`
+    insert into gateway_hours as h (tenant_id, gateway_id, hour, sessions_most)
+    select * from unnest(${peaks.map((p) => p.tenantId)}::uuid[], ${peaks.map((p) => p.gatewayId)}::uuid[],
+      ${peaks.map((p) => p.hour)}::timestamptz[], ${peaks.map((p) => p.sessions)}::bigint[])
+    order by 1, 2, 3
+    on conflict (tenant_id, gateway_id, hour) do update set sessions_most = excluded.sessions_most
+    where h.sessions_most < excluded.sessions_most`.execute(tx)
 
 /** Across tenants: gateways in use that have reported before, and not since `before`. */
 export const silentSince = (tx: Tx, before: Date) =>

@@ -1,8 +1,9 @@
 import { createGroupCommit } from '../../../kernel/group-commit.ts'
 import type { GatewaysDeps } from '../deps.ts'
-import { type Report, silentSince, upsertActivity } from './activity.queries.ts'
+import { type Report, raiseSessionPeaks, silentSince, upsertActivity } from './activity.queries.ts'
 import { createLiveness } from './liveness.ts'
-import { downAfterMs } from './status.ts'
+import { createSessionPeaks } from './session-peaks.ts'
+import { degradedAfterMs, downAfterMs } from './status.ts'
 
 /** What gateways say of themselves: written in batches, and held in memory for the directory. */
 export function createActivity({
@@ -12,10 +13,18 @@ export function createActivity({
   listening,
 }: Pick<GatewaysDeps, 'db' | 'now' | 'signals' | 'listening'>) {
   const liveness = createLiveness({ db, now, signals })
+  const peaks = createSessionPeaks()
   /** What it gives: since when the gateway is up again; undefined where another replica has taken a newer report. */
   const join = createGroupCommit<Report, Date | null | undefined>(
     async (batch) => {
-      const upSince = await db.acrossTenants((tx) => upsertActivity(tx, newest(batch), downAfterMs))
+      const reports = newest(batch)
+      const risen = peaks.risen(reports)
+      const upSince = await db.acrossTenants(async (tx) => {
+        const upSince = await upsertActivity(tx, reports, { degradedAfterMs, downAfterMs })
+        if (risen.length > 0) await raiseSessionPeaks(tx, risen)
+        return upSince
+      })
+      peaks.written(risen)
       return batch.map((report) => upSince.get(report.gatewayId))
     },
     {

@@ -57,13 +57,16 @@ function readChoice(body: {
   return { filter: readFilter(filter) }
 }
 
-const viewSession = ({ row: s, deviceName }: Session): Output<typeof listSessions>['items'][number] => ({
+const viewSession = ({ row: s, names }: Session): Output<typeof listSessions>['items'][number] => ({
   session_id: encodeId('vpn_session', s.session_id),
   device_id: encodeId('device', s.device_id),
-  device_name: deviceName,
+  device_name: names.of('device', s.device_id),
   user_id: s.user_id === null ? null : encodeId('user', s.user_id),
+  user_name: names.of('user', s.user_id),
   gateway_id: encodeId('gateway', s.gateway_id),
+  gateway_name: names.of('gateway', s.gateway_id),
   pool_id: encodeId('gateway_pool', s.pool_id),
+  pool_name: names.of('gateway_pool', s.pool_id),
   state: s.state,
   started_at: s.started_at.toISOString(),
   last_seen_at: s.last_seen_at.toISOString(),

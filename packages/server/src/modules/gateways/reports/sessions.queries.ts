@@ -63,20 +63,6 @@ export const findSession = (tx: Tx, tenant: TenantId, sessionId: string) =>
     .where('session_id', '=', sessionId)
     .executeTakeFirst()
 
-export async function deviceNames(
-  tx: Tx,
-  tenant: TenantId,
-  deviceIds: readonly string[],
-): Promise<Map<string, string>> {
-  const rows = await tx
-    .selectFrom('devices')
-    .select(['device_id', 'name'])
-    .where('tenant_id', '=', tenant)
-    .where('device_id', '=', sql<string>`any(${[...new Set(deviceIds)]}::uuid[])`)
-    .execute()
-  return new Map(rows.map((r) => [r.device_id, r.name]))
-}
-
 /** Whether the device, or any of the user's, has an active session in one of these pools; null: in any. */
 export const hasActive = async (
   tx: Tx,

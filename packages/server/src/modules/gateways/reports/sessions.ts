@@ -1,4 +1,5 @@
 import { background, type Tx } from '../../../db/database.ts'
+import { findNames, type Names } from '../../../db/names.ts'
 import type { PageQuery } from '../../../db/page.ts'
 import type { ResourceBytes } from '../../../db/tables/gateways.ts'
 import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
@@ -20,7 +21,7 @@ const defaultBlockSeconds = 300
 /** A sweep takes so many at a time until nothing is left. */
 const sweepSize = 5000
 
-export type Session = { row: SessionRow; deviceName: string | null }
+export type Session = { row: SessionRow; names: Names }
 
 export function createSessions({
   db,
@@ -33,12 +34,13 @@ export function createSessions({
   signals,
 }: Pick<GatewaysDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now' | 'listening' | 'entitlements' | 'signals'>) {
   const withNames = async (tx: Tx, tenant: TenantId, rows: SessionRow[]): Promise<Session[]> => {
-    const names = await queries.deviceNames(
-      tx,
-      tenant,
-      rows.map((r) => r.device_id),
-    )
-    return rows.map((row) => ({ row, deviceName: names.get(row.device_id) ?? null }))
+    const names = await findNames(tx, tenant, {
+      device: rows.map((r) => r.device_id),
+      user: rows.map((r) => r.user_id),
+      gateway: rows.map((r) => r.gateway_id),
+      gateway_pool: rows.map((r) => r.pool_id),
+    })
+    return rows.map((row) => ({ row, names }))
   }
 
   const named = (ended: readonly { session_id: string }[]) =>

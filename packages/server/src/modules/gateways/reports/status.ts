@@ -2,14 +2,14 @@ import { minute, second } from '../../../kernel/time.ts'
 
 export type GatewayStatus = 'healthy' | 'degraded' | 'draining' | 'down' | 'never_seen' | 'pending'
 /** What of a gateway says how it stands, whatever it reports. */
-type Standing = {
+export type Standing = {
   draining: boolean
   drain_reason: string | null
   public_key: string | null
   proposed_key: string | null
 }
 
-const degradedAfterMs = 30 * second
+export const degradedAfterMs = 30 * second
 export const downAfterMs = 60 * second
 
 /** Whether it has not been heard of for longer than a report may be late. */

@@ -3,7 +3,7 @@ import type { connectionTruth } from '@holdfast/contract/connection-truth'
 import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
-import type { Shown, Truth, TruthFilter } from './truth.ts'
+import { type Shown, type Truth, type TruthFilter, userOf } from './truth.ts'
 import type { DeviceWord, SessionWord } from './words.queries.ts'
 
 type View = Output<typeof connectionTruth>['items'][number]
@@ -32,14 +32,17 @@ const time = (at: Date | null | undefined): string | null => at?.toISOString() ?
 function view(c: Shown): View {
   const { key, at, session, claim, device, poolId, standing } = c
   const age = (then: Date) => Math.max(0, Math.floor((at.getTime() - then.getTime()) / second))
-  const userId = device?.userId ?? session?.user_id ?? null
+  const userId = userOf(c)
   const now = { at: at.toISOString(), age_seconds: 0 }
   return {
     device_id: encodeId('device', key.deviceId),
     device_name: c.deviceName ?? null,
     user_id: userId && encodeId('user', userId),
+    user_name: c.names.of('user', userId),
     gateway_id: key.gatewayId && encodeId('gateway', key.gatewayId),
+    gateway_name: c.names.of('gateway', key.gatewayId),
     pool_id: poolId && encodeId('gateway_pool', poolId),
+    pool_name: c.names.of('gateway_pool', poolId),
     session_id: session ? encodeId('vpn_session', session.session_id) : null,
     verdict: c.verdict,
     since: time(c.since),

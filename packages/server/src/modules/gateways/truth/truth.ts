@@ -1,9 +1,9 @@
 import type { ConnectionVerdict } from '@holdfast/contract/connection-truth'
 import type { Tx } from '../../../db/database.ts'
+import { findNames, type Names } from '../../../db/names.ts'
 import type { PageQuery } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { GatewaysDeps } from '../deps.ts'
-import { deviceNames } from '../reports/sessions.queries.ts'
 import type { Connection, Connections } from './connections.ts'
 import * as questions from './questions.queries.ts'
 import type { ConnectionKey } from './words.queries.ts'
@@ -15,7 +15,10 @@ export type Shown = Connection & {
   since: Date | null
   /** Undefined: there is no such device any more. */
   deviceName: string | undefined
+  names: Names
 }
+/** The user whose connection it is. */
+export const userOf = ({ device, session }: Connection): string | null => device?.userId ?? session?.user_id ?? null
 type Found = { items: Shown[]; next_cursor: string | null; counts: Counts | null }
 type Counts = { stale: number; conflict: number; unauthorized: number }
 
@@ -26,13 +29,19 @@ export function createTruth({
 }: Pick<GatewaysDeps, 'db' | 'pager'> & { connections: Connections }) {
   async function shown(tx: Tx, tenant: TenantId, found: readonly Connection[]): Promise<Shown[]> {
     const ids = found.map((c) => c.key.deviceId)
-    const names = await deviceNames(tx, tenant, ids)
+    const names = await findNames(tx, tenant, {
+      device: ids,
+      user: found.map(userOf),
+      gateway: found.map((c) => c.key.gatewayId),
+      gateway_pool: found.map((c) => c.poolId),
+    })
     const asked = await questions.questionsOf(tx, tenant, ids)
     const since = new Map(asked.map((q) => [keyOf({ deviceId: q.device_id, gatewayId: q.gateway_id }), q.since]))
     return found.map((c) => ({
       ...c,
       since: c.verdict === 'consistent' ? null : (since.get(keyOf(c.key)) ?? null),
-      deviceName: names.get(c.key.deviceId),
+      deviceName: names.of('device', c.key.deviceId) ?? undefined,
+      names,
     }))
   }
 

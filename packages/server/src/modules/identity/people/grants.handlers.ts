@@ -1,5 +1,6 @@
 import { type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import type { Database } from '../../../db/database.ts'
+import { findNames, type Names } from '../../../db/names.ts'
 import type { Pager } from '../../../db/page.ts'
 import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
@@ -13,7 +14,8 @@ export function grantHandlers(deps: { db: Database; pager: Pager; now: () => Dat
   return {
     grantRole: async ({ actor, body }) => {
       const { grant, user, ...said } = await grants.grant(actor, idOf('user', body.user_id), body.role, body.reason)
-      return { ...said, grant: viewGrant(grant), user: viewUser(user, now()) }
+      const names = await db.inTenant(actor.tenantId, (tx) => findNames(tx, actor.tenantId, makersOf([grant])))
+      return { ...said, grant: viewGrant(grant, names), user: viewUser(user, now()) }
     },
     revokeRole: async ({ actor, body }) => {
       const { user, ...said } = await grants.revoke(actor, idOf('user', body.user_id), body.role, body.reason)
@@ -34,16 +36,19 @@ export function grantHandlers(deps: { db: Database; pager: Pager; now: () => Dat
           otherwise: '-granted_at',
           tie: 'grant_id',
         })
-        return { items: found.items.map(viewGrant), next_cursor: found.next_cursor }
+        const names = await findNames(tx, actor.tenantId, makersOf(found.items))
+        return { items: found.items.map((grant) => viewGrant(grant, names)), next_cursor: found.next_cursor }
       }),
   } satisfies Partial<Handlers>
 }
 
 type GrantRow = Awaited<ReturnType<Grants['grant']>>['grant']
-const viewGrant = (grant: GrantRow) => ({
+const makersOf = (grants: readonly GrantRow[]) => ({ makers: grants.map((g) => g.granted_by) })
+const viewGrant = (grant: GrantRow, names: Names) => ({
   user_id: encodeId('user', grant.user_id),
   username: grant.username,
   role: grant.role as Role,
   granted_by: grant.granted_by,
+  granted_by_name: names.ofMaker(grant.granted_by),
   granted_at: grant.granted_at.toISOString(),
 })

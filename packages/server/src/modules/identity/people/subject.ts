@@ -52,8 +52,14 @@ export function requirePerson(user: { kind: string; username: string }): void {
   if (user.kind !== 'person') fail('validation_error', `${user.username} is a service account: nobody signs in with it`)
 }
 
+/** A role of the user that allows more than the caller may do. */
+const roleBeyond = (actor: Actor, { roles }: { roles: readonly string[] }): string | undefined =>
+  roles.find((role) => isRole(role) && !mayHandle(actor, role))
+export const isStronger = (actor: Actor, user: { roles: readonly string[] }): boolean =>
+  roleBeyond(actor, user) !== undefined
+
 /** Whoever could take away more than they hold could take it over. */
 export function refuseStronger(actor: Actor, user: { roles: readonly string[] }): void {
-  const beyond = user.roles.find((role) => isRole(role) && !mayHandle(actor, role))
+  const beyond = roleBeyond(actor, user)
   if (beyond) fail('forbidden', `this user has the role ${beyond}, which allows more than you may do yourself`)
 }

@@ -7,8 +7,10 @@ import { idOf } from '../../../kernel/ids.ts'
 import { versioned } from '../../../kernel/version.ts'
 import type { BreakGlass } from './break-glass.ts'
 import { decodeIds } from './references.ts'
-import { denseFilters, selectUsers, walkUsers } from './users.queries.ts'
+import { createUserFacets, readFilter } from './user-facets.ts'
+import { selectUsers, walkUsers } from './users.queries.ts'
 import { type Users, versionOf } from './users.ts'
+import { denseFilters } from './users-filter.queries.ts'
 import { viewUser } from './view.ts'
 
 type Move = Parameters<Users['move']>[1]
@@ -16,6 +18,7 @@ type Move = Parameters<Users['move']>[1]
 const orders = {
   username: { column: 'username', kind: 'text' },
   created_at: { column: 'created_at', kind: 'time' },
+  last_login_at: { column: 'last_login_key', kind: 'time' },
 } as const
 
 export function userHandlers(deps: {
@@ -26,6 +29,7 @@ export function userHandlers(deps: {
   breakGlass: Pick<BreakGlass, 'set'>
 }) {
   const { db, pager, now, users, breakGlass } = deps
+  const counts = createUserFacets({ db, now })
   const view = (user: Parameters<typeof viewUser>[0]) => viewUser(user, now())
 
   /** The answer of `lifecycle`, and of the routes that are named after one of its operations. */
@@ -36,20 +40,12 @@ export function userHandlers(deps: {
   }
 
   return {
-    listUsers: ({ actor, query }) =>
-      db.inTenant(actor.tenantId, async (tx) => {
-        const { q, kind, status, source, role, mfa, group_id } = query
-        const filter = {
-          ...(q !== undefined && { prefix: q }),
-          ...(kind && { kind }),
-          ...(status && { status }),
-          ...(source && { source }),
-          ...(role && { role }),
-          ...(mfa !== undefined && { mfa }),
-          ...(group_id !== undefined && { group: idOf('group', group_id) }),
-        }
+    listUsers: async ({ actor, query }) => {
+      const { limit: _, cursor: __, sort: ___, count, ...given } = query
+      const filter = readFilter(given, now())
+      const found = await db.inTenant(actor.tenantId, async (tx) => {
         const dense = await denseFilters(tx, actor.tenantId, filter)
-        const found = await pager.list(
+        return pager.list(
           selectUsers(tx, actor.tenantId, filter, dense),
           {
             operation: 'listUsers',
@@ -61,8 +57,11 @@ export function userHandlers(deps: {
           },
           walkUsers(tx, actor.tenantId, filter, dense),
         )
-        return { items: found.items.map(view), next_cursor: found.next_cursor }
-      }),
+      })
+      const total = count && (await counts.total(actor.tenantId, given))
+      return { items: found.items.map(view), next_cursor: found.next_cursor, ...(total && { total }) }
+    },
+    listUserFacets: ({ actor, query }) => counts.facets(actor.tenantId, query),
 
     getUser: async ({ actor, params }) => {
       const user = await users.find(actor.tenantId, idOf('user', params.user_id))

@@ -1,10 +1,10 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
-import { fits, hasPrefix, isRare } from '../../../db/page.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { Granted } from '../../../kernel/allowance.ts'
+import { conditionsOf, type Dense, type UserFilter } from './users-filter.queries.ts'
 
 const columns = [
   'tenant_id',
@@ -28,6 +28,15 @@ const rolesOf = sql<string[]>`array(select r.role from user_roles r
 const groupsOf = sql<string[]>`array(select m.group_id from group_members m
   where m.tenant_id = users.tenant_id and m.user_id = users.user_id order by m.group_id)::text[]`
 
+const groupNamesOf = sql<string[]>`array(select g.name from group_members m
+  join groups g on g.tenant_id = m.tenant_id and g.group_id = m.group_id
+  where m.tenant_id = users.tenant_id and m.user_id = users.user_id order by m.group_id)`
+/** Counted so far: no list reads more of one user. */
+const mostDevices = 1000
+const devicesOf = sql<number>`(select count(*) from (select from devices d
+  where d.tenant_id = users.tenant_id and d.user_id = users.user_id and d.status <> 'revoked'
+  limit ${sql.lit(mostDevices)}) as counted)`
+
 const mfaSince = sql<Date | null>`(select t.enrolled_at from user_totp t
   where t.tenant_id = users.tenant_id and t.user_id = users.user_id)`
 
@@ -38,83 +47,21 @@ const selectAny = (tx: Tx, tenant: TenantId) =>
     .select([
       rolesOf.as('roles'),
       groupsOf.as('group_ids'),
+      groupNamesOf.as('group_names'),
+      devicesOf.as('device_count'),
       mfaSince.as('mfa_enrolled_at'),
       sql<boolean>`password_phc is not null`.as('password_set'),
     ])
     .where('tenant_id', '=', tenant)
 
-type UserFilter = {
-  kind?: 'person' | 'service'
-  prefix?: string | undefined
-  status?: 'active' | 'suspended'
-  source?: 'local' | 'directory' | 'sso'
-  role?: string
-  mfa?: boolean
-  group?: string
-}
-/** What a filter fits, from an index of its own. */
-const fitting = {
-  prefix: (tenant: TenantId, prefix: string) =>
-    sql.join(
-      named.map((c) =>
-        fits('user_id', sql`users where tenant_id = ${tenant} and ${hasPrefix(c, prefix)}`, ['tenant_id', c]),
-      ),
-      sql` union all `,
-    ),
-  role: (tenant: TenantId, role: string) =>
-    fits('user_id', sql`user_roles where tenant_id = ${tenant} and role = ${role}`, [
-      'tenant_id',
-      'role',
-      'granted_at',
-    ]),
-  group: (tenant: TenantId, group: string) =>
-    fits('user_id', sql`group_members where tenant_id = ${tenant} and group_id = ${group}::uuid`, [
-      'tenant_id',
-      'group_id',
-      'user_id',
-    ]),
-}
-const named = ['username_key', 'email_key', 'display_name_key'] as const
-const sought = ['prefix', 'role', 'group'] as const
-/** Filters that fit so many users that a walk in the list's order finds a page sooner than their index. */
-type Dense = ReadonlySet<(typeof sought)[number]>
-export async function denseFilters(tx: Tx, tenant: TenantId, f: UserFilter): Promise<Dense> {
-  const dense = new Set<(typeof sought)[number]>()
-  for (const name of sought) {
-    const value = f[name]
-    if (value !== undefined && !(await isRare(tx, fitting[name](tenant, value)))) dense.add(name)
-  }
-  return dense
-}
-
 export const selectUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: Dense) => {
-  let q = selectAny(tx, tenant).where('deleted_at', 'is', null)
-  if (f.kind) q = q.where('kind', '=', f.kind)
-  if (f.status) q = q.where('status', '=', f.status)
-  if (f.source) q = q.where('source', '=', f.source)
-  if (f.mfa !== undefined)
-    q = q.where(sql<boolean>`exists (select from user_totp t where t.tenant_id = ${tenant}
-      and t.user_id = users.user_id and t.enrolled_at is not null offset 0) = ${f.mfa}`)
-  for (const name of sought) {
-    const value = f[name]
-    if (value !== undefined && !dense.has(name))
-      q = q.where(sql<boolean>`users.user_id = any(array(${fitting[name](tenant, value)}))`)
-  }
-  if (f.role !== undefined && dense.has('role'))
-    q = q.where(sql<boolean>`exists (select from user_roles r where r.tenant_id = ${tenant}
-      and r.user_id = users.user_id and r.role = ${f.role} offset 0)`)
-  if (f.prefix !== undefined && dense.has('prefix')) {
-    const prefix = f.prefix
-    q = q.where((eb) => eb.or(named.map((c) => hasPrefix(c, prefix))))
-  }
-  if (f.group !== undefined && dense.has('group'))
-    q = q.where(sql<boolean>`exists (select from group_members m where m.tenant_id = ${tenant}
-      and m.group_id = ${f.group}::uuid and m.user_id = users.user_id offset 0)`)
+  let q = selectAny(tx, tenant)
+  for (const condition of conditionsOf(tenant, f, dense)) q = q.where(condition)
   return q
 }
 /** What a list walks when no index serves all of its filters: its users without those. */
 export const walkUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: Dense) => {
-  if (dense.size === 0 && f.mfa === undefined) return undefined
+  if (dense.size === 0 && f.mfa === undefined && f.hasDevices === undefined) return undefined
   const { kind, status, source } = f
   let q = tx.selectFrom('users').select('user_id').where('tenant_id', '=', tenant).where('deleted_at', 'is', null)
   if (kind) q = q.where('kind', '=', kind)

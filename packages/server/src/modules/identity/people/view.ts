@@ -22,6 +22,8 @@ export const viewUser = (user: UserRow, at: Date) => ({
   external_id: shownExternalId(user.external_id),
   roles: user.roles as Role[],
   group_ids: user.group_ids.map((id) => encodeId('group', id)),
+  group_names: user.group_names,
+  device_count: user.device_count,
   mfa: viewFactor(user.mfa_enrolled_at),
   password_set: user.password_set,
   break_glass: user.break_glass,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { TenantId } from '../../kernel/actor.ts'
+import type { TenantId } from './actor.ts'
 import { createRecent } from './recent.ts'
 
 const [one, other] = ['1', '2'] as unknown as [TenantId, TenantId]

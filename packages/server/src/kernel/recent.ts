@@ -1,28 +1,28 @@
-import type { TenantId } from '../../kernel/actor.ts'
-import { BoundedMap } from '../../kernel/bounded-map.ts'
+import type { TenantId } from './actor.ts'
+import { BoundedMap } from './bounded-map.ts'
 
 type Kept<T> = { value: T | undefined; readAtMs: number; reading: Promise<T> | undefined }
-/** Of tenants that somebody looks at; the others are read anew. */
-const mostTenants = 1000
+/** Of keys that somebody asks for; the others are read anew. */
+const mostKeys = 1000
 
 /**
- * What is read at most once in so long for each tenant, however many ask. One that is older is still given out while
+ * What is read at most once in so long for each key, such as a tenant, however many ask. One that is older is still given out while
  * the next is being read; at twice that age it is waited for. What could not be read is asked for again.
  */
-export function createRecent<T>({
+export function createRecent<T, K extends string = TenantId>({
   read,
   freshMs,
   now,
 }: {
-  read: (tenant: TenantId) => Promise<T>
+  read: (key: K) => Promise<T>
   freshMs: number
   now: () => Date
 }) {
-  const tenants = new BoundedMap<TenantId, Kept<T>>(mostTenants)
+  const all = new BoundedMap<K, Kept<T>>(mostKeys)
 
-  function begin(tenant: TenantId, kept: Kept<T>): Promise<T> {
+  function begin(key: K, kept: Kept<T>): Promise<T> {
     const readAtMs = now().getTime()
-    const reading = read(tenant)
+    const reading = read(key)
       .then((value) => {
         Object.assign(kept, { value, readAtMs })
         return value
@@ -36,13 +36,13 @@ export function createRecent<T>({
     return reading
   }
 
-  return async (tenant: TenantId): Promise<T> => {
-    const kept = tenants.get(tenant) ?? { value: undefined, readAtMs: Number.NEGATIVE_INFINITY, reading: undefined }
-    tenants.set(tenant, kept)
+  return async (key: K): Promise<T> => {
+    const kept = all.get(key) ?? { value: undefined, readAtMs: Number.NEGATIVE_INFINITY, reading: undefined }
+    all.set(key, kept)
     // The clock may have been set back.
     const age = Math.abs(now().getTime() - kept.readAtMs)
     if (kept.value !== undefined && age < freshMs) return kept.value
-    const reading = kept.reading ?? begin(tenant, kept)
+    const reading = kept.reading ?? begin(key, kept)
     return kept.value !== undefined && age < 2 * freshMs ? kept.value : reading
   }
 }

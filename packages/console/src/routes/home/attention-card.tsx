@@ -1,0 +1,55 @@
+import { Link } from '@tanstack/react-router'
+import { useApi } from '../../api/use-api.ts'
+import { severityMarks } from '../../shell/open-alerts.ts'
+import { classes } from '../../ui/classes.ts'
+import { Icon } from '../../ui/icon.tsx'
+import { Timestamp } from '../../ui/timestamp.tsx'
+import { Card } from './card.tsx'
+
+const most = 5
+
+/** The newest open alerts. */
+export function AttentionCard() {
+  const query = useApi('GET /v1/admin/notifications', { query: { state: 'open', limit: 50 } })
+  return (
+    <Card
+      title="Needs attention"
+      what="the alerts"
+      query={query}
+      className="c4"
+      inset="none"
+      aside={<Link to="/admin/alerts">All alerts</Link>}
+      footer={
+        <>
+          <Icon name="check" size="s" />
+          <span>
+            {query.data && query.data.items.length > most
+              ? `${query.data.items.length - most} more`
+              : 'Quiet otherwise'}
+          </span>
+        </>
+      }
+    >
+      {({ items }) =>
+        items.length === 0 ? (
+          <p className="soft in">All quiet. Nothing waits for somebody.</p>
+        ) : (
+          <ul className="attn">
+            {items.slice(0, most).map((alert) => (
+              <li key={alert.notification_id}>
+                <span className={classes('d', severityMarks[alert.severity])} />
+                <div>
+                  <Link className="rowlink" to={`/admin/alerts?open=${alert.notification_id}`}>
+                    {alert.title}
+                  </Link>
+                  <p>{alert.detail}</p>
+                </div>
+                <Timestamp at={alert.created_at} className="faint xs num" />
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Card>
+  )
+}

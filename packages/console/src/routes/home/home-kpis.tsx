@@ -1,0 +1,64 @@
+import type { OutputOf } from '../../api/client.ts'
+import { formatNumber, formatPercent, formatWord } from '../../ui/format.ts'
+import { Kpi, Kpis } from '../../ui/kpi.tsx'
+
+export type Overview = OutputOf<'GET /v1/admin/dashboard/overview'>
+
+/** Six figures; each leads to the list behind it. */
+export function HomeKpis({ overview }: { overview: Overview }) {
+  const { devices, sessions, gateways, logins, expiring, usage, series } = overview
+  const status = gateways.status
+  const all = Object.values(status).reduce((sum, n) => sum + n, 0)
+  const serving = status.healthy + status.degraded
+  const limit = usage.find((u) => u.metric === 'devices')?.limit
+  const { compliant, non_compliant, unknown } = devices.posture
+  const known = compliant + non_compliant + unknown
+  const [soonest] = expiring.soonest
+  const pending = devices.effective_status.pending
+  return (
+    <Kpis>
+      <Kpi
+        {...{ label: 'Active devices', to: '/admin/devices?effective_status=active' }}
+        value={formatNumber(devices.effective_status.active)}
+        unit={limit ? `of ${formatNumber(limit)}` : undefined}
+        sub={pending > 0 ? `${formatNumber(pending)} wait for approval` : 'none wait for approval'}
+      />
+      <Kpi
+        {...{ label: 'Sessions now', to: '/admin/sessions' }}
+        value={formatNumber(sessions.active)}
+        spark={series.length > 1 ? series.map((step) => step.sessions) : undefined}
+        sub={series.length > 1 ? undefined : 'no history yet'}
+      />
+      <Kpi
+        label="Gateways serving"
+        value={formatNumber(serving)}
+        unit={`of ${formatNumber(all)}`}
+        mark={status.down > 0 ? 'bad' : status.degraded > 0 ? 'warn' : undefined}
+        sub={gatewaySentence(status)}
+      />
+      <Kpi
+        {...{ label: 'Posture compliant', to: '/admin/posture' }}
+        value={known === 0 ? '–' : formatPercent(compliant / known).replace(/\s?%$/, '')}
+        unit={known === 0 ? undefined : '%'}
+        sub={`${formatNumber(non_compliant)} fail, ${formatNumber(unknown)} unknown`}
+      />
+      <Kpi label="Failed sign-ins, 24 h" value={formatNumber(logins.failed_24h)} sub="of all accounts" />
+      <Kpi
+        label="Soonest expiry"
+        value={soonest ? formatNumber(Math.max(soonest.days_left, 0)) : '–'}
+        unit={soonest ? (soonest.days_left === 1 ? 'day' : 'days') : undefined}
+        mark={
+          !soonest ? undefined : soonest.status === 'warning' ? 'warn' : soonest.status === 'ok' ? undefined : 'bad'
+        }
+        sub={soonest ? `${soonest.name}, ${formatWord(soonest.type).toLowerCase()}` : 'nothing to renew'}
+      />
+    </Kpis>
+  )
+}
+
+function gatewaySentence(status: Overview['gateways']['status']): string {
+  const parts = (['down', 'degraded', 'draining', 'never_seen', 'pending'] as const)
+    .filter((state) => status[state] > 0)
+    .map((state) => `${formatNumber(status[state])} ${formatWord(state).toLowerCase()}`)
+  return parts.length === 0 ? 'all healthy' : parts.join(' · ')
+}

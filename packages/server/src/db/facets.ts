@@ -1,0 +1,52 @@
+import type { TenantId } from '../kernel/actor.ts'
+import { encodeId } from '../kernel/ids.ts'
+import { createRecent } from '../kernel/recent.ts'
+import { second } from '../kernel/time.ts'
+import type { Tx } from './database.ts'
+import { findNames } from './names.ts'
+
+/** A count is given out again for so long, however many ask. */
+const freshMs = 5 * second
+
+/** How many things have a value of a facet. Facet `total` is of all. */
+export type FacetRow = { facet: string; value: string; count: number }
+export type Total = { count: number; exact: boolean }
+
+/** Reads at most once in some seconds for each tenant and filter, as the contract has the filter. */
+export function createCounts<F extends object, T>(read: (tenant: TenantId, filter: F) => Promise<T>, now: () => Date) {
+  const recent = createRecent<T, string>({
+    read: (key) => read(...(JSON.parse(key) as [TenantId, F])),
+    freshMs,
+    now,
+  })
+  return (tenant: TenantId, filter: F): Promise<T> =>
+    recent(JSON.stringify([tenant, Object.fromEntries(Object.entries(filter).sort())]))
+}
+
+/** A count of what was looked at, each of which stands for `each` things: 1 is an exact count. */
+export const totalOf = (count: number, each: number): Total => ({ count: Math.round(count * each), exact: each === 1 })
+
+/** Facets as the contract shows them: groups with their names. */
+export async function viewFacets<const N extends readonly string[]>(
+  tx: Tx,
+  tenant: TenantId,
+  facets: N,
+  { rows, each, at }: { rows: readonly FacetRow[]; each: number; at: Date },
+) {
+  const names = await findNames(tx, tenant, { group: rows.filter((r) => r.facet === 'group_id').map((r) => r.value) })
+  const valuesOf = (facet: string) =>
+    rows
+      .filter((r) => r.facet === facet)
+      .map(({ value, count }) => ({
+        value: facet === 'group_id' ? encodeId('group', value) : value,
+        name: facet === 'group_id' ? names.of('group', value) : null,
+        count: Math.round(count * each),
+      }))
+  return {
+    total: totalOf(rows.find((r) => r.facet === 'total')?.count ?? 0, each),
+    counted_at: at.toISOString(),
+    facets: Object.fromEntries(facets.map((facet) => [facet, valuesOf(facet)])) as {
+      [F in N[number]]: ReturnType<typeof valuesOf>
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import type { Noun, SearchAction, SearchKind } from '@holdfast/contract/vocabulary'
+import type { Tx } from '../db/database.ts'
+import type { Actor } from './actor.ts'
+
+/** One thing that a search shows. `allows`: the actions that its state allows, whoever asks. */
+export type Found = {
+  /** UUID; of what has none, what the contract says of its kind. */
+  id: string
+  name: string
+  detail: string | null
+  status: string | null
+  allows: readonly SearchAction[]
+}
+/** How well a text fits: it is the name, begins it, or begins a later word of it. */
+export type Rank = 0 | 1 | 2
+export type Match = Found & { rank: Rank }
+
+/** A kind whose words are in the database, in `search_words`. */
+export type StoredSource = {
+  kind: Exclude<SearchKind, 'vpn_session'>
+  noun: Noun
+  /** What has these ids; whatever is gone is left out. */
+  find: (tx: Tx, actor: Actor, ids: readonly string[]) => Promise<Found[]>
+  /** Ids that the text means in another way than by a word, at most `most`. */
+  findIds?: (tx: Tx, actor: Actor, text: string, most: number) => Promise<string[]>
+}
+/** A kind that is held in memory. Answers at most `most`, the best first. */
+export type HeldSource = {
+  kind: SearchKind
+  match: (actor: Actor, text: string, most: number) => Match[] | Promise<Match[]>
+}
+/** VPN sessions have no name of their own: they are found by device and by user. */
+export type SessionSource = {
+  findOf: (
+    tx: Tx,
+    actor: Actor,
+    of: { sessionId: string | undefined; deviceIds: readonly string[]; userIds: readonly string[] },
+    most: number,
+  ) => Promise<(Found & { deviceId: string; userId: string | null })[]>
+}
+
+const separators = new Set(' -_.,:;/\\@+#&|()[]{}<>\'"')
+
+/** How well a text fits one of these names; undefined: it does not. As `search_entries` of the database has it. */
+export function rankOf(names: readonly (string | null)[], text: string): Rank | undefined {
+  const sought = text.toLowerCase()
+  let best: Rank | undefined
+  for (const given of names) {
+    const name = (given ?? '').trim().toLowerCase()
+    if (name === sought) return 0
+    if (name.startsWith(sought)) best = 1
+    else if (best === undefined && beginsLaterWord(name, sought)) best = 2
+  }
+  return best
+}
+
+function beginsLaterWord(name: string, sought: string): boolean {
+  for (let at = name.indexOf(sought, 1); at > 0; at = name.indexOf(sought, at + 1))
+    if (separators.has(name[at - 1] ?? '')) return true
+  return false
+}
+
+/** The best first; among equals by name. */
+export const byRank = (a: Match, b: Match): number =>
+  a.rank - b.rank || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
+
+/** What tells one thing from others, in one line; null where there is nothing. */
+export const joinDetail = (...parts: readonly (string | null | undefined | false)[]): string | null =>
+  parts.filter((part) => part).join(' · ') || null

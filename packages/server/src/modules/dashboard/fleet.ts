@@ -1,0 +1,58 @@
+import type { Contract, Output } from '@holdfast/contract'
+import { background } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { eachTenant } from '../../kernel/each-tenant.ts'
+import { day, minute } from '../../kernel/time.ts'
+import { countVersions } from '../devices/index.ts'
+import type { DashboardDeps } from './deps.ts'
+import * as queries from './fleet.queries.ts'
+import { createRecent } from './recent.ts'
+
+type Shown = Output<Contract['readFleetMetrics']>
+const freshMs = minute / 2
+const atOnce = 1000
+
+/** Devices by platform and version: now, and a sample of each day. */
+export function createFleetMetrics({ db, now, tenants }: Pick<DashboardDeps, 'db' | 'now' | 'tenants'>) {
+  const startOf = (ms: number): Date => new Date(Math.floor(ms / day) * day)
+  const current = createRecent({
+    read: async (tenant) => {
+      const at = now()
+      return { at, versions: await db.inTenant(tenant, (tx) => countVersions(tx, tenant)) }
+    },
+    ...{ freshMs, now },
+  })
+
+  return {
+    read: async (tenant: TenantId, days: number): Promise<Shown> => {
+      const { at, versions } = await current(tenant)
+      const from = startOf(now().getTime() - (days - 1) * day)
+      const kept = days === 0 ? [] : await db.inTenant(tenant, (tx) => queries.daysSince(tx, tenant, from))
+      return {
+        ...{ at: at.toISOString(), ...versions },
+        days: kept.map(({ day: sampled, platforms, client_versions, ...counts }) => ({
+          ...{ at: sampled.toISOString(), ...counts },
+          platforms: platforms as Shown['platforms'],
+          client_versions: client_versions as Shown['client_versions'],
+        })),
+      }
+    },
+    /** A day that has its sample costs nothing: whoever comes first takes it. */
+    sample: async (): Promise<void> => {
+      const today = startOf(now().getTime())
+      const all = await tenants()
+      for (let i = 0; i < all.length; i += atOnce) {
+        const some = all.slice(i, i + atOnce)
+        const missing = await db.acrossTenants((tx) => queries.tenantsWithoutDay(tx, some, today), background)
+        await eachTenant(missing, (tenant) =>
+          db.inTenant(
+            tenant,
+            async (tx) => queries.insertDay(tx, tenant, today, await countVersions(tx, tenant)),
+            background,
+          ),
+        )
+      }
+    },
+  }
+}
+export type FleetMetrics = ReturnType<typeof createFleetMetrics>

@@ -1,0 +1,192 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import { few, fits, hasPrefix, isRare } from '../../db/page.ts'
+import type { DeviceStatus, EffectiveStatus, PostureVerdict } from '../../db/tables/index.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { fittingUpTo } from './fitting.queries.ts'
+import { onlineSince, type Presence, presenceOf, seenKey } from './presence.queries.ts'
+
+/** Ids are UUIDs. */
+export type DeviceFilter = {
+  q?: string
+  status?: DeviceStatus
+  effective_status?: EffectiveStatus
+  user_id?: string
+  group_id?: string
+  platform?: string
+  tag?: string
+  token_id?: string
+  provider_id?: string
+  posture?: PostureVerdict
+  presence?: Presence
+  seen_within?: Date
+  unseen_for?: Date
+  client_version?: string
+  client_version_before?: string
+  os_version?: string
+  arch?: string
+  channel?: 'canary' | 'stable'
+  gateway_id?: string
+}
+/** To whom a policy canary that is under way goes, and what its percentage is drawn with. */
+export type CanaryReach = {
+  salt: Buffer
+  percent: number
+  groupIds: ReadonlySet<string>
+  deviceIds: ReadonlySet<string>
+}
+/** A filter, and with what it is judged. */
+export type Judged = { filter: DeviceFilter; at: Date; canary: CanaryReach | undefined }
+
+const sought = [
+  ...(['q', 'tag', 'group_id', 'posture', 'effective_status', 'presence', 'seen_within', 'unseen_for'] as const),
+  ...(['client_version', 'client_version_before', 'os_version', 'gateway_id'] as const),
+] as const
+type Sought = (typeof sought)[number]
+/** Columns of `devices` with an index that has the order of `enrolled_at`, and no other. */
+const plain = ['status', 'user_id', 'platform', 'token_id', 'provider_id'] as const
+type Plain = (typeof plain)[number]
+/** Filters that no index serves at all. */
+const unindexed = ['arch', 'channel'] as const
+/** Filters that fit so many devices that a walk in the list's order finds a page sooner than their index. */
+type Filter = Sought | Plain | (typeof unindexed)[number]
+export type Dense = ReadonlySet<Filter>
+export type Sort = 'enrolled_at' | 'name' | 'last_seen_at' | 'client_version'
+
+const fitting = fittingUpTo(few)
+const fittingOf = (tenant: TenantId, { filter, at }: Judged, name: Sought, of = fitting) =>
+  (of[name] as (tenant: TenantId, value: unknown, at: Date) => ReturnType<typeof sql>)(tenant, filter[name], at)
+
+/** Whether the filter fits devices that are in no index of it, or most devices. */
+const isSurelyDense = ({ posture, effective_status }: DeviceFilter, name: Sought): boolean => {
+  // A device without a report is unknown too.
+  if (name === 'posture') return posture === 'unknown'
+  // The device's own status says most of it.
+  if (name === 'effective_status') return effective_status !== 'locked' && effective_status !== 'user_suspended'
+  return false
+}
+
+const ofPlain = (tenant: TenantId, { filter }: Judged, name: Plain, most: number) =>
+  fits(
+    'device_id',
+    sql`devices where tenant_id = ${tenant} and ${sql.ref(name)} = ${filter[name]}`,
+    ['tenant_id', name],
+    most,
+  )
+
+export async function denseFilters(tx: Tx, tenant: TenantId, judged: Judged, sort: Sort): Promise<Dense> {
+  const dense = new Set<Filter>()
+  if (sort !== 'enrolled_at')
+    for (const name of plain)
+      if (judged.filter[name] !== undefined && !(await isRare(tx, ofPlain(tenant, judged, name, few)))) dense.add(name)
+  for (const name of unindexed) if (judged.filter[name] !== undefined) dense.add(name)
+  for (const name of sought) {
+    if (judged.filter[name] === undefined) continue
+    if (isSurelyDense(judged.filter, name) || !(await isRare(tx, fittingOf(tenant, judged, name)))) dense.add(name)
+  }
+  return dense
+}
+
+/** Of a count: more of them are estimated. */
+export const countedExactly = 10_000
+const fittingToCount = fittingUpTo(countedExactly)
+/**
+ * The ids of devices among which all are that a filter fits, no more than are counted exactly; undefined: there are
+ * more.
+ */
+export async function findCandidates(tx: Tx, tenant: TenantId, judged: Judged) {
+  const { filter } = judged
+  const choices = [
+    ...plain.filter((name) => filter[name] !== undefined).map((name) => ofPlain(tenant, judged, name, countedExactly)),
+    ...sought
+      .filter((name) => filter[name] !== undefined && !isSurelyDense(filter, name))
+      .map((name) => fittingOf(tenant, judged, name, fittingToCount)),
+    fits('device_id', sql`devices where tenant_id = ${tenant}`, ['tenant_id', 'enrolled_at'], countedExactly),
+  ]
+  for (const choice of choices) if (await isRare(tx, choice, countedExactly)) return choice
+  return undefined
+}
+/** All conditions are judged device by device. */
+export const denseAll = ({ filter }: Judged): Dense =>
+  new Set([...sought, ...plain, ...unindexed].filter((name) => filter[name] !== undefined))
+
+/** The conditions on columns that have an index with the order of `enrolled_at`. */
+export const plainConditions = (filter: DeviceFilter) =>
+  plain.flatMap((name) =>
+    filter[name] === undefined ? [] : [sql<boolean>`${sql.ref(`devices.${name}`)} = ${filter[name]}`],
+  )
+
+/** The effective channel of `devices`; `TenantPolicy.reaches` says the same of one. A revoked device gets no canary. */
+export function channelOf(tenant: TenantId, canary: CanaryReach | undefined) {
+  if (!canary) return sql<'canary' | 'stable'>`'stable'`
+  const { salt, percent, groupIds, deviceIds } = canary
+  const groups = sql`${[...groupIds]}::uuid[]`
+  return sql<'canary' | 'stable'>`case
+    when devices.status = 'revoked' or devices.channel = 'stable' then 'stable'
+    when devices.channel = 'canary' or devices.device_id = any(${[...deviceIds]}::uuid[]) or devices.group_ids && ${groups}
+      or exists (select from group_members m where m.tenant_id = ${tenant} and m.user_id = devices.user_id
+        and m.group_id = any(${groups}) offset 0)
+      or ('x' || encode(substr(sha256(${salt}::bytea || '\\x1f'::bytea || convert_to(devices.device_id::text, 'UTF8')), 1, 4),
+        'hex'))::bit(32)::bigint % 10000 < ${percent * 100}::float8 then 'canary'
+    else 'stable' end`
+}
+
+const hasVerdict = (verdict: PostureVerdict) => {
+  const said = (condition: ReturnType<typeof sql>) => sql<boolean>`exists (select from device_postures p
+    where p.tenant_id = devices.tenant_id and p.device_id = devices.device_id and ${condition} offset 0)`
+  return verdict === 'unknown'
+    ? sql<boolean>`not ${said(sql`p.verdict <> 'unknown'`)}`
+    : said(sql`p.verdict = ${verdict}`)
+}
+
+/** All other conditions of a filter. What is looked up device by device says `offset 0`, whatever the planner thinks. */
+export function conditionsOf(tenant: TenantId, judged: Judged, dense: Dense, sort: Sort) {
+  const { filter: f, at, canary } = judged
+  const all = plainConditions(f)
+  const id = sql.ref(sort === 'last_seen_at' ? 'activity.device_id' : 'devices.device_id')
+  const isAmong = (ids: ReturnType<typeof sql>) => sql<boolean>`${id} = any(array(${ids}))`
+  for (const name of sought)
+    if (f[name] !== undefined && !dense.has(name)) all.push(isAmong(fittingOf(tenant, judged, name)))
+  if (sort !== 'enrolled_at')
+    for (const name of plain)
+      if (f[name] !== undefined && !dense.has(name)) all.push(isAmong(ofPlain(tenant, judged, name, few)))
+  if (f.tag && dense.has('tag')) all.push(sql`${f.tag} = any(devices.tags)`)
+  if (f.q && dense.has('q')) all.push(hasPrefix('devices.name_key', f.q))
+  if (f.posture && dense.has('posture')) all.push(hasVerdict(f.posture))
+  if (f.group_id && dense.has('group_id'))
+    all.push(sql`(${f.group_id}::uuid = any(devices.group_ids) or exists (
+      select from group_members m where m.tenant_id = devices.tenant_id and m.user_id = devices.user_id
+        and m.group_id = ${f.group_id}::uuid offset 0))`)
+  if (f.presence) all.push(sql`${presenceOf(at)} = ${f.presence}`)
+  if (f.seen_within) all.push(sql`activity.last_seen_at >= ${f.seen_within}`)
+  if (f.unseen_for) all.push(sql`(activity.last_seen_at is null or activity.last_seen_at < ${f.unseen_for})`)
+  if (f.client_version !== undefined) all.push(sql`devices.client_version = ${f.client_version}`)
+  if (f.client_version_before && dense.has('client_version_before'))
+    all.push(
+      sql`devices.client_version_key >= '1' and devices.client_version_key < version_key(${f.client_version_before})`,
+    )
+  if (f.os_version !== undefined) all.push(sql`devices.os_version = ${f.os_version}`)
+  if (f.arch) all.push(sql`devices.arch = ${f.arch}`)
+  if (f.channel) all.push(sql`${channelOf(tenant, canary)} = ${f.channel}`)
+  if (f.gateway_id) all.push(sql`session.gateway_id = ${f.gateway_id}::uuid`)
+  return all
+}
+
+/** The range of an order's own column in which all are that a filter fits: a walk begins and ends there. */
+export function rangeOf({ filter: f, at }: Judged, sort: Sort) {
+  const all: ReturnType<typeof sql<boolean>>[] = []
+  if (sort === 'name' && f.q) all.push(hasPrefix('devices.name_key', f.q))
+  if (sort === 'client_version' && f.client_version !== undefined)
+    all.push(sql`devices.client_version_key = version_key(${f.client_version})`)
+  if (sort === 'client_version' && f.client_version_before)
+    all.push(
+      sql`devices.client_version_key >= '1' and devices.client_version_key < version_key(${f.client_version_before})`,
+    )
+  if (sort !== 'last_seen_at') return all
+  if (f.presence === 'never') all.push(sql`activity.seen_key = '-infinity'`)
+  if (f.presence === 'offline')
+    all.push(sql`activity.seen_key > '-infinity' and activity.seen_key <= ${seenKey(onlineSince(at))}`)
+  if (f.seen_within) all.push(sql`activity.seen_key >= ${seenKey(f.seen_within)}`)
+  if (f.unseen_for) all.push(sql`activity.seen_key <= ${seenKey(f.unseen_for)}`)
+  return all
+}

@@ -1,0 +1,30 @@
+import type { Contract, Given } from '@holdfast/contract'
+import { aOrAn, type Noun } from '@holdfast/contract/vocabulary'
+import { failField } from '../../kernel/app-error.ts'
+import { decodeId } from '../../kernel/ids.ts'
+import { readAgo } from '../../kernel/instant.ts'
+import type { DeviceFilter } from './filter.queries.ts'
+
+/** A filter of devices, as the contract has it. */
+export type GivenFilter = NonNullable<Given<Contract['changeDevices']>['body']['filter']>
+
+const nouns = {
+  user_id: 'user',
+  group_id: 'group',
+  token_id: 'enrollment_token',
+  provider_id: 'identity_provider',
+  gateway_id: 'gateway',
+} as const satisfies Partial<Record<keyof DeviceFilter, Noun>>
+
+/** TypeIDs → UUIDs, and bounds in the past → times. A malformed one is 422 and named; an id in a query was refused before. */
+export function readFilter({ seen_within, unseen_for, ...given }: GivenFilter, at: Date): DeviceFilter {
+  const filter: DeviceFilter = { ...given }
+  for (const [field, noun] of Object.entries(nouns) as [keyof typeof nouns, Noun][]) {
+    const id = given[field]
+    if (id === undefined) continue
+    filter[field] = decodeId(noun, id) ?? failField(`filter.${field}`, `is not the id of ${aOrAn(noun)}`)
+  }
+  if (seen_within !== undefined) filter.seen_within = readAgo('seen_within', seen_within, at)
+  if (unseen_for !== undefined) filter.unseen_for = readAgo('unseen_for', unseen_for, at)
+  return filter
+}

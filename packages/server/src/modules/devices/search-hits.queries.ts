@@ -1,0 +1,29 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { selectDevices } from './find.queries.ts'
+
+export const findDevices = (tx: Tx, tenant: TenantId, ids: readonly string[], at: Date) =>
+  selectDevices(tx, tenant, {}, new Set(), at)
+    .where('devices.device_id', '=', sql<string>`any(${ids}::uuid[])`)
+    .execute()
+
+/** Devices whose address number lies in a range. The address of a revoked device may be that of another one. */
+export const findIdsByAddress = async (
+  tx: Tx,
+  tenant: TenantId,
+  { from, to }: { from: number; to: number },
+  most: number,
+): Promise<string[]> => {
+  const rows = await tx
+    .selectFrom('devices')
+    .select('device_id')
+    .where('tenant_id', '=', tenant)
+    .where('status', '<>', 'revoked')
+    .where('address_number', '>=', from)
+    .where('address_number', '<=', to)
+    .orderBy('address_number')
+    .limit(most)
+    .execute()
+  return rows.map((row) => row.device_id)
+}

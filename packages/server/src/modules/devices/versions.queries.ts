@@ -1,0 +1,73 @@
+import type { platforms } from '@holdfast/contract/enrollment'
+import { listedVersions } from '@holdfast/contract/fleet-metrics'
+import { sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+type Platform = (typeof platforms)[number]
+export type FleetVersions = {
+  devices: number
+  platforms: { platform: Platform; devices: number }[]
+  client_versions: { client_version: string | null; devices: number }[]
+  other_client_versions: number
+  os_versions: { platform: Platform; os_version: string | null; devices: number }[]
+  other_os_versions: number
+}
+type Row = {
+  /** Which of the columns the row is counted by: 3 platform, 5 client version, 2 platform and system, 7 all. */
+  counted_by: number
+  platform: Platform | null
+  client_version: string | null
+  os_version: string | null
+  devices: number
+}
+const by = { platform: 3, client: 5, system: 2, all: 7 }
+
+/** Devices that are not revoked by platform, client version and system; of versions those that most devices have. */
+export const countVersions = async (tx: Tx, tenant: TenantId): Promise<FleetVersions> => {
+  const { rows } = await sql<Row>`
+    select counted_by, platform, client_version, os_version, devices from (
+      select grouping(platform, client_version, os_version) as counted_by, platform, client_version, os_version,
+        count(*) as devices, row_number() over (partition by grouping(platform, client_version, os_version)
+          order by count(*) desc, platform, client_version, os_version) as rank
+      from devices where tenant_id = ${tenant} and status <> 'revoked'
+      group by grouping sets ((platform), (client_version), (platform, os_version), ())) as counted
+    where rank <= ${listedVersions} order by counted_by, rank`.execute(tx)
+  const rowsBy = (counted: number) => rows.filter((r) => r.counted_by === counted)
+  const devices = rowsBy(by.all)[0]?.devices ?? 0
+  const client_versions = rowsBy(by.client).map((r) => ({ client_version: r.client_version, devices: r.devices }))
+  const os_versions = rowsBy(by.system).map((r) => ({
+    ...{ platform: r.platform!, os_version: r.os_version, devices: r.devices },
+  }))
+  const others = (listed: readonly { devices: number }[]) => devices - listed.reduce((n, l) => n + l.devices, 0)
+  return {
+    devices,
+    platforms: rowsBy(by.platform).map((r) => ({ platform: r.platform!, devices: r.devices })),
+    ...{ client_versions, other_client_versions: others(client_versions) },
+    ...{ os_versions, other_os_versions: others(os_versions) },
+  }
+}
+
+/**
+ * Of devices that say that they apply one of these digests: how many said so after each of these times, which are in
+ * order.
+ */
+export const appliedLater = async (
+  tx: Tx,
+  tenant: TenantId,
+  digests: readonly string[],
+  times: readonly Date[],
+): Promise<number[]> => {
+  const { rows } = await sql<{ after: number; devices: number }>`
+    select width_bucket(applied_at, ${times}::timestamptz[]) as after, count(*) as devices from device_activity
+    where tenant_id = ${tenant} and applied_digest = any(${digests}::text[]) and applied_at > ${times[0]}
+    group by 1`.execute(tx)
+  const counts = new Map(rows.map((r) => [r.after, r.devices]))
+  const later = times.map(() => 0)
+  let sum = 0
+  for (let i = times.length; i > 0; i--) {
+    sum += counts.get(i) ?? 0
+    later[i - 1] = sum
+  }
+  return later
+}

@@ -1,0 +1,19 @@
+import { joinDetail, type StoredSource } from '../../kernel/search.ts'
+import { statusOf } from './tokens.handlers.ts'
+import { findTokens } from './tokens.queries.ts'
+
+/** Enrollment tokens as a search shows them: found by name and hint. */
+export const createTokenHits = ({ now }: { now: () => Date }): StoredSource => ({
+  kind: 'enrollment_token',
+  noun: 'enrollment_token',
+  find: async (tx, { tenantId }, ids) => {
+    const at = now()
+    return (await findTokens(tx, tenantId, ids)).map((token) => ({
+      id: token.token_id,
+      name: token.name || token.hint,
+      detail: joinDetail(token.kind, token.hint),
+      status: statusOf(token, at),
+      allows: token.revoked_at ? [] : (['revoke'] as const),
+    }))
+  },
+})

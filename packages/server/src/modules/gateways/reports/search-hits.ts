@@ -1,0 +1,23 @@
+import { encodeId } from '../../../kernel/ids.ts'
+import { joinDetail, type SessionSource } from '../../../kernel/search.ts'
+import { findActiveOf } from './search-hits.queries.ts'
+
+/** Active VPN sessions as a search shows them. */
+export const sessionHits: SessionSource = {
+  findOf: async (tx, { tenantId }, { sessionId, deviceIds, userIds }, most) => {
+    const found = [
+      ...(sessionId === undefined ? [] : await findActiveOf(tx, tenantId, 'session_id', [sessionId], most)),
+      ...(deviceIds.length === 0 ? [] : await findActiveOf(tx, tenantId, 'device_id', deviceIds, most)),
+      ...(userIds.length === 0 ? [] : await findActiveOf(tx, tenantId, 'user_id', userIds, most)),
+    ]
+    return found.map((s) => ({
+      id: s.session_id,
+      name: s.device_name ?? encodeId('device', s.device_id),
+      detail: joinDetail(s.assigned_ip, s.source_ip),
+      status: 'active',
+      allows: ['terminate'],
+      deviceId: s.device_id,
+      userId: s.user_id,
+    }))
+  },
+}

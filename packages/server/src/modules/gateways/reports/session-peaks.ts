@@ -1,0 +1,28 @@
+import { BoundedMap } from '../../../kernel/bounded-map.ts'
+import { hour } from '../../../kernel/time.ts'
+import type { Report, SessionPeak } from './activity.queries.ts'
+
+type Written = { hourMs: number; sessions: number }
+
+/**
+ * Which reports raise the most sessions of their hour, as far as this replica has written it: nearly all do not, so the
+ * database is not asked. What it has forgotten it writes again, which changes nothing.
+ */
+export function createSessionPeaks() {
+  const byGateway = new BoundedMap<string, Written>(50_000)
+  return {
+    risen: (reports: readonly Report[]): SessionPeak[] =>
+      reports.flatMap(({ tenantId, gatewayId, at, activeSessions: sessions }) => {
+        if (sessions === null) return []
+        const hourMs = Math.floor(at.getTime() / hour) * hour
+        const known = byGateway.get(gatewayId)
+        const isRisen = known?.hourMs !== hourMs || known.sessions < sessions
+        return isRisen ? [{ tenantId, gatewayId, hour: new Date(hourMs), sessions }] : []
+      }),
+    /** Once they are durable. */
+    written: (peaks: readonly SessionPeak[]): void => {
+      for (const { gatewayId, hour: at, sessions } of peaks)
+        byGateway.set(gatewayId, { hourMs: at.getTime(), sessions })
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import { mostFacetValues } from '@holdfast/contract/facets'
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { FacetRow } from '../../../db/facets.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { conditionsOf, denseAll, findCandidates, hasFactor, isLocked, type UserFilter } from './users-filter.queries.ts'
+
+type Looked = { ids: ReturnType<typeof sql>; each: number }
+
+/** About so many rows of the table are looked at where a filter may fit more users than are counted. */
+const sampled = 20_000
+
+/** Which users to look at, and how many users each of them stands for. */
+export async function chooseUsers(tx: Tx, tenant: TenantId, f: UserFilter): Promise<Looked> {
+  const candidates = await findCandidates(tx, tenant, f)
+  if (candidates) return { ids: candidates, each: 1 }
+  const { rows } = await sql<{ n: number }>`
+    select greatest(reltuples, 1)::float8 as n from pg_class where oid = 'users'::regclass`.execute(tx)
+  const share = Math.min(1, sampled / (rows[0]?.n ?? 1))
+  // The same pages each time: an estimate then moves only with the users.
+  const ids = sql`select user_id from users tablesample system (${share * 100}::float8) repeatable (1)
+    where tenant_id = ${tenant}`
+  return { ids, each: 1 / share }
+}
+
+const matching = (tx: Tx, tenant: TenantId, f: UserFilter, { ids }: Looked, at: Date) => {
+  let q = tx
+    .selectFrom('users')
+    .select(['users.user_id', 'users.status', 'users.kind', 'users.source'])
+    .select([hasFactor(tenant).as('mfa'), isLocked(at).as('locked')])
+    .where('users.tenant_id', '=', tenant)
+    .where(sql<boolean>`users.user_id = any(array(${ids}))`)
+  for (const condition of conditionsOf(tenant, f, denseAll)) q = q.where(condition)
+  return q
+}
+
+/** How many of the users that are looked at fit the filter. */
+export async function countMatching(tx: Tx, tenant: TenantId, f: UserFilter, looked: Looked, at: Date) {
+  const { rows } = await sql<{ n: number }>`
+    select count(*) as n from (${matching(tx, tenant, f, looked, at)}) as matched`.execute(tx)
+  return rows[0]?.n ?? 0
+}
+
+/** The same with their values. Facet `total` is of all. */
+export async function countFacets(tx: Tx, tenant: TenantId, f: UserFilter, looked: Looked, at: Date) {
+  const { rows } = await sql<FacetRow>`
+    with matched as materialized (${matching(tx, tenant, f, looked, at)}),
+    counted as (
+      select s.facet, s.value, count(*) as count from matched m, lateral (values ('status', m.status), ('kind', m.kind),
+          ('source', m.source), ('mfa', m.mfa::text), ('locked', m.locked::text)) as s (facet, value) group by 1, 2
+      union all
+      select 'role', r.role, count(*) from matched m
+        join user_roles r on r.tenant_id = ${tenant} and r.user_id = m.user_id group by r.role
+      union all
+      select 'group_id', g.group_id::text, count(*) from matched m
+        join group_members g on g.tenant_id = ${tenant} and g.user_id = m.user_id group by g.group_id
+      union all
+      select 'total', '', count(*) from matched),
+    ranked as (
+      select c.*, row_number() over (partition by c.facet order by c.count desc, c.value) as rank from counted c)
+    select facet, value, count from ranked where rank <= ${mostFacetValues} order by facet, rank`.execute(tx)
+  return rows
+}

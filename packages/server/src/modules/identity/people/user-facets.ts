@@ -1,0 +1,45 @@
+import type { Contract, Given } from '@holdfast/contract'
+import { userFacets } from '@holdfast/contract/facets'
+import type { Database } from '../../../db/database.ts'
+import { createCounts, totalOf, viewFacets } from '../../../db/facets.ts'
+import { idOf } from '../../../kernel/ids.ts'
+import * as queries from './user-facets.queries.ts'
+import type { UserFilter } from './users-filter.queries.ts'
+
+export type GivenFilter = Given<Contract['listUserFacets']>['query']
+
+export const readFilter = (given: GivenFilter, at: Date): UserFilter => {
+  const { q, kind, status, source, role, mfa, locked, has_devices, group_id } = given
+  return {
+    ...(q !== undefined && { prefix: q }),
+    ...(kind && { kind }),
+    ...(status && { status }),
+    ...(source && { source }),
+    ...(role && { role }),
+    ...(mfa !== undefined && { mfa }),
+    ...(locked !== undefined && { locked: { is: locked, at } }),
+    ...(has_devices !== undefined && { hasDevices: has_devices }),
+    ...(group_id !== undefined && { group: idOf('group', group_id) }),
+  }
+}
+
+/** How many users a filter fits: exact up to 10,000, else estimated from some pages of the table. */
+export const createUserFacets = ({ db, now }: { db: Database; now: () => Date }) => ({
+  total: createCounts((tenant, given: GivenFilter) => {
+    const at = now()
+    const filter = readFilter(given, at)
+    return db.inTenant(tenant, async (tx) => {
+      const looked = await queries.chooseUsers(tx, tenant, filter)
+      return totalOf(await queries.countMatching(tx, tenant, filter, looked, at), looked.each)
+    })
+  }, now),
+  facets: createCounts((tenant, given: GivenFilter) => {
+    const at = now()
+    const filter = readFilter(given, at)
+    return db.inTenant(tenant, async (tx) => {
+      const looked = await queries.chooseUsers(tx, tenant, filter)
+      const rows = await queries.countFacets(tx, tenant, filter, looked, at)
+      return viewFacets(tx, tenant, userFacets, { rows, each: looked.each, at })
+    })
+  }, now),
+})

@@ -1,0 +1,117 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import { few, fits as fitsUpTo, hasPrefix, isRare } from '../../../db/page.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+export type UserFilter = {
+  kind?: 'person' | 'service'
+  prefix?: string | undefined
+  status?: 'active' | 'suspended'
+  source?: 'local' | 'directory' | 'sso'
+  role?: string
+  mfa?: boolean
+  group?: string
+  /** Whether it is locked at a time. */
+  locked?: { is: boolean; at: Date }
+  hasDevices?: boolean
+}
+/** What a filter fits, from an index of its own, and no more than one beyond `most`. */
+const fittingUpTo = (most: number) => {
+  const fits = (column: string, from: ReturnType<typeof sql>, inIndexOrder: readonly string[]) =>
+    fitsUpTo(column, from, inIndexOrder, most)
+  return {
+    prefix: (tenant: TenantId, prefix: string) =>
+      sql.join(
+        named.map((c) =>
+          fits('user_id', sql`users where tenant_id = ${tenant} and ${hasPrefix(c, prefix)}`, ['tenant_id', c]),
+        ),
+        sql` union all `,
+      ),
+    role: (tenant: TenantId, role: string) =>
+      fits('user_id', sql`user_roles where tenant_id = ${tenant} and role = ${role}`, [
+        'tenant_id',
+        'role',
+        'granted_at',
+      ]),
+    group: (tenant: TenantId, group: string) =>
+      fits('user_id', sql`group_members where tenant_id = ${tenant} and group_id = ${group}::uuid`, [
+        'tenant_id',
+        'group_id',
+        'user_id',
+      ]),
+  }
+}
+const fitting = fittingUpTo(few)
+const named = ['username_key', 'email_key', 'display_name_key'] as const
+const sought = ['prefix', 'role', 'group'] as const
+/** Filters that fit so many users that a walk in the list's order finds a page sooner than their index. */
+export type Dense = ReadonlySet<(typeof sought)[number]>
+export async function denseFilters(tx: Tx, tenant: TenantId, f: UserFilter): Promise<Dense> {
+  const dense = new Set<(typeof sought)[number]>()
+  for (const name of sought) {
+    const value = f[name]
+    if (value !== undefined && !(await isRare(tx, fitting[name](tenant, value)))) dense.add(name)
+  }
+  return dense
+}
+
+/** What all users meet that fit a filter. What is looked up user by user says `offset 0`, whatever the planner thinks. */
+export function conditionsOf(tenant: TenantId, f: UserFilter, dense: Dense) {
+  const all: ReturnType<typeof sql<boolean>>[] = [sql`users.deleted_at is null`]
+  for (const name of plain) if (f[name]) all.push(sql`${sql.ref(`users.${name}`)} = ${f[name]}`)
+  if (f.mfa !== undefined) all.push(sql`${hasFactor(tenant)} = ${f.mfa}`)
+  if (f.locked) all.push(sql`${isLocked(f.locked.at)} = ${f.locked.is}`)
+  if (f.locked?.is) all.push(sql`users.locked_until > ${f.locked.at}`)
+  if (f.hasDevices !== undefined)
+    all.push(sql`exists (select from devices d where d.tenant_id = ${tenant}
+      and d.user_id = users.user_id and d.status <> 'revoked' offset 0) = ${f.hasDevices}`)
+  for (const name of sought) {
+    const value = f[name]
+    if (value !== undefined && !dense.has(name))
+      all.push(sql`users.user_id = any(array(${fitting[name](tenant, value)}))`)
+  }
+  if (f.role !== undefined && dense.has('role'))
+    all.push(sql`exists (select from user_roles r where r.tenant_id = ${tenant}
+      and r.user_id = users.user_id and r.role = ${f.role} offset 0)`)
+  if (f.prefix !== undefined && dense.has('prefix')) {
+    const prefix = f.prefix
+    all.push(
+      sql`(${sql.join(
+        named.map((c) => hasPrefix(`users.${c}`, prefix)),
+        sql` or `,
+      )})`,
+    )
+  }
+  if (f.group !== undefined && dense.has('group'))
+    all.push(sql`exists (select from group_members m where m.tenant_id = ${tenant}
+      and m.group_id = ${f.group}::uuid and m.user_id = users.user_id offset 0)`)
+  return all
+}
+const plain = ['kind', 'status', 'source'] as const
+export const hasFactor = (tenant: TenantId) => sql<boolean>`exists (select from user_totp t
+  where t.tenant_id = ${tenant} and t.user_id = users.user_id and t.enrolled_at is not null offset 0)`
+export const isLocked = (at: Date) => sql<boolean>`coalesce(users.locked_until > ${at}, false)`
+
+/** Of a count: more of them are estimated. */
+const countedExactly = 10_000
+const fittingToCount = fittingUpTo(countedExactly)
+/**
+ * The ids of users among which all are that a filter fits, no more than are counted exactly; undefined: there are more.
+ */
+export async function findCandidates(tx: Tx, tenant: TenantId, f: UserFilter) {
+  const from = (which: ReturnType<typeof sql>, order: string) =>
+    fitsUpTo('user_id', sql`users where tenant_id = ${tenant} and ${which}`, ['tenant_id', order], countedExactly)
+  const choices = [
+    ...(f.locked?.is ? [from(sql`locked_until > ${f.locked.at}`, 'locked_until')] : []),
+    ...plain.filter((name) => f[name]).map((name) => from(sql`${sql.ref(name)} = ${f[name]}`, name)),
+    ...sought.flatMap((name) => {
+      const value = f[name]
+      return value === undefined ? [] : [fittingToCount[name](tenant, value)]
+    }),
+    from(sql`true`, 'created_at'),
+  ]
+  for (const choice of choices) if (await isRare(tx, choice, countedExactly)) return choice
+  return undefined
+}
+/** All conditions are judged user by user. */
+export const denseAll: Dense = new Set(sought)

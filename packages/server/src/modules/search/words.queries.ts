@@ -1,0 +1,28 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import { hasPrefix } from '../../db/page.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+type WordHit = { kind: string; subject_id: string; place: 0 | 1; is_exact: boolean }
+
+/**
+ * What has a word that begins with a text: of each kind at most `most` entries that begin a name and as many others, in
+ * the order of the index, so that a text that fits a million names costs what one that fits a few costs.
+ */
+export const findWords = async (
+  tx: Tx,
+  tenant: TenantId,
+  kinds: readonly string[],
+  text: string,
+  most: number,
+): Promise<WordHit[]> => {
+  const { rows } = await sql<WordHit>`
+    select k.kind, w.subject_id, p.place, w.word = lower(${text}) and p.place = 0 as is_exact
+    from unnest(${kinds}::text[]) as k (kind)
+    cross join (values (0::smallint), (1::smallint)) as p (place)
+    cross join lateral (
+      select s.word, s.subject_id from search_words s
+      where s.tenant_id = ${tenant} and s.kind = k.kind and s.place = p.place and ${hasPrefix('s.word', text)}
+      order by s.word, s.subject_id limit ${most}) as w`.execute(tx)
+  return rows
+}

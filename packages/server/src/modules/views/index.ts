@@ -1,0 +1,11 @@
+import { viewHandlers } from './views.handlers.ts'
+import { pruneViews } from './views.queries.ts'
+import { createViews, type ViewsDeps } from './views.ts'
+
+export type { ViewsDeps } from './views.ts'
+
+/** Filters of lists under a name. */
+export const createSavedViews = (deps: ViewsDeps) => ({
+  handlers: viewHandlers({ views: createViews(deps) }),
+  prunes: [pruneViews],
+})

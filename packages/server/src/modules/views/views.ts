@@ -1,0 +1,158 @@
+import { contract } from '@holdfast/contract'
+import {
+  type Permission,
+  sharedViewPermission,
+  type ViewList,
+  viewLimits,
+  viewListNames,
+  viewLists,
+} from '@holdfast/contract/vocabulary'
+import type { Database, Tx } from '../../db/database.ts'
+import type { Page, PageQuery, Pager } from '../../db/page.ts'
+import { refuseTaken } from '../../db/taken.ts'
+import { type Actor, permissionsOf, type TenantId } from '../../kernel/actor.ts'
+import { fail, failField } from '../../kernel/app-error.ts'
+import { differences } from '../../kernel/differences.ts'
+import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
+import type { Expected } from '../../kernel/version.ts'
+import type { Audit } from '../audit/index.ts'
+import { requireParameters } from './parameters.ts'
+import type { Viewer, ViewFields, ViewRow } from './views.queries.ts'
+import * as queries from './views.queries.ts'
+
+export type ViewsDeps = { db: Database; audit: Audit; pager: Pager; now: () => Date }
+
+const permissionOf = (list: ViewList): Permission => contract[viewLists[list]].access.permission
+/** An API key has no person, and neither has a visitor from another tenant. */
+const personOf = ({ principal, tenantId }: Actor): string | null =>
+  principal.kind === 'session' && principal.tenantId === tenantId ? principal.userId : null
+const viewerOf = (actor: Actor): Viewer => {
+  const held = permissionsOf(actor)
+  return { person: personOf(actor), lists: viewListNames.filter((list) => held.has(permissionOf(list))) }
+}
+const mayChangeShared = (actor: Actor): boolean => permissionsOf(actor).has(sharedViewPermission)
+
+/** Saved views: a person's own, and those that a tenant shares. Nothing but these rows depends on them. */
+export function createViews({ db, audit, pager, now }: ViewsDeps) {
+  const unlessTaken = <T>(work: () => Promise<T>) =>
+    refuseTaken('name', 'view_name_is_unique_for_its_owner', work, 'is the name of another view of this list')
+  const targetOf = (id: string, name: string) => ({ type: 'view', id: encodeId('view', id), name })
+
+  function requireReadable(actor: Actor, list: ViewList): void {
+    if (!permissionsOf(actor).has(permissionOf(list)))
+      fail('forbidden', `the list ${list} needs the permission ${permissionOf(list)}`)
+  }
+  /** Judged while whoever adds takes turns. `adds`: what the change adds to. */
+  async function requireRoom(tx: Tx, tenant: TenantId, owner: string | null, adds: { own: boolean; shared: boolean }) {
+    const { own, shared } = await queries.countViews(tx, tenant, owner)
+    if (adds.own && owner !== null && own >= viewLimits.own)
+      fail('validation_error', `a person has at most ${viewLimits.own} saved views: delete one first`)
+    if (adds.shared && shared >= viewLimits.shared)
+      failField(
+        'shared',
+        `a tenant shares at most ${viewLimits.shared} views: delete one of them, or keep this one private`,
+      )
+  }
+  const requireMayChange = (actor: Actor, view: ViewRow): void => {
+    if (view.owner_id !== null && view.owner_id === personOf(actor)) return
+    if (!mayChangeShared(actor))
+      fail('forbidden', `a shared view of somebody else is changed with the permission ${sharedViewPermission}`)
+  }
+
+  return {
+    list: (actor: Actor, query: PageQuery & { list?: ViewList; shared?: boolean }): Promise<Page<ViewRow>> =>
+      db.inTenant(actor.tenantId, (tx) => {
+        const viewer = viewerOf(actor)
+        const filter = {
+          ...(query.list !== undefined && { list: query.list }),
+          ...(query.shared !== undefined && { shared: query.shared }),
+        }
+        return pager.list(queries.selectVisible(tx, actor.tenantId, viewer, filter), {
+          operation: 'listViews',
+          tenant: actor.tenantId,
+          query,
+          orders: { name: { column: 'name', kind: 'text' }, created_at: { column: 'created_at', kind: 'time' } },
+          otherwise: 'name',
+          tie: 'view_id',
+        })
+      }),
+
+    find: async (actor: Actor, id: string): Promise<ViewRow> =>
+      (await db.inTenant(actor.tenantId, (tx) => queries.findVisible(tx, actor.tenantId, viewerOf(actor), id))) ??
+      missing('view'),
+
+    create: (actor: Actor, list: ViewList, wanted: ViewFields): Promise<ViewRow> => {
+      const { tenantId: tenant } = actor
+      const owner = personOf(actor)
+      requireReadable(actor, list)
+      if (owner === null && !mayChangeShared(actor))
+        fail('forbidden', `without a person of this tenant a view is shared, which needs ${sharedViewPermission}`)
+      if (owner === null && !wanted.shared)
+        failField('shared', 'must be true: an API key or a visitor from another tenant has no views of their own')
+      requireParameters(list, wanted.query)
+      return unlessTaken(() =>
+        db.inTenant(tenant, async (tx) => {
+          await queries.takeTurns(tx, tenant)
+          await requireRoom(tx, tenant, owner, { own: true, shared: wanted.shared })
+          const id = newUuid()
+          await queries.insertView(tx, tenant, { ...wanted, id, owner, list, at: now() })
+          const target = targetOf(id, wanted.name)
+          const fields = { view_id: target.id, list, shared: wanted.shared }
+          await audit.record(tx, actor, 'view.created', fields, { target })
+          return (await queries.findVisible(tx, tenant, viewerOf(actor), id)) ?? missing('view')
+        }),
+      )
+    },
+
+    /** `allow` refuses by what is there, under the lock. A change that changes nothing leaves no trace. */
+    replace: (actor: Actor, id: string, wanted: ViewFields, allow: (before: ViewRow) => void): Promise<ViewRow> => {
+      const { tenantId: tenant } = actor
+      const viewer = viewerOf(actor)
+      return unlessTaken(() =>
+        db.inTenant(tenant, async (tx) => {
+          await queries.takeTurns(tx, tenant)
+          const before = (await queries.lockView(tx, tenant, viewer, id)) ?? missing('view')
+          requireMayChange(actor, before)
+          allow(before)
+          requireReadable(actor, before.list)
+          requireParameters(before.list, wanted.query)
+          const changes = differences(fieldsOf(before), wanted)
+          if (Object.keys(changes).length === 0) return before
+          if (!wanted.shared && before.owner_id !== personOf(actor))
+            failField('shared', 'must stay true: only its owner can take a view back')
+          if (wanted.shared && !before.shared)
+            await requireRoom(tx, tenant, before.owner_id, { own: false, shared: true })
+          await queries.updateView(tx, tenant, id, wanted, now())
+          const target = targetOf(id, wanted.name)
+          const fields = { view_id: target.id, list: before.list, shared: wanted.shared }
+          await audit.record(tx, actor, 'view.updated', fields, { target, changes })
+          return (await queries.findVisible(tx, tenant, viewer, id)) ?? missing('view')
+        }),
+      )
+    },
+
+    remove: (actor: Actor, id: string, expected: Expected): Promise<boolean> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const { tenantId: tenant } = actor
+        const viewer = viewerOf(actor)
+        const before = await queries.lockView(tx, tenant, viewer, id)
+        if (!before) {
+          if (!(await queries.wasDeleted(tx, tenant, viewer, id))) return missing('view')
+          expected.require(undefined)
+          return false
+        }
+        requireMayChange(actor, before)
+        expected.require(versionOf(before))
+        await queries.deleteView(tx, tenant, id, now())
+        const target = targetOf(id, before.name)
+        const fields = { view_id: target.id, list: before.list, shared: before.shared }
+        await audit.record(tx, actor, 'view.deleted', fields, { target })
+        return true
+      }),
+  }
+}
+export type Views = ReturnType<typeof createViews>
+
+const fieldsOf = ({ name, query, shared }: ViewFields): ViewFields => ({ name, query, shared })
+/** What of a view is set. */
+export const versionOf = (view: ViewRow) => ({ view_id: view.view_id, ...fieldsOf(view) })
