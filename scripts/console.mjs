@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
 import { cacheFolder, filesBelow, fingerprintOf, finishBuild, isUnwritable, removeOldBuilds } from './build-cache.mjs'
 
 const scripts = dirname(fileURLToPath(import.meta.url))
@@ -60,7 +61,10 @@ function make(root, folder) {
     child.on('error', reject)
     child.on('close', (code, signal) => {
       if (code === 0) return resolve(undefined)
-      resolve(said.trim().split('\n')[0] || `the build ended with ${signal ?? code}`)
+      const lines = stripVTControlCharacters(said)
+        .split('\n')
+        .map((line) => line.trim())
+      resolve(lines.filter(Boolean).slice(0, 3).join(' ').slice(0, 500) || `the build ended with ${signal ?? code}`)
     })
   })
 }

@@ -16,7 +16,12 @@ for (const place of readdirSync(laidOut).sort()) {
   if (!takes(join(laidOut, place), running)) continue
   left--
   const file = readFileSync(running, 'utf8')
+  const before = process.cpuUsage()
   await suite(file, () => import(pathToFileURL(file)))
+  if (process.env.HOLDFAST_TEST_CPU) {
+    const { user, system } = process.cpuUsage(before)
+    console.log(`# cpu ${((user + system) / 1e6).toFixed(2)} s: ${file}`)
+  }
   rmSync(running)
 }
 // What a failed test has left open must not keep the others from being told.

@@ -1,5 +1,6 @@
 // node scripts/run.mjs scripts/test.mjs [options of node --test | files…]: every test, on one throw-away PostgreSQL.
-// Tests that take long (*.slow.test.ts) run only where they are named, as `npm run test:slow` names them.
+// Tests that take long (*.slow.test.ts) run only where they are named, as `npm run test:slow` names them; so do the
+// pages of the console in every look (*.console.test.ts, `npm run test:console`).
 import { spawn } from 'node:child_process'
 import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, constants, tmpdir } from 'node:os'
@@ -14,7 +15,8 @@ const patterns = given.filter((argument) => !argument.startsWith('-'))
 const named = patterns.flatMap((p) => (/[*?]/.test(p) ? globSync(p, { cwd: root }).sort() : [p]))
 const options = given.filter((argument) => argument.startsWith('-'))
 const everything = ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
-const files = named.length > 0 ? named : globSync(everything, { cwd: root, exclude: ['**/*.slow.test.ts'] }).sort()
+const files =
+  named.length > 0 ? named : globSync(everything, { cwd: root, exclude: ['**/*.{slow,console}.test.ts'] }).sort()
 
 /**
  * These files measure memory, look for all that their process has started, send what is not to be judged, or turn the
@@ -25,6 +27,10 @@ const alone = /^packages\/server\/(test\/(memory\/|faults\/jobs\.)|src\/(embedde
 const longest = /^packages\/server\/test\/table\//
 /** Files of these folders wait more than they compute: they are spread among the first half of the others. */
 const waiting = /^packages\/(sdk|server\/test\/(faults|interop))\//
+
+/** These share a process, which has one browser and one deployment for all of them. */
+const inBrowser = /^packages\/console\/test\//
+const opensBrowser = 'packages/console/test/ground.ts'
 
 /** So many files share a process, of the others. */
 const together = 24
@@ -79,7 +85,7 @@ const nth = (i) => String(i).padStart(3, '0')
  * the other, in an order that keeps the cores busy to the end.
  */
 function distributed(files) {
-  const { true: own = [], false: others = [] } = Object.groupBy(files, (file) => alone.test(file))
+  const { true: own = [], false: others = [] } = Object.groupBy(files.filter(isNoPage), (file) => alone.test(file))
   // Those of the server take longer than those of the other packages, which fill the end.
   const { true: waits = [], false: computes = [] } = Object.groupBy(others.reverse(), (file) => waiting.test(file))
   const order = [
@@ -90,14 +96,41 @@ function distributed(files) {
   // Those that are more than needed help at the end, or find nothing left and end at once.
   const workers = Array(Math.ceil(others.length / together) + atOnce).fill('scripts/test-worker.mjs')
   // The runner begins them by name, these before those that have their own: as many as wait at once, less one.
-  return [...workers.slice(0, atOnce - 1), ...own, ...workers.slice(atOnce - 1)].map((file, i) => {
-    const begins = join(scratch, `${nth(i)}.mjs`)
-    writeFileSync(begins, `import ${JSON.stringify(pathToFileURL(join(root, file)))}\n`)
-    return begins
-  })
+  const each = [...workers.slice(0, atOnce - 1), ...own, ...workers.slice(atOnce - 1)]
+  return [...pagesOf(files), ...each.map((file, i) => beginning(nth(i + 1), [file]))]
 }
 
-let code = await run(named.length > 0 ? files : distributed(files))
+const isNoPage = (file) => !inBrowser.test(file)
+/** The process of those that share a browser, if there are any. */
+const pagesOf = (files) =>
+  files.every(isNoPage)
+    ? []
+    : [
+        beginning(
+          nth(0),
+          [opensBrowser],
+          files.filter((f) => !isNoPage(f)),
+        ),
+      ]
+const withPages = (files) => [...pagesOf(files), ...files.filter(isNoPage)]
+
+/**
+ * A process that loads the first files, and then runs the others one after the other. None is awaited: after the last
+ * one that was begun the hooks of the process run.
+ */
+function beginning(name, first, suites = []) {
+  const begins = join(scratch, `${name}.mjs`)
+  const url = (file) => JSON.stringify(pathToFileURL(join(root, file)))
+  const lines = [
+    "import { suite } from 'node:test'",
+    ...first.map((file) => `import ${url(file)}`),
+    ...suites.map((file) => `suite(${JSON.stringify(file)}, () => import(${url(file)}))`),
+  ]
+  writeFileSync(begins, `${lines.join('\n')}\n`)
+  return begins
+}
+
+let code = await run(named.length > 0 ? withPages(files) : distributed(files))
 const unfinished = ['files', 'running'].flatMap((folder) =>
   readdirSync(join(scratch, folder)).map((place) => readFileSync(join(scratch, folder, place), 'utf8')),
 )

@@ -45,7 +45,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
     ),
   ],
   [
-    /^server\/src\/(app|app-console|app-deps|app-end-of-users|app-jobs|app-listeners|app-metrics|app-pipe|bootstrap|main|terminal)\.ts$/,
+    /^server\/src\/(app|app-base|app-console|app-deps|app-end-of-users|app-jobs|app-listeners|app-metrics|app-pipe|bootstrap|main|terminal)\.ts$/,
     new RegExp(
       `^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|memory|metrics|outbound)/|${door})`,
     ),
@@ -57,7 +57,7 @@ const order = [
   ['access', 'tenancy', 'notifications'],
   ['identity', 'trust', 'devices', 'policy', 'gateways', 'siem'],
   ['federation', 'directory', 'certificates', 'updates'],
-  ['enrollment', 'expiry', 'compliance', 'locks'],
+  ['enrollment', 'expiry', 'compliance', 'locks', 'stream'],
   ['operations', 'workflows', 'dashboard', 'search', 'views'],
 ]
 

@@ -44,6 +44,7 @@ import { addTruth } from './commands/truth.ts'
 import { addUpdate } from './commands/update.ts'
 import { addUser } from './commands/user.ts'
 import { addView } from './commands/view.ts'
+import { addWatch } from './commands/watch.ts'
 import { addWorkflow } from './commands/workflow.ts'
 import { Declined, explainError } from './exit.ts'
 import { version } from './version.ts'
@@ -79,6 +80,7 @@ const nouns = [
   addOps,
   addConfig,
   addStatus,
+  addWatch,
   addSettings,
   addTrust,
   addRelease,

@@ -34,6 +34,13 @@ const stepColumns: readonly Column<Run['steps'][number]>[] = [
   ['ERROR', (s) => s.error],
 ]
 
+type Confirmations = NonNullable<Run['steps'][number]['confirmations']>
+const confirmationColumns: readonly Column<Confirmations['gateways'][number]>[] = [
+  ['GATEWAY', (g) => g.gateway_name],
+  ['STATE', (g) => g.state],
+  ['CONFIRMED', (g) => g.confirmed_at],
+]
+
 /** `name=value` as a workflow takes it: whole numbers, yes or no, and objects of JSON as such. */
 function paramsOf(assignments: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
@@ -69,7 +76,11 @@ export const bodyOf = (assignments: readonly string[], { dryRun, reason: why, un
 export async function printRun(cli: Cli, run: Run): Promise<void> {
   const { steps, ...summary } = run
   printItem(cli, cli.json ? run : summary)
-  if (!cli.json) await printAll(cli, stepColumns, steps)
+  if (cli.json) return
+  await printAll(cli, stepColumns, steps)
+  // An older server says nothing of them.
+  for (const { confirmations } of steps)
+    if (confirmations) await printAll(cli, confirmationColumns, confirmations.gateways)
 }
 /** What was asked for: exit code 1 where it has failed. */
 export async function printOutcome(cli: Cli, run: Run): Promise<void> {

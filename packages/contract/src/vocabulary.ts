@@ -280,6 +280,7 @@ export type { AuditFields, AuditKind } from './audit-fields.ts'
 export * from './policy-vocabulary.ts'
 export * from './release-vocabulary.ts'
 export * from './search-vocabulary.ts'
+export * from './start-vocabulary.ts'
 export * from './trust-vocabulary.ts'
 
 /** Data that is kept for a time, which a tenant sets, and that a legal hold keeps beyond it. */

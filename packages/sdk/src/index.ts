@@ -9,6 +9,7 @@ export {
   type SignedAuditExportManifest,
   saveAuditExport,
 } from './audit-export.ts'
+export { type ChangesOptions, changes } from './changes.ts'
 export { type CallInput, type Client, createClient } from './client.ts'
 export { type Device, openDevice, type Polled } from './device.ts'
 export {

@@ -10,12 +10,13 @@ create table search_words (
 );
 call raise_tenant_wall('search_words');
 
+-- Each part is computed once for a text (offset 0), not once for each of its characters.
 -- The entries of some texts: at most 8 words of the first 128 characters of each, 64 characters long at most.
 create function search_entries(texts text[]) returns table (place smallint, word text)
   language sql immutable parallel safe as $$
   select distinct case when at = 1 then 0 else 1 end::smallint, substr(whole, at, 64)
-  from (select left(lower(btrim(t)), 128) as whole from unnest(texts) as t where btrim(t) <> '') as named
-  cross join lateral (select translate(whole, $chars$-_.,:;/\@+#&|()[]{}<>'"$chars$, repeat(' ', 26)) as spaced) as split
+  from (select left(lower(btrim(t)), 128) as whole from unnest(texts) as t where btrim(t) <> '' offset 0) as named
+  cross join lateral (select translate(whole, $chars$-_.,:;/\@+#&|()[]{}<>'"$chars$, repeat(' ', 26)) as spaced offset 0) as split
   cross join lateral (
     select at from generate_series(1, length(whole)) as at
     where at = 1 or substr(spaced, at, 1) <> ' ' and substr(spaced, at - 1, 1) = ' '

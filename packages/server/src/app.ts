@@ -70,18 +70,18 @@ export function createApp({
   const meters = config.metrics && createMeters()
 
   const base = createBase({ config, secrets, peppers, databaseUrl, log, given, slowness, onError })
-  const { db, changes, feed, now } = base
+  const { db, changes, feed, signals, now } = base
 
   const audit = createAudit({
     ...{ ...base, oidArc: config.oidArc },
-    tenants: () => tenancy.listTenantIds(),
-    trust: () => trust,
-    placed: (tenant) => siem.wake(tenant),
+    ...{ tenants: () => tenancy.listTenantIds(), trust: () => trust },
+    placed: (tenant) => {
+      siem.wake(tenant)
+      signals.tell(tenant, 'audit', [])
+    },
   })
   const tenancy = createTenancy({
-    ...base,
-    audit,
-    log,
+    ...{ ...base, audit, log },
     licenseFiles: config.license,
     notify: (...given) => notifications.notify(...given),
     prepareAdministrator: (...given) => identity.prepareAdministrator(...given),
@@ -131,10 +131,8 @@ export function createApp({
   })
   const { policyOf, canaryOf, appraise } = policy
   const certificates = createCertificates({
-    ...base,
-    ...{ audit, fleet, trust, policyOf, tenants, tenantNamed: tenancy.tenantNamed },
-    pkiUrl: config.pki?.url,
-    oidArc: config.oidArc,
+    ...{ ...base, audit, fleet, trust, policyOf, tenants, tenantNamed: tenancy.tenantNamed },
+    ...{ pkiUrl: config.pki?.url, oidArc: config.oidArc },
   })
   /** In the transaction that stops devices or users: what lets them in elsewhere ends with it. */
   const endSessionsOf: typeof gateways.endSessionsOf = async (tx, tenant, which) => {
@@ -153,17 +151,16 @@ export function createApp({
   const federation = createFederation({ ...base, ...access, audit, tenancy, outbound, people: identity.people })
   const directory = createDirectory({ ...base, audit, identity, outbound, notifications, tenancy })
   const activity = createActivity(base)
-  const devices = createDevices({ ...limited, fleet, trust, endSessionsOf, appraise, policyOf, canaryOf })
-  const { installLines } = tenancy
+  const devices = createDevices({
+    ...{ ...limited, notifications, fleet, trust, endSessionsOf, policyOf, canaryOf, appraise },
+  })
   const enrollment = createEnrollment({
-    ...{ ...limited, installLines, trust, settings, federation },
-    failures: identity.failures,
+    ...{ ...limited, installLines: tenancy.installLines, trust, settings, federation, failures: identity.failures },
+    deviceWaits: devices.waiting.moved,
   })
   const updates = createUpdates({
-    ...base,
-    ...{ audit, fleet, policy, trust, notify, tenants },
-    packages: config.packages,
-    bucketCredential: secrets.bucketCredential,
+    ...{ ...base, audit, fleet, policy, trust, notify, tenants },
+    ...{ packages: config.packages, bucketCredential: secrets.bucketCredential },
   })
   const tls = config.tls && readTlsFiles(config.tls)
   const expiry = createExpiry({
@@ -265,7 +262,7 @@ export function createApp({
     ],
     writes: [
       ...[flushRefusals, tenancy.stop, notifications.stop, activity.flush, trustMarks.flush, access.stop],
-      ...[identity.stop, enrollment.stop, federation.stop, directory.stop, siem.stop, workflows.stop],
+      ...[identity.stop, enrollment.stop, devices.stop, federation.stop, directory.stop, siem.stop, workflows.stop],
     ],
     release: [audit.stop, feed.stop, trust.stop, db.close],
     onError,

@@ -3,6 +3,7 @@ import type { listAuditEvents } from '@holdfast/contract/audit'
 import { type AuditKind, auditKinds } from '@holdfast/contract/audit-fields'
 import { Device } from '@holdfast/contract/devices'
 import { DirectorySource } from '@holdfast/contract/directory-sources'
+import { EnrollmentSettings } from '@holdfast/contract/enrollment-settings'
 import { IdentityProvider } from '@holdfast/contract/federation'
 import { Gateway, GatewayPool } from '@holdfast/contract/gateways'
 import { Group } from '@holdfast/contract/groups'
@@ -45,6 +46,7 @@ const nouns: Readonly<Record<string, TSchema>> = {
   siem_connector: SiemConnector,
   view: SavedView,
   security_settings: SecuritySettings,
+  enrollment_settings: EnrollmentSettings,
   notification_settings: updateNotificationSettings.body,
   retention: Retention,
 }

@@ -35,7 +35,7 @@ const unlimited = {
 const cheap: PasswordParams = { m: 64, t: 1, p: 1 }
 /** Twenty at once on a machine that does much else beside take far longer than in service. */
 const busy = 5
-const publicUrl = 'http://holdfast.test'
+const usualPublicUrl = 'http://holdfast.test'
 /** As it stands in a master key file, in base64. */
 export const masterKeyLine = (name: string): string => keyNamed(name).toString('base64')
 const keyNamed = (name: string) => createHash('sha256').update(`of the tests: ${name}`).digest()
@@ -61,7 +61,7 @@ let usualPeppers: Promise<Peppers> | undefined
 const configFor = (databaseUrl: string): Config => ({
   host: '127.0.0.1',
   port: 0,
-  publicUrl,
+  publicUrl: usualPublicUrl,
   publicUrlIsSet: true,
   otherOrigins: [],
   pki: undefined,
@@ -180,7 +180,7 @@ export async function startKit(
     secrets?: Partial<Pick<Secrets, 'bucketCredential' | 'metricsToken'>>
   } = {},
 ) {
-  const pkcs11 = options.config?.pkcs11 ?? tokenOfRun
+  const { pkcs11 = tokenOfRun, publicUrl = usualPublicUrl } = options.config ?? {}
   const database = await createTestDatabase(pkcs11 ? keyless : started)
   const packagesDir = await mkdtemp(join(tmpdir(), 'holdfast-packages-'))
   const nothingIsLeft = watchLeaks()

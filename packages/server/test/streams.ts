@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict'
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import pg from 'pg'
 import { until } from './promptly.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: what an event holds is what a test is to find out.
@@ -80,4 +82,22 @@ export function openStream(url: string, headers: Record<string, string>, query =
   request.on('error', (e) => (isClosed ? undefined : reject(e)))
   request.end()
   return promise
+}
+
+/** Of what is sent to the database meanwhile, all that a stream of changes may ask. */
+export async function statementsDuring(work: () => Promise<unknown>): Promise<string[]> {
+  const texts: string[] = []
+  const { query } = pg.Client.prototype
+  pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
+    const [config] = given as [string | { text?: string }]
+    texts.push(typeof config === 'string' ? config : (config?.text ?? ''))
+    return Reflect.apply(query, this, given)
+  } as typeof query
+  try {
+    await work()
+  } finally {
+    pg.Client.prototype.query = query
+  }
+  assert.ok(texts.some((text) => /heartbeat/.test(text)))
+  return texts.filter((text) => /audit_log|"changes"|admin_sessions|api_keys|gateway_activity|pg_notify/.test(text))
 }

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Contract, Output } from '@holdfast/contract'
+import { auditFacets } from '@holdfast/contract/audit'
 import type { Command } from 'commander'
-import type { Cli } from '../cli.ts'
-import { examples, integer, limit } from '../options.ts'
+import { type Cli, given } from '../cli.ts'
+import { choice, examples, integer, limit } from '../options.ts'
 import { type Column, cellText, printAll, printItem, printList } from '../output.ts'
 import { jsonText } from '../text.ts'
 import { addAuditExport } from './audit-export.ts'
@@ -78,12 +79,18 @@ export function addAudit(program: Command, cli: Cli): void {
   examples(
     auditFilter(audit.command('histogram').description('how many events there are over time; the last day unless said'))
       .option('--buckets <n>', 'how many parts the time is cut into', integer(1, 200))
-      .action(async ({ buckets, ...filter }: AuditFilter & { buckets?: number }) => {
+      .addOption(choice('--facet <facet...>', 'also count by these', auditFacets))
+      .action(async ({ buckets, facet, ...filter }: AuditFilter & { buckets?: number; facet?: string[] }) => {
         const client = await cli.client()
-        const query = { ...auditQuery(filter), ...(buckets !== undefined && { buckets }), ...cli.scope }
+        const query = { ...auditQuery(filter), ...given({ buckets, facets: facet?.join(',') }), ...cli.scope }
         const found = await client.auditHistogram({ query })
         if (cli.json) return printItem(cli, found)
         await printAll(cli, bucketColumns(found), found.buckets)
+        for (const { facet, values, other } of found.facets ?? []) {
+          cli.say(cli.strong(facet))
+          await printAll(cli, valueColumns, values)
+          if (other > 0) cli.note(`${other} others.`)
+        }
         if (found.estimated) cli.note('There are too many to be counted: these are estimates.')
       }),
     'audit histogram --kind login.failed --from 7d --buckets 7',
@@ -99,6 +106,11 @@ export function addAudit(program: Command, cli: Cli): void {
   addAuditVerify(audit, cli)
 }
 
+const valueColumns: readonly Column<Histogram['facets'][number]['values'][number]>[] = [
+  ['VALUE', (v) => v.value],
+  ['NAME', (v) => v.name],
+  ['EVENTS', (v) => v.count],
+]
 type Histogram = Output<Contract['auditHistogram']>
 const barLength = 40
 function bucketColumns({ buckets }: Histogram): readonly Column<Histogram['buckets'][number]>[] {

@@ -14,6 +14,7 @@ export type Filter = {
   group?: string
   provider?: string
   gateway?: string
+  token?: string
   platform?: Device['platform']
   tag?: string
   posture?: Device['posture']['verdict']
@@ -30,7 +31,7 @@ export type Filter = {
 
 /** A filter as the API takes it; other options stay as they are. */
 export function filterOf<T extends Filter>(options: T) {
-  const { effectiveStatus, user, group, provider, gateway, ...others } = options
+  const { effectiveStatus, user, group, provider, token, gateway, ...others } = options
   const { seenWithin, unseenFor, clientVersion, clientVersionBefore, osVersion, ...rest } = others
   return given({
     ...rest,
@@ -38,6 +39,7 @@ export function filterOf<T extends Filter>(options: T) {
     user_id: user,
     group_id: group,
     provider_id: provider,
+    token_id: token,
     gateway_id: gateway,
     seen_within: seenWithin,
     unseen_for: unseenFor,
@@ -62,6 +64,7 @@ export const filtered = (command: Command): Command =>
     .option('--group <group>', 'in this group')
     .option('--provider <provider>', 'enrolled by this identity provider')
     .option('--gateway <gateway>', 'with a session through this gateway now')
+    .option('--token <token>', 'enrolled by this enrollment token')
     .addOption(choice('--platform <platform>', 'of this platform', platforms))
     .addOption(choice('--arch <arch>', 'of this architecture', deviceArchitectures))
     .option('--os-version <version>', 'with exactly this version of the operating system')

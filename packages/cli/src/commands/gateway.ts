@@ -6,6 +6,7 @@ import { UsageError } from '../exit.ts'
 import { choice, examples, integer, limit, reason, sort, sortsOf } from '../options.ts'
 import { type Column, printItem, printList, printSecret } from '../output.ts'
 import { addGatewayHealth, gatewayStatuses } from './gateway-health.ts'
+import { addGatewayHistory } from './gateway-history.ts'
 
 type Gateway = Output<Contract['getGateway']>
 type Endpoint = Gateway['endpoints'][number]
@@ -38,15 +39,16 @@ export function addGateway(program: Command, cli: Cli): void {
       .addOption(choice('--status <status>', 'those with this status', gatewayStatuses))
       .option('--installed <version>', 'those that report exactly this version')
       .option('--q <prefix>', 'name starts with')
-      .action(async ({ limit: most, pool: pool_id, installed: version, ...rest }: ListOptions) => {
+      .action(async ({ limit: most, pool: pool_id, status, installed: version, q, sort: by }: ListOptions) => {
         const client = await cli.client()
-        const query = { ...given({ ...rest, pool_id, version }), ...cli.scope }
+        const query = { ...given({ pool_id, status, version, q, sort: by }), ...cli.scope }
         await printList(cli, most, columns, (page) => client.listAllGateways({ query: { ...query, ...page } }))
       }),
     'gateway list --pool frankfurt',
     'gateway list --status healthy --installed 1.4.0',
   )
   addGatewayHealth(gateway, cli)
+  addGatewayHistory(gateway, cli)
   examples(
     gateway
       .command('create <name>')

@@ -8,6 +8,7 @@ import { choice, examples, integer, limit, parseMoment, percentage } from '../op
 import { type Column, printItem, printList } from '../output.ts'
 import { jsonText, plain } from '../text.ts'
 import { readDocument } from './policy-document.ts'
+import { addPolicyReach, printParties } from './policy-reach.ts'
 import { addPolicyRollout } from './policy-rollout.ts'
 
 type Bundle = Output<Contract['listPolicyBundles']>['items'][number]
@@ -104,6 +105,7 @@ export function addPolicy(program: Command, cli: Cli): void {
     ),
     'policy explain wiki:tcp/443 --device anna-laptop',
   )
+  addPolicyReach(policy, cli)
   addPolicyRollout(policy, cli)
 }
 
@@ -203,7 +205,9 @@ async function simulate(cli: Cli, file: string, { target = [], ...who }: Who & {
   if (cli.json) return printItem(cli, result)
   for (const { target: asked, before, after } of result.answers)
     cli.say(plain(`${asked}: ${before.decision} -> ${after.decision} (${after.reason})`))
-  printItem(cli, result.impact)
+  const { gains, loses, ...counts } = result.impact
+  printItem(cli, counts)
+  printParties(cli, { gains, loses })
   for (const line of testLines(result.tests)) cli.say(line)
 }
 

@@ -1,8 +1,9 @@
 import type { Contract, Output } from '@holdfast/contract'
 import { usageSteps } from '@holdfast/contract/entitlement'
-import type { Command } from 'commander'
+import { startSteps } from '@holdfast/contract/vocabulary'
+import { Argument, type Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
-import { choice, examples, parseMoment } from '../options.ts'
+import { choice, examples, integer, parseMoment } from '../options.ts'
 import { type Column, printAll, printItem } from '../output.ts'
 import { bytesText } from '../text.ts'
 
@@ -18,6 +19,13 @@ const columns = (step: Metrics['step']): readonly Column<Metrics['series'][numbe
   ['ENROLLED', (s) => s.enrollments],
   ['FAILED LOGINS', (s) => s.logins_failed],
   ['REFUSED', (s) => s.refused],
+]
+
+const devicesColumn: Column<{ devices: number }> = ['DEVICES', (counted) => counted.devices]
+const dayColumns: readonly Column<Output<Contract['readFleetMetrics']>['days'][number]>[] = [
+  ['DAY', (d) => d.at.slice(0, 10)],
+  ['DEVICES', (d) => d.devices],
+  ['BY PLATFORM', (d) => d.platforms.map((p) => `${p.platform} ${p.devices}`).join(', ')],
 ]
 
 type Adoption = { applied: number; pending: number }
@@ -55,5 +63,54 @@ export function addStatus(program: Command, cli: Cli): void {
       const found = await client.readMetrics({ query: { ...given(asked), ...cli.scope } })
       if (cli.json) printItem(cli, found)
       else await printAll(cli, columns(found.step), found.series)
+    })
+  examples(status.command('fleet'), 'status fleet', 'status fleet --days 7 --json')
+    .description('devices by platform, client version and operating system, now and day by day')
+    .option('--days <n>', 'how far back; 30 unless said', integer(0, 30))
+    .action(async ({ days }: { days?: number }) => {
+      const client = await cli.client()
+      const found = await client.readFleetMetrics({ query: { ...given({ days }), ...cli.scope } })
+      if (cli.json) return printItem(cli, found)
+      cli.say(cli.strong(`${found.devices} devices`))
+      await printAll(cli, [['PLATFORM', (p) => p.platform], devicesColumn], found.platforms)
+      await printAll(cli, [['CLIENT', (v) => v.client_version], devicesColumn], found.client_versions)
+      await printAll(
+        cli,
+        [['SYSTEM', (v) => `${v.platform} ${v.os_version ?? ''}`.trim()], devicesColumn],
+        found.os_versions,
+      )
+      await printAll(cli, dayColumns, found.days)
+    })
+  addStart(status, cli)
+}
+
+type Step = Output<Contract['getStart']>['steps'][number]
+const stepColumns: readonly Column<Step>[] = [
+  ['STEP', (s) => s.step],
+  ['DONE', (s) => (s.done ? 'yes' : s.dismissed ? 'dismissed' : 'no')],
+  ['SINCE', (s) => s.since],
+]
+
+function addStart(status: Command, cli: Cli): void {
+  examples(status.command('start'), 'status start')
+    .description('how far the tenant is set up')
+    .action(async () => {
+      const start = await (await cli.client()).getStart({ query: cli.scope })
+      if (cli.json) printItem(cli, start)
+      else await printAll(cli, stepColumns, start.steps)
+    })
+  examples(
+    status
+      .command('dismiss')
+      .addArgument(new Argument('<step>', 'a step of the setup').choices(startSteps))
+      .option('--undo', 'put it back on the list'),
+    'status dismiss audit_forwarding',
+  )
+    .description('take a step off the list of the setup')
+    .action(async (step: Step['step'], { undo = false }: { undo?: boolean }) => {
+      const client = await cli.client()
+      const answer = await client.dismissStartStep({ query: cli.scope, body: { step, dismissed: !undo } })
+      if (!answer.changed) cli.note('No change.')
+      printItem(cli, answer.step)
     })
 }

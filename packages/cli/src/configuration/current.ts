@@ -8,6 +8,7 @@ type Scope = { tenant_id?: string }
 export async function currentConfig(client: Client, query: Scope): Promise<ConfigDocument> {
   const { email, webhook } = await client.getNotificationSettings({ query })
   const { available: _, ...ofEmail } = email
+  const { install_templates, download_urls } = await client.getEnrollmentSettings({ query })
   const pools = await everyOne((page) => client.listGatewayPools({ query: { ...query, ...page } }))
   const groups = await everyOne((page) => client.listGroups({ query: { ...query, ...page } }))
   const {
@@ -22,6 +23,7 @@ export async function currentConfig(client: Client, query: Scope): Promise<Confi
   return {
     format: 'holdfast.config/1',
     security: await client.getSecuritySettings({ query }),
+    enrollment: { install_templates, download_urls },
     notifications: { email: ofEmail, webhook: { enabled: webhook.enabled, kinds: webhook.kinds } },
     groups: Object.fromEntries(named),
     gateway_pools: Object.fromEntries(

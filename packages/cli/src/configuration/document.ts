@@ -18,7 +18,8 @@ const someOf = ({ properties }: TObject, ...not: string[]) =>
   )
 const byName = (of: TSchema) => Type.Record(Type.String({ minLength: 1, maxLength: 256 }), of)
 
-const { security, notifications, pool, policy } = {
+const { enrollment, security, notifications, pool, policy } = {
+  enrollment: contract.updateEnrollmentSettings.body.properties,
   security: contract.updateSecuritySettings.body.properties,
   notifications: contract.updateNotificationSettings.body.properties,
   pool: contract.createGatewayPool.body,
@@ -32,6 +33,12 @@ const Document = Closed({
     Closed(
       Object.fromEntries(Object.entries(security).map(([name, section]) => [name, Type.Optional(someOf(section))])),
     ),
+  ),
+  enrollment: Type.Optional(
+    Closed({
+      install_templates: Type.Optional(someOf(enrollment.install_templates)),
+      download_urls: Type.Optional(someOf(enrollment.download_urls)),
+    }),
   ),
   notifications: Type.Optional(
     Closed({
@@ -55,6 +62,7 @@ const Document = Closed({
 export type ConfigDocument = {
   format: 'holdfast.config/1'
   security?: Record<string, Record<string, unknown>>
+  enrollment?: Record<string, Record<string, unknown>>
   notifications?: Record<string, Record<string, unknown>>
   groups?: Record<string, { description?: string; members?: string[] }>
   gateway_pools?: Record<string, Record<string, unknown>>

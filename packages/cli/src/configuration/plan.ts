@@ -37,7 +37,7 @@ export async function planOf(
 
 async function settingsSteps(
   client: Client,
-  { security, notifications }: ConfigDocument,
+  { security, enrollment, notifications }: ConfigDocument,
   query: Scope,
   problems: string[],
 ): Promise<Step[]> {
@@ -48,6 +48,13 @@ async function settingsSteps(
     const apply = () => client.updateSecuritySettings({ query, body }, { ifMatch: versionOf(is) })
     const made = { operation: 'updateSecuritySettings', body, apply } as const
     steps.push({ thing: 'security', action: 'update', fields: fieldsOfSections(is, security), ...made })
+  }
+  if (enrollment) {
+    const is = await client.getEnrollmentSettings({ query })
+    const body = overlay<Input<Contract['updateEnrollmentSettings']>['body']>(is, enrollment)
+    const apply = () => client.updateEnrollmentSettings({ query, body }, { ifMatch: versionOf(is) })
+    const made = { operation: 'updateEnrollmentSettings', body, apply } as const
+    steps.push({ thing: 'enrollment', action: 'update', fields: fieldsOfSections(is, enrollment), ...made })
   }
   if (notifications) {
     const is = await client.getNotificationSettings({ query })

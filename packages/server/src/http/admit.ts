@@ -80,7 +80,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
     if (endpoint?.access.by === 'anyone') return admission
     const judge = () => authenticate(deps.verifiers, request, incoming)
     if (endpoint?.stream) {
-      const again = () => authenticate(deps.verifiers, request, { ...incoming, background: true })
+      const again = () => authenticate(deps.verifiers, request, { ...incoming, background: true, isAgain: true })
       admission.stands = async () => stillStands(deps, admission, endpoint, request, await again())
     }
     return whenReady(

@@ -17,6 +17,8 @@ export type Incoming = {
   dpop: string | string[] | undefined
   /** No person asked for it (a timer, a stream): a session that is shown is not prolonged. */
   background: boolean
+  /** It is judged again while its answer is sent, which is no use of it. */
+  isAgain?: true
   /** Parameters by which the deployment-wide gateway secret names whom it speaks for. */
   scope: { tenant_id?: string; gateway_id?: string }
 }

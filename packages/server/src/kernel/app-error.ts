@@ -1,5 +1,4 @@
-import type { AttemptReason } from '@holdfast/contract/start-vocabulary'
-import type { ErrorCode, ScimType, ToldDeviceStatus } from '@holdfast/contract/vocabulary'
+import type { AttemptReason, ErrorCode, ScimType, ToldDeviceStatus } from '@holdfast/contract/vocabulary'
 import type { TenantId } from './actor.ts'
 import type { RateLimit } from './rate-limit.ts'
 

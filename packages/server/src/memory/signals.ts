@@ -6,7 +6,7 @@ import { second } from '../kernel/time.ts'
 import type { Feed } from './feed.ts'
 
 /** What replicas tell each other that the change log does not hold. Subjects are UUIDs. */
-export type SignalTopic = 'audit' | 'notification' | 'vpn_session' | 'workflow_run' | 'gateway' | 'adoption'
+type SignalTopic = 'audit' | 'notification' | 'vpn_session' | 'workflow_run' | 'gateway' | 'adoption'
 /** More subjects than this, or unknown ones. */
 export type Subjects = readonly string[] | 'many'
 /** `isRemote`: another replica tells it. */
@@ -62,14 +62,16 @@ export function createSignals({
       return payloads
     },
     heard: (payload) => {
-      const [from, word, first = '', topic, subjects = ''] = payload.split('|')
+      const [from, word, named = '', topic, subjects = ''] = payload.split('|')
       if (from === replica) return
+      const tenants = named.split(',') as TenantId[]
+      const [tenant] = tenants
       if (word === 'who') announceAll()
       else if (word === 'watch') {
         const until = performance.now() + watchedForMs
-        for (const tenant of first.split(',')) elsewhere.set(tenant as TenantId, until)
-      } else if (word === 'tell' && here.has(first as TenantId))
-        tellHere(first as TenantId, topic as SignalTopic, subjects === 'many' ? subjects : subjects.split(','), true)
+        for (const each of tenants) elsewhere.set(each, until)
+      } else if (word === 'tell' && tenant && here.has(tenant))
+        tellHere(tenant, topic as SignalTopic, subjects === 'many' ? subjects : subjects.split(','), true)
     },
     connected: () => {
       asks = true

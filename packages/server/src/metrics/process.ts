@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import { counter, gauge, type Metric } from './exposition.ts'
 
 const startedAt = (Date.now() - performance.now()) / 1000

@@ -108,7 +108,7 @@ test('a process that ended before its answer came gets the same certificate with
 test('who trusts only keys that are compromised begins anew over TLS, when told to', async (t) => {
   // To this machine no TLS is needed.
   const publicUrl = 'http://localhost'
-  const kit = { ...(await startKit(t, { config: { publicUrl } })), publicUrl }
+  const kit = await startKit(t, { config: { publicUrl } })
   await publish(kit, [rule('all', { any: true })])
   const device = await enrolled(kit)
   const gateway = open(kit, await withGateway(kit))

@@ -13,6 +13,8 @@ format: holdfast.config/1
 security:
   sessions: { idle_seconds: 900 }
   mfa: { required_roles: [platform_admin] }
+enrollment:
+  install_templates: { linux: 'acme-vpn enroll {server} --token {token}' }
 notifications:
   email: { recipients: [security@example.com], min_severity: warning }
 groups:
@@ -63,6 +65,7 @@ test('a file is applied once, shows what drifted from it, and leaves what it doe
   assert.equal(await writes(), before, 'and nothing is written')
   assert.equal((await audited(kit, 'policy.published')).length, 1)
   assert.equal((await admin.getSecuritySettings()).sessions.absolute_seconds, 43_200, 'what it does not name stays')
+  assert.match((await admin.getEnrollmentSettings()).install_lines.linux, /^acme-vpn enroll http/)
 
   const [pool] = (await admin.listGatewayPools()).items.filter(({ name }) => name === 'frankfurt')
   assert.deepEqual(pool!.dns, ['fd00::35', '10.0.0.53'])

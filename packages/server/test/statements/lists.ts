@@ -49,6 +49,7 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'gateways/truth/questions.queries.ts#tenantsWithDue': 'whose connections a sweep must judge',
   'devices/devices.queries.ts#markDevices': 'group commit: telemetry of the same moment',
   'identity/sessions/sessions.queries.ts#writeLastSeen': 'write-behind: sessions used lately',
+  'devices/waiting.queries.ts#tenantsWithWaiting': 'whose devices that wait a sweep must tell of',
   'devices/devices.queries.ts#tenantsWithEphemerals': 'whose devices a sweep must look at',
   'gateways/reports/sessions.queries.ts#tenantsWithSilent': 'whose VPN sessions a sweep must end',
   'gateways/reports/activity.queries.ts#silentSince': 'gateways that are down, for the watch over all tenants',

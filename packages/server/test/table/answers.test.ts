@@ -2,8 +2,12 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { contract, type Endpoint, type Operation, operations } from '@holdfast/contract'
 import { openapi } from '@holdfast/contract/openapi'
+import { type ChangedKind, changedKinds } from '@holdfast/contract/stream'
+import { idPrefixes, type Noun } from '@holdfast/contract/vocabulary'
+import { listsOfAudit, onlyNamed } from '../../src/modules/stream/kinds.ts'
 import { type AuditEvent, wrongChanges } from '../changes.ts'
 import { type Kit, startKit } from '../kit.ts'
+import { type Opened, openStream } from '../streams.ts'
 import { type Raw, things } from '../world.ts'
 import { createHere } from './here.ts'
 import { createWrite } from './writes.ts'
@@ -31,6 +35,28 @@ const patches: Readonly<Record<string, (ids: Record<string, string>) => object>>
 type Write = { ids: Record<string, string>; send: (body?: unknown) => Promise<Raw> }
 const newEachTime: readonly Operation[] = ['changePassword', 'logout']
 
+type Said = { changes: { kind: ChangedKind; ids: string[]; many: boolean }[] }
+/** Events of which a stream did not tell that a list of theirs changed, or which of its things. */
+async function untold(stream: Opened, events: readonly AuditEvent[]): Promise<string[]> {
+  const last = Math.max(...events.map((event) => event.seq))
+  const first = Number((await stream.event('ready')).id.split('-')[1])
+  await stream.event('audit', ({ seq }) => seq >= last)
+  const said = stream.received.flatMap((e) => (e.event === 'changed' ? (e.data as Said).changes : []))
+  const byKind = Map.groupBy(said, ({ kind }) => kind)
+  // What was there before the stream is no news.
+  const later = events.filter((event) => event.seq > first)
+  return later.flatMap(({ kind, target }) =>
+    listsOfAudit[kind].flatMap((list) => {
+      const told = byKind.get(list) ?? []
+      const id = target?.id ?? ''
+      const { noun } = changedKinds[list] as { noun?: Noun }
+      const names = noun !== undefined && id.startsWith(`${idPrefixes[noun]}_`)
+      const isTold = told.some(({ ids, many }) => many || !names || ids.includes(id))
+      return isTold || onlyNamed.has(list) ? [] : [`${kind}: ${list} ${id}`]
+    }),
+  )
+}
+
 /** Every event there is. */
 async function allEvents(kit: Kit): Promise<AuditEvent[]> {
   const found: AuditEvent[] = []
@@ -45,6 +71,9 @@ async function allEvents(kit: Kit): Promise<AuditEvent[]> {
 
 test('a write answers 201 where it makes something, 200 and changed: false where that holds already, and no status that is not described; each is on record by its request id, without secrets', async (t: TestContext) => {
   const kit = await startKit(t, { config: { allowedPrivateCidrs: ['127.0.0.0/8'] } })
+  const watching = await openStream(kit.url, { authorization: `Bearer ${kit.adminKey}` })
+  kit.after(watching.close)
+  await watching.event('ready')
   const world = await createHere(kit)
   const wrong: string[] = []
   /** A write whose every answer is one that its description has. */
@@ -159,6 +188,11 @@ test('a write answers 201 where it makes something, 200 and changed: false where
       'view.updated',
     ],
     'kinds that say what was changed',
+  )
+  assert.deepEqual(
+    await untold(watching, events),
+    [],
+    'whoever watches is told of every write, in each list it concerns',
   )
   const onRecord = JSON.stringify(events)
   assert.ok(secrets.size > 10)

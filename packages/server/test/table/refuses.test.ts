@@ -157,7 +157,9 @@ test('every route against every wrong caller', async (t) => {
           const isFacets = 'facets' in ((e.response as Shaped).properties ?? {})
           const fits = isFacets
             ? status === 200 && (json.total as { count: number }).count === 0
-            : isList ? status === 200 && (json.items as unknown[]).length === 0 : status === 404
+            : isList
+              ? status === 200 && (json.items as unknown[]).length === 0
+              : status === 404
           if (!fits) wrong.push(`${name} ${field} unknown: ${status} ${json.detail}`)
         }
       assert.ok(walked > 15, `${walked} parameters`)

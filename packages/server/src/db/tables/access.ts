@@ -1,4 +1,4 @@
-import type { AttemptOutcome, AttemptReason } from '@holdfast/contract/start-vocabulary'
+import type { AttemptOutcome, AttemptReason } from '@holdfast/contract/vocabulary'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Derived, TextArray, UuidArray } from './columns.ts'
 

@@ -18,7 +18,7 @@ export type SystemLoad = {
   }
 }
 
-type GatewayState = 'healthy' | 'degraded' | 'draining' | 'down' | 'never_seen' | 'pending'
+export type GatewayState = 'healthy' | 'degraded' | 'draining' | 'down' | 'never_seen' | 'pending'
 
 /** Bytes that the gateway received from the device and sent to it, by the name of a resource. */
 export type ResourceBytes = Record<string, [rx: number, tx: number]>

@@ -50,7 +50,7 @@ export const createRights =
 type RightsRow = Pick<KeyRow, 'role' | 'owner_tenant_id' | 'owner_user_id' | 'stands_for' | 'created_by'>
 export type RightsOf = ReturnType<typeof createRights>
 
-type Shown = { sourceIp: string; background?: boolean }
+type Shown = { sourceIp: string; isAgain?: true }
 
 export function createKeyVerifier(deps: {
   db: Database
@@ -117,7 +117,7 @@ export function createKeyVerifier(deps: {
 
   const judge = (
     known: Known | undefined,
-    { sourceIp, background }: Shown,
+    { sourceIp, isAgain }: Shown,
   ): Principal<'api_key'> | RefusedCredential | undefined => {
     if (!known) return undefined
     const at = now()
@@ -125,8 +125,7 @@ export function createKeyVerifier(deps: {
     if (known.isOwnerGone) return refused(known, 'maker_gone')
     if (known.expiresAt && known.expiresAt <= at) return refused(known, 'expired')
     if (known.allowedCidrs.length > 0 && !isWithin(sourceIp, known.allowedCidrs)) return refused(known, 'wrong_address')
-    // What a stream asks for by itself is no use of the key.
-    if (!background) activity.touch(`${known.principal.tenantId}/${known.principal.id}`, at, activityWithinMs)
+    if (!isAgain) activity.touch(`${known.principal.tenantId}/${known.principal.id}`, at, activityWithinMs)
     return known.principal
   }
 

@@ -1,9 +1,7 @@
-import type { AuditKind } from '@holdfast/contract/vocabulary'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Signals } from '../../memory/signals.ts'
 import { countsBetween, pruneCounts } from './counts.queries.ts'
 import { eventHandlers } from './events/events.handlers.ts'
-import { eventsSince, headOf } from './events/since.queries.ts'
+import { createSince } from './events/since.ts'
 import { createExport, type ExportDeps } from './export/index.ts'
 import { pruneReported } from './ingest/ingest.queries.ts'
 import { createIngest } from './ingest/ingest.ts'
@@ -22,11 +20,8 @@ export { octetCounted, type SyslogOrigin, syslog, syslogOriginOf } from './forma
 export { findBeginning } from './purge/purge.queries.ts'
 export { arrivalOf, type Changed, type Target } from './record.ts'
 
-type SinceArguments = [after: number, kinds: readonly AuditKind[], most: number]
-
 type AuditDeps = Omit<ExportDeps & ProofDeps, 'catchUp' | 'audit' | 'keys'> & {
   trust: Parameters<typeof checkpointKeysOf>[0]
-  signals: Pick<Signals, 'tell'>
   /** Events of this tenant have got their places, by this replica. */
   placed: (tenant: TenantId) => void
 }
@@ -36,7 +31,6 @@ export function createAudit(deps: AuditDeps) {
   const placed: typeof words.placed = (tenant, ...given) => {
     words.placed(tenant, ...given)
     deps.placed(tenant)
-    deps.signals.tell(tenant, 'audit', [])
   }
   const { wake, place, stop, ...sequencer } = createSequencer({ ...deps, placed })
   const { catchUp } = sequencer
@@ -50,10 +44,7 @@ export function createAudit(deps: AuditDeps) {
     /** How many events of what is charted each hour or day had. */
     countsBetween: (tenant: TenantId, span: Parameters<typeof countsBetween>[2]) =>
       deps.db.inTenant(tenant, (tx) => countsBetween(tx, tenant, span)),
-    /** Where the audit log of the tenant ends, and what was added behind a sequence number. */
-    headOf: (tenant: TenantId) => deps.db.inTenant(tenant, (tx) => headOf(tx, tenant)),
-    since: (tenant: TenantId, ...given: SinceArguments) =>
-      deps.db.inTenant(tenant, (tx) => eventsSince(tx, tenant, ...given)),
+    ...createSince(deps),
     handlers: {
       ...eventHandlers({ ...deps, catchUp }),
       ...createIngest({ ...deps, place }).handlers,

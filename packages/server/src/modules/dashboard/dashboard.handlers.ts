@@ -6,6 +6,7 @@ import type { FleetMetrics } from './fleet.ts'
 import type { ReadMetrics } from './metrics.ts'
 import type { ReadOverview } from './overview.ts'
 import type { ListPendingAdoption } from './pending-adoption.ts'
+import type { StartOfTenant } from './start.ts'
 
 export const dashboardHandlers = ({
   readOverview,
@@ -13,12 +14,14 @@ export const dashboardHandlers = ({
   listPending,
   adoption,
   fleetMetrics,
+  start,
 }: {
   readOverview: ReadOverview
   readMetrics: ReadMetrics
   listPending: ListPendingAdoption
   adoption: Adoption
   fleetMetrics: FleetMetrics
+  start: StartOfTenant
 }) =>
   ({
     // Nothing of it can be set, so its tag names what is shown alone.
@@ -27,5 +30,7 @@ export const dashboardHandlers = ({
       listPending(actor.tenantId, idOf('policy_bundle', params.bundle_id), query),
     getPolicyAdoption: ({ actor, params }) => adoption.read(actor.tenantId, idOf('policy_bundle', params.bundle_id)),
     readFleetMetrics: ({ actor, query: { days = 30 } }) => fleetMetrics.read(actor.tenantId, days),
+    getStart: async ({ actor }) => versioned(null, await start.read(actor)),
+    dismissStartStep: ({ actor, body: { step, dismissed = true } }) => start.dismiss(actor, step, dismissed),
     readMetrics: ({ actor, query }) => readMetrics(actor.tenantId, query),
   }) satisfies Partial<Handlers>

@@ -17,7 +17,7 @@ export type DashboardDeps = {
   gateways: Pick<Gateways, 'statuses'>
   policy: Pick<Policy, 'current' | 'deliveredTo' | 'published' | 'publishedSince'>
   expiry: Pick<ReturnType<typeof createExpiry>, 'soonest'>
-  tenancy: Pick<Tenancy, 'usageOf' | 'usageNow'>
+  tenancy: Pick<Tenancy, 'usageOf' | 'usageNow' | 'dismissedSteps'>
   audit: Pick<Audit, 'countsBetween'>
   tenants: () => Promise<readonly TenantId[]>
 }

@@ -2,7 +2,6 @@ import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { deleting } from '../../db/retention.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { FleetVersions } from '../devices/index.ts'
 
 /** Across tenants: those that have no sample of a day yet. */
 export const tenantsWithoutDay = async (tx: Tx, tenants: readonly TenantId[], day: Date): Promise<TenantId[]> => {
@@ -12,7 +11,12 @@ export const tenantsWithoutDay = async (tx: Tx, tenants: readonly TenantId[], da
   return rows.map((r) => r.tenant_id)
 }
 
-type Sample = Pick<FleetVersions, 'devices' | 'platforms' | 'client_versions' | 'other_client_versions'>
+type Sample = {
+  devices: number
+  platforms: object[]
+  client_versions: object[]
+  other_client_versions: number
+}
 /** The first sample of a day stays. */
 export const insertDay = (tx: Tx, tenant: TenantId, day: Date, sample: Sample) =>
   tx

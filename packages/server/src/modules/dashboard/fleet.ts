@@ -1,12 +1,13 @@
 import type { Contract, Output } from '@holdfast/contract'
+import { listedVersions } from '@holdfast/contract/fleet-metrics'
 import { background } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'
+import { createRecent } from '../../kernel/recent.ts'
 import { day, minute } from '../../kernel/time.ts'
 import { countVersions } from '../devices/index.ts'
 import type { DashboardDeps } from './deps.ts'
 import * as queries from './fleet.queries.ts'
-import { createRecent } from './recent.ts'
 
 type Shown = Output<Contract['readFleetMetrics']>
 const freshMs = minute / 2
@@ -18,7 +19,7 @@ export function createFleetMetrics({ db, now, tenants }: Pick<DashboardDeps, 'db
   const current = createRecent({
     read: async (tenant) => {
       const at = now()
-      return { at, versions: await db.inTenant(tenant, (tx) => countVersions(tx, tenant)) }
+      return { at, versions: await db.inTenant(tenant, (tx) => countVersions(tx, tenant, listedVersions)) }
     },
     ...{ freshMs, now },
   })
@@ -30,6 +31,9 @@ export function createFleetMetrics({ db, now, tenants }: Pick<DashboardDeps, 'db
       const kept = days === 0 ? [] : await db.inTenant(tenant, (tx) => queries.daysSince(tx, tenant, from))
       return {
         ...{ at: at.toISOString(), ...versions },
+        // Only enrollment writes them, by the same vocabulary.
+        platforms: versions.platforms as Shown['platforms'],
+        os_versions: versions.os_versions as Shown['os_versions'],
         days: kept.map(({ day: sampled, platforms, client_versions, ...counts }) => ({
           ...{ at: sampled.toISOString(), ...counts },
           platforms: platforms as Shown['platforms'],
@@ -47,7 +51,7 @@ export function createFleetMetrics({ db, now, tenants }: Pick<DashboardDeps, 'db
         await eachTenant(missing, (tenant) =>
           db.inTenant(
             tenant,
-            async (tx) => queries.insertDay(tx, tenant, today, await countVersions(tx, tenant)),
+            async (tx) => queries.insertDay(tx, tenant, today, await countVersions(tx, tenant, listedVersions)),
             background,
           ),
         )

@@ -6,15 +6,16 @@ import { createFleetMetrics } from './fleet.ts'
 import { createMetrics } from './metrics.ts'
 import { createOverview } from './overview.ts'
 import { createPendingAdoption } from './pending-adoption.ts'
+import { createStart } from './start.ts'
 
 /** How the fleet of a tenant stands, at a glance and over time. */
 export function createDashboard(deps: DashboardDeps) {
   const readMetrics = createMetrics(deps)
   const readOverview = createOverview({ ...deps, readMetrics })
   const [adoption, fleetMetrics] = [createAdoption(deps), createFleetMetrics(deps)]
-  const listPending = createPendingAdoption(deps)
+  const [listPending, start] = [createPendingAdoption(deps), createStart(deps)]
   return {
-    handlers: dashboardHandlers({ readMetrics, readOverview, listPending, adoption, fleetMetrics }),
+    handlers: dashboardHandlers({ readMetrics, readOverview, listPending, adoption, fleetMetrics, start }),
     jobs: [
       { name: 'sample_adoption', cron: '* * * * *', run: adoption.sweep },
       { name: 'sample_fleet', cron: '45 * * * *', run: fleetMetrics.sample },

@@ -11,6 +11,7 @@ import { createPostureHandlers, type PostureDeps } from './posture/index.ts'
 import { pruneRevoked } from './revoked.queries.ts'
 import { createDeviceHits } from './search-hits.ts'
 import type { PolicyOf } from './view.ts'
+import { createWaiting, type WaitingNotices } from './waiting.ts'
 
 export { createActivity } from './activity.ts'
 export { addressCapacity, addressesOf, gatewayAddressesOf, overlayOf } from './address.ts'
@@ -28,6 +29,7 @@ export type { Appraise } from './posture/appraisal.ts'
 export { holdVerdicts } from './posture/posture.queries.ts'
 export { rememberProofs } from './proofs.queries.ts'
 export * as renewal from './renewal.queries.ts'
+export { firstDeviceAt } from './start.queries.ts'
 export { trustCoverageOfDevices } from './trust-coverage.queries.ts'
 export { createTrustMarks } from './trust-marks.ts'
 export { createDeviceVerifier, proofSeconds } from './verify.ts'
@@ -39,17 +41,20 @@ export function createDevices(
     entitlements: Entitlements
     endSessionsOf: EndSessionsOf
     listening: Listening
+    notifications: WaitingNotices
+    onError: (e: unknown) => void
     policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
     canaryOf: (tenant: TenantId) => Promise<CanaryReach | undefined>
   },
 ) {
-  const lifecycle = createLifecycle(deps)
+  const waiting = createWaiting(deps)
+  const lifecycle = createLifecycle({ ...deps, waiting })
   return {
     handlers: { ...deviceHandlers({ ...deps, lifecycle }), ...createPostureHandlers(deps) },
-    jobs: deviceJobs({ ...deps, lifecycle }),
+    jobs: deviceJobs({ ...deps, lifecycle, waiting }),
     endOfUsers: lifecycle.endOfUsers,
     count: createDeviceCounts(deps),
     prunes: [pruneRevoked],
-    searchHits: createDeviceHits(deps),
+    ...{ searchHits: createDeviceHits(deps), waiting, stop: waiting.stop },
   }
 }

@@ -6,6 +6,7 @@ import type { Listening } from '../health/index.ts'
 import * as queries from './devices.queries.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { forgetProofs } from './proofs.queries.ts'
+import type { Waiting } from './waiting.ts'
 
 /** A sweep takes so many at a time until nothing is left. */
 const sweepSize = 1000
@@ -13,8 +14,14 @@ const sweepSize = 1000
 /** After a break in which nobody could hear them, devices that are there are heard of within this. */
 const comeBackMs = 15 * minute
 
-type Deps = { db: Database; now: () => Date; lifecycle: Lifecycle; listening: Listening }
-export function deviceJobs({ db, now, lifecycle, listening }: Deps) {
+type Deps = {
+  db: Database
+  now: () => Date
+  lifecycle: Lifecycle
+  listening: Listening
+  waiting: Pick<Waiting, 'sweep'>
+}
+export function deviceJobs({ db, now, lifecycle, listening, waiting }: Deps) {
   /** Revokes the devices of ephemeral tokens that fell silent. */
   async function revokeSilent(): Promise<void> {
     const at = now()
@@ -34,6 +41,7 @@ export function deviceJobs({ db, now, lifecycle, listening }: Deps) {
   }
 
   return [
+    { name: 'watch_waiting_devices', cron: '* * * * *', run: waiting.sweep },
     { name: 'revoke_silent_devices', cron: '* * * * *', run: revokeSilent },
     {
       name: 'forget_proofs',

@@ -12,6 +12,7 @@ import type { DevicePatch, Move } from './devices.queries.ts'
 import * as queries from './devices.queries.ts'
 import { denseFilters, type Judged } from './filter.queries.ts'
 import { selectDevices } from './find.queries.ts'
+import type { Waiting } from './waiting.ts'
 
 /** Ends VPN sessions of devices, in the transaction that stops them. Given by the gateways module. */
 export type EndSessionsOf = (
@@ -35,6 +36,7 @@ export function createLifecycle({
   now,
   endSessionsOf,
   entitlements,
+  waiting,
 }: {
   db: Database
   audit: Audit
@@ -42,6 +44,7 @@ export function createLifecycle({
   now: () => Date
   endSessionsOf: EndSessionsOf
   entitlements: Entitlements
+  waiting: Pick<Waiting, 'moved'>
 }) {
   /**
    * Moves devices and everything that hangs on it: sessions end, gateways and replicas hear of it, all is on record.
@@ -66,8 +69,9 @@ export function createLifecycle({
     moved: readonly { device_id: string; name: string }[],
     operation: Move,
     reason: string | undefined,
-  ) =>
-    audit.recordAll(
+  ) => {
+    if (moved.length > 0) db.afterCommit(tx, () => waiting.moved(source.tenantId))
+    return audit.recordAll(
       tx,
       moved.map((d) => ({
         source,
@@ -79,6 +83,7 @@ export function createLifecycle({
         },
       })),
     )
+  }
 
   /** A device that comes back counts again. */
   const placesFor = async (tx: Tx, tenant: TenantId, operation: Move) =>

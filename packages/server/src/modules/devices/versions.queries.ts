@@ -1,22 +1,19 @@
-import type { platforms } from '@holdfast/contract/enrollment'
-import { listedVersions } from '@holdfast/contract/fleet-metrics'
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-type Platform = (typeof platforms)[number]
 export type FleetVersions = {
   devices: number
-  platforms: { platform: Platform; devices: number }[]
+  platforms: { platform: string; devices: number }[]
   client_versions: { client_version: string | null; devices: number }[]
   other_client_versions: number
-  os_versions: { platform: Platform; os_version: string | null; devices: number }[]
+  os_versions: { platform: string; os_version: string | null; devices: number }[]
   other_os_versions: number
 }
 type Row = {
   /** Which of the columns the row is counted by: 3 platform, 5 client version, 2 platform and system, 7 all. */
   counted_by: number
-  platform: Platform | null
+  platform: string | null
   client_version: string | null
   os_version: string | null
   devices: number
@@ -24,7 +21,7 @@ type Row = {
 const by = { platform: 3, client: 5, system: 2, all: 7 }
 
 /** Devices that are not revoked by platform, client version and system; of versions those that most devices have. */
-export const countVersions = async (tx: Tx, tenant: TenantId): Promise<FleetVersions> => {
+export const countVersions = async (tx: Tx, tenant: TenantId, most: number): Promise<FleetVersions> => {
   const { rows } = await sql<Row>`
     select counted_by, platform, client_version, os_version, devices from (
       select grouping(platform, client_version, os_version) as counted_by, platform, client_version, os_version,
@@ -32,7 +29,7 @@ export const countVersions = async (tx: Tx, tenant: TenantId): Promise<FleetVers
           order by count(*) desc, platform, client_version, os_version) as rank
       from devices where tenant_id = ${tenant} and status <> 'revoked'
       group by grouping sets ((platform), (client_version), (platform, os_version), ())) as counted
-    where rank <= ${listedVersions} order by counted_by, rank`.execute(tx)
+    where rank <= ${most} order by counted_by, rank`.execute(tx)
   const rowsBy = (counted: number) => rows.filter((r) => r.counted_by === counted)
   const devices = rowsBy(by.all)[0]?.devices ?? 0
   const client_versions = rowsBy(by.client).map((r) => ({ client_version: r.client_version, devices: r.devices }))

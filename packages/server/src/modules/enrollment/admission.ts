@@ -45,11 +45,13 @@ export const createAdmission =
     issue,
     batches,
     now,
+    deviceWaits,
   }: {
     settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
     issue: Issue
     batches: Batches
     now: () => Date
+    deviceWaits: (tenant: TenantId) => void
   }) =>
   async (
     actor: Actor,
@@ -96,6 +98,7 @@ export const createAdmission =
         : await batches.joinVouched(tenant, { ...applicant, by: way })
     if ('refused' in joined) return joined
     const { userId, addressNumber } = joined
+    if (status === 'pending') deviceWaits(tenant)
     const holder = { deviceId, userId, jkt, generation: 1, addressNumber, method: way.method }
     return { ...(await sign(holder, term)), deviceId, userId, status, jkt }
   }

@@ -1,6 +1,5 @@
 import { platforms } from '@holdfast/contract/enrollment'
-import type { AttemptReason } from '@holdfast/contract/start-vocabulary'
-import type { ErrorCode } from '@holdfast/contract/vocabulary'
+import type { AttemptReason, ErrorCode } from '@holdfast/contract/vocabulary'
 import type { Actor, RefusedCredential } from '../../kernel/actor.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import type { RecordAttempts } from './attempts.ts'
@@ -65,7 +64,6 @@ export const createRefusedAttempts = ({ note }: Pick<RecordAttempts, 'note'>) =>
     note({ tenantId, tokenId: principal.id, sourceIp, platform: platformIn(body), outcome: 'refused', reason })
   },
 })
-export type RefusedAttempts = ReturnType<typeof createRefusedAttempts>
 
 /** As a body says it that may have been refused unread. */
 function platformIn(body: unknown): string | null {

@@ -1,19 +1,10 @@
-import type { AttemptOutcome, AttemptReason } from '@holdfast/contract/start-vocabulary'
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 /** The newest of some uses of a token, and how many of these were refused. */
-export type Attempts = {
-  tenant_id: TenantId
-  token_id: string
-  refused: number
-  last_at: Date
-  outcome: AttemptOutcome
-  reason: AttemptReason | null
-  source_ip: string
-  platform: string | null
-}
+export type Attempts = Tables['enrollment_attempts']
 
 /** One row a token. The newest use wins, whichever replica writes last; refusals add up. Writes rows of all tenants. */
 export const addAttempts = (tx: Tx, attempts: readonly Attempts[]) =>

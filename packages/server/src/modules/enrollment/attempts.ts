@@ -1,4 +1,4 @@
-import type { AttemptReason } from '@holdfast/contract/start-vocabulary'
+import type { AttemptReason } from '@holdfast/contract/vocabulary'
 import type { TenantId } from '../../kernel/actor.ts'
 import { isOfData, writeInHalves } from '../../kernel/in-halves.ts'
 import { second } from '../../kernel/time.ts'

@@ -28,6 +28,8 @@ export type EnrollmentDeps = {
   peppers: Peppers
   publicUrl: string
   origins: Origins
+  /** Told of a tenant in which a device begins to wait for approval. */
+  deviceWaits: (tenant: TenantId) => void
   onError: (e: Error) => void
   now: () => Date
 }

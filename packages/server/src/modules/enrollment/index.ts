@@ -22,6 +22,8 @@ import { pruneTokens } from './tokens.queries.ts'
 import { createTokens } from './tokens.ts'
 import { createVouching } from './vouching.ts'
 
+export { firstTokenAt } from './start.queries.ts'
+
 export function createEnrollment(deps: EnrollmentDeps) {
   const tokens = createTokens(deps)
   const challenges = createChallenges(deps)

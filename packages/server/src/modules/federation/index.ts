@@ -24,6 +24,7 @@ export type { Enroller, EnrollmentGrant } from './enrolling.ts'
 export type { Newcomer } from './newcomer.ts'
 export { entraTenantOf, issuerProblem } from './oidc/presets.ts'
 export type { Unrecognised } from './recognise.ts'
+export { firstProviderAt } from './start.queries.ts'
 
 export function createFederation(deps: FederationDeps) {
   const oidc = createOidc(deps)
@@ -45,8 +46,7 @@ export function createFederation(deps: FederationDeps) {
     endLinksOf: createEndLinks(deps),
     requireSignIn: lastWay.requireOne,
     samlEnrolling: createSamlEnrolling({ ...deps, saml, newcomer, opening }),
-    prunes,
-    certificateExpiries: createSamlExpiries(deps),
+    ...{ prunes, certificateExpiries: createSamlExpiries(deps) },
     jobs: [{ name: 'refresh_saml_metadata', cron: '25 * * * *', run: metadata.sweep }],
     pages: { ...signInPaths.pages, ...signOut.pages },
     forms: signInPaths.forms,

@@ -71,7 +71,7 @@ export function signInPages({ signIn, saml, publicUrl }: { signIn: SignIn; saml:
       headers: { ...pageHeaders, refresh: `0; url=${to}`, 'set-cookie': [sessionCookie.set(token), over] },
       body: renderPage(
         'Signed in',
-        `<h1>Signed in</h1>\n<p><a href="${escapeHtml(to)}">Go on</a>, if this page does not by itself.</p>`,
+        `<h1>Signed in</h1>\n<p><a href="${escapeHtml(to)}">Continue</a> if this page does not by itself.</p>`,
       ),
     }
   }
@@ -130,11 +130,11 @@ const handOverPage = ({ handTo, providerName, samlResponse, relayState }: HandOv
   body: renderPage(
     'Enroll this device',
     `<h1>Enroll this device</h1>
-<p>You have signed in with ${escapeHtml(providerName)}. Go on if you are enrolling the machine in front of you, which waits for it at ${escapeHtml(new URL(handTo).host)}; close this window if you are not.</p>
+<p>You have signed in with ${escapeHtml(providerName)}. Continue if you are enrolling the machine in front of you, which waits for it at ${escapeHtml(new URL(handTo).host)}; close this window if you are not.</p>
 <form method="post" action="${escapeHtml(handTo)}">
 <input type="hidden" name="SAMLResponse" value="${escapeHtml(samlResponse)}">
 <input type="hidden" name="RelayState" value="${escapeHtml(relayState)}">
-<button type="submit">Go on</button>
+<button type="submit">Continue</button>
 </form>`,
   ),
 })
@@ -150,6 +150,6 @@ const choicePage = (offered: readonly Offered[], tenantName: string, next: strin
     'Sign in',
     offered.length === 0
       ? `<h1>Sign in</h1>\n<p>No identity provider is set up here. <a href="/admin/login">Sign in with a password</a>.</p>`
-      : `<h1>Sign in</h1>\n<p>Choose whom to sign in with.</p>\n${providerLinks(offered, tenantName, next)}`,
+      : `<h1>Sign in</h1>\n<p>Choose an identity provider.</p>\n${providerLinks(offered, tenantName, next)}`,
   ),
 })

@@ -28,7 +28,7 @@ export function createIdentity(given: IdentityDeps) {
   const rules = createRules(deps)
   const { sessions, login, stepUp, breakGlass } = rules
   const offboarding = createOffboarding({ ...deps, sessions })
-  const me = createMe(deps)
+  const me = createMe({ ...deps, sessions })
   const { createUser, createFirstAdmin } = createFirstAdmins(deps)
 
   return {

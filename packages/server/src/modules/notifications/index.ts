@@ -2,7 +2,6 @@ import type { Kek } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Signals } from '../../memory/signals.ts'
 import type { Outbound } from '../../outbound/outbound.ts'
 import type { Audit } from '../audit/index.ts'
 import { createChannels } from './channels.ts'
@@ -28,7 +27,7 @@ type NotificationsDeps = {
   publicUrl: string
   smtpUrl: string | undefined
   outbound: Outbound
-  signals: Signals
+  signals: Parameters<typeof createNotificationRules>[0]['signals']
   tenantName: (tenant: TenantId) => Promise<string | undefined>
   /** Hears of deliveries that could not be tried or written down. */
   onError: (e: Error) => void
@@ -47,7 +46,8 @@ export function createNotifications(deps: NotificationsDeps) {
 
   return {
     ...{ notify: rules.notify, close: rules.close },
-    ...{ closeOthers: rules.closeOthers, tenantsWithOpen: rules.tenantsWithOpen },
+    ...{ closeOthers: rules.closeOthers, tenantsWithOpen: rules.tenantsWithOpen, restate: rules.restate },
+    closedByPersonAt: rules.closedByPersonAt,
     /** Which gateways are silent, another module knows: whoever makes this one says whom to ask. */
     jobs: (silentGateways: () => Promise<Silence>) => [
       { name: 'deliver_notifications', cron: '* * * * *', run: deliveries.deliver },

@@ -90,6 +90,30 @@ export const markAcknowledged = (tx: Tx, tenant: TenantId, id: string, by: Ackno
       .returning('notification_id'),
   )
 
+/** Gives an open notification another text. False where it is not open any more. */
+export const restate = (tx: Tx, tenant: TenantId, id: string, text: Pick<NewNotification, 'title' | 'detail'>) =>
+  happened(
+    tx
+      .updateTable('notifications')
+      .set(text)
+      .where('tenant_id', '=', tenant)
+      .where('notification_id', '=', id)
+      .where('acknowledged_at', 'is', null)
+      .returning('notification_id'),
+  )
+
+/** When a person last took a notification of a cause out of the inbox. */
+export const closedByPersonAt = async (tx: Tx, tenant: TenantId, dedupeKey: string): Promise<Date | undefined> => {
+  const row = await tx
+    .selectFrom('notifications')
+    .select((of) => of.fn.max('acknowledged_at').as('at'))
+    .where('tenant_id', '=', tenant)
+    .where('dedupe_key', '=', dedupeKey)
+    .where('acknowledged_by_type', '<>', 'system')
+    .executeTakeFirst()
+  return row?.at ?? undefined
+}
+
 /** Of these causes those that there ever was a notification of. */
 export const knownCauses = async (tx: Tx, tenant: TenantId, keys: readonly string[]): Promise<Set<string>> => {
   const rows = await tx

@@ -78,6 +78,15 @@ export function createNotificationRules(deps: {
 
   return {
     notify,
+    /** Gives the open notification of a cause another text; false where none is open. It is not sent again. */
+    restate: async (tx: Tx, tenant: TenantId, notice: Notice & { dedupe_key: string }): Promise<boolean> => {
+      const open = await queries.openOf(tx, tenant, notice.dedupe_key)
+      if (!open) return false
+      const title = oneLine(notice.title, 200)
+      if (title === open.title) return true
+      return queries.restate(tx, tenant, open.notification_id, { title, detail: plainLines(notice.detail, 4000) })
+    },
+    closedByPersonAt: queries.closedByPersonAt,
     /** Closes what is open of a cause, in the transaction that ends the cause. */
     close: async (tx: Tx, source: Source, dedupeKey: string): Promise<void> => {
       const open = await queries.openOf(tx, source.tenantId, dedupeKey)

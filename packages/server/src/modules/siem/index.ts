@@ -20,6 +20,8 @@ import { schemas } from './schema/schema.ts'
 import { createSetAside } from './set-aside.ts'
 import { createTryOut } from './try-out.ts'
 
+export { firstConnectorAt } from './start.queries.ts'
+
 type SiemDeps = {
   db: Database
   audit: Audit
@@ -52,7 +54,6 @@ export function createSiem(deps: SiemDeps) {
     },
     jobs: [{ name: 'watch_siem', cron: '* * * * *', run: notices.sweep }],
     prunes: [pruneDeadLetters, pruneExports, prunePrevious],
-    /** How delivery stands, of all tenants. */
     standing: () => deps.db.acrossTenants(standingOf),
     ...delivering,
   }

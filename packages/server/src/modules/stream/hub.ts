@@ -123,6 +123,8 @@ export function createHub(deps: StreamDeps) {
     open: async (stream: OpenStream, lastEventId: string | undefined, gone: AbortSignal) => {
       if (isStopped) stream.end('stopping')
       enter(stream)
+      // Also where nobody begins to read its bytes.
+      gone.addEventListener('abort', () => leave(stream), { once: true })
       try {
         const watch = await watchOf(stream.tenant)
         watch.streams.add(stream)
@@ -130,6 +132,7 @@ export function createHub(deps: StreamDeps) {
         const { id } = watch
         const missed = await missedSince(deps, stream.tenant, lastEventId, id)
         await check(stream)
+        if (gone.aborted) leave(stream)
         return until(stream.bytes(gone, { id, missed }), () => leave(stream))
       } catch (e) {
         leave(stream)

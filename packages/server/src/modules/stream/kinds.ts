@@ -164,6 +164,12 @@ export const listsOfAudit: Readonly<Record<AuditKind, Lists>> = {
   'retention.purged': none,
   'legal_hold.placed': ['legal_holds'],
   'legal_hold.released': ['legal_holds'],
+  'enrollment_settings.updated': ['settings'],
+  'start_step.dismissed': ['settings'],
+  'policy.access_listed': none,
+  'view.created': none,
+  'view.updated': none,
+  'view.deleted': none,
 }
 /** These change only where an event names one: not every enrollment is by a token. */
 export const onlyNamed: ReadonlySet<ChangedKind> = new Set(['tokens'])

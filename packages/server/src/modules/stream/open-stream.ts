@@ -5,7 +5,7 @@ import { second } from '../../kernel/time.ts'
 import { Batch } from './batch.ts'
 import { bytesOf, eventsOf, heartbeatText, retryText, type Scope, textOf } from './write.ts'
 
-export type EndReason = (typeof streamEnds)[number]
+type EndReason = (typeof streamEnds)[number]
 const heartbeatMs = 15 * second
 const retryMs = 2 * second
 /** A client that takes no notice of `replaced` does not take the place of its successor at once. */

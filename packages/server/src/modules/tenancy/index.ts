@@ -30,6 +30,7 @@ export function createTenancy(deps: TenancyDeps) {
     /** The lines for a new enrollment token, with its secret. */
     installLines: async (tx: Tx, tenant: TenantId, token: TokenOfLines): Promise<InstallLines> =>
       linesForToken(await rules.enrollmentSettings.read(tx, tenant), { ...token, server: deps.publicUrl }),
+    dismissedSteps: rules.dismissedSteps,
     entitlements,
     meter: usage.meter,
     /** Of all tenants together, what is counted of each. */

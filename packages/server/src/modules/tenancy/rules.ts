@@ -5,6 +5,7 @@ import { createEntitlements } from './entitlement/entitlements.ts'
 import { createExceeded } from './entitlement/exceeded.ts'
 import { createLicense } from './license/license.ts'
 import { createPlans } from './plans/plans.ts'
+import { createDismissedSteps } from './settings/dismissed-steps.ts'
 import { createEnrollmentSettings } from './settings/enrollment.ts'
 import { createSettings } from './settings/settings.ts'
 import { createLifecycle } from './tenants/lifecycle.ts'
@@ -17,6 +18,7 @@ export function createRules(deps: TenancyDeps) {
   return {
     settings: createSettings(deps),
     enrollmentSettings: createEnrollmentSettings(deps),
+    dismissedSteps: createDismissedSteps(deps),
     entitlements,
     exceeded,
     alerts: createAlerts({ ...deps, entitlements }),

@@ -1,10 +1,9 @@
-import type { auditFacets } from '@holdfast/contract/audit'
 import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { allOf, type Condition } from './conditions.queries.ts'
 
-export type FacetName = (typeof auditFacets)[number]
+export type FacetName = 'kind' | 'actor' | 'origin' | 'outcome'
 /** How many events of a bucket (from 1) have a value. `name`: what an actor was called in the newest of them. */
 export type FacetRow = { facet: FacetName; value: string; bucket: number; n: number; name: string | null }
 

@@ -1,9 +1,8 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { deleting } from '../../../db/retention.ts'
+import type { GatewayState } from '../../../db/tables/gateways.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { degradedAfterMs, downAfterMs, type GatewayStatus } from '../reports/status.ts'
-import type { Transition } from './transitions.ts'
 
 type Standing = {
   tenant_id: TenantId
@@ -17,7 +16,7 @@ type Standing = {
   last_seen_at: Date | null
   silent_from: Date | null
   heard_again_at: Date | null
-  state: GatewayStatus | null
+  state: GatewayState | null
   since: Date | null
 }
 
@@ -25,7 +24,11 @@ type Standing = {
  * Across tenants: gateways in use of which something may differ from what is on record. Those that report as ever, or
  * are silent as ever, are left out.
  */
-export const mayHaveMoved = async (tx: Tx, at: Date): Promise<Standing[]> => {
+export const mayHaveMoved = async (
+  tx: Tx,
+  at: Date,
+  { degradedAfterMs, downAfterMs }: { degradedAfterMs: number; downAfterMs: number },
+): Promise<Standing[]> => {
   const secondsAgo = (ms: number) => sql`${at}::timestamptz - make_interval(secs => ${ms / 1000})`
   const isPending = sql`(g.public_key is null and g.proposed_key is not null)`
   const { rows } = await sql<Standing>`
@@ -49,13 +52,14 @@ export const mayHaveMoved = async (tx: Tx, at: Date): Promise<Standing[]> => {
 
 /** What is on record of these gateways, whose rows stay as they are until commit. */
 export const lockStates = async (tx: Tx, tenant: TenantId, gatewayIds: readonly string[]) => {
-  const { rows } = await sql<{ gateway_id: string; state: GatewayStatus; since: Date }>`
+  const { rows } = await sql<{ gateway_id: string; state: GatewayState; since: Date }>`
     select gateway_id, state, since from gateway_states
     where tenant_id = ${tenant} and gateway_id = any(${gatewayIds}::uuid[]) order by gateway_id for update`.execute(tx)
   return rows
 }
 
-type Move = { gatewayId: string; state: GatewayStatus; since: Date }
+type Transition = { atMs: number; before: GatewayState | null; state: GatewayState }
+type Move = { gatewayId: string; state: GatewayState; since: Date }
 /** Of gateways that have no record yet; says which had none. */
 export const insertStates = async (tx: Tx, tenant: TenantId, moves: readonly Move[]): Promise<string[]> => {
   const { rows } = await sql<{ gateway_id: string }>`
@@ -98,7 +102,7 @@ export const timeInStates = async (
   { from, to, stepSeconds }: Window,
 ) => {
   const step = sql`make_interval(secs => ${stepSeconds})`
-  const { rows } = await sql<{ gateway_id: string; at: Date; state: GatewayStatus; seconds: number }>`
+  const { rows } = await sql<{ gateway_id: string; at: Date; state: GatewayState; seconds: number }>`
     with inside as (
       select gateway_id, at, state, previous_state, row_number() over (partition by gateway_id order by at) as n
       from gateway_state_changes where tenant_id = ${tenant} and gateway_id = any(${gatewayIds}::uuid[])

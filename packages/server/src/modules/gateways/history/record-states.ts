@@ -2,9 +2,11 @@ import { background } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
 import type { GatewaysDeps } from '../deps.ts'
+import { degradedAfterMs, downAfterMs } from '../reports/status.ts'
 import * as queries from './history.queries.ts'
 import { type Recorded, type Transition, transitionsOf } from './transitions.ts'
 
+const silences = { degradedAfterMs, downAfterMs }
 type Moved = { gatewayId: string; recorded: Recorded | undefined; transitions: Transition[] }
 /** So many gateways of a tenant are written in one transaction. */
 const atOnce = 1000
@@ -18,7 +20,7 @@ export const createStateRecorder =
   async (): Promise<void> => {
     const at = now()
     const listenedSinceMs = (await listening.since()).getTime()
-    const rows = await db.acrossTenants((tx) => queries.mayHaveMoved(tx, at), background)
+    const rows = await db.acrossTenants((tx) => queries.mayHaveMoved(tx, at, silences), background)
     const byTenant = Map.groupBy(rows, (r) => r.tenant_id)
     await eachTenant(byTenant.keys(), async (tenant) => {
       const moved = (byTenant.get(tenant) ?? []).map((row): Moved => {

@@ -43,3 +43,36 @@ export const recordedSessions = async (
       where tenant_id = ${tenant} and started_at >= now() - make_interval(days => ${days}) and resources <> '{}'
       order by started_at desc, session_id desc limit ${limit}`.execute(tx)
   ).rows
+
+/** When the first gateway was made that has reported and is in an enabled pool. */
+export const firstGatewayAt = async (tx: Tx, tenant: TenantId): Promise<Date | undefined> => {
+  const row = await tx
+    .selectFrom('gateways as g')
+    .innerJoin('gateway_pools as p', (join) =>
+      join.onRef('p.tenant_id', '=', 'g.tenant_id').onRef('p.pool_id', '=', 'g.pool_id'),
+    )
+    .innerJoin('gateway_activity as a', (join) =>
+      join.onRef('a.tenant_id', '=', 'g.tenant_id').onRef('a.gateway_id', '=', 'g.gateway_id'),
+    )
+    .select('g.created_at')
+    .where('g.tenant_id', '=', tenant)
+    .where('g.deleted_at', 'is', null)
+    .where('p.enabled', '=', true)
+    .orderBy('g.created_at')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.created_at
+}
+
+/** When the first VPN session began, of those that are still kept. */
+export const firstSessionAt = async (tx: Tx, tenant: TenantId): Promise<Date | undefined> => {
+  const row = await tx
+    .selectFrom('vpn_sessions')
+    .select('started_at')
+    .where('tenant_id', '=', tenant)
+    .orderBy('started_at')
+    .orderBy('session_id')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.started_at
+}

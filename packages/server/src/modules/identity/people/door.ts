@@ -7,3 +7,4 @@ export { countSuspended, knownGroups, userExists, usernameOf } from './known.que
 export { breakGlassUsername } from './new-username.ts'
 export { listOfEnded } from './recovery.ts'
 export { holdStoppable, requireMayLetIn, requireNotStronger } from './standing-in.ts'
+export { secondFactorAt } from './start.queries.ts'

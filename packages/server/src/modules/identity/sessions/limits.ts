@@ -1,6 +1,10 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
-import type { Principal } from '../../../kernel/actor.ts'
+import type { Principal, TenantId } from '../../../kernel/actor.ts'
 import { second } from '../../../kernel/time.ts'
+import { isRole, permissionsOfRoles } from '../../access/index.ts'
+import type { findByDigest } from './sessions.queries.ts'
+
+type SessionRow = NonNullable<Awaited<ReturnType<typeof findByDigest>>>
 
 /** What a cookie stands for, as the database has it. */
 export type Known = {
@@ -9,6 +13,32 @@ export type Known = {
   passwordOwed: boolean
   /** Ends where identity providers are the only way in. */
   isOfPassword: boolean
+}
+
+/** What the database has, as its principal. */
+export function knownOf(tenantId: TenantId, row: SessionRow): Known {
+  const roles = row.roles.filter(isRole)
+  const principal: Principal<'session'> = {
+    kind: 'session',
+    tenantId,
+    id: row.session_id,
+    userId: row.user_id,
+    name: row.username,
+    roles,
+    permissions: permissionsOfRoles(roles),
+    startedAt: row.started_at,
+    expiresAt: row.expires_at,
+    idleSeconds: row.idle_seconds,
+    idleExpiresAt: new Date(row.last_seen_at.getTime() + row.idle_seconds * second),
+    authMethod: row.auth_method,
+    providerId: row.provider_id,
+    mfa: row.mfa,
+    steppedUpAt: row.stepped_up_at,
+    requiredAction: null,
+  }
+  const passwordOwed = row.password_must_change
+  const isOfPassword = row.provider_id === null && !row.break_glass
+  return { principal, lastSeenAt: row.last_seen_at, passwordOwed, isOfPassword }
 }
 
 /** The session as today's settings bind it. */

@@ -19,12 +19,11 @@ import { createWriteBehind } from '../../../kernel/write-behind.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
 import { createCredentialCache } from '../../../memory/credential-cache.ts'
 import type { Memory } from '../../../memory/held.ts'
-import { isRole, permissionsOfRoles } from '../../access/index.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { present, refuseStronger } from '../people/subject.ts'
 import { findUser } from '../people/users.queries.ts'
-import { bounded, isOver, type Known } from './limits.ts'
+import { bounded, isOver, type Known, knownOf } from './limits.ts'
 import * as queries from './sessions.queries.ts'
 
 /** A session under a new id: its cookie's value, and what replicas must forget. */
@@ -55,29 +54,7 @@ export function createSessions(deps: SessionsDeps) {
     const { tenant: tenantId } = presented
     const digests = storedDigests(peppers, presented)
     const row = await db.inTenant(tenantId, (tx) => queries.findByDigest(tx, tenantId, digests))
-    if (!row) return undefined
-    const roles = row.roles.filter(isRole)
-    const principal: Principal<'session'> = {
-      kind: 'session',
-      tenantId,
-      id: row.session_id,
-      userId: row.user_id,
-      name: row.username,
-      roles,
-      permissions: permissionsOfRoles(roles),
-      startedAt: row.started_at,
-      expiresAt: row.expires_at,
-      idleSeconds: row.idle_seconds,
-      idleExpiresAt: new Date(row.last_seen_at.getTime() + row.idle_seconds * second),
-      authMethod: row.auth_method,
-      providerId: row.provider_id,
-      mfa: row.mfa,
-      steppedUpAt: row.stepped_up_at,
-      requiredAction: null,
-    }
-    const passwordOwed = row.password_must_change
-    const isOfPassword = row.provider_id === null && !row.break_glass
-    return { principal, lastSeenAt: row.last_seen_at, passwordOwed, isOfPassword }
+    return row && knownOf(tenantId, row)
   }
   const cache = createCredentialCache<PresentedToken, Known>({
     max: 20_000,

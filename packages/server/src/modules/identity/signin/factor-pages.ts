@@ -33,7 +33,7 @@ export function factorRooms({ cookie, totp }: { cookie: Cookie; totp: Totp }): R
         body: renderPage(
           'Authenticator app',
           `<h1>Authenticator app</h1>
-<p>Your account has one. To change it, an administrator disables it, or you do with a code.</p>
+<p>Your account has an authenticator app. To change it, disable it with a code, or ask an administrator to disable it.</p>
 <p class="more"><a href="${escapeHtml(nextOf(visit) ?? '/admin')}">Back</a></p>`,
         ),
       }
@@ -45,11 +45,11 @@ export function factorRooms({ cookie, totp }: { cookie: Cookie; totp: Totp }): R
       body: renderPage(
         'Authenticator app',
         `<h1>Set up an authenticator app</h1>
-<p>${isOwed ? 'Your role requires one. ' : ''}From then on a sign-in with your password also asks for the code that the app shows.</p>
+<p>${isOwed ? 'Your role requires one. ' : ''}After that, a sign-in with your password also asks for a code from the app.</p>
 ${alertOf(refusal && problemOf(refusal, labels))}
 <form method="post" action="/admin/second-factor">
 ${asks ? field({ name: 'current_password', label: 'Your password', type: 'password', autocomplete: 'current-password', maxlength: 1024, wrong: refusal && fieldNames(refusal), focus: true }) : ''}
-${hiddenNext(nextOf(visit))}<button type="submit">Go on</button>
+${hiddenNext(nextOf(visit))}<button type="submit">Continue</button>
 </form>
 ${isOwed ? '' : '<p class="more"><a href="/admin">Back</a></p>'}`,
       ),
@@ -63,13 +63,13 @@ ${isOwed ? '' : '<p class="more"><a href="/admin">Back</a></p>'}`,
       headers: pageHeaders,
       body: renderPage(
         'Authenticator app',
-        `<h1>Scan this with your app</h1>
-<p>Then enter the code that it shows.</p>
+        `<h1>Scan the code with your app</h1>
+<p>Then enter the six digits that the app shows.</p>
 ${alertOf(refusal && problemOf(refusal, labels))}
 <div class="qr">${await drawQr(uri, 'QR code that your authenticator app scans')}</div>
 <details>
-<summary>It can not be scanned</summary>
-<p>Enter this key in the app, as time based:</p>
+<summary>Can't scan the code?</summary>
+<p>Enter this key in the app and choose “time based”:</p>
 <p><code class="key">${escapeHtml(secret.replaceAll(/.{4}(?=.)/g, '$& '))}</code></p>
 </details>
 <form method="post" action="/admin/second-factor/verify">
@@ -86,12 +86,12 @@ ${hiddenNext(next)}<button type="submit">Finish</button>
     headers: { ...pageHeaders, ...(setCookie !== undefined && { 'set-cookie': setCookie }) },
     body: renderPage(
       'Recovery codes',
-      `<h1>Keep these recovery codes</h1>
-<p>The app is set up. Each of these codes stands in for it once, for the day on which you do not have it. They are shown only now.</p>
+      `<h1>Save these recovery codes</h1>
+<p>The app is set up. Each recovery code replaces it once, for example when your phone is lost. They are shown only this time.</p>
 <ol class="codes">
 ${codes.map((code) => `<li><code>${escapeHtml(code)}</code></li>`).join('\n')}
 </ol>
-<a class="choice" href="${escapeHtml(next ?? '/admin')}">I have kept them</a>`,
+<a class="choice" href="${escapeHtml(next ?? '/admin')}">I have saved them</a>`,
     ),
   })
 

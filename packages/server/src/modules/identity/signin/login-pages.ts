@@ -10,8 +10,8 @@ import { safeNext } from './next-path.ts'
 import { pageHeaders, seeOther } from './page-layout.ts'
 import { awayPage, codePage, defaultTenant, formOf, loginPage } from './pages.ts'
 
-const wrongPassword = 'These do not open an account. Check the username and the password, and try again.'
-const wrongCode = 'That code does not open the account. Wait until the app shows the next one, and try again.'
+const wrongPassword = 'Wrong username or password. Check both and try again.'
+const wrongCode = 'Wrong code. Wait until the app shows the next one, then try again.'
 const tookTooLong = 'That took too long. Sign in again.'
 const waitText = (seconds: number) =>
   `Too many sign-ins have failed from this address. Try again in ${seconds < 90 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`}.`

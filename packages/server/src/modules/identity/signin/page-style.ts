@@ -25,6 +25,7 @@ const tokens = `:root{color-scheme:light dark;
 const rules = `*,*::before,*::after{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%}
 body{margin:0;min-height:100vh;min-height:100dvh;display:grid;place-items:center;padding:var(--s-6);background:var(--page);color:var(--ink);font:var(--text-md)/var(--lh) var(--font-sans);-webkit-font-smoothing:antialiased}
+main>:last-child,main>form:last-child button,main>.choice:last-child{margin-bottom:0}
 main{width:100%;max-width:24rem;padding:var(--s-9) var(--s-8);background:var(--raised);border:1px solid var(--line);border-radius:var(--r-xl);overflow-wrap:anywhere}
 .brand{display:flex;align-items:center;gap:var(--s-4);margin:0 0 var(--s-8);font-weight:var(--w-semibold);letter-spacing:.01em}
 .brand svg{width:1.375rem;height:1.375rem;flex:none;color:var(--accent)}
@@ -36,7 +37,7 @@ input:not([type=hidden]){width:100%;min-height:2.5rem;margin:0 0 var(--s-6);padd
 input:hover{border-color:var(--soft)}
 input[aria-invalid=true]{border-color:var(--bad-mark)}
 details{margin:0 0 var(--s-6)}
-summary{margin:0 0 var(--s-5);color:var(--soft);cursor:pointer}
+summary{padding:var(--s-2) 0;color:var(--soft);cursor:pointer}
 small{font-size:var(--text-xs);color:var(--soft)}
 button,.choice{display:flex;align-items:center;justify-content:center;width:100%;min-height:2.5rem;padding:var(--s-3) var(--s-5);font:inherit;font-weight:var(--w-medium);line-height:1.2;text-align:center;border:1px solid transparent;border-radius:var(--r-md);box-shadow:var(--e-1);cursor:pointer;transition:background var(--t-fast),border-color var(--t-fast)}
 button{color:var(--on-accent);background:var(--accent)}
@@ -48,7 +49,8 @@ a{color:var(--accent);text-underline-offset:.2em}
 .or{margin:var(--s-6) 0 var(--s-5);text-align:center}
 h1+.alert{margin-top:var(--s-6)}
 .more{margin:var(--s-7) 0 0}
-.more a,.links a{display:inline-block;padding:var(--s-4) 0}
+details[open] summary{margin-bottom:var(--s-4)}
+.more a,.links a{display:inline-block;padding:var(--s-2) 0}
 .links{display:flex;flex-wrap:wrap;gap:0 var(--s-7);margin:0 0 var(--s-6)}
 .hint{display:block;margin:calc(-1 * var(--s-5)) 0 var(--s-6)}
 .qr{max-width:15rem;margin:0 auto var(--s-7);border:1px solid var(--line);border-radius:var(--r-lg);overflow:hidden}

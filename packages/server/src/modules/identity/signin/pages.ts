@@ -41,9 +41,9 @@ ${hidden}<button type="submit">Sign in</button>
 </form>`
   const about = {
     shown: 'Administration of this control plane.',
-    hidden: offered.length > 0 ? 'Choose whom to sign in with.' : 'No identity provider can be used right now.',
+    hidden: offered.length > 0 ? 'Choose an identity provider.' : 'No identity provider can be used right now.',
     break_glass:
-      'Only break-glass users come in with a password here. Each such sign-in is reported to the administrators.',
+      'Only break-glass users sign in with a password here. Administrators are notified of each such sign-in.',
   }[passwords]
   return renderPage(
     message === undefined ? 'Sign in' : 'Sign-in failed',
@@ -61,7 +61,7 @@ const otherTenant = (hidden: string) => `<details class="more">
 <summary>Sign in to another tenant</summary>
 <form method="get" action="/admin/login">
 ${field({ name: 'tenant', label: 'Tenant', type: 'text', autocomplete: 'organization', maxlength: 128 })}
-${hidden}<button class="plain" type="submit">Go on</button>
+${hidden}<button class="plain" type="submit">Continue</button>
 </form>
 </details>`
 
@@ -129,17 +129,17 @@ ${links.length === 0 ? '' : `<div class="links">${links.join('')}</div>`}
   },
 })
 
-const awayText = 'The control plane can not reach its database right now, so nobody can sign in. Try again in a moment.'
+const awayText = "The server can't reach its database, so nobody can sign in now. Try again in a moment."
 
 /** What of a failure a person is told: never its inside. */
 export const problemPage: ProblemPage = ({ code, message, retryAfterSeconds }, requestId) => {
   const isOurs = code === 'internal_error'
-  const told = isOurs ? 'This did not work, and it is not your fault. Try again in a moment.' : sentenceOf(message)
+  const told = isOurs ? 'The server had an internal error. Try again in a moment.' : sentenceOf(message)
   return {
     headers: pageHeaders,
     body: renderPage(
-      'That did not work',
-      `<h1>That did not work</h1>
+      'Something went wrong',
+      `<h1>Something went wrong</h1>
 ${alertOf(isOurs && retryAfterSeconds !== undefined ? awayText : told)}
 <p><small>Request ${escapeHtml(requestId)}</small></p>
 <p class="more"><a href="/admin/login">To the sign-in page</a></p>`,

@@ -31,11 +31,11 @@ export function passwordRoom(deps: {
       body: renderPage(
         refusal ? 'The password was not changed' : 'Your password',
         `<h1>${isOwed ? 'Set your own password' : 'Change your password'}</h1>
-<p>${isOwed ? 'The one you came in with is temporary, and does not open your account again.' : 'Your other sessions end.'}</p>
+<p>${isOwed ? 'Your password was temporary. It does not work again.' : 'Your other sessions will end.'}</p>
 ${alertOf(refusal && problemOf(refusal, labels))}
 <form method="post" action="/admin/password">
 ${field({ name: 'current_password', label: isOwed ? 'Temporary password' : labels.current_password, type: 'password', autocomplete: 'current-password', maxlength: 1024, wrong, focus: true })}
-${field({ name: 'new_password', label: labels.new_password, hint: `At least ${least} characters. Several words are easy to keep in mind and hard to guess.`, type: 'password', autocomplete: 'new-password', maxlength: 1024, wrong })}
+${field({ name: 'new_password', label: labels.new_password, hint: `At least ${least} characters. Several words are easy to remember and hard to guess.`, type: 'password', autocomplete: 'new-password', maxlength: 1024, wrong })}
 ${field({ name: 'again', label: labels.again, type: 'password', autocomplete: 'new-password', maxlength: 1024, wrong })}
 ${hiddenNext(nextOf(visit))}<button type="submit">Set the password</button>
 </form>

@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { happened } from '../../../db/happened.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 /** Settings as stored: section → field → value; any of them may be missing. */
@@ -68,3 +70,33 @@ export const writeEnrollment = (tx: Tx, tenant: TenantId, enrollment: Sections, 
     .set({ enrollment: JSON.stringify(enrollment), updated_at: at })
     .where('tenant_id', '=', tenant)
     .execute()
+
+export const readDismissed = async (tx: Tx, tenant: TenantId): Promise<readonly string[]> => {
+  const row = await tx
+    .selectFrom('tenant_settings')
+    .select('dismissed_steps')
+    .where('tenant_id', '=', tenant)
+    .executeTakeFirst()
+  return row?.dismissed_steps ?? []
+}
+
+/** Of any number of callers at once who take a step off the list, or put it back, one is told true. */
+export const setDismissed = (
+  tx: Tx,
+  tenant: TenantId,
+  { step, dismissed }: { step: string; dismissed: boolean },
+  at: Date,
+): Promise<boolean> =>
+  happened(
+    tx
+      .updateTable('tenant_settings')
+      .set({
+        dismissed_steps: dismissed
+          ? sql<string[]>`array_append(dismissed_steps, ${step})`
+          : sql<string[]>`array_remove(dismissed_steps, ${step})`,
+        updated_at: at,
+      })
+      .where('tenant_id', '=', tenant)
+      .where(sql<boolean>`(${step} = any(dismissed_steps)) <> ${dismissed}`)
+      .returning('tenant_id'),
+  )

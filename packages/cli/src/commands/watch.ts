@@ -1,0 +1,80 @@
+import { type ChangedKind, changedKindNames, type StreamEvent } from '@holdfast/contract/stream'
+import { changes } from '@holdfast/sdk'
+import { type Command, InvalidArgumentError } from 'commander'
+import type { Cli } from '../cli.ts'
+import { examples } from '../options.ts'
+import { jsonText } from '../text.ts'
+
+type Options = { kinds?: ChangedKind[]; after?: string }
+
+export function addWatch(program: Command, cli: Cli): void {
+  examples(
+    program
+      .command('watch')
+      .description('show what changes in the tenant, a line for each change, until it is ended')
+      .option('--kinds <kinds>', `only these lists, between commas: ${changedKindNames.join(', ')}`, kindsOf)
+      .option('--after <id>', 'begin behind this event; with what comes next unless said')
+      .action((options: Options) => watch(cli, options)),
+    'watch',
+    'watch --kinds devices,gateways',
+    'watch --json | jq -c .data',
+  )
+}
+
+function kindsOf(text: string): ChangedKind[] {
+  return text.split(',').map((name) => {
+    const kind = changedKindNames.find((k) => k === name)
+    if (kind) return kind
+    throw new InvalidArgumentError(`There is no kind "${name}". There are ${changedKindNames.join(', ')}.`)
+  })
+}
+
+async function watch(cli: Cli, { kinds, after }: Options): Promise<void> {
+  const client = await cli.client()
+  let last = after
+  try {
+    for await (const event of changes(client, {
+      ...(kinds && { kinds }),
+      ...cli.scope,
+      lastEventId: after,
+      onRetry: (cause) => cause instanceof Error && cli.note(`${cause.message} Trying again.`),
+    })) {
+      last = event.id
+      if (cli.json) cli.say(jsonText(event))
+      else for (const line of linesOf(event)) cli.say(line)
+    }
+  } catch (e) {
+    if (last !== undefined) cli.hint(`Go on behind what was seen with --after ${last}.`)
+    throw e
+  }
+}
+
+const idsOf = ({ ids, many }: { ids: readonly string[]; many: boolean }) => (many ? 'many' : ids.join(' '))
+
+/** A line for each change; nothing for what only a program needs. */
+function linesOf(e: StreamEvent): string[] {
+  switch (e.event) {
+    case 'ready':
+      return []
+    case 'changed':
+      return e.data.changes.map((change) => `${change.kind}  ${idsOf(change)}`)
+    case 'alert': {
+      const { raised, ended, many } = e.data
+      const line = (what: string, ids: readonly string[]) => (ids.length > 0 ? [`alert ${what}  ${ids.join(' ')}`] : [])
+      return [...line('raised', raised), ...line('ended', ended), ...(many ? ['alert  many'] : [])]
+    }
+    case 'run':
+    case 'gateway':
+      return [`${e.event}  ${idsOf(e.data)}`]
+    case 'audit':
+      return [`audit  ${e.data.seq}`]
+    case 'expires':
+      return [`expires  ${e.data.at}  ${e.data.cause}`]
+    case 'end':
+      return [`end  ${e.data.reason}`]
+    case 'reset':
+      return ['reset  what changed before is not known']
+    case 'adoption':
+      return ['adoption']
+  }
+}

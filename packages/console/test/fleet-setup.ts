@@ -1,0 +1,105 @@
+import { newSession, newWireguardKey, report } from '../../server/test/gateways.ts'
+import type { Kit } from '../../server/test/kit.ts'
+import type { SeededDevice } from './fleet-devices.ts'
+
+export type Directory = { userIds: string[]; groupIds: string[] }
+
+const groupNames = ['engineering', 'finance', 'sales', 'support', 'contractors'] as const
+const usernames = [
+  ...['alice', 'bob', 'carol', 'dave', 'erin', 'frank', 'grace', 'heidi', 'ivan', 'judy', 'kim', 'lena'],
+  ...['mallory', 'nina', 'oscar', 'peggy', 'quentin', 'rosa', 'sybil', 'trent', 'ursula', 'victor', 'wendy', 'yusuf'],
+] as const
+
+/** Creates users in groups. */
+export async function createDirectory(kit: Kit): Promise<Directory> {
+  const groupIds: string[] = []
+  for (const name of groupNames) {
+    const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name } } })
+    groupIds.push(group.group_id)
+  }
+  const userIds: string[] = []
+  for (const [i, username] of usernames.entries()) {
+    const group_ids = [groupIds[i % groupIds.length]!]
+    const user = { username, email: `${username}@corp.example`, display_name: `${nameOf(username)} Example`, group_ids }
+    userIds.push((await kit.admin.changeUser({ body: { operation: 'create', user } })).user.user_id)
+  }
+  return { userIds, groupIds }
+}
+const nameOf = (username: string) => username.charAt(0).toUpperCase() + username.slice(1)
+
+const pools = [
+  { name: 'frankfurt', region: { code: 'eu-1', name: 'Frankfurt', lat: 50.1, lon: 8.7 }, gateways: 4 },
+  { name: 'virginia', region: { code: 'us-1', name: 'Virginia', lat: 38.9, lon: -77.4 }, gateways: 3 },
+  { name: 'singapore', region: { code: 'ap-1', name: 'Singapore', lat: 1.35, lon: 103.8 }, gateways: 3 },
+] as const
+
+export type SeededGateway = {
+  made: { gateway: { gateway_id: string }; secret: string }
+  load: { version: string; system: { cpu_percent: number; memory_used_bytes: number; memory_total_bytes: number } }
+}
+
+/** Registers 10 gateways in three pools, and an eleventh that never connects, in a pool of its own. */
+export async function createGateways(kit: Kit): Promise<SeededGateway[]> {
+  const all: SeededGateway[] = []
+  for (const { name, region, gateways } of pools) {
+    const { pool_id } = await kit.admin.createGatewayPool({ body: { name, region } })
+    for (let i = 1; i <= gateways; i++) {
+      const made = await register(kit, pool_id, `${name.slice(0, 3)}-${i}`)
+      const cpu_percent = 12 + ((all.length * 17) % 60)
+      const memory = { memory_used_bytes: (2 + (all.length % 5)) * 2 ** 30, memory_total_bytes: 8 * 2 ** 30 }
+      all.push({ made, load: { version: i === 1 ? '2.4.0' : '2.4.1', system: { cpu_percent, ...memory } } })
+    }
+  }
+  const { pool_id } = await kit.admin.createGatewayPool({ body: { name: 'madrid', region: { code: 'eu-2' } } })
+  await register(kit, pool_id, 'mad-1')
+  return all
+}
+
+const register = (kit: Kit, pool_id: string, name: string) =>
+  kit.admin.createGateway({
+    params: { pool_id },
+    body: {
+      name,
+      endpoints: [{ host: `${name}.vpn.example`, port: 51_820, proto: 'udp' }],
+      public_key: newWireguardKey(),
+    },
+  })
+
+const documentWith = (cidrs: string[]) => ({
+  schema: 'holdfast.policy/1' as const,
+  resources: { wiki: { cidrs: ['10.1.0.0/16'], ports: ['tcp/443'] }, git: { cidrs, ports: ['tcp/22', 'tcp/443'] } },
+  rules: [
+    { id: 'wiki', action: 'allow', from: { any: true }, to: ['wiki'] },
+    { id: 'git', action: 'allow', from: { groups: ['engineering'] }, to: ['git'], when: { posture: ['disk'] } },
+  ],
+  posture_checks: { disk: { expression: 'disk.encrypted == true', remediation: 'Turn on disk encryption.' } },
+})
+
+/** Publishes a policy to stable, and a newer one to canary for a tenth of the devices. */
+export async function publishPolicies(kit: Kit): Promise<void> {
+  const [stable, canary] = [documentWith(['10.2.0.0/16']), documentWith(['10.2.0.0/16', '10.3.0.0/16'])]
+  await kit.admin.publishPolicy({ body: { channel: 'stable', policy: stable, note: 'Git wants an encrypted disk' } })
+  await kit.admin.publishPolicy({
+    body: { channel: 'canary', policy: canary, rollout: { percent: 10 }, note: 'Git moves to a second network' },
+  })
+}
+
+/** Each gateway reports sessions of a few devices: most are active, some have ended. */
+export async function tellSessions(
+  kit: Kit,
+  gateways: readonly SeededGateway[],
+  devices: readonly SeededDevice[],
+): Promise<void> {
+  const mb = 2 ** 20
+  for (const [i, { made }] of gateways.entries()) {
+    const own = devices.filter((_, at) => at % gateways.length === i).slice(0, 4)
+    const samples = own.map((device, at) => {
+      const traffic = { rx_bytes: (at + 1) * (i + 3) * mb, tx_bytes: (at + 2) * (i + 1) * 4 * mb }
+      const state = at === 3 ? 'ended' : 'active'
+      const source_ip = `192.0.2.${i * 10 + at + 1}`
+      return { session_id: newSession(), device_id: device.id, state, ...traffic, source_ip }
+    })
+    const load = { active_sessions: own.length, rx_bps: (i + 1) * mb, tx_bps: (i + 2) * mb }
+    await kit.clientFor(made.secret).metering({ body: report(samples, { load }) })
+  }
+}

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Who } from './fleet.ts'
+import type { Ground } from './ground.ts'
+
+export type ColorScheme = 'light' | 'dark'
+export type Width = 1440 | 375
+/** What a page is opened with; light and 1440 pixels wide unless said. */
+export type Look = { colorScheme?: ColorScheme; width?: Width }
+type Opened = Look & {
+  /** Somebody who has signed in; nobody unless said. */
+  as?: Who
+  /** Problems that the test brings about on purpose. */
+  expected?: RegExp
+}
+
+const heights: Record<Width, number> = { 1440: 900, 375: 812 }
+type State = Awaited<ReturnType<BrowserContext['storageState']>>
+/** The cookies of a sign-in, by browser and person: each signs in once in a process. */
+const signedIn = new WeakMap<Browser, Map<Who, Promise<State>>>()
+
+/**
+ * Opens a page of its own for a test. The test fails when the page breaks its content security policy or Trusted Types,
+ * throws, logs an error, asks another origin, or is answered with 5xx.
+ */
+export async function openPage(t: TestContext, ground: Ground, { as, expected, ...look }: Opened = {}): Promise<Page> {
+  const state = as && (await stateOf(ground, as))
+  const { page, problems, close } = await openWatched(ground, look, state)
+  t.after(async () => {
+    await close()
+    assert.deepEqual(
+      problems.filter((problem) => !expected?.test(problem)),
+      [],
+      'problems of the page',
+    )
+  })
+  return page
+}
+
+async function stateOf(ground: Ground, who: Who): Promise<State> {
+  const known = signedIn.get(ground.browser) ?? new Map<Who, Promise<State>>()
+  signedIn.set(ground.browser, known)
+  const state = known.get(who) ?? signInOnce(ground, who)
+  known.set(who, state)
+  return state
+}
+
+async function signInOnce(ground: Ground, who: Who): Promise<State> {
+  const { page, problems, close } = await openWatched(ground, {})
+  await page.goto('/admin/login')
+  await fillSignIn(page, ground.signInOf(who))
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.waitForURL((url) => !url.pathname.startsWith('/admin/login'))
+  const state = await page.context().storageState()
+  await close()
+  assert.deepEqual(problems, [], `problems as ${who} signed in`)
+  return state
+}
+
+/** Fills the form of the sign-in page, and does not send it. */
+export async function fillSignIn(page: Page, { username, password }: { username: string; password: string }) {
+  await page.getByLabel('Username').fill(username)
+  await page.getByLabel('Password').fill(password)
+}
+
+const requestsOf = new WeakMap<Page, { underWay: number }>()
+
+async function openWatched({ browser, kit }: Ground, { colorScheme = 'light', width = 1440 }: Look, state?: State) {
+  const options: BrowserContextOptions = {
+    baseURL: kit.publicUrl,
+    colorScheme,
+    reducedMotion: 'reduce',
+    viewport: { width, height: heights[width] },
+    locale: 'en-US',
+    timezoneId: 'UTC',
+    ...(state && { storageState: state }),
+  }
+  const context = await browser.newContext(options)
+  context.setDefaultTimeout(15_000)
+  await context.addInitScript(() =>
+    addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI, sample }) =>
+      console.error(`security policy violation: ${effectiveDirective} ${blockedURI} ${sample}`),
+    ),
+  )
+  const page = await context.newPage()
+  return { page, problems: watch(page, kit.publicUrl), close: () => context.close() }
+}
+
+/** Browsers log each answer of 4xx as an error; the page deals with those, and they are judged by their status here. */
+const isOfAnAnswer = /^Failed to load resource: the server responded with a status of 4/
+
+function watch(page: Page, origin: string): string[] {
+  const problems: string[] = []
+  const requests = { underWay: 0 }
+  requestsOf.set(page, requests)
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !isOfAnAnswer.test(message.text())) problems.push(`console: ${message.text()}`)
+  })
+  page.on('pageerror', (error) => problems.push(`thrown: ${error.stack ?? error.message}`))
+  page.on('request', (request) => {
+    requests.underWay++
+    const url = new URL(request.url())
+    if (url.origin !== origin && !['data:', 'blob:'].includes(url.protocol))
+      problems.push(`asks another origin: ${url.href}`)
+  })
+  page.on('requestfinished', () => void requests.underWay--)
+  page.on('requestfailed', () => void requests.underWay--)
+  page.on('response', (response) => {
+    if (response.status() >= 500) problems.push(`${response.status()} for ${response.url()}`)
+  })
+  return problems
+}
+
+/** Waits until a page has loaded, asks for nothing more, says that it is not busy, and has been drawn. */
+export async function settle(page: Page): Promise<void> {
+  await page.waitForLoadState('load')
+  const requests = requestsOf.get(page)!
+  const until = performance.now() + 15_000
+  for (let quiet = 0; quiet < 2; ) {
+    const isBusy = await page.evaluate(async () => {
+      await document.fonts.ready
+      await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
+      return document.querySelector('[aria-busy="true"], .skeleton') !== null
+    })
+    quiet = isBusy || requests.underWay > 0 ? 0 : quiet + 1
+    if (performance.now() > until) throw new Error(`${page.url()} did not come to rest`)
+  }
+}

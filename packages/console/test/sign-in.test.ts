@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inBrowser, openGround } from './ground.ts'
+import { fillSignIn, openPage } from './page.ts'
+
+test('somebody signs in by keyboard alone and comes to the page that was asked for', inBrowser, async (t) => {
+  const ground = await openGround()
+  const page = await openPage(t, ground)
+  await page.goto('/admin/password')
+  assert.equal(new URL(page.url()).pathname, '/admin/login', 'who has not signed in does so first')
+  const { username, password } = ground.signInOf('helpdesk')
+  // The first field has the focus.
+  await page.keyboard.type(username)
+  await page.keyboard.press('Tab')
+  await page.keyboard.type(password)
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('/admin/password')
+  assert.equal(await page.locator('h1').innerText(), 'Change your password')
+})
+
+test('after a wrong password the name stands there still, and the focus is where to type on', inBrowser, async (t) => {
+  const page = await openPage(t, await openGround())
+  await page.goto('/admin/login')
+  await fillSignIn(page, { username: 'helpdesk', password: 'not hers' })
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').waitFor()
+  assert.equal(await page.getByLabel('Username').inputValue(), 'helpdesk')
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'password')
+})

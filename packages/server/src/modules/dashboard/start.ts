@@ -1,0 +1,79 @@
+import type { Contract, Output } from '@holdfast/contract'
+import { type StartStepName, startSteps } from '@holdfast/contract/vocabulary'
+import type { Tx } from '../../db/database.ts'
+import type { Actor, TenantId } from '../../kernel/actor.ts'
+import { createRecent } from '../../kernel/recent.ts'
+import { second } from '../../kernel/time.ts'
+import { firstDeviceAt } from '../devices/index.ts'
+import { firstTokenAt } from '../enrollment/index.ts'
+import { firstProviderAt } from '../federation/index.ts'
+import { reported } from '../gateways/index.ts'
+import { secondFactorAt } from '../identity/index.ts'
+import { firstPublishAt } from '../policy/index.ts'
+import { firstConnectorAt } from '../siem/index.ts'
+import type { DashboardDeps } from './deps.ts'
+
+type Start = Output<Contract['getStart']>
+type Step = Start['steps'][number]
+/** Since when each step is done, whoever asks. */
+type DoneSince = Record<StartStepName, Date | undefined>
+
+/** Each is the first row of an index. */
+const readDone = async (tx: Tx, tenant: TenantId): Promise<DoneSince> => {
+  const device = await firstDeviceAt(tx, tenant)
+  return {
+    sign_in: await firstProviderAt(tx, tenant),
+    gateway: await reported.firstGatewayAt(tx, tenant),
+    policy: await firstPublishAt(tx, tenant),
+    // Old tokens are purged, and their devices stay.
+    enrollment_token: (await firstTokenAt(tx, tenant)) ?? device,
+    device_enrolled: device,
+    device_online: await reported.firstSessionAt(tx, tenant),
+    audit_forwarding: await firstConnectorAt(tx, tenant),
+  }
+}
+
+/** How far a tenant is set up: computed from what exists, so that nothing has to be ticked off. */
+export function createStart({ db, now, tenancy }: Pick<DashboardDeps, 'db' | 'now' | 'tenancy'>) {
+  const doneIn = createRecent<DoneSince>({
+    freshMs: 3 * second,
+    now,
+    read: (tenant) => db.inTenant(tenant, (tx) => readDone(tx, tenant)),
+  })
+
+  /** Only a person has an account of their own, in the tenant in which they sign in. */
+  const ownFactor = ({ principal }: Actor): Promise<Date | undefined> =>
+    principal.kind === 'session'
+      ? db.inTenant(principal.tenantId, (tx) => secondFactorAt(tx, principal.tenantId, principal.userId))
+      : Promise.resolve(undefined)
+
+  const read = async (actor: Actor): Promise<Start> => {
+    const { tenantId } = actor
+    const shared = await doneIn(tenantId)
+    const done = { ...shared, sign_in: shared.sign_in ?? (await ownFactor(actor)) }
+    const dismissed = await db.inTenant(tenantId, (tx) => tenancy.dismissedSteps.read(tx, tenantId))
+    const steps = startSteps.map(
+      (step): Step => ({
+        step,
+        done: done[step] !== undefined,
+        since: done[step]?.toISOString() ?? null,
+        dismissed: dismissed.has(step),
+      }),
+    )
+    return { steps, complete: steps.every((step) => step.done || step.dismissed) }
+  }
+
+  return {
+    read,
+    dismiss: async (
+      actor: Actor,
+      name: StartStepName,
+      dismissed: boolean,
+    ): Promise<{ step: Step; changed: boolean }> => {
+      const changed = await tenancy.dismissedSteps.set(actor, name, dismissed)
+      const { steps } = await read(actor)
+      return { step: steps[startSteps.indexOf(name)]!, changed }
+    },
+  }
+}
+export type StartOfTenant = ReturnType<typeof createStart>

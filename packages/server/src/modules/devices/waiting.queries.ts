@@ -1,0 +1,27 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+const waitingLock = 7_264_433
+/** Until commit nobody else judges which devices of the tenant wait. */
+export const holdWaiting = (tx: Tx, tenant: TenantId) =>
+  sql`select pg_advisory_xact_lock(${sql.lit(waitingLock)}, hashtext(${tenant}::text))`.execute(tx)
+
+/** How many devices wait for approval, counted up to `most`, and when the newest of these was enrolled. */
+export const countWaiting = async (
+  tx: Tx,
+  tenant: TenantId,
+  most: number,
+): Promise<{ count: number; newestAt: Date | null }> => {
+  const { rows } = await sql<{ count: number; newestAt: Date | null }>`
+    select count(*) as count, max(enrolled_at) as "newestAt" from (
+      select enrolled_at from devices where tenant_id = ${tenant} and status = 'pending'
+      order by enrolled_at desc limit ${most}) as waiting`.execute(tx)
+  return rows[0] ?? { count: 0, newestAt: null }
+}
+
+/** Passes the tenant wall: tenants with devices that wait for approval. */
+export const tenantsWithWaiting = async (tx: Tx): Promise<TenantId[]> => {
+  const rows = await tx.selectFrom('devices').select('tenant_id').distinct().where('status', '=', 'pending').execute()
+  return rows.map((r) => r.tenant_id)
+}

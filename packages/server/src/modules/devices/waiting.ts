@@ -1,0 +1,96 @@
+import { background, type Database, type Tx } from '../../db/database.ts'
+import { jobSource, type TenantId } from '../../kernel/actor.ts'
+import { eachTenant, TenantGone } from '../../kernel/each-tenant.ts'
+import { encodeId } from '../../kernel/ids.ts'
+import type { Notice, NotificationRules } from '../notifications/index.ts'
+import { countWaiting, holdWaiting, tenantsWithWaiting } from './waiting.queries.ts'
+
+const job = 'watch_waiting_devices'
+const kind = 'device.awaiting_approval'
+/** The moves of this time are judged together. */
+const gatherMs = 300
+/** Beyond it the notification says "more than". */
+const mostCounted = 10_000
+
+export type WaitingNotices = Pick<
+  NotificationRules,
+  'notify' | 'close' | 'restate' | 'closedByPersonAt' | 'tenantsWithOpen'
+>
+/**
+ * Keeps one open notification in each tenant that has devices waiting for approval. It carries their number and is
+ * closed when none waits. The moves of devices start a look; the job finds what a replica that ended has left.
+ */
+export function createWaiting({
+  db,
+  notifications,
+  onError,
+}: {
+  db: Database
+  notifications: WaitingNotices
+  onError: (e: unknown) => void
+}) {
+  const due = new Set<TenantId>()
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> = Promise.resolve()
+
+  /** The lock makes the last look the one that counts: it sees all that was committed before it began. */
+  const look = (tenant: TenantId): Promise<void> =>
+    db.inTenant(
+      tenant,
+      async (tx) => {
+        await holdWaiting(tx, tenant)
+        const { count, newestAt } = await countWaiting(tx, tenant, mostCounted + 1)
+        if (newestAt === null) await notifications.close(tx, jobSource(tenant, job), kind)
+        else await tell(tx, tenant, noticeOf(tenant, count), newestAt)
+      },
+      background,
+    )
+  async function tell(tx: Tx, tenant: TenantId, notice: Notice & { dedupe_key: string }, newestAt: Date) {
+    if (await notifications.restate(tx, tenant, notice)) return
+    // A person who took it out of the inbox knows of the devices that waited then.
+    const closedAt = await notifications.closedByPersonAt(tx, tenant, kind)
+    if (closedAt === undefined || newestAt > closedAt) await notifications.notify(tx, tenant, notice)
+  }
+
+  async function lookAtDue(): Promise<void> {
+    timer = undefined
+    const tenants = [...due]
+    due.clear()
+    await eachTenant(tenants, look).catch((e: unknown) => {
+      if (!(e instanceof TenantGone)) onError(e)
+    })
+  }
+
+  return {
+    /** Devices of the tenant began or ended to wait, or may have. */
+    moved: (tenant: TenantId): void => {
+      due.add(tenant)
+      timer ??= setTimeout(() => {
+        running = running.then(lookAtDue)
+      }, gatherMs).unref()
+    },
+    sweep: async (): Promise<void> => {
+      const waiting = await db.acrossTenants(tenantsWithWaiting, background)
+      await eachTenant(new Set([...waiting, ...(await notifications.tenantsWithOpen(kind))]), look)
+    },
+    /** What is due is left to the job of another replica. */
+    stop: async (): Promise<void> => {
+      clearTimeout(timer)
+      await running
+    },
+  }
+}
+export type Waiting = ReturnType<typeof createWaiting>
+
+function noticeOf(tenant: TenantId, count: number): Notice & { dedupe_key: string } {
+  const number = count > mostCounted ? `More than ${mostCounted}` : String(count)
+  return {
+    kind,
+    severity: 'info',
+    title: count === 1 ? '1 device waits for approval' : `${number} devices wait for approval`,
+    detail:
+      'A device that waits is let in nowhere. Approve the devices that you know, and revoke the others: holdfast device list --status pending',
+    subject: { type: 'tenant', id: encodeId('tenant', tenant), name: null },
+    dedupe_key: kind,
+  }
+}

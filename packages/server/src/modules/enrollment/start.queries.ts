@@ -1,0 +1,15 @@
+import type { Tx } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+/** When the first enrollment token was made, of those that are still kept. */
+export const firstTokenAt = async (tx: Tx, tenant: TenantId): Promise<Date | undefined> => {
+  const row = await tx
+    .selectFrom('enrollment_tokens')
+    .select('created_at')
+    .where('tenant_id', '=', tenant)
+    .orderBy('created_at')
+    .orderBy('token_id')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.created_at
+}

@@ -1,0 +1,13 @@
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+/** When this user has set up a second factor. */
+export const secondFactorAt = async (tx: Tx, tenant: TenantId, userId: string): Promise<Date | undefined> => {
+  const row = await tx
+    .selectFrom('user_totp')
+    .select('enrolled_at')
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return row?.enrolled_at ?? undefined
+}

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { changedKindNames } from '@holdfast/contract/stream'
+import type { Actor, Principal, TenantId } from '../../kernel/actor.ts'
+import { encodeId } from '../../kernel/ids.ts'
+import type { Change, Listener } from '../../memory/changes.ts'
+import { Batch } from './batch.ts'
+import type { StreamDeps } from './deps.ts'
+import { createHub } from './hub.ts'
+import { OpenStream } from './open-stream.ts'
+
+const tenant = randomUUID() as TenantId
+const permissions = new Set(['devices:read', 'users:read', 'groups:read', 'audit:read'] as const)
+const actorOf = (id = randomUUID()) =>
+  ({
+    tenantId: tenant,
+    principal: { kind: 'api_key', tenantId: tenant, id, ownerId: null, permissions } as unknown as Principal<'api_key'>,
+  }) as Actor<'api_key'>
+function streamOf(actor = actorOf(), stands: OpenStream['stands'] = async () => actor) {
+  const kinds = new Set(changedKindNames.filter((kind) => kind === 'devices' || kind === 'users'))
+  return new OpenStream({ tenant, actor, stands, scope: { kinds, permissions, isFiltered: false } })
+}
+const device = (subject: string = randomUUID()): Change => ({ kind: 'device', subject })
+const begins = { id: '1-1', missed: new Batch() }
+const textOf = async (bytes: AsyncIterator<Uint8Array>) => new TextDecoder().decode((await bytes.next()).value)
+
+/** A hub whose database counts what it is asked. */
+function open(t: TestContext) {
+  const state = { asked: 0, seq: 1, watched: 0 }
+  let listener: Listener | undefined
+  const deps: StreamDeps = {
+    db: {} as StreamDeps['db'],
+    changes: {
+      listen: (_stage, given) => {
+        listener = given
+      },
+    },
+    feed: { isFresh: () => true, catchUp: async () => {}, seqOf: () => state.seq, onBeat: () => {} },
+    signals: {
+      listen: () => {},
+      onLost: () => {},
+      watch: () => {
+        state.watched++
+        return () => void state.watched--
+      },
+    },
+    now: () => new Date(),
+    audit: {
+      headOf: async () => 1,
+      since: async () => {
+        state.asked++
+        return { head: 1, events: [], more: [] }
+      },
+    },
+    statusOf: () => 'active',
+    idleExpiresAt: async () => null,
+    onError: (e) => assert.fail(String(e)),
+  }
+  const hub = createHub(deps)
+  const gone = new AbortController()
+  t.after(() => gone.abort())
+  return { hub, state, gone, change: (...list: Change[]) => listener?.changed(tenant, list) }
+}
+
+test('who does not read gets one bounded batch of what came meanwhile, and no event of it twice', async () => {
+  const gone = new AbortController()
+  const stream = streamOf()
+  const bytes = stream.bytes(gone.signal, begins)
+  assert.match(await textOf(bytes), /^retry: 2000\n\nevent: ready\nid: 1-1\n/)
+  const ids = Array.from({ length: 1000 }, () => randomUUID())
+  for (const [i, id] of ids.entries()) {
+    const batch = new Batch()
+    batch.change(device(id))
+    batch.change({ kind: 'user', subject: ids[0]! })
+    batch.auditSeq = i + 2
+    stream.push(batch, `${i + 2}-${i + 2}`)
+  }
+  const text = await textOf(bytes)
+  assert.equal(
+    text,
+    `event: changed\nid: 1-1\ndata: {"changes":[{"kind":"devices","ids":[],"many":true},{"kind":"users","ids":["${encodeId('user', ids[0]!)}"],"many":false}]}\n\n` +
+      'event: audit\nid: 1001-1001\ndata: {"seq":1001}\n\n',
+  )
+  const waits = bytes.next()
+  stream.end('stopping')
+  assert.match(new TextDecoder().decode((await waits).value as Uint8Array), /retry: \d+\n\nevent: end\nid: 1001-1001\n/)
+  assert.equal((await bytes.next()).done, true)
+})
+
+test('a batch names fifty ids in all; what no longer fits is many', async () => {
+  const stream = streamOf()
+  const bytes = stream.bytes(new AbortController().signal, begins)
+  await bytes.next()
+  const batch = new Batch()
+  for (let i = 0; i < 45; i++) batch.change(device())
+  for (let i = 0; i < 10; i++) batch.change({ kind: 'user', subject: randomUUID() })
+  stream.push(batch, '2-1')
+  const [line = ''] = (await textOf(bytes)).split('\n').filter((l) => l.startsWith('data'))
+  const { changes } = JSON.parse(line.slice(5)) as { changes: { ids: string[]; many: boolean }[] }
+  assert.deepEqual(
+    changes.map(({ ids, many }) => [ids.length, many]),
+    [
+      [45, false],
+      [0, true],
+    ],
+  )
+  await bytes.return(undefined)
+})
+
+test('streams of a tenant are bounded, those of a caller too, and without one nothing is watched', async (t) => {
+  const { hub, state, gone, change } = open(t)
+  change(device())
+  assert.deepEqual([state.asked, state.watched], [0, 0])
+  const callers = Array.from({ length: 100 }, () => actorOf())
+  const streams = callers.flatMap((actor) => [streamOf(actor), streamOf(actor)])
+  const opened = await Promise.all(streams.map((stream) => hub.open(stream, undefined, gone.signal)))
+  assert.deepEqual([hub.count(), state.watched], [200, 1])
+  await assert.rejects(hub.open(streamOf(), undefined, gone.signal), /too many streams/)
+  for (const bytes of opened) await bytes.next()
+  for (const bytes of opened) await bytes.return(undefined)
+  assert.deepEqual([hub.count(), state.watched], [0, 0])
+  await hub.open(streamOf(), undefined, gone.signal)
+  gone.abort()
+  assert.deepEqual([hub.count(), state.watched], [0, 0], 'of a client that goes before it reads')
+})
+
+test('a change that names the key stops its stream until the key is judged, and tells it nothing when that fails', async (t) => {
+  const { hub, gone, change } = open(t)
+  const actor = actorOf()
+  const judged = Promise.withResolvers<undefined>()
+  let calls = 0
+  const stream = streamOf(actor, async () => (calls++ === 0 ? actor : judged.promise))
+  const bytes = await hub.open(stream, undefined, gone.signal)
+  await bytes.next()
+  const next = bytes.next()
+  change({ kind: 'api_key', subject: actor.principal.id }, device())
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  judged.resolve(undefined)
+  assert.match(
+    new TextDecoder().decode((await next).value as Uint8Array),
+    /^event: end\n.*\ndata: {"reason":"key_ended"}/,
+  )
+  assert.equal((await bytes.next()).done, true)
+})
+
+test('a stream that comes while the replica stops ends at once', async (t) => {
+  const { hub, gone } = open(t)
+  hub.stop()
+  const bytes = await hub.open(streamOf(), undefined, gone.signal)
+  assert.match((await textOf(bytes)) + (await textOf(bytes)), /event: end\n.*\ndata: {"reason":"stopping"}/)
+  assert.equal((await bytes.next()).done, true)
+})

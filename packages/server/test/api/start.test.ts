@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type StartStepName, startSteps } from '@holdfast/contract/vocabulary'
+import { createAdmin } from '@holdfast/sdk'
+import { startCommand } from '../command.ts'
+import { eventsOf } from '../events.ts'
+import { enroll, newSession, publish, refused, report, rule, withGateway } from '../gateways.ts'
+import { createClock, type Kit, runJob, startKit, times } from '../kit.ts'
+import { inbox } from '../notices.ts'
+import { enrollFactor, makeUser, signInAs } from '../people.ts'
+import { until } from '../promptly.ts'
+import { enrollRaw } from '../world.ts'
+
+const doneOf = async ({ admin }: Pick<Kit, 'admin'>) =>
+  (await admin.getStart()).steps.filter((s) => s.done).map((s) => s.step)
+
+test('the start of a tenant follows from what exists, and its steps can be dismissed', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now, replicas: 2 })
+  const { steps } = await kit.admin.getStart()
+  assert.deepEqual(
+    steps.map((s) => s.step),
+    startSteps,
+  )
+  assert.ok(steps.every((s) => !s.done && s.since === null && !s.dismissed))
+
+  const { client, gateway } = await withGateway(kit)
+  await client.heartbeat({ body: { boot_id: 'b', active_sessions: 0 } })
+  await publish(kit, [rule('all', { any: true })])
+  const device = await enroll(kit, 'laptop')
+  await client.metering({
+    body: report([{ session_id: newSession(), device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }]),
+  })
+  clock.advance?.(10)
+  const expected: StartStepName[] = ['gateway', 'policy', 'enrollment_token', 'device_enrolled', 'device_online']
+  await until(async () => (await doneOf(kit)).length === expected.length)
+  assert.deepEqual(await doneOf(kit), expected)
+  assert.ok(gateway)
+  const since = (await kit.admin.getStart()).steps.find((s) => s.step === 'device_enrolled')?.since
+  assert.equal(since, (await kit.admin.getDevice({ params: { device_id: device.id } })).enrolled_at)
+
+  await t.test('of twenty who dismiss a step one does it, and it can be put back', async () => {
+    const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+    const dismiss = (dismissed: boolean) =>
+      times(20, (i) => clients[i % 2]!.dismissStartStep({ body: { step: 'audit_forwarding', dismissed } }))
+    for (const dismissed of [true, false, true]) {
+      const answers = await dismiss(dismissed)
+      assert.equal(answers.filter((a) => a.changed).length, 1)
+      assert.ok(answers.every((a) => a.step.dismissed === dismissed))
+    }
+    assert.equal((await eventsOf(kit, 'start_step.dismissed')).length, 3)
+    assert.equal((await kit.admin.getStart()).complete, false, 'the sign-in is not secured')
+  })
+
+  await t.test('a second factor on the own account secures the sign-in of the person who asks', async () => {
+    await makeUser(kit, 'jane', ['tenant_admin'])
+    const signedIn = async () => {
+      const person = await signInAs(kit, 'jane')
+      return createAdmin({ baseUrl: kit.publicUrl, dispatcher: kit.dispatcher, cookie: person.cookie() })
+    }
+    assert.equal((await (await signedIn()).getStart()).complete, false)
+    await enrollFactor(kit, 'jane')
+    assert.ok(!(await doneOf(kit)).includes('sign_in'), 'an API key has no account')
+  })
+
+  const viewer = await kit.as('viewer')
+  assert.equal((await viewer.getStart()).steps.length, startSteps.length)
+  await assert.rejects(viewer.dismissStartStep({ body: { step: 'policy' } }), refused(403))
+})
+
+test('one notification says how many devices wait for approval, and closes when none waits', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { secret, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 0, requires_approval: true } })
+  const open = async () => (await inbox(kit)).filter((n) => n.kind === 'device.awaiting_approval')
+  const says = async (title: string | undefined) => until(async () => (await open())[0]?.title === title, title)
+  await enrollRaw(kit, secret, 'first')
+  await says('1 device waits for approval')
+  const devices = await times(4, (i) => enrollRaw({ ...kit, ...kit.replicas[i % 2]! }, secret, `d${i}`))
+  await says('5 devices wait for approval')
+  assert.equal((await open()).length, 1)
+
+  await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: devices[0]!.id } })
+  await says('4 devices wait for approval')
+  const filter = { token_id: enrollment_token.token_id, status: 'pending' as const }
+  const { summary } = await kit.admin.changeDevices({ body: { operation: 'approve', filter } })
+  assert.deepEqual(summary, { changed: 4, unchanged: 0, failed: 0 })
+  await says(undefined)
+  assert.deepEqual((await kit.admin.listDevices({ query: { status: 'pending' } })).items, [])
+
+  await enrollRaw(kit, secret, 'next')
+  await says('1 device waits for approval')
+  const [{ notification_id } = assert.fail()] = await open()
+  await kit.admin.acknowledgeNotification({ params: { notification_id } })
+  await runJob(kit.app, 'watch_waiting_devices')
+  assert.deepEqual(await open(), [], 'a person has seen it')
+  await enrollRaw(kit, secret, 'another')
+  await says('2 devices wait for approval')
+})
+
+test('the command prints the steps of the setup, and the install line beside a token', async (t) => {
+  const kit = await startKit(t)
+  const { run } = await startCommand(t, kit)
+  assert.match((await run('status', 'start')).out, /^STEP +DONE +SINCE\nsign_in +no/)
+  assert.match((await run('status', 'dismiss', 'audit_forwarding')).out, /dismissed +true|dismissed +yes/)
+  const set = await run('settings', 'enrollment', 'set', 'install_templates.linux=acme enroll {server} {token}')
+  assert.equal(set.code, 0, set.err)
+  const one = await run('token', 'create', '--print-install', '--platform', 'linux')
+  assert.match(one.out, /^acme enroll http:\/\/holdfast\.test hfe_\w+\n$/)
+  assert.match(
+    (await run('token', 'create', '--print-install')).out,
+    /^PLATFORM +LINE[\s\S]*\nlinux +acme enroll .* hfe_/,
+  )
+  const bootstrap = await run('token', 'create', '--print-install', '--kind', 'bootstrap')
+  assert.match(bootstrap.out, /^hfe_\w+\n$/)
+  assert.match(bootstrap.err, /No install line/)
+  const { secret, enrollment_token } = await kit.admin.generateToken({ body: { name: 'of laptops' } })
+  const device = await enrollRaw(kit, secret)
+  await enrollRaw(kit, (await kit.admin.generateToken({ body: {} })).secret, 'other')
+  for (const named of ['of laptops', enrollment_token.token_id]) {
+    const { out } = await run('--json', 'device', 'list', '--token', named)
+    assert.ok(out.includes(device.id) && !out.includes('other'), out)
+  }
+  assert.match(
+    (await run('settings', 'enrollment', 'set', 'install_lines.linux=x')).err,
+    /There is no install_lines\.linux/,
+  )
+})
