@@ -18,7 +18,7 @@ import { DeviceStatus } from '../devices/device-status.tsx'
 import { platformWords } from '../devices/words.ts'
 import { Refusal } from './arrival.tsx'
 import { askToRevoke } from './token-menu.ts'
-import { groupsOf, outcomeWords, type Token, tokenName, tokenStatusWords, usesOf } from './words.ts'
+import { groupsOf, outcomeWords, type Token, tokenName, tokenStatusWords, usesInWords } from './words.ts'
 
 type Props = {
   tokenId: string
@@ -51,7 +51,7 @@ export function TokenPanel({ tokenId, ids, onMove, onClose }: Props) {
           <div className="row wrap">
             <Status kind={tokenStatusWords[token.status].kind}>{tokenStatusWords[token.status].label}</Status>
             <span className="faint">·</span>
-            <span>{usesOf(token)} used</span>
+            <span>{usesInWords(token)}</span>
             <span className="faint">·</span>
             <span className="soft">
               {token.status === 'expired' ? 'expired ' : 'expires '}

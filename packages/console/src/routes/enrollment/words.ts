@@ -91,6 +91,10 @@ export const tokenName = ({ name, hint }: Pick<Token, 'name' | 'hint'>): string 
 export const usesOf = ({ uses, max_uses }: Token): string =>
   max_uses === 0 ? `${formatNumber(uses)}, no limit` : `${formatNumber(uses)} of ${formatNumber(max_uses)}`
 
+/** The same as a part of a sentence: "0 of 1 uses", "3 uses, no limit". */
+export const usesInWords = ({ uses, max_uses }: Token): string =>
+  max_uses === 0 ? `${formatCount(uses, 'use')}, no limit` : `${formatNumber(uses)} of ${formatCount(max_uses, 'use')}`
+
 /** "one device", "20 devices", "any number of devices". */
 export const devicesAllowed = (maxUses: number): string =>
   maxUses === 0 ? 'any number of devices' : maxUses === 1 ? 'one device' : formatCount(maxUses, 'device')
