@@ -54,6 +54,7 @@ const plainAt = new Set([
   'directory runs --provider',
   'device enroll --provider',
   'policy explain <target>',
+  'policy who-reaches <target>',
   'policy simulate --target',
   'gateway create --public-key',
   'gateway update --public-key',

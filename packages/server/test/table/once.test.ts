@@ -106,6 +106,12 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'api/updates-tuf.test.ts',
     'every version is given out once and says no less than the one before',
   ],
+  'a change of state of a gateway': ['api/gateway-history.test.ts', 'each change is written once, whoever looks'],
+  'a point of adoption': [
+    'api/policy-adoption.test.ts',
+    'points are written where something changed, once, though the job comes later',
+  ],
+  'a sample of a day': ['api/policy-adoption.test.ts', 'devices by platform and version, now and day by day'],
   'what a first start makes': [
     'faults/first-start.test.ts',
     'three first starts at once agree on one tenant and one administrator',

@@ -1,6 +1,5 @@
 import type { GatewaysDeps } from './deps.ts'
 import { createFleetHealth } from './health/fleet-health.ts'
-import { createGatewayHistory } from './history/gateway-history.ts'
 import { createPull } from './pull/pull.ts'
 import { createConfirmations } from './registry/confirmed.ts'
 import { createSecretExpiries } from './registry/expiries.ts'
@@ -37,30 +36,26 @@ export function createGateways(deps: GatewaysDeps) {
   const activity = createActivity(deps)
   const secrets = createSecrets({ ...deps, registry })
   const sessions = createSessions(deps)
+  const { endSessionsOf, endSessionsAt, blockedUntil, sessionLimitFor } = sessions
   const heard = { ...deps, registry, activity }
   const { handlers: pulls, ...pulling } = createPull(heard)
   const [truth, health] = [createConnectionTruth(heard), createFleetHealth(heard)]
-  const history = createGatewayHistory(heard)
+  const judging = [...truth.jobs, ...health.jobs]
 
   return {
     handlers: {
       ...{ ...pulls, ...poolHandlers(createPools(deps)) },
       ...gatewayHandlers(createGatewayRules({ ...heard, secrets }), createIdentities(deps), deps),
       ...reportHandlers({ ...heard, metering: createMetering(heard), telemetry: createTelemetry(heard) }),
-      ...{ ...sessionHandlers(sessions), ...truth.handlers, ...health.handlers, ...history.handlers },
+      ...{ ...sessionHandlers(sessions), ...truth.handlers, ...health.handlers },
     },
     /** For the pipe's table of verifiers. */
     ...{ verifyGateway: secrets.verify, service: secrets.service },
-    ...{ endSessionsOf: sessions.endSessionsOf, endSessionsAt: sessions.endSessionsAt },
-    ...{ confirmations: createConfirmations(deps), sessionLimitFor: sessions.sessionLimitFor },
+    ...{ endSessionsOf, endSessionsAt, blockedUntil, sessionLimitFor, confirmations: createConfirmations(deps) },
     ...{ silentGateways: activity.silent, statuses: health.statuses, secretExpiries: createSecretExpiries(deps) },
-    jobs: [
-      { name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent },
-      ...truth.jobs,
-      ...history.jobs,
-    ],
-    prunes: [pruneSecrets, ...pruneHistory, ...truth.prunes, ...history.prunes],
-    ...{ ...pulling, ...createGatewayHits(heard), blockedUntil: sessions.blockedUntil },
+    jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }, ...judging],
+    prunes: [pruneSecrets, ...pruneHistory, ...truth.prunes, ...health.prunes],
+    ...{ ...pulling, ...createGatewayHits(heard) },
   }
 }
 export type Gateways = ReturnType<typeof createGateways>

@@ -36,8 +36,7 @@ export function createPolicy(given: PolicyDeps) {
   const turns = createTurns(deps)
   const delivery = createDelivery({ ...deps, turns, signing: createSigning(deps) })
   const bundles = createBundles({ ...deps, reachOf: createReach(deps) })
-  const trials = createTrials({ ...deps, questions })
-  const reaching = createReaching(deps)
+  const [trials, reaching] = [createTrials({ ...deps, questions }), createReaching(deps)]
   const rollout = createRollout(deps)
   const ofDevices = createOfDevices({ ...deps, delivery })
 
@@ -47,8 +46,8 @@ export function createPolicy(given: PolicyDeps) {
       ...rollout.handlers,
     },
     ...{ at: store.at, atVersions: store.atVersions, versionsAt: store.versionsAt },
-    ...{ current: bundles.current, deliveredTo: bundles.deliveredTo },
-    ...{ published: bundles.published, publishedSince: bundles.publishedSince },
+    ...{ current: bundles.current, deliveredTo: bundles.deliveredTo, published: bundles.published },
+    publishedSince: bundles.publishedSince,
     checks: async (tenant: TenantId) => (await store.at(tenant)).checks,
     appraise: createAppraisal(store),
     ...{ ...ofDevices, ...createUses() },

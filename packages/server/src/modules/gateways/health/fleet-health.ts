@@ -1,12 +1,18 @@
 import type { GatewaysDeps } from '../deps.ts'
+import { createGatewayHistory } from '../history/gateway-history.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
 import { healthHandlers } from './health.handlers.ts'
 import { createHealth } from './health.ts'
 import { createImpact } from './impact.ts'
 
-/** How gateways do, and whom it concerns. */
+/** How gateways do, did, and whom it concerns. */
 export function createFleetHealth(deps: GatewaysDeps & { registry: Registry; activity: Activity }) {
   const health = createHealth(deps)
-  return { statuses: health.statuses, handlers: healthHandlers(health, createImpact(deps), deps.now) }
+  const { handlers, jobs, prunes } = createGatewayHistory(deps)
+  return {
+    statuses: health.statuses,
+    handlers: { ...healthHandlers(health, createImpact(deps), deps.now), ...handlers },
+    ...{ jobs, prunes },
+  }
 }
