@@ -51,7 +51,7 @@ export function InstallLine({ made, onStored }: Props) {
         </span>
       )}
       {isPhone && <QrCode text={shown.line} label="QR code with the server and the token" />}
-      <CodeBlock text={shown.line} label="Copy enroll line" doesWrap>
+      <CodeBlock text={shown.line} label="Copy this line" doesWrap>
         {!isPhone && <span className="p">$ </span>}
         {shown.line}
       </CodeBlock>

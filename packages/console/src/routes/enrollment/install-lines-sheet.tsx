@@ -126,7 +126,7 @@ function PlatformFields({ platform, settings, draft, error, onChange }: FieldsPr
   const name = platformWords[platform]
   const isOwn = settings.install_templates[platform] !== null
   return (
-    <div className="fgrid">
+    <div className="stack tight">
       <TextField
         label={`Line for ${name}`}
         optional

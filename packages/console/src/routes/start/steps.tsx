@@ -14,6 +14,7 @@ import { isEnrolling, isOpen, type StartStep, stepWords } from './words.ts'
 export function StartSteps({ steps, isComplete }: { steps: readonly StartStep[]; isComplete: boolean }) {
   const [error, setError] = useState<Error>()
   const next = steps.find(isOpen)
+  const enrolling = steps.find((step) => isEnrolling(step) && isOpen(step))
   const dismiss = async (step: StartStep, dismissed: boolean) => {
     setError(undefined)
     try {
@@ -37,7 +38,7 @@ export function StartSteps({ steps, isComplete }: { steps: readonly StartStep[];
             ) : (
               <Skip step={step} onDismiss={(dismissed) => dismiss(step, dismissed)} />
             ),
-            children: <HowTo step={step} isNext={step === next} />,
+            children: <HowTo step={step} isNext={step === next} hasButton={step === enrolling} />,
           }))}
         />
       </div>
@@ -70,7 +71,14 @@ function Skip({ step, onDismiss }: SkipProps) {
   )
 }
 
-function HowTo({ step, isNext }: { step: StartStep; isNext: boolean }) {
+type HowToProps = {
+  step: StartStep
+  isNext: boolean
+  /** One sheet does both steps of enrolling: the first that is open has the button. */
+  hasButton: boolean
+}
+
+function HowTo({ step, isNext, hasButton }: HowToProps) {
   const can = useCan()
   const { text, to, command } = stepWords[step.step]
   return (
@@ -79,7 +87,7 @@ function HowTo({ step, isNext }: { step: StartStep; isNext: boolean }) {
       {isOpen(step) && (
         <>
           {step.step === 'sign_in' && <SignInLinks />}
-          {isEnrolling(step) && (
+          {hasButton && (
             <span className="row wrap up">
               <EnrollButton kind={isNext ? 'primary' : 'ghost'} />
             </span>
