@@ -6,9 +6,12 @@ import { Skeleton } from '../../ui/skeleton.tsx'
 import { HereNow } from './here-now.tsx'
 import { StartSteps } from './steps.tsx'
 
+/** The answer is some seconds old: what the stream tells of is not in it at once. */
+const everyMs = 4_000
+
 /** B3: the steps from an empty tenant to a first device behind a policy. */
 export function Page() {
-  const query = useApi('GET /v1/admin/start', {})
+  const query = useApi('GET /v1/admin/start', {}, { everyMs: (data) => (data?.complete ? undefined : everyMs) })
   const steps = query.data?.steps
   return (
     <div className="page read" aria-busy={query.isFetching}>
