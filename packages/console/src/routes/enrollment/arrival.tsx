@@ -8,7 +8,6 @@ import { Button } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Problem } from '../../ui/problem.tsx'
-import { Skeleton } from '../../ui/skeleton.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { DeviceStatus } from '../devices/device-status.tsx'
@@ -68,9 +67,9 @@ function Waiting({ waited }: { waited: number }) {
   return (
     <>
       <span className="soft">Its name appears here by itself. Nothing after 2 min?</span>
-      <div className="waitrow">
-        <Skeleton width="w45" />
-        <Skeleton width="w30" />
+      <div className="waitrow" aria-hidden="true">
+        <span className="skel w45" />
+        <span className="skel w30" />
       </div>
       <details className="more" open={waited >= patience || undefined}>
         <summary>What to check</summary>

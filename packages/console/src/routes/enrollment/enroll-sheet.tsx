@@ -27,8 +27,8 @@ export function EnrollSheet({ onClose }: { onClose: () => void }) {
 }
 
 /**
- * Closing the sheet at its own address leads to the list below it. Going back from that address closes the sheet, unless
- * it shows a secret.
+ * Closing the sheet at its own address leads to the list below it. Going back from that address closes the sheet,
+ * unless it shows a secret.
  */
 function useCloseOnOwnPath(onClose: () => void, isHeld: boolean) {
   const navigate = useNavigate()

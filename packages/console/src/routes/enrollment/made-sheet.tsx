@@ -96,7 +96,7 @@ function stepsOf({ made, arrival, waited, onStored, onRevoke }: StepsInput) {
       children: isUsable ? (
         <InstallLine made={made} onStored={onStored} />
       ) : (
-        <span className="soft">The token is used up. It opens nothing any more.</span>
+        <span className="soft">{endedWords[token.status]} It enrolls no other device.</span>
       ),
     },
     {
@@ -105,6 +105,14 @@ function stepsOf({ made, arrival, waited, onStored, onRevoke }: StepsInput) {
       aside: devices.length === 0 && isUsable && <Clock seconds={waited} />,
     },
   ]
+}
+
+/** The status may be a moment older than the list of devices, which says first that the token is used up. */
+const endedWords: Readonly<Record<Token['status'], string>> = {
+  active: 'The token is used up.',
+  exhausted: 'The token is used up.',
+  expired: 'The token has expired.',
+  revoked: 'The token was revoked.',
 }
 
 const Clock = ({ seconds }: { seconds: number }) => (
