@@ -40,7 +40,7 @@ export function FactorSection({ provider }: { provider: string | undefined }) {
             Turn off second factor…
           </Button>
         ) : (
-          <Button kind="primary" onClick={() => setOpen('enroll')}>
+          <Button onClick={() => setOpen('enroll')}>
             Set up second factor…
           </Button>
         )}
