@@ -53,10 +53,13 @@ test('an unknown field of a body is refused, at whatever depth', () => {
   assert.deepEqual(open, [
     'publishPolicy.properties.policy',
     'simulatePolicy.properties.policy',
+    'whoReaches.properties.policy',
     'validatePolicy.properties.policy',
     'replayPolicy.properties.policy',
     'runPlaybook.properties.params',
     'runWorkflow.properties.params',
+    'createView.properties.query',
+    'updateView.properties.query',
   ])
 })
 
