@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core'
 import type { Who } from './fleet.ts'
 import type { Ground } from './ground.ts'
 
@@ -99,13 +99,14 @@ function watch(page: Page, origin: string): string[] {
   })
   page.on('pageerror', (error) => problems.push(`thrown: ${error.stack ?? error.message}`))
   page.on('request', (request) => {
-    requests.underWay++
+    // The stream of changes is open as long as the page.
+    if (request.resourceType() !== 'eventsource') requests.underWay++
     const url = new URL(request.url())
     if (url.origin !== origin && !['data:', 'blob:'].includes(url.protocol))
       problems.push(`asks another origin: ${url.href}`)
   })
-  page.on('requestfinished', () => void requests.underWay--)
-  page.on('requestfailed', () => void requests.underWay--)
+  const end = (request: Request) => void (request.resourceType() !== 'eventsource' && requests.underWay--)
+  page.on('requestfinished', end).on('requestfailed', end)
   page.on('response', (response) => {
     if (response.status() >= 500) problems.push(`${response.status()} for ${response.url()}`)
   })
