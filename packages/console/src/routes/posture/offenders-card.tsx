@@ -18,7 +18,7 @@ export function OffendersCard({ offenders: { query, rows } }: { offenders: Offen
       what="the failing devices"
       query={query}
       className="c8"
-      inset="flush"
+      inset="none"
       aside={<AppLink to={devicesLink({ posture: 'non_compliant' })}>All that fail</AppLink>}
     >
       {() =>

@@ -42,7 +42,9 @@ function Posture() {
             </>
           )
         }
-        actions={<ButtonLink to={devicesLink({ posture: 'non_compliant' })}>Devices that fail</ButtonLink>}
+        actions={
+          reported !== 0 && <ButtonLink to={devicesLink({ posture: 'non_compliant' })}>Devices that fail</ButtonLink>
+        }
       />
       {error && (
         <Problem error={error} retry={verdicts.refetch} what="the posture" asOf={data && dataUpdatedAt} isRead />
@@ -72,6 +74,6 @@ const NothingReported = () => (
     title="No posture reported yet"
     sentence="A device reports facts about itself once it is enrolled. The checks of the policy judge them, and the result appears here."
     action={<ButtonLink to="/admin/devices">Show devices</ButtonLink>}
-    command="holdfast device posture <device>"
+    command="holdfast device list --posture unknown"
   />
 )

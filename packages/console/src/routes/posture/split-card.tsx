@@ -44,7 +44,7 @@ export function SplitCard({ verdicts }: { verdicts: ReturnType<typeof useVerdict
               <thead>
                 <tr>
                   <th scope="col">{facet === 'platform' ? 'Platform' : 'System version'}</th>
-                  <th scope="col" className="cap-b">
+                  <th scope="col" className="bar-b">
                     Devices
                   </th>
                   <th scope="col" className="n">
@@ -78,7 +78,7 @@ function SplitRow({ facet, split: { value, compliant, fails, unknown } }: { face
   return (
     <tr>
       <th scope="row">{name}</th>
-      <td className="cap-b">
+      <td className="bar-b">
         <StackBar
           label={sentence}
           parts={[

@@ -1,15 +1,13 @@
 import type { OutputOf } from '../../api/client.ts'
 import { useApi } from '../../api/use-api.ts'
 
-export type Verdict = OutputOf<'GET /v1/admin/devices'>['items'][number]['posture']['verdict']
+type Verdict = OutputOf<'GET /v1/admin/devices'>['items'][number]['posture']['verdict']
 type Facets = OutputOf<'GET /v1/admin/devices/facets'>
 /** Devices of one value, by what their last report says. */
 export type Split = { value: string; compliant: number; fails: number; unknown: number }
 
 /** Only devices that may connect count: what a suspended or revoked one reports decides nothing. */
 export const counted = { effective_status: 'active' } as const
-/** A report has to be newer than that to count, unless a check says otherwise. */
-export const staleSeconds = 3600
 
 /** The list of devices behind a figure. */
 export const devicesLink = (filter: Readonly<Record<string, string>>): string =>
