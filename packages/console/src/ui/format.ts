@@ -60,6 +60,7 @@ const shownWords: Readonly<Record<string, string>> = {
   saml: 'SAML',
   scim: 'SCIM',
   ldap: 'LDAP',
+  wireguard: 'WireGuard',
   macos: 'macOS',
   ios: 'iOS',
   cef: 'CEF',

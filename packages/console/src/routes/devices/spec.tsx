@@ -88,6 +88,7 @@ export const devicesSpec: ListSpec<Device> = {
     {
       ...{ name: 'unseen_for', label: 'Unseen', phrase: 'Unseen for' },
       options: [
+        { value: String(3_600), label: '1 hour' },
         { value: String(86_400), label: '1 day' },
         { value: String(7 * 86_400), label: '7 days' },
         { value: monthSeconds, label: '30 days' },

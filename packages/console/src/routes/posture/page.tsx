@@ -1,9 +1,79 @@
+import { useCan } from '../../api/me.ts'
+import { ButtonLink } from '../../ui/button.tsx'
+import { FirstRun } from '../../ui/empty-state.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
+import { NoPermission, Problem } from '../../ui/problem.tsx'
+import { Timestamp } from '../../ui/timestamp.tsx'
+import { ChecksCard } from './checks-card.tsx'
+import { PostureKpis } from './kpis.tsx'
+import { OffendersCard } from './offenders-card.tsx'
+import { SplitCard } from './split-card.tsx'
+import { StaleCard } from './stale-card.tsx'
+import { useChecks } from './use-checks.ts'
+import { useOffenders } from './use-offenders.ts'
+import { devicesLink, useVerdicts } from './verdicts.ts'
 
+/** B9: which devices keep what the policy asks of them. */
 export function Page() {
+  const can = useCan()
+  if (can('devices:read')) return <Posture />
   return (
     <div className="page">
       <PageHead title="Posture" />
+      <NoPermission what="the posture of devices" permission="devices:read" />
     </div>
   )
 }
+
+function Posture() {
+  const verdicts = useVerdicts()
+  const checks = useChecks()
+  const offenders = useOffenders()
+  const { data, error, dataUpdatedAt } = verdicts
+  const reported = data && data.compliant.total.count + data.fails.total.count
+  return (
+    <div className="page">
+      <PageHead
+        title="Posture"
+        sub={
+          data && (
+            <>
+              active devices, as of <Timestamp at={data.fails.counted_at} as="clock" />
+            </>
+          )
+        }
+        actions={
+          reported !== 0 && <ButtonLink to={devicesLink({ posture: 'non_compliant' })}>Devices that fail</ButtonLink>
+        }
+      />
+      {error && (
+        <Problem error={error} retry={verdicts.refetch} what="the posture" asOf={data && dataUpdatedAt} isRead />
+      )}
+      {data && reported === 0 && <NothingReported />}
+      {data && reported !== 0 && (
+        <PostureKpis
+          verdicts={data}
+          checks={checks.data?.checks.length}
+          enforced={checks.data?.checks.filter((c) => (c.enforcement ?? 'enforce') === 'enforce').length ?? 0}
+        />
+      )}
+      {reported !== 0 && (
+        <div className="cols">
+          <SplitCard verdicts={verdicts} />
+          <ChecksCard checks={checks} offenders={offenders} />
+          <OffendersCard offenders={offenders} />
+          <StaleCard />
+        </div>
+      )}
+    </div>
+  )
+}
+
+const NothingReported = () => (
+  <FirstRun
+    title="No posture reported yet"
+    sentence="A device reports facts about itself once it is enrolled. The checks of the policy judge them, and the result appears here."
+    action={<ButtonLink to="/admin/devices">Show devices</ButtonLink>}
+    command="holdfast device list --posture unknown"
+  />
+)

@@ -32,7 +32,7 @@ function OverTime() {
         ) : (
           <LineChart
             label="VPN sessions over 24 hours"
-            size="low"
+            size="mid"
             times={series.map((step) => step.at)}
             series={[{ name: 'At most at once', data: series.map((step) => step.sessions) }]}
           />

@@ -32,7 +32,7 @@ export function ConfirmEnd({ target, onDone, onClose }: Props) {
   return (
     <Confirm
       title={`End ${count === 1 ? `the ${named}` : named}?`}
-      lede="Their gateways learn it within seconds and cut the connection."
+      lede={`${count === 1 ? 'Its gateway learns' : 'Their gateways learn'} it within seconds and cut${count === 1 ? 's' : ''} the connection.`}
       objects={{ names: names.slice(0, shownNames), more: Math.max(0, count - shownNames) }}
       effects={[
         { icon: 'out', text: 'What runs through the tunnel breaks off' },
@@ -55,7 +55,12 @@ export function ConfirmEnd({ target, onDone, onClose }: Props) {
       onConfirm={act}
       onClose={onClose}
     >
-      <SelectField label="Keep the devices out for" options={blockTimes} value={block} onChange={setBlock} />
+      <SelectField
+        label={`Keep the ${count === 1 ? 'device' : 'devices'} out for`}
+        options={blockTimes}
+        value={block}
+        onChange={setBlock}
+      />
     </Confirm>
   )
 }

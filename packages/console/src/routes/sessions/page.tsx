@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router'
-import { useCallback, useMemo, useState } from 'react'
+import { Suspense, useCallback, useMemo, useState } from 'react'
 import { useCan, useOffReason } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
 import { BulkBar } from '../../table/bulk-bar.tsx'
@@ -45,7 +45,9 @@ export function Page() {
     [gateways.byId, sessions, menuOf],
   )
   const ending = useEnding({ filters: state.filters, sessions, setAsked })
-  const active = () => sessions.filter((s) => selection.ids.has(s.session_id) && s.state === 'active')
+  const active = sessions.filter((s) => selection.ids.has(s.session_id) && s.state === 'active')
+  const areOver = !selection.isAll && active.length === 0
+  const endOff = off('sessions:terminate') ?? (areOver ? 'The selected sessions have ended.' : undefined)
   return (
     <div className="split">
       <ListView
@@ -64,9 +66,9 @@ export function Page() {
             selection={selection}
             shownCount={ids.length}
             hasMore={query.data?.next_cursor != null && ending.canEndAll}
-            verbs={[{ id: 'end', label: 'End sessions', danger: true, offReason: off('sessions:terminate') }]}
+            verbs={[{ id: 'end', label: 'End sessions', danger: true, offReason: endOff }]}
             countAll={ending.countAll}
-            onVerb={(_, matched) => (matched === undefined ? setAsked({ sessions: active() }) : ending.askForAll())}
+            onVerb={(_, matched) => (matched === undefined ? setAsked({ sessions: active }) : ending.askForAll())}
           />
         }
       />
@@ -83,7 +85,9 @@ export function Page() {
           onClose={() => state.set({ open: undefined })}
         />
       )}
-      {asked && <confirm.Component target={asked} onDone={selection.clear} onClose={() => setAsked(undefined)} />}
+      <Suspense>
+        {asked && <confirm.Component target={asked} onDone={selection.clear} onClose={() => setAsked(undefined)} />}
+      </Suspense>
     </div>
   )
 }

@@ -1,4 +1,4 @@
-import { useCallback, useMemo, useState } from 'react'
+import { Suspense, useCallback, useMemo, useState } from 'react'
 import { useCan, useOffReason } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
 import { useListState } from '../../table/list-state.ts'
@@ -71,16 +71,18 @@ export function Page() {
           onClose={() => state.set({ open: undefined })}
         />
       )}
-      {isCreating && (
-        <sheet.Component
-          onClose={() => setCreating(false)}
-          onCreated={({ release_id }) => {
-            setCreating(false)
-            state.set({ open: release_id })
-          }}
-        />
-      )}
-      {asked && <confirm.Component {...asked} onClose={() => setAsked(undefined)} />}
+      <Suspense>
+        {isCreating && (
+          <sheet.Component
+            onClose={() => setCreating(false)}
+            onCreated={({ release_id }) => {
+              setCreating(false)
+              state.set({ open: release_id })
+            }}
+          />
+        )}
+        {asked && <confirm.Component {...asked} onClose={() => setAsked(undefined)} />}
+      </Suspense>
     </div>
   )
 }

@@ -52,17 +52,15 @@ export function UploadForm({ release }: { release: Release }) {
           />
         )}
       </Field>
-      <div className="twocol">
-        <SelectField label="Platform" options={platforms} value={platform} onChange={setPlatform} />
-        <SelectField label="Architecture" options={architectures} value={arch} onChange={setArch} />
-      </div>
+      <SelectField label="Platform" options={platforms} value={platform} onChange={setPlatform} />
+      <SelectField label="Architecture" options={architectures} value={arch} onChange={setArch} />
       {share !== undefined && file && <Sending share={share} file={file} onCancel={cancel} />}
       {error && <Problem error={error} retry={submit} what="this package" />}
       <div>
         <Button
           type="submit"
           size="sm"
-          icon="up"
+          icon="plus"
           busyLabel="Uploading…"
           isBusy={share !== undefined}
           {...(!file && { offReason: 'Choose a file first.' })}

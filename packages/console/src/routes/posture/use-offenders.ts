@@ -1,0 +1,44 @@
+import { useQueries } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import type { OutputOf } from '../../api/client.ts'
+import { apiQuery, useApi } from '../../api/use-api.ts'
+import type { Device } from '../devices/words.ts'
+import { counted } from './verdicts.ts'
+
+type Posture = OutputOf<'GET /v1/admin/devices/{device_id}/posture'>
+type Row = { device: Device; posture: Posture | undefined }
+/** So many are examined: each is a request of its own. */
+const examined = 10
+
+/** The failing devices that were seen last, each with its failing checks. */
+export function useOffenders() {
+  const query = useApi('GET /v1/admin/devices', {
+    query: { ...counted, posture: 'non_compliant', sort: '-last_seen_at', limit: examined },
+  })
+  const devices = query.data?.items ?? []
+  const postures = useQueries({
+    queries: devices.map(({ device_id }) =>
+      apiQuery('GET /v1/admin/devices/{device_id}/posture', { params: { device_id } }),
+    ),
+    combine: (results) => results.map(({ data }) => data),
+  })
+  const rows = useMemo(
+    () =>
+      devices
+        .map((device, i): Row => ({ device, posture: postures[i] }))
+        .sort((a, b) => failingOf(b.posture).length - failingOf(a.posture).length),
+    [devices, postures],
+  )
+  const failing = (checkId: string) =>
+    rows.filter(({ posture }) => failingOf(posture).some((check) => check.check_id === checkId)).length
+  return { query, rows, failing }
+}
+export type Offenders = ReturnType<typeof useOffenders>
+
+/** The checks that speak of the device and do not pass, the gravest first. */
+export function failingOf(posture: Posture | undefined): Posture['checks'] {
+  const order = ['enforce', 'warn', 'audit']
+  return (posture?.checks ?? [])
+    .filter((check) => check.applies && !check.passed)
+    .sort((a, b) => order.indexOf(a.enforcement) - order.indexOf(b.enforcement))
+}
