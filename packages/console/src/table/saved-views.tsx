@@ -19,7 +19,7 @@ export function SavedViews<T>({ spec, state }: { spec: ListSpec<T>; state: ListS
     state.set({ ...cleared, open: undefined, ...query })
   }
   const views = [
-    { key: 'all', label: 'All', query: {} as ViewQuery },
+    { key: 'all', label: spec.allLabel ?? 'All', query: {} as ViewQuery },
     ...spec.presets.map(({ label, filters }) => ({ key: label, label, query: filters })),
     ...(data?.items ?? []).map((view) => ({ key: view.view_id, label: view.name, query: view.query as ViewQuery })),
   ]

@@ -44,6 +44,8 @@ export type ListSpec<T> = {
   columns: readonly Column<T>[]
   filters: readonly Filter[]
   presets: readonly Preset[]
+  /** The name of the view without filters; "All" unless said. */
+  allLabel?: string
   /** What `q` finds; absent where the list has no `q`. */
   searchHint?: string
   defaultSort: string

@@ -4,12 +4,14 @@ import { useApi } from '../../api/use-api.ts'
 import { features } from '../../features.ts'
 import type { Search } from '../../router.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
+import { classes } from '../../ui/classes.ts'
 import { PageHead } from '../../ui/page-head.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { ButtonGroup } from '../../ui/tabs.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { AttentionCard } from './attention-card.tsx'
 import { ExpiryCard } from './expiry-card.tsx'
+import { GatewayHistoryCard } from './gateway-history-card.tsx'
 import { GatewaysCard } from './gateways-card.tsx'
 import { HomeKpis } from './home-kpis.tsx'
 import { PlanCard } from './plan-card.tsx'
@@ -36,6 +38,7 @@ function Home() {
   const chosen = useRouterState({ select: (s) => (s.location.search as Search).range })
   const range = ranges.find((r) => r === chosen) ?? '24h'
   const overview = useApi('GET /v1/admin/dashboard/overview', {}, { everyMs: 30_000 })
+  const start = useApi('GET /v1/admin/start', {})
   const choose = (next: Range) =>
     void navigate({
       to: '.',
@@ -44,7 +47,7 @@ function Home() {
       resetScroll: false,
     })
   return (
-    <div className="page">
+    <div className="page home">
       <PageHead
         title="Home"
         sub={
@@ -70,7 +73,7 @@ function Home() {
           </>
         }
       />
-      <StartLine />
+      {start.data?.complete === false && <StartLine start={start.data} />}
       {overview.error && (
         <Problem
           error={overview.error}
@@ -79,12 +82,17 @@ function Home() {
           asOf={overview.data && overview.dataUpdatedAt}
         />
       )}
-      {overview.data && <HomeKpis overview={overview.data} />}
-      <div className="cols">
+      {(overview.data || !overview.error) && (
+        <div className={classes(start.isPending && 'hidden-yet')}>
+          <HomeKpis overview={overview.data} />
+        </div>
+      )}
+      <div className={classes('cols', start.isPending && 'hidden-yet')}>
         <SessionsCard range={range} />
         <AttentionCard />
         <GatewaysCard />
         <PolicyCard overview={overview} />
+        <GatewayHistoryCard />
         <TrafficCard range={range} />
         <ExpiryCard overview={overview} />
         <PlanCard overview={overview} />
