@@ -59,9 +59,21 @@ export async function callWithEtag<R extends Route>(
     throw new ApiError({ status: 0, code: 'offline', detail: 'The server could not be reached.' })
   })
   markReached()
-  if (!response.ok) throw await toApiError(response)
+  if (!response.ok) throw await refused(response, route)
   const text = response.status === 204 ? 'null' : await response.text()
   return { body: JSON.parse(text) as OutputOf<R>, etag: response.headers.get('etag') ?? undefined }
+}
+
+let onSignedOut: (() => void) | undefined
+/** Sets what is done when an answer says that nobody is signed in. */
+export function setOnSignedOut(act: () => void): void {
+  onSignedOut = act
+}
+
+async function refused(response: Response, route: Route): Promise<ApiError> {
+  const error = await toApiError(response)
+  if (error.code === 'unauthorized' && route !== 'POST /admin/logout') onSignedOut?.()
+  return error
 }
 
 /** The address of an operation, for a link, a download or a stream. */
