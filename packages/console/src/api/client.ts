@@ -76,12 +76,15 @@ async function refused(response: Response, route: Route): Promise<ApiError> {
   return error
 }
 
+/** All tenants: the platform's own list, which the tenant that is looked at would narrow to itself. */
+const ofPlatform = '/v1/admin/tenants'
+
 /** The address of an operation, for a link, a download or a stream. */
 export function urlOf(template: string, params: Record<string, string>, query: Record<string, unknown>): string {
   const path = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value))
   const tenant = selectedTenant()
-  if (tenant !== undefined && !search.has('tenant_id')) search.set('tenant_id', tenant)
+  if (tenant !== undefined && template !== ofPlatform && !search.has('tenant_id')) search.set('tenant_id', tenant)
   return search.size === 0 ? path : `${path}?${search}`
 }

@@ -35,6 +35,7 @@ export async function checkConnection(): Promise<void> {
 }
 
 window.addEventListener('offline', markLost)
+window.addEventListener('online', () => void checkConnection())
 
 const subscribe = (listener: () => void) => {
   listeners.add(listener)

@@ -5,6 +5,7 @@ import { homeTenant, useCan, useTenantError } from '../api/me.ts'
 import { featureAt, permissionAt } from '../features.ts'
 import { Button } from '../ui/button.tsx'
 import { classes } from '../ui/classes.ts'
+import { PageHead } from '../ui/page-head.tsx'
 import { NoPermission } from '../ui/problem.tsx'
 import { Toasts } from '../ui/toast.tsx'
 import { AlertStrip } from './alert-strip.tsx'
@@ -68,8 +69,8 @@ function usePath(): string {
 /** The address names a tenant that is not there, or that the caller may not look at. */
 const ForeignTenant = () => (
   <div className="page">
+    <PageHead title="This tenant is not here" />
     <div className="blank">
-      <h1>This tenant is not here</h1>
       <p>It was deleted, or your account may not look at it. You are signed in to {homeTenant.name}.</p>
       <div className="acts">
         <Button kind="primary" onClick={() => window.location.assign('/admin')}>

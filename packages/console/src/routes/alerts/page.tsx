@@ -14,7 +14,7 @@ import { approveWaiting } from './approve-waiting.ts'
 import { AlertPanel } from './panel.tsx'
 import { Quiet } from './quiet.tsx'
 import { alertsSpec } from './spec.tsx'
-import { subjectName, subjectPath } from './words.ts'
+import { openLabel, subjectPath } from './words.ts'
 
 const filterNames = alertsSpec.filters.map((filter) => filter.name)
 
@@ -84,7 +84,7 @@ function useSpec(off: string | undefined): ListSpec<Alert> {
             ? []
             : [
                 {
-                  ...{ id: 'open', label: `Open ${subjectName(alert)}`, icon: 'arrow' as const },
+                  ...{ id: 'open', label: openLabel(alert), icon: 'arrow' as const },
                   onSelect: () => void navigate({ to, search: Object.fromEntries(new URLSearchParams(text)) as never }),
                 },
               ]),

@@ -16,7 +16,7 @@ import { Timestamp } from '../../ui/timestamp.tsx'
 import { approveWaiting } from './approve-waiting.ts'
 import { Deliveries } from './deliveries.tsx'
 import { About } from './spec.tsx'
-import { kindWords, severityWords, subjectName, subjectPath } from './words.ts'
+import { kindWords, openLabel, severityWords, subjectPath } from './words.ts'
 
 type Props = {
   id: string
@@ -92,7 +92,7 @@ function Actions({ alert }: { alert: Alert }) {
       )}
       {path !== undefined && (
         <ButtonLink size="sm" to={path}>
-          Open {subjectName(alert)}
+          {openLabel(alert)}
         </ButtonLink>
       )}
       {alert.state === 'open' && (

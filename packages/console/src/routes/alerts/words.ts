@@ -28,7 +28,7 @@ export const kindWords: Readonly<Record<Kind, Words>> = {
   },
   'device.awaiting_approval': {
     label: 'Devices wait for approval',
-    advice: 'A device that waits is let in nowhere. Approve the devices that you know, and revoke the others.',
+    advice: 'Compare names and owners under the pending devices. Approve those that you know, and revoke the others.',
   },
   'directory.failing': {
     label: 'Directory not read',
@@ -101,6 +101,10 @@ export function subjectPath({ kind, subject: { type, id } }: Alert): string | un
   if (type === 'release') return `/admin/updates?open=${id}`
   return undefined
 }
+
+/** The verb of the link to what an alert is about. */
+export const openLabel = (alert: Alert): string =>
+  alert.kind === 'device.awaiting_approval' ? 'Show pending devices' : `Open ${subjectName(alert)}`
 
 /** What an alert is about, in words: "gateway fra-2". */
 export function subjectName({ kind, subject: { type, name } }: Alert): string {
