@@ -30,7 +30,7 @@ export function preloadOverlays(): void {
 /** Loads them once the browser has nothing else to do. */
 function usePreload(): void {
   useEffect(() => {
-    const timer = setTimeout(preloadOverlays, idleMs)
+    const timer = setTimeout(() => document.hidden || preloadOverlays(), idleMs)
     return () => clearTimeout(timer)
   }, [])
 }

@@ -23,14 +23,14 @@ export function TenantSwitcher() {
     <>
       <span className="mark" aria-hidden="true">
         {initialsOf(name)}
-      </span>
+      </span>{' '}
       <span className="trunc">{name}</span>
     </>
   )
   if (tenants.length < 2) return <span className="tenant static">{label}</span>
   return (
     <MenuButton
-      label={`Tenant ${name}, change`}
+      label={`${initialsOf(name)} ${name}: change tenant`}
       className="tenant"
       trigger={
         <>
