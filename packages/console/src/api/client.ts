@@ -59,10 +59,25 @@ export async function callWithEtag<R extends Route>(
     throw new ApiError({ status: 0, code: 'offline', detail: 'The server could not be reached.' })
   })
   markReached()
-  if (!response.ok) throw await toApiError(response)
+  if (!response.ok) throw await refused(response, route)
   const text = response.status === 204 ? 'null' : await response.text()
   return { body: JSON.parse(text) as OutputOf<R>, etag: response.headers.get('etag') ?? undefined }
 }
+
+let onSignedOut: (() => void) | undefined
+/** Sets what is done when an answer says that nobody is signed in. */
+export function setOnSignedOut(act: () => void): void {
+  onSignedOut = act
+}
+
+async function refused(response: Response, route: Route): Promise<ApiError> {
+  const error = await toApiError(response)
+  if (error.code === 'unauthorized' && route !== 'POST /admin/logout') onSignedOut?.()
+  return error
+}
+
+/** All tenants: the platform's own list, which the tenant that is looked at would narrow to itself. */
+const ofPlatform = '/v1/admin/tenants'
 
 /** The address of an operation, for a link, a download or a stream. */
 export function urlOf(template: string, params: Record<string, string>, query: Record<string, unknown>): string {
@@ -70,6 +85,6 @@ export function urlOf(template: string, params: Record<string, string>, query: R
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value))
   const tenant = selectedTenant()
-  if (tenant !== undefined && !search.has('tenant_id')) search.set('tenant_id', tenant)
+  if (tenant !== undefined && template !== ofPlatform && !search.has('tenant_id')) search.set('tenant_id', tenant)
   return search.size === 0 ? path : `${path}?${search}`
 }

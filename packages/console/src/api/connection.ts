@@ -23,13 +23,19 @@ export function markLost(): void {
   if (lostAt !== undefined) return
   lostAt = Date.now()
   probe = setInterval(() => {
-    if (document.hidden) return
-    fetch('/healthz', { cache: 'no-store' }).then(markReached, () => undefined)
+    if (!document.hidden) void checkConnection()
   }, probeMs)
   tell()
 }
 
+/** Asks whether the server answers. */
+export async function checkConnection(): Promise<void> {
+  if (document.hidden) return
+  await fetch('/healthz', { cache: 'no-store' }).then(markReached, markLost)
+}
+
 window.addEventListener('offline', markLost)
+window.addEventListener('online', () => void checkConnection())
 
 const subscribe = (listener: () => void) => {
   listeners.add(listener)

@@ -1,7 +1,7 @@
 import type { ChangedKind } from '@holdfast/contract/stream'
 import { useSyncExternalStore } from 'react'
-import { urlOf } from './client.ts'
 import { queryClient } from './query-client.ts'
+import { followStream } from './stream.ts'
 
 /**
  * What is read again when the stream names a kind: answers about single objects and sums. Lists are not among them:
@@ -34,7 +34,6 @@ const ownUntil = new Map<string, number>()
 const ownMs = 2_500
 
 let expiresAt: { at: string; cause: 'idle' | 'absolute' } | undefined
-let source: EventSource | undefined
 
 const tell = () => {
   for (const listener of listeners) listener()
@@ -67,11 +66,15 @@ export function forgetExpiry(): void {
   tell()
 }
 
-/** Reads again what is shown of these routes. */
+/** Reads again what is shown of these routes, except pages of lists, which have an order: their rows stay. */
 const refetch = (prefixes: readonly string[]) =>
   queryClient.invalidateQueries({
-    predicate: ({ queryKey: [route] }) => prefixes.some((prefix) => String(route).startsWith(prefix)),
+    predicate: ({ queryKey: [route, input] }) =>
+      prefixes.some((prefix) => String(route).startsWith(prefix)) && !isListPage(input),
   })
+
+const isListPage = (input: unknown): boolean =>
+  (input as { query?: { sort?: unknown } } | undefined)?.query?.sort !== undefined
 
 type Changed = { changes: { kind: ChangedKind; ids: string[]; many: boolean }[] }
 
@@ -85,38 +88,23 @@ function takeChanged({ changes }: Changed): void {
   tell()
 }
 
-/** Follows the changes of the tenant while the page is visible; a hidden page sends nothing. */
+/** Follows the changes of the tenant. */
 export function followChanges(): void {
-  const open = () => {
-    source?.close()
-    source = undefined
-    if (document.hidden) return
-    source = new EventSource(urlOf('/v1/admin/stream', {}, {}))
-    const on = (name: string, take: (data: unknown) => void) =>
-      source?.addEventListener(name, (event) => take(JSON.parse((event as MessageEvent<string>).data)))
-    on('changed', (data) => takeChanged(data as Changed))
-    on('reset', () => void queryClient.invalidateQueries())
-    for (const name of ['alert', 'run', 'gateway', 'adoption'] as const)
-      on(name, () => void refetch(followers[name] ?? []))
-    on('run', (data) => {
+  const refetching = (name: 'alert' | 'gateway' | 'adoption') => () => void refetch(followers[name] ?? [])
+  followStream({
+    changed: (data) => takeChanged(data as Changed),
+    alert: refetching('alert'),
+    gateway: refetching('gateway'),
+    adoption: refetching('adoption'),
+    run: (data) => {
+      void refetch(followers.run ?? [])
       const id = (data as { ids: string[] }).ids.at(-1)
       if (id) latestRun = { id, at: Date.now() }
       tell()
-    })
-    on('expires', (data) => {
+    },
+    expires: (data) => {
       expiresAt = data as NonNullable<typeof expiresAt>
       tell()
-    })
-    on('end', (data) => takeEnd(data as { reason: string }))
-  }
-  document.addEventListener('visibilitychange', () => {
-    open()
-    if (!document.hidden) void queryClient.invalidateQueries()
+    },
   })
-  open()
-}
-
-function takeEnd({ reason }: { reason: string }): void {
-  if (reason === 'replaced') source?.close()
-  void queryClient.invalidateQueries({ queryKey: ['GET /v1/admin/me'] })
 }

@@ -1,5 +1,6 @@
-import { QueryCache, QueryClient } from '@tanstack/react-query'
+import { QueryClient } from '@tanstack/react-query'
 import { ApiError } from './api-error.ts'
+import { setOnSignedOut } from './client.ts'
 import { goToSignIn } from './sign-in.ts'
 
 const isTransient = (error: unknown): error is ApiError =>
@@ -10,7 +11,6 @@ const isTransient = (error: unknown): error is ApiError =>
  * sooner (`live.ts`). A failure that may pass is tried once more, after the time that the server names.
  */
 export const queryClient = new QueryClient({
-  queryCache: new QueryCache({ onError: leaveWhenSignedOut }),
   defaultOptions: {
     queries: {
       staleTime: 10_000,
@@ -19,10 +19,7 @@ export const queryClient = new QueryClient({
       retry: (failures, error) => failures < 1 && isTransient(error),
       retryDelay: (_, error) => (isTransient(error) ? Math.min((error.retryAfterSeconds ?? 1) * 1000, 60_000) : 1000),
     },
-    mutations: { onError: leaveWhenSignedOut },
   },
 })
 
-function leaveWhenSignedOut(error: unknown): void {
-  if (error instanceof ApiError && error.code === 'unauthorized') goToSignIn()
-}
+setOnSignedOut(goToSignIn)

@@ -1,7 +1,7 @@
-import { Link } from '@tanstack/react-router'
-import { useApi } from '../api/use-api.ts'
+import { AppLink } from '../ui/app-link.tsx'
 import { Status } from '../ui/status.tsx'
-import { type Alert, useOpenAlerts } from './open-alerts.ts'
+import { Affected } from './affected.tsx'
+import { detailOf, useOpenAlerts } from './open-alerts.ts'
 
 const urgentKinds: ReadonlySet<string> = new Set(['gateway.down', 'license.problem'])
 
@@ -16,22 +16,14 @@ export function AlertStrip() {
       <Status kind="bad">{first.title}</Status>
       <span className="num grow trunc">
         {first.kind === 'gateway.down' && first.subject.id ? (
-          <Affected alert={first} id={first.subject.id} />
+          <Affected gatewayId={first.subject.id} otherwise={detailOf(first)} />
         ) : (
-          first.detail
+          detailOf(first)
         )}
       </span>
-      <Link to="/admin/alerts">{urgent.length > 1 ? `See all ${urgent.length}` : 'See alert'}</Link>
+      <AppLink to={`/admin/alerts?open=${first.notification_id}`}>
+        {urgent.length > 1 ? `See all ${urgent.length}` : 'See alert'}
+      </AppLink>
     </div>
   )
-}
-
-function Affected({ alert, id }: { alert: Alert; id: string }) {
-  const { data } = useApi('GET /v1/admin/gateways/{gateway_id}/impact', {
-    params: { gateway_id: id },
-    query: { limit: 1 },
-  })
-  if (!data?.counts) return alert.detail
-  const { devices, moved, stuck } = data.counts
-  return `${devices} devices: ${moved} moved, ${stuck} stuck`
 }

@@ -1,14 +1,12 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { ApiError } from '../api/api-error.ts'
-import { call } from '../api/client.ts'
 import { useOffReason } from '../api/me.ts'
+import { AppLink } from '../ui/app-link.tsx'
 import { Button } from '../ui/button.tsx'
 import { Sheet } from '../ui/sheet.tsx'
-import { SkeletonRows } from '../ui/skeleton.tsx'
+import { Skeleton } from '../ui/skeleton.tsx'
 import { Timestamp } from '../ui/timestamp.tsx'
-import { toast } from '../ui/toast.tsx'
-import { type Alert, severityMarks, useOpenAlerts } from './open-alerts.ts'
+import { acknowledge } from './acknowledge.ts'
+import { type Alert, detailOf, severityMarks, useOpenAlerts } from './open-alerts.ts'
 
 /** The open alerts over any view, newest first. */
 export function AlertsDrawer({ onClose }: { onClose: () => void }) {
@@ -25,7 +23,9 @@ export function AlertsDrawer({ onClose }: { onClose: () => void }) {
       footer={<Button onClick={openAll}>All alerts</Button>}
     >
       {isLoading ? (
-        <SkeletonRows columns={1} />
+        <div aria-busy="true">
+          <Skeleton width="w60" />
+        </div>
       ) : alerts.length === 0 ? (
         <div className="blank">
           <h3>All quiet</h3>
@@ -34,7 +34,7 @@ export function AlertsDrawer({ onClose }: { onClose: () => void }) {
       ) : (
         <ul className="tl">
           {alerts.map((alert) => (
-            <AlertRow key={alert.notification_id} alert={alert} />
+            <AlertRow key={alert.notification_id} alert={alert} onClose={onClose} />
           ))}
         </ul>
       )}
@@ -42,29 +42,17 @@ export function AlertsDrawer({ onClose }: { onClose: () => void }) {
   )
 }
 
-function AlertRow({ alert }: { alert: Alert }) {
+function AlertRow({ alert, onClose }: { alert: Alert; onClose: () => void }) {
   const off = useOffReason()('operations:write')
-  const queries = useQueryClient()
-  const acknowledge = async () => {
-    try {
-      const params = { notification_id: alert.notification_id }
-      await call('POST /v1/admin/notifications/{notification_id}/acknowledge', { params })
-      await queries.invalidateQueries({ queryKey: ['GET /v1/admin/notifications'] })
-    } catch (e) {
-      toast({
-        kind: 'bad',
-        title: `“${alert.title}” is still open`,
-        text: e instanceof ApiError ? e.detail : String(e),
-      })
-    }
-  }
   return (
     <li>
       <span className={`d ${severityMarks[alert.severity]}`} />
       <div>
-        <div className="strong">{alert.title}</div>
-        <div className="sub">{alert.detail}</div>
-        <Button size="sm" kind="ghost" busyLabel="Acknowledging…" onClick={acknowledge} offReason={off}>
+        <AppLink className="strong" to={`/admin/alerts?open=${alert.notification_id}`} onClick={onClose}>
+          {alert.title}
+        </AppLink>
+        <div className="sub wraps">{detailOf(alert)}</div>
+        <Button size="sm" kind="ghost" busyLabel="Acknowledging…" onClick={() => acknowledge([alert])} offReason={off}>
           Acknowledge
         </Button>
       </div>

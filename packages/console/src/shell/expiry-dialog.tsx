@@ -12,9 +12,11 @@ type Props = { at: string; cause: 'idle' | 'absolute' }
 export function ExpiryDialog({ at, cause }: Props) {
   const seconds = useSecondsUntil(at)
   const queries = useQueryClient()
+  const isOver = seconds <= 0
+  // Another page may have prolonged it. Where it has ended, the answer leads to the sign-in.
   useEffect(() => {
-    if (seconds <= 0) goToSignIn()
-  }, [seconds])
+    if (isOver) void queries.refetchQueries({ queryKey: ['GET /v1/admin/me'] }).then(forgetExpiry)
+  }, [isOver, queries])
   // Pressing the button is activity of a person, so this request prolongs the session.
   const stay = async () => {
     await call('GET /v1/admin/me', {})

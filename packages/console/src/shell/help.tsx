@@ -24,6 +24,11 @@ const onDevices = [
   { keys: ['a'], does: 'Approve a device that waits' },
 ]
 
+const onAlerts = [
+  { keys: ['a'], does: 'Acknowledge' },
+  { keys: ['p'], does: 'Approve the devices that wait' },
+]
+
 /** All keys of the console, those of views that the caller may see. */
 export function Help({ onClose }: { onClose: () => void }) {
   const can = useCan()
@@ -41,11 +46,12 @@ export function Help({ onClose }: { onClose: () => void }) {
         </Button>
       }
     >
-      <div className="cols shortcuts">
+      <div className="shortcuts">
         <Keys title="Everywhere" rows={everywhere} />
         <Keys title="Go to" rows={views} />
         <Keys title="In lists" rows={inLists} />
         <Keys title="On a device" rows={onDevices} />
+        <Keys title="On an alert" rows={onAlerts} />
       </div>
     </Dialog>
   )
@@ -55,7 +61,7 @@ function Keys({ title, rows }: { title: string; rows: readonly { keys: readonly 
   return (
     <section className="sect">
       <h3>{title}</h3>
-      <dl className="kv">
+      <dl>
         {rows.map(({ keys, does }) => (
           <div key={does} className="shortcut">
             <dt>{does}</dt>

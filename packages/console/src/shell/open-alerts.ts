@@ -12,6 +12,13 @@ export const severityMarks: Readonly<Record<Alert['severity'], Mark>> = {
   info: 'info',
 }
 
+/** The detail for a person at the console: without the lines that name a route of the API. */
+export const detailOf = ({ detail }: Pick<Alert, 'detail'>): string =>
+  detail
+    .split('\n')
+    .filter((line) => !/^(?:GET|POST) \//.test(line))
+    .join(' ')
+
 /** What waits for somebody: the newest 50, their number, and the number as it is shown ("50+" when there are more). */
 export function useOpenAlerts(): { alerts: readonly Alert[]; count: number; shown: string; isLoading: boolean } {
   const can = useCan()

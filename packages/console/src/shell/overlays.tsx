@@ -1,9 +1,10 @@
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useEffect } from 'react'
 import { closeOverlay, useOverlay } from './overlay.ts'
 import { SessionExpiry } from './session-expiry.tsx'
 import { useShortcuts } from './use-shortcuts.ts'
 import { useStepUp } from './use-step-up.ts'
 
+const idleMs = 1_500
 const loadPalette = () => import('./palette.tsx')
 const loadDeed = () => import('../routes/device/device-deed.tsx')
 const loadEnroll = () => import('../routes/enrollment/enroll-sheet.tsx')
@@ -26,9 +27,18 @@ export function preloadOverlays(): void {
   void loadEnroll()
 }
 
+/** Loads them once the browser has nothing else to do. */
+function usePreload(): void {
+  useEffect(() => {
+    const timer = setTimeout(() => document.hidden || preloadOverlays(), idleMs)
+    return () => clearTimeout(timer)
+  }, [])
+}
+
 /** The overlays of the shell, and the keys that open them. */
 export function Overlays() {
   useShortcuts()
+  usePreload()
   const overlay = useOverlay()
   const { isStepUp, answer } = useStepUp()
   return (

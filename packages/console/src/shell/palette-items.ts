@@ -1,8 +1,11 @@
 import type { Permission } from '@holdfast/contract/vocabulary'
 import type { OutputOf } from '../api/client.ts'
+import { selectedTenant } from '../api/selected-tenant.ts'
+import { signOut } from '../api/sign-in.ts'
 import { features } from '../features.ts'
 import type { IconName } from '../ui/icon.tsx'
 import { type DeviceDeed, openOverlay } from './overlay.ts'
+import { chooseTheme } from './preferences.ts'
 
 export type Hit = OutputOf<'GET /v1/admin/search'>['items'][number]
 /** A line of the palette. */
@@ -21,17 +24,15 @@ export type PaletteGroup = { label: string; items: readonly PaletteItem[] }
 type Go = (to: string, search?: Record<string, string>) => void
 type Can = (permission: Permission) => boolean
 
-const kinds: Readonly<Record<Hit['kind'], { group: string; icon: IconName }>> = {
-  device: { group: 'Devices', icon: 'laptop' },
-  user: { group: 'Users', icon: 'user' },
-  group: { group: 'Groups', icon: 'people' },
-  gateway: { group: 'Gateways', icon: 'server' },
+/** Kinds that a view of the console shows, and the command that shows one. */
+const kinds: Readonly<Partial<Record<Hit['kind'], { group: string; icon: IconName; command?: string }>>> = {
+  device: { group: 'Devices', icon: 'laptop', command: 'device show' },
+  user: { group: 'Users', icon: 'user', command: 'user show' },
+  group: { group: 'Groups', icon: 'people', command: 'group show' },
+  gateway: { group: 'Gateways', icon: 'server', command: 'gateway show' },
   gateway_pool: { group: 'Pools', icon: 'gateway' },
-  enrollment_token: { group: 'Enrollment tokens', icon: 'key' },
-  vpn_session: { group: 'Sessions', icon: 'link' },
-  api_key: { group: 'API keys', icon: 'key' },
-  policy_version: { group: 'Policy versions', icon: 'policy' },
-  policy_resource: { group: 'Resources', icon: 'globe' },
+  enrollment_token: { group: 'Enrollment tokens', icon: 'key', command: 'token show' },
+  vpn_session: { group: 'Sessions', icon: 'link', command: 'session show' },
   settings_page: { group: 'Settings', icon: 'admin' },
 }
 const deeds: readonly { action: Hit['actions'][number]; deed: DeviceDeed; label: string; icon: IconName }[] = [
@@ -46,8 +47,8 @@ const deeds: readonly { action: Hit['actions'][number]; deed: DeviceDeed; label:
 export function paletteGroups(text: string, hits: readonly Hit[], can: Can, go: Go): PaletteGroup[] {
   const commandsOnly = text.startsWith('>')
   const wanted = text.replace(/^>\s*/, '').toLowerCase()
-  const objects = commandsOnly ? [] : hits
-  const byKind = Map.groupBy(objects, (hit) => kinds[hit.kind].group)
+  const objects = commandsOnly ? [] : hits.filter(isShown)
+  const byKind = Map.groupBy(objects, (hit) => kinds[hit.kind]?.group ?? '')
   return [
     { label: 'Actions', items: commandsOnly ? [] : actionsOn(objects) },
     ...Array.from(byKind, ([label, found]) => ({ label, items: found.map((hit) => objectItem(hit, go)) })),
@@ -55,6 +56,10 @@ export function paletteGroups(text: string, hits: readonly Hit[], can: Can, go: 
     { label: 'Commands', items: commands(wanted, can, go) },
   ].filter((group) => group.items.length > 0)
 }
+
+/** Hits of a kind or a page that has no view yet lead nowhere. */
+const isShown = ({ kind, id }: Hit): boolean =>
+  kind === 'settings_page' ? features.some((f) => f.path === id) : kinds[kind] !== undefined
 
 function actionsOn(hits: readonly Hit[]): PaletteItem[] {
   const device = hits.find((hit) => hit.kind === 'device')
@@ -64,29 +69,34 @@ function actionsOn(hits: readonly Hit[]): PaletteItem[] {
     .map(({ deed, label, icon }) => ({
       ...{ id: `${deed}-${device.id}`, label: `${label}: ${device.name}`, icon },
       ...(device.detail && { sub: device.detail }),
-      command: `holdfast device ${deed} ${device.name}`,
+      command:
+        deed === 'lost'
+          ? commandLine('incident run lost_device', `device_id=${device.id}`)
+          : commandLine(`device ${deed}`, device.id),
       run: () =>
         openOverlay({ kind: 'device_deed', deed, target: { devices: [{ device_id: device.id, name: device.name }] } }),
     }))
 }
 
 function objectItem(hit: Hit, go: Go): PaletteItem {
+  const { icon = 'search', command } = kinds[hit.kind] ?? {}
   return {
-    ...{ id: hit.id, label: hit.name, icon: kinds[hit.kind].icon, status: hit.status ?? undefined },
+    ...{ id: hit.id, label: hit.name, icon, status: hit.status ?? undefined },
+    ...(command !== undefined && { command: commandLine(command, hit.id) }),
     ...(hit.detail && { sub: hit.detail }),
     run: () => open(hit, go),
   }
 }
 
-function open({ kind, id, name }: Hit, go: Go): void {
+function open({ kind, id }: Hit, go: Go): void {
   if (kind === 'device') go(`/admin/devices/${id}`)
   else if (kind === 'user') go('/admin/devices', { user_id: id })
   else if (kind === 'group') go('/admin/devices', { group_id: id })
   else if (kind === 'gateway') go('/admin/sessions', { gateway_id: id })
   else if (kind === 'vpn_session') go('/admin/sessions', { open: id })
   else if (kind === 'enrollment_token') go('/admin/enrollment', { open: id })
+  else if (kind === 'gateway_pool') go('/admin/sessions', { pool_id: id })
   else if (kind === 'settings_page') go(id)
-  else go('/admin/devices', { q: name })
 }
 
 function places(wanted: string, can: Can, go: Go): PaletteItem[] {
@@ -112,11 +122,35 @@ function places(wanted: string, can: Can, go: Go): PaletteItem[] {
   return [...search, ...views]
 }
 
-const commands = (wanted: string, can: Can, go: Go): PaletteItem[] =>
-  features
+/** A line that works as it stands: of the tenant that is looked at. */
+function commandLine(command: string, argument: string): string {
+  const tenant = selectedTenant()
+  return `holdfast ${command} ${argument}${tenant === undefined ? '' : ` --tenant ${tenant}`}`
+}
+
+function commands(wanted: string, can: Can, go: Go): PaletteItem[] {
+  const ofViews = features
     .flatMap((f) => f.actions ?? [])
     .filter((action) => can(action.permission) && matches(wanted, action.label, action.keywords))
     .map(({ label, icon, to }) => ({ id: `do-${to}`, label, icon, run: () => go(to) }))
+  return [...ofViews, ...ofShell().filter(({ label, keywords }) => matches(wanted, label, keywords))]
+}
+
+/** What the shell itself can do. */
+const ofShell = (): (PaletteItem & { keywords: string })[] => [
+  ...(['light', 'dark', 'system'] as const).map((theme): PaletteItem & { keywords: string } => ({
+    ...{ id: `theme-${theme}`, label: `Theme: ${theme}`, icon: 'theme', keywords: 'appearance colors mode' },
+    run: () => chooseTheme(theme),
+  })),
+  {
+    ...{ id: 'help', label: 'Keyboard shortcuts', icon: 'help', keys: ['?'], keywords: 'help keys' },
+    run: () => openOverlay({ kind: 'help' }),
+  },
+  {
+    ...{ id: 'sign-out', label: 'Sign out', icon: 'out', keywords: 'log out leave' },
+    run: () => void signOut(),
+  },
+]
 
 const matches = (wanted: string, label: string, keywords = ''): boolean =>
   `${label} ${keywords}`

@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router'
-import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
+import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react'
 import { useCan } from '../api/me.ts'
 import { useApi } from '../api/use-api.ts'
 import { Icon } from '../ui/icon.tsx'
@@ -13,7 +13,7 @@ const perKind = 5
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
-  const groups = useGroups(text, onClose)
+  const { groups, error, isBusy } = useSearch(text, onClose)
   const items = groups.flatMap((group) => group.items)
   const chosen = items[Math.min(at, items.length - 1)]
   const onKeyDown = (event: KeyboardEvent) => {
@@ -24,7 +24,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
     } else if (event.key === 'Enter' && chosen) {
       event.preventDefault()
       run(chosen, onClose)
-    } else if (event.key === 'c' && event.ctrlKey && chosen?.command && getSelection()?.isCollapsed !== false) {
+    } else if (event.key === 'c' && (event.ctrlKey || event.metaKey) && chosen?.command && !isTextSelected(event)) {
+      event.preventDefault()
       copy(chosen.command)
     }
   }
@@ -51,7 +52,15 @@ export function Palette({ onClose }: { onClose: () => void }) {
         />
         <Kbd>Esc</Kbd>
       </div>
-      <Results groups={groups} chosen={chosen} text={text} onRun={(item) => run(item, onClose)} />
+      {error && (
+        <p className="soft nothing" role="status">
+          {error.code === 'rate_limited'
+            ? `Too many searches. The next one can be sent in ${error.retryAfterSeconds ?? 1} s.`
+            : `Objects were not searched: ${error.detail}`}{' '}
+          Views and commands are found without the server.
+        </p>
+      )}
+      <Results {...{ groups, chosen, text, isBusy }} onRun={(item) => run(item, onClose)} />
       <footer className="hints" aria-hidden="true">
         <Hint keys={['↑', '↓']} does="choose" />
         <Hint keys={['↵']} does="run" />
@@ -62,6 +71,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
   )
 }
 
+const isTextSelected = ({ currentTarget }: KeyboardEvent): boolean =>
+  currentTarget instanceof HTMLInputElement && currentTarget.selectionStart !== currentTarget.selectionEnd
+
 function run(item: PaletteItem, onClose: () => void): void {
   onClose()
   item.run()
@@ -70,39 +82,59 @@ const copy = (command: string) =>
   void navigator.clipboard.writeText(command).then(() => toast({ title: 'Command copied', text: command }))
 const optionId = (item: PaletteItem) => `palette-${item.id}`
 
-function useGroups(text: string, onClose: () => void): PaletteGroup[] {
+/** A request is sent once nobody has typed for so long. */
+const typingMs = 120
+
+function useSearch(text: string, onClose: () => void) {
   const can = useCan()
   const navigate = useNavigate()
-  const q = useDeferredValue(text.trim())
+  const typed = text.trim()
+  const q = useSettled(typed)
   const asks = q !== '' && !q.startsWith('>')
-  const { data } = useApi(
+  const { data, error, isFetching, isPlaceholderData } = useApi(
     'GET /v1/admin/search',
     { query: { q: asks ? q : '-', limit: perKind } },
     { enabled: asks, keepsLast: true },
   )
-  return useMemo(() => {
+  const isOld = isPlaceholderData || q !== typed
+  const groups = useMemo(() => {
     const go = (to: string, search: Record<string, string> = {}) => {
       onClose()
       void navigate({ to, search: search as never })
     }
-    return paletteGroups(q, asks ? (data?.items ?? []) : [], can, go)
-  }, [q, asks, data, can, navigate, onClose])
+    const found = typed === '' || typed.startsWith('>') ? [] : (data?.items ?? [])
+    // Of an answer to another text only what has this one too, so that nothing is run by mistake.
+    const hits = isOld ? found.filter(({ name }) => name.toLowerCase().includes(typed.toLowerCase())) : found
+    return paletteGroups(typed, error ? [] : hits, can, go)
+  }, [typed, isOld, error, data, can, navigate, onClose])
+  return { groups, error: asks ? error : null, isBusy: asks && (isFetching || q !== typed) }
+}
+
+/** A text once it has stayed the same for a while. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), typingMs)
+    return () => clearTimeout(timer)
+  }, [text])
+  return settled
 }
 
 type ResultsProps = {
   groups: readonly PaletteGroup[]
   chosen: PaletteItem | undefined
   text: string
+  isBusy: boolean
   onRun: (item: PaletteItem) => void
 }
 
-function Results({ groups, chosen, text, onRun }: ResultsProps) {
+function Results({ groups, chosen, text, isBusy, onRun }: ResultsProps) {
   useEffect(() => {
     if (chosen) document.getElementById(optionId(chosen))?.scrollIntoView({ block: 'nearest' })
   }, [chosen])
   return (
-    <div role="listbox" id="palette-list" aria-label="Results" tabIndex={-1}>
-      {groups.length === 0 && <p className="soft nothing">Nothing is called “{text.trim()}”.</p>}
+    <div role="listbox" id="palette-list" aria-label="Results" aria-busy={isBusy} tabIndex={-1}>
+      {groups.length === 0 && !isBusy && <p className="soft nothing">Nothing is called “{text.trim()}”.</p>}
       {groups.map(({ label, items }) => (
         // biome-ignore lint/a11y/useSemanticElements: a group of options
         <div key={label} role="group" aria-label={label}>

@@ -1,15 +1,56 @@
-import { lazy, Suspense } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import type { Me } from '../api/boot.ts'
 import { useExpiry } from '../api/live.ts'
+import { useMe } from '../api/me.ts'
 
 const ExpiryDialog = lazy(async () => ({ default: (await import('./expiry-dialog.tsx')).ExpiryDialog }))
 
+/** A session is warned so long before its end, and never in the first half of its idle time. */
+const warnMs = 120_000
+/** A timer of the browser holds no more. */
+const longestMs = 2 ** 31 - 1
+
 /** Asks whether the session is to go on, two minutes before it ends. */
 export function SessionExpiry() {
-  const expiry = useExpiry()
-  if (!expiry) return null
+  const { session } = useMe()
+  const told = useExpiry()
+  const known = endOf(session)
+  // An end only moves on: of two answers the later one holds.
+  const end = told && (!known || Date.parse(told.at) > Date.parse(known.at)) ? told : known
+  const before = Math.min(warnMs, (session?.idle_seconds ?? 0) * 500)
+  const isNear = useIsNear(end?.at, before)
+  if (!end || !isNear) return null
   return (
     <Suspense>
-      <ExpiryDialog at={expiry.at} cause={expiry.cause} />
+      <ExpiryDialog at={end.at} cause={end.cause} />
     </Suspense>
   )
+}
+
+function endOf(session: Me['session']): { at: string; cause: 'idle' | 'absolute' } | undefined {
+  if (!session) return undefined
+  const { idle_expires_at, expires_at } = session
+  return Date.parse(idle_expires_at) < Date.parse(expires_at)
+    ? { at: idle_expires_at, cause: 'idle' }
+    : { at: expires_at, cause: 'absolute' }
+}
+
+/** Whether a time is near. Before it says so, the server is asked whether the session was prolonged meanwhile. */
+function useIsNear(at: string | undefined, beforeMs: number): boolean {
+  const queries = useQueryClient()
+  const [near, setNear] = useState<string>()
+  useEffect(() => {
+    if (at === undefined) return
+    const wait = Date.parse(at) - beforeMs - Date.now()
+    const timer = setTimeout(
+      async () => {
+        await queries.refetchQueries({ queryKey: ['GET /v1/admin/me'] })
+        setNear(at)
+      },
+      Math.min(Math.max(wait, 0), longestMs),
+    )
+    return () => clearTimeout(timer)
+  }, [at, beforeMs, queries])
+  return at !== undefined && near === at
 }

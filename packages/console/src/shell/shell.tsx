@@ -1,11 +1,16 @@
 import { Outlet, useMatches } from '@tanstack/react-router'
 import { Suspense, useEffect } from 'react'
-import { useCan } from '../api/me.ts'
+import { useLostAt } from '../api/connection.ts'
+import { homeTenant, useCan, useTenantError } from '../api/me.ts'
 import { featureAt, permissionAt } from '../features.ts'
+import { Button } from '../ui/button.tsx'
+import { classes } from '../ui/classes.ts'
+import { PageHead } from '../ui/page-head.tsx'
 import { NoPermission } from '../ui/problem.tsx'
 import { Toasts } from '../ui/toast.tsx'
 import { AlertStrip } from './alert-strip.tsx'
 import { Connection } from './connection.tsx'
+import { useOpenAlerts } from './open-alerts.ts'
 import { Overlays } from './overlays.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { TopBar } from './top-bar.tsx'
@@ -13,6 +18,9 @@ import { TopBar } from './top-bar.tsx'
 /** The frame around every view: navigation, top bar, what is wrong right now, and the overlays. */
 export function Shell() {
   const feature = featureAt(usePath())
+  const isLost = useLostAt() !== undefined
+  // The line of alerts is above the view: the view is seen once its place is known, so that nothing moves.
+  const isWaiting = useOpenAlerts().isLoading
   return (
     <>
       <a className="skip" href="#main">
@@ -21,7 +29,7 @@ export function Shell() {
       <div className="app">
         <Sidebar current={feature} />
         <TopBar />
-        <main className="main" id="main" tabIndex={-1}>
+        <main className={classes('main', isLost && 'lost', isWaiting && 'waits')} id="main" tabIndex={-1}>
           <Connection />
           <AlertStrip />
           <Content />
@@ -38,10 +46,14 @@ function Content() {
   const feature = featureAt(path)
   const permission = permissionAt(path)
   const can = useCan()
+  const tenantError = useTenantError()
   useEffect(() => {
-    if (feature) document.title = `${feature.label} · Holdfast`
+    document.title = `${feature?.label ?? 'No such page'} · Holdfast`
   }, [feature])
-  if (feature && permission && !can(permission)) return <NoPermission what={feature.label} permission={permission} />
+  if (tenantError) return <ForeignTenant />
+  // Home leads on to the first view that the caller may see.
+  if (feature && path !== '/admin' && permission && !can(permission))
+    return <NoPermission what={feature.label} permission={permission} />
   return (
     <Suspense>
       <Outlet />
@@ -53,3 +65,18 @@ function usePath(): string {
   const path = useMatches().at(-1)?.fullPath ?? ''
   return path.length > 1 ? path.replace(/\/$/, '') : path
 }
+
+/** The address names a tenant that is not there, or that the caller may not look at. */
+const ForeignTenant = () => (
+  <div className="page">
+    <PageHead title="This tenant is not here" />
+    <div className="blank">
+      <p>It was deleted, or your account may not look at it. You are signed in to {homeTenant.name}.</p>
+      <div className="acts">
+        <Button kind="primary" onClick={() => window.location.assign('/admin')}>
+          Go to {homeTenant.name}
+        </Button>
+      </div>
+    </div>
+  </div>
+)

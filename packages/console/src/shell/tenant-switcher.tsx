@@ -1,8 +1,7 @@
-import { useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
-import { useCan, useMe } from '../api/me.ts'
+import { homeTenant, useCan, useMe } from '../api/me.ts'
 import { selectedTenant } from '../api/selected-tenant.ts'
 import { useApi } from '../api/use-api.ts'
+import { featureAt } from '../features.ts'
 import { Icon } from '../ui/icon.tsx'
 import { MenuButton } from '../ui/menu.tsx'
 import { initialsOf } from './account-menu.tsx'
@@ -17,27 +16,21 @@ export function TenantSwitcher() {
     { query: { limit: 100 } },
     { enabled: isPlatform && can('tenants:read') },
   )
-  const navigate = useNavigate()
-  const queries = useQueryClient()
   const tenants = data?.items ?? []
-  const selected = selectedTenant() ?? me.tenant_id
-  const name = tenants.find((t) => t.tenant_id === selected)?.name ?? me.tenant_name
+  const selected = selectedTenant() ?? homeTenant.id
+  const name = tenants.find((t) => t.tenant_id === selected)?.name ?? (me.tenant_name || '…')
   const label = (
     <>
       <span className="mark" aria-hidden="true">
         {initialsOf(name)}
-      </span>
+      </span>{' '}
       <span className="trunc">{name}</span>
     </>
   )
   if (tenants.length < 2) return <span className="tenant static">{label}</span>
-  const select = (tenant_id: string) => {
-    const tenant = tenant_id === me.tenant_id ? undefined : tenant_id
-    void navigate({ to: '.', search: { tenant } as never }).then(() => queries.invalidateQueries())
-  }
   return (
     <MenuButton
-      label={`Tenant ${name}, change`}
+      label={`${initialsOf(name)} ${name}: change tenant`}
       className="tenant"
       trigger={
         <>
@@ -49,8 +42,15 @@ export function TenantSwitcher() {
         id: t.tenant_id,
         label: t.name,
         ...(t.tenant_id === selected && { icon: 'check' as const }),
-        onSelect: () => select(t.tenant_id),
+        onSelect: () => openTenant(t.tenant_id),
       }))}
     />
   )
+}
+
+/** Loads the page anew, so that nothing of one tenant stays in the page of another: a list, a stream, a half-typed form. */
+function openTenant(id: string): void {
+  const { pathname } = window.location
+  const path = featureAt(pathname)?.path ?? '/admin'
+  window.location.assign(id === homeTenant.id ? path : `${path}?tenant=${id}`)
 }

@@ -58,6 +58,7 @@ export function ListView<T>(props: Props<T>) {
   const keys = useMemo(
     () => ({
       selection,
+      openId: state.open,
       ...(verbs && { verbs }),
       onRefresh: () => void refetch(),
       onEscape: () => (state.open ? state.set({ open: undefined }) : selection?.clear()),

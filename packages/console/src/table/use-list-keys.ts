@@ -6,7 +6,9 @@ type Keys = {
   selection: Selection | undefined
   onRefresh: () => void
   onEscape: () => void
-  /** Keys of the list itself, with the id of the row that has the focus. */
+  /** The object in the side panel. */
+  openId: string | undefined
+  /** Keys of the list itself, with the id of the row that has the focus, else of the object in the panel. */
   verbs?: Readonly<Record<string, (id: string) => void>>
 }
 
@@ -47,8 +49,9 @@ function take(event: KeyboardEvent, list: HTMLElement | null, keys: Keys): boole
   if (event.key === 'X' && id) return selection !== undefined && (selection.extendTo(id), true)
   if (event.key === 'R') return keys.onRefresh(), true
   if (event.key === 'Escape') return keys.onEscape(), false
-  const verb = id === undefined ? undefined : keys.verbs?.[event.key]
-  if (!verb || id === undefined) return false
-  verb(id)
+  const subject = id ?? keys.openId
+  const verb = subject === undefined ? undefined : keys.verbs?.[event.key]
+  if (!verb || subject === undefined) return false
+  verb(subject)
   return true
 }

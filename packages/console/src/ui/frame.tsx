@@ -2,6 +2,8 @@ import { type ReactNode, useId } from 'react'
 import { classes } from './classes.ts'
 
 type FrameProps = {
+  /** Makes the region a place that links go to. */
+  id?: string | undefined
   title: ReactNode
   /** Links or figures at the right of the title. */
   aside?: ReactNode
@@ -18,10 +20,10 @@ type FrameProps = {
  *
  * @example <Frame title="Gateways" className="c6" aside={<AppLink to="/admin/gateways">All</AppLink>}>…</Frame>
  */
-export function Frame({ title, aside, footer, inset, className, children }: FrameProps) {
+export function Frame({ id: place, title, aside, footer, inset, className, children }: FrameProps) {
   const id = useId()
   return (
-    <section className={classes('frame', className)} aria-labelledby={id}>
+    <section id={place} className={classes('frame', className)} aria-labelledby={id}>
       <header>
         <h2 id={id}>{title}</h2>
         {aside !== undefined && <span className="aside">{aside}</span>}

@@ -1,12 +1,12 @@
-import { Link } from '@tanstack/react-router'
 import { useApi } from '../../api/use-api.ts'
-import { severityMarks } from '../../shell/open-alerts.ts'
+import { detailOf, severityMarks } from '../../shell/open-alerts.ts'
+import { AppLink } from '../../ui/app-link.tsx'
 import { classes } from '../../ui/classes.ts'
 import { Icon } from '../../ui/icon.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { Card } from './card.tsx'
 
-const most = 5
+const most = 4
 
 /** The newest open alerts. */
 export function AttentionCard() {
@@ -16,15 +16,15 @@ export function AttentionCard() {
       title="Needs attention"
       what="the alerts"
       query={query}
-      className="c4"
+      className="c4 row-chart"
       inset="none"
-      aside={<Link to="/admin/alerts">All alerts</Link>}
+      aside={<AppLink to="/admin/alerts">All alerts</AppLink>}
       footer={
         <>
           <Icon name="check" size="s" />
           <span>
             {query.data && query.data.items.length > most
-              ? `${query.data.items.length - most} more`
+              ? `${query.data.items.length - most}${query.data.next_cursor ? '+' : ''} more`
               : 'Quiet otherwise'}
           </span>
         </>
@@ -39,10 +39,10 @@ export function AttentionCard() {
               <li key={alert.notification_id}>
                 <span className={classes('d', severityMarks[alert.severity])} />
                 <div>
-                  <Link className="rowlink" to={`/admin/alerts?open=${alert.notification_id}`}>
+                  <AppLink className="rowlink" to={`/admin/alerts?open=${alert.notification_id}`}>
                     {alert.title}
-                  </Link>
-                  <p>{alert.detail}</p>
+                  </AppLink>
+                  <p>{detailOf(alert)}</p>
                 </div>
                 <Timestamp at={alert.created_at} className="faint xs num" />
               </li>

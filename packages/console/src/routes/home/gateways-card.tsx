@@ -25,8 +25,9 @@ export function GatewaysCard() {
       title="Gateways"
       what="the gateways"
       query={query}
-      className="c6"
-      inset="flush"
+      className="c6 row-policy"
+      id="gateways"
+      inset="none"
       aside={
         <Legend
           entries={[
@@ -41,7 +42,7 @@ export function GatewaysCard() {
         items.length === 0 ? (
           <p className="soft in">No gateway yet. Make a pool, add a gateway to it, and start it with its secret.</p>
         ) : (
-          <>
+          <div className="in flush">
             <table className="mini">
               <thead>
                 <tr>
@@ -64,8 +65,8 @@ export function GatewaysCard() {
                 ))}
               </tbody>
             </table>
-            {next_cursor && <p className="soft xs in">The first {mostGateways} gateways.</p>}
-          </>
+            {next_cursor && <p className="soft xs">The first {mostGateways} gateways.</p>}
+          </div>
         )
       }
     </Card>

@@ -4,8 +4,23 @@ import { Kpi, Kpis } from '../../ui/kpi.tsx'
 
 export type Overview = OutputOf<'GET /v1/admin/dashboard/overview'>
 
-/** Six figures; each leads to the list behind it. */
-export function HomeKpis({ overview }: { overview: Overview }) {
+/** Six figures; each leads to the list behind it, or to the part of this page that shows it. */
+export function HomeKpis({ overview }: { overview: Overview | undefined }) {
+  return overview ? <Figures overview={overview} /> : <NoFigures />
+}
+
+const labels = ['Active devices', 'Sessions now', 'Gateways serving', 'Posture compliant', 'Failed sign-ins, 24 h']
+
+/** The frame of the figures in its final height, before they are known. */
+const NoFigures = () => (
+  <Kpis>
+    {[...labels, 'Soonest expiry'].map((label) => (
+      <Kpi key={label} label={label} value={undefined} sub="&nbsp;" />
+    ))}
+  </Kpis>
+)
+
+function Figures({ overview }: { overview: Overview }) {
   const { devices, sessions, gateways, logins, expiring, usage, series } = overview
   const status = gateways.status
   const all = Object.values(status).reduce((sum, n) => sum + n, 0)
@@ -30,7 +45,7 @@ export function HomeKpis({ overview }: { overview: Overview }) {
         sub={series.length > 1 ? undefined : 'no history yet'}
       />
       <Kpi
-        label="Gateways serving"
+        {...{ label: 'Gateways serving', to: '/admin#gateways' }}
         value={formatNumber(serving)}
         unit={`of ${formatNumber(all)}`}
         mark={status.down > 0 ? 'bad' : status.degraded > 0 ? 'warn' : undefined}
@@ -42,9 +57,13 @@ export function HomeKpis({ overview }: { overview: Overview }) {
         unit={known === 0 ? undefined : '%'}
         sub={`${formatNumber(non_compliant)} fail, ${formatNumber(unknown)} unknown`}
       />
-      <Kpi label="Failed sign-ins, 24 h" value={formatNumber(logins.failed_24h)} sub="of all accounts" />
       <Kpi
-        label="Soonest expiry"
+        {...{ label: 'Failed sign-ins, 24 h', to: '/admin#failed-sign-ins' }}
+        value={formatNumber(logins.failed_24h)}
+        sub="of all accounts"
+      />
+      <Kpi
+        {...{ label: 'Soonest expiry', to: '/admin#expires' }}
         value={soonest ? formatNumber(Math.max(soonest.days_left, 0)) : '–'}
         unit={soonest ? (soonest.days_left === 1 ? 'day' : 'days') : undefined}
         mark={

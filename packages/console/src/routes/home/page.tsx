@@ -3,6 +3,7 @@ import { useCan } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
 import { features } from '../../features.ts'
 import type { Search } from '../../router.tsx'
+import { classes } from '../../ui/classes.ts'
 import { PageHead } from '../../ui/page-head.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { ButtonGroup } from '../../ui/tabs.tsx'
@@ -10,6 +11,7 @@ import { Timestamp } from '../../ui/timestamp.tsx'
 import { EnrollButton } from '../enrollment/enroll-button.tsx'
 import { AttentionCard } from './attention-card.tsx'
 import { ExpiryCard } from './expiry-card.tsx'
+import { GatewayHistoryCard } from './gateway-history-card.tsx'
 import { GatewaysCard } from './gateways-card.tsx'
 import { HomeKpis } from './home-kpis.tsx'
 import { PlanCard } from './plan-card.tsx'
@@ -35,6 +37,7 @@ function Home() {
   const chosen = useRouterState({ select: (s) => (s.location.search as Search).range })
   const range = ranges.find((r) => r === chosen) ?? '24h'
   const overview = useApi('GET /v1/admin/dashboard/overview', {}, { everyMs: 30_000 })
+  const start = useApi('GET /v1/admin/start', {})
   const choose = (next: Range) =>
     void navigate({
       to: '.',
@@ -43,7 +46,7 @@ function Home() {
       resetScroll: false,
     })
   return (
-    <div className="page">
+    <div className="page home">
       <PageHead
         title="Home"
         sub={
@@ -65,7 +68,7 @@ function Home() {
           </>
         }
       />
-      <StartLine />
+      {start.data?.complete === false && <StartLine start={start.data} />}
       {overview.error && (
         <Problem
           error={overview.error}
@@ -74,12 +77,17 @@ function Home() {
           asOf={overview.data && overview.dataUpdatedAt}
         />
       )}
-      {overview.data && <HomeKpis overview={overview.data} />}
-      <div className="cols">
+      {(overview.data || !overview.error) && (
+        <div className={classes(start.isPending && 'hidden-yet')}>
+          <HomeKpis overview={overview.data} />
+        </div>
+      )}
+      <div className={classes('cols', start.isPending && 'hidden-yet')}>
         <SessionsCard range={range} />
         <AttentionCard />
         <GatewaysCard />
         <PolicyCard overview={overview} />
+        <GatewayHistoryCard />
         <TrafficCard range={range} />
         <ExpiryCard overview={overview} />
         <PlanCard overview={overview} />

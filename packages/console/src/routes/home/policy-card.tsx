@@ -1,19 +1,18 @@
-import type { ApiError } from '../../api/api-error.ts'
 import { HeatStrip } from '../../charts/heat-strip.tsx'
 import { formatNumber, formatPercent, formatWord, shortDigest } from '../../ui/format.ts'
 import { Bullet } from '../../ui/progress.tsx'
-import { Card } from './card.tsx'
+import { Card, type CardQuery } from './card.tsx'
 import type { Overview } from './home-kpis.tsx'
 import { type Metrics, useMetrics } from './range.ts'
 
-type Query = { data: Overview | undefined; error: ApiError | null; refetch: () => unknown; dataUpdatedAt: number }
+type Query = CardQuery<Overview>
 const hoursOfDay = ['00', '03', '06', '09', '12', '15', '18', '21']
 
 /** How far each channel has got, and the rhythm of failed sign-ins. */
 export function PolicyCard({ overview }: { overview: Query }) {
   const metrics = useMetrics('7d')
   return (
-    <Card title="Policy" what="the policy channels" query={overview} className="c6">
+    <Card title="Policy" what="the policy channels" query={overview} className="c6 row-policy" id="policy">
       {({ policy }) => (
         <>
           {policy.length === 0 ? (
@@ -25,7 +24,9 @@ export function PolicyCard({ overview }: { overview: Query }) {
               ))}
             </div>
           )}
-          <h3 className="h3 gap">Failed sign-ins, last 7 days</h3>
+          <h3 className="h3 gap" id="failed-sign-ins">
+            Failed sign-ins, last 7 days
+          </h3>
           {metrics.data && <FailedSignIns series={metrics.data.series} />}
         </>
       )}

@@ -6,7 +6,7 @@ import { type Range, useMetrics } from './range.ts'
 export function SessionsCard({ range }: { range: Range }) {
   const query = useMetrics(range)
   return (
-    <Card title="VPN sessions" what="the history of sessions" query={query} className="c8">
+    <Card title="VPN sessions" what="the history of sessions" query={query} className="c8 row-chart">
       {({ series }) =>
         series.length < 2 ? (
           <p className="soft">The first hours are being counted. The chart begins with the second one.</p>

@@ -13,7 +13,7 @@ export function TrafficCard({ range }: { range: Range }) {
       title={`Traffic, MB ${range === '30d' ? 'per day' : 'per hour'}`}
       what="the traffic"
       query={query}
-      className="c4"
+      className="c4 row-low"
     >
       {({ series }) => (
         <>
@@ -26,7 +26,7 @@ export function TrafficCard({ range }: { range: Range }) {
               { name: 'Sent', swatch: 'c2', values: series.map((step) => Math.round(step.tx_bytes / mb)) },
             ]}
           />
-          <p className="soft xs num">
+          <p className="soft xs num gap-above">
             In all {formatBytes(series.reduce((sum, step) => sum + step.rx_bytes + step.tx_bytes, 0))}
           </p>
         </>

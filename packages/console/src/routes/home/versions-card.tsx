@@ -1,5 +1,5 @@
-import { Link } from '@tanstack/react-router'
 import { useApi } from '../../api/use-api.ts'
+import { AppLink } from '../../ui/app-link.tsx'
 import { formatNumber, formatPercent } from '../../ui/format.ts'
 import { Bullet } from '../../ui/progress.tsx'
 import { platformWords } from '../devices/words.ts'
@@ -53,7 +53,7 @@ type ShareProps = { label: string; count: number; all: number; to: string | unde
 const Share = ({ label, count, all, to }: ShareProps) => (
   <div>
     <div className="row between">
-      {to ? <Link to={to}>{label}</Link> : <span className="soft">{label}</span>}
+      {to ? <AppLink to={to}>{label}</AppLink> : <span className="soft">{label}</span>}
       <span className="num soft xs">{formatNumber(count)}</span>
     </div>
     <Bullet share={count / all} label={`${label}: ${formatPercent(count / all)} of devices`} />

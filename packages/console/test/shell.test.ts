@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inbox, raise } from '../../server/test/notices.ts'
+import { inBrowser, openGround } from './ground.ts'
+import { fillSignIn, openPage, settle } from './page.ts'
+
+const signIn = async (page: Awaited<ReturnType<typeof openPage>>, who: { username: string; password: string }) => {
+  await fillSignIn(page, who)
+  await page.keyboard.press('Enter')
+  await page.waitForURL((url) => !url.pathname.startsWith('/admin/login'))
+}
+
+test(
+  'the palette finds a device by keyboard, copies a command, and asks before it does anything',
+  inBrowser,
+  async (t) => {
+    const page = await openPage(t, await openGround(), { as: 'admin' })
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.goto('/admin')
+    await page.locator('.searchbtn').focus()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').waitFor()
+    await page.keyboard.type('thinkpad-03')
+    const lost = page.getByRole('option', { name: 'Lost device: thinkpad-03' })
+    await lost.waitFor()
+    assert.equal(await lost.getAttribute('aria-selected'), 'true', 'the deed on the best hit is chosen')
+    await page.keyboard.press('Control+c')
+    await page.getByText('Command copied').waitFor()
+    assert.match(
+      await page.evaluate(() => navigator.clipboard.readText()),
+      /^holdfast incident run lost_device device_id=dev_\w{26}$/,
+    )
+    await page.keyboard.press('Enter')
+    await page
+      .getByRole('dialog')
+      .getByRole('heading', { level: 2, name: /thinkpad-03/ })
+      .waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    assert.equal(await page.evaluate(() => document.activeElement?.className), 'searchbtn', 'the focus is back')
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').waitFor()
+    await page.keyboard.type('>theme dark')
+    await page.keyboard.press('Enter')
+    assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark')
+  },
+)
+
+test('an alert is seen within 2 s of being raised, and a key acknowledges it', inBrowser, async (t) => {
+  const ground = await openGround()
+  const page = await openPage(t, ground, { as: 'admin' })
+  await page.goto('/admin')
+  await settle(page)
+  const title = 'The clock of iad-1 is wrong'
+  await raise(ground.kit, { title, kind: 'clock.untrusted' })
+  await page.getByRole('link', { name: title }).waitFor({ timeout: 2_000 })
+  await page.keyboard.press('g')
+  await page.keyboard.press('l')
+  await page.waitForURL('**/admin/alerts')
+  await page.getByRole('link', { name: title }).focus()
+  await page.keyboard.press('Enter')
+  const panel = page.getByRole('complementary', { name: `Alert ${title}` })
+  await panel.getByText('keep it with NTP').waitFor()
+  await page.keyboard.press('a')
+  await panel.getByText('Acknowledged').first().waitFor()
+  await page.keyboard.press('Escape')
+  await page.locator('tr', { hasText: title }).waitFor({ state: 'detached' })
+  const acknowledged = await inbox(ground.kit, { state: 'acknowledged' })
+  assert.equal(acknowledged.find((alert) => alert.title === title)?.acknowledged_by?.name, 'admin')
+})
+
+test('the first paint has the theme that was chosen', inBrowser, async (t) => {
+  const ground = await openGround()
+  for (const [colorScheme, theme] of [
+    ['light', 'dark'],
+    ['dark', 'light'],
+  ] as const) {
+    const page = await openPage(t, ground, { as: 'viewer', colorScheme })
+    const cookie = { name: 'holdfast_theme', value: theme, domain: 'holdfast.localhost', path: '/admin' }
+    await page.context().addCookies([cookie])
+    await page.addInitScript(() => {
+      new PerformanceObserver(() => {
+        ;(window as { first?: string }).first ??= getComputedStyle(document.documentElement).backgroundColor
+      }).observe({ type: 'paint', buffered: true })
+    })
+    await page.goto('/admin')
+    await settle(page)
+    const { first, settled, scheme } = await page.evaluate(() => {
+      const style = getComputedStyle(document.documentElement)
+      const { first } = window as { first?: string }
+      return { first, settled: style.backgroundColor, scheme: style.colorScheme }
+    })
+    assert.equal(first, settled)
+    assert.equal(scheme, theme)
+  }
+})
+
+test('a hidden page sends nothing, and reads what it missed when it is seen again', inBrowser, async (t) => {
+  const ground = await openGround()
+  const page = await openPage(t, ground, { as: 'viewer' })
+  await page.clock.install()
+  await page.goto('/admin')
+  await settle(page)
+  const show = (isHidden: boolean) =>
+    page.evaluate((hidden) => {
+      Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })
+      Object.defineProperty(document, 'visibilityState', { value: hidden ? 'hidden' : 'visible', configurable: true })
+      document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))
+    }, isHidden)
+  await show(true)
+  const sent: string[] = []
+  page.on('request', (request) => sent.push(request.url()))
+  const title = 'Raised while nobody looked'
+  await raise(ground.kit, { title, kind: 'siem.failing' })
+  await page.clock.runFor(120_000)
+  assert.deepEqual(sent, [])
+  await show(false)
+  await page.getByRole('link', { name: title }).waitFor()
+})
+
+test('before a session ends the page asks, and at its end leads to the sign-in and back', inBrowser, async (t) => {
+  const ground = await openGround()
+  const newcomer = ground.signInOf('newcomer')
+  const page = await openPage(t, ground)
+  await page.goto('/admin/login')
+  await signIn(page, newcomer)
+  const { sessions } = await page.evaluate(async () => await (await fetch('/v1/admin/settings/security')).json())
+  assert.equal(typeof sessions.idle_seconds, 'number')
+  await page.clock.install()
+  await page.goto('/admin/devices')
+  await settle(page)
+  // The clock of the page runs on to the last minutes; the server keeps its own.
+  await page.clock.fastForward((sessions.idle_seconds - 100) * 1000)
+  const dialog = page.getByRole('dialog', { name: /You are signed out in 1:\d\d/ })
+  await dialog.waitFor()
+  const prolongs = page.waitForRequest((request) => request.url().endsWith('/v1/admin/me'))
+  await dialog.getByRole('button', { name: 'Stay signed in' }).click()
+  assert.equal((await prolongs).headers()['holdfast-background'], undefined, 'a request of a person prolongs')
+  await page.context().clearCookies()
+  await page.clock.fastForward(100_000)
+  await page.waitForURL('**/admin/login?next=%2Fadmin%2Fdevices')
+  await signIn(page, newcomer)
+  assert.equal(new URL(page.url()).pathname, '/admin/devices')
+})
+
+test(
+  'while the server is lost the rows stay, nothing can be changed, and all is read again after',
+  inBrowser,
+  async (t) => {
+    const page = await openPage(t, await openGround(), { as: 'admin', expected: /ERR_INTERNET_DISCONNECTED/ })
+    await page.goto('/admin/alerts')
+    await settle(page)
+    const rows = await page.locator('tbody tr').count()
+    await page.context().setOffline(true)
+    const bar = page.getByText('The server does not answer. This page shows what was there')
+    await bar.waitFor()
+    assert.equal(await page.locator('tbody tr').count(), rows)
+    await page.locator('tbody a').first().focus()
+    await page.keyboard.press('x')
+    const button = page.getByRole('toolbar').getByRole('button', { name: 'Acknowledge' })
+    assert.equal(await button.getAttribute('aria-disabled'), 'true')
+    const read = page.waitForRequest(/\/v1\/admin\/notifications\?/)
+    await page.context().setOffline(false)
+    await bar.waitFor({ state: 'detached' })
+    await read
+  },
+)
+
+test('a platform administrator looks at another tenant, and each request names it', inBrowser, async (t) => {
+  const page = await openPage(t, await openGround(), { as: 'admin' })
+  await page.goto('/admin/devices?q=thinkpad')
+  await page.getByRole('button', { name: /default: change tenant/ }).click()
+  await page.getByRole('menuitem', { name: 'empty' }).click()
+  await page.waitForURL(/\/admin\/devices\?tenant=tnt_\w+$/)
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(request.url()))
+  await page.getByRole('heading', { name: 'No devices yet' }).waitFor()
+  await page.getByRole('button', { name: /empty: change tenant/ }).waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('h')
+  await page.waitForURL(/\/admin\?tenant=tnt_\w+$/)
+  await settle(page)
+  const calls = asked.filter((url) => url.includes('/v1/') && !url.includes('/v1/admin/tenants'))
+  assert.notEqual(calls.length, 0)
+  assert.deepEqual(
+    calls.filter((url) => !url.includes('tenant_id=tnt_')),
+    [],
+  )
+  await page.goto('/admin?tenant=tnt_01jxz3c9dqf7vr2m8k4s6t0b5w')
+  await page.getByRole('heading', { name: 'This tenant is not here' }).waitFor()
+})
+
+test('each role lands on a view of its own, and keys open only what it may see', inBrowser, async (t) => {
+  const ground = await openGround()
+  const helpdesk = await openPage(t, ground, { as: 'helpdesk' })
+  await helpdesk.goto('/admin')
+  await helpdesk.waitForURL('**/admin/devices')
+  await helpdesk.getByRole('heading', { level: 1, name: 'Devices' }).waitFor()
+  assert.equal(await helpdesk.getByRole('navigation', { name: 'Main' }).getByText('Overview').count(), 0)
+  await helpdesk.keyboard.press('g')
+  await helpdesk.keyboard.press('l')
+  await helpdesk.keyboard.press('g')
+  await helpdesk.keyboard.press('s')
+  await helpdesk.waitForURL('**/admin/sessions')
+  const viewer = await openPage(t, ground, { as: 'viewer' })
+  await viewer.goto('/admin')
+  await viewer.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
+  await viewer.keyboard.press('g')
+  await viewer.keyboard.press('d')
+  await viewer.waitForURL('**/admin/devices')
+})
