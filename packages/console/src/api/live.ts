@@ -67,17 +67,29 @@ export function forgetExpiry(): void {
   tell()
 }
 
+/** Routes to be read again, gathered for a moment: one change is often named by several events. */
+const gathered = new Set<string>()
+const gatherMs = 150
+
 /** Reads again what is shown of these routes. */
-const refetch = (prefixes: readonly string[]) =>
-  queryClient.invalidateQueries({
-    predicate: ({ queryKey: [route] }) => prefixes.some((prefix) => String(route).startsWith(prefix)),
-  })
+function refetch(prefixes: readonly string[]): void {
+  const isFirst = gathered.size === 0
+  for (const prefix of prefixes) gathered.add(prefix)
+  if (!isFirst || gathered.size === 0) return
+  setTimeout(() => {
+    const wanted = [...gathered]
+    gathered.clear()
+    void queryClient.invalidateQueries({
+      predicate: ({ queryKey: [route] }) => wanted.some((prefix) => String(route).startsWith(prefix)),
+    })
+  }, gatherMs)
+}
 
 type Changed = { changes: { kind: ChangedKind; ids: string[]; many: boolean }[] }
 
 function takeChanged({ changes }: Changed): void {
   for (const { kind, ids, many } of changes) {
-    void refetch(followers[kind] ?? [])
+    refetch(followers[kind] ?? [])
     if ((ownUntil.get(kind) ?? 0) > Date.now()) continue
     const { count = 0, since = new Date().toISOString() } = stale.get(kind) ?? {}
     stale.set(kind, { count: count + (many ? Math.max(ids.length, 50) : ids.length || 1), since })
@@ -96,8 +108,7 @@ export function followChanges(): void {
       source?.addEventListener(name, (event) => take(JSON.parse((event as MessageEvent<string>).data)))
     on('changed', (data) => takeChanged(data as Changed))
     on('reset', () => void queryClient.invalidateQueries())
-    for (const name of ['alert', 'run', 'gateway', 'adoption'] as const)
-      on(name, () => void refetch(followers[name] ?? []))
+    for (const name of ['alert', 'run', 'gateway', 'adoption'] as const) on(name, () => refetch(followers[name] ?? []))
     on('run', (data) => {
       const id = (data as { ids: string[] }).ids.at(-1)
       if (id) latestRun = { id, at: Date.now() }

@@ -1,5 +1,6 @@
 import type { Permission } from '@holdfast/contract/vocabulary'
 import { useQuery } from '@tanstack/react-query'
+import { useCallback } from 'react'
 import { type Me, readBoot } from './boot.ts'
 import { call } from './client.ts'
 
@@ -22,11 +23,11 @@ export const useMe = (): Me =>
  */
 export function useCan(): (permission: Permission) => boolean {
   const { permissions } = useMe()
-  return (permission) => permissions.includes(permission)
+  return useCallback((permission) => permissions.includes(permission), [permissions])
 }
 
 /** The sentence beside what is off for want of a permission; undefined where the caller has it. */
 export function useOffReason(): (permission: Permission) => string | undefined {
   const can = useCan()
-  return (permission) => (can(permission) ? undefined : `Needs the permission ${permission}.`)
+  return useCallback((permission) => (can(permission) ? undefined : `Needs the permission ${permission}.`), [can])
 }

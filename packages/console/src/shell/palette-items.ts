@@ -1,6 +1,7 @@
 import type { Permission } from '@holdfast/contract/vocabulary'
 import type { OutputOf } from '../api/client.ts'
 import { features } from '../features.ts'
+import { deedCommand } from '../routes/device/deed-command.ts'
 import type { IconName } from '../ui/icon.tsx'
 import { type DeviceDeed, openOverlay } from './overlay.ts'
 
@@ -14,7 +15,7 @@ export type PaletteItem = {
   icon: IconName
   keys?: readonly string[]
   /** The same on the command line. */
-  command?: string
+  command?: string | undefined
   run: () => void
 }
 export type PaletteGroup = { label: string; items: readonly PaletteItem[] }
@@ -64,7 +65,7 @@ function actionsOn(hits: readonly Hit[]): PaletteItem[] {
     .map(({ deed, label, icon }) => ({
       ...{ id: `${deed}-${device.id}`, label: `${label}: ${device.name}`, icon },
       ...(device.detail && { sub: device.detail }),
-      command: `holdfast device ${deed} ${device.name}`,
+      command: deedCommand(deed, { devices: [{ device_id: device.id, name: device.name }] }),
       run: () =>
         openOverlay({ kind: 'device_deed', deed, target: { devices: [{ device_id: device.id, name: device.name }] } }),
     }))

@@ -13,17 +13,25 @@ const perKind = 5
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
-  const groups = useGroups(text, onClose)
+  const { groups, isCurrent } = useGroups(text, onClose)
   const items = groups.flatMap((group) => group.items)
   const chosen = items[Math.min(at, items.length - 1)]
+  // `Enter` before the answer is there runs what the answer puts first, never what stood there for an earlier text.
+  const [isWaiting, setWaiting] = useState(false)
+  useEffect(() => {
+    if (!isWaiting || !isCurrent) return
+    setWaiting(false)
+    if (chosen) run(chosen, onClose)
+  }, [isWaiting, isCurrent, chosen, onClose])
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step !== undefined) {
       event.preventDefault()
       setAt((now) => (Math.min(now, items.length - 1) + step + items.length) % Math.max(items.length, 1))
-    } else if (event.key === 'Enter' && chosen) {
+    } else if (event.key === 'Enter' && (chosen || !isCurrent)) {
       event.preventDefault()
-      run(chosen, onClose)
+      if (isCurrent && chosen) run(chosen, onClose)
+      else setWaiting(true)
     } else if (event.key === 'c' && event.ctrlKey && chosen?.command && getSelection()?.isCollapsed !== false) {
       copy(chosen.command)
     }
@@ -46,6 +54,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           onChange={(event) => {
             setText(event.target.value)
             setAt(0)
+            setWaiting(false)
           }}
           onKeyDown={onKeyDown}
         />
@@ -70,23 +79,24 @@ const copy = (command: string) =>
   void navigator.clipboard.writeText(command).then(() => toast({ title: 'Command copied', text: command }))
 const optionId = (item: PaletteItem) => `palette-${item.id}`
 
-function useGroups(text: string, onClose: () => void): PaletteGroup[] {
+function useGroups(text: string, onClose: () => void): { groups: PaletteGroup[]; isCurrent: boolean } {
   const can = useCan()
   const navigate = useNavigate()
   const q = useDeferredValue(text.trim())
   const asks = q !== '' && !q.startsWith('>')
-  const { data } = useApi(
+  const { data, isPlaceholderData, isPending } = useApi(
     'GET /v1/admin/search',
     { query: { q: asks ? q : '-', limit: perKind } },
     { enabled: asks, keepsLast: true },
   )
-  return useMemo(() => {
+  const groups = useMemo(() => {
     const go = (to: string, search: Record<string, string> = {}) => {
       onClose()
       void navigate({ to, search: search as never })
     }
     return paletteGroups(q, asks ? (data?.items ?? []) : [], can, go)
   }, [q, asks, data, can, navigate, onClose])
+  return { groups, isCurrent: q === text.trim() && !(asks && (isPlaceholderData || isPending)) }
 }
 
 type ResultsProps = {

@@ -84,9 +84,11 @@ export const devicesSpec: ListSpec<Device> = {
     { name: 'effective_status', label: 'Status', options: optionsOf(statusWords) },
     { name: 'posture', label: 'Posture', options: optionsOf(postureWords) },
     { name: 'platform', label: 'Platform', options: optionsOf(platformWords) },
-    { name: 'presence', label: 'Presence', options: optionsOf(presenceWords) },
+    { name: 'group_id', label: 'Group', options: [] },
+    { name: 'tag', label: 'Tag', options: [] },
+    { name: 'presence', label: 'Presence', isMore: true, options: optionsOf(presenceWords) },
     {
-      ...{ name: 'unseen_for', label: 'Unseen', phrase: 'Unseen for' },
+      ...{ name: 'unseen_for', label: 'Unseen', phrase: 'Unseen for', isMore: true },
       options: [
         { value: String(86_400), label: '1 day' },
         { value: String(7 * 86_400), label: '7 days' },
@@ -95,12 +97,15 @@ export const devicesSpec: ListSpec<Device> = {
       ],
     },
     {
-      ...{ name: 'channel', label: 'Channel' },
+      ...{ name: 'channel', label: 'Channel', isMore: true },
       options: optionsOf({ stable: 'Stable', canary: 'Canary' }),
     },
-    { name: 'client_version', label: 'Client version', options: [] },
-    { name: 'tag', label: 'Tag', options: [] },
-    { name: 'group_id', label: 'Group', options: [] },
+    { name: 'client_version', label: 'Client version', isMore: true, options: [] },
+  ],
+  linkedFilters: [
+    { name: 'user_id', label: 'User', nameOf: (device) => device.user_name },
+    { name: 'token_id', label: 'Token', nameOf: (device) => device.enrolled_by.token_name },
+    { name: 'gateway_id', label: 'Gateway', nameOf: (device) => device.session?.gateway_name },
   ],
   presets: [
     { label: 'Wait for approval', filters: { effective_status: 'pending' } },
