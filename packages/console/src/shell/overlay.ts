@@ -41,6 +41,22 @@ export function closeOverlay(): void {
   open = undefined
   for (const listener of listeners) listener()
 }
+/** Whether the palette was asked for, also while its module is still on its way. */
+export const isPaletteOpen = (): boolean => open?.kind === 'palette'
+
+let early = { text: '', isEntered: false }
+/** Keeps what is typed for the palette before its field is there. */
+export function typeEarly(key: string): void {
+  if (key === 'Enter') early = { ...early, isEntered: early.text !== '' }
+  else if (key === 'Backspace') early = { ...early, text: early.text.slice(0, -1) }
+  else if (key.length === 1) early = { ...early, text: early.text + key }
+}
+/** Hands it to the field, once. */
+export function takeEarly(): typeof early {
+  const typed = early
+  early = { text: '', isEntered: false }
+  return typed
+}
 const subscribe = (listener: () => void) => {
   listeners.add(listener)
   return () => listeners.delete(listener)

@@ -1,8 +1,11 @@
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useEffect } from 'react'
 import { closeOverlay, useOverlay } from './overlay.ts'
 import { SessionExpiry } from './session-expiry.tsx'
 import { useShortcuts } from './use-shortcuts.ts'
 import { useStepUp } from './use-step-up.ts'
+
+/** After the first view has had the network for itself. */
+const idleMs = 1_500
 
 const loadPalette = () => import('./palette.tsx')
 const loadDeed = () => import('../routes/device/device-deed.tsx')
@@ -19,9 +22,16 @@ export function preloadOverlays(): void {
   void loadDeed()
 }
 
+/** `Ctrl K` and the sheet of a lost device open without a wait, also for a keyboard that never comes near a button. */
+function preloadWhenIdle(): () => void {
+  const timer = setTimeout(preloadOverlays, idleMs)
+  return () => clearTimeout(timer)
+}
+
 /** The overlays of the shell, and the keys that open them. */
 export function Overlays() {
   useShortcuts()
+  useEffect(preloadWhenIdle, [])
   const overlay = useOverlay()
   const { isStepUp, answer } = useStepUp()
   return (

@@ -5,6 +5,7 @@ import { useApi } from '../api/use-api.ts'
 import { Icon } from '../ui/icon.tsx'
 import { Kbd } from '../ui/kbd.tsx'
 import { toast } from '../ui/toast.tsx'
+import { takeEarly } from './overlay.ts'
 import { type PaletteGroup, type PaletteItem, paletteGroups } from './palette-items.ts'
 
 const perKind = 5
@@ -18,6 +19,11 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const chosen = items[Math.min(at, items.length - 1)]
   // `Enter` before the answer is there runs what the answer puts first, never what stood there for an earlier text.
   const [isWaiting, setWaiting] = useState(false)
+  useEffect(() => {
+    const early = takeEarly()
+    setText(early.text)
+    setWaiting(early.isEntered)
+  }, [])
   useEffect(() => {
     if (!isWaiting || !isCurrent) return
     setWaiting(false)

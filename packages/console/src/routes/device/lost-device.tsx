@@ -71,7 +71,7 @@ function LostDeviceSheet({ device, onClose }: Props) {
           <CopyButton kind="ghost" text={`${command}${isForGood ? '' : ' revoke=false'}`} label="Copy as command" />
           <span className="grow" />
           <Button onClick={onClose}>Cancel</Button>
-          <Button kind="danger-solid" kbd="↵" onClick={start}>
+          <Button kind="danger-solid" kbd="Enter" onClick={start}>
             {isForGood ? `Revoke ${device.name}` : `Lock ${device.name}`}
           </Button>
         </>

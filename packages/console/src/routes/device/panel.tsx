@@ -46,7 +46,13 @@ export function DevicePanel({ deviceId, known, ids, onMove, onClose }: Props) {
       {device && <DeviceTabs device={device} inPanel />}
       <footer className="hints" aria-hidden="true">
         <span className="hint">
-          <Kbd>↑</Kbd> <Kbd>↓</Kbd> next device
+          <Kbd>
+            <Icon name="up" size="s" />
+          </Kbd>{' '}
+          <Kbd>
+            <Icon name="down" size="s" />
+          </Kbd>{' '}
+          next device
         </span>
         <span className="hint">
           <Kbd>l</Kbd> lost

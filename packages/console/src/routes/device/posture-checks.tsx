@@ -28,7 +28,11 @@ export function PostureChecks({ device, inPanel }: { device: Device; inPanel: bo
   ) : (
     query.data && <Checks posture={query.data} />
   )
-  const reported = query.data && <Reported posture={query.data} />
+  const reported = query.data && (
+    <span>
+      <Reported posture={query.data} />
+    </span>
+  )
   if (!inPanel)
     return (
       <Frame title="Posture" aside={reported} footer={<SaveAssertion device={device} />}>

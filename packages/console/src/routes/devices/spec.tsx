@@ -48,7 +48,7 @@ export const devicesSpec: ListSpec<Device> = {
     },
     {
       ...{ id: 'client', label: 'Client', priority: 4, isNumber: true, sort: 'client_version' },
-      cell: (device) => device.client_version ?? '–',
+      cell: (device) => device.client_version ?? <span className="faint">–</span>,
     },
     { ...{ id: 'policy', label: 'Policy', priority: 5 }, cell: (device) => <Policy device={device} /> },
     {
@@ -84,8 +84,8 @@ export const devicesSpec: ListSpec<Device> = {
     { name: 'effective_status', label: 'Status', options: optionsOf(statusWords) },
     { name: 'posture', label: 'Posture', options: optionsOf(postureWords) },
     { name: 'platform', label: 'Platform', options: optionsOf(platformWords) },
-    { name: 'group_id', label: 'Group', options: [] },
-    { name: 'tag', label: 'Tag', options: [] },
+    { name: 'group_id', label: 'Group', isMore: true, options: [] },
+    { name: 'tag', label: 'Tag', isMore: true, options: [] },
     { name: 'presence', label: 'Presence', isMore: true, options: optionsOf(presenceWords) },
     {
       ...{ name: 'unseen_for', label: 'Unseen', phrase: 'Unseen for', isMore: true },
