@@ -1,5 +1,7 @@
+type Names = Readonly<Record<string, string | false>>
+
 /** Options of the command line are called as the parameters of the API, but for ids: `--user`, not `--user-id`. */
-const optionOf = (name: string): string => `--${name.replace(/_id$/, '').replaceAll('_', '-')}`
+const optionOf = (name: string): string => `${name.replace(/_id$/, '').replaceAll('_', '-')}`
 /** Parameters that are seconds in the API and a duration on the command line. */
 const durations: ReadonlySet<string> = new Set(['unseen_for', 'seen_within'])
 
@@ -9,18 +11,20 @@ function durationOf(seconds: number): string {
 }
 
 /** A word of a command line, in quotes where a shell would take it apart. */
-export const quoted = (word: string): string =>
+const quoted = (word: string): string =>
   /^[\w.:@/+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 
 /**
  * Parameters of a list as options of the command line.
  *
+ * @param names options that are called otherwise; `false` where the command line has none
  * @example optionsOf({ user_id: 'usr_1', unseen_for: '86400' }) // ['--user=usr_1', '--unseen-for=1d']
  */
-export const optionsOf = (parameters: Readonly<Record<string, string>>): string[] =>
-  Object.entries(parameters).map(([name, value]) => {
+export const optionsOf = (parameters: Readonly<Record<string, string>>, names: Names = {}): string[] =>
+  Object.entries(parameters).flatMap(([name, value]) => {
+    const option = names[name] ?? optionOf(name)
     const isSeconds = durations.has(name) && /^\d+$/.test(value)
-    return `${optionOf(name)}=${quoted(isSeconds ? durationOf(Number(value)) : value)}`
+    return option === false ? [] : [`--${option}=${quoted(isSeconds ? durationOf(Number(value)) : value)}`]
   })
 
 type Shown = { q: string; filters: Readonly<Record<string, string>>; sort: string }
@@ -30,7 +34,9 @@ type Shown = { q: string; filters: Readonly<Record<string, string>>; sort: strin
  *
  * @example commandOf({ command: 'holdfast device list', defaultSort: '-enrolled_at' }, state)
  */
-export function commandOf(spec: { command: string; defaultSort: string }, { q, filters, sort }: Shown): string {
+type Listed = { command: string; defaultSort: string; options?: Names }
+
+export function commandOf(spec: Listed, { q, filters, sort }: Shown): string {
   const shown = { ...(q && { q }), ...filters, ...(sort !== spec.defaultSort && { sort }) }
-  return [spec.command, ...optionsOf(shown)].join(' ')
+  return [spec.command, ...optionsOf(shown, spec.options)].join(' ')
 }

@@ -34,7 +34,7 @@ export async function exportCsv<T>(spec: ListSpec<T>, state: ListState): Promise
     rows.push(...(page.items as unknown as Row[]))
     cursor = page.next_cursor ?? undefined
   } while (cursor && rows.length < mostRows)
-  saveFile(`${spec.list}.csv`, toCsv(rows.map((row) => flatten(row))), 'text/csv')
+  saveFile(`${spec.list}.csv`, 'text/csv', toCsv(rows.map((row) => flatten(row))))
   if (cursor)
     toast({
       title: `The first ${formatNumber(rows.length)} ${spec.noun.many} were saved`,

@@ -38,7 +38,14 @@ export function ListTools<T>({ spec, state }: { spec: ListSpec<T>; state: ListSt
         label={`Export these ${spec.noun.many}`}
         trigger={<Icon name="download" />}
         items={[
-          { id: 'csv', label: 'Download as CSV', icon: 'download', onSelect: () => void exportCsv(spec, state) },
+          ...(spec.list
+            ? [
+                {
+                  ...{ id: 'csv', label: 'Download as CSV', icon: 'download' as const },
+                  onSelect: () => void exportCsv(spec, state),
+                },
+              ]
+            : []),
           {
             id: 'command',
             label: 'Copy as a command',

@@ -135,7 +135,7 @@ function Rows<T>({ spec, state, query, counts, selection, hrefOf, onOpen, firstR
 /** For a link that is opened in another tab, which has no history to keep the tenant. */
 function withTenant(path: string): string {
   const tenant = selectedTenant()
-  return tenant ? `${path}?tenant=${tenant}` : path
+  return tenant ? `${path}${path.includes('?') ? '&' : '?'}tenant=${tenant}` : path
 }
 
 function NothingMatches<T>({ spec, state, counts }: Pick<Props<T>, 'spec' | 'state' | 'counts'>) {

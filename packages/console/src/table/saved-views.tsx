@@ -20,14 +20,19 @@ type Props<T> = { spec: ListSpec<T>; state: ListState; counts: FacetCounts | und
 /** Views that come with the list, then the saved ones: the own and the shared. */
 export function SavedViews<T>({ spec, state, counts }: Props<T>) {
   const [isSaving, setSaving] = useState(false)
-  const { data } = useApi('GET /v1/admin/views', { query: { list: spec.list, limit: 200 } })
+  const { list } = spec
+  const { data } = useApi(
+    'GET /v1/admin/views',
+    { query: { ...(list && { list }), limit: 200 } },
+    { enabled: list !== undefined },
+  )
   const now = queryOf(spec, state)
   const open = (query: ViewQuery) => {
     const cleared = Object.fromEntries([...Object.keys(now), 'sort'].map((name) => [name, undefined]))
     state.set({ ...cleared, open: undefined, ...query })
   }
   const views: View[] = [
-    { key: 'all', label: 'All', query: {} },
+    { key: 'all', label: spec.allLabel ?? 'All', query: {} },
     ...spec.presets.map(({ label, filters }) => ({
       key: label,
       label,
@@ -52,14 +57,14 @@ export function SavedViews<T>({ spec, state, counts }: Props<T>) {
         </button>
       ))}
       {current?.saved && <ViewMenu view={current.saved} onDeleted={() => open({})} />}
-      {!current && (
+      {list && !current && (
         <Button kind="ghost" size="sm" icon="plus" onClick={() => setSaving(true)}>
           Save view
         </Button>
       )}
-      {isSaving && (
+      {list && isSaving && (
         <Suspense>
-          <SaveView list={spec.list} query={now} onClose={() => setSaving(false)} />
+          <SaveView list={list} query={now} onClose={() => setSaving(false)} />
         </Suspense>
       )}
     </nav>

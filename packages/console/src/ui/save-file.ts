@@ -1,5 +1,9 @@
-/** Lets the browser save a text as a file of the person. */
-export function saveFile(name: string, text: string, type: string): void {
+/**
+ * Lets the browser save a text as a file.
+ *
+ * @example saveFile('devices.csv', 'text/csv', rows)
+ */
+export function saveFile(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }))
   const link = document.createElement('a')
   link.href = url

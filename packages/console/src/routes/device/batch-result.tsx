@@ -20,7 +20,7 @@ export function BatchResult({ title, result: { summary, results }, devices, onCl
   const sentence = `${formatNumber(changed)} changed, ${formatNumber(unchanged)} unchanged, ${formatNumber(failed)} failed`
   const save = () => {
     const rows = results.map(({ device_id, outcome, error = '' }) => ({ device_id, outcome, error }))
-    saveFile('devices-result.csv', toCsv(rows), 'text/csv')
+    saveFile('devices-result.csv', 'text/csv', toCsv(rows))
   }
   return (
     <Dialog

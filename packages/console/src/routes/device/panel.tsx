@@ -1,7 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
-import { type KeyboardEvent, useEffect, useRef } from 'react'
 import { useApi } from '../../api/use-api.ts'
-import { isTyping } from '../../shell/use-shortcuts.ts'
+import { PanelMoves, useFocusWhenOpened, walkKey } from '../../table/panel-parts.tsx'
 import { AppLink } from '../../ui/app-link.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { IconButton } from '../../ui/icon-button.tsx'
@@ -27,20 +26,11 @@ type Props = {
 export function DevicePanel({ deviceId, known, ids, onMove, onClose }: Props) {
   const query = useApi('GET /v1/admin/devices/{device_id}', { params: { device_id: deviceId } })
   const device = query.data ?? known
-  const at = ids.indexOf(deviceId)
-  const [previous, next] = [ids[at - 1], at < 0 ? undefined : ids[at + 1]]
   const panel = useFocusWhenOpened(deviceId)
-  const walk = (event: KeyboardEvent) => {
-    const to = { ArrowUp: previous, k: previous, ArrowDown: next, j: next }[event.key]
-    const isElsewhere = isTyping(event.nativeEvent) || (event.target as HTMLElement).closest('[role="menu"], dialog')
-    if (to === undefined || event.altKey || event.ctrlKey || event.metaKey || isElsewhere) return
-    event.preventDefault()
-    onMove(to)
-  }
   return (
     // biome-ignore lint/a11y/noNoninteractiveElementInteractions: the arrows walk the list, the buttons do the same
-    <aside className="panel" aria-label={`Device ${device?.name ?? ''}`} ref={panel} tabIndex={-1} onKeyDown={walk}>
-      <PanelHead {...{ deviceId, device, previous, next, onMove, onClose }} />
+    <aside className="panel" aria-label={`Device ${device?.name ?? ''}`} ref={panel} tabIndex={-1} onKeyDown={walkKey({ id: deviceId, ids, onMove })}>
+      <PanelHead {...{ deviceId, device, ids, onMove, onClose }} />
       {query.error && !device && <Problem error={query.error} retry={query.refetch} what="this device" />}
       {!device && !query.error && <SkeletonRows columns={2} />}
       {device && <DeviceTabs device={device} inPanel />}
@@ -65,13 +55,9 @@ export function DevicePanel({ deviceId, known, ids, onMove, onClose }: Props) {
   )
 }
 
-type HeadProps = Pick<Props, 'deviceId' | 'onMove' | 'onClose'> & {
-  device: Device | undefined
-  previous: string | undefined
-  next: string | undefined
-}
+type HeadProps = Omit<Props, 'known'> & { device: Device | undefined }
 
-function PanelHead({ deviceId, device, previous, next, onMove, onClose }: HeadProps) {
+function PanelHead({ deviceId, device, ids, onMove, onClose }: HeadProps) {
   const navigate = useNavigate()
   return (
     <header>
@@ -81,8 +67,7 @@ function PanelHead({ deviceId, device, previous, next, onMove, onClose }: HeadPr
           <h2 className="trunc">{device?.name ?? '…'}</h2>
         </div>
         <div className="row tight">
-          <Move icon="up" label="Previous device" to={previous} onMove={onMove} />
-          <Move icon="down" label="Next device" to={next} onMove={onMove} />
+          <PanelMoves noun="device" id={deviceId} ids={ids} onMove={onMove} />
           <IconButton
             icon="ext"
             label="Open as a page"
@@ -107,32 +92,4 @@ function PanelHead({ deviceId, device, previous, next, onMove, onClose }: HeadPr
       {device && <DeviceActions device={device} size="sm" />}
     </header>
   )
-}
-
-type MoveProps = { icon: 'up' | 'down'; label: string; to: string | undefined; onMove: (id: string) => void }
-
-const Move = ({ icon, label, to, onMove }: MoveProps) => (
-  <IconButton
-    icon={icon}
-    label={label}
-    onClick={() => to && onMove(to)}
-    {...(to === undefined && { offReason: 'The page has no more.' })}
-  />
-)
-
-/** The focus goes into the panel, and to the row of its device when it closes. */
-function useFocusWhenOpened(id: string) {
-  const ref = useRef<HTMLElement>(null)
-  const shown = useRef(id)
-  shown.current = id
-  useEffect(() => {
-    const before = document.activeElement
-    ref.current?.focus({ preventScroll: true })
-    return () => {
-      const row = document.querySelector<HTMLElement>(`tr[data-id="${shown.current}"] [data-row-link]`)
-      const next = row ?? before
-      if (next instanceof HTMLElement && next.isConnected) next.focus()
-    }
-  }, [])
-  return ref
 }

@@ -55,7 +55,7 @@ function SaveAssertion({ device: { device_id, name } }: { device: Device }) {
   const save = async () => {
     try {
       const { assertion } = await call('GET /v1/posture/assertion', { query: { device_id } })
-      saveFile(`${name}-posture.jwt`, assertion, 'application/jwt')
+      saveFile(`${name}-posture.jwt`, 'application/jwt', assertion)
     } catch (e) {
       toast({ kind: 'bad', title: `No assertion for ${name}`, text: e instanceof ApiError ? e.detail : String(e) })
     }

@@ -1,8 +1,8 @@
 import { useCan } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
-import { ButtonLink } from '../../ui/button.tsx'
 import { formatNumber } from '../../ui/format.ts'
 import { PageHead } from '../../ui/page-head.tsx'
+import { EnrollButton } from '../enrollment/enroll-button.tsx'
 
 type Props = {
   /** The tenant has no device: the list says how the first one comes. */
@@ -24,12 +24,7 @@ export function DevicesHead({ isEmpty, matching }: Props) {
       title="Devices"
       sub={isEmpty ? undefined : (found ?? whole)}
       actions={
-        !isEmpty &&
-        can('enrollment_tokens:write') && (
-          <ButtonLink kind="primary" icon="plus" to="/admin/enrollment/new">
-            Enroll device
-          </ButtonLink>
-        )
+        !isEmpty && <EnrollButton />
       }
     />
   )

@@ -1,7 +1,7 @@
 import '../device/device.css'
 import { useCallback, useMemo } from 'react'
 import { call } from '../../api/client.ts'
-import { useCan, useOffReason } from '../../api/me.ts'
+import { useOffReason } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
 import { type DeviceDeed, openOverlay } from '../../shell/overlay.ts'
 import { BulkBar } from '../../table/bulk-bar.tsx'
@@ -10,12 +10,12 @@ import { filtersInUse } from '../../table/filters-in-use.ts'
 import { useListState } from '../../table/list-state.ts'
 import { ListView, pageSize } from '../../table/list-view.tsx'
 import { useSelection } from '../../table/selection.ts'
-import { ButtonLink } from '../../ui/button.tsx'
 import { FirstRun } from '../../ui/empty-state.tsx'
 import { useStable } from '../../ui/use-stable.ts'
 import { deviceMenu } from '../device/device-actions.tsx'
 import { deviceKeys } from '../device/device-keys.ts'
 import { DevicePanel } from '../device/panel.tsx'
+import { EnrollButton } from '../enrollment/enroll-button.tsx'
 import { DevicesHead } from './devices-head.tsx'
 import { devicesSpec } from './spec.tsx'
 import type { Device } from './words.ts'
@@ -96,19 +96,12 @@ export function Page() {
 }
 
 function NoDevices() {
-  const can = useCan()
   return (
     <FirstRun
       title="No devices yet"
       sentence="A device joins with an enrollment token. Make one, run the line on the device, and it appears here."
-      action={
-        can('enrollment_tokens:write') && (
-          <ButtonLink kind="primary" to="/admin/enrollment/new">
-            Enroll the first device
-          </ButtonLink>
-        )
-      }
-      command="holdfast token create --name first-device --print-install"
+      action={<EnrollButton label="Enroll the first device" />}
+      command="holdfast token create --print-install"
     />
   )
 }
