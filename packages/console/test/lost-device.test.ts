@@ -108,6 +108,9 @@ test('a viewer reads why the playbook is off', inBrowser, async (t) => {
   assert.ok(await page.getByText('Needs the permission incidents:run.').count(), 'the reason is beside it')
   await page.keyboard.press('Control+k')
   await page.keyboard.type('iphone-59')
-  await page.getByRole('option', { name: /iphone-59/ }).first().waitFor()
+  await page
+    .getByRole('option', { name: /iphone-59/ })
+    .first()
+    .waitFor()
   assert.equal(await page.getByRole('option', { name: /Lost device/ }).count(), 0, 'the palette does not offer it')
 })

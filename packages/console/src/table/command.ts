@@ -11,8 +11,7 @@ function durationOf(seconds: number): string {
 }
 
 /** A word of a command line, in quotes where a shell would take it apart. */
-const quoted = (word: string): string =>
-  /^[\w.:@/+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+const quoted = (word: string): string => (/^[\w.:@/+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)
 
 /**
  * Parameters of a list as options of the command line.

@@ -28,8 +28,13 @@ export function DevicePanel({ deviceId, known, ids, onMove, onClose }: Props) {
   const device = query.data ?? known
   const panel = useFocusWhenOpened(deviceId)
   return (
-    // biome-ignore lint/a11y/noNoninteractiveElementInteractions: the arrows walk the list, the buttons do the same
-    <aside className="panel" aria-label={`Device ${device?.name ?? ''}`} ref={panel} tabIndex={-1} onKeyDown={walkKey({ id: deviceId, ids, onMove })}>
+    <aside
+      className="panel"
+      aria-label={`Device ${device?.name ?? ''}`}
+      ref={panel}
+      tabIndex={-1}
+      onKeyDown={walkKey({ id: deviceId, ids, onMove })}
+    >
       <PanelHead {...{ deviceId, device, ids, onMove, onClose }} />
       {query.error && !device && <Problem error={query.error} retry={query.refetch} what="this device" />}
       {!device && !query.error && <SkeletonRows columns={2} />}
