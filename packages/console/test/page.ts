@@ -90,6 +90,9 @@ async function openWatched({ browser, kit }: Ground, { colorScheme = 'light', wi
 /** Browsers log each answer of 4xx as an error; the page deals with those, and they are judged by their status here. */
 const isOfAnAnswer = /^Failed to load resource: the server responded with a status of 4/
 
+/** The stream of changes is open as long as the page. */
+const isStream = (request: Request): boolean => request.resourceType() === 'eventsource'
+
 function watch(page: Page, origin: string): string[] {
   const problems: string[] = []
   const requests = { underWay: 0 }

@@ -66,12 +66,24 @@ export function forgetExpiry(): void {
   tell()
 }
 
+/** Routes to be read again, gathered for a moment: one change is often named by several events. */
+const gathered = new Set<string>()
+const gatherMs = 150
+
 /** Reads again what is shown of these routes, except pages of lists, which have an order: their rows stay. */
-const refetch = (prefixes: readonly string[]) =>
-  queryClient.invalidateQueries({
-    predicate: ({ queryKey: [route, input] }) =>
-      prefixes.some((prefix) => String(route).startsWith(prefix)) && !isListPage(input),
-  })
+function refetch(prefixes: readonly string[]): void {
+  const isFirst = gathered.size === 0
+  for (const prefix of prefixes) gathered.add(prefix)
+  if (!isFirst || gathered.size === 0) return
+  setTimeout(() => {
+    const wanted = [...gathered]
+    gathered.clear()
+    void queryClient.invalidateQueries({
+      predicate: ({ queryKey: [route, input] }) =>
+        wanted.some((prefix) => String(route).startsWith(prefix)) && !isListPage(input),
+    })
+  }, gatherMs)
+}
 
 const isListPage = (input: unknown): boolean =>
   (input as { query?: { sort?: unknown } } | undefined)?.query?.sort !== undefined
@@ -80,7 +92,7 @@ type Changed = { changes: { kind: ChangedKind; ids: string[]; many: boolean }[] 
 
 function takeChanged({ changes }: Changed): void {
   for (const { kind, ids, many } of changes) {
-    void refetch(followers[kind] ?? [])
+    refetch(followers[kind] ?? [])
     if ((ownUntil.get(kind) ?? 0) > Date.now()) continue
     const { count = 0, since = new Date().toISOString() } = stale.get(kind) ?? {}
     stale.set(kind, { count: count + (many ? Math.max(ids.length, 50) : ids.length || 1), since })

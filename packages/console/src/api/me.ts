@@ -1,5 +1,6 @@
 import type { Permission } from '@holdfast/contract/vocabulary'
 import { useQuery } from '@tanstack/react-query'
+import { useCallback } from 'react'
 import type { ApiError } from './api-error.ts'
 import { type Me, readBoot } from './boot.ts'
 import { call } from './client.ts'
@@ -39,13 +40,16 @@ export const useTenantError = (): ApiError | null => {
  */
 export function useCan(): (permission: Permission) => boolean {
   const { permissions } = useMe()
-  return (permission) => permissions.includes(permission)
+  return useCallback((permission) => permissions.includes(permission), [permissions])
 }
 
 /** The sentence beside what is off: the server is lost, or the caller lacks a permission. Undefined where it is on. */
 export function useOffReason(): (permission: Permission) => string | undefined {
   const can = useCan()
   const isLost = useLostAt() !== undefined
-  return (permission) =>
-    isLost ? 'The server does not answer.' : can(permission) ? undefined : `Needs the permission ${permission}.`
+  return useCallback(
+    (permission) =>
+      isLost ? 'The server does not answer.' : can(permission) ? undefined : `Needs the permission ${permission}.`,
+    [can, isLost],
+  )
 }

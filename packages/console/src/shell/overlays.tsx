@@ -4,7 +4,9 @@ import { SessionExpiry } from './session-expiry.tsx'
 import { useShortcuts } from './use-shortcuts.ts'
 import { useStepUp } from './use-step-up.ts'
 
+/** After the first view has had the network for itself. */
 const idleMs = 1_500
+
 const loadPalette = () => import('./palette.tsx')
 const loadDeed = () => import('../routes/device/device-deed.tsx')
 const loadEnroll = () => import('../routes/enrollment/enroll-sheet.tsx')

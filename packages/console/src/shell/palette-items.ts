@@ -3,6 +3,7 @@ import type { OutputOf } from '../api/client.ts'
 import { selectedTenant } from '../api/selected-tenant.ts'
 import { signOut } from '../api/sign-in.ts'
 import { features } from '../features.ts'
+import { deedCommand } from '../routes/device/deed-command.ts'
 import type { IconName } from '../ui/icon.tsx'
 import { type DeviceDeed, openOverlay } from './overlay.ts'
 import { chooseTheme } from './preferences.ts'
@@ -17,7 +18,7 @@ export type PaletteItem = {
   icon: IconName
   keys?: readonly string[]
   /** The same on the command line. */
-  command?: string
+  command?: string | undefined
   run: () => void
 }
 export type PaletteGroup = { label: string; items: readonly PaletteItem[] }
@@ -69,10 +70,7 @@ function actionsOn(hits: readonly Hit[]): PaletteItem[] {
     .map(({ deed, label, icon }) => ({
       ...{ id: `${deed}-${device.id}`, label: `${label}: ${device.name}`, icon },
       ...(device.detail && { sub: device.detail }),
-      command:
-        deed === 'lost'
-          ? commandLine('incident run lost_device', `device_id=${device.id}`)
-          : commandLine(`device ${deed}`, device.id),
+      command: deedCommand(deed, { devices: [{ device_id: device.id, name: device.name }] }),
       run: () =>
         openOverlay({ kind: 'device_deed', deed, target: { devices: [{ device_id: device.id, name: device.name }] } }),
     }))

@@ -5,6 +5,7 @@ import { useApi } from '../api/use-api.ts'
 import { Icon } from '../ui/icon.tsx'
 import { Kbd } from '../ui/kbd.tsx'
 import { toast } from '../ui/toast.tsx'
+import { takeEarly } from './overlay.ts'
 import { type PaletteGroup, type PaletteItem, paletteGroups } from './palette-items.ts'
 
 const perKind = 5
@@ -13,17 +14,30 @@ const perKind = 5
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
-  const { groups, error, isBusy } = useSearch(text, onClose)
+  const { groups, error, isBusy, isCurrent } = useSearch(text, onClose)
   const items = groups.flatMap((group) => group.items)
   const chosen = items[Math.min(at, items.length - 1)]
+  // `Enter` before the answer is there runs what the answer puts first, never what stood there for an earlier text.
+  const [isWaiting, setWaiting] = useState(false)
+  useEffect(() => {
+    const early = takeEarly()
+    setText(early.text)
+    setWaiting(early.isEntered)
+  }, [])
+  useEffect(() => {
+    if (!isWaiting || !isCurrent) return
+    setWaiting(false)
+    if (chosen) run(chosen, onClose)
+  }, [isWaiting, isCurrent, chosen, onClose])
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step !== undefined) {
       event.preventDefault()
       setAt((now) => (Math.min(now, items.length - 1) + step + items.length) % Math.max(items.length, 1))
-    } else if (event.key === 'Enter' && chosen) {
+    } else if (event.key === 'Enter' && (chosen || !isCurrent)) {
       event.preventDefault()
-      run(chosen, onClose)
+      if (isCurrent && chosen) run(chosen, onClose)
+      else setWaiting(true)
     } else if (event.key === 'c' && (event.ctrlKey || event.metaKey) && chosen?.command && !isTextSelected(event)) {
       event.preventDefault()
       copy(chosen.command)
@@ -47,6 +61,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           onChange={(event) => {
             setText(event.target.value)
             setAt(0)
+            setWaiting(false)
           }}
           onKeyDown={onKeyDown}
         />
@@ -91,7 +106,7 @@ function useSearch(text: string, onClose: () => void) {
   const typed = text.trim()
   const q = useSettled(typed)
   const asks = q !== '' && !q.startsWith('>')
-  const { data, error, isFetching, isPlaceholderData } = useApi(
+  const { data, error, isFetching, isPlaceholderData, isPending } = useApi(
     'GET /v1/admin/search',
     { query: { q: asks ? q : '-', limit: perKind } },
     { enabled: asks, keepsLast: true },
@@ -107,7 +122,13 @@ function useSearch(text: string, onClose: () => void) {
     const hits = isOld ? found.filter(({ name }) => name.toLowerCase().includes(typed.toLowerCase())) : found
     return paletteGroups(typed, error ? [] : hits, can, go)
   }, [typed, isOld, error, data, can, navigate, onClose])
-  return { groups, error: asks ? error : null, isBusy: asks && (isFetching || q !== typed) }
+  return {
+    groups,
+    error: asks ? error : null,
+    isBusy: asks && (isFetching || q !== typed),
+    /** Whether the groups are those of the text that is typed now. */
+    isCurrent: q === typed && !(asks && (isPlaceholderData || (isPending && !error))),
+  }
 }
 
 /** A text once it has stayed the same for a while. */

@@ -2,7 +2,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { useCan } from '../api/me.ts'
 import { features } from '../features.ts'
-import { openOverlay } from './overlay.ts'
+import { isPaletteOpen, openOverlay, takeEarly, typeEarly } from './overlay.ts'
 
 const sequenceMs = 1_500
 
@@ -24,7 +24,14 @@ export function useShortcuts(): void {
     const onKey = (event: KeyboardEvent) => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k' && !isInDialog()) {
         event.preventDefault()
+        takeEarly()
         openOverlay({ kind: 'palette' })
+        return
+      }
+      if (isPaletteOpen() && !isInDialog() && !event.ctrlKey && !event.metaKey) {
+        event.preventDefault()
+        event.stopImmediatePropagation()
+        typeEarly(event.key)
         return
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event) || isInDialog()) return

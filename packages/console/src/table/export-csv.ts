@@ -2,6 +2,8 @@ import { call, type InputOf } from '../api/client.ts'
 import { formatNumber } from '../ui/format.ts'
 import { saveFile } from '../ui/save-file.ts'
 import { toast } from '../ui/toast.tsx'
+import { commandOf } from './command.ts'
+import { flatten, toCsv } from './csv.ts'
 import type { ListState } from './list-state.ts'
 import type { ListSpec } from './spec.ts'
 
@@ -21,7 +23,8 @@ type Row = Record<string, unknown>
  * Downloads what matches the filter as CSV, 10,000 rows at most: the fields of the API by their names. More than that
  * is for the command line, and the message says so.
  */
-export async function exportCsv<T>(spec: ListSpec<T>, { q, filters, sort }: ListState): Promise<void> {
+export async function exportCsv<T>(spec: ListSpec<T>, state: ListState): Promise<void> {
+  const { q, filters, sort } = state
   const route = routes[spec.list as Listed]
   const rows: Row[] = []
   let cursor: string | undefined
@@ -35,29 +38,6 @@ export async function exportCsv<T>(spec: ListSpec<T>, { q, filters, sort }: List
   if (cursor)
     toast({
       title: `The first ${formatNumber(rows.length)} ${spec.noun.many} were saved`,
-      text: `For all of them run: ${spec.command} --all -o csv`,
+      text: `For all of them run: ${commandOf(spec, state)} --json --limit 1000000`,
     })
-}
-
-/** `policy.digest` for the field `digest` of the object `policy`; lists between blanks. */
-function flatten(row: Row, prefix = ''): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(row).flatMap(([name, value]) => {
-      if (value !== null && typeof value === 'object' && !Array.isArray(value))
-        return Object.entries(flatten(value as Row, `${prefix}${name}.`))
-      return [[prefix + name, Array.isArray(value) ? value.join(' ') : value === null ? '' : String(value)]]
-    }),
-  )
-}
-
-/** RFC 4180. A leading `=`, `+`, `-` or `@` would be a formula in a spreadsheet, so an apostrophe stands before it. */
-export function toCsv(rows: readonly Record<string, string>[]): string {
-  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
-  const cell = (value: string) => {
-    const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
-    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-  }
-  return [names, ...rows.map((row) => names.map((name) => row[name] ?? ''))]
-    .map((cells) => cells.map(cell).join(','))
-    .join('\r\n')
 }

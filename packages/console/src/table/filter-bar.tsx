@@ -1,7 +1,9 @@
 import { type ReactNode, useEffect, useState } from 'react'
-import { FacetPill } from '../ui/facet.tsx'
+import { FacetPill, FilterChip } from '../ui/facet.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { Kbd } from '../ui/kbd.tsx'
+import { MenuButton } from '../ui/menu.tsx'
+import { filtersInUse } from './filters-in-use.ts'
 import type { ListState } from './list-state.ts'
 import type { Filter, ListSpec } from './spec.ts'
 
@@ -14,20 +16,64 @@ type Props<T> = {
   spec: ListSpec<T>
   state: ListState
   counts?: FacetCounts | undefined
+  rows?: readonly T[] | undefined
   /** At the right: columns, export. */
   tools?: ReactNode
 }
 
 /** The text field, the filters that hold as chips, those that can be added as pills. All of it stands in the address. */
-export function FilterBar<T>({ spec, state, counts, tools }: Props<T>) {
+export function FilterBar<T>({ spec, state, counts, rows, tools }: Props<T>) {
   return (
     <div className="filters">
       {spec.searchHint && <SearchField hint={spec.searchHint} label={`Filter ${spec.noun.many}`} state={state} />}
-      {spec.filters.map((filter) => (
-        <FilterControl key={filter.name} filter={filter} state={state} counts={counts?.[filter.name]} />
-      ))}
+      {filtersInUse({ filters: [], linkedFilters: spec.linkedFilters ?? [] }, { ...state, q: '' }, undefined, rows).map(
+        ({ name, label, value }) => (
+          <FilterChip
+            key={name}
+            label={`${label} is`}
+            value={value}
+            onRemove={() => state.set({ [name]: undefined })}
+          />
+        ),
+      )}
+      <Filters spec={spec} state={state} counts={counts} />
       {tools && <div className="end">{tools}</div>}
     </div>
+  )
+}
+
+/** The pills of the filters; those that are used less come from a menu. */
+function Filters<T>({ spec, state, counts }: Omit<Props<T>, 'tools' | 'rows'>) {
+  const [added, setAdded] = useState<string>()
+  const isOffered = ({ name, options }: Filter) =>
+    options.length > 0 || (counts?.[name]?.some(({ value }) => value !== '') ?? false)
+  const isShown = ({ name, isMore }: Filter) => !isMore || state.filters[name] !== undefined || name === added
+  const more = spec.filters.filter((filter) => !isShown(filter) && isOffered(filter))
+  return (
+    <>
+      {spec.filters.filter(isShown).map((filter) => (
+        <FilterControl
+          key={filter.name}
+          filter={filter}
+          state={state}
+          counts={counts?.[filter.name]}
+          isOpenAtFirst={filter.name === added}
+        />
+      ))}
+      {more.length > 0 && (
+        <MenuButton
+          label="More filters"
+          className="facet"
+          trigger={
+            <>
+              <Icon name="plus" />
+              More
+            </>
+          }
+          items={more.map(({ name, label }) => ({ id: name, label, onSelect: () => setAdded(name) }))}
+        />
+      )}
+    </>
   )
 }
 
@@ -59,19 +105,24 @@ function SearchField({ hint, label, state }: { hint: string; label: string; stat
   )
 }
 
-type ControlProps = { filter: Filter; state: ListState; counts: FacetCounts[string] | undefined }
+type ControlProps = {
+  filter: Filter
+  state: ListState
+  counts: FacetCounts[string] | undefined
+  isOpenAtFirst: boolean
+}
 
-function FilterControl({ filter, state, counts }: ControlProps) {
+function FilterControl({ filter, state, counts, isOpenAtFirst }: ControlProps) {
   const value = state.filters[filter.name]
   const change = (next: string | undefined) => state.set({ [filter.name]: next })
   const named = new Map(filter.options.map((option) => [option.value, option.label]))
   const found = counts?.filter((c) => c.value !== '' && !named.has(c.value)) ?? []
+  // The counts are of what passes all filters, so while this one is in use they say nothing of its other values.
+  const countOf = (option: string) =>
+    counts && value === undefined ? { count: counts.find((c) => c.value === option)?.count ?? 0 } : {}
   const options = [
-    ...filter.options.map((option) => ({
-      ...option,
-      ...(counts && { count: counts.find((c) => c.value === option.value)?.count ?? 0 }),
-    })),
-    ...found.map((c) => ({ value: c.value, label: c.name ?? c.value, count: c.count })),
+    ...filter.options.map((option) => ({ ...option, ...countOf(option.value) })),
+    ...found.map((c) => ({ value: c.value, label: c.name ?? c.value, ...countOf(c.value) })),
   ]
   if (options.length === 0 && value === undefined) return null
   return (
@@ -81,6 +132,7 @@ function FilterControl({ filter, state, counts }: ControlProps) {
       selected={value === undefined ? [] : [value]}
       onChange={([next]) => change(next)}
       isSingle
+      isOpenAtFirst={isOpenAtFirst}
       {...(filter.phrase !== undefined && { phrase: filter.phrase })}
     />
   )

@@ -55,7 +55,7 @@ export function useListState(filterNames: readonly string[], defaultSort: string
       open: search.open,
       columns: search.cols?.split(','),
       set: (change, { replace = false } = {}) => {
-        const keepsPage = Object.keys(change).every((name) => name === 'open' || name === 'cols')
+        const keepsPage = Object.keys(change).every((name) => name === 'open' || name === 'tab' || name === 'cols')
         go(keepsPage ? change : { cursor: undefined, ...change }, keepsPage ? before : [], replace)
       },
       toNext: (cursor) => go({ cursor }, [...before, search.cursor ?? '']),

@@ -2,6 +2,7 @@ import { useMemo } from 'react'
 import { Icon } from '../ui/icon.tsx'
 import { MenuButton } from '../ui/menu.tsx'
 import { toast } from '../ui/toast.tsx'
+import { commandOf } from './command.ts'
 import { exportCsv } from './export-csv.ts'
 import type { ListState } from './list-state.ts'
 import type { ListSpec } from './spec.ts'
@@ -56,15 +57,4 @@ export function ListTools<T>({ spec, state }: { spec: ListSpec<T>; state: ListSt
       />
     </>
   )
-}
-
-/** The line that lists the same on the command line. */
-export function commandOf<T>(spec: ListSpec<T>, { q, filters, sort }: ListState): string {
-  const options = Object.entries({ ...(q && { q }), ...filters, ...(sort !== spec.defaultSort && { sort }) })
-  const quoted = (value: string) => (/^[\w.:@/-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`)
-  const named = options.flatMap(([name, value]) => {
-    const option = spec.options?.[name] ?? name.replaceAll('_', '-')
-    return option === false ? [] : [`--${option} ${quoted(value)}`]
-  })
-  return [spec.command, ...named].join(' ')
 }

@@ -8,6 +8,7 @@ import { Problem } from '../ui/problem.tsx'
 import { SkeletonRows } from '../ui/skeleton.tsx'
 import { DataTable } from './data-table.tsx'
 import { type FacetCounts, FilterBar } from './filter-bar.tsx'
+import { filtersInUse } from './filters-in-use.ts'
 import { ListFooter } from './list-footer.tsx'
 import type { ListState } from './list-state.ts'
 import { ListTools } from './list-tools.tsx'
@@ -61,7 +62,7 @@ export function ListView<T>(props: Props<T>) {
       openId: state.open,
       ...(verbs && { verbs }),
       onRefresh: () => void refetch(),
-      onEscape: () => (state.open ? state.set({ open: undefined }) : selection?.clear()),
+      onEscape: () => (state.open ? state.set({ open: undefined, tab: undefined }) : selection?.clear()),
     }),
     [selection, verbs, refetch, state],
   )
@@ -70,10 +71,18 @@ export function ListView<T>(props: Props<T>) {
     <div className="page list" ref={list} aria-busy={query.isFetching}>
       {query.isFetching && query.data && <div className="bar-busy" />}
       {head}
-      <SavedViews spec={spec} state={state} />
-      <FilterBar spec={spec} state={state} counts={counts} tools={<ListTools spec={spec} state={state} />} />
+      {!isFirstRun(props) && (
+        <>
+          <SavedViews spec={spec} state={state} counts={counts} />
+          <FilterBar
+            {...{ spec, state, counts }}
+            rows={query.data?.items}
+            tools={<ListTools spec={spec} state={state} />}
+          />
+        </>
+      )}
       <Rows {...props} />
-      {query.data && (
+      {query.data && (query.data.items.length > 0 || state.cursor !== undefined) && (
         <ListFooter
           state={state}
           sentence={sentenceOf(props)}
@@ -87,7 +96,12 @@ export function ListView<T>(props: Props<T>) {
   )
 }
 
-function Rows<T>({ spec, state, query, selection, hrefOf, onOpen, firstRun }: Props<T>) {
+const isFiltered = ({ q, filters }: ListState) => q !== '' || Object.keys(filters).length > 0
+/** There is nothing to find yet. */
+const isFirstRun = <T,>({ state, query: { data } }: Props<T>) =>
+  data?.items.length === 0 && state.cursor === undefined && !isFiltered(state)
+
+function Rows<T>({ spec, state, query, counts, selection, hrefOf, onOpen, firstRun }: Props<T>) {
   const columns = useMemo(
     () =>
       spec.columns.filter((column, i) =>
@@ -98,9 +112,8 @@ function Rows<T>({ spec, state, query, selection, hrefOf, onOpen, firstRun }: Pr
   const { data, error } = query
   if (error && !data) return <Problem error={error} what={spec.noun.many} retry={query.refetch} />
   if (!data) return <SkeletonRows columns={columns.length} />
-  const isFiltered = state.q !== '' || Object.keys(state.filters).length > 0
   if (data.items.length === 0 && state.cursor === undefined)
-    return isFiltered ? <NothingMatches spec={spec} state={state} /> : firstRun
+    return isFiltered(state) ? <NothingMatches spec={spec} state={state} counts={counts} /> : firstRun
   return (
     <>
       {error && <Problem error={error} what={spec.noun.many} retry={query.refetch} asOf={query.dataUpdatedAt} />}
@@ -125,16 +138,8 @@ function withTenant(path: string): string {
   return tenant ? `${path}${path.includes('?') ? '&' : '?'}tenant=${tenant}` : path
 }
 
-function NothingMatches<T>({ spec, state }: { spec: ListSpec<T>; state: ListState }) {
-  const filters = [
-    ...(state.q === '' ? [] : [{ name: 'q', label: 'Text', value: state.q }]),
-    ...spec.filters.flatMap(({ name, label, options }) => {
-      const value = state.filters[name]
-      if (value === undefined) return []
-      const shown = options.find((option) => option.value === value)?.label ?? value
-      return [{ name, label, value: shown }]
-    }),
-  ]
+function NothingMatches<T>({ spec, state, counts }: Pick<Props<T>, 'spec' | 'state' | 'counts'>) {
+  const filters = filtersInUse(spec, state, counts)
   const all = Object.fromEntries(['q', ...Object.keys(state.filters)].map((name) => [name, undefined]))
   return (
     <FilteredEmpty

@@ -1,16 +1,24 @@
 import { lazy, Suspense, useState } from 'react'
+import type { OutputOf } from '../api/client.ts'
 import { useApi } from '../api/use-api.ts'
 import { Button } from '../ui/button.tsx'
+import { formatNumber } from '../ui/format.ts'
+import type { FacetCounts } from './filter-bar.tsx'
 import type { ListState } from './list-state.ts'
 import type { ListSpec } from './spec.ts'
+import { ViewMenu } from './view-menu.tsx'
 
 const SaveView = lazy(async () => ({ default: (await import('./save-view.tsx')).SaveView }))
 
 /** What a view sets in the address: its filters, order and columns. */
 type ViewQuery = Readonly<Record<string, string>>
+export type SavedView = OutputOf<'GET /v1/admin/views'>['items'][number]
+type View = { key: string; label: string; query: ViewQuery; count?: number | undefined; saved?: SavedView }
+
+type Props<T> = { spec: ListSpec<T>; state: ListState; counts: FacetCounts | undefined }
 
 /** Views that come with the list, then the saved ones: the own and the shared. */
-export function SavedViews<T>({ spec, state }: { spec: ListSpec<T>; state: ListState }) {
+export function SavedViews<T>({ spec, state, counts }: Props<T>) {
   const [isSaving, setSaving] = useState(false)
   const { list } = spec
   const { data } = useApi(
@@ -23,10 +31,15 @@ export function SavedViews<T>({ spec, state }: { spec: ListSpec<T>; state: ListS
     const cleared = Object.fromEntries([...Object.keys(now), 'sort'].map((name) => [name, undefined]))
     state.set({ ...cleared, open: undefined, ...query })
   }
-  const views = [
-    { key: 'all', label: spec.allLabel ?? 'All', query: {} as ViewQuery },
-    ...spec.presets.map(({ label, filters }) => ({ key: label, label, query: filters })),
-    ...(data?.items ?? []).map((view) => ({ key: view.view_id, label: view.name, query: view.query as ViewQuery })),
+  const views: View[] = [
+    { key: 'all', label: spec.allLabel ?? 'All', query: {} },
+    ...spec.presets.map(({ label, filters }) => ({
+      key: label,
+      label,
+      query: filters,
+      count: countOf(filters, counts),
+    })),
+    ...(data?.items ?? []).map((saved) => ({ key: saved.view_id, label: saved.name, query: saved.query, saved })),
   ]
   const current = views.find((view) => isSame(view.query, now))
   return (
@@ -40,8 +53,10 @@ export function SavedViews<T>({ spec, state }: { spec: ListSpec<T>; state: ListS
           onClick={() => open(view.query)}
         >
           {view.label}
+          {view.count !== undefined && <span className="q">{formatNumber(view.count)}</span>}
         </button>
       ))}
+      {current?.saved && <ViewMenu view={current.saved} onDeleted={() => open({})} />}
       {list && !current && (
         <Button kind="ghost" size="sm" icon="plus" onClick={() => setSaving(true)}>
           Save view
@@ -54,6 +69,13 @@ export function SavedViews<T>({ spec, state }: { spec: ListSpec<T>; state: ListS
       )}
     </nav>
   )
+}
+
+/** How many a view with one filter finds, where the counts of the list say it. */
+function countOf(filters: ViewQuery, counts: FacetCounts | undefined): number | undefined {
+  const [[name, value] = ['', ''], ...others] = Object.entries(filters)
+  const found = counts?.[name]
+  return found && others.length === 0 ? found.find((c) => c.value === value)?.count : undefined
 }
 
 function queryOf<T>(spec: ListSpec<T>, { q, filters, sort }: ListState): ViewQuery {

@@ -13,10 +13,19 @@ export type Selection = {
   clear: () => void
 }
 
-/** @param pageIds the ids of the rows that are shown, in their order */
-export function useSelection(pageIds: readonly string[]): Selection {
+/**
+ * @param pageIds the ids of the rows that are shown, in their order
+ * @param scope changes with filter and page, and ends the selection: nothing out of sight stays selected
+ */
+export function useSelection(pageIds: readonly string[], scope = ''): Selection {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
   const [isAll, setAll] = useState(false)
+  const [scopeNow, setScope] = useState(scope)
+  if (scopeNow !== scope) {
+    setScope(scope)
+    setIds(new Set())
+    setAll(false)
+  }
   const anchor = useRef<string | undefined>(undefined)
   const page = useRef(pageIds)
   page.current = pageIds
@@ -28,15 +37,14 @@ export function useSelection(pageIds: readonly string[]): Selection {
       return next
     })
   }, [])
-  return useMemo(
+  // They stay the same, so that only the rows that changed are drawn anew.
+  const actions = useMemo(
     () => ({
-      ids,
-      isAll,
-      toggle: (id) => {
+      toggle: (id: string) => {
         anchor.current = id
         change((next) => (next.has(id) ? next.delete(id) : next.add(id)))
       },
-      extendTo: (id) => {
+      extendTo: (id: string) => {
         const from = page.current.indexOf(anchor.current ?? id)
         const to = page.current.indexOf(id)
         const [first, last] = [Math.min(from, to), Math.max(from, to)]
@@ -55,6 +63,7 @@ export function useSelection(pageIds: readonly string[]): Selection {
         setIds(new Set())
       },
     }),
-    [ids, isAll, change],
+    [change],
   )
+  return useMemo(() => ({ ids, isAll, ...actions }), [ids, isAll, actions])
 }

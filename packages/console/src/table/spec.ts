@@ -24,8 +24,13 @@ export type Filter = {
   label: string
   /** Before the value, where "<label> is" is wrong: "Unseen for". */
   phrase?: string
+  /** Offered under "More filters" until it is in use. */
+  isMore?: boolean
   options: readonly { value: string; label: string }[]
 }
+
+/** A filter that only a link sets, of an object whose name the rows know. */
+export type LinkedFilter<T> = { name: string; label: string; nameOf: (row: T) => string | null | undefined }
 
 /** A view that comes with the console: a name for some filters. */
 export type Preset = { label: string; filters: Readonly<Record<string, string>> }
@@ -43,6 +48,7 @@ export type ListSpec<T> = {
   icon: IconName
   columns: readonly Column<T>[]
   filters: readonly Filter[]
+  linkedFilters?: readonly LinkedFilter<T>[]
   presets: readonly Preset[]
   /** The view without filters; `All` unless given. */
   allLabel?: string

@@ -4,11 +4,11 @@ import type { Selection } from './selection.ts'
 
 type Keys = {
   selection: Selection | undefined
+  /** The object in the panel, which the keys mean while no row has the focus. */
+  openId: string | undefined
   onRefresh: () => void
   onEscape: () => void
-  /** The object in the side panel. */
-  openId: string | undefined
-  /** Keys of the list itself, with the id of the row that has the focus, else of the object in the panel. */
+  /** Keys of the list itself, with the id of the row that has the focus, or of the object in the panel. */
   verbs?: Readonly<Record<string, (id: string) => void>>
 }
 
@@ -49,9 +49,9 @@ function take(event: KeyboardEvent, list: HTMLElement | null, keys: Keys): boole
   if (event.key === 'X' && id) return selection !== undefined && (selection.extendTo(id), true)
   if (event.key === 'R') return keys.onRefresh(), true
   if (event.key === 'Escape') return keys.onEscape(), false
-  const subject = id ?? keys.openId
-  const verb = subject === undefined ? undefined : keys.verbs?.[event.key]
-  if (!verb || subject === undefined) return false
-  verb(subject)
+  const meant = id ?? keys.openId
+  const verb = meant === undefined ? undefined : keys.verbs?.[event.key]
+  if (!verb || meant === undefined) return false
+  verb(meant)
   return true
 }

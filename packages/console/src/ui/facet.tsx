@@ -15,6 +15,8 @@ type FacetPillProps = {
   phrase?: string | undefined
   /** The API takes one value only. */
   isSingle?: boolean | undefined
+  /** Opens the values at once: the pill was added to be used. */
+  isOpenAtFirst?: boolean | undefined
 }
 const popover = lazily(() => import('./facet-popover.tsx').then((module) => module.FacetPopover))
 
@@ -24,9 +26,9 @@ const popover = lazily(() => import('./facet-popover.tsx').then((module) => modu
  * @example <FacetPill label="Status" options={statuses} selected={status} onChange={setStatus} />
  */
 export function FacetPill(props: FacetPillProps) {
-  const { label, options, selected, onChange, phrase = `${label} is`, isSingle = false } = props
+  const { label, options, selected, onChange, phrase = `${label} is`, isSingle = false, isOpenAtFirst = false } = props
   const button = useRef<HTMLButtonElement>(null)
-  const [isOpen, setIsOpen] = useState(false)
+  const [isOpen, setIsOpen] = useState(isOpenAtFirst)
   const names = options.filter(({ value }) => selected.includes(value)).map((option) => option.label)
   const isOn = selected.length > 0
   const value = formatList(names.length > 0 ? names : selected)

@@ -24,10 +24,10 @@ export function PageHead({ title, sub, crumbs, actions, badge, lede }: PageHeadP
     <div className="head">
       {crumbs && (
         <nav className="crumb" aria-label="Breadcrumb">
-          {crumbs.map(({ to, label }) => (
+          {crumbs.map(({ to, label }, place) => (
             <Fragment key={to}>
+              {place > 0 && <Icon name="right" size="s" />}
               <AppLink to={to}>{label}</AppLink>
-              <Icon name="right" size="s" />
             </Fragment>
           ))}
         </nav>

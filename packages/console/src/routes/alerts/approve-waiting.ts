@@ -8,13 +8,17 @@ const filter = { effective_status: 'pending' } as const
 /** Asks whether the devices that wait are to be approved; the question names how many. */
 export async function approveWaiting(): Promise<void> {
   try {
-    const { items } = await call('GET /v1/admin/devices', { query: { ...filter, limit: 2 } })
+    const { items } = await call('GET /v1/admin/devices', { query: { ...filter, limit: 5 } })
     const [only] = items
     if (!only) return toast({ title: 'No device waits for approval' })
     if (items.length === 1) return openOverlay({ kind: 'device_deed', deed: 'approve', target: { devices: [only] } })
     const body = { operation: 'approve' as const, filter, dry_run: true }
     const { matched } = await call('POST /v1/admin/devices/batch', { body })
-    openOverlay({ kind: 'device_deed', deed: 'approve', target: { filter, matched } })
+    openOverlay({
+      kind: 'device_deed',
+      deed: 'approve',
+      target: { devices: items, filter, filterWords: ['status Pending'], matched },
+    })
   } catch (e) {
     toast({ kind: 'bad', title: 'No device was approved', text: e instanceof ApiError ? e.detail : String(e) })
   }

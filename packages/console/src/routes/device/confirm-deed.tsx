@@ -1,14 +1,18 @@
 import { useState } from 'react'
-import { call, type OutputOf } from '../../api/client.ts'
-import { expectOwnChange } from '../../api/live.ts'
-import { queryClient } from '../../api/query-client.ts'
 import { withStepUp } from '../../api/step-up.ts'
-import type { DeviceDeed, DeviceTarget } from '../../shell/overlay.ts'
+import type { DeviceDeed, DeviceRef, DeviceTarget } from '../../shell/overlay.ts'
 import { Confirm } from '../../ui/confirm.tsx'
+import { formatNumber } from '../../ui/format.ts'
+import { Icon } from '../../ui/icon.tsx'
 import { Problem } from '../../ui/problem.tsx'
+import { Timestamp } from '../../ui/timestamp.tsx'
 import { toast } from '../../ui/toast.tsx'
+import { deviceIcon } from '../devices/words.ts'
 import { BatchResult } from './batch-result.tsx'
-import { deedWords, devicesNamed } from './deed-words.ts'
+import { type BatchAnswer, changeDevices } from './change-devices.ts'
+import { deedCommand } from './deed-command.ts'
+import { deedWords, devicesNamed, effectsOf } from './deed-words.ts'
+import { Working } from './working.tsx'
 
 type Props = {
   deed: Exclude<DeviceDeed, 'lost'>
@@ -16,76 +20,87 @@ type Props = {
   onDone?: (() => void) | undefined
   onClose: () => void
 }
-type Result = OutputOf<'POST /v1/admin/devices/batch'>
 const shownNames = 5
 const typedAbove = 25
 
 /** Asks before a deed on one device or many, does it in one request, and says what became of each. */
 export function ConfirmDeed({ deed, target, onDone, onClose }: Props) {
   const [error, setError] = useState<Error>()
-  const [result, setResult] = useState<Result>()
+  const [result, setResult] = useState<BatchAnswer>()
+  const [startedAt, setStartedAt] = useState<number>()
   const words = deedWords[deed]
-  const devices = 'devices' in target ? target.devices : []
-  const count = 'devices' in target ? devices.length : target.matched
+  const { devices } = target
+  const count = target.filter === undefined ? devices.length : target.matched
   const named = devicesNamed(count, devices[0]?.name)
   const act = async (reason: string | undefined) => {
+    setError(undefined)
+    setStartedAt(Date.now())
     try {
-      const answer = await withStepUp(() => run(deed, target, reason))
-      await refresh()
+      const answer = await withStepUp(() => changeDevices(deed, target, reason))
       onDone?.()
-      if (answer.summary.failed > 0) return setResult(answer)
+      if (answer.summary.failed > 0 || count > typedAbove) return setResult(answer)
       toast({ title: sentenceOf(answer, named, words.done) })
       onClose()
     } catch (e) {
       setError(e as Error)
     }
+    setStartedAt(undefined)
   }
-  if (result) return <BatchResult title={`${words.verb}: what became of it`} result={result} onClose={onClose} />
+  if (result)
+    return <BatchResult {...{ result, devices, onClose }} title={`${words.verb} ${named}: what became of each`} />
   return (
     <Confirm
       title={`${words.verb} ${named}${words.isForGood ? ' for good' : ''}?`}
-      lede={words.lede}
-      objects={{ names: devices.slice(0, shownNames).map((d) => d.name), more: Math.max(0, count - shownNames) }}
-      effects={words.effects}
+      lede={
+        <>
+          <Found target={target} /> {words.lede}
+        </>
+      }
+      objects={{ names: devices.slice(0, shownNames).map(lineOf), more: Math.max(0, count - shownNames) }}
+      effects={effectsOf(deed, target)}
       reason="optional"
       {...(count > typedAbove && { typed: String(count) })}
       keepLabel={count === 1 ? 'Cancel' : 'Keep devices'}
       deedLabel={`${words.verb} ${named}`}
       busyLabel={words.busy}
       danger={deed === 'revoke' || deed === 'suspend'}
-      command={commandOf(deed, target)}
-      problem={error && <Problem error={error} retry={() => setError(undefined)} what="this change" />}
+      command={deedCommand(deed, target)}
+      problem={
+        startedAt !== undefined && count > typedAbove ? (
+          <Working since={startedAt}>{`One request for ${formatNumber(count)} devices is under way.`}</Working>
+        ) : (
+          error && <Problem error={error} retry={() => setError(undefined)} what="this change" />
+        )
+      }
       onConfirm={act}
       onClose={onClose}
     />
   )
 }
 
-/** One request for all of them. A deed on one device goes the same way. */
-function run(deed: Props['deed'], target: DeviceTarget, reason: string | undefined): Promise<Result> {
-  expectOwnChange('devices')
-  expectOwnChange('sessions')
-  const which = 'devices' in target ? { device_ids: target.devices.map((d) => d.device_id) } : { filter: target.filter }
-  const body = { operation: deed, ...which, ...(reason !== undefined && { reason }) }
-  return call('POST /v1/admin/devices/batch', { body: body as never })
+/** How the devices were found. */
+function Found({ target }: { target: DeviceTarget }) {
+  if (target.filter === undefined) return null
+  if (target.filterWords.length === 0) return 'All devices of the tenant.'
+  return (
+    <>
+      All devices that match <b className="strong">{target.filterWords.join(', ')}</b>.
+    </>
+  )
 }
 
-/** Reads again whatever shows devices. */
-const refresh = () =>
-  queryClient.invalidateQueries({
-    predicate: ({ queryKey: [route] }) => /\/v1\/admin\/(devices|sessions|dashboard|start)/.test(String(route)),
-  })
+const lineOf = (device: DeviceRef) => (
+  <>
+    <Icon name={device.platform ? deviceIcon({ platform: device.platform }) : 'laptop'} size="s" />
+    <span className="strong">{device.name}</span>
+    {device.user_name && <span className="soft trunc">{device.user_name}</span>}
+    <span className="push faint xs">
+      {device.presence === 'online' ? 'online' : device.last_seen_at && <Timestamp at={device.last_seen_at} />}
+    </span>
+  </>
+)
 
-function sentenceOf({ summary: { changed, unchanged } }: Result, named: string, done: string): string {
+function sentenceOf({ summary: { changed, unchanged } }: BatchAnswer, named: string, done: string): string {
   if (changed === 0) return `${named}: nothing to change`
   return unchanged === 0 ? `${named} ${done}` : `${devicesNamed(changed, undefined)} ${done}, ${unchanged} unchanged`
-}
-
-function commandOf(deed: string, target: DeviceTarget): string {
-  if (!('devices' in target)) {
-    const filter = Object.entries(target.filter).map(([name, value]) => `--${name.replaceAll('_', '-')} ${value}`)
-    return ['holdfast device batch', deed, ...filter].join(' ')
-  }
-  if (target.devices.length === 1) return `holdfast device ${deed} ${target.devices[0]?.name}`
-  return `holdfast device batch ${deed} ${target.devices.map((d) => d.device_id).join(' ')}`
 }

@@ -1,45 +1,55 @@
-import type { DeviceDeed } from '../../shell/overlay.ts'
+import type { DeviceDeed, DeviceTarget } from '../../shell/overlay.ts'
 import { formatNumber } from '../../ui/format.ts'
 import type { IconName } from '../../ui/icon.tsx'
 
-type Words = {
-  verb: string
-  busy: string
-  done: string
-  isForGood: boolean
-  lede: string
-  effects: readonly { icon: IconName; text: string }[]
-}
+type Deed = Exclude<DeviceDeed, 'lost'>
+type Words = { verb: string; busy: string; done: string; isForGood: boolean; lede: string }
+type Effect = { icon: IconName; text: string }
 
-/** What each deed is called, and what it does, in sentences. */
-export const deedWords: Readonly<Record<Exclude<DeviceDeed, 'lost'>, Words>> = {
+/** What each deed is called, and what it is for. */
+export const deedWords: Readonly<Record<Deed, Words>> = {
   approve: {
     ...{ verb: 'Approve', busy: 'Approving…', done: 'approved', isForGood: false },
     lede: 'An approved device gets its policy, and gateways let it in.',
-    effects: [{ icon: 'check', text: 'The policy decides what it reaches' }],
   },
   suspend: {
     ...{ verb: 'Suspend', busy: 'Suspending…', done: 'suspended', isForGood: false },
     lede: 'A suspended device gets no access until somebody reactivates it.',
-    effects: [
-      { icon: 'out', text: 'Running sessions end within seconds' },
-      { icon: 'undo', text: 'Reactivating brings everything back' },
-    ],
   },
   reactivate: {
     ...{ verb: 'Reactivate', busy: 'Reactivating…', done: 'reactivated', isForGood: false },
     lede: 'A reactivated device gets its policy again, and gateways let it in.',
-    effects: [{ icon: 'check', text: 'The policy decides what it reaches' }],
   },
   revoke: {
     ...{ verb: 'Revoke', busy: 'Revoking…', done: 'revoked', isForGood: true },
-    lede: 'A revoked device never comes back. Its owner enrolls it again.',
-    effects: [
-      { icon: 'out', text: 'Running sessions end within seconds' },
-      { icon: 'cert', text: 'Its certificates go on the revocation list' },
-      { icon: 'key', text: 'Its keys and credentials stop working' },
-    ],
+    lede: 'A revoked device never comes back; its owner enrolls it again.',
   },
+}
+
+/** What a deed does to these devices, in sentences. The sessions are counted where all of the devices are known. */
+export function effectsOf(deed: Deed, { devices, filter }: DeviceTarget): readonly Effect[] {
+  if (deed === 'approve' || deed === 'reactivate')
+    return [
+      {
+        icon: 'check',
+        text: `The policy decides what ${filter === undefined && devices.length === 1 ? 'it reaches' : 'they reach'}`,
+      },
+    ]
+  const areKnown = filter === undefined && devices.every((device) => device.session !== undefined)
+  const running = areKnown ? devices.filter((device) => device.session !== null).length : undefined
+  const ends: Effect[] = running === 0 ? [] : [{ icon: 'out', text: `${sessionsNamed(running)} within seconds` }]
+  if (deed === 'suspend') return [...ends, { icon: 'undo', text: 'Reactivating brings everything back' }]
+  const its = filter === undefined && devices.length === 1 ? 'Its' : 'Their'
+  return [
+    ...ends,
+    { icon: 'cert', text: `${its} certificates go on the revocation list` },
+    { icon: 'key', text: `${its} keys and credentials stop working` },
+  ]
+}
+
+function sessionsNamed(count: number | undefined): string {
+  if (count === undefined) return 'Running sessions end'
+  return count === 1 ? 'The running session ends' : `${formatNumber(count)} running sessions end`
 }
 
 /** "38 devices", or the name of the one. */

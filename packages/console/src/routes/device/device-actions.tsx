@@ -2,14 +2,15 @@ import { useOffReason } from '../../api/me.ts'
 import { type DeviceDeed, openOverlay } from '../../shell/overlay.ts'
 import { Button } from '../../ui/button.tsx'
 import type { IconName } from '../../ui/icon.tsx'
-import { MenuButton, type MenuItem } from '../../ui/menu.tsx'
+import { type MenuAction, MenuButton, type MenuItem } from '../../ui/menu.tsx'
 import { toast } from '../../ui/toast.tsx'
 import type { Device } from '../devices/words.ts'
+import { approveNow } from './approve-now.ts'
 import { endSession } from './end-session.ts'
 
 /** Opens the question or the sheet of a deed on one device. */
-export const askFor = (deed: DeviceDeed, { device_id, name }: Device): void =>
-  openOverlay({ kind: 'device_deed', deed, target: { devices: [{ device_id, name }] } })
+const askFor = (deed: DeviceDeed, device: Device): void =>
+  openOverlay({ kind: 'device_deed', deed, target: { devices: [device] } })
 
 /** The verbs of a device in the order of their use: three as buttons, the others in the menu. */
 export function DeviceActions({ device, size }: { device: Device; size?: 'sm' }) {
@@ -19,12 +20,16 @@ export function DeviceActions({ device, size }: { device: Device; size?: 'sm' })
   return (
     <div className="row wrap">
       {isPending ? (
-        <Button kind="primary" size={size} offReason={off('devices:write')} onClick={() => askFor('approve', device)}>
+        <Button
+          {...{ kind: 'primary', size, kbd: 'a', busyLabel: 'Approving…' }}
+          offReason={off('devices:write')}
+          onClick={() => approveNow(device)}
+        >
           Approve
         </Button>
       ) : (
         <Button
-          {...{ kind: 'danger', size, icon: 'bolt', kbd: 'L' }}
+          {...{ kind: 'danger', size, icon: 'bolt', kbd: 'l' }}
           offReason={off('incidents:run')}
           onClick={() => askFor('lost', device)}
         >
@@ -59,19 +64,27 @@ export function DeviceActions({ device, size }: { device: Device; size?: 'sm' })
 /** The menu of a row: everything that can be done with the device. */
 export function deviceMenu(device: Device, off: ReturnType<typeof useOffReason>): readonly MenuItem[] {
   if (device.status === 'revoked') return [copyItem(device)]
-  const deed = (id: DeviceDeed, label: string, icon: IconName, reason: string | undefined): MenuItem => ({
+  const deed = (id: DeviceDeed, label: string, icon: IconName, reason: string | undefined): MenuAction => ({
     ...{ id, label, icon, offReason: reason },
     onSelect: () => askFor(id, device),
   })
   return [
-    ...(device.status === 'pending' ? [deed('approve', 'Approve…', 'check', off('devices:write'))] : []),
+    ...(device.status === 'pending'
+      ? [
+          {
+            ...deed('approve', 'Approve', 'check', off('devices:write')),
+            kbd: 'a',
+            onSelect: () => void approveNow(device),
+          },
+        ]
+      : []),
     ...(device.status === 'suspended' ? [deed('reactivate', 'Reactivate…', 'play', off('devices:write'))] : []),
     ...(device.status === 'active' ? [deed('suspend', 'Suspend…', 'pause', off('devices:suspend'))] : []),
     copyItem(device),
     'line',
     ...(device.status === 'pending'
       ? []
-      : [{ ...(deed('lost', 'Lost device…', 'bolt', off('incidents:run')) as object), danger: true } as MenuItem]),
+      : [{ ...deed('lost', 'Lost device…', 'bolt', off('incidents:run')), danger: true, kbd: 'l' }]),
     revokeItem(device, off),
   ]
 }
@@ -87,12 +100,12 @@ const moreOf = (device: Device, off: ReturnType<typeof useOffReason>): readonly 
 ]
 
 const revokeItem = (device: Device, off: ReturnType<typeof useOffReason>): MenuItem => ({
-  ...{ id: 'revoke', label: 'Revoke…', icon: 'ban', danger: true, offReason: off('devices:write') },
+  ...{ id: 'revoke', label: 'Revoke…', icon: 'ban', danger: true, kbd: 'r', offReason: off('devices:write') },
   onSelect: () => askFor('revoke', device),
 })
 
-const copyItem = ({ name }: Device): MenuItem => {
-  const command = `holdfast device show ${name}`
+const copyItem = ({ device_id }: Device): MenuItem => {
+  const command = `holdfast device show ${device_id}`
   return {
     ...{ id: 'copy', label: 'Copy as a command', icon: 'term' },
     onSelect: () =>

@@ -7,6 +7,6 @@ type Props = { deed: Deed; target: DeviceTarget; onDone?: (() => void) | undefin
 /** The sheet or the question of a deed. */
 export function DeviceDeed({ deed, target, onDone, onClose }: Props) {
   if (deed !== 'lost') return <ConfirmDeed {...{ deed, target, onDone, onClose }} />
-  const device = 'devices' in target ? target.devices[0] : undefined
+  const [device] = target.devices
   return device ? <LostDevice device={device} onClose={onClose} /> : null
 }

@@ -11,7 +11,7 @@ import { SessionsTab } from './sessions-tab.tsx'
 import { SummaryTab } from './summary-tab.tsx'
 
 const tabs = ['summary', 'sessions', 'policy', 'certificates', 'activity'] as const
-type Tab = (typeof tabs)[number]
+export type Tab = (typeof tabs)[number]
 const labels: Readonly<Record<Tab, string>> = {
   summary: 'Summary',
   sessions: 'Sessions',
@@ -35,9 +35,9 @@ export function DeviceTabs({ device, inPanel = false }: { device: Device; inPane
       resetScroll: false,
     })
   const content: Readonly<Record<Tab, ReactNode>> = {
-    summary: <SummaryTab device={device} inPanel={inPanel} />,
+    summary: <SummaryTab device={device} inPanel={inPanel} onTab={choose} />,
     sessions: <SessionsTab device={device} />,
-    policy: <PolicyTab device={device} />,
+    policy: <PolicyTab device={device} inPanel={inPanel} />,
     certificates: <CertificatesTab device={device} />,
     activity: <ActivityTab device={device} />,
   }
@@ -50,7 +50,7 @@ export function DeviceTabs({ device, inPanel = false }: { device: Device; inPane
         onChange={choose}
         panelId={id}
       />
-      <TabPanel id={id} value={tab} className={inPanel ? 'body' : undefined}>
+      <TabPanel id={id} value={tab} className={inPanel ? 'body' : 'stack'}>
         <WhyNotActive device={device} />
         {content[tab]}
       </TabPanel>
@@ -58,12 +58,14 @@ export function DeviceTabs({ device, inPanel = false }: { device: Device; inPane
   )
 }
 
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
+
 function WhyNotActive({ device }: { device: Device }) {
   if (device.effective_status_reason === null) return null
   const kind = device.effective_status === 'pending' ? 'info' : 'warn'
   return (
     <Note kind={kind} title="This device gets no access.">
-      <p>{device.effective_status_reason}</p>
+      <p>{sentence(device.effective_status_reason)}</p>
     </Note>
   )
 }

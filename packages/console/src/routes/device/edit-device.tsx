@@ -4,6 +4,7 @@ import type { ApiError } from '../../api/api-error.ts'
 import { type Answer, call, callWithEtag } from '../../api/client.ts'
 import { expectOwnChange } from '../../api/live.ts'
 import { queryClient } from '../../api/query-client.ts'
+import { BeforeAfter } from '../../ui/before-after.tsx'
 import { Button } from '../../ui/button.tsx'
 import { SelectField, TextField } from '../../ui/fields.tsx'
 import { Note } from '../../ui/note.tsx'
@@ -27,7 +28,7 @@ export function EditDevice({ deviceId, onClose }: { deviceId: string; onClose: (
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   })
-  if (query.data) return <EditForm {...{ answer: query.data, onClose }} onReload={() => void query.refetch()} />
+  if (query.data) return <EditForm {...{ answer: query.data, onClose }} onReload={query.refetch} />
   return (
     <Sheet title="Edit device" onClose={onClose}>
       {query.error ? (
@@ -39,7 +40,7 @@ export function EditDevice({ deviceId, onClose }: { deviceId: string; onClose: (
   )
 }
 
-type FormProps = { answer: Answer<typeof route>; onClose: () => void; onReload: () => void }
+type FormProps = { answer: Answer<typeof route>; onClose: () => void; onReload: () => Promise<unknown> }
 
 function EditForm({ answer: { body: device, etag }, onClose, onReload }: FormProps) {
   const [name, setName] = useState(device.name)
@@ -47,12 +48,12 @@ function EditForm({ answer: { body: device, etag }, onClose, onReload }: FormPro
   const [channel, setChannel] = useState(device.channel)
   const [error, setError] = useState<ApiError>()
   const isChanged = name !== device.name || tags !== device.tags.join(' ') || channel !== device.channel
-  const isStale = error?.code === 'validation_error' && error.errors.length === 0
+  const isStale = error !== undefined && isOvertaken(error)
   const save = async () => {
     setError(undefined)
     try {
       expectOwnChange('devices')
-      const changed = { name: name.trim(), tags: tags.split(/[\s,]+/).filter(Boolean), channel }
+      const changed = { name: name.trim(), tags: tagsOf(tags), channel }
       const body = { operation: 'update' as const, device_id: device.device_id, device: changed }
       await call('POST /v1/admin/devices/lifecycle', { body }, { ifMatch: etag })
       await queryClient.invalidateQueries({
@@ -61,6 +62,8 @@ function EditForm({ answer: { body: device, etag }, onClose, onReload }: FormPro
       toast({ title: `${name.trim()} saved` })
       onClose()
     } catch (e) {
+      // Their version is read first: it is shown beside this one, and saving again means to overwrite it.
+      if (isOvertaken(e as ApiError)) await onReload()
       setError(e as ApiError)
     }
   }
@@ -78,7 +81,7 @@ function EditForm({ answer: { body: device, etag }, onClose, onReload }: FormPro
             onClick={save}
             {...(!isChanged && { offReason: 'Nothing is changed.' })}
           >
-            Save device
+            {isStale ? 'Save mine over theirs' : 'Save device'}
           </Button>
         </>
       }
@@ -112,22 +115,49 @@ function EditForm({ answer: { body: device, etag }, onClose, onReload }: FormPro
           value={channel}
           onChange={setChannel}
         />
-        {error && isStale && (
-          <Note
-            kind="warn"
-            role="alert"
-            title="Somebody else has changed this device meanwhile."
-            actions={
-              <Button size="sm" onClick={onReload}>
-                Load their version
-              </Button>
-            }
-          >
-            <p>Your change is not saved. {error.detail}</p>
-          </Note>
+        {isStale && (
+          <Overtaken
+            theirs={device}
+            mine={{ name: name.trim(), tags: tagsOf(tags), channel }}
+            onTake={() => {
+              setName(device.name)
+              setTags(device.tags.join(' '))
+              setChannel(device.channel)
+              setError(undefined)
+            }}
+          />
         )}
         {error && !isStale && error.errors.length === 0 && <Problem error={error} retry={save} what="this change" />}
       </form>
     </Sheet>
+  )
+}
+
+const tagsOf = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean)
+const isOvertaken = ({ errors }: ApiError): boolean => errors?.some(({ field }) => field === 'If-Match') ?? false
+
+type Fields = Pick<Answer<typeof route>['body'], 'name' | 'channel'> & { tags: readonly string[] }
+
+/** Somebody else was faster: what they have, and what stands in the form. */
+function Overtaken({ theirs, mine, onTake }: { theirs: Fields; mine: Fields; onTake: () => void }) {
+  const both = [
+    { field: 'Name', before: theirs.name, after: mine.name },
+    { field: 'Tags', before: theirs.tags.join(' ') || '–', after: mine.tags.join(' ') || '–' },
+    { field: 'Channel', before: theirs.channel, after: mine.channel },
+  ]
+  return (
+    <Note
+      kind="warn"
+      role="alert"
+      title="Somebody else has changed this device meanwhile."
+      actions={
+        <Button size="sm" onClick={onTake}>
+          Take theirs
+        </Button>
+      }
+    >
+      <p>Your change is not saved. Theirs, and what saving yours makes of it:</p>
+      <BeforeAfter changes={both.filter(({ before, after }) => before !== after)} />
+    </Note>
   )
 }

@@ -1,10 +1,11 @@
 import { useEffect, useState } from 'react'
 import type { OutputOf } from '../../api/client.ts'
 import { Button } from '../../ui/button.tsx'
-import { CellStrip } from '../../ui/cell-strip.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Sheet } from '../../ui/sheet.tsx'
 import { Steps } from '../../ui/steps.tsx'
+import { Confirmations } from './confirmations.tsx'
+import type { Gateway } from './lost-device-preview.tsx'
 
 type Run = OutputOf<'GET /v1/admin/workflows/runs/{workflow_run_id}'>
 type Step = Run['steps'][number]
@@ -12,14 +13,15 @@ type Props = {
   device: { device_id: string; name: string }
   run: Run | undefined
   startedAt: number
+  gateways: readonly Gateway[] | undefined
   isForGood: boolean
   onClose: () => void
 }
 
 /** The steps of the playbook as they are done, and which gateways have confirmed. */
-export function LostDeviceRun({ device, run, startedAt, isForGood, onClose }: Props) {
+export function LostDeviceRun({ device, run, startedAt, gateways, isForGood, onClose }: Props) {
   const isOver = run?.finished_at != null
-  const seconds = useSeconds(startedAt, run)
+  const seconds = useSeconds(startedAt, isOver)
   const title = isOver
     ? `${device.name} is ${isForGood ? 'revoked' : 'locked'}`
     : `${isForGood ? 'Revoking' : 'Locking'} ${device.name}…`
@@ -58,7 +60,7 @@ export function LostDeviceRun({ device, run, startedAt, isForGood, onClose }: Pr
             children: step.error ? (
               <p className="bad">{step.error}</p>
             ) : (
-              step.action === 'confirm_gateways' && <Confirmations step={step} />
+              step.action === 'confirm_gateways' && <Confirmations step={step} gateways={gateways} />
             ),
           }))}
         />
@@ -83,57 +85,17 @@ function tookOf({ started_at, finished_at }: Step): string {
 function sentenceOf(run: Run | undefined): string {
   if (!run) return 'Sent to the server.'
   if (run.status === 'failed') return 'Not every step was done. The steps below say why.'
-  if (run.status === 'succeeded') return 'All reachable gateways keep the device out.'
+  if (run.status === 'succeeded') return 'All reachable gateways confirmed.'
   return run.steps.some((s) => s.action === 'confirm_gateways' && s.status === 'running')
     ? 'Waiting for the gateways.'
     : 'Working.'
 }
 
-type Confirmed = { confirmed?: number; waiting?: number; down?: number; gateways?: GatewayState[] }
-type GatewayState = {
-  gateway_id: string
-  gateway_name: string
-  state: 'reachable' | 'down'
-  confirmed_at: string | null
-}
-
-/** "22 of 24 confirmed", one cell for each gateway. After the step its result has the same. */
-function Confirmations({ step }: { step: Step }) {
-  const at = (step.confirmations ?? step.result) as Confirmed | null
-  if (!at || at.confirmed === undefined) return null
-  const { confirmed, waiting = 0, down = 0, gateways = [] } = at
-  const label = `${confirmed} of ${confirmed + waiting} confirmed${down > 0 ? `, ${down} down` : ''}`
-  return (
-    <div className="confirm">
-      <span className="big num">
-        {confirmed} <small>of {confirmed + waiting} confirmed</small>
-      </span>
-      {gateways.length > 0 && (
-        <CellStrip
-          label={label}
-          cells={gateways.map((gateway) => ({
-            id: gateway.gateway_id,
-            state:
-              gateway.state === 'down' ? ('bad' as const) : gateway.confirmed_at ? ('ok' as const) : ('wait' as const),
-            label: `${gateway.gateway_name}: ${gateway.state === 'down' ? 'down' : gateway.confirmed_at ? 'confirmed' : 'not yet'}`,
-          }))}
-        />
-      )}
-      {down > 0 && (
-        <p className="soft xs">
-          {down === 1 ? 'One gateway is' : `${down} gateways are`} down and not waited for: it learns of it before it
-          serves again.
-        </p>
-      )}
-    </div>
-  )
-}
-
-/** Seconds since the start, until the run ends. */
-function useSeconds(startedAt: number, run: Run | undefined): number {
+/** Seconds since the start, until the run was seen to end. */
+function useSeconds(startedAt: number, isOver: boolean): number {
   const [now, setNow] = useState(Date.now)
-  const isOver = run?.finished_at != null
   useEffect(() => {
+    setNow(Date.now())
     if (isOver) return
     const timer = setInterval(() => setNow(Date.now()), 100)
     return () => clearInterval(timer)

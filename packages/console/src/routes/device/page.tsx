@@ -1,3 +1,4 @@
+import './device.css'
 import { useParams } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { useApi } from '../../api/use-api.ts'
@@ -9,6 +10,7 @@ import { SkeletonRows } from '../../ui/skeleton.tsx'
 import { DeviceStatus } from '../devices/device-status.tsx'
 import { DeviceActions } from './device-actions.tsx'
 import { DeviceTabs } from './device-tabs.tsx'
+import { useDeviceKeys } from './use-device-keys.ts'
 
 const crumbs = [{ to: '/admin/devices', label: 'Devices' }]
 
@@ -17,6 +19,7 @@ export function Page() {
   const { device_id = '' } = useParams({ strict: false }) as { device_id?: string }
   const query = useApi('GET /v1/admin/devices/{device_id}', { params: { device_id } })
   const device = query.data
+  useDeviceKeys(device)
   useEffect(() => {
     if (device) document.title = `${device.name} · Devices · Holdfast`
   }, [device])
@@ -40,7 +43,12 @@ export function Page() {
     <div className="page">
       <PageHead
         title={device.name}
-        crumbs={crumbs}
+        crumbs={[
+          ...crumbs,
+          ...(device.user_id === null
+            ? []
+            : [{ to: `/admin/devices?user_id=${device.user_id}`, label: device.user_name ?? device.user_id }]),
+        ]}
         sub={
           <span className="row">
             <DeviceStatus device={device} />

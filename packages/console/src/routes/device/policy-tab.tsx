@@ -4,6 +4,7 @@ import { call, type OutputOf } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
 import { Button } from '../../ui/button.tsx'
 import { TextField } from '../../ui/fields.tsx'
+import { Frame } from '../../ui/frame.tsx'
 import { NoPermission } from '../../ui/problem.tsx'
 import { Status } from '../../ui/status.tsx'
 import type { Device } from '../devices/words.ts'
@@ -11,7 +12,7 @@ import type { Device } from '../devices/words.ts'
 type Explanation = OutputOf<'POST /v1/admin/policy/explain'>
 
 /** Asks the evaluator of the server whether the device reaches a target now, and why. */
-export function PolicyTab({ device }: { device: Device }) {
+export function PolicyTab({ device, inPanel }: { device: Device; inPanel: boolean }) {
   const can = useCan()
   const [target, setTarget] = useState('')
   const [answer, setAnswer] = useState<{ target: string; explanation: Explanation }>()
@@ -32,9 +33,8 @@ export function PolicyTab({ device }: { device: Device }) {
     }
     setBusy(false)
   }
-  return (
-    <section className="sect">
-      <h3>What may it reach?</h3>
+  const content = (
+    <>
       <form
         className="stack"
         onSubmit={(event: FormEvent) => {
@@ -57,6 +57,13 @@ export function PolicyTab({ device }: { device: Device }) {
         </div>
       </form>
       <div aria-live="polite">{answer && <Answer {...answer} device={device} />}</div>
+    </>
+  )
+  if (!inPanel) return <Frame title="What may it reach?">{content}</Frame>
+  return (
+    <section className="sect">
+      <h3>What may it reach?</h3>
+      {content}
     </section>
   )
 }

@@ -1,10 +1,14 @@
-import type { OutputOf } from '../../api/client.ts'
+import { ApiError } from '../../api/api-error.ts'
+import { call, type OutputOf } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
+import { Button } from '../../ui/button.tsx'
 import { classes } from '../../ui/classes.ts'
 import { Frame } from '../../ui/frame.tsx'
 import { Problem } from '../../ui/problem.tsx'
+import { saveFile } from '../../ui/save-file.ts'
 import { Timestamp } from '../../ui/timestamp.tsx'
+import { toast } from '../../ui/toast.tsx'
 import { type Device, platformWords } from '../devices/words.ts'
 
 type Posture = OutputOf<'GET /v1/admin/devices/{device_id}/posture'>
@@ -24,10 +28,14 @@ export function PostureChecks({ device, inPanel }: { device: Device; inPanel: bo
   ) : (
     query.data && <Checks posture={query.data} />
   )
-  const reported = query.data && <Reported posture={query.data} />
+  const reported = query.data && (
+    <span>
+      <Reported posture={query.data} />
+    </span>
+  )
   if (!inPanel)
     return (
-      <Frame title="Posture" aside={reported}>
+      <Frame title="Posture" aside={reported} footer={<SaveAssertion device={device} />}>
         {content}
       </Frame>
     )
@@ -39,6 +47,23 @@ export function PostureChecks({ device, inPanel }: { device: Device; inPanel: bo
       </div>
       {content}
     </section>
+  )
+}
+
+/** What the control plane vouches for, signed, for whoever relies on it. */
+function SaveAssertion({ device: { device_id, name } }: { device: Device }) {
+  const save = async () => {
+    try {
+      const { assertion } = await call('GET /v1/posture/assertion', { query: { device_id } })
+      saveFile(`${name}-posture.jwt`, 'application/jwt', assertion)
+    } catch (e) {
+      toast({ kind: 'bad', title: `No assertion for ${name}`, text: e instanceof ApiError ? e.detail : String(e) })
+    }
+  }
+  return (
+    <Button kind="ghost" size="sm" icon="download" busyLabel="Signing…" onClick={save}>
+      Download signed assertion
+    </Button>
   )
 }
 
@@ -58,7 +83,7 @@ const Reported = ({ posture }: { posture: Posture }) =>
 
 function Checks({ posture }: { posture: Posture }) {
   if (posture.checks.length === 0) return <p className="soft">The policy has no posture checks for this device.</p>
-  const toFix = posture.checks.filter((check) => check.applies && !check.passed && check.remediation)
+  const toFix = posture.checks.filter((check) => markOf(check) !== 'ring' && !check.passed && check.remediation)
   return (
     <>
       <ul className="checks">

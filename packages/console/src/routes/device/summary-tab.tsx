@@ -1,5 +1,6 @@
 import { useCan } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
+import { AppLink } from '../../ui/app-link.tsx'
 import { Badge, Tag } from '../../ui/badge.tsx'
 import { CopyId } from '../../ui/copy.tsx'
 import { formatWord, shortDigest } from '../../ui/format.ts'
@@ -8,11 +9,17 @@ import { KeyValues } from '../../ui/key-values.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { type Device, systemOf } from '../devices/words.ts'
+import type { Tab } from './device-tabs.tsx'
+import { PolicyTab } from './policy-tab.tsx'
 import { PostureChecks } from './posture-checks.tsx'
+import { RecentSessions } from './sessions-tab.tsx'
 import { Traffic } from './traffic.tsx'
 
-/** Connection, posture and facts: sections in the panel, frames on the page. */
-export function SummaryTab({ device, inPanel }: { device: Device; inPanel: boolean }) {
+/** Connection, posture and facts: sections in the panel, frames on the page, where sessions and access stand too. */
+type Props = { device: Device; inPanel: boolean; onTab: (tab: Tab) => void }
+
+export function SummaryTab({ device, inPanel, onTab }: Props) {
+  const can = useCan()
   if (inPanel)
     return (
       <>
@@ -33,9 +40,11 @@ export function SummaryTab({ device, inPanel }: { device: Device; inPanel: boole
         <Frame title="Connection">
           <Connection device={device} />
         </Frame>
-        <PostureChecks device={device} inPanel={false} />
+        <RecentSessions device={device} onAll={() => onTab('sessions')} />
+        {can('policy:read') && <PolicyTab device={device} inPanel={false} />}
       </div>
       <div className="c4 stack">
+        <PostureChecks device={device} inPanel={false} />
         <Frame title="Device">
           <Facts device={device} />
         </Frame>
@@ -103,7 +112,14 @@ function Facts({ device }: { device: Device }) {
     <KeyValues
       rows={[
         ['Id', <CopyId id={device.device_id} />],
-        ['User', device.user_name ?? <span className="faint">–</span>],
+        [
+          'User',
+          device.user_id === null ? (
+            <span className="faint">–</span>
+          ) : (
+            <AppLink to={`/admin/devices?user_id=${device.user_id}`}>{device.user_name ?? device.user_id}</AppLink>
+          ),
+        ],
         [
           'Serial',
           device.serial === null ? <span className="faint">–</span> : <span className="mono">{device.serial}</span>,
@@ -114,7 +130,10 @@ function Facts({ device }: { device: Device }) {
         ],
         ['Policy', <Policy device={device} />],
         policy.applied_at !== null && ['Applied', <Timestamp at={policy.applied_at} />],
-        wireguard_public_key !== null && ['WireGuard key', <CopyId id={wireguard_public_key} />],
+        wireguard_public_key !== null && [
+          'WireGuard key',
+          <CopyId id={wireguard_public_key} short={`${wireguard_public_key.slice(0, 8)}…`} />,
+        ],
         [
           'Enrolled',
           <>

@@ -48,7 +48,7 @@ export const devicesSpec: ListSpec<Device> = {
     },
     {
       ...{ id: 'client', label: 'Client', priority: 4, isNumber: true, sort: 'client_version' },
-      cell: (device) => device.client_version ?? '–',
+      cell: (device) => device.client_version ?? <span className="faint">–</span>,
     },
     { ...{ id: 'policy', label: 'Policy', priority: 5 }, cell: (device) => <Policy device={device} /> },
     {
@@ -84,9 +84,11 @@ export const devicesSpec: ListSpec<Device> = {
     { name: 'effective_status', label: 'Status', options: optionsOf(statusWords) },
     { name: 'posture', label: 'Posture', options: optionsOf(postureWords) },
     { name: 'platform', label: 'Platform', options: optionsOf(platformWords) },
-    { name: 'presence', label: 'Presence', options: optionsOf(presenceWords) },
+    { name: 'group_id', label: 'Group', isMore: true, options: [] },
+    { name: 'tag', label: 'Tag', isMore: true, options: [] },
+    { name: 'presence', label: 'Presence', isMore: true, options: optionsOf(presenceWords) },
     {
-      ...{ name: 'unseen_for', label: 'Unseen', phrase: 'Unseen for' },
+      ...{ name: 'unseen_for', label: 'Unseen', phrase: 'Unseen for', isMore: true },
       options: [
         { value: String(3_600), label: '1 hour' },
         { value: String(86_400), label: '1 day' },
@@ -96,12 +98,15 @@ export const devicesSpec: ListSpec<Device> = {
       ],
     },
     {
-      ...{ name: 'channel', label: 'Channel' },
+      ...{ name: 'channel', label: 'Channel', isMore: true },
       options: optionsOf({ stable: 'Stable', canary: 'Canary' }),
     },
-    { name: 'client_version', label: 'Client version', options: [] },
-    { name: 'tag', label: 'Tag', options: [] },
-    { name: 'group_id', label: 'Group', options: [] },
+    { name: 'client_version', label: 'Client version', isMore: true, options: [] },
+  ],
+  linkedFilters: [
+    { name: 'user_id', label: 'User', nameOf: (device) => device.user_name },
+    { name: 'token_id', label: 'Token', nameOf: (device) => device.enrolled_by.token_name },
+    { name: 'gateway_id', label: 'Gateway', nameOf: (device) => device.session?.gateway_name },
   ],
   presets: [
     { label: 'Wait for approval', filters: { effective_status: 'pending' } },

@@ -1,0 +1,24 @@
+type Row = Readonly<Record<string, unknown>>
+
+/** `policy.digest` for the field `digest` of the object `policy`; lists between blanks. */
+export function flatten(row: Row, prefix = ''): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(row).flatMap(([name, value]) => {
+      if (value !== null && typeof value === 'object' && !Array.isArray(value))
+        return Object.entries(flatten(value as Row, `${prefix}${name}.`))
+      return [[prefix + name, Array.isArray(value) ? value.join(' ') : value === null ? '' : String(value)]]
+    }),
+  )
+}
+
+/** RFC 4180. A leading `=`, `+`, `-` or `@` would be a formula in a spreadsheet, so an apostrophe stands before it. */
+export function toCsv(rows: readonly Readonly<Record<string, string>>[]): string {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
+  const cell = (value: string) => {
+    const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
+    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  }
+  return [names, ...rows.map((row) => names.map((name) => row[name] ?? ''))]
+    .map((cells) => cells.map(cell).join(','))
+    .join('\r\n')
+}
