@@ -90,6 +90,9 @@ async function openWatched({ browser, kit }: Ground, { colorScheme = 'light', wi
 /** Browsers log each answer of 4xx as an error; the page deals with those, and they are judged by their status here. */
 const isOfAnAnswer = /^Failed to load resource: the server responded with a status of 4/
 
+/** The stream of changes never ends by itself. */
+const isStream = (request: Request): boolean => request.resourceType() === 'eventsource'
+
 function watch(page: Page, origin: string): string[] {
   const problems: string[] = []
   const requests = { underWay: 0 }
@@ -99,14 +102,13 @@ function watch(page: Page, origin: string): string[] {
   })
   page.on('pageerror', (error) => problems.push(`thrown: ${error.stack ?? error.message}`))
   page.on('request', (request) => {
-    // The stream of changes is open as long as the page.
-    if (request.resourceType() !== 'eventsource') requests.underWay++
+    if (!isStream(request)) requests.underWay++
     const url = new URL(request.url())
     if (url.origin !== origin && !['data:', 'blob:'].includes(url.protocol))
       problems.push(`asks another origin: ${url.href}`)
   })
-  const end = (request: Request) => void (request.resourceType() !== 'eventsource' && requests.underWay--)
-  page.on('requestfinished', end).on('requestfailed', end)
+  for (const event of ['requestfinished', 'requestfailed'] as const)
+    page.on(event as 'requestfinished', (request) => void (isStream(request) || requests.underWay--))
   page.on('response', (response) => {
     if (response.status() >= 500) problems.push(`${response.status()} for ${response.url()}`)
   })
