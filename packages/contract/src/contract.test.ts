@@ -53,8 +53,8 @@ test('an unknown field of a body is refused, at whatever depth', () => {
   assert.deepEqual(open, [
     'publishPolicy.properties.policy',
     'simulatePolicy.properties.policy',
-    'whoReaches.properties.policy',
     'validatePolicy.properties.policy',
+    'whoReaches.properties.policy',
     'replayPolicy.properties.policy',
     'runPlaybook.properties.params',
     'runWorkflow.properties.params',
