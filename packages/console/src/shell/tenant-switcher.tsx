@@ -37,7 +37,7 @@ export function TenantSwitcher() {
   }
   return (
     <MenuButton
-      label={`Tenant ${name}, change`}
+      label={`${initialsOf(name)} ${name}, change tenant`}
       className="tenant"
       trigger={
         <>
