@@ -6,6 +6,12 @@ const isTransient = (error: unknown): error is ApiError =>
   error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
 
 /**
+ * A change of the own password, factor or step-up goes on in a session of a new id. A request that began with the cookie
+ * before is refused, and the same one with the new cookie is not: only a second refusal means that nobody is signed in.
+ */
+const isSignedOut = (error: unknown): boolean => error instanceof ApiError && error.code === 'unauthorized'
+
+/**
  * What is read stays fresh for 10 s; then it is read again where it is shown. The stream of changes marks it stale
  * sooner (`live.ts`). A failure that may pass is tried once more, after the time that the server names.
  */
@@ -16,7 +22,7 @@ export const queryClient = new QueryClient({
       staleTime: 10_000,
       gcTime: 60_000,
       refetchOnWindowFocus: false,
-      retry: (failures, error) => failures < 1 && isTransient(error),
+      retry: (failures, error) => failures < 1 && (isTransient(error) || isSignedOut(error)),
       retryDelay: (_, error) => (isTransient(error) ? Math.min((error.retryAfterSeconds ?? 1) * 1000, 60_000) : 1000),
     },
     mutations: { onError: leaveWhenSignedOut },
@@ -24,5 +30,5 @@ export const queryClient = new QueryClient({
 })
 
 function leaveWhenSignedOut(error: unknown): void {
-  if (error instanceof ApiError && error.code === 'unauthorized') goToSignIn()
+  if (isSignedOut(error)) goToSignIn()
 }

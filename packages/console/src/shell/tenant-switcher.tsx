@@ -26,7 +26,7 @@ export function TenantSwitcher() {
     <>
       <span className="mark" aria-hidden="true">
         {initialsOf(name)}
-      </span>
+      </span>{' '}
       <span className="trunc">{name}</span>
     </>
   )

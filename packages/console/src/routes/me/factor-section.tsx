@@ -40,9 +40,7 @@ export function FactorSection({ provider }: { provider: string | undefined }) {
             Turn off second factor…
           </Button>
         ) : (
-          <Button onClick={() => setOpen('enroll')}>
-            Set up second factor…
-          </Button>
+          <Button onClick={() => setOpen('enroll')}>Set up second factor…</Button>
         )}
       </div>
       {open === 'enroll' && <EnrollFactor hasPassword={provider === undefined} onClose={close} />}
