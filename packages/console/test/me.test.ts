@@ -9,7 +9,7 @@ import { fillSignIn, openPage, settle } from './page.ts'
 
 /** Somebody of this test alone, at the page of the own account. */
 async function openAccount(t: TestContext, ground: Ground, username: string): Promise<Page> {
-  await makeUser(ground.kit, username, ['security_admin'])
+  await makeUser(ground.kit, username, ['tenant_admin'])
   const page = await openPage(t, ground)
   await page.goto('/admin/login?next=/admin/me')
   await fillSignIn(page, { username, password: passwordOf(username) })
