@@ -2,6 +2,7 @@ import { Outlet, useMatches } from '@tanstack/react-router'
 import { Suspense, useEffect } from 'react'
 import { useCan } from '../api/me.ts'
 import { featureAt, permissionAt } from '../features.ts'
+import { PageHead } from '../ui/page-head.tsx'
 import { NoPermission } from '../ui/problem.tsx'
 import { Toasts } from '../ui/toast.tsx'
 import { AlertStrip } from './alert-strip.tsx'
@@ -41,7 +42,13 @@ function Content() {
   useEffect(() => {
     if (feature) document.title = `${feature.label} · Holdfast`
   }, [feature])
-  if (feature && permission && !can(permission)) return <NoPermission what={feature.label} permission={permission} />
+  if (feature && permission && !can(permission))
+    return (
+      <div className="page">
+        <PageHead title={feature.label} />
+        <NoPermission what={feature.label} permission={permission} />
+      </div>
+    )
   return (
     <Suspense>
       <Outlet />
