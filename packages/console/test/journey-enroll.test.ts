@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core'
 import { newWireguardKey } from '../../server/test/gateways.ts'
 import { passwordOf } from '../../server/test/people.ts'
 import { axeFindings } from './axe.ts'
+import { assertForgotten } from './forgotten.ts'
 import { type Ground, inBrowser, openGround } from './ground.ts'
 import { fillSignIn, openPage } from './page.ts'
 
@@ -50,21 +51,6 @@ async function promptly(page: Page, text: string): Promise<void> {
   await sheetOf(page).getByText(text).first().waitFor({ timeout: promptlyMs })
 }
 const sheetOf = (page: Page) => page.getByRole('dialog', { name: 'Enroll device' })
-
-/** Where a secret must not be once the sheet is closed, nor ever: address, history, storage, page. */
-async function assertForgotten(page: Page, secret: string): Promise<void> {
-  const found = await page.evaluate(
-    (text) => ({
-      address: location.href.includes(text),
-      page: document.documentElement.outerHTML.includes(text),
-      fields: Array.from(document.querySelectorAll('input')).some((input) => input.value.includes(text)),
-      storage: JSON.stringify({ ...localStorage, ...sessionStorage }).includes(text),
-      history: JSON.stringify(history.state).includes(text),
-    }),
-    secret,
-  )
-  assert.deepEqual(found, { address: false, page: false, fields: false, storage: false, history: false })
-}
 
 test(
   'J1 by mouse: four clicks from the sign-in to a line on the clipboard, then the device appears',

@@ -124,7 +124,7 @@ export async function settle(page: Page): Promise<void> {
     const isBusy = await page.evaluate(async () => {
       await document.fonts.ready
       await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
-      return document.querySelector('[aria-busy="true"], .skeleton') !== null
+      return document.querySelector('[aria-busy="true"]:not(button), .skeleton') !== null
     })
     quiet = isBusy || requests.underWay > 0 ? 0 : quiet + 1
     if (performance.now() > until) throw new Error(`${page.url()} did not come to rest`)

@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
+import { type Path, paths } from '../src/paths.ts'
 import type { Who } from './fleet.ts'
+import type { Width } from './page.ts'
 
 /** One thing to look at: a page, or something open above it. */
 export type View = {
@@ -14,6 +13,8 @@ export type View = {
   as?: Who
   /** The status of the page; 200 unless said. */
   status?: number
+  /** The only width at which there is such a thing; all unless said. */
+  width?: Width
   /** Brings the page into the state that is meant. */
   open?: (page: Page) => Promise<void>
 }
@@ -36,26 +37,32 @@ const serverPages: readonly View[] = [
   { name: 'unknown-page', path: '/admin/no-such-page', as: 'viewer', status: 404 },
 ]
 
-/**
- * The console's own list of its views, which grows by itself. It is loaded without waiting: a test that is registered
- * after an `await` counts as one of the file that is loaded meanwhile.
- */
-function consoleViews(): View[] {
-  const file = fileURLToPath(new URL('../src/paths.ts', import.meta.url))
-  if (!existsSync(file)) return []
-  const { paths } = createRequire(import.meta.url)(file) as { paths: readonly string[] }
-  return paths.map((path) => ({ name: nameOf(path), path, as: 'admin' }))
+/** How the states of a view are brought about. */
+export type Traits = {
+  /** It is a list, and these are the words for many of its objects, as in `No devices match`. */
+  list?: string
+  /** The view shows one object, or makes one: a tenant in which there is nothing has no state of its own for it. */
+  isAlwaysFilled?: true
+}
+
+/** Every view of the console. The compiler refuses a path without an entry, and the walk does too. */
+export const traits: Readonly<Record<Path, Traits>> = {
+  '/admin': {},
+  '/admin/alerts': {},
+  '/admin/start': {},
+  '/admin/devices': { list: 'devices' },
+  '/admin/devices/$device_id': { isAlwaysFilled: true },
+  '/admin/sessions': { list: 'sessions' },
+  '/admin/enrollment': { list: 'tokens' },
+  '/admin/enrollment/new': { isAlwaysFilled: true },
+  '/admin/posture': {},
+  '/admin/updates': {},
+  '/admin/me': { isAlwaysFilled: true },
 }
 
 const nameOf = (path: string): string => path.slice(1).replaceAll('/', '-').replaceAll('$', '')
 
-/** What is opened above a view, and other states that a path alone does not bring about. */
-export const overlays: readonly View[] = [
-  {
-    name: 'sign-in-other-tenant',
-    path: '/admin/login',
-    open: (page) => page.getByText('Sign in to another tenant').click(),
-  },
-]
+/** The console's own list of its views, which grows by itself. */
+export const consoleViews: readonly View[] = paths.map((path) => ({ name: nameOf(path), path, as: 'admin' }))
 
-export const views: readonly View[] = [...serverPages, ...consoleViews()]
+export const views: readonly View[] = [...serverPages, ...consoleViews]

@@ -1,7 +1,13 @@
+import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { paths } from '../src/paths.ts'
 import { inBrowser, openGround } from './ground.ts'
-import { views } from './views.ts'
+import { traits, views } from './views.ts'
 import { walkView } from './walk.ts'
+
+test('the walk knows every view of the console', () => {
+  assert.deepEqual(Object.keys(traits), [...paths])
+})
 
 for (const view of views)
   test(`${view.name}: accessible, within its security policy, and as reviewed`, inBrowser, async (t) => {

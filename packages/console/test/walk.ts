@@ -20,7 +20,7 @@ export async function walkView(t: TestContext, ground: Ground, view: View, look:
   assert.notEqual((await page.locator('h1').innerText()).trim(), '', 'the h1 has text')
   assert.deepEqual(await axeFindings(page), [])
   await matchesScreenshot(page, `${view.name}-${look.width}-${look.colorScheme}`)
-  await page.setViewportSize({ width: 375, height: 812 })
+  if (look.width !== 375) await page.setViewportSize({ width: 375, height: 812 })
   await settle(page)
   assert.equal(await overflow(page), 0, 'pixels by which the page is wider than a window of 375')
 }
@@ -32,7 +32,7 @@ const overflow = (page: Awaited<ReturnType<typeof openPage>>): Promise<number> =
   })
 
 /** `$device_id` and its like become the id of an object of the fleet. */
-function pathOf(path: string, ids: Readonly<Record<string, string>>): string {
+export function pathOf(path: string, ids: Readonly<Record<string, string>>): string {
   return path.replaceAll(
     /\$(\w+)/g,
     (_, name: string) => ids[name] ?? assert.fail(`the fleet has no ${name} for ${path}`),

@@ -7,6 +7,12 @@ const isTransient = (error: unknown): error is ApiError =>
   error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
 
 /**
+ * A change of the own password, factor or step-up goes on in a session of a new id. A request that began with the cookie
+ * before is refused, and the same one with the new cookie is not: only a second refusal means that nobody is signed in.
+ */
+const isSignedOut = (error: unknown): boolean => error instanceof ApiError && error.code === 'unauthorized'
+
+/**
  * What is read stays fresh for 10 s; then it is read again where it is shown. The stream of changes marks it stale
  * sooner (`live.ts`). A failure that may pass is tried once more, after the time that the server names.
  */
@@ -16,10 +22,21 @@ export const queryClient = new QueryClient({
       staleTime: 10_000,
       gcTime: 60_000,
       refetchOnWindowFocus: false,
-      retry: (failures, error) => failures < 1 && isTransient(error),
+      retry: (failures, error) => failures < 1 && (isTransient(error) || isSignedOut(error)),
       retryDelay: (_, error) => (isTransient(error) ? Math.min((error.retryAfterSeconds ?? 1) * 1000, 60_000) : 1000),
     },
   },
 })
 
-setOnSignedOut(goToSignIn)
+let isAsking = false
+
+/** A 401 may also say that a password or a code was wrong. Only a refusal of `me` means that nobody is signed in. */
+async function leaveWhenSignedOut(): Promise<void> {
+  if (isAsking) return
+  isAsking = true
+  const answer = await fetch('/v1/admin/me', { headers: { 'holdfast-background': '1' } }).catch(() => undefined)
+  isAsking = false
+  if (answer?.status === 401) goToSignIn()
+}
+
+setOnSignedOut(() => void leaveWhenSignedOut())

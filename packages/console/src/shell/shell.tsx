@@ -53,7 +53,12 @@ function Content() {
   if (tenantError) return <ForeignTenant />
   // Home leads on to the first view that the caller may see.
   if (feature && path !== '/admin' && permission && !can(permission))
-    return <NoPermission what={feature.label} permission={permission} />
+    return (
+      <div className="page">
+        <PageHead title={feature.label} />
+        <NoPermission what={feature.label} permission={permission} />
+      </div>
+    )
   return (
     <Suspense>
       <Outlet />

@@ -30,7 +30,7 @@ export function TenantSwitcher() {
   if (tenants.length < 2) return <span className="tenant static">{label}</span>
   return (
     <MenuButton
-      label={`${initialsOf(name)} ${name}: change tenant`}
+      label={`${initialsOf(name)} ${name}, change tenant`}
       className="tenant"
       trigger={
         <>

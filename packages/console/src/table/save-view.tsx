@@ -45,6 +45,7 @@ export function SaveView({ list, query, onClose }: Props) {
       }
     >
       <form
+        className="stack"
         onSubmit={(event) => {
           event.preventDefault()
           void save()

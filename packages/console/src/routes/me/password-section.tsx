@@ -1,4 +1,5 @@
 import { type FormEvent, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { call } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
 import { queryClient } from '../../api/query-client.ts'
@@ -40,8 +41,10 @@ function PasswordForm() {
   const wrong = isTried ? problemsOf(values) : {}
   const set = (name: keyof typeof empty) => (value: string) => setValues({ ...values, [name]: value })
   const send = async () => {
-    setTried(true)
-    setError(null)
+    flushSync(() => {
+      setTried(true)
+      setError(null)
+    })
     if (Object.keys(problemsOf(values)).length > 0) return focusWrong(form.current)
     setBusy(true)
     try {
@@ -50,7 +53,7 @@ function PasswordForm() {
       setEndsKeys(false)
       setTried(false)
     } catch (e) {
-      setError(e as Error)
+      flushSync(() => setError(e as Error))
       focusWrong(form.current)
     }
     setBusy(false)
@@ -128,6 +131,5 @@ async function change({ current, next }: typeof empty, endsKeys: boolean): Promi
   return ended.length === 0 ? undefined : `Ended: ${ended.join(', ')}`
 }
 
-/** After the errors have been drawn: the focus goes to the first field that is wrong. */
-const focusWrong = (form: HTMLFormElement | null) =>
-  setTimeout(() => form?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
+/** Once the errors have been drawn: the focus goes to the first field that is wrong. */
+const focusWrong = (form: HTMLFormElement | null) => form?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()

@@ -1,0 +1,93 @@
+import type { Page } from 'playwright-core'
+import type { View } from './views.ts'
+
+const press = (key: string) => async (page: Page) => {
+  await page.keyboard.press(key)
+  await page.getByRole('dialog').waitFor()
+}
+const click = (name: string | RegExp, then: 'dialog' | 'menu' | 'listbox') => async (page: Page) => {
+  await page.getByRole('button', { name }).first().click()
+  await page.getByRole(then).first().waitFor()
+}
+/** Presses a key on the first row of a list. */
+const onRow = (key: string, then: 'dialog' | 'alertdialog') => async (page: Page) => {
+  await page.locator('[data-row-link]').first().focus()
+  await page.keyboard.press(key)
+  await page.getByRole(then).waitFor()
+}
+const list = '/admin/devices'
+const stepUp =
+  'this change needs a one-time code not older than 5 minutes: send one to POST /v1/admin/auth/step-up, then repeat it'
+
+/** Answers the question of a change as a server does whose tenant binds it to a one-time code. */
+async function openStepUp(page: Page): Promise<void> {
+  const body = { error: 'forbidden', detail: stepUp, request_id: 'req_01k00000000000000000000000' }
+  await page.route('**/v1/admin/devices/batch*', (route) => route.fulfill({ status: 403, json: body }))
+  await onRow('r', 'alertdialog')(page)
+  await page.getByRole('button', { name: /^Revoke / }).click()
+  await page.getByLabel('Code from your authenticator app').waitFor()
+}
+
+/** Warns of the end of the session as the stream of changes does. */
+async function openExpiry(page: Page): Promise<void> {
+  const at = new Date(Date.now() + 115_000).toISOString()
+  const body = `event: expires\ndata: ${JSON.stringify({ at, cause: 'idle' })}\n\n`
+  await page.route('**/v1/admin/stream*', (route) => route.fulfill({ contentType: 'text/event-stream', body }))
+  await page.reload()
+  await page.getByRole('heading', { name: /You are signed out in/ }).waitFor()
+}
+
+/** What is opened above a view, and other states that a path alone does not bring about. */
+export const overlays: readonly View[] = [
+  {
+    name: 'sign-in-other-tenant',
+    path: '/admin/login',
+    open: (page) => page.getByText('Sign in to another tenant').click(),
+  },
+  { name: 'palette', path: list, as: 'admin', open: press('Control+k') },
+  {
+    name: 'palette-found',
+    path: list,
+    as: 'admin',
+    open: async (page) => {
+      await press('Control+k')(page)
+      await page.keyboard.type('lap')
+      await page.getByRole('option').first().waitFor()
+    },
+  },
+  { name: 'help', path: list, as: 'admin', open: press('?') },
+  { name: 'alerts-drawer', path: list, as: 'admin', open: click(/^Alerts: /, 'dialog') },
+  { name: 'account-menu', path: list, as: 'admin', open: click(/account of/, 'menu') },
+  {
+    name: 'navigation',
+    path: list,
+    as: 'admin',
+    width: 375,
+    open: (page) => page.getByRole('button', { name: 'Open navigation' }).click(),
+  },
+  { name: 'columns-menu', path: list, as: 'admin', open: click('Columns', 'menu') },
+  { name: 'facet-list', path: list, as: 'admin', open: click('Status', 'listbox') },
+  { name: 'save-view', path: `${list}?platform=linux`, as: 'admin', open: click('Save view', 'dialog') },
+  { name: 'device-panel', path: `${list}?open=$device_id`, as: 'admin' },
+  { name: 'lost-device', path: list, as: 'admin', open: onRow('l', 'dialog') },
+  { name: 'confirm', path: list, as: 'admin', open: onRow('r', 'alertdialog') },
+  {
+    name: 'device-edit',
+    path: `${list}/$device_id`,
+    as: 'admin',
+    open: async (page) => {
+      await click(/^More|^Actions/, 'menu')(page)
+      await page.getByRole('menuitem', { name: /^Edit name/ }).click()
+      await page.getByRole('dialog').waitFor()
+    },
+  },
+  {
+    name: 'devices-selected',
+    path: list,
+    as: 'admin',
+    open: (page) => page.getByLabel('Select all on this page').check(),
+  },
+  { name: 'step-up', path: list, as: 'admin', open: openStepUp },
+  { name: 'session-expiry', path: '/admin/me', as: 'admin', open: openExpiry },
+  { name: 'factor-enroll', path: '/admin/me', as: 'viewer', open: click(/^Set up second factor/, 'dialog') },
+]
