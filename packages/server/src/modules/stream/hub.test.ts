@@ -27,7 +27,7 @@ const textOf = async (bytes: AsyncIterator<Uint8Array>) => new TextDecoder().dec
 
 /** A hub whose database counts what it is asked. */
 function open(t: TestContext) {
-  const state = { asked: 0, seq: 1, watched: 0 }
+  const state = { asked: 0, seq: 1, watched: 0, head: Promise.resolve(1) }
   let listener: Listener | undefined
   const deps: StreamDeps = {
     db: {} as StreamDeps['db'],
@@ -47,7 +47,7 @@ function open(t: TestContext) {
     },
     now: () => new Date(),
     audit: {
-      headOf: async () => 1,
+      headOf: () => state.head,
       since: async () => {
         state.asked++
         return { head: 1, events: [], more: [] }
@@ -150,4 +150,49 @@ test('a stream that comes while the replica stops ends at once', async (t) => {
   const bytes = await hub.open(streamOf(), undefined, gone.signal)
   assert.match((await textOf(bytes)) + (await textOf(bytes)), /event: end\n.*\ndata: {"reason":"stopping"}/)
   assert.equal((await bytes.next()).done, true)
+})
+
+test('a client that goes while the database does not answer leaves nothing behind', async (t) => {
+  const { hub, state, gone, change } = open(t)
+  const head = Promise.withResolvers<number>()
+  state.head = head.promise
+  const leaver = new AbortController()
+  const left = streamOf()
+  const opening = hub.open(left, undefined, leaver.signal)
+  leaver.abort()
+  const stays = streamOf()
+  const other = hub.open(stays, undefined, gone.signal)
+  head.resolve(1)
+  await (await opening).return(undefined)
+  const bytes = await other
+  await bytes.next()
+  const pushed = t.mock.method(left, 'push')
+  const next = bytes.next()
+  change(device())
+  await next
+  assert.equal(pushed.mock.callCount(), 0, 'nothing is gathered for a client that is gone')
+  await bytes.return(undefined)
+  assert.deepEqual([hub.count(), state.watched], [0, 0])
+
+  const again = Promise.withResolvers<number>()
+  state.head = again.promise
+  const alone = new AbortController()
+  const last = hub.open(streamOf(), undefined, alone.signal)
+  alone.abort()
+  again.resolve(1)
+  await (await last).return(undefined)
+  assert.deepEqual([hub.count(), state.watched], [0, 0], 'nor is the tenant watched for nobody')
+})
+
+test('streams of a caller that wait for the database are bounded too', async (t) => {
+  const { hub, state, gone } = open(t)
+  const head = Promise.withResolvers<number>()
+  state.head = head.promise
+  const actor = actorOf()
+  const opening = Array.from({ length: 50 }, () => hub.open(streamOf(actor), undefined, gone.signal))
+  const count = hub.count()
+  head.resolve(1)
+  const opened = await Promise.allSettled(opening)
+  assert.ok(count <= 6, `${count} are open`)
+  assert.equal(opened.filter(({ status }) => status === 'rejected').length, 50 - count)
 })

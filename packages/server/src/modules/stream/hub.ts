@@ -1,6 +1,7 @@
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import { everything } from '../../memory/changes.ts'
+import { Batch } from './batch.ts'
 import { createCheck } from './check.ts'
 import type { StreamDeps } from './deps.ts'
 import type { OpenStream } from './open-stream.ts'
@@ -9,6 +10,8 @@ import { Watch } from './watch.ts'
 
 /** Open streams of one session or API key; the oldest ends for one more. */
 const mostOfCaller = 3
+/** A replaced stream stays open until its client takes the last event, or until the database answers. */
+const mostOfCallerWithEnded = 2 * mostOfCaller
 const mostOfTenant = 200
 const mostOfAll = 2000
 
@@ -100,16 +103,22 @@ export function createHub(deps: StreamDeps) {
     const left = (ofTenant.get(stream.tenant) ?? 1) - 1
     if (left > 0) ofTenant.set(stream.tenant, left)
     else ofTenant.delete(stream.tenant)
-    const watch = watching.get(stream.tenant)
-    watch?.streams.delete(stream)
-    if (left > 0 || !watch) return
+    watching.get(stream.tenant)?.streams.delete(stream)
+    endUnused(stream.tenant)
+  }
+  /** A tenant without a stream is not watched. */
+  function endUnused(tenant: TenantId): void {
+    const watch = watching.get(tenant)
+    if (!watch || ofTenant.has(tenant)) return
     watch.end()
-    watching.delete(stream.tenant)
-    watches.delete(stream.tenant)
+    watching.delete(tenant)
+    watches.delete(tenant)
   }
   function enter(stream: OpenStream): void {
     const tenant = stream.tenant
-    const own = [...(bySubject.get(credentialOf(stream.actor)) ?? [])].filter((s) => !s.isEnded)
+    const ofCaller = [...(bySubject.get(credentialOf(stream.actor)) ?? [])]
+    if (ofCaller.length >= mostOfCallerWithEnded) throw tooMany()
+    const own = ofCaller.filter((s) => !s.isEnded)
     if (own.length >= mostOfCaller) own[0]?.end('replaced')
     else if (open.size >= mostOfAll || (ofTenant.get(tenant) ?? 0) >= mostOfTenant) throw tooMany()
     open.add(stream)
@@ -127,6 +136,11 @@ export function createHub(deps: StreamDeps) {
       gone.addEventListener('abort', () => leave(stream), { once: true })
       try {
         const watch = await watchOf(stream.tenant)
+        if (gone.aborted) {
+          // The client left before the tenant was watched.
+          endUnused(stream.tenant)
+          return stream.bytes(gone, { id: watch.id, missed: new Batch() })
+        }
         watch.streams.add(stream)
         if (!feed.isFresh()) await feed.catchUp()
         const { id } = watch
