@@ -12,10 +12,10 @@ import { OpenStream } from './open-stream.ts'
 
 const tenant = randomUUID() as TenantId
 const permissions = new Set(['devices:read', 'users:read', 'groups:read', 'audit:read'] as const)
-const actorOf = (id = randomUUID()) =>
+const actorOf = (id = randomUUID(), ownerId: string | null = null) =>
   ({
     tenantId: tenant,
-    principal: { kind: 'api_key', tenantId: tenant, id, ownerId: null, permissions } as unknown as Principal<'api_key'>,
+    principal: { kind: 'api_key', tenantId: tenant, id, ownerId, permissions } as unknown as Principal<'api_key'>,
   }) as Actor<'api_key'>
 function streamOf(actor = actorOf(), stands: OpenStream['stands'] = async () => actor) {
   const kinds = new Set(changedKindNames.filter((kind) => kind === 'devices' || kind === 'users'))
@@ -195,4 +195,15 @@ test('streams of a caller that wait for the database are bounded too', async (t)
   const opened = await Promise.allSettled(opening)
   assert.ok(count <= 6, `${count} are open`)
   assert.equal(opened.filter(({ status }) => status === 'rejected').length, 50 - count)
+})
+
+test('a person with many keys or sessions leaves room for the others of the tenant', async (t) => {
+  const { hub, gone } = open(t)
+  const person = randomUUID()
+  const asked = Array.from({ length: 60 }, () =>
+    hub.open(streamOf(actorOf(randomUUID(), person)), undefined, gone.signal),
+  )
+  const opened = (await Promise.allSettled(asked)).filter(({ status }) => status === 'fulfilled')
+  assert.deepEqual([opened.length, hub.count()], [20, 20])
+  await hub.open(streamOf(), undefined, gone.signal)
 })

@@ -12,6 +12,8 @@ import { Watch } from './watch.ts'
 const mostOfCaller = 3
 /** A replaced stream stays open until its client takes the last event, or until the database answers. */
 const mostOfCallerWithEnded = 2 * mostOfCaller
+/** Of all sessions and API keys of a person. */
+const mostOfPerson = 20
 const mostOfTenant = 200
 const mostOfAll = 2000
 
@@ -114,13 +116,17 @@ export function createHub(deps: StreamDeps) {
     watching.delete(tenant)
     watches.delete(tenant)
   }
+  function isOfMany({ actor }: OpenStream): boolean {
+    const person = personOf(actor)
+    return person !== null && (bySubject.get(`user:${person}`)?.size ?? 0) >= mostOfPerson
+  }
   function enter(stream: OpenStream): void {
     const tenant = stream.tenant
     const ofCaller = [...(bySubject.get(credentialOf(stream.actor)) ?? [])]
     if (ofCaller.length >= mostOfCallerWithEnded) throw tooMany()
     const own = ofCaller.filter((s) => !s.isEnded)
     if (own.length >= mostOfCaller) own[0]?.end('replaced')
-    else if (open.size >= mostOfAll || (ofTenant.get(tenant) ?? 0) >= mostOfTenant) throw tooMany()
+    else if (open.size >= mostOfAll || (ofTenant.get(tenant) ?? 0) >= mostOfTenant || isOfMany(stream)) throw tooMany()
     open.add(stream)
     ofTenant.set(tenant, (ofTenant.get(tenant) ?? 0) + 1)
     for (const subject of subjectsOf(stream.actor))
@@ -173,10 +179,12 @@ async function* until(bytes: AsyncIterable<Uint8Array>, over: () => void): Async
 
 const credentialOf = ({ principal }: Actor<'session' | 'api_key'>): string =>
   principal.kind === 'session' ? `admin_session:${principal.id}` : `api_key:${principal.id}`
+const personOf = ({ principal }: Actor<'session' | 'api_key'>): string | null =>
+  principal.kind === 'session' ? principal.userId : principal.ownerId
 /** What a change names that may end what the caller may do. */
 const subjectsOf = (actor: Actor<'session' | 'api_key'>): string[] => {
   const { principal } = actor
-  const user = principal.kind === 'session' ? principal.userId : principal.ownerId
+  const user = personOf(actor)
   const tenants = new Set([principal.tenantId, actor.tenantId])
   return [credentialOf(actor), ...(user ? [`user:${user}`] : []), ...[...tenants].map((t) => `tenant:${t}`)]
 }
