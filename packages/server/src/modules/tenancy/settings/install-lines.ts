@@ -17,7 +17,7 @@ const invisible = /\p{Default_Ignorable_Code_Point}|\p{Cf}|(?! )\p{Zs}/u
 const latin = /\p{Script=Latin}/u
 /** Scripts with letters that look like Latin ones (Unicode TR 39). */
 const lookalike = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u
-/** As RFC 3986 has it: international names are in Punycode. A backslash or a missing slash would be read as another URL. */
+/** As RFC 3986 has it; international names are in Punycode. A browser reads a backslash, or a missing slash, otherwise. */
 const httpsUrl = /^https:\/\/[^/\\][\x21-\x5b\x5d-\x7e]*$/i
 
 const fill = (template: string, values: Readonly<Record<string, string>>): string =>
