@@ -12,10 +12,10 @@ import { OpenStream } from './open-stream.ts'
 
 const tenant = randomUUID() as TenantId
 const permissions = new Set(['devices:read', 'users:read', 'groups:read', 'audit:read'] as const)
-const actorOf = (id = randomUUID()) =>
+const actorOf = (id = randomUUID(), ownerId: string | null = null) =>
   ({
     tenantId: tenant,
-    principal: { kind: 'api_key', tenantId: tenant, id, ownerId: null, permissions } as unknown as Principal<'api_key'>,
+    principal: { kind: 'api_key', tenantId: tenant, id, ownerId, permissions } as unknown as Principal<'api_key'>,
   }) as Actor<'api_key'>
 function streamOf(actor = actorOf(), stands: OpenStream['stands'] = async () => actor) {
   const kinds = new Set(changedKindNames.filter((kind) => kind === 'devices' || kind === 'users'))
@@ -27,7 +27,7 @@ const textOf = async (bytes: AsyncIterator<Uint8Array>) => new TextDecoder().dec
 
 /** A hub whose database counts what it is asked. */
 function open(t: TestContext) {
-  const state = { asked: 0, seq: 1, watched: 0 }
+  const state = { asked: 0, seq: 1, watched: 0, head: Promise.resolve(1) }
   let listener: Listener | undefined
   const deps: StreamDeps = {
     db: {} as StreamDeps['db'],
@@ -47,7 +47,7 @@ function open(t: TestContext) {
     },
     now: () => new Date(),
     audit: {
-      headOf: async () => 1,
+      headOf: () => state.head,
       since: async () => {
         state.asked++
         return { head: 1, events: [], more: [] }
@@ -150,4 +150,60 @@ test('a stream that comes while the replica stops ends at once', async (t) => {
   const bytes = await hub.open(streamOf(), undefined, gone.signal)
   assert.match((await textOf(bytes)) + (await textOf(bytes)), /event: end\n.*\ndata: {"reason":"stopping"}/)
   assert.equal((await bytes.next()).done, true)
+})
+
+test('a client that goes while the database does not answer leaves nothing behind', async (t) => {
+  const { hub, state, gone, change } = open(t)
+  const head = Promise.withResolvers<number>()
+  state.head = head.promise
+  const leaver = new AbortController()
+  const left = streamOf()
+  const opening = hub.open(left, undefined, leaver.signal)
+  leaver.abort()
+  const stays = streamOf()
+  const other = hub.open(stays, undefined, gone.signal)
+  head.resolve(1)
+  await (await opening).return(undefined)
+  const bytes = await other
+  await bytes.next()
+  const pushed = t.mock.method(left, 'push')
+  const next = bytes.next()
+  change(device())
+  await next
+  assert.equal(pushed.mock.callCount(), 0, 'nothing is gathered for a client that is gone')
+  await bytes.return(undefined)
+  assert.deepEqual([hub.count(), state.watched], [0, 0])
+
+  const again = Promise.withResolvers<number>()
+  state.head = again.promise
+  const alone = new AbortController()
+  const last = hub.open(streamOf(), undefined, alone.signal)
+  alone.abort()
+  again.resolve(1)
+  await (await last).return(undefined)
+  assert.deepEqual([hub.count(), state.watched], [0, 0], 'nor is the tenant watched for nobody')
+})
+
+test('streams of a caller that wait for the database are bounded too', async (t) => {
+  const { hub, state, gone } = open(t)
+  const head = Promise.withResolvers<number>()
+  state.head = head.promise
+  const actor = actorOf()
+  const opening = Array.from({ length: 50 }, () => hub.open(streamOf(actor), undefined, gone.signal))
+  const count = hub.count()
+  head.resolve(1)
+  const opened = await Promise.allSettled(opening)
+  assert.ok(count <= 6, `${count} are open`)
+  assert.equal(opened.filter(({ status }) => status === 'rejected').length, 50 - count)
+})
+
+test('a person with many keys or sessions leaves room for the others of the tenant', async (t) => {
+  const { hub, gone } = open(t)
+  const person = randomUUID()
+  const asked = Array.from({ length: 60 }, () =>
+    hub.open(streamOf(actorOf(randomUUID(), person)), undefined, gone.signal),
+  )
+  const opened = (await Promise.allSettled(asked)).filter(({ status }) => status === 'fulfilled')
+  assert.deepEqual([opened.length, hub.count()], [20, 20])
+  await hub.open(streamOf(), undefined, gone.signal)
 })

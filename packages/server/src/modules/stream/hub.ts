@@ -1,6 +1,7 @@
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import { everything } from '../../memory/changes.ts'
+import { Batch } from './batch.ts'
 import { createCheck } from './check.ts'
 import type { StreamDeps } from './deps.ts'
 import type { OpenStream } from './open-stream.ts'
@@ -9,6 +10,10 @@ import { Watch } from './watch.ts'
 
 /** Open streams of one session or API key; the oldest ends for one more. */
 const mostOfCaller = 3
+/** A replaced stream stays open until its client takes the last event, or until the database answers. */
+const mostOfCallerWithEnded = 2 * mostOfCaller
+/** Of all sessions and API keys of a person. */
+const mostOfPerson = 20
 const mostOfTenant = 200
 const mostOfAll = 2000
 
@@ -100,18 +105,28 @@ export function createHub(deps: StreamDeps) {
     const left = (ofTenant.get(stream.tenant) ?? 1) - 1
     if (left > 0) ofTenant.set(stream.tenant, left)
     else ofTenant.delete(stream.tenant)
-    const watch = watching.get(stream.tenant)
-    watch?.streams.delete(stream)
-    if (left > 0 || !watch) return
+    watching.get(stream.tenant)?.streams.delete(stream)
+    endUnused(stream.tenant)
+  }
+  /** A tenant without a stream is not watched. */
+  function endUnused(tenant: TenantId): void {
+    const watch = watching.get(tenant)
+    if (!watch || ofTenant.has(tenant)) return
     watch.end()
-    watching.delete(stream.tenant)
-    watches.delete(stream.tenant)
+    watching.delete(tenant)
+    watches.delete(tenant)
+  }
+  function isOfMany({ actor }: OpenStream): boolean {
+    const person = personOf(actor)
+    return person !== null && (bySubject.get(`user:${person}`)?.size ?? 0) >= mostOfPerson
   }
   function enter(stream: OpenStream): void {
     const tenant = stream.tenant
-    const own = [...(bySubject.get(credentialOf(stream.actor)) ?? [])].filter((s) => !s.isEnded)
+    const ofCaller = [...(bySubject.get(credentialOf(stream.actor)) ?? [])]
+    if (ofCaller.length >= mostOfCallerWithEnded) throw tooMany()
+    const own = ofCaller.filter((s) => !s.isEnded)
     if (own.length >= mostOfCaller) own[0]?.end('replaced')
-    else if (open.size >= mostOfAll || (ofTenant.get(tenant) ?? 0) >= mostOfTenant) throw tooMany()
+    else if (open.size >= mostOfAll || (ofTenant.get(tenant) ?? 0) >= mostOfTenant || isOfMany(stream)) throw tooMany()
     open.add(stream)
     ofTenant.set(tenant, (ofTenant.get(tenant) ?? 0) + 1)
     for (const subject of subjectsOf(stream.actor))
@@ -127,6 +142,11 @@ export function createHub(deps: StreamDeps) {
       gone.addEventListener('abort', () => leave(stream), { once: true })
       try {
         const watch = await watchOf(stream.tenant)
+        if (gone.aborted) {
+          // The client left before the tenant was watched.
+          endUnused(stream.tenant)
+          return stream.bytes(gone, { id: watch.id, missed: new Batch() })
+        }
         watch.streams.add(stream)
         if (!feed.isFresh()) await feed.catchUp()
         const { id } = watch
@@ -159,10 +179,12 @@ async function* until(bytes: AsyncIterable<Uint8Array>, over: () => void): Async
 
 const credentialOf = ({ principal }: Actor<'session' | 'api_key'>): string =>
   principal.kind === 'session' ? `admin_session:${principal.id}` : `api_key:${principal.id}`
+const personOf = ({ principal }: Actor<'session' | 'api_key'>): string | null =>
+  principal.kind === 'session' ? principal.userId : principal.ownerId
 /** What a change names that may end what the caller may do. */
 const subjectsOf = (actor: Actor<'session' | 'api_key'>): string[] => {
   const { principal } = actor
-  const user = principal.kind === 'session' ? principal.userId : principal.ownerId
+  const user = personOf(actor)
   const tenants = new Set([principal.tenantId, actor.tenantId])
   return [credentialOf(actor), ...(user ? [`user:${user}`] : []), ...[...tenants].map((t) => `tenant:${t}`)]
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { safeNext } from './next-path.ts'
+import { safeNext, withoutLastSlash } from './next-path.ts'
 import { unknownPage } from './unknown-page.ts'
 
 test('a path of this site is kept', () => {
@@ -45,4 +45,27 @@ test('a browser that opens what is no page is led back there after the sign-in, 
   assert.equal(leadsTo('/admin/devices?q=a'), '/admin/login?next=%2Fadmin%2Fdevices%3Fq%3Da')
   for (const url of ['//evil.test/', '/\\evil.test', '/admin/../..//evil.test', `/admin/${'x'.repeat(2000)}`])
     assert.equal(leadsTo(url), '/admin/login', url)
+})
+
+test('slashes at the end of a path below /admin are taken off, whatever its length', () => {
+  for (const [url, tidy] of [
+    ['/admin/', '/admin'],
+    ['/admin///', '/admin'],
+    ['/admin/devices//?a=/', '/admin/devices?a=/'],
+    ['/admin/devices/?a=b?c/', '/admin/devices?a=b?c/'],
+    ['/admin', undefined],
+    ['/admin/devices', undefined],
+    ['/admin/devices?a=/', undefined],
+    ['/administration/', undefined],
+    ['/other/', undefined],
+    ['/admin//\\evil.example/', undefined],
+  ] as const)
+    assert.equal(withoutLastSlash(url), tidy, url)
+  // A look at each slash anew would take minutes.
+  const many = '/'.repeat(100_000)
+  const since = performance.now()
+  for (const url of [`/admin/devices?${many}x`, `/admin${many}x`, `/admin/devices?${'/?'.repeat(50_000)}x`])
+    assert.ok(withoutLastSlash(url) === undefined)
+  assert.ok(withoutLastSlash(`/admin${many}`) === '/admin')
+  assert.ok(performance.now() - since < 5000)
 })

@@ -29,6 +29,11 @@ export function withNext(page: string, url: string | undefined): string {
 
 /** The same address below /admin without slashes at the end of its path; undefined where it has none. */
 export function withoutLastSlash(url: string): string | undefined {
-  const [, path, query = ''] = /^(\/admin(?:\/.*?)??)\/+(\?.*)?$/.exec(url) ?? []
-  return path === undefined || path.includes('?') ? undefined : safeNext(path + query)
+  // Not by a regular expression: with two parts that take slashes it looks at each slash anew.
+  const mark = url.indexOf('?')
+  const path = mark < 0 ? url : url.slice(0, mark)
+  if (!path.startsWith('/admin/') || !path.endsWith('/')) return undefined
+  let end = path.length
+  while (path[end - 1] === '/') end--
+  return safeNext(path.slice(0, end) + url.slice(path.length))
 }

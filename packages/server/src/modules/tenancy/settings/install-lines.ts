@@ -12,6 +12,13 @@ import { failField } from '../../../kernel/app-error.ts'
 const placeholder = /\{[A-Za-z_][A-Za-z0-9_]*\}/g
 /** The beginning of every token and key that this deployment mints. */
 const ownSecret = /hf[a-z]_[0-9A-Za-z]/
+/** Characters without a glyph, and blanks that a shell does not take for one. */
+const invisible = /\p{Default_Ignorable_Code_Point}|\p{Cf}|(?! )\p{Zs}/u
+const latin = /\p{Script=Latin}/u
+/** Scripts with letters that look like Latin ones (Unicode TR 39). */
+const lookalike = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u
+/** As RFC 3986 has it; international names are in Punycode. A browser reads a backslash, or a missing slash, otherwise. */
+const httpsUrl = /^https:\/\/[^/\\][\x21-\x5b\x5d-\x7e]*$/i
 
 const fill = (template: string, values: Readonly<Record<string, string>>): string =>
   template.replaceAll(placeholder, (found) => values[found] ?? found)
@@ -53,11 +60,25 @@ function checkTemplate(field: string, template: string): void {
   if (unknown !== undefined)
     failField(field, `has the unknown placeholder ${unknown}: use ${installPlaceholders.join(' and ')}`)
   if (ownSecret.test(template)) failField(field, 'holds a token or a key: write {token} in its place')
+  checkAppearance(field, template)
 }
+
+/** A person copies the line into a shell: it does what it looks like. */
+function checkAppearance(field: string, template: string): void {
+  const [hidden] = invisible.exec(template) ?? []
+  if (hidden !== undefined)
+    failField(field, `has the invisible character U+${codeOf(hidden)}: delete it, or write an ordinary space`)
+  if (template.trim() === '') failField(field, 'is blank: write the line, or null for the built-in example')
+  const mixed = template.split(' ').find((word) => latin.test(word) && lookalike.test(word))
+  if (mixed !== undefined)
+    failField(field, `"${mixed}" mixes Latin letters with letters of another alphabet that look like them`)
+}
+const codeOf = (character: string): string =>
+  (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
 
 function checkUrl(field: string, text: string): void {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol !== 'https:' || /\s/.test(text))
-    failField(field, 'must be an https URL such as https://downloads.example.com/client.pkg')
+  if (url?.protocol !== 'https:' || !httpsUrl.test(text))
+    failField(field, 'must be an https URL in ASCII such as https://downloads.example.com/client.pkg')
   if (url.username !== '' || url.password !== '') failField(field, 'must not hold a user name or a password')
 }
