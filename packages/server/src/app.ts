@@ -234,7 +234,17 @@ export function createApp({
   const stream = createStream({ ...base, audit, statusOf, idleExpiresAt: identity.idleExpiresAt })
   const health = createHealth(base)
   const dashboard = createDashboard({ ...base, devices, gateways, policy, expiry, tenancy, audit, tenants })
-  const finding = createConsole({ ...base, audit, devices, identity, enrollment, access, policy, gateways })
+  const finding = createConsole({
+    ...base,
+    audit,
+    devices,
+    identity,
+    enrollment,
+    access,
+    policy,
+    gateways,
+    consoleBuild,
+  })
   // Tokens go after the devices that were enrolled with them.
   const prunes = [
     ...[tenancy, identity, federation, certificates, trust, policy, devices, enrollment, gateways],
