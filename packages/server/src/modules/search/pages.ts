@@ -10,7 +10,10 @@ type Page = {
   also: readonly string[]
 }
 
-/** The pages that set something, or that no other kind leads to, as the console names them once it has them. */
+/**
+ * The pages of the console that set something, or that no other kind leads to. `createPageSource` leaves out those that
+ * the console does not have yet.
+ */
 const pages: readonly Page[] = [
   { path: '/admin/me', name: 'My account', also: ['profile', 'password', 'second factor', 'theme', 'sign out'] },
   {
