@@ -203,8 +203,18 @@ function answerOf({ line }: Asked, names: Names): Answered {
     ? []
     : names(noun!).flatMap(([name, times]) =>
         Array.from({ length: times }, (_, n) => ({
-          ...{ name, username: name, email: null, version: name, provider: name, channel: 'stable', current: false },
-          ...{ status: 'active', released_at: null, subject_name: name, target: { name }, linked_users: 0 },
+          name,
+          username: name,
+          email: null,
+          version: name,
+          provider: name,
+          channel: 'stable',
+          current: false,
+          status: 'active',
+          released_at: null,
+          subject_name: name,
+          target: { name },
+          linked_users: 0,
           [field]: `${idPrefixes[noun!]}_${name}${n || ''}`,
         })),
       )

@@ -257,7 +257,11 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
     interval_end: at,
     samples: [
       {
-        ...{ session_id: exampleId('vpn_session'), device_id, state: 'active', rx_bytes: 1024, tx_bytes: 2048 },
+        session_id: exampleId('vpn_session'),
+        device_id,
+        state: 'active',
+        rx_bytes: 1024,
+        tx_bytes: 2048,
         resources: [{ resource: 'wiki', rx_bytes: 320, tx_bytes: 1280 }],
       },
     ],
@@ -269,13 +273,19 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   terminateSessions: { operation: 'terminate', session_ids: [exampleId('vpn_session')], reason: 'maintenance' },
   createRelease: { version: '1.4.0', channel: 'canary', notes: 'Faster reconnects.', severity: 'normal' },
   updateRelease: {
-    ...{ notes: 'Faster reconnects.', notes_url: 'https://example.com/releases/1.4.0', severity: 'normal' },
-    ...{ mandatory: false, min_from_version: null },
+    notes: 'Faster reconnects.',
+    notes_url: 'https://example.com/releases/1.4.0',
+    severity: 'normal',
+    mandatory: false,
+    min_from_version: null,
   },
   changeRelease: { operation: 'pause', reason: 'reports of slow starts' },
   replaceTufRoot: {
     signed: {
-      ...{ _type: 'root', spec_version: '1.0.31', version: 2, consistent_snapshot: true },
+      _type: 'root',
+      spec_version: '1.0.31',
+      version: 2,
+      consistent_snapshot: true,
       expires: '2027-01-31T09:30:00Z',
       keys: { [keyid]: { keytype: 'ed25519', scheme: 'ed25519', keyval: { public: keyid } } },
       roles: { root: tufRole, targets: tufRole, snapshot: tufRole, timestamp: tufRole },
@@ -284,8 +294,15 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   },
   updateRetention: {
     days: {
-      ...{ audit: 365, vpn_sessions: 60, telemetry: 14, metering: null, admin_sessions: null, notifications: null },
-      ...{ policy: null, enrollment_tokens: null, revoked_devices: null },
+      audit: 365,
+      vpn_sessions: 60,
+      telemetry: 14,
+      metering: null,
+      admin_sessions: null,
+      notifications: null,
+      policy: null,
+      enrollment_tokens: null,
+      revoked_devices: null,
     },
   },
   placeLegalHold: { reason: 'proceedings 12-34', classes: ['vpn_sessions'], user_id },

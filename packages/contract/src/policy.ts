@@ -244,7 +244,10 @@ export const simulatePolicy = endpoint({
     answers: Type.Array(Closed({ target: Type.String(), before: Closed(Decision), after: Closed(Decision) })),
     impact: Closed({
       ...RuleDiff,
-      ...{ devices_affected: Count, grants_gained: Count, grants_lost: Count, ...affectedParties },
+      devices_affected: Count,
+      grants_gained: Count,
+      grants_lost: Count,
+      ...affectedParties,
     }),
     tests: Tests,
   }),

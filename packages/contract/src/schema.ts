@@ -172,12 +172,13 @@ export const NamesOf = (things: string) =>
     description: `The present names of the ${things}, in the order of the ids; null: deleted`,
   })
 
+export const agoPattern = '^([0-9]{1,9}|[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9:.]{8,18}([Zz]|[+-][0-9]{2}:[0-9]{2}))$'
 /** A bound in the past: so many seconds ago, or a time. */
 export const Ago = (description: string) =>
   Type.Optional(
     Type.String({
       maxLength: 40,
-      pattern: '^([0-9]{1,9}|[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9:.]{8,18}([Zz]|[+-][0-9]{2}:[0-9]{2}))$',
+      pattern: agoPattern,
       examples: ['86400'],
       description: `${description}: so many seconds ago, or an RFC 3339 time`,
     }),

@@ -77,7 +77,7 @@ const Many = Type.Boolean({
 })
 const some = (noun: Noun) => ({ ids: Type.Array(Id(noun), { maxItems: mostChangedIds }), many: Many })
 
-/** Why a stream ends. A client opens it anew after all but `replaced`; `session_ended` and `key_ended` are then 401. */
+/** Why a stream ends. A client opens a new one only after `permissions_changed` and `stopping`. */
 export const streamEnds = [
   'session_ended',
   'key_ended',

@@ -73,20 +73,25 @@ export function createApp({
   const { db, changes, feed, signals, now } = base
 
   const audit = createAudit({
-    ...{ ...base, oidArc: config.oidArc },
-    ...{ tenants: () => tenancy.listTenantIds(), trust: () => trust },
+    ...base,
+    oidArc: config.oidArc,
+    tenants: () => tenancy.listTenantIds(),
+    trust: () => trust,
     placed: (tenant) => {
       siem.wake(tenant)
       signals.tell(tenant, 'audit', [])
     },
   })
   const tenancy = createTenancy({
-    ...{ ...base, audit, log },
+    ...base,
+    audit,
+    log,
     licenseFiles: config.license,
     notify: (...given) => notifications.notify(...given),
     prepareAdministrator: (...given) => identity.prepareAdministrator(...given),
     provision: (tenant) => trust.provision(tenant),
-    ...{ removeContents: (tenant) => updates.removeAll(tenant), checkClock: () => compliance.purges.checkClock() },
+    removeContents: (tenant) => updates.removeAll(tenant),
+    checkClock: () => compliance.purges.checkClock(),
     enforcement: {
       hold: (tx, tenant) => identity.breakGlass.hold(tx, tenant),
       require: async (tx, tenant) => {
@@ -102,7 +107,10 @@ export function createApp({
   const access = createAccess({ ...limited, settings, statusOf, tokensOfMakers: () => enrollment.tokensOfMakers })
   const notifications = createNotifications({
     ...base,
-    ...{ audit, outbound, smtpUrl: config.smtpUrl, tenantName: tenancy.nameOf },
+    audit,
+    outbound,
+    smtpUrl: config.smtpUrl,
+    tenantName: tenancy.nameOf,
   })
   const { notify } = notifications
   const trustMarks = createTrustMarks(base)
@@ -126,13 +134,26 @@ export function createApp({
   const policy = createPolicy({ ...base, idle, audit, fleet, trust, notify, gatewaysKnow, gateways: () => gateways })
   const gateways = createGateways({
     ...limited,
-    ...{ meter, serviceSecrets, fleet, policy, trust, notifications, snapshotSize },
+    meter,
+    serviceSecrets,
+    fleet,
+    policy,
+    trust,
+    notifications,
+    snapshotSize,
     certificateEnds: (...given) => certificates.endsOf(...given),
   })
   const { policyOf, canaryOf, appraise } = policy
   const certificates = createCertificates({
-    ...{ ...base, audit, fleet, trust, policyOf, tenants, tenantNamed: tenancy.tenantNamed },
-    ...{ pkiUrl: config.pki?.url, oidArc: config.oidArc },
+    ...base,
+    audit,
+    fleet,
+    trust,
+    policyOf,
+    tenants,
+    tenantNamed: tenancy.tenantNamed,
+    pkiUrl: config.pki?.url,
+    oidArc: config.oidArc,
   })
   /** In the transaction that stops devices or users: what lets them in elsewhere ends with it. */
   const endSessionsOf: typeof gateways.endSessionsOf = async (tx, tenant, which) => {
@@ -141,7 +162,13 @@ export function createApp({
   }
   const identity = createIdentity({
     ...base,
-    ...{ audit, tenancy, passwordCost, endSessionsOf, notify, keysOfUser: access.keysOfUser, consoleBuild },
+    audit,
+    tenancy,
+    passwordCost,
+    endSessionsOf,
+    notify,
+    keysOfUser: access.keysOfUser,
+    consoleBuild,
     endOfUsers: endOfUsers(access, () => ({ federation, enrollment, devices })),
     rulesUsingGroup: policy.rulesUsingGroup,
     releaseLockOf: (...given) => locks.releaseOfUser(...given),
@@ -152,15 +179,34 @@ export function createApp({
   const directory = createDirectory({ ...base, audit, identity, outbound, notifications, tenancy })
   const activity = createActivity(base)
   const devices = createDevices({
-    ...{ ...limited, notifications, fleet, trust, endSessionsOf, policyOf, canaryOf, appraise },
+    ...limited,
+    notifications,
+    fleet,
+    trust,
+    endSessionsOf,
+    policyOf,
+    canaryOf,
+    appraise,
   })
   const enrollment = createEnrollment({
-    ...{ ...limited, installLines: tenancy.installLines, trust, settings, federation, failures: identity.failures },
+    ...limited,
+    installLines: tenancy.installLines,
+    trust,
+    settings,
+    federation,
+    failures: identity.failures,
     deviceWaits: devices.waiting.moved,
   })
   const updates = createUpdates({
-    ...{ ...base, audit, fleet, policy, trust, notify, tenants },
-    ...{ packages: config.packages, bucketCredential: secrets.bucketCredential },
+    ...base,
+    audit,
+    fleet,
+    policy,
+    trust,
+    notify,
+    tenants,
+    packages: config.packages,
+    bucketCredential: secrets.bucketCredential,
   })
   const tls = config.tls && readTlsFiles(config.tls)
   const expiry = createExpiry({
@@ -175,15 +221,30 @@ export function createApp({
   const siem = createSiem({ ...base, audit, outbound, notifications, oidArc: config.oidArc })
   const locks = createLocking({ ...base, audit, gateways, identity })
   const workflows = createWorkflows({
-    ...{ ...base, audit, standingOf: access.standingOf, requireStepUp: identity.requireStepUp },
-    ...{ confirmations: gateways.confirmations, notifications, requireStoppable: identity.requireStoppable },
+    ...base,
+    audit,
+    standingOf: access.standingOf,
+    requireStepUp: identity.requireStepUp,
+    confirmations: gateways.confirmations,
+    notifications,
+    requireStoppable: identity.requireStoppable,
     perform: () => perform,
     purgeNow: (...given) => compliance.purges.now(...given),
   })
   const stream = createStream({ ...base, audit, statusOf, idleExpiresAt: identity.idleExpiresAt })
   const health = createHealth(base)
   const dashboard = createDashboard({ ...base, devices, gateways, policy, expiry, tenancy, audit, tenants })
-  const finding = createConsole({ ...base, audit, devices, identity, enrollment, access, policy, gateways })
+  const finding = createConsole({
+    ...base,
+    audit,
+    devices,
+    identity,
+    enrollment,
+    access,
+    policy,
+    gateways,
+    consoleBuild,
+  })
   // Tokens go after the devices that were enrolled with them.
   const prunes = [
     ...[tenancy, identity, federation, certificates, trust, policy, devices, enrollment, gateways],
@@ -193,7 +254,8 @@ export function createApp({
   const rotation = createSecrets({ ...base, masterKeys })
   const reads = {
     ...createDescription().handlers,
-    ...{ ...health.handlers, ...rotation.handlers },
+    ...health.handlers,
+    ...rotation.handlers,
     ...audit.handlers,
     ...compliance.handlers,
     ...tenancy.handlers,
@@ -212,7 +274,10 @@ export function createApp({
     ...dashboard.handlers,
     ...updates.handlers,
     ...siem.handlers,
-    ...{ ...locks.handlers, ...workflows.handlers, ...stream.handlers, ...finding.handlers },
+    ...locks.handlers,
+    ...workflows.handlers,
+    ...stream.handlers,
+    ...finding.handlers,
   }
   const handlers: Handlers = { ...reads, ...createOperations({ reads, now }).handlers }
   const perform = createPerform(handlers)
@@ -231,8 +296,21 @@ export function createApp({
   )
   const { http, draining, idempotency, sourceOf, flushRefusals } = createPipe({
     ...base,
-    ...{ config, log, verifiers, handlers, tls, pace, consoleBuild, requests: meters?.requests },
-    ...{ audit, tenancy, access, identity, federation, enrollment, policy },
+    config,
+    log,
+    verifiers,
+    handlers,
+    tls,
+    pace,
+    consoleBuild,
+    requests: meters?.requests,
+    audit,
+    tenancy,
+    access,
+    identity,
+    federation,
+    enrollment,
+    policy,
   })
   const watched = { config, secrets, db, feed, fleet, policy, gateways, audit, siem, tenancy, onError }
   const metrics = meters && createAppMetrics({ ...watched, meters })
@@ -272,8 +350,20 @@ export function createApp({
     http,
     /** Undefined where the operator wants none. */
     listeners,
-    ...{ jobs: meters?.jobs.around(jobs) ?? jobs, db, changes, feed },
-    ...{ tenancy, access, identity, trust, fleet, policy, gateways, devices, notifications, stream },
+    jobs: meters?.jobs.around(jobs) ?? jobs,
+    db,
+    changes,
+    feed,
+    tenancy,
+    access,
+    identity,
+    trust,
+    fleet,
+    policy,
+    gateways,
+    devices,
+    notifications,
+    stream,
     /** Someone can sign in from now on. */
     markReady: health.open,
     /** Proves the database; with one tenant reads what its first requests would otherwise wait for. */

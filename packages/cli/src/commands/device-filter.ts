@@ -74,8 +74,12 @@ export const filtered = (command: Command): Command =>
     .option('--tag <tag>', 'with this tag')
     .addOption(choice('--posture <verdict>', 'with this verdict of the last report', postures))
     .addOption(choice('--presence <presence>', 'that are online, offline, or were never seen', presences))
-    .option('--seen-within <duration>', 'last seen within this time, e.g. 24h; or since a time', parseMoment)
-    .option('--unseen-for <duration>', 'not seen for this time, e.g. 30d; or since a time', parseMoment)
+    .option('--seen-within <duration>', 'last seen within this time, e.g. 24h, or since a time', parseMoment)
+    .option(
+      '--unseen-for <duration>',
+      'not seen for this time, e.g. 30d, or since a time; also never seen',
+      parseMoment,
+    )
     .option('--q <prefix>', 'name starts with')
 
 const postures = ['compliant', 'non_compliant', 'unknown']

@@ -13,8 +13,12 @@ type State = NonNullable<Row['states'][number]>
 
 /** One character for each step. */
 const letters: Record<State, string> = {
-  ...{ healthy: '.', degraded: 'd', draining: 'r' },
-  ...{ down: 'X', never_seen: 'n', pending: 'p' },
+  healthy: '.',
+  degraded: 'd',
+  draining: 'r',
+  down: 'X',
+  never_seen: 'n',
+  pending: 'p',
 }
 const legend = '. healthy, d degraded, r draining, X down, n never seen, p pending, space unknown; the oldest first'
 

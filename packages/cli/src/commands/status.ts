@@ -72,6 +72,7 @@ export function addStatus(program: Command, cli: Cli): void {
       const found = await client.readFleetMetrics({ query: { ...given({ days }), ...cli.scope } })
       if (cli.json) return printItem(cli, found)
       cli.say(cli.strong(`${found.devices} devices`))
+      if (found.devices === 0 && found.days.length === 0) return
       await printAll(cli, [['PLATFORM', (p) => p.platform], devicesColumn], found.platforms)
       await printAll(cli, [['CLIENT', (v) => v.client_version], devicesColumn], found.client_versions)
       await printAll(

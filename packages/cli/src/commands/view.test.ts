@@ -3,8 +3,13 @@ import { test } from 'node:test'
 import { type Asked, startServer, startShell } from '../test-shell.ts'
 
 const view = {
-  ...{ view_id: 'viw_1', list: 'devices', name: 'Macs', query: { platform: 'macos', q: 'a=b' }, shared: true },
-  ...{ owner: { user_id: 'usr_1', username: 'ada' }, created_at: '2026-01-01T00:00:00.000Z' },
+  view_id: 'viw_1',
+  list: 'devices',
+  name: 'Macs',
+  query: { platform: 'macos', q: 'a=b' },
+  shared: true,
+  owner: { user_id: 'usr_1', username: 'ada' },
+  created_at: '2026-01-01T00:00:00.000Z',
 }
 const hit = {
   kind: 'device',

@@ -25,7 +25,7 @@ test('changes are shown a line each, or as they come with --json', async (t) => 
   t.after(() => server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
-  const shown = await run(['watch', '--kinds', 'devices,gateways'])
+  const shown = await run(['watch', '--kind', 'devices', 'gateways'])
   assert.equal(shown.code, 0, shown.err)
   assert.equal(shown.out, 'devices  dev_1 dev_2\nalert raised  ntf_1\ngateway  many\naudit  9\nend  key_ended\n')
   const json = await run(['watch', '--json', '--after', '1-1'])
@@ -38,7 +38,7 @@ test('changes are shown a line each, or as they come with --json', async (t) => 
     ['/v1/admin/stream?kinds=devices%2Cgateways', undefined],
     ['/v1/admin/stream', '1-1'],
   ])
-  const wrong = await run(['watch', '--kinds', 'devices,nonsense'])
+  const wrong = await run(['watch', '--kind', 'devices', 'nonsense'])
   assert.equal(wrong.code, 2)
-  assert.match(wrong.err, /There is no kind "nonsense"/)
+  assert.match(wrong.err, /nonsense.*is invalid.*devices/s)
 })

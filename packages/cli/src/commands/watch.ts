@@ -1,35 +1,27 @@
 import { type ChangedKind, changedKindNames, type StreamEvent } from '@holdfast/contract/stream'
 import { changes } from '@holdfast/sdk'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { Cli } from '../cli.ts'
-import { examples } from '../options.ts'
+import { choice, examples } from '../options.ts'
 import { jsonText } from '../text.ts'
 
-type Options = { kinds?: ChangedKind[]; after?: string }
+type Options = { kind?: ChangedKind[]; after?: string }
 
 export function addWatch(program: Command, cli: Cli): void {
   examples(
     program
       .command('watch')
-      .description('show what changes in the tenant, a line for each change, until it is ended')
-      .option('--kinds <kinds>', `only these lists, between commas: ${changedKindNames.join(', ')}`, kindsOf)
-      .option('--after <id>', 'begin behind this event; with what comes next unless said')
+      .description('show the changes in the tenant as they happen, a line for each')
+      .addOption(choice('--kind <kind...>', 'of these lists only', changedKindNames))
+      .option('--after <id>', 'resume after the event with this id; from now on unless said')
       .action((options: Options) => watch(cli, options)),
     'watch',
-    'watch --kinds devices,gateways',
+    'watch --kind devices gateways',
     'watch --json | jq -c .data',
   )
 }
 
-function kindsOf(text: string): ChangedKind[] {
-  return text.split(',').map((name) => {
-    const kind = changedKindNames.find((k) => k === name)
-    if (kind) return kind
-    throw new InvalidArgumentError(`There is no kind "${name}". There are ${changedKindNames.join(', ')}.`)
-  })
-}
-
-async function watch(cli: Cli, { kinds, after }: Options): Promise<void> {
+async function watch(cli: Cli, { kind: kinds, after }: Options): Promise<void> {
   const client = await cli.client()
   let last = after
   try {
@@ -44,7 +36,7 @@ async function watch(cli: Cli, { kinds, after }: Options): Promise<void> {
       else for (const line of linesOf(event)) cli.say(line)
     }
   } catch (e) {
-    if (last !== undefined) cli.hint(`Go on behind what was seen with --after ${last}.`)
+    if (last !== undefined) cli.hint(`To resume after the last event, add --after ${last}.`)
     throw e
   }
 }
@@ -73,7 +65,7 @@ function linesOf(e: StreamEvent): string[] {
     case 'end':
       return [`end  ${e.data.reason}`]
     case 'reset':
-      return ['reset  what changed before is not known']
+      return ['reset  changes were missed']
     case 'adoption':
       return ['adoption']
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { operations } from '@holdfast/contract'
+import { contract, operations } from '@holdfast/contract'
 import { exampleBody } from '../../test/world.ts'
 import { AppError } from '../kernel/app-error.ts'
 import { createSlices } from '../kernel/time-slice.ts'
@@ -43,4 +43,11 @@ test('a long body is judged as a short one is, in the same words', async () => {
     }
   }
   assert.ok(refused > 100)
+})
+
+test('a time or a version that is none is refused with a value that is one', () => {
+  const check = createValidator(contract.listDevices.query)
+  const refuses = (query: object, message: RegExp) => assert.throws(() => check(query), message)
+  refuses({ seen_within: 'yesterday' }, /seen_within: must be a number of seconds, or an RFC 3339 time/)
+  refuses({ client_version_before: 'two' }, /client_version_before: must be a version such as 1\.4\.0/)
 })

@@ -1,3 +1,5 @@
+import { agoPattern } from '@holdfast/contract/schema'
+import { versionPattern } from '@holdfast/contract/semver'
 import { isX25519Key } from '@holdfast/crypto'
 import { IsArray, IsObject, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -13,7 +15,13 @@ type Validator = (value: unknown) => void
 type SchemaError = {
   keyword: string
   instancePath: string
-  params: { additionalProperties?: string[]; requiredProperties?: string[]; allowedValues?: unknown[]; format?: string }
+  params: {
+    additionalProperties?: string[]
+    requiredProperties?: string[]
+    allowedValues?: unknown[]
+    format?: string
+    pattern?: unknown
+  }
   message: string
 }
 
@@ -78,6 +86,11 @@ function refuse(found: SchemaError[]): never {
 const formatMessages: Readonly<Record<string, string>> = {
   'x25519-public-key': 'must be a public key of Curve25519 as `wg pubkey` prints it: this one can be used by nobody',
 }
+/** Of patterns that say nothing to a person. */
+const patternMessages: Readonly<Record<string, string>> = {
+  [agoPattern]: 'must be a number of seconds, or an RFC 3339 time such as 2026-01-31T09:30:00Z',
+  [versionPattern]: 'must be a version such as 1.4.0 or 1.5.0-rc.1 (Semantic Versioning 2.0.0)',
+}
 function fieldErrors(errors: SchemaError[]): FieldError[] {
   const out = new Map<string, string>()
   const add = (field: string, message: string) => {
@@ -91,6 +104,7 @@ function fieldErrors(errors: SchemaError[]): FieldError[] {
     else if (e.keyword === 'required')
       for (const name of e.params.requiredProperties ?? []) add(under(name), 'is required')
     else if (e.keyword === 'format') add(at, formatMessages[e.params.format ?? ''] ?? e.message)
+    else if (e.keyword === 'pattern') add(at, patternMessages[String(e.params.pattern)] ?? e.message)
     else if (e.keyword === 'enum') add(at, `must be one of ${(e.params.allowedValues ?? []).join(', ')}`)
     // The parts of an undeclared field and of a union; the line about the whole says enough.
     else if (e.keyword !== 'boolean' && !(e.keyword === 'type' && e.message.includes('null'))) add(at, e.message)

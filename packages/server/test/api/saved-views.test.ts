@@ -175,10 +175,14 @@ test('saved views', async (t) => {
     await refuses('devices', { user_id: 'me' }, /query\.user_id.*not the id of a user/)
     await refuses('devices', { q: '' }, /q/)
     await refuses('devices', { __proto__x: 'y' }, /query\.__proto__x/)
+    await refuses('devices', { seen_within: '-24h' }, /query\.seen_within.*so many seconds ago/)
+    await refuses('devices', { client_version_before: 'two' }, /query\.client_version_before.*Semantic Versioning/)
     await refuses('audit', { from: 'yesterday' }, /query\.from.*must be a time/)
     await refuses('audit', { after_seq: '-1' }, /query\.after_seq.*whole number/)
     for (const query of [{ from: '-24h' }, { from: '2026-01-31T09:30:00Z' }, { kind: 'login.*' }])
       await remove(chief, (await create(chief, { list: 'audit', name: 'right', query })).view_id)
+    const recent = { ...windows, name: 'recent', query: { seen_within: '86400', client_version_before: '2.0.0' } }
+    await remove(chief, (await create(chief, recent)).view_id)
     for (const body of [
       { ...windows, name: '' },
       { ...windows, colour: 'blue' },

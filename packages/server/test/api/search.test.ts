@@ -114,7 +114,7 @@ test('search', async (t) => {
     const { bundle_id, digest } = items[0]!
     for (const q of ['v1', '1', digest.slice(0, 10), bundle_id])
       assert.equal(await finding(q, 'policy_version'), bundle_id)
-    assert.equal(await finding('lockout', 'settings_page'), '/admin/security')
+    assert.equal(await finding('inbox', 'settings_page'), '/admin/alerts')
   })
 
   await t.test('a name that is the text comes first, then names that begin with it, then the others', async () => {

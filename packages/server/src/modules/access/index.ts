@@ -44,11 +44,15 @@ export function createAccess(deps: AccessDeps) {
     verifyApiKey: verifier.verifyApiKey,
     /** What whoever once asked for work may do now. */
     standingOf: createStanding({ ...deps, rightsOf }),
-    ...{ rates: createRates(deps.settings), searchHits: createKeyHits(deps) },
+    rates: createRates(deps.settings),
+    searchHits: createKeyHits(deps),
     /** A key made by the deployment itself; returns its secret. */
     createKeyFor: async (tenant: TenantId, wanted: NewKey): Promise<string> =>
       (await keys.mint(jobSource(tenant, 'bootstrap'), wanted)).secret,
-    ...{ keysOfUser, endKeysOf: keys.endOfUsers, endingKeys: keys.ending, countEndingKeys: keys.countEnding },
+    keysOfUser,
+    endKeysOf: keys.endOfUsers,
+    endingKeys: keys.ending,
+    countEndingKeys: keys.countEnding,
     jobs: (tenants: () => Promise<readonly TenantId[]>) => [
       { name: 'note_expired_keys', cron: '25 * * * *', run: async () => keys.noteExpired(await tenants()) },
     ],

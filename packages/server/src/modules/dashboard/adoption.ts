@@ -62,8 +62,11 @@ export function createAdoption({ db, now, policy }: Pick<DashboardDeps, 'db' | '
         const said = confirmed.filter((ms) => ms <= time.getTime()).length
         const applied = atLeast(last?.gateways_applied, confirmed.length, said)
         return {
-          ...{ at: time, devices_applied: devices, devices_pending: reach.applied + reach.pending - devices },
-          ...{ gateways_applied: applied, gateways_pending: gateways.length - applied },
+          at: time,
+          devices_applied: devices,
+          devices_pending: reach.applied + reach.pending - devices,
+          gateways_applied: applied,
+          gateways_pending: gateways.length - applied,
         }
       })
       const changed = points.filter((point, i) => !isSame(point, i === 0 ? last : points[i - 1]))
@@ -83,7 +86,9 @@ export function createAdoption({ db, now, policy }: Pick<DashboardDeps, 'db' | '
       const since = bundle.published_at.getTime()
       return {
         bundle_id: encodeId('policy_bundle', bundleId),
-        ...{ version: bundle.version, channel: bundle.channel, published_at: bundle.published_at.toISOString() },
+        version: bundle.version,
+        channel: bundle.channel,
+        published_at: bundle.published_at.toISOString(),
         running: bundle.isDelivered,
         devices: timesOf(points, since, (p) => [p.devices_applied, p.devices_pending]),
         gateways: timesOf(points, since, (p) => [p.gateways_applied, p.gateways_pending]),

@@ -22,7 +22,10 @@ export const insertDay = (tx: Tx, tenant: TenantId, day: Date, sample: Sample) =
   tx
     .insertInto('fleet_days')
     .values({
-      ...{ tenant_id: tenant, day, devices: sample.devices, other_client_versions: sample.other_client_versions },
+      tenant_id: tenant,
+      day,
+      devices: sample.devices,
+      other_client_versions: sample.other_client_versions,
       platforms: JSON.stringify(sample.platforms),
       client_versions: JSON.stringify(sample.client_versions),
     })

@@ -21,7 +21,8 @@ export function createFleetMetrics({ db, now, tenants }: Pick<DashboardDeps, 'db
       const at = now()
       return { at, versions: await db.inTenant(tenant, (tx) => countVersions(tx, tenant, listedVersions)) }
     },
-    ...{ freshMs, now },
+    freshMs,
+    now,
   })
 
   return {
@@ -30,12 +31,14 @@ export function createFleetMetrics({ db, now, tenants }: Pick<DashboardDeps, 'db
       const from = startOf(now().getTime() - (days - 1) * day)
       const kept = days === 0 ? [] : await db.inTenant(tenant, (tx) => queries.daysSince(tx, tenant, from))
       return {
-        ...{ at: at.toISOString(), ...versions },
+        at: at.toISOString(),
+        ...versions,
         // Only enrollment writes them, by the same vocabulary.
         platforms: versions.platforms as Shown['platforms'],
         os_versions: versions.os_versions as Shown['os_versions'],
         days: kept.map(({ day: sampled, platforms, client_versions, ...counts }) => ({
-          ...{ at: sampled.toISOString(), ...counts },
+          at: sampled.toISOString(),
+          ...counts,
           platforms: platforms as Shown['platforms'],
           client_versions: client_versions as Shown['client_versions'],
         })),

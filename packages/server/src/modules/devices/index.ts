@@ -55,6 +55,8 @@ export function createDevices(
     endOfUsers: lifecycle.endOfUsers,
     count: createDeviceCounts(deps),
     prunes: [pruneRevoked],
-    ...{ searchHits: createDeviceHits(deps), waiting, stop: waiting.stop },
+    searchHits: createDeviceHits(deps),
+    waiting,
+    stop: waiting.stop,
   }
 }

@@ -34,14 +34,18 @@ export const countVersions = async (tx: Tx, tenant: TenantId, most: number): Pro
   const devices = rowsBy(by.all)[0]?.devices ?? 0
   const client_versions = rowsBy(by.client).map((r) => ({ client_version: r.client_version, devices: r.devices }))
   const os_versions = rowsBy(by.system).map((r) => ({
-    ...{ platform: r.platform!, os_version: r.os_version, devices: r.devices },
+    platform: r.platform!,
+    os_version: r.os_version,
+    devices: r.devices,
   }))
   const others = (listed: readonly { devices: number }[]) => devices - listed.reduce((n, l) => n + l.devices, 0)
   return {
     devices,
     platforms: rowsBy(by.platform).map((r) => ({ platform: r.platform!, devices: r.devices })),
-    ...{ client_versions, other_client_versions: others(client_versions) },
-    ...{ os_versions, other_os_versions: others(os_versions) },
+    client_versions,
+    other_client_versions: others(client_versions),
+    os_versions,
+    other_os_versions: others(os_versions),
   }
 }
 

@@ -7,7 +7,10 @@ import { createAttempts } from './attempts.ts'
 
 const tenantId = '00000000-0000-7000-8000-000000000001' as TenantId
 const used = (tokenId: string, reason?: 'wrong_platform') => ({
-  ...{ tenantId, tokenId, sourceIp: '192.0.2.1', platform: 'linux' },
+  tenantId,
+  tokenId,
+  sourceIp: '192.0.2.1',
+  platform: 'linux',
   ...(reason ? { outcome: 'refused' as const, reason } : { outcome: 'enrolled' as const }),
 })
 

@@ -80,8 +80,14 @@ export function createAttempts({
     note: ({ tenantId, tokenId, sourceIp, platform, ...of }: Attempt): void => {
       const isRefused = of.outcome === 'refused'
       add({
-        ...{ tenant_id: tenantId, token_id: tokenId, source_ip: sourceIp, platform },
-        ...{ last_at: now(), outcome: of.outcome, reason: isRefused ? of.reason : null, refused: isRefused ? 1 : 0 },
+        tenant_id: tenantId,
+        token_id: tokenId,
+        source_ip: sourceIp,
+        platform,
+        last_at: now(),
+        outcome: of.outcome,
+        reason: isRefused ? of.reason : null,
+        refused: isRefused ? 1 : 0,
       })
       schedule(Math.max(gatherMs, nextAt - performance.now()))
     },

@@ -51,8 +51,11 @@ export const createEnroll =
     const outcome = enrolled.status === 'pending' ? 'waiting_for_approval' : 'enrolled'
     if (actor.sourceIp !== null)
       attempts.note({
-        ...{ tenantId: actor.tenantId, tokenId, sourceIp: actor.sourceIp },
-        ...{ platform: device.platform, outcome },
+        tenantId: actor.tenantId,
+        tokenId,
+        sourceIp: actor.sourceIp,
+        platform: device.platform,
+        outcome,
       })
     return enrolled
   }

@@ -44,18 +44,29 @@ export function createGateways(deps: GatewaysDeps) {
 
   return {
     handlers: {
-      ...{ ...pulls, ...poolHandlers(createPools(deps)) },
+      ...pulls,
+      ...poolHandlers(createPools(deps)),
       ...gatewayHandlers(createGatewayRules({ ...heard, secrets }), createIdentities(deps), deps),
       ...reportHandlers({ ...heard, metering: createMetering(heard), telemetry: createTelemetry(heard) }),
-      ...{ ...sessionHandlers(sessions), ...truth.handlers, ...health.handlers },
+      ...sessionHandlers(sessions),
+      ...truth.handlers,
+      ...health.handlers,
     },
     /** For the pipe's table of verifiers. */
-    ...{ verifyGateway: secrets.verify, service: secrets.service },
-    ...{ endSessionsOf, endSessionsAt, blockedUntil, sessionLimitFor, confirmations: createConfirmations(deps) },
-    ...{ silentGateways: activity.silent, statuses: health.statuses, secretExpiries: createSecretExpiries(deps) },
+    verifyGateway: secrets.verify,
+    service: secrets.service,
+    endSessionsOf,
+    endSessionsAt,
+    blockedUntil,
+    sessionLimitFor,
+    confirmations: createConfirmations(deps),
+    silentGateways: activity.silent,
+    statuses: health.statuses,
+    secretExpiries: createSecretExpiries(deps),
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }, ...judging],
     prunes: [pruneSecrets, ...pruneHistory, ...truth.prunes, ...health.prunes],
-    ...{ ...pulling, ...createGatewayHits(heard) },
+    ...pulling,
+    ...createGatewayHits(heard),
   }
 }
 export type Gateways = ReturnType<typeof createGateways>

@@ -42,7 +42,8 @@ export function createIdentity(given: IdentityDeps) {
     prepareAdministrator: createTenantAdministrators(deps),
     /** For whoever runs the server: a break-glass user who comes in whatever became of the others. */
     recover: createRecovery({ ...deps, sessions, offboarding }),
-    ...{ breakGlass, requireStoppable: createRequireStoppable({ ...deps, breakGlass }) },
+    breakGlass,
+    requireStoppable: createRequireStoppable({ ...deps, breakGlass }),
     /** Ends the admin sessions of a user in the transaction that keeps them out; the caller records the changes. */
     endSessionsOfUser: sessions.endOfUser,
     owned: createOwned({ ...deps, sessions, offboarding }),

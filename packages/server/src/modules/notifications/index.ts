@@ -45,8 +45,11 @@ export function createNotifications(deps: NotificationsDeps) {
   const watch = createWatch({ ...deps, rules })
 
   return {
-    ...{ notify: rules.notify, close: rules.close },
-    ...{ closeOthers: rules.closeOthers, tenantsWithOpen: rules.tenantsWithOpen, restate: rules.restate },
+    notify: rules.notify,
+    close: rules.close,
+    closeOthers: rules.closeOthers,
+    tenantsWithOpen: rules.tenantsWithOpen,
+    restate: rules.restate,
     closedByPersonAt: rules.closedByPersonAt,
     /** Which gateways are silent, another module knows: whoever makes this one says whom to ask. */
     jobs: (silentGateways: () => Promise<Silence>) => [

@@ -28,8 +28,11 @@ export type { TenantPolicy } from './tenant-policy.ts'
 export function createPolicy(given: PolicyDeps) {
   const store = createPolicyStore(given)
   const deps = {
-    ...{ ...given, store, versions: createVersions(given) },
-    ...{ readCandidate: createCandidates(given), impactOf: createImpactOf(given) },
+    ...given,
+    store,
+    versions: createVersions(given),
+    readCandidate: createCandidates(given),
+    impactOf: createImpactOf(given),
   }
   const publishing = createPublishing(deps)
   const questions = createQuestions(deps)
@@ -45,12 +48,17 @@ export function createPolicy(given: PolicyDeps) {
       ...policyHandlers({ ...deps, bundles, publishing, questions, reaching, trials, reads: ofDevices.reads }),
       ...rollout.handlers,
     },
-    ...{ at: store.at, atVersions: store.atVersions, versionsAt: store.versionsAt },
-    ...{ current: bundles.current, deliveredTo: bundles.deliveredTo, published: bundles.published },
+    at: store.at,
+    atVersions: store.atVersions,
+    versionsAt: store.versionsAt,
+    current: bundles.current,
+    deliveredTo: bundles.deliveredTo,
+    published: bundles.published,
     publishedSince: bundles.publishedSince,
     checks: async (tenant: TenantId) => (await store.at(tenant)).checks,
     appraise: createAppraisal(store),
-    ...{ ...ofDevices, ...createUses() },
+    ...ofDevices,
+    ...createUses(),
     jobs: [
       { name: 'expire_posture', cron: '* * * * *', run: turns.sweep },
       ...rollout.jobs,

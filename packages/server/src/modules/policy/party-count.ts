@@ -95,7 +95,10 @@ export function createPartyCount() {
         counts: { devices, devices_without_user: withoutUser, users: users.size, groups: groups.size },
         users: firstUsers(),
         groups: first.map(({ id, group }) => ({
-          ...{ id, users: group.users, devices: group.devices, examined: examined.get(id) ?? 0 },
+          id,
+          users: group.users,
+          devices: group.devices,
+          examined: examined.get(id) ?? 0,
           rules: [...group.rules],
         })),
       }

@@ -22,10 +22,17 @@ type Names = Awaited<ReturnType<typeof namesOfParties>>
 const named = ({ counts, users, groups }: FoundParties, names: Names) => ({
   counts,
   users: users.map(({ id, devices, rules }) => ({
-    ...{ user_id: encodeId('user', id), username: names.get(id) ?? null, devices, rule_ids: rules },
+    user_id: encodeId('user', id),
+    username: names.get(id) ?? null,
+    devices,
+    rule_ids: rules,
   })),
   groups: groups.map(({ id, users: members, devices, examined, rules }) => ({
-    ...{ group_id: encodeId('group', id), name: names.get(id) ?? null, users: members, devices },
-    ...{ devices_examined: examined, rule_ids: rules },
+    group_id: encodeId('group', id),
+    name: names.get(id) ?? null,
+    users: members,
+    devices,
+    devices_examined: examined,
+    rule_ids: rules,
   })),
 })

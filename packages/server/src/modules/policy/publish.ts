@@ -186,8 +186,15 @@ export function createPublishing({
       const overridden = input.channel === 'stable' && (await isGateOverridden(tx, tenant, candidate, input))
       const { digest, document, resolved: resolution, tests } = candidate
       const bundle = await versions.put(tx, actor, version, {
-        ...{ channel: input.channel, previous, digest, document },
-        ...{ resolution, tests, rollout, impact, overridden },
+        channel: input.channel,
+        previous,
+        digest,
+        document,
+        resolution,
+        tests,
+        rollout,
+        impact,
+        overridden,
         note: input.note ?? '',
         gate: input.gate ? termsOf(input.gate) : null,
       })

@@ -94,8 +94,12 @@ export function createReaching({
     )
     const [named] = await nameParties(db, tenant, [await parties.result()])
     return {
-      ...{ target: asked.target, judged_by: judges.by, version: judges.version, at: new Date(at).toISOString() },
-      ...{ devices_examined: devices.size, ...named! },
+      target: asked.target,
+      judged_by: judges.by,
+      version: judges.version,
+      at: new Date(at).toISOString(),
+      devices_examined: devices.size,
+      ...named!,
       rules: [...rules]
         .map(([rule_id, count]) => ({ rule_id, devices: count }))
         .sort((a, b) => b.devices - a.devices || (a.rule_id < b.rule_id ? -1 : 1))

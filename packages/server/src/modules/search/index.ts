@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.ts'
 import type { HeldSource, SessionSource, StoredSource } from '../../kernel/search.ts'
-import { pageSource } from './pages.ts'
+import { createPageSource } from './pages.ts'
 import { searchHandlers } from './search.handlers.ts'
 import { createSearch } from './search.ts'
 
@@ -10,16 +10,28 @@ export type SearchingDeps = {
   gateways: { searchHits: readonly HeldSource[]; sessionHits: SessionSource }
   policy: { searchHits: { versions: StoredSource; resources: HeldSource } }
   identity: { searchHits: readonly StoredSource[] }
+  /** Undefined where the console was not built: no page of it is found. */
+  consoleBuild: { paths: readonly string[] } | undefined
 } & Record<'devices' | 'enrollment' | 'access', { searchHits: StoredSource }>
 
 /** One search over all kinds, in the words of the modules that have them. */
-export function createSearching({ db, feed, devices, identity, enrollment, access, policy, gateways }: SearchingDeps) {
+export function createSearching({
+  db,
+  feed,
+  devices,
+  identity,
+  enrollment,
+  access,
+  policy,
+  gateways,
+  consoleBuild,
+}: SearchingDeps) {
   const { versions, resources } = policy.searchHits
   const search = createSearch({
     db,
     feed,
     stored: [devices.searchHits, ...identity.searchHits, enrollment.searchHits, access.searchHits, versions],
-    held: [...gateways.searchHits, resources, pageSource],
+    held: [...gateways.searchHits, resources, createPageSource(consoleBuild?.paths ?? [])],
     sessions: gateways.sessionHits,
   })
   return { handlers: searchHandlers({ search }) }

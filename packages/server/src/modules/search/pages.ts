@@ -10,7 +10,10 @@ type Page = {
   also: readonly string[]
 }
 
-/** The pages of the console that set something, or that no other kind leads to. */
+/**
+ * The pages of the console that set something, or that no other kind leads to. `createPageSource` leaves out those that
+ * the console does not have yet.
+ */
 const pages: readonly Page[] = [
   { path: '/admin/me', name: 'My account', also: ['profile', 'password', 'second factor', 'theme', 'sign out'] },
   {
@@ -83,15 +86,16 @@ const pages: readonly Page[] = [
   { path: '/admin/system', name: 'System', permission: 'operations:read', also: ['health', 'version', 'readiness'] },
 ]
 
-export const pageSource: HeldSource = {
+/** Only pages that the console of this deployment has: `paths` are those of its build. */
+export const createPageSource = (paths: readonly string[]): HeldSource => ({
   kind: 'settings_page',
   match: (actor, text, most) => {
     const held = permissionsOf(actor)
     const found = pages.flatMap(({ path, name, permission, also }): Match[] => {
-      if (permission !== undefined && !held.has(permission)) return []
+      if (!paths.includes(path) || (permission !== undefined && !held.has(permission))) return []
       const rank = rankOf([name], text) ?? (rankOf(also, text) === undefined ? undefined : 2)
       return rank === undefined ? [] : [{ id: path, name, detail: path, status: null, allows: [], rank }]
     })
     return found.sort(byRank).slice(0, most)
   },
-}
+})

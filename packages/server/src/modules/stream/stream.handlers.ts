@@ -14,7 +14,7 @@ function askedFor(kinds: string | undefined): readonly ChangedKind[] {
     .map((name) =>
       isKind(name)
         ? name
-        : fail('bad_request', `kinds: ${name} is no kind of list; there are ${changedKindNames.join(', ')}`),
+        : fail('bad_request', `kinds: unknown kind "${name}"; known are ${changedKindNames.join(', ')}`),
     )
 }
 

@@ -35,7 +35,8 @@ export function createTenancy(deps: TenancyDeps) {
     meter: usage.meter,
     /** Of all tenants together, what is counted of each. */
     totals: () => deps.db.acrossTenants(totalsOf),
-    ...{ usageOf: usage.of, usageNow: usage.standing },
+    usageOf: usage.of,
+    usageNow: usage.standing,
     loadLicense: license.load,
     /** Where the deployment itself is administered. */
     home: () => known.tenantByName(defaultTenant),

@@ -10,6 +10,8 @@ type Parameter = TSchema & {
   type?: string
   title?: string
   format?: string
+  pattern?: string
+  description?: string
   enum?: readonly string[]
   minimum?: number
   maximum?: number
@@ -44,7 +46,7 @@ export function requireParameters(list: ViewList, query: Readonly<Record<string,
 
 function problemOf(parameter: Parameter, value: string): string | undefined {
   const { type, format, enum: values, minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = parameter
-  const { minLength = 0, maxLength = 512 } = parameter
+  const { minLength = 0, maxLength = 512, pattern, description } = parameter
   if (values) return values.includes(value) ? undefined : `must be one of ${values.join(', ')}`
   if (type === 'boolean') return value === 'true' || value === 'false' ? undefined : 'must be true or false'
   if (type === 'integer') {
@@ -59,5 +61,7 @@ function problemOf(parameter: Parameter, value: string): string | undefined {
   if (noun !== undefined && decodeId(noun, value) === undefined)
     return `is not the id of ${aOrAn(noun)}; one looks like ${exampleId(noun)}`
   if (value.length < minLength || value.length > maxLength) return `must have ${minLength} to ${maxLength} characters`
+  if (pattern !== undefined && !new RegExp(pattern).test(value))
+    return `is not a value of this parameter${description ? ` (${description})` : ''}`
   return undefined
 }

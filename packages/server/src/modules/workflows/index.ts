@@ -18,11 +18,15 @@ export function createWorkflows(deps: WorkflowsDeps) {
   const actorOf = createActorOf(deps.standingOf)
   const end = createEnd(deps)
   const runs = createRuns({
-    ...{ ...deps, plans, actorOf, end },
+    ...deps,
+    plans,
+    actorOf,
+    end,
     begun: (tenant, id) => void driver.start(tenant, id),
   })
   const driver = createDriver({
-    ...{ ...deps, end },
+    ...deps,
+    end,
     carryOut: createCarryOut({ ...deps, actorOf, rights }),
     runs,
   })
@@ -32,6 +36,7 @@ export function createWorkflows(deps: WorkflowsDeps) {
     prunes: [pruneSealed, pruneRuns],
     /** What runs were left by a process that is gone; at start. */
     begin: driver.run,
-    ...{ letGo: driver.letGo, stop: driver.stop },
+    letGo: driver.letGo,
+    stop: driver.stop,
   }
 }

@@ -10,7 +10,9 @@ export function requesterOf({ principal, type, id, name, origin, sourceIp, userA
   if (principal.kind !== 'session' && principal.kind !== 'api_key') return fail('forbidden', 'an administrator runs it')
   const user_id = principal.kind === 'session' ? principal.userId : principal.ownerId
   return {
-    ...{ type, id, name },
+    type,
+    id,
+    name,
     credential: { kind: principal.kind, tenant_id: principal.tenantId, id: principal.id, user_id },
     origin: origin === 'console' ? 'console' : 'api',
     source_ip: sourceIp,
@@ -54,7 +56,10 @@ export const createActorOf =
             requiredAction: null,
           }
     return {
-      ...{ principal, id, name, origin },
+      principal,
+      id,
+      name,
+      origin,
       type: type as Actor['type'],
       tenantId: run.tenant_id,
       sourceIp: source_ip,

@@ -84,7 +84,9 @@ export const viewPlan = (
   started_at: null,
   finished_at: null,
   steps: steps.map(stored).map(({ input: _, ...step }, i) => ({
-    ...{ step: i + 1, ...step, affects: step.affects.map(party) },
+    step: i + 1,
+    ...step,
+    affects: step.affects.map(party),
     status: 'pending' as const,
     confirmations: null,
     result: {},

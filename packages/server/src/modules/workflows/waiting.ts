@@ -24,7 +24,10 @@ export const createWaiting =
       [
         step.step,
         {
-          ...{ seq, confirmed: confirmed.length, waiting: waiting.length, down: down.length },
+          seq,
+          confirmed: confirmed.length,
+          waiting: waiting.length,
+          down: down.length,
           gateways: [...waiting, ...down, ...confirmed].slice(0, shownAtMost).map((g) => ({
             gateway_id: encodeId('gateway', g.id),
             gateway_name: g.name,

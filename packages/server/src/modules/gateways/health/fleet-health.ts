@@ -13,6 +13,7 @@ export function createFleetHealth(deps: GatewaysDeps & { registry: Registry; act
   return {
     statuses: health.statuses,
     handlers: { ...healthHandlers(health, createImpact(deps), deps.now), ...handlers },
-    ...{ jobs, prunes },
+    jobs,
+    prunes,
   }
 }

@@ -31,9 +31,13 @@ export const healthHandlers = (health: HealthReads, impact: Impact, now: () => D
       const found = await impact.read(actor.tenantId, idOf('gateway', params.gateway_id), filter, page)
       return {
         gateway_id: params.gateway_id,
-        ...{ status: found.status, status_reason: found.status_reason, since: found.since.toISOString() },
-        ...{ others_serving: found.othersServing, counts: found.counts },
-        ...{ items: found.items.map(viewAffected), next_cursor: found.next_cursor },
+        status: found.status,
+        status_reason: found.status_reason,
+        since: found.since.toISOString(),
+        others_serving: found.othersServing,
+        counts: found.counts,
+        items: found.items.map(viewAffected),
+        next_cursor: found.next_cursor,
       }
     },
   }) satisfies Partial<Handlers>
@@ -49,9 +53,15 @@ function viewHealth(h: Health, nowMs: number): Output<typeof gatewayHealth>['ite
   const standsByUntil = steadyAt !== null && steadyAt > nowMs ? steadyAt : null
   const problems = problemsOf(
     {
-      ...{ applyError: a?.apply_error ?? null, isBehind, clockOffsetMs: a?.clock_offset_ms ?? null },
-      ...{ certificateEnd: a?.certificate_expires_at?.getTime() ?? null, standsByUntil },
-      ...{ sessions, share, inQuestion, closed: closedBy(gateway, pool) },
+      applyError: a?.apply_error ?? null,
+      isBehind,
+      clockOffsetMs: a?.clock_offset_ms ?? null,
+      certificateEnd: a?.certificate_expires_at?.getTime() ?? null,
+      standsByUntil,
+      sessions,
+      share,
+      inQuestion,
+      closed: closedBy(gateway, pool),
     },
     nowMs,
   )

@@ -65,7 +65,9 @@ export function createImpact({
       })
       return {
         ...found,
-        ...{ status, status_reason, since },
+        status,
+        status_reason,
+        since,
         othersServing: others.filter(isServing).length,
         counts: counted && countsOf(counted),
       }

@@ -13,9 +13,16 @@ export const historyHandlers = (history: History) =>
         range,
       )
       return {
-        ...{ gateway_id: params.gateway_id, gateway_name: name, range, ...viewWindow(window), changes },
+        gateway_id: params.gateway_id,
+        gateway_name: name,
+        range,
+        ...viewWindow(window),
+        changes,
         steps: steps.map(({ atMs, worst, seconds, sessions }) => ({
-          ...{ at: new Date(atMs).toISOString(), worst, seconds: whole(seconds), sessions_most: sessions },
+          at: new Date(atMs).toISOString(),
+          worst,
+          seconds: whole(seconds),
+          sessions_most: sessions,
         })),
       }
     },
@@ -23,20 +30,25 @@ export const historyHandlers = (history: History) =>
       const filter = { range, ...(pool_id !== undefined && { poolId: idOf('gateway_pool', pool_id) }) }
       const { window, items, next_cursor } = await history.list(actor.tenantId, filter, page)
       return {
-        ...{ range, ...viewWindow(window), next_cursor },
+        range,
+        ...viewWindow(window),
+        next_cursor,
         items: items.map(({ standing: { gateway, pool, status }, states }) => ({
           gateway_id: encodeId('gateway', gateway.gateway_id),
           gateway_name: gateway.name,
           pool_id: encodeId('gateway_pool', pool.pool_id),
           pool_name: pool.name,
-          ...{ status, states },
+          status,
+          states,
         })),
       }
     },
   }) satisfies Partial<Handlers>
 
 const viewWindow = ({ from, to, stepSeconds }: Window) => ({
-  ...{ from: from.toISOString(), to: to.toISOString(), step_seconds: stepSeconds },
+  from: from.toISOString(),
+  to: to.toISOString(),
+  step_seconds: stepSeconds,
 })
 
 const whole = (seconds: Record<GatewayStatus, number>): Record<GatewayStatus, number> =>

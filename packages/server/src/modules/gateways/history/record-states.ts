@@ -27,9 +27,12 @@ export const createStateRecorder =
         const recorded = row.state && row.since ? { state: row.state, sinceMs: row.since.getTime() } : undefined
         const facts = {
           gateway: {
-            ...{ draining: row.draining, drain_reason: row.drain_reason },
-            ...{ public_key: row.public_key, proposed_key: row.proposed_key },
-            ...{ drainedAtMs: row.drained_at?.getTime() ?? null, createdAtMs: row.created_at.getTime() },
+            draining: row.draining,
+            drain_reason: row.drain_reason,
+            public_key: row.public_key,
+            proposed_key: row.proposed_key,
+            drainedAtMs: row.drained_at?.getTime() ?? null,
+            createdAtMs: row.created_at.getTime(),
           },
           lastSeenMs: row.last_seen_at?.getTime() ?? null,
           silence:

@@ -6,8 +6,12 @@ import { type Facts, type Recorded, type Transition, transitionsOf } from './tra
 
 const created = 1_000_000_000
 const steady = {
-  ...{ draining: false, drain_reason: null, public_key: 'key', proposed_key: null },
-  ...{ drainedAtMs: null, createdAtMs: created },
+  draining: false,
+  drain_reason: null,
+  public_key: 'key',
+  proposed_key: null,
+  drainedAtMs: null,
+  createdAtMs: created,
 }
 
 /** What the report statement keeps of reports up to a time. */

@@ -48,7 +48,9 @@ export function createActivity({
         upSinceMs: upSince?.getTime() ?? null,
       })
     },
-    ...{ onChange: liveness.onChange, look: liveness.look, of: liveness.of },
+    onChange: liveness.onChange,
+    look: liveness.look,
+    of: liveness.of,
 
     /** Gateways of all tenants that are silent, since when, and whether somebody listened for as long as makes it down. */
     silent: async () => {

@@ -76,7 +76,9 @@ export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
     const running = made.filter((s) => s.state === 'active').map((s) => s.device_id)
     const left = running.length === 0 ? [] : await disconnectedFrom(tx, tenant, gateway.gateway_id, running)
     return {
-      ...{ refused, opened: made.length, kept },
+      refused,
+      opened: made.length,
+      kept,
       moved: [...made, ...ended].map((s) => s.session_id),
       told: told.map((subject) => ({ kind: 'vpn_session', subject })),
       doubtful: [...made.filter((s) => s.defied_since !== null).map((s) => s.device_id), ...left],

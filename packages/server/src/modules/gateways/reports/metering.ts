@@ -143,7 +143,9 @@ export function createMetering({
       const rejected = [...read.rejected, ...refused].sort((a, b) => a.index - b.index)
       const accepted = body.samples.length - rejected.length
       const ended_sessions = outcome.kept.map(({ sessionId, reason }) => ({
-        ...{ session_id: encodeId('vpn_session', sessionId), reason, detail: whyEnded[reason] },
+        session_id: encodeId('vpn_session', sessionId),
+        reason,
+        detail: whyEnded[reason],
       }))
       const answer = { accepted, duplicate: 0, rejected, unknown_resources: outcome.unknownResources }
       return ended_sessions.length > 0 ? { ...answer, ended_sessions } : answer

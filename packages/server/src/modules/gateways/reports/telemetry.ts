@@ -106,7 +106,8 @@ export function createTelemetry({
       }
       rejected.sort((a, b) => a.index - b.index)
       const ended_sessions = ended.map(({ sessionId, reason }) => ({
-        ...{ session_id: encodeId('vpn_session', sessionId), reason },
+        session_id: encodeId('vpn_session', sessionId),
+        reason,
       }))
       const answer = { accepted, duplicate: given.length - rejected.length - accepted, rejected }
       return ended_sessions.length > 0 ? { ...answer, ended_sessions } : answer

@@ -75,7 +75,8 @@ export function createTruth({
         if (verdict === undefined || verdict === 'consistent') {
           const { items, next_cursor } = await pager.list(words.selectActive(tx, tenant, filter), {
             ...list,
-            ...{ orders: { started_at: { column: 'started_at', kind: 'time' } }, otherwise: '-started_at' },
+            orders: { started_at: { column: 'started_at', kind: 'time' } },
+            otherwise: '-started_at',
             tie: 'session_id',
           })
           const keys = items.map((s) => ({ deviceId: s.device_id, gatewayId: s.gateway_id }))
@@ -86,7 +87,8 @@ export function createTruth({
           questions.selectInQuestion(tx, tenant, { ...filter, verdict }),
           {
             ...list,
-            ...{ orders: { since: { column: 'since', kind: 'time' } }, otherwise: 'since' },
+            orders: { since: { column: 'since', kind: 'time' } },
+            otherwise: 'since',
             tie: 'question_id',
           },
         )
