@@ -109,11 +109,13 @@ test('every operation of an administrator has a command', () => {
   const text = sources.map((f) => readFileSync(f, 'utf8')).join('\n')
   const missing = operations.filter(
     ([name, { access, protocol }]) =>
-      // An identity provider calls those, a client of TUF that, the SDK sends and takes files, and listAllGateways
-      // lists the gateways of a pool too.
+      // An identity provider calls those, a client of TUF that, the SDK sends and takes files and follows changes, and
+      // listAllGateways lists the gateways of a pool too.
       protocol !== 'scim' &&
       name !== 'tufTarget' &&
-      !['uploadPackage', 'exportAuditSyslog', 'getAuditExportManifest', 'listGateways'].includes(name) &&
+      !['uploadPackage', 'exportAuditSyslog', 'getAuditExportManifest', 'listGateways', 'streamChanges'].includes(
+        name,
+      ) &&
       access.by !== 'anyone' &&
       access.by.some((kind) => kind === 'session' || kind === 'api_key') &&
       // What is only replaced whole is changed through the SDK's function for its part.

@@ -22,7 +22,7 @@ export type Feature = {
   keywords?: string
   page: Page
   /** Views below it: one object, a sheet with an address of its own. */
-  below?: readonly { path: Path; page: Page }[]
+  below?: readonly { path: Path; page: Page; permission?: Permission }[]
   actions?: readonly FeatureAction[]
   /** Not in the navigation: opened from elsewhere. */
   isHidden?: true
@@ -70,7 +70,13 @@ export const features: readonly Feature[] = [
     ...{ label: 'Enrollment', path: '/admin/enrollment', permission: 'enrollment_tokens:read', shortcut: 'e' },
     keywords: 'tokens invite qr',
     page: () => import('./routes/enrollment/page.tsx'),
-    below: [{ path: '/admin/enrollment/new', page: () => import('./routes/enrollment/new-page.tsx') }],
+    below: [
+      {
+        // Support staff make tokens and may not read the list of them.
+        ...{ path: '/admin/enrollment/new', permission: 'enrollment_tokens:write' },
+        page: () => import('./routes/enrollment/new-page.tsx'),
+      },
+    ],
     actions: [
       {
         ...{ label: 'Enroll device', to: '/admin/enrollment/new', permission: 'enrollment_tokens:write', icon: 'plus' },
@@ -97,3 +103,9 @@ export const features: readonly Feature[] = [
 
 export const featureAt = (path: string): Feature | undefined =>
   features.find((f) => f.path === path || f.below?.some((b) => b.path === path))
+
+/** What it takes to see a view: its own permission, or that of the feature above it. */
+export const permissionAt = (path: string): Permission | undefined => {
+  const feature = featureAt(path)
+  return feature?.below?.find((b) => b.path === path)?.permission ?? feature?.permission
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core'
 import type { Who } from './fleet.ts'
 import type { Ground } from './ground.ts'
 
@@ -90,6 +90,9 @@ async function openWatched({ browser, kit }: Ground, { colorScheme = 'light', wi
 /** Browsers log each answer of 4xx as an error; the page deals with those, and they are judged by their status here. */
 const isOfAnAnswer = /^Failed to load resource: the server responded with a status of 4/
 
+/** The stream of changes never ends by itself. */
+const isStream = (request: Request): boolean => request.resourceType() === 'eventsource'
+
 function watch(page: Page, origin: string): string[] {
   const problems: string[] = []
   const requests = { underWay: 0 }
@@ -99,13 +102,13 @@ function watch(page: Page, origin: string): string[] {
   })
   page.on('pageerror', (error) => problems.push(`thrown: ${error.stack ?? error.message}`))
   page.on('request', (request) => {
-    requests.underWay++
+    if (!isStream(request)) requests.underWay++
     const url = new URL(request.url())
     if (url.origin !== origin && !['data:', 'blob:'].includes(url.protocol))
       problems.push(`asks another origin: ${url.href}`)
   })
-  page.on('requestfinished', () => void requests.underWay--)
-  page.on('requestfailed', () => void requests.underWay--)
+  for (const event of ['requestfinished', 'requestfailed'] as const)
+    page.on(event as 'requestfinished', (request) => void (isStream(request) || requests.underWay--))
   page.on('response', (response) => {
     if (response.status() >= 500) problems.push(`${response.status()} for ${response.url()}`)
   })

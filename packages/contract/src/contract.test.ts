@@ -54,9 +54,12 @@ test('an unknown field of a body is refused, at whatever depth', () => {
     'publishPolicy.properties.policy',
     'simulatePolicy.properties.policy',
     'validatePolicy.properties.policy',
+    'whoReaches.properties.policy',
     'replayPolicy.properties.policy',
     'runPlaybook.properties.params',
     'runWorkflow.properties.params',
+    'createView.properties.query',
+    'updateView.properties.query',
   ])
 })
 

@@ -17,7 +17,7 @@ const unnamed: Readonly<Record<string, string>> = {
   ...of('it is the thing itself, whose name stands in `name`, `username` or another field', [
     ...['ApiKey:key_id', 'User:user_id', 'Group:group_id', 'IdentityProvider:provider_id', 'Device:device_id'],
     ...['EnrollmentToken:token_id', 'Gateway:gateway_id', 'GatewayPool:pool_id', 'GatewayHealth:gateway_id'],
-    ...['Plan:plan_id', 'SiemConnector:connector_id', 'DirectorySource:source_id'],
+    ...['Plan:plan_id', 'SavedView:view_id', 'SiemConnector:connector_id', 'DirectorySource:source_id'],
   ]),
   ...of('it is the thing itself, which has no name', [
     ...['AdminSession:session_id', 'DirectoryRun:run_id', 'DirectoryRunSummary:run_id', 'VpnSession:session_id'],
@@ -36,7 +36,12 @@ const unnamed: Readonly<Record<string, string>> = {
       'Lock:lock_id',
     ],
     ...['Release:release_id', 'Package:package_id', 'WorkflowRun:workflow_run_id', 'WorkflowRunDetail:workflow_run_id'],
-    ...['LegalHold:legal_hold_id', 'Notification:notification_id', 'DeviceSession:session_id'],
+    ...[
+      'LegalHold:legal_hold_id',
+      'Notification:notification_id',
+      'DeviceSession:session_id',
+      'PolicyAdoption:bundle_id',
+    ],
   ]),
   ...of('sessions, runs, snapshots, events and signers have no name', [
     ...['Connection:session_id', 'DeviceWitness:session_id', 'AffectedDevice:session_id', 'gatewayImpact:session_id'],
@@ -55,7 +60,13 @@ const unnamed: Readonly<Record<string, string>> = {
     ...['getPolicyBundle:device_ids', 'listPolicyBundles:device_ids', 'exportOperations:device_ids'],
   ]),
   ...of('it is a facet, whose values have names', ['listDeviceFacets:group_id', 'listUserFacets:group_id']),
-  ...of('`username` stands beside it', ['AdminSession:user_id', 'Grant:user_id', 'me:user_id']),
+  ...of('`username` stands beside it', [
+    'AdminSession:user_id',
+    'Grant:user_id',
+    'me:user_id',
+    'getView:user_id',
+    'listViews:user_id',
+  ]),
   ...of('the caller knows its own key', ['me:key_id']),
   ...of('another field has the name: `plan`, `subject_name`, the directory, the version', [
     ...['Tenant:plan_id', 'LegalHold:user_id', 'LegalHold:device_id', 'DirectoryRun:source_id'],

@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict'
 import pg from 'pg'
 import { decodeId } from '../src/kernel/ids.ts'
+import { everything } from '../src/memory/changes.ts'
 import { withGateway } from './gateways.ts'
 import type { Kit } from './kit.ts'
 
@@ -61,5 +63,29 @@ export async function fillFleet(kit: Kit) {
   ])
     await client.query(statement, statement.includes('$1') ? [versions] : [])
   await client.end()
+  // The replica may have read devices before there were these.
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    kit.app.changes.record(tx, kit.tenant, [{ kind: 'device', subject: everything }]),
+  )
   return { group, gateway: made[1]!.gateway, pool: made[1]!.pool, token: enrollment_token }
+}
+
+/** All pages of a list. Nothing comes twice. */
+export async function all<T>(
+  ask: (page: { limit: number; cursor?: string }) => Promise<{ items: readonly T[]; next_cursor: string | null }>,
+  idOf: (item: T) => string,
+  limit = 41,
+): Promise<T[]> {
+  const items: T[] = []
+  let cursor: string | null = null
+  do {
+    const page: { items: readonly T[]; next_cursor: string | null } = await ask({
+      limit,
+      ...(cursor !== null && { cursor }),
+    })
+    items.push(...page.items)
+    cursor = page.next_cursor
+  } while (cursor !== null)
+  assert.equal(new Set(items.map(idOf)).size, items.length, 'one came twice')
+  return items
 }

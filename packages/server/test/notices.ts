@@ -14,7 +14,7 @@ export const notice = (more: Partial<Notice> = {}): Notice => ({
   ...more,
 })
 export const raise = (kit: Kit, more: Partial<Notice> = {}) =>
-  kit.db.inTenant(kit.tenant, (tx) => kit.app.notifications.notify(tx, kit.tenant, notice(more)))
+  kit.app.db.inTenant(kit.tenant, (tx) => kit.app.notifications.notify(tx, kit.tenant, notice(more)))
 export const inbox = async (kit: Kit, query: { state?: 'open' | 'acknowledged' | 'all' } = {}) =>
   (await kit.admin.listNotifications({ query })).items
 export const run = (kit: Kit, name: string) => runJob(kit.app, name)

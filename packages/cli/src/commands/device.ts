@@ -2,6 +2,7 @@ import type { Contract, Output } from '@holdfast/contract'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { UsageError } from '../exit.ts'
+import { printFacets } from '../facets.ts'
 import { choice, examples, limit, reason, sort, sortsOf } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 import { jsonText } from '../text.ts'
@@ -50,6 +51,17 @@ export function addDevice(program: Command, cli: Cli): void {
     'device list --client-version-before 2.0.0 --presence online',
     'device list --effective-status user_suspended',
     'device list --json --limit 10000 | jq -r .device_id',
+  )
+  examples(
+    filtered(device.command('facets').description('how many devices have each value of each filter')).action(
+      async (options: Filter) =>
+        printFacets(
+          cli,
+          await (await cli.client()).listDeviceFacets({ query: { ...filterOf(options), ...cli.scope } }),
+        ),
+    ),
+    'device facets',
+    'device facets --posture non_compliant',
   )
   examples(device.command('show <device>'), 'device show anna-laptop')
     .description('one device')

@@ -3,6 +3,7 @@ import { roleNames } from '@holdfast/contract/vocabulary'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { UsageError } from '../exit.ts'
+import { printFacets } from '../facets.ts'
 import { choice, examples, limit, reason, sort, sortsOf } from '../options.ts'
 import { type Column, noteWarnings, printItem, printList } from '../output.ts'
 import { countText, jsonText } from '../text.ts'
@@ -38,26 +39,39 @@ const said = (answer: 'yes' | 'no' | undefined) => (answer === undefined ? undef
 
 type NewUser = { service?: boolean; email?: string; displayName?: string; group?: string[] }
 
+const filtered = (command: Command) =>
+  command
+    .addOption(choice('--status <status>', 'only these', ['active', 'suspended']))
+    .option('--group <group>', 'in this group')
+    .addOption(choice('--role <role>', 'with this role', roleNames))
+    .addOption(choice('--mfa <yes|no>', 'with, or without, a second factor', ['yes', 'no']))
+    .addOption(choice('--locked <yes|no>', 'locked after failed sign-ins, or not', ['yes', 'no']))
+    .addOption(choice('--has-devices <yes|no>', 'with, or without, devices', ['yes', 'no']))
+    .option('--q <prefix>', 'name starts with')
+
+const filterOf = ({ group, mfa, locked, hasDevices, ...rest }: Filter) =>
+  given({ ...rest, group_id: group, mfa: said(mfa), locked: said(locked), has_devices: said(hasDevices) })
+
 export function addUser(program: Command, cli: Cli): void {
   const user = program.command('user').description('users')
   examples(
-    sort(limit(user.command('list').description('list users')), sorts)
-      .addOption(choice('--status <status>', 'only these', ['active', 'suspended']))
-      .option('--group <group>', 'in this group')
-      .addOption(choice('--role <role>', 'who hold this role', roleNames))
-      .addOption(choice('--mfa <yes|no>', 'with, or without, a second factor', ['yes', 'no']))
-      .addOption(choice('--locked <yes|no>', 'locked after failed sign-ins, or not', ['yes', 'no']))
-      .addOption(choice('--has-devices <yes|no>', 'with, or without, devices', ['yes', 'no']))
-      .option('--q <prefix>', 'name starts with')
-      .action(async ({ limit: most, group, mfa, locked, hasDevices, ...rest }: Filter & { limit: number }) => {
+    sort(filtered(limit(user.command('list').description('list users'))), sorts).action(
+      async ({ limit: most, ...options }: Filter & { limit: number }) => {
         const client = await cli.client()
-        const wanted = { ...rest, group_id: group, mfa: said(mfa), locked: said(locked), has_devices: said(hasDevices) }
-        const query = { ...given(wanted), ...cli.scope }
+        const query = { ...filterOf(options), ...cli.scope }
         await printList(cli, most, columns, (page) => client.listUsers({ query: { ...query, ...page } }))
-      }),
+      },
+    ),
     'user list --q anna',
     'user list --role tenant_admin --mfa no',
     'user list --sort last_login_at',
+  )
+  examples(
+    filtered(user.command('facets').description('how many users have each value of each filter')).action(
+      async ({ sort: _, ...options }: Filter) =>
+        printFacets(cli, await (await cli.client()).listUserFacets({ query: { ...filterOf(options), ...cli.scope } })),
+    ),
+    'user facets',
   )
   examples(
     user

@@ -3,10 +3,11 @@ import type { ApiError } from './api-error.ts'
 import { call, type InputOf, type OutputOf, type Route } from './client.ts'
 import { selectedTenant } from './selected-tenant.ts'
 
-type Options = {
+type Options<T> = {
   enabled?: boolean
-  /** Milliseconds between refetches while the page is shown; only for what the stream does not tell. */
-  everyMs?: number
+  /** Milliseconds between refetches while the page is shown; only for what the stream does not tell. A function of the
+   * last answer ends them with undefined. */
+  everyMs?: number | ((data: T | undefined) => number | undefined)
   /** Keeps the last answer while another input is read: pages of a list. */
   keepsLast?: boolean
 }
@@ -26,11 +27,17 @@ export const apiQuery = <R extends Route>(route: R, input: InputOf<R>) =>
 export const useApi = <R extends Route>(
   route: R,
   input: InputOf<R>,
-  { enabled = true, everyMs, keepsLast = false }: Options = {},
+  { enabled = true, everyMs, keepsLast = false }: Options<OutputOf<R>> = {},
 ) =>
   useQuery({
     ...apiQuery(route, input),
     enabled,
-    ...(everyMs !== undefined && { refetchInterval: everyMs }),
+    ...(everyMs !== undefined && { refetchInterval: intervalOf<R>(everyMs) }),
     ...(keepsLast && { placeholderData: keepPreviousData }),
   })
+
+type Every<R extends Route> = NonNullable<Options<OutputOf<R>>['everyMs']>
+const intervalOf = <R extends Route>(everyMs: Every<R>) =>
+  typeof everyMs === 'number'
+    ? everyMs
+    : ({ state }: { state: { data: OutputOf<R> | undefined } }) => everyMs(state.data) ?? false

@@ -1,13 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
-import { call } from '../api/client.ts'
 import { useMe } from '../api/me.ts'
+import { signOut } from '../api/sign-in.ts'
 import { MenuButton } from '../ui/menu.tsx'
-
-/** Signs out, and goes on to the identity provider where the session came from one. */
-async function signOut(): Promise<void> {
-  const { end_session_url } = await call('POST /admin/logout', {})
-  window.location.assign(end_session_url ?? '/admin/login')
-}
 
 export const initialsOf = (name: string): string =>
   name

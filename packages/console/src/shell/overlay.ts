@@ -13,6 +13,9 @@ export type Overlay =
   | { kind: 'help' }
   | { kind: 'alerts' }
   | { kind: 'device_edit'; deviceId: string }
+  | { kind: 'enroll' }
+  | { kind: 'install_lines' }
+  | { kind: 'token_revoke'; token: { token_id: string; name: string; uses: number } }
   | { kind: 'device_deed'; deed: DeviceDeed; target: DeviceTarget; onDone?: (() => void) | undefined }
 
 const listeners = new Set<() => void>()

@@ -1,7 +1,7 @@
 import { Outlet, useMatches } from '@tanstack/react-router'
 import { Suspense, useEffect } from 'react'
 import { useCan } from '../api/me.ts'
-import { featureAt } from '../features.ts'
+import { featureAt, permissionAt } from '../features.ts'
 import { NoPermission } from '../ui/problem.tsx'
 import { Toasts } from '../ui/toast.tsx'
 import { AlertStrip } from './alert-strip.tsx'
@@ -12,7 +12,7 @@ import { TopBar } from './top-bar.tsx'
 
 /** The frame around every view: navigation, top bar, what is wrong right now, and the overlays. */
 export function Shell() {
-  const feature = useFeature()
+  const feature = featureAt(usePath())
   return (
     <>
       <a className="skip" href="#main">
@@ -34,13 +34,14 @@ export function Shell() {
 }
 
 function Content() {
-  const feature = useFeature()
+  const path = usePath()
+  const feature = featureAt(path)
+  const permission = permissionAt(path)
   const can = useCan()
   useEffect(() => {
     if (feature) document.title = `${feature.label} · Holdfast`
   }, [feature])
-  if (feature?.permission && !can(feature.permission))
-    return <NoPermission what={feature.label} permission={feature.permission} />
+  if (feature && permission && !can(permission)) return <NoPermission what={feature.label} permission={permission} />
   return (
     <Suspense>
       <Outlet />
@@ -48,7 +49,7 @@ function Content() {
   )
 }
 
-function useFeature() {
+function usePath(): string {
   const path = useMatches().at(-1)?.fullPath ?? ''
-  return featureAt(path.length > 1 ? path.replace(/\/$/, '') : path)
+  return path.length > 1 ? path.replace(/\/$/, '') : path
 }

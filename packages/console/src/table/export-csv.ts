@@ -1,5 +1,6 @@
 import { call, type InputOf } from '../api/client.ts'
 import { formatNumber } from '../ui/format.ts'
+import { saveFile } from '../ui/save-file.ts'
 import { toast } from '../ui/toast.tsx'
 import type { ListState } from './list-state.ts'
 import type { ListSpec } from './spec.ts'
@@ -30,7 +31,7 @@ export async function exportCsv<T>(spec: ListSpec<T>, { q, filters, sort }: List
     rows.push(...(page.items as unknown as Row[]))
     cursor = page.next_cursor ?? undefined
   } while (cursor && rows.length < mostRows)
-  save(`${spec.list}.csv`, toCsv(rows.map((row) => flatten(row))))
+  saveFile(`${spec.list}.csv`, 'text/csv', toCsv(rows.map((row) => flatten(row))))
   if (cursor)
     toast({
       title: `The first ${formatNumber(rows.length)} ${spec.noun.many} were saved`,
@@ -59,13 +60,4 @@ export function toCsv(rows: readonly Record<string, string>[]): string {
   return [names, ...rows.map((row) => names.map((name) => row[name] ?? ''))]
     .map((cells) => cells.map(cell).join(','))
     .join('\r\n')
-}
-
-function save(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }

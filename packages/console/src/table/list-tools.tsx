@@ -37,7 +37,14 @@ export function ListTools<T>({ spec, state }: { spec: ListSpec<T>; state: ListSt
         label={`Export these ${spec.noun.many}`}
         trigger={<Icon name="download" />}
         items={[
-          { id: 'csv', label: 'Download as CSV', icon: 'download', onSelect: () => void exportCsv(spec, state) },
+          ...(spec.list
+            ? [
+                {
+                  ...{ id: 'csv', label: 'Download as CSV', icon: 'download' as const },
+                  onSelect: () => void exportCsv(spec, state),
+                },
+              ]
+            : []),
           {
             id: 'command',
             label: 'Copy as a command',
@@ -55,5 +62,9 @@ export function ListTools<T>({ spec, state }: { spec: ListSpec<T>; state: ListSt
 export function commandOf<T>(spec: ListSpec<T>, { q, filters, sort }: ListState): string {
   const options = Object.entries({ ...(q && { q }), ...filters, ...(sort !== spec.defaultSort && { sort }) })
   const quoted = (value: string) => (/^[\w.:@/-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`)
-  return [spec.command, ...options.map(([name, value]) => `--${name.replaceAll('_', '-')} ${quoted(value)}`)].join(' ')
+  const named = options.flatMap(([name, value]) => {
+    const option = spec.options?.[name] ?? name.replaceAll('_', '-')
+    return option === false ? [] : [`--${option} ${quoted(value)}`]
+  })
+  return [spec.command, ...named].join(' ')
 }

@@ -121,7 +121,7 @@ function Rows<T>({ spec, state, query, selection, hrefOf, onOpen, firstRun }: Pr
 /** For a link that is opened in another tab, which has no history to keep the tenant. */
 function withTenant(path: string): string {
   const tenant = selectedTenant()
-  return tenant ? `${path}?tenant=${tenant}` : path
+  return tenant ? `${path}${path.includes('?') ? '&' : '?'}tenant=${tenant}` : path
 }
 
 function NothingMatches<T>({ spec, state }: { spec: ListSpec<T>; state: ListState }) {

@@ -12,14 +12,19 @@ type ViewQuery = Readonly<Record<string, string>>
 /** Views that come with the list, then the saved ones: the own and the shared. */
 export function SavedViews<T>({ spec, state }: { spec: ListSpec<T>; state: ListState }) {
   const [isSaving, setSaving] = useState(false)
-  const { data } = useApi('GET /v1/admin/views', { query: { list: spec.list, limit: 200 } })
+  const { list } = spec
+  const { data } = useApi(
+    'GET /v1/admin/views',
+    { query: { ...(list && { list }), limit: 200 } },
+    { enabled: list !== undefined },
+  )
   const now = queryOf(spec, state)
   const open = (query: ViewQuery) => {
     const cleared = Object.fromEntries([...Object.keys(now), 'sort'].map((name) => [name, undefined]))
     state.set({ ...cleared, open: undefined, ...query })
   }
   const views = [
-    { key: 'all', label: 'All', query: {} as ViewQuery },
+    { key: 'all', label: spec.allLabel ?? 'All', query: {} as ViewQuery },
     ...spec.presets.map(({ label, filters }) => ({ key: label, label, query: filters })),
     ...(data?.items ?? []).map((view) => ({ key: view.view_id, label: view.name, query: view.query as ViewQuery })),
   ]
@@ -37,14 +42,14 @@ export function SavedViews<T>({ spec, state }: { spec: ListSpec<T>; state: ListS
           {view.label}
         </button>
       ))}
-      {!current && (
+      {list && !current && (
         <Button kind="ghost" size="sm" icon="plus" onClick={() => setSaving(true)}>
           Save view
         </Button>
       )}
-      {isSaving && (
+      {list && isSaving && (
         <Suspense>
-          <SaveView list={spec.list} query={now} onClose={() => setSaving(false)} />
+          <SaveView list={list} query={now} onClose={() => setSaving(false)} />
         </Suspense>
       )}
     </nav>

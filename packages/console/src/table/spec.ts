@@ -35,8 +35,8 @@ export type BulkVerb = { id: string; label: string; danger?: boolean; offReason?
 
 /** What makes one list of the API a page: columns, filters, words. */
 export type ListSpec<T> = {
-  /** The name of the list in saved views. */
-  list: ViewList
+  /** The name of the list in saved views; absent where the API saves none of it. */
+  list?: ViewList
   /** The kind by which the stream of changes names it. */
   kind: ChangedKind
   noun: { one: string; many: string }
@@ -44,6 +44,8 @@ export type ListSpec<T> = {
   columns: readonly Column<T>[]
   filters: readonly Filter[]
   presets: readonly Preset[]
+  /** The view without filters; `All` unless given. */
+  allLabel?: string
   /** What `q` finds; absent where the list has no `q`. */
   searchHint?: string
   defaultSort: string
@@ -60,4 +62,6 @@ export type ListSpec<T> = {
   menuOf?: (row: T) => readonly MenuItem[]
   /** `holdfast device list`: the line that shows the same. */
   command: string
+  /** The options of that line by the parameter of the API, where the names differ; `false`: it has none. */
+  options?: Readonly<Record<string, string | false>>
 }

@@ -20,6 +20,8 @@ type ConfirmProps = {
   keepLabel: string
   deedLabel: string
   busyLabel: string
+  /** Fields that say more about it: for how long, to whom. */
+  children?: ReactNode
   /** What failed at the last try. */
   problem?: ReactNode
   /** The `holdfast` line that does the same. */
@@ -63,6 +65,7 @@ export function Confirm(props: ConfirmProps) {
       {lede !== undefined && <p className="soft">{lede}</p>}
       <Objects {...objects} />
       <Effects effects={effects} />
+      {props.children}
       {reason && <Reason isOptional={reason === 'optional'} value={why} onChange={setWhy} />}
       {typed !== undefined && <Typed typed={typed} value={text} onChange={setText} />}
       {props.problem}

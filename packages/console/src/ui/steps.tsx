@@ -5,13 +5,14 @@ import { Icon } from './icon.tsx'
 type Step = {
   id: string
   title: ReactNode
-  state: 'done' | 'now' | 'failed' | 'later'
+  /** `waiting`: something outside has to happen; its mark is half filled. */
+  state: 'done' | 'now' | 'waiting' | 'failed' | 'later'
   children?: ReactNode
   /** Duration or a link, at the right. */
   aside?: ReactNode
 }
 const marks = { done: 'check', failed: 'x' } as const
-const words = { done: 'done', now: 'under way', failed: 'failed', later: 'not yet' } as const
+const words = { done: 'done', now: 'under way', waiting: 'waiting', failed: 'failed', later: 'not yet' } as const
 
 /**
  * Steps in their order: a ring with the number, filled now, a tick when done, red when failed.
@@ -23,11 +24,11 @@ export const Steps = ({ steps }: { steps: readonly Step[] }) => (
     {steps.map(({ id, title, state, children, aside }, place) => (
       <li
         key={id}
-        className={classes('step', state !== 'later' && state)}
+        className={classes('step', state === 'waiting' ? 'now2' : state !== 'later' && state)}
         aria-current={state === 'now' ? 'step' : undefined}
       >
         <span className="n">
-          {state === 'done' || state === 'failed' ? <Icon name={marks[state]} size="s" /> : place + 1}
+          <StepMark state={state} place={place} />
           <span className="vh">, {words[state]}</span>
         </span>
         <div className="what">
@@ -39,3 +40,8 @@ export const Steps = ({ steps }: { steps: readonly Step[] }) => (
     ))}
   </ol>
 )
+
+function StepMark({ state, place }: { state: Step['state']; place: number }) {
+  if (state === 'done' || state === 'failed') return <Icon name={marks[state]} size="s" />
+  return state === 'waiting' ? <span className="d half" /> : place + 1
+}

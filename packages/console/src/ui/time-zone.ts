@@ -1,13 +1,35 @@
 import { useRouterState } from '@tanstack/react-router'
+import { useSyncExternalStore } from 'react'
 import type { TimeZone } from './format-time.ts'
 
+/** Where this browser keeps the choice of its person. */
+const key = 'holdfast.tz'
+const listeners = new Set<() => void>()
+const subscribe = (listener: () => void) => {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+const stored = (): TimeZone => (window.localStorage.getItem(key) === 'local' ? 'local' : 'utc')
+
+/** Stores the zone for pages whose address names none. */
+export function chooseTimeZone(zone: TimeZone): void {
+  if (zone === 'local') window.localStorage.setItem(key, zone)
+  else window.localStorage.removeItem(key)
+  for (const listener of listeners) listener()
+}
+
 /**
- * The zone in which times are shown: UTC, unless the address of the page has `tz=local`.
+ * The zone in which times are shown: that of the address (`tz=local`, `tz=utc`), else the one that the person chose,
+ * else UTC.
  *
  * @example const zone = useTimeZone()
  */
 export function useTimeZone(): TimeZone {
+  const chosen = useSyncExternalStore(subscribe, stored)
   return useRouterState({
-    select: ({ location }) => ((location.search as { tz?: unknown }).tz === 'local' ? 'local' : 'utc'),
+    select: ({ location }) => {
+      const { tz } = location.search as { tz?: unknown }
+      return tz === 'local' || tz === 'utc' ? tz : chosen
+    },
   })
 }

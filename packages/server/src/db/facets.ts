@@ -10,7 +10,7 @@ const freshMs = 5 * second
 
 /** How many things have a value of a facet. Facet `total` is of all. */
 export type FacetRow = { facet: string; value: string; count: number }
-export type Total = { count: number; exact: boolean }
+type Total = { count: number; exact: boolean }
 
 /** Reads at most once in some seconds for each tenant and filter, as the contract has the filter. */
 export function createCounts<F extends object, T>(read: (tenant: TenantId, filter: F) => Promise<T>, now: () => Date) {

@@ -6,8 +6,9 @@ type Kept<T> = { value: T | undefined; readAtMs: number; reading: Promise<T> | u
 const mostKeys = 1000
 
 /**
- * What is read at most once in so long for each key, such as a tenant, however many ask. One that is older is still given out while
- * the next is being read; at twice that age it is waited for. What could not be read is asked for again.
+ * What is read at most once in so long for each key, such as a tenant, however many ask. One that is older is still
+ * given out while the next is being read; at twice that age it is waited for. What could not be read is asked for
+ * again.
  */
 export function createRecent<T, K extends string = TenantId>({
   read,

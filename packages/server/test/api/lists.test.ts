@@ -6,7 +6,7 @@ import { deviceFacets } from '@holdfast/contract/facets'
 import { compareVersions } from '@holdfast/contract/semver'
 import { countFacets, highestAddress } from '../../src/modules/devices/facets.queries.ts'
 import { drawAddresses } from '../../src/modules/devices/facets.ts'
-import { fillFleet, size } from '../fill-fleet.ts'
+import { all, fillFleet, size } from '../fill-fleet.ts'
 import { rule } from '../gateways.ts'
 import { startKit } from '../kit.ts'
 import { tenantOf } from '../own-tenant.ts'
@@ -16,25 +16,6 @@ type Query = NonNullable<Given<Contract['listDevices']>['query']>
 type User = Output<Contract['getUser']>
 type UserQuery = NonNullable<Given<Contract['listUsers']>['query']>
 
-/** All pages of a list. Nothing comes twice. */
-async function all<T>(
-  ask: (page: { limit: number; cursor?: string }) => Promise<{ items: readonly T[]; next_cursor: string | null }>,
-  idOf: (item: T) => string,
-  limit = 41,
-): Promise<T[]> {
-  const items: T[] = []
-  let cursor: string | null = null
-  do {
-    const page: { items: readonly T[]; next_cursor: string | null } = await ask({
-      limit,
-      ...(cursor !== null && { cursor }),
-    })
-    items.push(...page.items)
-    cursor = page.next_cursor
-  } while (cursor !== null)
-  assert.equal(new Set(items.map(idOf)).size, items.length, 'one came twice')
-  return items
-}
 const deviceId = (d: Device) => d.device_id
 
 const isVersion = (text: string | null): text is string => text !== null && /^\d+\.\d+\.\d+/.test(text)
@@ -103,8 +84,8 @@ test('lists of devices: every filter in every order, page by page, and their fac
     [{ channel: 'canary' }, (d) => d.effective_channel === 'canary'],
     [{ gateway_id: made.gateway.gateway_id }, (d) => d.session?.gateway_id === made.gateway.gateway_id],
     [
-      { q: 'laptop-1', presence: 'online', arch: 'x64' },
-      (d) => d.name.startsWith('laptop-1') && d.presence === 'online' && d.arch === 'x64',
+      { q: 'laptop-1', presence: 'online', arch: 'arm64' },
+      (d) => d.name.startsWith('laptop-1') && d.presence === 'online' && d.arch === 'arm64',
     ],
   ]
 
@@ -112,7 +93,9 @@ test('lists of devices: every filter in every order, page by page, and their fac
     for (const [filter, fits] of filters) {
       const wanted = devices.filter(fits).map(deviceId).sort()
       assert.ok(wanted.length > 0, `${JSON.stringify(filter)} fits nothing`)
-      for (const sort of sorts) {
+      // Each filter meets each order, in one direction or the other.
+      for (const [n, sort] of sorts.entries()) {
+        if (Object.keys(filter).length > 0 && n % 4 !== 0 && n % 4 !== 3) continue
         const what = `${JSON.stringify(filter)} by ${sort}`
         const found = await all((page) => admin.listDevices({ query: { ...page, ...filter, sort } }), deviceId)
         assert.deepEqual(found.map(deviceId).sort(), wanted, what)
@@ -182,10 +165,10 @@ test('lists of devices: every filter in every order, page by page, and their fac
   })
 
   await t.test('devices that are drawn by their addresses are counted as those of an index', async () => {
-    const judged = { filter: {}, at: new Date(), canary: undefined }
+    const judged = { filter: {}, at: new Date(), canary: undefined, onlineSince: new Date() }
     const counted = await kit.db.inTenant(kit.tenant, async (tx) => {
       const highest = await highestAddress(tx, kit.tenant)
-      return countFacets(tx, kit.tenant, judged, { addresses: drawAddresses(highest, highest) })
+      return countFacets(tx, kit.tenant, judged, { addresses: drawAddresses(highest, highest) }, 50)
     })
     assert.equal(counted.find((r) => r.facet === 'total')?.count, size)
     const some = drawAddresses(1_000_000, 5000)

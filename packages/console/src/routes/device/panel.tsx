@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
-import { useEffect, useRef } from 'react'
 import { useApi } from '../../api/use-api.ts'
+import { PanelMoves, useFocusWhenOpened } from '../../table/panel-parts.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { IconButton } from '../../ui/icon-button.tsx'
 import { Kbd } from '../../ui/kbd.tsx'
@@ -24,8 +24,6 @@ export function DevicePanel({ deviceId, ids, onMove, onClose }: Props) {
   const query = useApi('GET /v1/admin/devices/{device_id}', { params: { device_id: deviceId } })
   const navigate = useNavigate()
   const device = query.data
-  const at = ids.indexOf(deviceId)
-  const [previous, next] = [ids[at - 1], at < 0 ? undefined : ids[at + 1]]
   const panel = useFocusWhenOpened()
   return (
     <aside className="panel" aria-label={`Device ${device?.name ?? ''}`} ref={panel} tabIndex={-1}>
@@ -36,8 +34,7 @@ export function DevicePanel({ deviceId, ids, onMove, onClose }: Props) {
             <h2 className="trunc">{device?.name ?? '…'}</h2>
           </div>
           <div className="row tight">
-            <Move icon="up" label="Previous device" to={previous} onMove={onMove} />
-            <Move icon="down" label="Next device" to={next} onMove={onMove} />
+            <PanelMoves noun="device" id={deviceId} ids={ids} onMove={onMove} />
             <IconButton
               icon="ext"
               label="Open as a page"
@@ -70,28 +67,4 @@ export function DevicePanel({ deviceId, ids, onMove, onClose }: Props) {
       </footer>
     </aside>
   )
-}
-
-type MoveProps = { icon: 'up' | 'down'; label: string; to: string | undefined; onMove: (id: string) => void }
-
-const Move = ({ icon, label, to, onMove }: MoveProps) => (
-  <IconButton
-    icon={icon}
-    label={label}
-    onClick={() => to && onMove(to)}
-    {...(to === undefined && { offReason: 'The page has no more.' })}
-  />
-)
-
-/** The focus goes into the panel, and back to where it was when the panel closes. */
-function useFocusWhenOpened() {
-  const ref = useRef<HTMLElement>(null)
-  useEffect(() => {
-    const before = document.activeElement
-    ref.current?.focus({ preventScroll: true })
-    return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus()
-    }
-  }, [])
-  return ref
 }

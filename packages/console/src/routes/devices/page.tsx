@@ -8,12 +8,12 @@ import type { FacetCounts } from '../../table/filter-bar.tsx'
 import { useListState } from '../../table/list-state.ts'
 import { ListView, pageSize } from '../../table/list-view.tsx'
 import { useSelection } from '../../table/selection.ts'
-import { ButtonLink } from '../../ui/button.tsx'
 import { FirstRun } from '../../ui/empty-state.tsx'
 import { formatNumber } from '../../ui/format.ts'
 import { PageHead } from '../../ui/page-head.tsx'
 import { deviceMenu } from '../device/device-actions.tsx'
 import { DevicePanel } from '../device/panel.tsx'
+import { EnrollButton } from '../enrollment/enroll-button.tsx'
 import { devicesSpec } from './spec.tsx'
 import type { Device } from './words.ts'
 
@@ -108,31 +108,18 @@ function Head() {
     <PageHead
       title="Devices"
       sub={status && [`${formatNumber(status.active)} active`, waits].filter(Boolean).join(' · ')}
-      actions={
-        can('enrollment_tokens:write') && (
-          <ButtonLink kind="primary" icon="plus" to="/admin/enrollment/new">
-            Enroll device
-          </ButtonLink>
-        )
-      }
+      actions={<EnrollButton />}
     />
   )
 }
 
 function NoDevices() {
-  const can = useCan()
   return (
     <FirstRun
       title="No devices yet"
       sentence="A device joins with an enrollment token. Make one, run the line on the device, and it appears here."
-      action={
-        can('enrollment_tokens:write') && (
-          <ButtonLink kind="primary" to="/admin/enrollment/new">
-            Enroll the first device
-          </ButtonLink>
-        )
-      }
-      command="holdfast token create --one-time --print-install"
+      action={<EnrollButton label="Enroll the first device" />}
+      command="holdfast token create --print-install"
     />
   )
 }

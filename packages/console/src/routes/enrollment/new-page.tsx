@@ -1,9 +1,22 @@
+import { useEffect } from 'react'
+import { useCan } from '../../api/me.ts'
+import { openOverlay } from '../../shell/overlay.ts'
 import { PageHead } from '../../ui/page-head.tsx'
+import { EnrollButton } from './enroll-button.tsx'
+import { Page as TokensPage } from './page.tsx'
 
+/** B8: the address of the sheet that enrolls a device; below it lies the list of tokens. */
 export function Page() {
+  const can = useCan()
+  useEffect(() => openOverlay({ kind: 'enroll' }), [])
+  if (can('enrollment_tokens:read')) return <TokensPage />
   return (
     <div className="page">
-      <PageHead title="Enrollment" />
+      <PageHead
+        title="Enrollment"
+        lede="You may make enrollment tokens. The list of tokens needs the permission enrollment_tokens:read."
+        actions={<EnrollButton />}
+      />
     </div>
   )
 }

@@ -3,11 +3,11 @@ import { useCan } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
 import { features } from '../../features.ts'
 import type { Search } from '../../router.tsx'
-import { ButtonLink } from '../../ui/button.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { ButtonGroup } from '../../ui/tabs.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
+import { EnrollButton } from '../enrollment/enroll-button.tsx'
 import { AttentionCard } from './attention-card.tsx'
 import { ExpiryCard } from './expiry-card.tsx'
 import { GatewaysCard } from './gateways-card.tsx'
@@ -31,7 +31,6 @@ export function Page() {
 }
 
 function Home() {
-  const can = useCan()
   const navigate = useNavigate()
   const chosen = useRouterState({ select: (s) => (s.location.search as Search).range })
   const range = ranges.find((r) => r === chosen) ?? '24h'
@@ -62,11 +61,7 @@ function Home() {
               value={range}
               onChange={choose}
             />
-            {can('enrollment_tokens:write') && (
-              <ButtonLink kind="primary" size="sm" icon="plus" to="/admin/enrollment/new">
-                Enroll device
-              </ButtonLink>
-            )}
+            <EnrollButton size="sm" />
           </>
         }
       />

@@ -1,9 +1,55 @@
+import { useApi } from '../../api/use-api.ts'
+import { CodeBlock } from '../../ui/code-block.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
+import { Problem } from '../../ui/problem.tsx'
+import { Skeleton } from '../../ui/skeleton.tsx'
+import { HereNow } from './here-now.tsx'
+import { StartSteps } from './steps.tsx'
 
+/** The answer is some seconds old: what the stream tells of is not in it at once. */
+const everyMs = 4_000
+
+/** B3: the steps from an empty tenant to a first device behind a policy. */
 export function Page() {
+  const query = useApi('GET /v1/admin/start', {}, { everyMs: (data) => (data?.complete ? undefined : everyMs) })
+  const steps = query.data?.steps
   return (
-    <div className="page">
-      <PageHead title="Getting started" />
+    <div className="page read" aria-busy={query.isFetching}>
+      <PageHead
+        title="Getting started"
+        sub={steps && `${steps.filter((step) => step.done).length} of ${steps.length} done`}
+        lede="Steps to a first device behind a policy. Each ticks itself when the server sees it; do them in any order."
+      />
+      {query.error && (
+        <Problem
+          error={query.error}
+          retry={query.refetch}
+          what="the steps"
+          {...(steps && { asOf: query.dataUpdatedAt })}
+        />
+      )}
+      <div className="cols">
+        <div className="c7 stack">
+          {steps && query.data ? (
+            <StartSteps steps={steps} isComplete={query.data.complete} />
+          ) : (
+            !query.error && <Skeleton width="w85" />
+          )}
+        </div>
+        <div className="c5 stack">
+          <section className="sect">
+            <h2>The same from a terminal</h2>
+            <CodeBlock text={commands} label="Copy commands" doesWrap>
+              <span className="c"># a token for one device, good for 24 hours, and the line to run</span>
+              {'\n'}
+              <span className="p">$</span> {commands}
+            </CodeBlock>
+          </section>
+          <HereNow />
+        </div>
+      </div>
     </div>
   )
 }
+
+const commands = 'holdfast token create --name first --max-uses 1 --expires-in 24h --print-install'

@@ -1,9 +1,148 @@
+import { useCallback, useMemo, useState } from 'react'
+import { useCan, useOffReason } from '../../api/me.ts'
+import { useApi } from '../../api/use-api.ts'
+import { useListState } from '../../table/list-state.ts'
+import { ListView, pageSize } from '../../table/list-view.tsx'
+import { Button } from '../../ui/button.tsx'
+import { FirstRun } from '../../ui/empty-state.tsx'
+import { lazily } from '../../ui/lazy.ts'
+import type { MenuItem } from '../../ui/menu.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { AdoptionCards } from './adoption-card.tsx'
+import { deedOffReason, ReleasePanel } from './release-panel.tsx'
+import { releasesSpec } from './spec.tsx'
+import { useFleet } from './use-fleet.ts'
+import { deedsOf, deedWords, type Release, type ReleaseDeed } from './words.ts'
 
+const filterNames = ['status', 'channel']
+const defaultSort = '-created_at'
+const none: readonly Release[] = []
+const sheet = lazily(() => import('./new-release.tsx').then((module) => module.NewRelease))
+const confirm = lazily(() => import('./confirm-deed.tsx').then((module) => module.ConfirmDeed))
+
+/** B10: the releases of the client, and how far each has got. */
 export function Page() {
+  const can = useCan()
+  const state = useListState(filterNames, defaultSort)
+  const page = { sort: state.sort, limit: pageSize, cursor: state.cursor }
+  const query = useApi(
+    'GET /v1/admin/updates/releases',
+    { query: { ...state.filters, ...page } as object },
+    { keepsLast: true },
+  )
+  const fleet = useFleet()
+  const counts = useMemo(
+    () => fleet.data && new Map(fleet.data.client_versions.map((v) => [v.client_version ?? '', v.devices])),
+    [fleet.data],
+  )
+  const releases = query.data?.items ?? none
+  const ids = useMemo(() => releases.map((release) => release.release_id), [releases])
+  const [isCreating, setCreating] = useState(false)
+  const [asked, setAsked] = useState<{ release: Release; deed: ReleaseDeed }>()
+  const menuOf = useReleaseMenu((release, deed) => setAsked({ release, deed }))
+  const spec = useMemo(() => ({ ...releasesSpec(counts), menuOf }), [counts, menuOf])
+  const create = <CreateButton onCreate={() => setCreating(true)} />
   return (
-    <div className="page">
-      <PageHead title="Client updates" />
+    <div className="split">
+      <ListView
+        spec={spec}
+        state={state}
+        query={query}
+        hrefOf={(id) => `/admin/updates?open=${id}`}
+        onOpen={(id) => state.set({ open: id })}
+        head={
+          <>
+            <PageHead title="Client updates" sub={summaryOf(releases)} actions={create} />
+            {can('operations:read') && state.open === undefined && <AdoptionCards query={fleet} />}
+          </>
+        }
+        firstRun={<NoReleases action={create} />}
+      />
+      {state.open && (
+        <ReleasePanel
+          key={state.open}
+          releaseId={state.open}
+          ids={ids}
+          counts={counts}
+          menuOf={menuOf}
+          onDeed={(release, deed) => setAsked({ release, deed })}
+          onMove={(id) => state.set({ open: id }, { replace: true })}
+          onClose={() => state.set({ open: undefined })}
+        />
+      )}
+      {isCreating && (
+        <sheet.Component
+          onClose={() => setCreating(false)}
+          onCreated={({ release_id }) => {
+            setCreating(false)
+            state.set({ open: release_id })
+          }}
+        />
+      )}
+      {asked && <confirm.Component {...asked} onClose={() => setAsked(undefined)} />}
     </div>
   )
+}
+
+function CreateButton({ onCreate }: { onCreate: () => void }) {
+  const off = useOffReason()
+  return (
+    <Button kind="primary" icon="plus" offReason={off('updates:write')} onClick={onCreate}>
+      New release
+    </Button>
+  )
+}
+
+const NoReleases = ({ action }: { action: React.ReactNode }) => (
+  <FirstRun
+    title="No releases yet"
+    sentence="A release holds one package for each platform. Create a draft, add the packages, and publish it to a share of the devices."
+    action={action}
+    command="holdfast release create 1.4.0"
+  />
+)
+
+/** The newest published version of each channel. */
+function summaryOf(releases: readonly Release[]): string | undefined {
+  const newest = (channel: Release['channel']) =>
+    releases.find((release) => release.channel === channel && release.status === 'published')
+  const words = (['stable', 'canary'] as const).flatMap((channel) => {
+    const release = newest(channel)
+    return release ? [`${channel} ${release.version}`] : []
+  })
+  return words.length === 0 ? undefined : words.join(' · ')
+}
+
+function useReleaseMenu(ask: (release: Release, deed: ReleaseDeed) => void) {
+  const offReason = useOffReason()('updates:write')
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `ask` only sets a state
+  return useCallback(
+    (release: Release): readonly MenuItem[] => {
+      const deeds = deedsOf(release)
+      const item = (deed: ReleaseDeed): MenuItem => ({
+        ...{ id: deed, icon: deedWords[deed].icon, danger: deedWords[deed].isDanger },
+        label: deed === 'roll_out' ? 'Set rollout…' : `${deedWords[deed].verb}…`,
+        offReason: deedOffReason(release, deed, offReason),
+        onSelect: () => ask(release, deed),
+      })
+      const dangerous = deeds.filter((deed) => deedWords[deed].isDanger)
+      return [
+        ...deeds.filter((deed) => !deedWords[deed].isDanger).map(item),
+        copyItem(release),
+        ...(dangerous.length > 0 ? (['line'] as const) : []),
+        ...dangerous.map(item),
+      ]
+    },
+    [offReason],
+  )
+}
+
+function copyItem({ version }: Release): MenuItem {
+  const command = `holdfast release show ${version}`
+  return {
+    ...{ id: 'copy', label: 'Copy as a command', icon: 'term' },
+    onSelect: () =>
+      void navigator.clipboard.writeText(command).then(() => toast({ title: 'Command copied', text: command })),
+  }
 }

@@ -10,6 +10,8 @@ export type UserState = 'active' | 'suspended' | 'locked' | 'group_locked' | 'de
 /** Derived of a device, its user and locks. */
 export type EffectiveStatus = DeviceStatus | 'locked' | 'user_suspended' | 'user_deleted' | 'expired'
 export type DeviceStatus = 'pending' | 'active' | 'suspended' | 'revoked'
+/** Derived of a device's sessions and of when it was last seen. */
+export type Presence = 'online' | 'offline' | 'never'
 export type PostureVerdict = 'compliant' | 'non_compliant' | 'unknown'
 
 export type DevicesTables = {

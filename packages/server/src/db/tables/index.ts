@@ -16,7 +16,7 @@ import type { TenancyTables } from './tenancy.ts'
 import type { TrustTables } from './trust.ts'
 import type { UpdatesTables } from './updates.ts'
 
-export type { DeviceStatus, EffectiveStatus, LockedBy, PostureVerdict, UserState } from './devices.ts'
+export type { DeviceStatus, EffectiveStatus, LockedBy, PostureVerdict, Presence, UserState } from './devices.ts'
 export type { OidcSettings } from './federation.ts'
 
 /**

@@ -12,6 +12,7 @@ import { createDeviceFacets } from './facets.ts'
 import { type CanaryReach, type Dense, denseFilters, type Judged, type Sort } from './filter.queries.ts'
 import * as queries from './find.queries.ts'
 import { type Lifecycle, versionOf } from './lifecycle.ts'
+import { onlineSince } from './presence.ts'
 import { type GivenFilter, readFilter } from './read-filter.ts'
 import { namedBy, type PolicyOf, viewDevice } from './view.ts'
 
@@ -40,14 +41,14 @@ export function deviceHandlers({
   const read = async (tenant: TenantId, deviceId: string) => {
     const at = now()
     const { row, names } = await db.inTenant(tenant, async (tx) => {
-      const row = (await queries.findDevice(tx, tenant, deviceId, at)) ?? missing('device')
+      const row = (await queries.findDevice(tx, tenant, deviceId, at, onlineSince(at))) ?? missing('device')
       return { row, names: await findNames(tx, tenant, namedBy([row])) }
     })
     return { row, view: viewDevice(row, await policyOf(tenant, deviceId), names, at) }
   }
   const judge = async (tenant: TenantId, given: GivenFilter): Promise<Judged> => {
     const at = now()
-    return { filter: readFilter(given, at), at, canary: given.channel && (await canaryOf(tenant)) }
+    return { filter: readFilter(given, at), at, canary: await canaryOf(tenant), onlineSince: onlineSince(at) }
   }
 
   const counts = createDeviceFacets({ db, now, judge })

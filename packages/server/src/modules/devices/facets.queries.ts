@@ -1,4 +1,3 @@
-import { mostFacetValues } from '@holdfast/contract/facets'
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { FacetRow } from '../../db/facets.ts'
@@ -11,7 +10,13 @@ import { selectDevices } from './find.queries.ts'
 export type Looked = { candidates: ReturnType<typeof sql> } | { addresses: readonly number[] }
 
 /** How many of the devices that are looked at fit the filter, and with which values. Facet `total` is of all. */
-export async function countFacets(tx: Tx, tenant: TenantId, judged: Judged, looked: Looked): Promise<FacetRow[]> {
+export async function countFacets(
+  tx: Tx,
+  tenant: TenantId,
+  judged: Judged,
+  looked: Looked,
+  mostValues: number,
+): Promise<FacetRow[]> {
   const { at, canary } = judged
   const matched = matching(tx, tenant, judged, looked)
     .select(effectiveStatus(tenant, at).as('effective_status'))
@@ -36,7 +41,7 @@ export async function countFacets(tx: Tx, tenant: TenantId, judged: Judged, look
       select 'total', '', count(*) from matched),
     ranked as (
       select c.*, row_number() over (partition by c.facet order by c.count desc, c.value) as rank from counted c)
-    select facet, value, count from ranked where rank <= ${mostFacetValues} order by facet, rank`.execute(tx)
+    select facet, value, count from ranked where rank <= ${mostValues} order by facet, rank`.execute(tx)
   return rows
 }
 

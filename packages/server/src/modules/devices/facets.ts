@@ -1,4 +1,4 @@
-import { deviceFacets } from '@holdfast/contract/facets'
+import { deviceFacets, mostFacetValues } from '@holdfast/contract/facets'
 import type { Database, Tx } from '../../db/database.ts'
 import { createCounts, totalOf, viewFacets } from '../../db/facets.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -54,7 +54,7 @@ export function createDeviceFacets({
       const judged = await judge(tenant, given)
       return db.inTenant(tenant, async (tx) => {
         const { looked, each } = await choose(tx, tenant, judged)
-        const rows = await queries.countFacets(tx, tenant, judged, looked)
+        const rows = await queries.countFacets(tx, tenant, judged, looked, mostFacetValues)
         return viewFacets(tx, tenant, deviceFacets, { rows, each, at: judged.at })
       })
     }, now),

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { few, fits, hasPrefix, isRare } from '../../db/page.ts'
-import type { DeviceStatus, EffectiveStatus, PostureVerdict } from '../../db/tables/index.ts'
+import type { DeviceStatus, EffectiveStatus, PostureVerdict, Presence } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { fittingUpTo } from './fitting.queries.ts'
-import { onlineSince, type Presence, presenceOf, seenKey } from './presence.queries.ts'
+import { presenceOf, seenKey } from './presence.queries.ts'
 
 /** Ids are UUIDs. */
 export type DeviceFilter = {
@@ -36,7 +36,7 @@ export type CanaryReach = {
   deviceIds: ReadonlySet<string>
 }
 /** A filter, and with what it is judged. */
-export type Judged = { filter: DeviceFilter; at: Date; canary: CanaryReach | undefined }
+export type Judged = { filter: DeviceFilter; at: Date; canary: CanaryReach | undefined; onlineSince: Date }
 
 const sought = [
   ...(['q', 'tag', 'group_id', 'posture', 'effective_status', 'presence', 'seen_within', 'unseen_for'] as const),
@@ -54,8 +54,12 @@ export type Dense = ReadonlySet<Filter>
 export type Sort = 'enrolled_at' | 'name' | 'last_seen_at' | 'client_version'
 
 const fitting = fittingUpTo(few)
-const fittingOf = (tenant: TenantId, { filter, at }: Judged, name: Sought, of = fitting) =>
-  (of[name] as (tenant: TenantId, value: unknown, at: Date) => ReturnType<typeof sql>)(tenant, filter[name], at)
+const fittingOf = (tenant: TenantId, { filter, onlineSince }: Judged, name: Sought, of = fitting) =>
+  (of[name] as (tenant: TenantId, value: unknown, onlineSince: Date) => ReturnType<typeof sql>)(
+    tenant,
+    filter[name],
+    onlineSince,
+  )
 
 /** Whether the filter fits devices that are in no index of it, or most devices. */
 const isSurelyDense = ({ posture, effective_status }: DeviceFilter, name: Sought): boolean => {
@@ -88,7 +92,7 @@ export async function denseFilters(tx: Tx, tenant: TenantId, judged: Judged, sor
 }
 
 /** Of a count: more of them are estimated. */
-export const countedExactly = 10_000
+const countedExactly = 10_000
 const fittingToCount = fittingUpTo(countedExactly)
 /**
  * The ids of devices among which all are that a filter fits, no more than are counted exactly; undefined: there are
@@ -141,7 +145,7 @@ const hasVerdict = (verdict: PostureVerdict) => {
 
 /** All other conditions of a filter. What is looked up device by device says `offset 0`, whatever the planner thinks. */
 export function conditionsOf(tenant: TenantId, judged: Judged, dense: Dense, sort: Sort) {
-  const { filter: f, at, canary } = judged
+  const { filter: f, canary, onlineSince } = judged
   const all = plainConditions(f)
   const id = sql.ref(sort === 'last_seen_at' ? 'activity.device_id' : 'devices.device_id')
   const isAmong = (ids: ReturnType<typeof sql>) => sql<boolean>`${id} = any(array(${ids}))`
@@ -157,7 +161,7 @@ export function conditionsOf(tenant: TenantId, judged: Judged, dense: Dense, sor
     all.push(sql`(${f.group_id}::uuid = any(devices.group_ids) or exists (
       select from group_members m where m.tenant_id = devices.tenant_id and m.user_id = devices.user_id
         and m.group_id = ${f.group_id}::uuid offset 0))`)
-  if (f.presence) all.push(sql`${presenceOf(at)} = ${f.presence}`)
+  if (f.presence) all.push(sql`${presenceOf(onlineSince)} = ${f.presence}`)
   if (f.seen_within) all.push(sql`activity.last_seen_at >= ${f.seen_within}`)
   if (f.unseen_for) all.push(sql`(activity.last_seen_at is null or activity.last_seen_at < ${f.unseen_for})`)
   if (f.client_version !== undefined) all.push(sql`devices.client_version = ${f.client_version}`)
@@ -166,14 +170,15 @@ export function conditionsOf(tenant: TenantId, judged: Judged, dense: Dense, sor
       sql`devices.client_version_key >= '1' and devices.client_version_key < version_key(${f.client_version_before})`,
     )
   if (f.os_version !== undefined) all.push(sql`devices.os_version = ${f.os_version}`)
-  if (f.arch) all.push(sql`devices.arch = ${f.arch}`)
+  // As an expression: statistics of the column would have the planner read all devices where few fit.
+  if (f.arch) all.push(sql`(select devices.arch offset 0) = ${f.arch}`)
   if (f.channel) all.push(sql`${channelOf(tenant, canary)} = ${f.channel}`)
   if (f.gateway_id) all.push(sql`session.gateway_id = ${f.gateway_id}::uuid`)
   return all
 }
 
 /** The range of an order's own column in which all are that a filter fits: a walk begins and ends there. */
-export function rangeOf({ filter: f, at }: Judged, sort: Sort) {
+export function rangeOf({ filter: f, onlineSince }: Judged, sort: Sort) {
   const all: ReturnType<typeof sql<boolean>>[] = []
   if (sort === 'name' && f.q) all.push(hasPrefix('devices.name_key', f.q))
   if (sort === 'client_version' && f.client_version !== undefined)
@@ -185,7 +190,7 @@ export function rangeOf({ filter: f, at }: Judged, sort: Sort) {
   if (sort !== 'last_seen_at') return all
   if (f.presence === 'never') all.push(sql`activity.seen_key = '-infinity'`)
   if (f.presence === 'offline')
-    all.push(sql`activity.seen_key > '-infinity' and activity.seen_key <= ${seenKey(onlineSince(at))}`)
+    all.push(sql`activity.seen_key > '-infinity' and activity.seen_key <= ${seenKey(onlineSince)}`)
   if (f.seen_within) all.push(sql`activity.seen_key >= ${seenKey(f.seen_within)}`)
   if (f.unseen_for) all.push(sql`activity.seen_key <= ${seenKey(f.unseen_for)}`)
   return all

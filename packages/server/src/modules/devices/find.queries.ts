@@ -82,7 +82,7 @@ export function selectDevices(tx: Tx, tenant: TenantId, judged: Judged, dense: D
     .select(['activity.last_seen_at', 'activity.applied_digest', 'activity.applied_at'])
     .select(['posture.verdict', 'posture.reported_at'])
     .select(['session.session_id', 'session.gateway_id', 'session.pool_id', 'session.started_at as session_started_at'])
-    .select(presenceOf(at).as('presence'))
+    .select(presenceOf(judged.onlineSince).as('presence'))
     .select([sql<LockedBy | null>`${lockedBy}`.as('locked_by'), sql<UserState | null>`${user}`.as('user_state')])
     .where(bySeen ? 'activity.tenant_id' : 'devices.tenant_id', '=', tenant)
   if (filter.effective_status) {
@@ -115,7 +115,7 @@ const bareActivity = (tx: Tx, tenant: TenantId) =>
     .select('activity.device_id')
     .where('activity.tenant_id', '=', tenant) as unknown as ReturnType<typeof bareDevices>
 
-export const findDevice = (tx: Tx, tenant: TenantId, deviceId: string, at: Date) =>
-  selectDevices(tx, tenant, { filter: {}, at, canary: undefined }, new Set())
+export const findDevice = (tx: Tx, tenant: TenantId, deviceId: string, at: Date, onlineSince = at) =>
+  selectDevices(tx, tenant, { filter: {}, at, onlineSince, canary: undefined }, new Set())
     .where('devices.device_id', '=', deviceId)
     .executeTakeFirst()

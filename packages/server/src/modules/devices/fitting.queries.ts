@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { fits as fitsUpTo, hasPrefix } from '../../db/page.ts'
-import type { EffectiveStatus, PostureVerdict } from '../../db/tables/index.ts'
+import type { EffectiveStatus, PostureVerdict, Presence } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { onlineSince, type Presence, seenKey } from './presence.queries.ts'
+import { seenKey } from './presence.queries.ts'
 
 /**
  * What a filter fits, from an index of its own, and no more than one beyond `most`. It may be more than fits: the exact
@@ -76,9 +76,9 @@ export const fittingUpTo = (most: number) => {
         'verdict',
         'device_id',
       ]),
-    presence: (tenant: TenantId, presence: Presence, at: Date) => {
+    presence: (tenant: TenantId, presence: Presence, onlineSince: Date) => {
       if (presence === 'never') return seen(tenant, sql`seen_key = '-infinity'`)
-      const since = seenKey(onlineSince(at))
+      const since = seenKey(onlineSince)
       if (presence === 'offline') return seen(tenant, sql`seen_key > '-infinity' and seen_key <= ${since}`)
       const open = sql`vpn_sessions where tenant_id = ${tenant} and state = 'active' and ended_at is null`
       return sql`${seen(tenant, sql`seen_key >= ${since}`)} union all

@@ -1,15 +1,9 @@
-import { onlineSeconds } from '@holdfast/contract/devices'
 import { sql } from 'kysely'
-import { second } from '../../kernel/time.ts'
-
-export type Presence = 'online' | 'offline' | 'never'
-
-/** A device that was seen then or later is online. */
-export const onlineSince = (at: Date) => new Date(at.getTime() - onlineSeconds * second)
+import type { Presence } from '../../db/tables/index.ts'
 
 /** Of `activity` and `session`, as `selectDevices` joins them. */
-export const presenceOf = (at: Date) => sql<Presence>`case
-  when session.session_id is not null or activity.last_seen_at >= ${onlineSince(at)} then 'online'
+export const presenceOf = (onlineSince: Date) => sql<Presence>`case
+  when session.session_id is not null or activity.last_seen_at >= ${onlineSince} then 'online'
   when activity.last_seen_at is null then 'never' else 'offline' end`
 
 /** `device_activity.seen_key` of a time: rows that were seen then or later have this key or a later one. */

@@ -5,7 +5,7 @@ import { addressesOf } from './address.ts'
 import { effectiveOf } from './effective.ts'
 import type { findDevice } from './find.queries.ts'
 
-export type DeviceRow = NonNullable<Awaited<ReturnType<typeof findDevice>>>
+type DeviceRow = NonNullable<Awaited<ReturnType<typeof findDevice>>>
 type DeviceView = Output<Contract['getDevice']>
 /** What the policy module says of a device now. */
 export type PolicyOf = { channel: 'canary' | 'stable'; digest: string } | undefined

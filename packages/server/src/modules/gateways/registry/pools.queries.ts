@@ -7,7 +7,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 export type PoolRow = Selectable<Tables['gateway_pools']>
 export type PoolFields = Omit<PoolRow, 'tenant_id' | 'pool_id' | 'created_at' | 'updated_at' | 'name_key'>
 
-export const selectPools = (tx: Tx, tenant: TenantId) =>
+const selectPools = (tx: Tx, tenant: TenantId) =>
   tx.selectFrom('gateway_pools').selectAll().where('tenant_id', '=', tenant)
 
 export const findPools = (tx: Tx, tenant: TenantId, q: string | undefined) =>

@@ -1,4 +1,3 @@
-import { mostFacetValues } from '@holdfast/contract/facets'
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { FacetRow } from '../../../db/facets.ts'
@@ -8,7 +7,7 @@ import { conditionsOf, denseAll, findCandidates, hasFactor, isLocked, type UserF
 type Looked = { ids: ReturnType<typeof sql>; each: number }
 
 /** About so many rows of the table are looked at where a filter may fit more users than are counted. */
-const sampled = 20_000
+const sampled = 8_000
 
 /** Which users to look at, and how many users each of them stands for. */
 export async function chooseUsers(tx: Tx, tenant: TenantId, f: UserFilter): Promise<Looked> {
@@ -42,7 +41,12 @@ export async function countMatching(tx: Tx, tenant: TenantId, f: UserFilter, loo
 }
 
 /** The same with their values. Facet `total` is of all. */
-export async function countFacets(tx: Tx, tenant: TenantId, f: UserFilter, looked: Looked, at: Date) {
+export async function countFacets(
+  tx: Tx,
+  tenant: TenantId,
+  f: UserFilter,
+  { looked, at, mostValues }: { looked: Looked; at: Date; mostValues: number },
+) {
   const { rows } = await sql<FacetRow>`
     with matched as materialized (${matching(tx, tenant, f, looked, at)}),
     counted as (
@@ -58,6 +62,6 @@ export async function countFacets(tx: Tx, tenant: TenantId, f: UserFilter, looke
       select 'total', '', count(*) from matched),
     ranked as (
       select c.*, row_number() over (partition by c.facet order by c.count desc, c.value) as rank from counted c)
-    select facet, value, count from ranked where rank <= ${mostFacetValues} order by facet, rank`.execute(tx)
+    select facet, value, count from ranked where rank <= ${mostValues} order by facet, rank`.execute(tx)
   return rows
 }

@@ -1,12 +1,12 @@
 import type { Contract, Given } from '@holdfast/contract'
-import { userFacets } from '@holdfast/contract/facets'
+import { mostFacetValues, userFacets } from '@holdfast/contract/facets'
 import type { Database } from '../../../db/database.ts'
 import { createCounts, totalOf, viewFacets } from '../../../db/facets.ts'
 import { idOf } from '../../../kernel/ids.ts'
 import * as queries from './user-facets.queries.ts'
 import type { UserFilter } from './users-filter.queries.ts'
 
-export type GivenFilter = Given<Contract['listUserFacets']>['query']
+type GivenFilter = Given<Contract['listUserFacets']>['query']
 
 export const readFilter = (given: GivenFilter, at: Date): UserFilter => {
   const { q, kind, status, source, role, mfa, locked, has_devices, group_id } = given
@@ -38,7 +38,7 @@ export const createUserFacets = ({ db, now }: { db: Database; now: () => Date })
     const filter = readFilter(given, at)
     return db.inTenant(tenant, async (tx) => {
       const looked = await queries.chooseUsers(tx, tenant, filter)
-      const rows = await queries.countFacets(tx, tenant, filter, looked, at)
+      const rows = await queries.countFacets(tx, tenant, filter, { looked, at, mostValues: mostFacetValues })
       return viewFacets(tx, tenant, userFacets, { rows, each: looked.each, at })
     })
   }, now),

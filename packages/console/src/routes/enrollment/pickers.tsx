@@ -1,0 +1,87 @@
+import { call } from '../../api/client.ts'
+import { useOffReason } from '../../api/me.ts'
+import { ComboBox, type ComboOption } from '../../ui/combo-box.tsx'
+import { TextField } from '../../ui/fields.tsx'
+import { Icon } from '../../ui/icon.tsx'
+
+const most = 20
+
+async function searchUsers(q: string, signal: AbortSignal): Promise<ComboOption[]> {
+  const query = { ...(q && { q }), limit: most, kind: 'person' as const }
+  const { items } = await call('GET /v1/admin/users', { query }, { signal })
+  return items.map((user) => ({ id: user.user_id, label: user.username, sub: user.display_name || undefined }))
+}
+
+async function searchGroups(q: string, signal: AbortSignal): Promise<ComboOption[]> {
+  const { items } = await call('GET /v1/admin/groups', { query: { ...(q && { q }), limit: most } }, { signal })
+  return items.map((group) => ({ id: group.group_id, label: group.name }))
+}
+
+type UserProps = {
+  value: ComboOption | undefined
+  onChange: (user: ComboOption | undefined) => void
+  error?: string | undefined
+}
+
+/** Chooses the person to whom the devices of a token belong. */
+export function UserPicker({ value, onChange, error }: UserProps) {
+  const offReason = useOffReason()('users:read')
+  const field = { label: 'User', optional: true, error } as const
+  if (offReason !== undefined) return <TextField {...field} offReason={offReason} value="" onChange={() => undefined} />
+  return (
+    <ComboBox
+      {...field}
+      help="The devices belong to this person: rules of the policy that name the person hold for them."
+      placeholder="No user"
+      value={value}
+      onChange={onChange}
+      search={searchUsers}
+    />
+  )
+}
+
+type GroupsProps = {
+  value: readonly ComboOption[]
+  onChange: (groups: readonly ComboOption[]) => void
+  error?: string | undefined
+}
+
+/** Chooses the groups that the devices of a token join. */
+export function GroupsPicker({ value, onChange, error }: GroupsProps) {
+  const off = useOffReason()
+  const offReason = off('groups:write') ?? off('groups:read')
+  const field = { label: 'Groups the devices join', optional: true, error } as const
+  if (offReason !== undefined) return <TextField {...field} offReason={offReason} value="" onChange={() => undefined} />
+  const add = (group: ComboOption | undefined) => {
+    if (group && !value.some((chosen) => chosen.id === group.id)) onChange([...value, group])
+  }
+  return (
+    <div className="stack tight">
+      {/* A new key empties the field after each choice. */}
+      <ComboBox
+        key={value.length}
+        {...field}
+        placeholder="Add a group"
+        value={undefined}
+        onChange={add}
+        search={searchGroups}
+      />
+      {value.length > 0 && (
+        <ul className="row wrap picked" aria-label="Chosen groups">
+          {value.map((group) => (
+            <li key={group.id} className="chip">
+              <span>{group.label}</span>
+              <button
+                type="button"
+                aria-label={`Remove ${group.label}`}
+                onClick={() => onChange(value.filter((chosen) => chosen.id !== group.id))}
+              >
+                <Icon name="x" size="s" />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}

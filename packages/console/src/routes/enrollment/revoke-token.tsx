@@ -1,0 +1,63 @@
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import { expectOwnChange } from '../../api/live.ts'
+import { queryClient } from '../../api/query-client.ts'
+import { Confirm } from '../../ui/confirm.tsx'
+import { formatCount } from '../../ui/format.ts'
+import { Problem } from '../../ui/problem.tsx'
+import { toast } from '../../ui/toast.tsx'
+
+type Props = {
+  token: { token_id: string; name: string; uses: number }
+  onRevoked?: (() => void) | undefined
+  onClose: () => void
+}
+
+/** Asks before an enrollment token is revoked. */
+export function RevokeToken({ token, onRevoked, onClose }: Props) {
+  const [error, setError] = useState<Error>()
+  const act = async (reason: string | undefined) => {
+    setError(undefined)
+    try {
+      expectOwnChange('tokens')
+      const body = { ...(reason !== undefined && { reason }) }
+      const answer = await call('POST /v1/admin/tokens/{token_id}/revoke', {
+        params: { token_id: token.token_id },
+        body,
+      })
+      await queryClient.invalidateQueries({
+        predicate: ({ queryKey: [route] }) => /GET \/v1\/admin\/(tokens|start)/.test(String(route)),
+      })
+      toast({ title: answer.changed ? `${token.name} revoked` : `${token.name} was revoked before` })
+      onClose()
+      onRevoked?.()
+    } catch (e) {
+      setError(e as Error)
+    }
+  }
+  return (
+    <Confirm
+      title={`Revoke the token ${token.name}?`}
+      lede="This cannot be undone. A new token takes one click."
+      objects={{ names: [] }}
+      effects={[
+        { icon: 'ban', text: 'No device can enroll with it from now on.' },
+        {
+          icon: 'laptop',
+          text:
+            token.uses === 0
+              ? 'No device has enrolled with it.'
+              : `${formatCount(token.uses, 'device')} that enrolled with it ${token.uses === 1 ? 'stays' : 'stay'} as ${token.uses === 1 ? 'it is' : 'they are'}.`,
+        },
+      ]}
+      reason="optional"
+      keepLabel="Keep token"
+      deedLabel="Revoke token"
+      busyLabel="Revoking…"
+      command={`holdfast token revoke ${token.token_id}`}
+      problem={error && <Problem error={error} retry={() => setError(undefined)} what="this change" />}
+      onConfirm={act}
+      onClose={onClose}
+    />
+  )
+}

@@ -1,0 +1,114 @@
+import type { ApiError } from '../../api/api-error.ts'
+import { useOffReason } from '../../api/me.ts'
+import { CheckboxField } from '../../ui/choices.tsx'
+import { NumberField, SelectField, TextArea, TextField } from '../../ui/fields.tsx'
+import { errorOf } from '../../ui/problem.tsx'
+import { platformWords } from '../devices/words.ts'
+import { GroupsPicker, UserPicker } from './pickers.tsx'
+import { lifetimes, type TokenDraft } from './token-draft.ts'
+
+type Props = { draft: TokenDraft; onChange: (change: Partial<TokenDraft>) => void; error: ApiError | undefined }
+
+/** The settings of a new token. Each has a default that is right for one device of today. */
+export function TokenFields({ draft, onChange, error = undefined }: Props) {
+  const off = useOffReason()
+  const wrong = (field: string) => errorOf(error ?? null, field)
+  return (
+    <>
+      <TextField
+        label="Name"
+        optional
+        help="It stands in the list of tokens and in the audit log. The device does not see it."
+        placeholder="Ana, replacement laptop"
+        maxLength={128}
+        value={draft.name}
+        onChange={(name) => onChange({ name })}
+        error={wrong('name')}
+      />
+      <div className="fgrid">
+        <NumberField
+          label="Devices"
+          help="How many may use it. 0 is any number."
+          min={0}
+          max={1_000_000}
+          value={draft.maxUses}
+          onChange={(maxUses) => onChange({ maxUses })}
+          error={wrong('max_uses')}
+        />
+        <SelectField
+          label="Good for"
+          options={lifetimes}
+          value={draft.lifetime as (typeof lifetimes)[number]['value']}
+          onChange={(lifetime) => onChange({ lifetime })}
+          error={wrong('expires_in_seconds')}
+        />
+      </div>
+      <UserPicker value={draft.user} onChange={(user) => onChange({ user })} error={wrong('user_id')} />
+      <GroupsPicker value={draft.groups} onChange={(groups) => onChange({ groups })} error={wrong('group_ids')} />
+      <TextField
+        label="Tags of the devices"
+        optional
+        help="Separated by blanks. Rules of the policy can name them."
+        value={draft.tags}
+        onChange={(tags) => onChange({ tags })}
+        error={wrong('tags')}
+        offReason={off('devices:write')}
+      />
+      <Platforms draft={draft} onChange={onChange} />
+      <TextArea
+        label="Only from these addresses"
+        optional
+        isMono
+        rows={2}
+        help="Networks, for example 10.20.0.0/16. Empty is anywhere."
+        value={draft.addresses}
+        onChange={(addresses) => onChange({ addresses })}
+        error={wrong('allowed_cidrs')}
+      />
+      <Options draft={draft} onChange={onChange} />
+    </>
+  )
+}
+
+type PartProps = Omit<Props, 'error'>
+
+function Platforms({ draft, onChange }: PartProps) {
+  const chosen = draft.platforms
+  return (
+    <fieldset className="f choices">
+      <legend className="lab">
+        Platforms <span className="opt">none ticked is all</span>
+      </legend>
+      <div className="row wrap">
+        {(Object.keys(platformWords) as (keyof typeof platformWords)[]).map((platform) => (
+          <CheckboxField
+            key={platform}
+            label={platformWords[platform]}
+            value={chosen.includes(platform)}
+            onChange={(isOn) =>
+              onChange({ platforms: isOn ? [...chosen, platform] : chosen.filter((one) => one !== platform) })
+            }
+          />
+        ))}
+      </div>
+    </fieldset>
+  )
+}
+
+const Options = ({ draft, onChange }: PartProps) => (
+  <fieldset className="stack tight">
+    <legend className="vh">Options</legend>
+    <CheckboxField
+      label="An administrator approves each device"
+      help="The device waits without access until then."
+      value={draft.requiresApproval}
+      onChange={(requiresApproval) => onChange({ requiresApproval })}
+    />
+    <CheckboxField
+      label="Ephemeral"
+      help="A device unseen for an hour is revoked. For runners of a build system."
+      value={draft.isEphemeral}
+      onChange={(isEphemeral) => onChange({ isEphemeral })}
+    />
+  </fieldset>
+)

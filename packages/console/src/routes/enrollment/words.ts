@@ -1,0 +1,104 @@
+import type { OutputOf } from '../../api/client.ts'
+import { formatCount, formatNumber } from '../../ui/format.ts'
+import type { Mark } from '../../ui/status.tsx'
+
+export type Token = OutputOf<'GET /v1/admin/tokens'>['items'][number]
+export type Attempt = NonNullable<Token['last_attempt']>
+type Reason = NonNullable<Attempt['reason']>
+
+/** How the status of a token is marked and called. */
+export const tokenStatusWords: Readonly<Record<Token['status'], { kind: Mark; label: string }>> = {
+  active: { kind: 'ok', label: 'Active' },
+  exhausted: { kind: 'off', label: 'Used up' },
+  expired: { kind: 'off', label: 'Expired' },
+  revoked: { kind: 'off', label: 'Revoked' },
+}
+
+export const outcomeWords: Readonly<Record<Attempt['outcome'], { kind: Mark; label: string }>> = {
+  enrolled: { kind: 'ok', label: 'Enrolled' },
+  refused: { kind: 'bad', label: 'Refused' },
+  waiting_for_approval: { kind: 'ring', label: 'Waits for approval' },
+}
+
+/** Why the use of a token was refused, and what to do. */
+export const refusals: Readonly<Record<Reason, { fact: string; advice: string }>> = {
+  address_not_allowed: {
+    fact: 'The device came from an address that the token does not allow.',
+    advice: 'Make a token that allows this address, or run the line in an allowed network.',
+  },
+  addresses_exhausted: {
+    fact: 'The network has no free address for another device.',
+    advice: 'Revoke devices that are not used, or widen the address range of the tenant.',
+  },
+  bootstrap_token: {
+    fact: 'The token is for the first start of a client and enrolls no device.',
+    advice: 'Make a token of the kind for enrollment.',
+  },
+  device_key_in_use: {
+    fact: 'Another device uses the same device key.',
+    advice: 'Revoke the old device, or let the client make a new key. A copied disk image keeps the old key.',
+  },
+  expired: { fact: 'The token has expired.', advice: 'Make a new token.' },
+  invalid_request: {
+    fact: 'The client sent a request that the server does not understand.',
+    advice: 'Update the client. The audit log says which field is wrong.',
+  },
+  key_proof_invalid: {
+    fact: 'The device did not prove that it holds its key.',
+    advice: 'Check the clock of the device and that it uses the address of this server. Then run the line again.',
+  },
+  key_proof_missing: {
+    fact: 'The client sent no proof of its key.',
+    advice: 'Update the client: an old one does not send the proof.',
+  },
+  key_proof_replayed: {
+    fact: 'The client sent the same proof twice.',
+    advice: 'Run the line again. If this repeats, a proxy may send requests twice.',
+  },
+  plan_limit_reached: {
+    fact: 'The plan allows no more devices.',
+    advice: 'Revoke devices that are not used, or raise the plan. Then run the line again.',
+  },
+  rate_limited: { fact: 'The device tried too often.', advice: 'Wait a minute, then run the line again.' },
+  revoked: { fact: 'The token was revoked.', advice: 'Make a new token.' },
+  server_error: {
+    fact: 'The server could not finish the enrollment.',
+    advice: 'Run the line again. If this repeats, look into the log of the server.',
+  },
+  tenant_suspended: { fact: 'The tenant is suspended.', advice: 'A platform administrator can reactivate it.' },
+  used_up: { fact: 'The token was used as often as it may be.', advice: 'Make a new token.' },
+  user_inactive: {
+    fact: 'The user of the token is suspended or deleted.',
+    advice: 'Reactivate the user, or make a token for another one.',
+  },
+  user_limit_reached: {
+    fact: 'The user has as many devices as the token allows for one person.',
+    advice: 'Revoke a device of this user, or make a token that allows more.',
+  },
+  wireguard_key_in_use: {
+    fact: 'Another device uses the same WireGuard key.',
+    advice: 'Revoke the old device, or let the client make a new key.',
+  },
+  wrong_platform: {
+    fact: 'The token does not allow the platform of the device.',
+    advice: 'Make a token that allows this platform.',
+  },
+}
+
+export const tokenName = ({ name, hint }: Pick<Token, 'name' | 'hint'>): string => name || `Token ending in ${hint}`
+
+/** "1 of 5", or "3" where the number of uses has no limit. */
+export const usesOf = ({ uses, max_uses }: Token): string =>
+  max_uses === 0 ? `${formatNumber(uses)}, no limit` : `${formatNumber(uses)} of ${formatNumber(max_uses)}`
+
+/** The same as a part of a sentence: "0 of 1 uses", "3 uses, no limit". */
+export const usesInWords = ({ uses, max_uses }: Token): string =>
+  max_uses === 0 ? `${formatCount(uses, 'use')}, no limit` : `${formatNumber(uses)} of ${formatCount(max_uses, 'use')}`
+
+/** "one device", "20 devices", "any number of devices". */
+export const devicesAllowed = (maxUses: number): string =>
+  maxUses === 0 ? 'any number of devices' : maxUses === 1 ? 'one device' : formatCount(maxUses, 'device')
+
+/** Names of groups; a deleted group has none. */
+export const groupsOf = ({ group_ids, group_names }: Pick<Token, 'group_ids' | 'group_names'>): readonly string[] =>
+  group_ids.map((_, i) => group_names[i] ?? 'a deleted group')

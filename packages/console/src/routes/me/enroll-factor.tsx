@@ -1,0 +1,174 @@
+import { type FormEvent, type ReactNode, useState } from 'react'
+import { call, type OutputOf } from '../../api/client.ts'
+import { queryClient } from '../../api/query-client.ts'
+import { Button } from '../../ui/button.tsx'
+import { CopyIcon } from '../../ui/copy.tsx'
+import { TextField } from '../../ui/fields.tsx'
+import { errorOf, FieldErrors, Problem } from '../../ui/problem.tsx'
+import { QrCode } from '../../ui/qr-code.tsx'
+import { OneTimeSecret } from '../../ui/secret.tsx'
+import { Sheet } from '../../ui/sheet.tsx'
+import { Timestamp } from '../../ui/timestamp.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { fieldSentence, hasFieldErrors } from './field-sentence.ts'
+import { sessionsRoute } from './use-own-sessions.ts'
+
+type Started = OutputOf<'POST /v1/admin/users/totp/enroll'>
+type Props = { hasPassword: boolean; onClose: () => void }
+
+/**
+ * Sets up an authenticator app: the password, then the code of the app, then the recovery codes. Seed and codes are in
+ * the state of this component alone, and go with it.
+ */
+export function EnrollFactor({ hasPassword, onClose }: Props) {
+  const [started, setStarted] = useState<Started>()
+  const [codes, setCodes] = useState<readonly string[]>()
+  // The page shows the factor as on only now: the section would otherwise take this sheet away.
+  const finish = () => {
+    onClose()
+    toast({ title: 'Your second factor is on' })
+    void queryClient.invalidateQueries({ queryKey: ['GET /v1/admin/me'] })
+    void queryClient.invalidateQueries({ queryKey: [sessionsRoute] })
+  }
+  if (codes)
+    return (
+      <OneTimeSecret
+        title="Recovery codes"
+        what="set of recovery codes"
+        secret={codes.join('\n')}
+        usage="Keep them where your phone is not. Each opens one sign-in in place of a code from the app."
+        ifLost="Turn the second factor off and set it up again."
+        onClose={finish}
+      />
+    )
+  return started ? (
+    <Verify started={started} onVerified={setCodes} onClose={onClose} />
+  ) : (
+    <Start hasPassword={hasPassword} onStarted={setStarted} onClose={onClose} />
+  )
+}
+
+function Start({ hasPassword, onStarted, onClose }: Props & { onStarted: (started: Started) => void }) {
+  const [password, setPassword] = useState('')
+  const { error, isBusy, run } = useSend()
+  const send = () =>
+    run(async () => {
+      const body = { ...(hasPassword && { current_password: password }) }
+      onStarted(await call('POST /v1/admin/users/totp/enroll', { body }))
+    })
+  return (
+    <FactorSheet title="Set up second factor" {...{ onClose, isBusy, send }} label="Continue" busyLabel="Checking…">
+      <p>You need an authenticator app on your phone. It shows a new code every 30 seconds.</p>
+      {hasPassword && (
+        <TextField
+          {...{ label: 'Your password', type: 'password', autoComplete: 'current-password', maxLength: 1024 }}
+          help="It shows that it is you who changes how this account is opened."
+          value={password}
+          onChange={setPassword}
+          error={fieldSentence('The password', errorOf(error, 'current_password'))}
+        />
+      )}
+      <Failure error={error} fields={['current_password']} retry={send} />
+    </FactorSheet>
+  )
+}
+
+type VerifyProps = { started: Started; onVerified: (codes: readonly string[]) => void; onClose: () => void }
+
+function Verify({ started, onVerified, onClose }: VerifyProps) {
+  const [code, setCode] = useState('')
+  const { error, isBusy, run } = useSend()
+  const send = () =>
+    run(async () => {
+      const { recovery_codes } = await call('POST /v1/admin/users/totp/verify', { body: { code } })
+      onVerified(recovery_codes)
+    })
+  return (
+    <FactorSheet title="Scan with your app" {...{ onClose, isBusy, send }} label="Turn on" busyLabel="Checking…" isHeld>
+      <p>
+        Scan the code with your authenticator app, or type the key. It is shown only now, and good until{' '}
+        <Timestamp at={started.expires_at} as="clock" />.
+      </p>
+      <QrCode text={started.provisioning_uri} label="QR code for your authenticator app" />
+      <div className="f">
+        <span className="lab" id="factor-key">
+          Key
+        </span>
+        {/* biome-ignore lint/a11y/useSemanticElements: it is no set of fields */}
+        <div className="secret" role="group" aria-labelledby="factor-key">
+          <code>{started.secret}</code>
+          <CopyIcon text={started.secret} label="Copy key" />
+        </div>
+      </div>
+      <TextField
+        {...{ label: 'Code from the app', inputMode: 'numeric', autoComplete: 'one-time-code', maxLength: 32 }}
+        value={code}
+        onChange={setCode}
+        error={fieldSentence('The code', errorOf(error, 'code'))}
+      />
+      <Failure error={error} fields={['code']} retry={send} />
+    </FactorSheet>
+  )
+}
+
+/** Sends one request at a time, and keeps what failed. */
+function useSend() {
+  const [error, setError] = useState<Error | null>(null)
+  const [isBusy, setBusy] = useState(false)
+  const run = async (send: () => Promise<void>) => {
+    setBusy(true)
+    setError(null)
+    try {
+      await send()
+    } catch (e) {
+      setError(e as Error)
+    }
+    setBusy(false)
+  }
+  return { error, isBusy, run }
+}
+
+type FailureProps = { error: Error | null; fields: readonly string[]; retry: () => unknown }
+const Failure = ({ error, fields, retry }: FailureProps) => (
+  <>
+    <FieldErrors error={error} fields={fields} />
+    {error && !hasFieldErrors(error) && <Problem error={error} retry={retry} what="this change" />}
+  </>
+)
+
+type SheetProps = {
+  title: string
+  label: string
+  busyLabel: string
+  isBusy: boolean
+  isHeld?: boolean
+  send: () => void
+  onClose: () => void
+  children: ReactNode
+}
+
+function FactorSheet({ title, label, busyLabel, isBusy, isHeld = false, send, onClose, children }: SheetProps) {
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault()
+    send()
+  }
+  return (
+    <Sheet
+      title={title}
+      onClose={onClose}
+      isHeld={isHeld && 'typed'}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" busyLabel={busyLabel} isBusy={isBusy} onClick={send}>
+            {label}
+          </Button>
+        </>
+      }
+    >
+      <form className="stack" onSubmit={onSubmit} noValidate>
+        {children}
+      </form>
+    </Sheet>
+  )
+}

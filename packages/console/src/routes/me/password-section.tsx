@@ -1,0 +1,133 @@
+import { type FormEvent, useRef, useState } from 'react'
+import { call } from '../../api/client.ts'
+import { useCan } from '../../api/me.ts'
+import { queryClient } from '../../api/query-client.ts'
+import { useApi } from '../../api/use-api.ts'
+import { Button } from '../../ui/button.tsx'
+import { CheckboxField } from '../../ui/choices.tsx'
+import { TextField } from '../../ui/fields.tsx'
+import { formatCount } from '../../ui/format.ts'
+import { errorOf, FieldErrors, Problem } from '../../ui/problem.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { fieldSentence, hasFieldErrors } from './field-sentence.ts'
+import { Section } from './section.tsx'
+import { sessionsRoute } from './use-own-sessions.ts'
+
+const empty = { current: '', next: '', again: '' }
+const fields = ['current_password', 'new_password']
+
+/** Changes the own password. The other sessions of the person end with it. */
+export function PasswordSection({ provider }: { provider: string | undefined }) {
+  if (provider !== undefined)
+    return (
+      <Section id="password" title="Password">
+        <p className="in soft">
+          You signed in through your identity provider ({provider}). Your password is kept and changed there.
+        </p>
+      </Section>
+    )
+  return <PasswordForm />
+}
+
+function PasswordForm() {
+  const [values, setValues] = useState(empty)
+  const [endsKeys, setEndsKeys] = useState(false)
+  const [error, setError] = useState<Error | null>(null)
+  const [isBusy, setBusy] = useState(false)
+  const [isTried, setTried] = useState(false)
+  const form = useRef<HTMLFormElement>(null)
+  const help = useRules()
+  const wrong = isTried ? problemsOf(values) : {}
+  const set = (name: keyof typeof empty) => (value: string) => setValues({ ...values, [name]: value })
+  const send = async () => {
+    setTried(true)
+    setError(null)
+    if (Object.keys(problemsOf(values)).length > 0) return focusWrong(form.current)
+    setBusy(true)
+    try {
+      toast({ title: 'Your password is changed', text: await change(values, endsKeys) })
+      setValues(empty)
+      setEndsKeys(false)
+      setTried(false)
+    } catch (e) {
+      setError(e as Error)
+      focusWrong(form.current)
+    }
+    setBusy(false)
+  }
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault()
+    void send()
+  }
+  return (
+    <Section id="password" title="Password">
+      <form className="in stack narrow" ref={form} onSubmit={onSubmit} noValidate>
+        <TextField
+          {...{ label: 'Current password', type: 'password', autoComplete: 'current-password', maxLength: 1024 }}
+          value={values.current}
+          onChange={set('current')}
+          error={wrong.current ?? fieldSentence('The current password', errorOf(error, 'current_password'))}
+        />
+        <TextField
+          {...{ label: 'New password', type: 'password', autoComplete: 'new-password', maxLength: 1024, help }}
+          value={values.next}
+          onChange={set('next')}
+          error={wrong.next ?? fieldSentence('The new password', errorOf(error, 'new_password'))}
+        />
+        <TextField
+          {...{ label: 'New password again', type: 'password', autoComplete: 'new-password', maxLength: 1024 }}
+          value={values.again}
+          onChange={set('again')}
+          error={wrong.again}
+        />
+        <CheckboxField
+          label="Also revoke my API keys"
+          help="Those that belong to you and those that you made. Without it they go on."
+          value={endsKeys}
+          onChange={setEndsKeys}
+        />
+        <FieldErrors error={error} fields={fields} />
+        {error && !hasFieldErrors(error) && <Problem error={error} retry={send} what="this change" />}
+        <div className="row wrap">
+          <Button kind="primary" type="submit" busyLabel="Changing…" isBusy={isBusy}>
+            Change password
+          </Button>
+          <span className="soft xs">Your other sessions end. This one goes on.</span>
+        </div>
+      </form>
+    </Section>
+  )
+}
+
+/** The rules of the server in words. The shortest length is a setting that not everybody may read. */
+function useRules(): string {
+  const can = useCan()
+  const { data } = useApi('GET /v1/admin/settings/security', {}, { enabled: can('settings:read') })
+  const length = data ? `At least ${data.passwords.min_length} characters; with a second factor 8. ` : ''
+  return `${length}Take several words that do not belong together, without your name or that of the service.`
+}
+
+type Problems = Partial<Record<keyof typeof empty, string>>
+function problemsOf({ current, next, again }: typeof empty): Problems {
+  return {
+    ...(current === '' && { current: 'Type the password that you signed in with.' }),
+    ...(next === '' && { next: 'Type a new password.' }),
+    ...(next !== '' && again !== next && { again: 'The two new passwords differ. Type the same one twice.' }),
+  }
+}
+
+/** Sends the change, and says what else ended. */
+async function change({ current, next }: typeof empty, endsKeys: boolean): Promise<string | undefined> {
+  const body = { current_password: current, new_password: next, ...(endsKeys && { revoke_api_keys: true }) }
+  const done = await call('POST /v1/admin/users/password', { body })
+  await queryClient.invalidateQueries({ queryKey: [sessionsRoute] })
+  const ended = [
+    done.sessions_terminated > 0 && formatCount(done.sessions_terminated, 'other session'),
+    done.api_keys_revoked > 0 && formatCount(done.api_keys_revoked, 'API key'),
+  ].filter((part) => part !== false)
+  return ended.length === 0 ? undefined : `Ended: ${ended.join(', ')}`
+}
+
+/** After the errors have been drawn: the focus goes to the first field that is wrong. */
+const focusWrong = (form: HTMLFormElement | null) =>
+  setTimeout(() => form?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())

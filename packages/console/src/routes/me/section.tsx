@@ -1,0 +1,14 @@
+import type { ReactNode } from 'react'
+
+type Props = { id: string; title: string; aside?: ReactNode; children: ReactNode }
+
+/** One part of the page, which the list at the left leads to. */
+export const Section = ({ id, title, aside, children }: Props) => (
+  <section className="sect" id={id} aria-labelledby={`${id}-title`}>
+    <div className="row between">
+      <h2 id={`${id}-title`}>{title}</h2>
+      {aside !== undefined && <span className="soft xs">{aside}</span>}
+    </div>
+    <div className="frame">{children}</div>
+  </section>
+)

@@ -1,0 +1,50 @@
+import type { Permission } from '@holdfast/contract/vocabulary'
+import type { MenuItem } from '../../ui/menu.tsx'
+import { toast } from '../../ui/toast.tsx'
+import type { Session } from './words.ts'
+
+type Verbs = {
+  off: (permission: Permission) => string | undefined
+  onEnd: (session: Session) => void
+  onFilter: (filter: Readonly<Record<string, string>>) => void
+  onOpenDevice: (session: Session) => void
+}
+
+/** What can be done with a session, from its row and its panel. */
+export function sessionMenu(session: Session, { off, onEnd, onFilter, onOpenDevice }: Verbs): readonly MenuItem[] {
+  const { gateway_id, gateway_name, user_id, user_name } = session
+  return [
+    {
+      ...{ id: 'device', label: 'Open device', icon: 'laptop', offReason: off('devices:read') },
+      onSelect: () => onOpenDevice(session),
+    },
+    {
+      ...{ id: 'gateway', label: `Sessions at ${gateway_name ?? 'its gateway'}`, icon: 'gateway' },
+      onSelect: () => onFilter({ gateway_id }),
+    },
+    ...(user_id
+      ? [
+          {
+            ...{ id: 'user', label: `Sessions of ${user_name ?? 'its user'}`, icon: 'user' as const },
+            onSelect: () => onFilter({ user_id }),
+          },
+        ]
+      : []),
+    copyItem(session),
+    'line',
+    {
+      ...{ id: 'end', label: 'End session…', icon: 'out', kbd: 'E', danger: true },
+      offReason: session.state === 'ended' ? 'The session has ended.' : off('sessions:terminate'),
+      onSelect: () => onEnd(session),
+    },
+  ]
+}
+
+function copyItem({ session_id }: Session): MenuItem {
+  const command = `holdfast session show ${session_id}`
+  return {
+    ...{ id: 'copy', label: 'Copy as a command', icon: 'term' },
+    onSelect: () =>
+      void navigator.clipboard.writeText(command).then(() => toast({ title: 'Command copied', text: command })),
+  }
+}

@@ -1,0 +1,49 @@
+import type { OutputOf } from '../../api/client.ts'
+import type { Mark } from '../../ui/status.tsx'
+
+export type Session = OutputOf<'GET /v1/admin/sessions'>['items'][number]
+export type Gateway = OutputOf<'GET /v1/admin/gateway/health'>['items'][number]
+/** Which sessions are meant: some that are shown, or all active ones that a filter of the list names. */
+export type SessionTarget =
+  | { sessions: readonly Session[] }
+  | { filter: Readonly<Record<string, string>>; matched: number; names: readonly string[] }
+
+/** A gateway reports each session once a minute: after three of them its figures are old. */
+const staleAfterMs = 3 * 60_000
+
+export const nameOf = ({ device_name, device_id }: Pick<Session, 'device_name' | 'device_id'>): string =>
+  device_name ?? device_id
+
+/** Seconds since the gateway last reported an active session, where that is too long ago; undefined while it is not. */
+export function silentSeconds({ state, last_seen_at }: Session, now: number): number | undefined {
+  const age = now - Date.parse(last_seen_at)
+  return state === 'active' && age > staleAfterMs ? Math.round(age / 1000) : undefined
+}
+
+/**
+ * Whether the policy of a session is in force: its gateway enforces what the device was to have, or something newer.
+ *
+ * @param gateway - of the session, where it is known
+ */
+export function policyOf(session: Session, gateway: Gateway | undefined): { mark?: Mark; label: string } {
+  const { policy_digest, assigned_digest } = session
+  if (policy_digest === null) return { label: 'not reported' }
+  if (session.state === 'active' && gateway?.policy.behind) return { mark: 'warn', label: 'behind' }
+  if (policy_digest === assigned_digest) return { label: 'in force' }
+  return { label: gateway && session.state === 'active' ? 'in force' : 'changed since' }
+}
+
+/** The options of `holdfast session` by the parameter of the API. */
+export const cliOptions = {
+  ...{ device_id: 'device', user_id: 'user', gateway_id: 'gateway', pool_id: 'pool' },
+  sort: false,
+} as const
+
+/** How long the gateways of the pool keep the devices out after a session was ended. */
+export const blockTimes = [
+  { value: '0', label: 'Not at all: they may connect again at once' },
+  { value: '300', label: '5 minutes' },
+  { value: '900', label: '15 minutes' },
+  { value: '3600', label: '1 hour' },
+] as const
+export const defaultBlock = '300'

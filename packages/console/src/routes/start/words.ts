@@ -1,0 +1,55 @@
+import type { Permission } from '@holdfast/contract/vocabulary'
+import type { OutputOf } from '../../api/client.ts'
+
+export type StartStep = OutputOf<'GET /v1/admin/start'>['steps'][number]
+type Words = {
+  title: string
+  /** How the step is done. */
+  text: string
+  /** Where it is done; absent where the console has no view for it yet. */
+  to?: { path: string; label: string; permission: Permission }
+  /** The `holdfast` line that does it. */
+  command?: string
+}
+
+/** What each step is called and how it is done. */
+export const stepWords: Readonly<Record<StartStep['step'], Words>> = {
+  sign_in: {
+    title: 'Secure the sign-in',
+    text: 'Add a second factor to your account, or connect a sign-in provider.',
+  },
+  gateway: {
+    title: 'A gateway is online',
+    text: 'Make a pool, register a gateway in it and start the gateway.',
+    command: 'holdfast gateway create gw-1 --pool default',
+  },
+  policy: {
+    title: 'A policy is published',
+    text: 'The policy says who reaches which networks. Without one, devices reach nothing.',
+    command: 'holdfast policy publish policy.json --channel stable',
+  },
+  enrollment_token: {
+    title: 'Make an enrollment token',
+    text: 'A device joins with a token: one use, good for 24 hours.',
+    command: 'holdfast token create --print-install',
+  },
+  device_enrolled: {
+    title: 'Enroll the first device',
+    text: 'Run one line on the device. This page sees it arrive.',
+  },
+  device_online: {
+    title: 'The first device is online',
+    text: 'Start the VPN on the device. Its session appears under Sessions.',
+    to: { path: '/admin/sessions', label: 'Sessions', permission: 'sessions:read' },
+  },
+  audit_forwarding: {
+    title: 'Send the audit log to your SIEM',
+    text: 'By webhook, syslog or a pull. You can do this later.',
+    command: 'holdfast siem create --help',
+  },
+}
+
+/** Steps that the sheet for enrolling a device does. */
+export const isEnrolling = ({ step }: StartStep): boolean => step === 'enrollment_token' || step === 'device_enrolled'
+
+export const isOpen = ({ done, dismissed }: StartStep): boolean => !done && !dismissed

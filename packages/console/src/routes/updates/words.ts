@@ -1,0 +1,106 @@
+import type { InputOf, OutputOf } from '../../api/client.ts'
+import type { IconName } from '../../ui/icon.tsx'
+import type { Mark } from '../../ui/status.tsx'
+
+export type Release = OutputOf<'GET /v1/admin/updates/releases'>['items'][number]
+export type Package = OutputOf<'GET /v1/admin/updates/releases/{release_id}/packages'>['items'][number]
+type Operation = InputOf<'POST /v1/admin/updates/releases/{release_id}/lifecycle'>['body']['operation']
+/** What is done with a release after a question: a move of its state, or the end of a draft. */
+export type ReleaseDeed = Operation | 'delete'
+
+export const statusWords: Readonly<Record<Release['status'], { kind: Mark; label: string }>> = {
+  draft: { kind: 'ring', label: 'Draft' },
+  published: { kind: 'ok', label: 'Published' },
+  paused: { kind: 'warn', label: 'Paused' },
+  halted: { kind: 'bad', label: 'Halted' },
+  withdrawn: { kind: 'off', label: 'Withdrawn' },
+}
+
+type Words = {
+  verb: string
+  icon: IconName
+  busy: string
+  done: string
+  keep: string
+  lede: string
+  effects: readonly { icon: IconName; text: string }[]
+  isDanger?: true
+  /** It cannot be undone, so the version is typed first. */
+  isFinal?: true
+  takesPercent?: true
+  reason?: 'optional' | 'required'
+}
+
+/** What each deed is called, and what it does. */
+export const deedWords: Readonly<Record<ReleaseDeed, Words>> = {
+  publish: {
+    ...{ verb: 'Publish', icon: 'play', busy: 'Publishing…', done: 'is published', keep: 'Keep draft' },
+    lede: 'Devices are offered the release at their next check. Its packages cannot be changed after that.',
+    effects: [{ icon: 'lock', text: 'The packages are fixed and signed into the update repository' }],
+    takesPercent: true,
+  },
+  roll_out: {
+    ...{ verb: 'Set rollout of', icon: 'edit', busy: 'Setting…', done: 'has its new rollout', keep: 'Keep rollout' },
+    lede: 'A larger share only adds devices. A smaller one takes the offer back from devices that have not updated yet.',
+    effects: [{ icon: 'laptop', text: 'Devices that have installed it keep it' }],
+    takesPercent: true,
+  },
+  pause: {
+    ...{ verb: 'Pause', icon: 'pause', busy: 'Pausing…', done: 'is paused', keep: 'Go on', reason: 'optional' },
+    lede: 'No further device is offered it until it is resumed.',
+    effects: [
+      { icon: 'download', text: 'Devices that download it now may finish' },
+      { icon: 'undo', text: 'Resuming offers it to the same devices again' },
+    ],
+  },
+  resume: {
+    ...{ verb: 'Resume', icon: 'play', busy: 'Resuming…', done: 'is offered again', keep: 'Stay paused' },
+    lede: 'It is offered again to the devices to which it was offered before.',
+    effects: [],
+  },
+  promote: {
+    ...{ verb: 'Promote', icon: 'up', busy: 'Promoting…', done: 'is in stable', keep: 'Keep in canary' },
+    lede: 'The release moves from canary to stable. Canary devices keep it.',
+    effects: [{ icon: 'fleet', text: 'Stable devices are offered it, by the share that you set' }],
+    takesPercent: true,
+  },
+  halt: {
+    ...{ verb: 'Halt', icon: 'stop', busy: 'Halting…', done: 'is halted', keep: 'Keep release', reason: 'required' },
+    lede: 'A halted release never comes back. Publish a newer version instead.',
+    effects: [
+      { icon: 'ban', text: 'No device is offered it or can download it any more' },
+      { icon: 'laptop', text: 'Devices that have installed it keep it until a newer release' },
+      { icon: 'bell', text: 'Administrators are notified' },
+    ],
+    ...{ isDanger: true, isFinal: true },
+  },
+  withdraw: {
+    ...{ verb: 'Withdraw', icon: 'undo', busy: 'Withdrawing…', done: 'is withdrawn', keep: 'Keep release' },
+    lede: 'A withdrawn release never comes back. Use this for versions that better ones have replaced.',
+    effects: [{ icon: 'ban', text: 'No device is offered it or can download it any more' }],
+    ...{ isDanger: true, isFinal: true, reason: 'optional' },
+  },
+  delete: {
+    ...{ verb: 'Delete', icon: 'ban', busy: 'Deleting…', done: 'is deleted', keep: 'Keep draft', isDanger: true },
+    lede: 'The draft and its packages are deleted for good. No device has seen it.',
+    effects: [],
+  },
+}
+
+/** What can be done where a release stands, in the order of its use. */
+export function deedsOf({ status, channel }: Release): readonly ReleaseDeed[] {
+  if (status === 'draft') return ['publish', 'roll_out', 'delete']
+  const promote: readonly ReleaseDeed[] = channel === 'canary' ? ['promote'] : []
+  if (status === 'published') return ['roll_out', 'pause', ...promote, 'withdraw', 'halt']
+  if (status === 'paused') return ['resume', 'roll_out', ...promote, 'withdraw', 'halt']
+  return status === 'halted' ? ['withdraw'] : []
+}
+
+const cliVerbs: Readonly<Partial<Record<ReleaseDeed, string>>> = { roll_out: 'rollout' }
+
+/** The `holdfast` line that does the same. */
+export function commandOf(deed: ReleaseDeed, version: string, percent: number | undefined): string {
+  const line = `holdfast release ${cliVerbs[deed] ?? deed} ${version}`
+  if (percent === undefined || !deedWords[deed].takesPercent) return line
+  return deed === 'roll_out' ? `${line} ${percent}` : `${line} --percent ${percent}`
+}

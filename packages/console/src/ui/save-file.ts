@@ -1,0 +1,13 @@
+/**
+ * Lets the browser save a text as a file.
+ *
+ * @example saveFile('devices.csv', 'text/csv', rows)
+ */
+export function saveFile(name: string, type: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}
