@@ -35,7 +35,7 @@ for (const place of readdirSync(laidOut).sort()) {
   const before = process.cpuUsage()
   // The runner makes and enables it with the first suite.
   following?.enable()
-  await suite(file, () => import(pathToFileURL(file)).finally(() => following.disable()))
+  await suite(file, () => import(pathToFileURL(file)).finally(() => following?.disable()))
   if (process.env.HOLDFAST_TEST_CPU) {
     const { user, system } = process.cpuUsage(before)
     console.log(`# cpu ${((user + system) / 1e6).toFixed(2)} s: ${file}`)
