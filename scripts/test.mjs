@@ -122,7 +122,8 @@ function beginning(name, first, suites = []) {
   const begins = join(scratch, `${name}.mjs`)
   const url = (file) => JSON.stringify(pathToFileURL(join(root, file)))
   const lines = [
-    "import { suite } from 'node:test'",
+    // A worker takes the hook of the test runner, which must not be loaded before it.
+    ...(suites.length > 0 ? ["import { suite } from 'node:test'"] : []),
     ...first.map((file) => `import ${url(file)}`),
     ...suites.map((file) => `suite(${JSON.stringify(file)}, () => import(${url(file)}))`),
   ]
