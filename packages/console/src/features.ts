@@ -3,7 +3,7 @@ import type { ComponentType } from 'react'
 import type { Path } from './paths.ts'
 import type { IconName } from './ui/icon.tsx'
 
-export type GroupId = 'overview' | 'fleet' | 'people' | 'policy' | 'gateways' | 'audit' | 'admin'
+type GroupId = 'overview' | 'fleet' | 'people' | 'policy' | 'gateways' | 'audit' | 'admin'
 type Page = () => Promise<{ Page: ComponentType }>
 
 /** What the palette offers beside objects: a place to go to with a verb of its own. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 
 /**
- * Holds that a secret is in no place where it would outlive its sheet: address, history, storage, cookies, fields, page,
- * and what the console keeps of answers and changes.
+ * Asserts that a secret is in no place where it would outlive its sheet: address, history, storage, cookies, fields,
+ * page, and the caches of answers and changes.
  */
 export async function assertForgotten(page: Page, secret: string): Promise<void> {
   const found = await page.evaluate((text) => {

@@ -11,7 +11,7 @@ export type Route = keyof ByRoute & string
 export type InputOf<R extends Route> = Input<ByRoute[R]>
 export type OutputOf<R extends Route> = Output<ByRoute[R]>
 
-export type CallOptions = {
+type CallOptions = {
   signal?: AbortSignal | undefined
   /** The version that is to be changed, as a GET gave it (RFC 9110 §13.1.1). */
   ifMatch?: string | undefined

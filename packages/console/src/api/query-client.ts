@@ -7,8 +7,8 @@ const isTransient = (error: unknown): error is ApiError =>
   error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
 
 /**
- * A change of the own password, factor or step-up goes on in a session of a new id. A request that began with the cookie
- * before is refused, and the same one with the new cookie is not: only a second refusal means that nobody is signed in.
+ * A change of the own password or factor, or a step-up, gives the session a new id and cookie. A request that began
+ * with the old cookie is refused; the same one with the new cookie is not. So one refusal is tried again.
  */
 const isSignedOut = (error: unknown): boolean => error instanceof ApiError && error.code === 'unauthorized'
 

@@ -6,7 +6,7 @@ import { queryClient } from './query-client.ts'
 const pollMs = 10_000
 
 /** What a stream tells, by the name of its event. */
-export type StreamTakers = Readonly<Record<string, (data: unknown) => void>>
+type StreamTakers = Readonly<Record<string, (data: unknown) => void>>
 
 /**
  * Follows the stream of changes while the page is visible, and opens it again after it broke. While there is none, what

@@ -18,7 +18,7 @@ export type DeviceTarget =
     }
 
 /** What lies above the page; one at a time. */
-export type Overlay =
+type Overlay =
   | { kind: 'palette' }
   | { kind: 'help' }
   | { kind: 'alerts' }

@@ -8,7 +8,7 @@ import type { IconName } from '../ui/icon.tsx'
 import { type DeviceDeed, openOverlay } from './overlay.ts'
 import { chooseTheme } from './preferences.ts'
 
-export type Hit = OutputOf<'GET /v1/admin/search'>['items'][number]
+type Hit = OutputOf<'GET /v1/admin/search'>['items'][number]
 /** A line of the palette. */
 export type PaletteItem = {
   id: string

@@ -2,7 +2,7 @@ import type { FacetCounts } from './filter-bar.tsx'
 import type { ListState } from './list-state.ts'
 import type { ListSpec } from './spec.ts'
 
-export type FilterInUse = { name: string; label: string; value: string }
+type FilterInUse = { name: string; label: string; value: string }
 
 /** The text and the filters that hold, in words: `Status` `Active`. */
 export function filtersInUse<T>(

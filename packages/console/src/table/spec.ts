@@ -30,10 +30,10 @@ export type Filter = {
 }
 
 /** A filter that only a link sets, of an object whose name the rows know. */
-export type LinkedFilter<T> = { name: string; label: string; nameOf: (row: T) => string | null | undefined }
+type LinkedFilter<T> = { name: string; label: string; nameOf: (row: T) => string | null | undefined }
 
 /** A view that comes with the console: a name for some filters. */
-export type Preset = { label: string; filters: Readonly<Record<string, string>> }
+type Preset = { label: string; filters: Readonly<Record<string, string>> }
 
 /** A verb of the bulk bar. */
 export type BulkVerb = { id: string; label: string; danger?: boolean; offReason?: string | undefined }

@@ -1,6 +1,8 @@
+import { useMemo } from 'react'
 import { LineChart } from '../../charts/line-chart.tsx'
+import { TimeSeries } from '../../charts/time-series.tsx'
 import { Card } from './card.tsx'
-import { type Range, useMetrics } from './range.ts'
+import { type Metrics, type Range, useMetrics } from './range.ts'
 
 /** Sessions at once, and sessions that began, over the range. */
 export function SessionsCard({ range }: { range: Range }) {
@@ -11,17 +13,28 @@ export function SessionsCard({ range }: { range: Range }) {
         series.length < 2 ? (
           <p className="soft">The first hours are being counted. The chart begins with the second one.</p>
         ) : (
-          <LineChart
-            label="VPN sessions"
-            size="tall"
-            times={series.map((step) => step.at)}
-            series={[
-              { name: 'At most at once', data: series.map((step) => step.sessions) },
-              { name: 'Started', data: series.map((step) => step.sessions_started) },
-            ]}
-          />
+          <Chart steps={series} range={range} />
         )
       }
     </Card>
+  )
+}
+
+/** A day fits as it is; a week of hours is for a cursor and a zoom. */
+function Chart({ steps, range }: { steps: Metrics['series']; range: Range }) {
+  const data = useMemo(
+    () => ({
+      times: steps.map((step) => step.at),
+      series: [
+        { name: 'At most at once', data: steps.map((step) => step.sessions) },
+        { name: 'Started', data: steps.map((step) => step.sessions_started) },
+      ],
+    }),
+    [steps],
+  )
+  return range === '24h' ? (
+    <LineChart label="VPN sessions" size="tall" {...data} />
+  ) : (
+    <TimeSeries label="VPN sessions" {...data} />
   )
 }

@@ -19,7 +19,7 @@ const systems = [
 /**
  * Names the browser of a `User-Agent` header.
  *
- * @example browserName('Mozilla/5.0 (X11; Linux x86_64; rv:133.0) Gecko/20100101 Firefox/133.0') // 'Firefox 133, Linux'
+ * @example browserName('Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/133.0') // 'Firefox 133, Linux'
  */
 export function browserName(userAgent: string | null): string {
   if (!userAgent) return 'Unknown browser'
