@@ -28,7 +28,6 @@ const routes = pages.map(({ path, page }) =>
 
 export const router = createRouter({
   routeTree: rootRoute.addChildren(routes),
-  defaultPreload: 'intent',
   defaultErrorComponent: PageFailure as never,
   scrollRestoration: true,
   parseSearch: (text): Search => Object.fromEntries(new URLSearchParams(text)),
