@@ -26,6 +26,8 @@ let file
 for (const event of ['uncaughtException', 'unhandledRejection'])
   process.on(event, (error) => console.error(`${event} in ${file}:`, error))
 
+// A test may wait for what keeps no process alive, such as a timer of a server.
+const awake = setInterval(() => {}, 60_000)
 for (const place of readdirSync(laidOut).sort()) {
   if (left === 0) break
   const running = join(scratch, 'running', place)
@@ -42,6 +44,7 @@ for (const place of readdirSync(laidOut).sort()) {
   }
   rmSync(running)
 }
+clearInterval(awake)
 // What a failed test has left open must not keep the others from being told.
 setTimeout(() => {
   console.error(`left open: ${process.getActiveResourcesInfo().join(', ')}`)

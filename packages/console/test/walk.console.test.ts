@@ -8,5 +8,5 @@ for (const colorScheme of ['light', 'dark'] as const)
   for (const width of [1440, 375] as const)
     for (const view of [...views, ...overlays].filter((one) => (one.width ?? width) === width))
       test(`${view.name}, ${colorScheme}, ${width} pixels wide`, inBrowser, async (t) => {
-        await walkView(t, await openGround(), view, { colorScheme, width })
+        await walkView(t, await openGround(), view, { colorScheme, width, isCompared: true })
       })

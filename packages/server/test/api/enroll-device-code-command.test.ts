@@ -45,7 +45,8 @@ test('holdfast device enroll --device-code: somebody approves the machine at oid
   assert.match(enrolled.err, /only if you began this yourself/)
   assert.match(enrolled.err, /Waiting for approval, 1\d min at most/)
   const { device, user, claims } = await command.saved(state)
-  assert.deepEqual(device.enrolled_by, { method: 'device_code', token_id: null, provider_id: provider.provider_id })
+  const by = { provider_id: provider.provider_id, provider_name: provider.name }
+  assert.deepEqual(device.enrolled_by, { method: 'device_code', token_id: null, token_name: null, ...by })
   assert.deepEqual([user.username, user.source, device.name, claims.enr], ['anna', 'sso', 'rack-7', 'device_code'])
   assert.equal(denied.code, 1)
   assert.match(denied.err, /The person did not approve this machine\./)

@@ -63,9 +63,10 @@ test('machines without a browser', async (t) => {
 
     const device_id = String(enrolled.json.device_id)
     const device = await kit.admin.getDevice({ params: { device_id } })
+    const by = { provider_id: provider.provider_id, provider_name: provider.name }
     assert.deepEqual(
       [device.status, device.enrolled_by],
-      ['active', { method: 'device_code', token_id: null, provider_id: provider.provider_id }],
+      ['active', { method: 'device_code', token_id: null, token_name: null, ...by }],
     )
     const user = await kit.admin.getUser({ params: { user_id: String(device.user_id) } })
     assert.deepEqual([user.username, user.source, user.last_login_at], ['ada', 'sso', null])

@@ -39,7 +39,8 @@ test('holdfast device enroll --oidc: a person signs in at oidc-provider, and the
   const enrolled = await run(['--state', state, '--name', 'lap', '--platform', 'linux'], 'anna')
   assert.equal(enrolled.code, 0, enrolled.err)
   const { device, user, claims } = await command.saved(state)
-  assert.deepEqual(device.enrolled_by, { method: 'oidc', token_id: null, provider_id: provider.provider_id })
+  const by = { provider_id: provider.provider_id, provider_name: provider.name }
+  assert.deepEqual(device.enrolled_by, { method: 'oidc', token_id: null, token_name: null, ...by })
   assert.deepEqual([user.username, user.source, device.name, claims.enr], ['anna', 'sso', 'lap', 'oidc'])
   assert.equal((await kit.admin.listTokens()).items[0]?.uses, 0, 'a bootstrap token only begins')
 

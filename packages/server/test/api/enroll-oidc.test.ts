@@ -119,7 +119,8 @@ async function ownDevice(w: World): Promise<void> {
 
   const device_id = String(answer.json.device_id)
   const shown = await kit.admin.getDevice({ params: { device_id } })
-  const enrolled_by = { method: 'oidc', token_id: null, provider_id: provider.provider_id }
+  const by = { provider_id: provider.provider_id, provider_name: provider.name }
+  const enrolled_by = { method: 'oidc', token_id: null, token_name: null, ...by }
   assert.deepEqual([shown.user_id, shown.enrolled_by], [user.user_id, enrolled_by])
   const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'device.enrolled' } })).items
   const { method, provider_id, target, actor } = event as unknown as Record<string, unknown>

@@ -26,7 +26,8 @@ test('holdfast device enroll --saml: a person signs in, our page hands it on, an
   assert.equal(enrolled.code, 0, enrolled.err)
   assert.deepEqual(statuses, [404, 200], 'what is not its answer is told nothing')
   const { device, claims } = await command.saved(state)
-  assert.deepEqual(device.enrolled_by, { method: 'saml', token_id: null, provider_id: provider.provider_id })
+  const by = { provider_id: provider.provider_id, provider_name: provider.name }
+  assert.deepEqual(device.enrolled_by, { method: 'saml', token_id: null, token_name: null, ...by })
   assert.equal(claims.enr, 'saml')
 
   const unknown = await run(['--saml', '--state', command.file('other.json'), '--provider', 'guests'])

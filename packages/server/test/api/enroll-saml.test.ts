@@ -82,7 +82,8 @@ test('who enrolls by SAML, in a deployment of two replicas', async (t) => {
     assert.deepEqual([claims.enr, claims.cnf?.jkt], ['saml', thumbprint(mine.key)])
     assert.equal((await call(kit, operation('policyDigest'), deviceCaller(credential, mine.key))).status, 200)
     const shown = await kit.admin.getDevice({ params: { device_id: String(enrolled.json.device_id) } })
-    assert.deepEqual(shown.enrolled_by, { method: 'saml', token_id: null, provider_id: provider.provider_id })
+    const by = { provider_id: provider.provider_id, provider_name: provider.name }
+    assert.deepEqual(shown.enrolled_by, { method: 'saml', token_id: null, token_name: null, ...by })
     const user = await kit.admin.getUser({ params: { user_id: String(shown.user_id) } })
     assert.deepEqual([user.username, user.source, user.last_login_at], ['anna', 'sso', null], 'it was no sign-in')
     const { items } = await kit.admin.listAuditEvents({ query: { limit: 200 } })

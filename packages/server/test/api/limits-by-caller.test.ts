@@ -193,6 +193,7 @@ async function operations(kit: Kit, callers: Callers, { root, provider_id }: { r
     simulatePolicy: 'it changes nothing',
     terminateSessions: 'a filter',
     placeLegalHold: 'it keeps what would be purged',
+    updateView: 'the owner is only shown',
   }
   assert.deepEqual(namingUsers(), [...Object.keys(lifts), ...Object.keys(doNotLift)].sort(), 'each is thought of')
 
