@@ -21,25 +21,24 @@ create unique index view_name_is_unique_for_its_owner on saved_views (tenant_id,
 create index saved_views_shared on saved_views (tenant_id, view_id) where shared and deleted_at is null;
 call raise_tenant_wall('saved_views');
 
--- The words of what was there before 0070. No writer waits for this: the triggers keep what changes meanwhile.
-insert into search_words (tenant_id, kind, place, word, subject_id)
-  select r.tenant_id, 'device', e.place, e.word, r.device_id
-  from devices r cross join lateral search_entries(array[r.name, r.serial]) e on conflict do nothing;
-insert into search_words (tenant_id, kind, place, word, subject_id)
-  select r.tenant_id, 'user', e.place, e.word, r.user_id
-  from users r cross join lateral search_entries(array[r.username, r.display_name, r.email]) e
-  where r.deleted_at is null on conflict do nothing;
-insert into search_words (tenant_id, kind, place, word, subject_id)
-  select r.tenant_id, 'group', e.place, e.word, r.group_id
-  from groups r cross join lateral search_entries(array[r.name]) e
-  union all
-  select r.tenant_id, 'enrollment_token', e.place, e.word, r.token_id
-  from enrollment_tokens r cross join lateral search_entries(array[r.name, r.hint]) e
-  union all
-  select r.tenant_id, 'api_key', e.place, e.word, r.key_id
-  from api_keys r cross join lateral search_entries(array[r.name, r.hint]) e
-  union all
-  select r.tenant_id, 'policy_version', e.place, e.word, r.bundle_id
-  from policy_bundles r
-  cross join lateral search_entries(array[r.note, r.version::text, 'v' || r.version::text, r.digest, r.channel]) e
-  on conflict do nothing;
+-- The words of small tables of before 0070; 0077 and 0083 add those of devices and users. A change of a row waits until
+-- its words are there, and then replaces them.
+do $$
+declare
+  source record;
+begin
+  for source in values
+    ('groups', 'group', 'group_id', 'array[r.name]'),
+    ('enrollment_tokens', 'enrollment_token', 'token_id', 'array[r.name, r.hint]'),
+    ('api_keys', 'api_key', 'key_id', 'array[r.name, r.hint]'),
+    ('policy_bundles', 'policy_version', 'bundle_id',
+      $a$array[r.note, r.version::text, 'v' || r.version::text, r.digest, r.channel]$a$)
+  loop
+    execute format($f$
+      insert into search_words (tenant_id, kind, place, word, subject_id)
+        select r.tenant_id, %2$L, e.place, e.word, r.%3$s
+        from (select * from %1$s order by tenant_id, %3$s for share) r cross join lateral search_entries(%4$s) e
+        on conflict do nothing
+    $f$, source.column1, source.column2, source.column3, source.column4);
+  end loop;
+end $$;

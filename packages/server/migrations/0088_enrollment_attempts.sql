@@ -15,6 +15,3 @@ create table enrollment_attempts (
   constraint refused_attempt_has_a_reason check ((outcome = 'refused') = (reason is not null))
 );
 call raise_tenant_wall('enrollment_attempts');
-
--- The watch over devices that wait for approval asks for these in all tenants every minute.
-create index devices_waiting on devices (tenant_id, enrolled_at) where status = 'pending';
