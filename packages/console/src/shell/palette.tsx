@@ -105,7 +105,7 @@ function useSearch(text: string, onClose: () => void) {
   const navigate = useNavigate()
   const typed = text.trim()
   const q = useSettled(typed)
-  const asks = q !== '' && !q.startsWith('>')
+  const asks = isSearch(q)
   const { data, error, isFetching, isPlaceholderData, isPending } = useApi(
     'GET /v1/admin/search',
     { query: { q: asks ? q : '-', limit: perKind } },
@@ -127,9 +127,11 @@ function useSearch(text: string, onClose: () => void) {
     error: asks ? error : null,
     isBusy: asks && (isFetching || q !== typed),
     /** Whether the groups are those of the text that is typed now. */
-    isCurrent: q === typed && !(asks && (isPlaceholderData || (isPending && !error))),
+    isCurrent: !isSearch(typed) || (q === typed && !isPlaceholderData && (!isPending || error !== null)),
   }
 }
+
+const isSearch = (text: string): boolean => text !== '' && !text.startsWith('>')
 
 /** A text once it has stayed the same for a while. */
 function useSettled(text: string): string {
