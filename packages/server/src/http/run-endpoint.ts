@@ -52,7 +52,10 @@ type AnyHandler = (call: Call) => unknown
  */
 export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpoint) {
   const own = deps.handlers[name] as AnyHandler
-  const handler: AnyHandler = endpoint.costly ? (call) => deps.costly(call.actor?.tenantId ?? '', () => own(call)) : own
+  // The total of a list (`countQuery`) costs as much as its facets.
+  const isCostly = ({ query }: Call) => endpoint.costly || (query as { count?: unknown })?.count === 'estimate'
+  const handler: AnyHandler = (call) =>
+    isCostly(call) ? deps.costly(call.actor?.tenantId ?? '', () => own(call)) : own(call)
   const validateParams = endpoint.params && createValidator(endpoint.params)
   const validateBody = endpoint.body && createValidator(endpoint.body)
   const validateLongBody = endpoint.body && createLongValidator(endpoint.body)

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { withClient } from '../../src/embedded/test-database.ts'
+import { decodeId } from '../../src/kernel/ids.ts'
 import { followedMs, gridTimes } from '../../src/modules/dashboard/adoption-grid.ts'
 import { enroll, publish, refused, rule, seqOf, withGateway } from '../gateways.ts'
 import { createClock, runJob, startKit, times } from '../kit.ts'
+import { forget } from '../retention.ts'
 
 test('times of points lie densely at first, and end after 30 days', () => {
   const second = 1000
@@ -130,6 +132,21 @@ test('adoption of a version over time, and the fleet by version', async (t: Test
     assert.equal((Date.parse(days[1]!.at) - Date.parse(days[0]!.at)) / 1000, 86_400)
     assert.deepEqual((await admin.readFleetMetrics({ query: { days: 1 } })).days, days.slice(1))
     assert.deepEqual((await admin.readFleetMetrics({ query: { days: 0 } })).days, [])
+  })
+
+  await t.test('points are deleted after 400 days', async () => {
+    await withClient(kit.databaseUrl, (owner) =>
+      owner.query(
+        `insert into policy_adoption
+         select $1, $2, now() - days * interval '1 day', 7, 7, 7, 7 from unnest(array[399, 401, 402]) as days`,
+        [kit.tenant, decodeId('policy_bundle', bundle_id)],
+      ),
+    )
+    await forget(kit)
+    const left = await withClient(kit.databaseUrl, (owner) =>
+      owner.query(`select from policy_adoption where at < now() - interval '398 days'`),
+    )
+    assert.equal(left.rowCount, 1)
   })
 
   await t.test('of more versions than are listed the others are counted', async () => {

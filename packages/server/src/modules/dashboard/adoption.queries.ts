@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { purgeTime } from '../../db/kept.ts'
+import { deleting } from '../../db/retention.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 export type Point = {
@@ -37,3 +39,6 @@ export const pointsOf = (tx: Tx, tenant: TenantId, bundleId: string): Promise<Po
     .where('bundle_id', '=', bundleId)
     .orderBy('at')
     .execute()
+
+/** Points of a version that is still kept. Those of a deleted version go with it. */
+export const pruneAdoption = deleting('policy_adoption', sql`at < ${purgeTime} - interval '400 days'`)

@@ -1,3 +1,4 @@
+import { pruneAdoption } from './adoption.queries.ts'
 import { createAdoption } from './adoption.ts'
 import { dashboardHandlers } from './dashboard.handlers.ts'
 import type { DashboardDeps } from './deps.ts'
@@ -20,6 +21,6 @@ export function createDashboard(deps: DashboardDeps) {
       { name: 'sample_adoption', cron: '* * * * *', run: adoption.sweep },
       { name: 'sample_fleet', cron: '45 * * * *', run: fleetMetrics.sample },
     ],
-    prunes: [pruneDays],
+    prunes: [pruneDays, pruneAdoption],
   }
 }
