@@ -29,6 +29,8 @@ export async function openSignIn(t: TestContext, ground: Ground): Promise<Page> 
   const page = await openPage(t, ground)
   await allowClipboard(page, ground)
   await page.goto('/admin/login')
+  // The browser gives the focus with the first frame, which may come after the load.
+  await page.locator('#username:focus').waitFor()
   return page
 }
 export const allowClipboard = (page: Page, { kit }: Ground) =>
