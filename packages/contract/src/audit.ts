@@ -167,7 +167,7 @@ const Facet = Closed(
     facet: OneOf(auditFacets),
     values: Type.Array(
       Closed({
-        value: Type.String({ description: 'What the filter takes: a kind, the id of an actor, an origin, an outcome' }),
+        value: Type.String({ description: 'A value of the filter: a kind, the id of an actor, an origin, an outcome' }),
         name: Nullable(Type.String({ description: 'Of an actor, as its newest event among these has it' })),
         count: Count,
         buckets: Type.Array(Count, { description: 'The same count by bucket' }),

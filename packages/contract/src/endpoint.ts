@@ -168,11 +168,11 @@ export const scopeParameters = (e: Endpoint): readonly ('tenant_id' | 'gateway_i
   return by.includes('session') || by.includes('api_key') ? ['tenant_id'] : []
 }
 
-/** The request header by which a client says that no person asked: the request prolongs no session. */
+/** The header of a read (GET or HEAD) by which a client says that no person asked: the request prolongs no session. */
 export const backgroundHeader = 'holdfast-background'
-/** Whether the header counts: sessions alone end for inactivity. */
-export const takesBackground = ({ access }: Endpoint): boolean =>
-  access.by !== 'anyone' && access.by.includes('session')
+/** Whether the header counts: a change is the act of a person, and sessions alone end for inactivity. */
+export const takesBackground = ({ access, method }: Endpoint): boolean =>
+  method === 'GET' && access.by !== 'anyone' && access.by.includes('session')
 
 export const endpoint = <const E extends Endpoint>(e: E): E => e
 

@@ -56,7 +56,7 @@ const Lines = Closed(
   { description: 'The lines in force' },
 )
 
-/** What the enrollment of a device looks like to a person of the tenant. */
+/** How a person of the tenant enrolls a device. */
 export const EnrollmentSettings = Closed({ ...Given.properties, install_lines: Lines }, { title: 'EnrollmentSettings' })
 export type EnrollmentSettings = Static<typeof EnrollmentSettings>
 export type GivenEnrollmentSettings = Static<typeof Given>
@@ -76,7 +76,7 @@ export const InstallLines = Closed(
       }),
     ),
   ),
-  { title: 'InstallLines', description: 'What a person enters on the device. Shown only in this answer' },
+  { title: 'InstallLines', description: 'The lines that a person enters on the device. Shown only in this answer' },
 )
 export type InstallLines = Static<typeof InstallLines>
 

@@ -132,7 +132,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Search', about: 'Finds things of all kinds by name', module: search },
   { tag: 'Views', about: 'Filters of lists, saved under a name', module: views },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
-  { tag: 'Changes', about: 'What changes in a tenant, as it happens', module: stream },
+  { tag: 'Changes', about: 'The changes in a tenant, as they happen', module: stream },
 ]
 export const areaOf = (operation: string): string =>
   areas.find(({ module }) => operation in module)?.tag ?? fail(operation)

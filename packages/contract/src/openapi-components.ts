@@ -64,7 +64,7 @@ const parameters: Record<string, Json> = {
     'Repr-Digest',
     'SHA-256 of the body, `sha-256=:<base64>:` (RFC 9530): refused where it is another',
   ),
-  'Last-Event-ID': inHeader('Last-Event-ID', 'The `id` of the last event that was read: what came after it follows'),
+  'Last-Event-ID': inHeader('Last-Event-ID', 'The `id` of the last event that was read: the later events follow'),
   'Holdfast-Background': inHeader(
     'Holdfast-Background',
     '`1`: no person asked for this (a timer or a stream did), so it does not prolong the session',

@@ -12,7 +12,7 @@ export const SearchHit = Closed(
     }),
     name: Type.String(),
     detail: Nullable(
-      Type.String({ description: 'What else tells it from others: a serial number, an address, a hint' }),
+      Type.String({ description: 'More that tells it from others: a serial number, an address, a hint' }),
     ),
     status: Nullable(Type.String({ description: 'In the words of its own list; null where the kind has none' })),
     actions: Type.Array(OneOf(searchActions), {

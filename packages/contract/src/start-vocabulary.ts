@@ -1,6 +1,6 @@
 /** The words of a first setup: the use of enrollment tokens, and the steps of a tenant. */
 
-/** What became of the use of an enrollment token. */
+/** The outcome of the use of an enrollment token. */
 export const attemptOutcomes = ['enrolled', 'refused', 'waiting_for_approval'] as const
 export type AttemptOutcome = (typeof attemptOutcomes)[number]
 /** Why the use of an enrollment token was refused. */

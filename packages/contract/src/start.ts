@@ -26,7 +26,7 @@ export const getStart = endpoint({
     {
       steps: Type.Array(StartStep, {
         description:
-          'In the order in which they are best done. sign_in: an identity provider is enabled, or the person who asks has a second factor. gateway: an enabled pool has a gateway that has reported. device_online: a device has had a VPN session. audit_forwarding: a SIEM connector is enabled',
+          'In the order in which they are best done. sign_in: an identity provider is enabled, or the person who asks has a second factor. gateway: an enabled pool has a gateway that has reported. device_online: a device has had a VPN session. audit_forwarding: a SIEM connector is enabled. `since` is null where the caller may not read the thing that a step is about',
       }),
       complete: Type.Boolean({ description: 'Each step is done or dismissed' }),
     },

@@ -124,7 +124,7 @@ export type StreamEvent = {
   [K in StreamEventName]: { event: K; id: string; data: Static<(typeof streamEvents)[K]> }
 }[StreamEventName]
 
-/** What a caller needs for the events that are no lists. */
+/** The permission that a caller needs for each event that is no list. */
 export const eventPermissions = {
   alert: listNotifications.access.permission,
   run: listWorkflowRuns.access.permission,
@@ -137,7 +137,7 @@ export const streamChanges = endpoint({
   method: 'GET',
   path: '/v1/admin/stream',
   summary:
-    'What changes in the tenant, as server-sent events: only what the caller may read. Resumes after Last-Event-ID. An open stream is no activity of a session',
+    'The changes in the tenant, as server-sent events: only those that the caller may read. Resumes after Last-Event-ID. An open stream is no activity of a session',
   access: { by: ['session', 'api_key'], permission: 'own' },
   query: Closed({
     kinds: Type.Optional(

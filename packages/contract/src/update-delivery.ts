@@ -55,7 +55,7 @@ export const updateManifest = endpoint({
     arch: Type.Optional(
       OneOf(packageArchitectures, {
         description:
-          'Unless said, what the device gave at enrollment or renewal, or else the only one for which releases have packages of this platform; 422 where there are several. `universal` fits every package',
+          'Without it, the architecture that the device gave at enrollment or renewal, or else the only one for which releases have packages of this platform; 422 where there are several. `universal` fits every package',
       }),
     ),
     version: Type.Optional(
@@ -63,7 +63,7 @@ export const updateManifest = endpoint({
         pattern: versionPattern,
         maxLength: 64,
         description:
-          'What the device runs (Semantic Versioning 2.0.0, without build metadata). Unless said, its client_version of enrollment or of the last renewal that gave one; 422 where that is none',
+          'The version that the device runs (Semantic Versioning 2.0.0, without build metadata). Without it, its client_version of enrollment or of the last renewal that gave one; 422 where that is none',
       }),
     ),
     channel: Type.Optional(Channel),

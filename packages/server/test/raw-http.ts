@@ -39,7 +39,7 @@ export function send(
       response.on('error', reject)
       response.on('end', () => {
         const text = Buffer.concat(chunks).toString()
-        const isJson = response.headers['content-type']?.startsWith('application/json')
+        const isJson = text !== '' && response.headers['content-type']?.startsWith('application/json')
         resolve({
           status: response.statusCode ?? 0,
           headers: response.headers,

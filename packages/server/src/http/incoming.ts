@@ -20,10 +20,14 @@ export function incomingOf(
     sourceIp: sourceOf(request.raw),
     // Two headers arrive joined by a comma, which no proof contains.
     dpop: headers.dpop,
-    background: endpoint?.events !== undefined || headers[backgroundHeader] === '1',
+    background: endpoint?.events !== undefined || isBackgroundRead(request),
     scope,
   }
 }
+
+/** A change is the act of a person: with any other method the header does not count. */
+const isBackgroundRead = ({ method, headers }: FastifyRequest): boolean =>
+  (method === 'GET' || method === 'HEAD') && headers[backgroundHeader] === '1'
 
 const nothingAsked = { search: '', scope: {} }
 
