@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { examples } from '@holdfast/contract/examples'
 import { type StartStepName, startSteps } from '@holdfast/contract/vocabulary'
 import { createAdmin } from '@holdfast/sdk'
 import { startCommand } from '../command.ts'
@@ -64,7 +65,23 @@ test('the start of a tenant follows from what exists, and its steps can be dismi
   })
 
   const viewer = await kit.as('viewer')
-  assert.equal((await viewer.getStart()).steps.length, startSteps.length)
+  await t.test('a caller who may not read a thing sees that its step is done, and not since when', async () => {
+    // Made disabled, so that nothing asks them: example.com is no server of ours.
+    await kit.admin.createIdentityProvider({ body: examples.createIdentityProvider })
+    await kit.admin.createSiemConnector({ body: examples.createSiemConnector })
+    await kit.db.inTenant(kit.tenant, async (tx) => {
+      const enabled = { enabled: true }
+      await tx.updateTable('identity_providers').set(enabled).where('tenant_id', '=', kit.tenant).execute()
+      await tx.updateTable('siem_connectors').set(enabled).where('tenant_id', '=', kit.tenant).execute()
+    })
+    clock.advance?.(10)
+    await until(async () => (await doneOf(kit)).length === startSteps.length)
+    const steps = (await viewer.getStart()).steps
+    assert.ok(steps.every((s) => s.done))
+    const hidden = steps.filter((s) => s.since === null).map((s) => s.step)
+    assert.deepEqual(hidden, ['sign_in', 'enrollment_token', 'audit_forwarding'])
+    assert.ok((await kit.admin.getStart()).steps.every((s) => s.since !== null))
+  })
   await assert.rejects(viewer.dismissStartStep({ body: { step: 'policy' } }), refused(403))
 })
 

@@ -1,7 +1,7 @@
-import type { Contract, Output } from '@holdfast/contract'
-import { type StartStepName, startSteps } from '@holdfast/contract/vocabulary'
+import { type Contract, contract, type Output } from '@holdfast/contract'
+import { type Permission, type StartStepName, startSteps } from '@holdfast/contract/vocabulary'
 import type { Tx } from '../../db/database.ts'
-import type { Actor, TenantId } from '../../kernel/actor.ts'
+import { type Actor, permissionsOf, type TenantId } from '../../kernel/actor.ts'
 import { createRecent } from '../../kernel/recent.ts'
 import { second } from '../../kernel/time.ts'
 import { firstDeviceAt } from '../devices/index.ts'
@@ -15,8 +15,19 @@ import type { DashboardDeps } from './deps.ts'
 
 type Start = Output<Contract['getStart']>
 type Step = Start['steps'][number]
-/** Since when each step is done, whoever asks. */
+/** Since when each step is done, for any caller. */
 type DoneSince = Record<StartStepName, Date | undefined>
+
+/** The permission that reads the thing which a step is about. A caller without it is not shown since when that exists. */
+const readPermissions: Record<StartStepName, Permission> = {
+  sign_in: contract.listIdentityProviders.access.permission,
+  gateway: contract.listAllGateways.access.permission,
+  policy: contract.listPolicyBundles.access.permission,
+  enrollment_token: contract.listTokens.access.permission,
+  device_enrolled: contract.listDevices.access.permission,
+  device_online: contract.listSessions.access.permission,
+  audit_forwarding: contract.listSiemConnectors.access.permission,
+}
 
 /** Each is the first row of an index. */
 const readDone = async (tx: Tx, tenant: TenantId): Promise<DoneSince> => {
@@ -50,16 +61,19 @@ export function createStart({ db, now, tenancy }: Pick<DashboardDeps, 'db' | 'no
   const read = async (actor: Actor): Promise<Start> => {
     const { tenantId } = actor
     const shared = await doneIn(tenantId)
-    const done = { ...shared, sign_in: shared.sign_in ?? (await ownFactor(actor)) }
+    const own = shared.sign_in ? undefined : await ownFactor(actor)
     const dismissed = await db.inTenant(tenantId, (tx) => tenancy.dismissedSteps.read(tx, tenantId))
-    const steps = startSteps.map(
-      (step): Step => ({
+    const held = permissionsOf(actor)
+    const steps = startSteps.map((step): Step => {
+      const ownSince = step === 'sign_in' ? own : undefined
+      const shown = held.has(readPermissions[step]) ? (shared[step] ?? ownSince) : ownSince
+      return {
         step,
-        done: done[step] !== undefined,
-        since: done[step]?.toISOString() ?? null,
+        done: (shared[step] ?? ownSince) !== undefined,
+        since: shown?.toISOString() ?? null,
         dismissed: dismissed.has(step),
-      }),
-    )
+      }
+    })
     return { steps, complete: steps.every((step) => step.done || step.dismissed) }
   }
 
