@@ -4,7 +4,9 @@ import type { Contract, Output } from '@holdfast/contract'
 import { type Role, roles, type SearchKind, searchKinds } from '@holdfast/contract/vocabulary'
 import type { Client } from '@holdfast/sdk'
 import { sql } from 'kysely'
+import type { Actor } from '../../src/kernel/actor.ts'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
+import { createSearch } from '../../src/modules/search/search.ts'
 import { enroll, open, refused, withGateway } from '../gateways.ts'
 import { type Kit, startKit } from '../kit.ts'
 import { makeUser } from '../people.ts'
@@ -153,6 +155,34 @@ test('search', async (t) => {
       more: [],
     })
     assert.deepEqual(idsOf(await search(viewer, 'Security set')), [], 'a page that a viewer can not open')
+  })
+
+  await t.test('sessions are not found by words of devices or users that the caller may not read', async () => {
+    const asked: { deviceIds: number; userIds: number }[] = []
+    const stored = (['device', 'user'] as const).map((kind) => ({ kind, noun: kind, find: async () => [] }))
+    const searchAll = createSearch({
+      db: kit.db,
+      feed: { catchUp: async () => {} },
+      stored,
+      held: [],
+      sessions: {
+        findOf: async (_tx, _actor, { deviceIds, userIds }) => {
+          asked.push({ deviceIds: deviceIds.length, userIds: userIds.length })
+          return []
+        },
+      },
+    })
+    for (const readable of [[], ['devices:read'], ['users:read'], ['devices:read', 'users:read']]) {
+      const principal = { kind: 'api_key', permissions: new Set(['sessions:read', ...readable]) }
+      const actor = { tenantId: kit.tenant, principal } as unknown as Actor
+      await searchAll(actor, { text: 'zulu', limit: 8, kinds: ['vpn_session'] })
+    }
+    assert.deepEqual(asked, [
+      { deviceIds: 0, userIds: 0 },
+      { deviceIds: 1, userIds: 0 },
+      { deviceIds: 0, userIds: 1 },
+      { deviceIds: 1, userIds: 1 },
+    ])
   })
 
   await t.test('actions follow the state, and the rules about who may do what to whom', async () => {

@@ -91,9 +91,10 @@ export function createSearch({ db, feed, stored, held, sessions }: SearchDeps) {
       held.filter(isSearched).map(async ({ kind, match }) => ({ kind, matches: await match(actor, text, most) })),
     )
     const withSessions = searched.includes('vpn_session')
-    const sources = stored.filter((s) => isSearched(s) || (withSessions && (s.kind === 'device' || s.kind === 'user')))
+    const namesSessions = ({ kind }: StoredSource) => (kind === 'device' || kind === 'user') && mayRead(kind)
+    const sources = stored.filter((s) => isSearched(s) || (withSessions && namesSessions(s)))
     const inDatabase =
-      sources.length === 0
+      sources.length === 0 && !withSessions
         ? []
         : await db.inTenant(actor.tenantId, async (tx) => {
             // A name has several words, so there are more entries than things.

@@ -6,8 +6,9 @@ import type { TenantId } from '../../kernel/actor.ts'
 type WordHit = { kind: string; subject_id: string; place: 0 | 1; is_exact: boolean }
 
 /**
- * What has a word that begins with a text: of each kind at most `most` entries that begin a name and as many others, in
- * the order of the index, so that a text that fits a million names costs what one that fits a few costs.
+ * Finds the things with a word that begins with a text: of each kind at most `most` entries that begin a name and as
+ * many others, in the order of the index, so that a text that fits a million names costs what one that fits a few
+ * costs.
  */
 export const findWords = async (
   tx: Tx,
