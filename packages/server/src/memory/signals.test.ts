@@ -52,8 +52,11 @@ test('a signal costs nothing while nobody watches, and reaches whoever does, on 
   // A replica that comes later, or was away, asks who watches.
   let lost = 0
   three!.onLost(() => lost++)
+  let lostOfOthers = 0
+  two!.onLost(() => lostOfOthers++)
   mails[2]!.connected()
   assert.equal(lost, 1)
+  assert.equal(lostOfOthers, 1, 'what a replica had to tell may have gone with its connection')
   three!.tell(tenant, 'vpn_session', ['d'])
   assert.deepEqual(heard.splice(0), ['1 vpn_session d true'])
 

@@ -5,7 +5,7 @@ import { BoundedMap } from '../kernel/bounded-map.ts'
 import { second } from '../kernel/time.ts'
 import type { Feed } from './feed.ts'
 
-/** What replicas tell each other that the change log does not hold. Subjects are UUIDs. */
+/** The signals of replicas to each other: events that the change log does not have. Subjects are UUIDs. */
 type SignalTopic = 'audit' | 'notification' | 'vpn_session' | 'workflow_run' | 'gateway' | 'adoption'
 /** More subjects than this, or unknown ones. */
 export type Subjects = readonly string[] | 'many'
@@ -42,6 +42,9 @@ export function createSignals({
   let announces = new Set<TenantId>()
   let announcedAt = performance.now()
 
+  const loseAll = () => {
+    for (const look of lost) look()
+  }
   const announceAll = () => {
     announces = new Set(here.keys())
     announcedAt = performance.now()
@@ -66,8 +69,11 @@ export function createSignals({
       if (from === replica) return
       const tenants = named.split(',') as TenantId[]
       const [tenant] = tenants
-      if (word === 'who') announceAll()
-      else if (word === 'watch') {
+      if (word === 'who') {
+        // The other replica has a new connection: signals that it had to send over the one before may be lost.
+        announceAll()
+        loseAll()
+      } else if (word === 'watch') {
         const until = performance.now() + watchedForMs
         for (const each of tenants) elsewhere.set(each, until)
       } else if (word === 'tell' && tenant && here.has(tenant))
@@ -77,7 +83,7 @@ export function createSignals({
       asks = true
       announceAll()
       post()
-      for (const look of lost) look()
+      loseAll()
     },
   })
   feed.onBeat(() => {
@@ -102,7 +108,7 @@ export function createSignals({
 
   return {
     tell,
-    /** What every replica finds out by itself. */
+    /** For an event that every replica finds by itself. */
     tellHere,
     /** Once the transaction is committed. */
     tellAfter: (tx: Tx, tenant: TenantId, topic: SignalTopic, subjects: Subjects): void =>
@@ -110,7 +116,7 @@ export function createSignals({
     listen: (listener: Listener): void => void listeners.push(listener),
     /** Calls when somebody begins to watch a tenant here. */
     onBegun: (call: (tenant: TenantId) => void): void => void begun.push(call),
-    /** Calls when signals of other replicas may have been lost. */
+    /** Calls when signals of other replicas may have been lost: on a new connection, here or of one of them. */
     onLost: (call: () => void): void => void lost.push(call),
     /** Until what is returned is called. */
     watch: (tenant: TenantId): (() => void) => {
