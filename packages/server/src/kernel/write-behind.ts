@@ -4,22 +4,35 @@ import { second } from './time.ts'
 const retryMs = 5 * second
 
 /**
- * Remembers the newest moment, or the highest number, per key and writes all of them in one batch, at the latest
- * `withinMs` after the first one that waits. For what may lag and must not cost a request a statement: "last seen".
- * What can't be written now stays, and is tried again soon; what is refused for its data is dropped alone.
+ * Remembers one value per key and writes all of them in one batch, at the latest `withinMs` after the first one that
+ * waits. For values that may lag and must not cost a request a statement, such as "last seen". A batch that can't be
+ * written now stays, and is tried again soon. A value that the database refuses is dropped alone.
  */
-export function createWriteBehind<V extends Date | number = Date>(deps: {
+export function createWriteBehind<V = Date>({
+  write,
+  onError,
+  merge = (known, added) => (added > known ? added : known),
+  maxBatch = Number.POSITIVE_INFINITY,
+  maxKeys = Number.POSITIVE_INFINITY,
+}: {
   write: (batch: ReadonlyMap<string, V>) => Promise<void>
   onError: (e: Error) => void
+  /** Makes one value of two of a key; without it the greater one stays: the newest time, the highest number. */
+  merge?: (known: V, added: V) => V
+  /** A longer batch is several writes, each of which stays or is tried again by itself. */
+  maxBatch?: number
+  /** A new key beyond these is dropped. */
+  maxKeys?: number
 }) {
   let pending = new Map<string, V>()
   let timer: NodeJS.Timeout | undefined
   let dueAt = Number.POSITIVE_INFINITY
   let running: Promise<void> | undefined
 
-  const keepNewest = (key: string, at: V) => {
+  const keep = (key: string, value: V): void => {
     const known = pending.get(key)
-    if (!known || known < at) pending.set(key, at)
+    if (known !== undefined) pending.set(key, merge(known, value))
+    else if (pending.size < maxKeys) pending.set(key, value)
   }
   const schedule = (withinMs: number) => {
     const due = performance.now() + withinMs
@@ -36,16 +49,16 @@ export function createWriteBehind<V extends Date | number = Date>(deps: {
   async function writeAll(): Promise<void> {
     clearTimeout(timer)
     dueAt = Number.POSITIVE_INFINITY
-    if (pending.size === 0) return
-    const batch = pending
+    const batch = [...pending]
     pending = new Map()
-    await writeInHalves([...batch], {
-      write: (part) => deps.write(new Map(part)),
-      refused: (part, e) => {
-        if (!isOfData(e)) for (const [key, at] of part) keepNewest(key, at)
-        deps.onError(e as Error)
-      },
-    })
+    for (let i = 0; i < batch.length; i += maxBatch)
+      await writeInHalves(batch.slice(i, i + maxBatch), {
+        write: (part) => write(new Map(part)),
+        refused: (part, e) => {
+          if (!isOfData(e)) for (const [key, value] of part) keep(key, value)
+          onError(e as Error)
+        },
+      })
   }
   /** Everything touched before the call is written (or reported to `onError`) when it settles. */
   async function flush(): Promise<void> {
@@ -56,8 +69,8 @@ export function createWriteBehind<V extends Date | number = Date>(deps: {
   }
 
   return {
-    touch: (key: string, at: V, withinMs: number) => {
-      keepNewest(key, at)
+    touch: (key: string, value: V, withinMs: number) => {
+      keep(key, value)
       schedule(withinMs)
     },
     flush,

@@ -11,13 +11,13 @@ const statementSize = 2000
 export function createActivity({ db, onError }: { db: Database; onError: (e: unknown) => void }) {
   const behind = createWriteBehind({
     onError,
+    maxBatch: statementSize,
     write: async (batch) => {
       const marks = [...batch].map(([key, at]) => {
         const [tenant_id = '', device_id = ''] = key.split('/')
         return { tenant_id, device_id, at }
       })
-      for (let i = 0; i < marks.length; i += statementSize)
-        await db.acrossTenants((tx) => touchDevices(tx, marks.slice(i, i + statementSize)))
+      await db.acrossTenants((tx) => touchDevices(tx, marks))
     },
   })
   return {

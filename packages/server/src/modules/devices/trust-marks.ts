@@ -11,13 +11,13 @@ const statementSize = 2000
 export function createTrustMarks({ db, onError }: { db: Database; onError: (e: unknown) => void }) {
   const behind = createWriteBehind<number>({
     onError,
+    maxBatch: statementSize,
     write: async (batch) => {
       const marks = [...batch].map(([key, version]) => {
         const [tenant_id = '', device_id = ''] = key.split('/')
         return { tenant_id, device_id, version }
       })
-      for (let i = 0; i < marks.length; i += statementSize)
-        await db.acrossTenants((tx) => markTrust(tx, marks.slice(i, i + statementSize)))
+      await db.acrossTenants((tx) => markTrust(tx, marks))
     },
   })
   return {
