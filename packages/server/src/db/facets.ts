@@ -1,3 +1,4 @@
+import { type Expression, type RawBuilder, sql } from 'kysely'
 import type { TenantId } from '../kernel/actor.ts'
 import { encodeId } from '../kernel/ids.ts'
 import { createRecent } from '../kernel/recent.ts'
@@ -21,6 +22,34 @@ export function createCounts<F extends object, T>(read: (tenant: TenantId, filte
   })
   return (tenant: TenantId, filter: F): Promise<T> =>
     recent(JSON.stringify([tenant, Object.fromEntries(Object.entries(filter).sort())]))
+}
+
+/** How many things a query finds. */
+export async function countRows(tx: Tx, matched: Expression<unknown>): Promise<number> {
+  const { rows } = await sql<{ n: number }>`select count(*) as n from (${matched}) as matched`.execute(tx)
+  return rows[0]?.n ?? 0
+}
+
+/**
+ * How many things a query finds, as facet `total`, and how many of them have each value of the other facets: of a facet
+ * the `mostValues` most frequent ones. `counted` selects facet, value and count from `matched`.
+ */
+export async function countByFacet(
+  tx: Tx,
+  matched: Expression<unknown>,
+  counted: RawBuilder<unknown>,
+  mostValues: number,
+): Promise<FacetRow[]> {
+  const { rows } = await sql<FacetRow>`
+    with matched as materialized (${matched}),
+    counted (facet, value, count) as (
+      ${counted}
+      union all
+      select 'total', '', count(*) from matched),
+    ranked as (
+      select c.*, row_number() over (partition by c.facet order by c.count desc, c.value) as rank from counted c)
+    select facet, value, count from ranked where rank <= ${mostValues} order by facet, rank`.execute(tx)
+  return rows
 }
 
 /** A count of what was looked at, each of which stands for `each` things: 1 is an exact count. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import type { FacetRow } from '../../db/facets.ts'
+import { countByFacet, type FacetRow } from '../../db/facets.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { effectiveStatus } from './effective.queries.ts'
 import { channelOf, denseAll, type Judged } from './filter.queries.ts'
@@ -9,8 +9,8 @@ import { selectDevices } from './find.queries.ts'
 /** Which devices are looked at: ids, or numbers of addresses that are drawn. */
 export type Looked = { candidates: ReturnType<typeof sql> } | { addresses: readonly number[] }
 
-/** How many of the devices that are looked at fit the filter, and with which values. Facet `total` is of all. */
-export async function countFacets(
+/** How many of the devices that are looked at fit the filter, and with which values. */
+export function countFacets(
   tx: Tx,
   tenant: TenantId,
   judged: Judged,
@@ -18,41 +18,28 @@ export async function countFacets(
   mostValues: number,
 ): Promise<FacetRow[]> {
   const { at, canary } = judged
-  const matched = matching(tx, tenant, judged, looked)
+  const matched = selectMatching(tx, tenant, judged, looked)
     .select(effectiveStatus(tenant, at).as('effective_status'))
     .select(channelOf(tenant, canary).as('effective_channel'))
-  const { rows } = await sql<FacetRow>`
-    with matched as materialized (${matched}),
-    counted as (
-      select s.facet, s.value, count(*) as count from matched m, lateral (values
-          ('status', m.status), ('effective_status', m.effective_status), ('presence', m.presence),
-          ('posture', coalesce(m.verdict, 'unknown')), ('platform', m.platform), ('channel', m.effective_channel),
-          ('client_version', coalesce(m.client_version, '')), ('os_version', coalesce(m.os_version, '')))
-        as s (facet, value) group by 1, 2
-      union all
-      select 'tag', t.tag, count(*) from matched m, unnest(m.tags) as t (tag) group by t.tag
-      union all
-      select 'group_id', g.group_id::text, count(*) from (
-        select m.device_id, o.group_id from matched m, unnest(m.group_ids) as o (group_id)
-        union
-        select m.device_id, gm.group_id from matched m
-          join group_members gm on gm.tenant_id = ${tenant} and gm.user_id = m.user_id) as g group by g.group_id
-      union all
-      select 'total', '', count(*) from matched),
-    ranked as (
-      select c.*, row_number() over (partition by c.facet order by c.count desc, c.value) as rank from counted c)
-    select facet, value, count from ranked where rank <= ${mostValues} order by facet, rank`.execute(tx)
-  return rows
+  const counted = sql`
+    select s.facet, s.value, count(*) from matched m, lateral (values
+        ('status', m.status), ('effective_status', m.effective_status), ('presence', m.presence),
+        ('posture', coalesce(m.verdict, 'unknown')), ('platform', m.platform), ('channel', m.effective_channel),
+        ('client_version', coalesce(m.client_version, '')), ('os_version', coalesce(m.os_version, '')))
+      as s (facet, value) group by 1, 2
+    union all
+    select 'tag', t.tag, count(*) from matched m, unnest(m.tags) as t (tag) group by t.tag
+    union all
+    select 'group_id', g.group_id::text, count(*) from (
+      select m.device_id, o.group_id from matched m, unnest(m.group_ids) as o (group_id)
+      union
+      select m.device_id, gm.group_id from matched m
+        join group_members gm on gm.tenant_id = ${tenant} and gm.user_id = m.user_id) as g group by g.group_id`
+  return countByFacet(tx, matched, counted, mostValues)
 }
 
-/** How many of the devices that are looked at fit the filter. */
-export async function countMatching(tx: Tx, tenant: TenantId, judged: Judged, looked: Looked): Promise<number> {
-  const { rows } = await sql<{ n: number }>`
-    select count(*) as n from (${matching(tx, tenant, judged, looked)}) as matched`.execute(tx)
-  return rows[0]?.n ?? 0
-}
-
-const matching = (tx: Tx, tenant: TenantId, judged: Judged, looked: Looked) =>
+/** The devices that are looked at and fit the filter. */
+export const selectMatching = (tx: Tx, tenant: TenantId, judged: Judged, looked: Looked) =>
   selectDevices(tx, tenant, judged, denseAll(judged)).where(
     'candidates' in looked
       ? sql<boolean>`devices.device_id = any(array(${looked.candidates}))`

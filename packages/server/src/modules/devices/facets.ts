@@ -1,6 +1,6 @@
 import { deviceFacets, mostFacetValues } from '@holdfast/contract/facets'
 import type { Database, Tx } from '../../db/database.ts'
-import { createCounts, totalOf, viewFacets } from '../../db/facets.ts'
+import { countRows, createCounts, totalOf, viewFacets } from '../../db/facets.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Looked } from './facets.queries.ts'
 import * as queries from './facets.queries.ts'
@@ -33,7 +33,7 @@ export function createDeviceFacets({
   now: () => Date
   judge: (tenant: TenantId, given: GivenFilter) => Promise<Judged>
 }) {
-  /** What to look at, and how many devices each that is looked at stands for. */
+  /** The devices to look at, and the number of devices that each of them stands for. */
   async function choose(tx: Tx, tenant: TenantId, judged: Judged): Promise<{ looked: Looked; each: number }> {
     const candidates = await findCandidates(tx, tenant, judged)
     if (candidates) return { looked: { candidates }, each: 1 }
@@ -47,7 +47,7 @@ export function createDeviceFacets({
       const judged = await judge(tenant, given)
       return db.inTenant(tenant, async (tx) => {
         const { looked, each } = await choose(tx, tenant, judged)
-        return totalOf(await queries.countMatching(tx, tenant, judged, looked), each)
+        return totalOf(await countRows(tx, queries.selectMatching(tx, tenant, judged, looked)), each)
       })
     }, now),
     facets: createCounts(async (tenant, given: GivenFilter) => {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
-import type { FacetRow } from '../../../db/facets.ts'
+import { countByFacet, type FacetRow } from '../../../db/facets.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { conditionsOf, denseAll, findCandidates, hasFactor, isLocked, type UserFilter } from './users-filter.queries.ts'
 
@@ -22,7 +22,8 @@ export async function chooseUsers(tx: Tx, tenant: TenantId, f: UserFilter): Prom
   return { ids, each: 1 / share }
 }
 
-const matching = (tx: Tx, tenant: TenantId, f: UserFilter, { ids }: Looked, at: Date) => {
+/** The users that are looked at and fit the filter. */
+export const selectMatching = (tx: Tx, tenant: TenantId, f: UserFilter, { ids }: Looked, at: Date) => {
   let q = tx
     .selectFrom('users')
     .select(['users.user_id', 'users.status', 'users.kind', 'users.source'])
@@ -33,35 +34,21 @@ const matching = (tx: Tx, tenant: TenantId, f: UserFilter, { ids }: Looked, at: 
   return q
 }
 
-/** How many of the users that are looked at fit the filter. */
-export async function countMatching(tx: Tx, tenant: TenantId, f: UserFilter, looked: Looked, at: Date) {
-  const { rows } = await sql<{ n: number }>`
-    select count(*) as n from (${matching(tx, tenant, f, looked, at)}) as matched`.execute(tx)
-  return rows[0]?.n ?? 0
-}
-
-/** The same with their values. Facet `total` is of all. */
-export async function countFacets(
+/** How many of the users that are looked at fit the filter, and with which values. */
+export function countFacets(
   tx: Tx,
   tenant: TenantId,
   f: UserFilter,
   { looked, at, mostValues }: { looked: Looked; at: Date; mostValues: number },
-) {
-  const { rows } = await sql<FacetRow>`
-    with matched as materialized (${matching(tx, tenant, f, looked, at)}),
-    counted as (
-      select s.facet, s.value, count(*) as count from matched m, lateral (values ('status', m.status), ('kind', m.kind),
-          ('source', m.source), ('mfa', m.mfa::text), ('locked', m.locked::text)) as s (facet, value) group by 1, 2
-      union all
-      select 'role', r.role, count(*) from matched m
-        join user_roles r on r.tenant_id = ${tenant} and r.user_id = m.user_id group by r.role
-      union all
-      select 'group_id', g.group_id::text, count(*) from matched m
-        join group_members g on g.tenant_id = ${tenant} and g.user_id = m.user_id group by g.group_id
-      union all
-      select 'total', '', count(*) from matched),
-    ranked as (
-      select c.*, row_number() over (partition by c.facet order by c.count desc, c.value) as rank from counted c)
-    select facet, value, count from ranked where rank <= ${mostValues} order by facet, rank`.execute(tx)
-  return rows
+): Promise<FacetRow[]> {
+  const counted = sql`
+    select s.facet, s.value, count(*) from matched m, lateral (values ('status', m.status), ('kind', m.kind),
+        ('source', m.source), ('mfa', m.mfa::text), ('locked', m.locked::text)) as s (facet, value) group by 1, 2
+    union all
+    select 'role', r.role, count(*) from matched m
+      join user_roles r on r.tenant_id = ${tenant} and r.user_id = m.user_id group by r.role
+    union all
+    select 'group_id', g.group_id::text, count(*) from matched m
+      join group_members g on g.tenant_id = ${tenant} and g.user_id = m.user_id group by g.group_id`
+  return countByFacet(tx, selectMatching(tx, tenant, f, looked, at), counted, mostValues)
 }

@@ -1,7 +1,7 @@
 import type { Contract, Given } from '@holdfast/contract'
 import { mostFacetValues, userFacets } from '@holdfast/contract/facets'
 import type { Database } from '../../../db/database.ts'
-import { createCounts, totalOf, viewFacets } from '../../../db/facets.ts'
+import { countRows, createCounts, totalOf, viewFacets } from '../../../db/facets.ts'
 import { idOf } from '../../../kernel/ids.ts'
 import * as queries from './user-facets.queries.ts'
 import type { UserFilter } from './users-filter.queries.ts'
@@ -30,7 +30,7 @@ export const createUserFacets = ({ db, now }: { db: Database; now: () => Date })
     const filter = readFilter(given, at)
     return db.inTenant(tenant, async (tx) => {
       const looked = await queries.chooseUsers(tx, tenant, filter)
-      return totalOf(await queries.countMatching(tx, tenant, filter, looked, at), looked.each)
+      return totalOf(await countRows(tx, queries.selectMatching(tx, tenant, filter, looked, at)), looked.each)
     })
   }, now),
   facets: createCounts((tenant, given: GivenFilter) => {
