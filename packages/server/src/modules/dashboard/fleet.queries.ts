@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { purgeTime } from '../../db/kept.ts'
 import { deleting } from '../../db/retention.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -41,4 +42,4 @@ export const daysSince = (tx: Tx, tenant: TenantId, from: Date) =>
     .orderBy('day')
     .execute()
 
-export const pruneDays = deleting('fleet_days', sql`day < now() - interval '32 days'`)
+export const pruneDays = deleting('fleet_days', sql`day < ${purgeTime} - interval '32 days'`)

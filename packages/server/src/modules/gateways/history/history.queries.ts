@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { purgeTime } from '../../../db/kept.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { GatewayState } from '../../../db/tables/gateways.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
@@ -50,7 +51,7 @@ export const mayHaveMoved = async (
   return rows
 }
 
-/** What is on record of these gateways, whose rows stay as they are until commit. */
+/** The recorded states of these gateways. Their rows stay as they are until commit. */
 export const lockStates = async (tx: Tx, tenant: TenantId, gatewayIds: readonly string[]) => {
   const { rows } = await sql<{ gateway_id: string; state: GatewayState; since: Date }>`
     select gateway_id, state, since from gateway_states
@@ -149,7 +150,7 @@ export const sessionPeaks = async (
 }
 
 /** Two days more than the longest range that is shown. */
-const kept = sql`now() - interval '32 days'`
+const kept = sql`${purgeTime} - interval '32 days'`
 export const pruneGatewayHistory = [
   deleting('gateway_state_changes', sql`at < ${kept}`),
   deleting('gateway_hours', sql`hour < ${kept}`),
