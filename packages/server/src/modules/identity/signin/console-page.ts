@@ -1,12 +1,10 @@
 import type { Inside, Page, Room, Rooms } from '../../../http/page.ts'
 import { assetPath } from '../../../http/page-assets.ts'
-import { HtmlPage } from '../../../http/page-html.ts'
 import type { Me } from './me.ts'
 import { withNext, withoutLastSlash } from './next-path.ts'
-import { pageHeaders, seeOther } from './page-layout.ts'
-import { iconLink } from './page-style.ts'
+import { pageHeaders, renderDocument, seeOther } from './page-layout.ts'
 
-/** What the page loads, by names of files, and the paths of the views; `$name` stands for one segment. */
+/** The files that the page loads, by name, and the paths of the views; `$name` stands for one segment. */
 export type ConsolePage = {
   paths: readonly string[]
   script: string
@@ -44,30 +42,17 @@ const headOf = ({ script, preloads, styles }: ConsolePage): string =>
 
 const page = (head: string, boot: object): Page => ({
   headers: pageHeaders,
-  body: new HtmlPage(
-    (attributes) => `<!doctype html>
-<html ${attributes}>
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<meta id="react-aria-pressable-style">
-<title>Holdfast</title>
-${iconLink}
+  body: renderDocument({
+    title: 'Holdfast',
+    head: `<meta id="react-aria-pressable-style">
 ${head}
-<script type="application/json" id="boot">${escapeJson(boot)}</script>
-</head>
-<body>
-<div id="root"></div>
+<script type="application/json" id="boot">${escapeJson(boot)}</script>`,
+    body: `<div id="root"></div>
 <noscript>
 <p>The console needs JavaScript. Turn it on for this site and load the page again.</p>
 <form method="post" action="/admin/logout"><button type="submit">Sign out</button></form>
-</noscript>
-</body>
-</html>
-`,
-  ),
+</noscript>`,
+  }),
 })
 
 /** No text in it ends the element. */

@@ -8,8 +8,8 @@ export { pageHeaders } from '../../../http/page-headers.ts'
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 export const escapeHtml = (text: string) => text.replaceAll(/[&<>"']/g, (c) => entities[c] ?? c)
 
-/** `main` is HTML: what comes from outside has been escaped. */
-export const renderPage = (title: string, main: string): HtmlPage =>
+/** A whole page. `head` and `body` are HTML: text from outside has been escaped. */
+export const renderDocument = ({ title, head, body }: { title: string; head: string; body: string }): HtmlPage =>
   new HtmlPage(
     (attributes) => `<!doctype html>
 <html ${attributes}>
@@ -18,19 +18,27 @@ export const renderPage = (title: string, main: string): HtmlPage =>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
-<title>${escapeHtml(title)} · Holdfast</title>
+<title>${escapeHtml(title)}</title>
 ${iconLink}
-${styleLink}
+${head}
 </head>
 <body>
-<main>
-<div class="brand">${shield}Holdfast</div>
-${main}
-</main>
+${body}
 </body>
 </html>
 `,
   )
+
+/** `main` is HTML: text from outside has been escaped. */
+export const renderPage = (title: string, main: string): HtmlPage =>
+  renderDocument({
+    title: `${title} · Holdfast`,
+    head: styleLink,
+    body: `<main>
+<div class="brand">${shield}Holdfast</div>
+${main}
+</main>`,
+  })
 
 /** Another page of this site, as a browser goes on after a form. */
 export const seeOther = (location: string, setCookie?: string): Page => ({
