@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import type { TestContext } from 'node:test'
 import pg from 'pg'
+import type { Kit, Replica } from './kit.ts'
 import { until } from './promptly.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: what an event holds is what a test is to find out.
@@ -82,6 +84,22 @@ export function openStream(url: string, headers: Record<string, string>, query =
   request.on('error', (e) => (isClosed ? undefined : reject(e)))
   request.end()
   return promise
+}
+
+/** Streams of changes of a deployment. All of them are closed after each test, so that none counts in the next. */
+export function openStreams(t: TestContext, kit: Kit) {
+  const opened: Opened[] = []
+  const closeAll = async () => {
+    for (const stream of opened.splice(0)) stream.close()
+    await until(() => kit.replicas.every(({ app }) => app.stream.count() === 0), 'all streams are closed')
+  }
+  kit.after(closeAll)
+  t.afterEach(closeAll)
+  return async (headers: Record<string, string>, query = '', { url }: Pick<Replica, 'url'> = kit) => {
+    const stream = await openStream(url, headers, query)
+    opened.push(stream)
+    return stream
+  }
 }
 
 /** Of what is sent to the database meanwhile, all that a stream of changes may ask. */

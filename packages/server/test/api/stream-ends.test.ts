@@ -5,26 +5,14 @@ import { encodeId, newUuid } from '../../src/kernel/ids.ts'
 import { createClock, type Replica, startKit, times } from '../kit.ts'
 import { makeUser, signInAs } from '../people.ts'
 import { until } from '../promptly.ts'
-import { type Opened, openStream } from '../streams.ts'
+import { type Opened, openStreams } from '../streams.ts'
 
 test('how a stream of changes ends', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const [here, there] = kit.replicas as [Replica, Replica]
   const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
-  const opened: Opened[] = []
-  const open = async (headers: Record<string, string>, query = '', replica: Replica = here) => {
-    const stream = await openStream(replica.url, headers, query)
-    opened.push(stream)
-    return stream
-  }
-  /** Streams of the tests before are no streams of this one. */
-  const closeAll = async () => {
-    for (const stream of opened.splice(0)) stream.close()
-    await until(() => kit.replicas.every(({ app }) => app.stream.count() === 0), 'all streams are closed')
-  }
-  kit.after(closeAll)
-  t.afterEach(closeAll)
+  const open = openStreams(t, kit)
   const key = async (role: Parameters<typeof kit.keyFor>[0]) => kit.keyFor(role)
 
   await t.test('it ends within a second, saying why, when the caller may do so no more', async () => {
@@ -113,9 +101,14 @@ test('how a stream of changes ends', async (t) => {
       const { data } = await stream.event('expires')
       assert.ok(isNear(data.at, end) && data.cause === 'idle')
 
-      assert.equal((await person.get('/v1/admin/me', there)).status, 200)
+      const headers = { 'holdfast-background': '1' }
+      const head = await person.request({ method: 'HEAD', path: '/v1/admin/me', headers }, there)
+      assert.equal(head.status, 200)
+      assert.ok(isNear(await idleEnd(there), end), 'nor does HEAD')
+      const path = '/v1/admin/policy/validate'
+      assert.notEqual((await person.request({ method: 'POST', path, headers, json: {} }, there)).status, 401)
       const later = await idleEnd(there)
-      assert.ok(Date.parse(later) >= Date.parse(end) + 480_000, 'an ordinary request prolongs it')
+      assert.ok(Date.parse(later) >= Date.parse(end) + 480_000, 'a change prolongs it, also with the header')
       clock.advance(3)
       assert.deepEqual((await stream.event('expires', ({ at }) => !isNear(at, end))).data, { at: later, cause: 'idle' })
       clock.advance(590)

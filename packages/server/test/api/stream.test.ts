@@ -9,27 +9,15 @@ import { raise } from '../notices.ts'
 import { makeUser } from '../people.ts'
 import { until } from '../promptly.ts'
 import { send } from '../raw-http.ts'
-import { type Opened, openStream, statementsDuring } from '../streams.ts'
+import { type Opened, openStream, openStreams, statementsDuring } from '../streams.ts'
 import { lockDevice } from '../workflows.ts'
 
 test('a stream of changes', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
-  const [here, there] = kit.replicas as [Replica, Replica]
+  const [, there] = kit.replicas as [Replica, Replica]
   const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
-  const opened: Opened[] = []
-  const open = async (headers: Record<string, string>, query = '', replica: Replica = here) => {
-    const stream = await openStream(replica.url, headers, query)
-    opened.push(stream)
-    return stream
-  }
-  /** Streams of the tests before are no streams of this one. */
-  const closeAll = async () => {
-    for (const stream of opened.splice(0)) stream.close()
-    await until(() => kit.replicas.every(({ app }) => app.stream.count() === 0), 'all streams are closed')
-  }
-  kit.after(closeAll)
-  t.afterEach(closeAll)
+  const open = openStreams(t, kit)
   const group = async (name: string) =>
     (await kit.admin.changeGroup({ body: { operation: 'create', group: { name } } })).group.group_id
   const key = async (role: Parameters<typeof kit.keyFor>[0]) => kit.keyFor(role)
