@@ -30,7 +30,7 @@ export function finishBuild(root, unfinished, finished) {
   if (!existsSync(finished)) renameSync(unfinished, finished)
 }
 
-/** What root made in somebody's folder stays theirs. */
+/** A file that root made in another user's folder gets the owner of that folder. */
 function leaveToOwner(root, made) {
   const { uid, gid } = statSync(root)
   if (process.getuid?.() !== 0 || uid === 0) return

@@ -12,7 +12,7 @@ export type Impact = {
   grants_lost: number
 }
 
-/** What one device gets afterwards, and by how many grants it gains and loses. */
+/** The grants of one device afterwards, and how many it gains and loses. */
 export type DeviceImpact = { readonly selection: Selection; readonly gained: number; readonly lost: number }
 type Change = { readonly affected: boolean; readonly gained: number; readonly lost: number }
 type View = { readonly content: string; readonly grants: ReadonlySet<string> }

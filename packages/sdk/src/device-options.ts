@@ -30,7 +30,7 @@ export type Renewal = {
   newKey?: ProofSigner
   /** The device's WireGuard key from now on (base64 of 32 bytes); the one before ends. */
   wireguardPublicKey?: string
-  /** What it runs from now on: for `checkForUpdate`, and shown to administrators. */
+  /** The version that the device runs from now on: for `checkForUpdate`, and shown to administrators. */
   clientVersion?: string
   /** Architecture of its machine. */
   arch?: DeviceArchitecture

@@ -1,6 +1,6 @@
 import { ConnectionError } from './errors.ts'
 
-/** What one block of a stream says: an event, or only what is to be remembered. */
+/** The content of one block of a stream: an event, or only values to remember. */
 export type StreamBlock = {
   event: string
   data: string | undefined

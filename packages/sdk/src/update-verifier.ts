@@ -3,7 +3,7 @@ import { reject } from './errors.ts'
 import type { Judge } from './policy-verifier.ts'
 import { countOf, isObject, listOf, readSigned, textOf, timeOf } from './signed.ts'
 
-/** For what a device asks: what it runs on, and what it has. What is left out is what the control plane knows of it. */
+/** The platform and version for which a device asks. The control plane fills in a value that is left out. */
 export type UpdateQuestion = {
   platform?: 'linux' | 'macos' | 'windows' | 'ios' | 'android' | 'other'
   arch?: 'x64' | 'arm64' | 'x86' | 'arm' | 'universal'
@@ -29,7 +29,7 @@ export type OfferedUpdate = {
   notesUrl: string | null
 }
 export type UpdateCheck = {
-  /** For what the control plane answered: what was asked, or what it knows of the device. */
+  /** The values for which the control plane answered: those of the request, or those that it knows of the device. */
   platform: string
   arch: string
   current: string

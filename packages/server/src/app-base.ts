@@ -8,7 +8,7 @@ import { createSignals } from './memory/signals.ts'
 import { createListening } from './modules/health/index.ts'
 import { presenceOf } from './modules/secrets/index.ts'
 
-/** What every module rests on: the database, and what keeps the memory of replicas true. */
+/** The base of every module: the database, and the parts that keep the caches of the replicas coherent. */
 export function createBase({
   config,
   secrets,

@@ -19,7 +19,7 @@ export function addConfig(program: Command, cli: Cli): void {
     config
       .command('plan <file>')
       .description(
-        'show what differs from the file (YAML or JSON), and what would keep it from being applied; exit code 0: nothing differs, 2: something differs, 1: the file can not be applied',
+        'compare the tenant with the file (YAML or JSON): list the differences, and the reasons why the file can not be applied; exit code 0: no difference, 2: differences, 1: the file can not be applied',
       )
       .option('--remove-all-rules', 'let a policy without rules replace one that has some')
       .action(async (file: string, options: Options) => {

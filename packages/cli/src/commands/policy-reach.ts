@@ -36,7 +36,7 @@ const pointColumns: readonly Column<Adoption['points'][number]>[] = [
   ['GATEWAYS', (p) => share(p.gateways)],
 ]
 
-/** Whom a policy concerns, and how far it has got. */
+/** Commands for the reach of a policy: the users and devices that get to a target, and its adoption over time. */
 export function addPolicyReach(policy: Command, cli: Cli): void {
   examples(
     policy
@@ -89,7 +89,7 @@ async function whoReaches(cli: Cli, target: string, { channel, document, at }: O
   await printAll(cli, deviceColumns, found.devices)
 }
 
-/** What a simulation says of users and groups, in two lines; an older server says nothing of them. */
+/** The users and groups that gain or lose access in a simulation, a line each. An older server does not list them. */
 export function printParties(cli: Cli, { gains, loses }: Partial<Pick<Impact, 'gains' | 'loses'>>): void {
   for (const [verb, side] of [
     ['gains', gains],

@@ -43,7 +43,7 @@ async function watch(cli: Cli, { kind: kinds, after }: Options): Promise<void> {
 
 const idsOf = ({ ids, many }: { ids: readonly string[]; many: boolean }) => (many ? 'many' : ids.join(' '))
 
-/** A line for each change; nothing for what only a program needs. */
+/** A line for each change. Events that only a program needs have no line. */
 function linesOf(e: StreamEvent): string[] {
   switch (e.event) {
     case 'ready':

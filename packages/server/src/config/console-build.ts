@@ -10,7 +10,7 @@ export type ConsoleBuild = {
   /** The paths of its views; `$name` stands for one segment. */
   paths: readonly string[]
   script: string
-  /** What the script imports before it runs. */
+  /** The files that the script imports before it runs. */
   preloads: readonly string[]
   styles: readonly string[]
   files: ReadonlyMap<string, BuiltFile>

@@ -90,7 +90,7 @@ function negotiate(header: string | string[] | undefined, available: readonly Co
     if (/^[a-z0-9*_-]+$/.test(name) && weight !== undefined && others.length === 0) weights.set(name, Number(weight))
   }
   const others = weights.get('*')
-  /** Nothing compressed is sent unasked; what is not compressed may be, and is the last choice. */
+  /** A client gets no compression that it did not ask for. The plain file is the last choice. */
   const weightOf = (coding: Coding) => weights.get(coding) ?? others ?? (coding === 'identity' ? 0.0001 : 0)
   const [best] = available.filter((coding) => weightOf(coding) > 0).sort((a, b) => weightOf(b) - weightOf(a))
   return best ?? 'identity'

@@ -27,7 +27,7 @@ export async function sendStreamed(
   const bytes = request.method === 'HEAD' ? undefined : await open(ended, request.admission?.stands ?? never)
   reply.code(200).header('content-type', type)
   if (filename !== undefined) reply.header('content-disposition', `attachment; filename="${filename}"`)
-  // What stands between must hand on each event as it comes (nginx).
+  // A proxy such as nginx must hand on each event as it comes.
   else reply.headers({ 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' })
   if (!bytes) return void reply.send()
   // Whoever returns before the head is out would have it sent again, empty.

@@ -6,9 +6,9 @@ type Kept<T> = { value: T | undefined; readAtMs: number; reading: Promise<T> | u
 const mostKeys = 1000
 
 /**
- * What is read at most once in so long for each key, such as a tenant, however many ask. One that is older is still
- * given out while the next is being read; at twice that age it is waited for. What could not be read is asked for
- * again.
+ * Reads a value at most once in `freshMs` for each key, such as a tenant, for any number of callers. An older value is
+ * still given out while the next is being read; at twice that age callers wait for the next. A reading that failed is
+ * made again for the next caller.
  */
 export function createRecent<T, K extends string = TenantId>({
   read,
@@ -31,7 +31,7 @@ export function createRecent<T, K extends string = TenantId>({
       .finally(() => {
         kept.reading = undefined
       })
-    // Whoever waits for it hears of a failure.
+    // The callers that wait for it get the failure.
     reading.catch(() => {})
     kept.reading = reading
     return reading

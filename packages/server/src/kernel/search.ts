@@ -2,9 +2,9 @@ import type { Noun, SearchAction, SearchKind } from '@holdfast/contract/vocabula
 import type { Tx } from '../db/database.ts'
 import type { Actor } from './actor.ts'
 
-/** One thing that a search shows. `allows`: the actions that its state allows, whoever asks. */
+/** One thing that a search shows. `allows`: the actions that its state allows to any caller. */
 export type Found = {
-  /** UUID; of what has none, what the contract says of its kind. */
+  /** UUID. A thing without one has the id that the contract describes for its kind. */
   id: string
   name: string
   detail: string | null
@@ -19,7 +19,7 @@ export type Match = Found & { rank: Rank }
 export type StoredSource = {
   kind: Exclude<SearchKind, 'vpn_session'>
   noun: Noun
-  /** What has these ids; whatever is gone is left out. */
+  /** The things with these ids. Things that are gone are left out. */
   find: (tx: Tx, actor: Actor, ids: readonly string[]) => Promise<Found[]>
   /** Ids that the text means in another way than by a word, at most `most`. */
   findIds?: (tx: Tx, actor: Actor, text: string, most: number) => Promise<string[]>
@@ -64,6 +64,6 @@ function beginsLaterWord(name: string, sought: string): boolean {
 export const byRank = (a: Match, b: Match): number =>
   a.rank - b.rank || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
 
-/** What tells one thing from others, in one line; null where there is nothing. */
+/** The details that tell one thing from others, in one line; null without any. */
 export const joinDetail = (...parts: readonly (string | null | undefined | false)[]): string | null =>
   parts.filter((part) => part).join(' · ') || null

@@ -7,7 +7,7 @@ export type Stands = () => Promise<Actor | undefined>
 export class Streamed {
   /** One of those that the contract names. */
   readonly type: string
-  /** What they are to be called: letters, digits and `._+-`. Undefined: they are events and no file. */
+  /** The name of the file: letters, digits and `._+-`. Undefined: the bytes are events and no file. */
   readonly filename: string | undefined
   /**
    * Refuses before the first byte, or begins; `ended` once nobody takes any more, all or not. `stands` says whether

@@ -91,7 +91,7 @@ export function createChanges(db: Database, now: () => Date) {
   }
 }
 
-/** What changed after one number and up to another, at most so many changes. */
+/** The changes after one number and up to another, `most` at most. */
 export const changesBetween = (tx: Tx, tenant: TenantId, after: number, upTo: number, most: number) =>
   tx
     .selectFrom('changes')

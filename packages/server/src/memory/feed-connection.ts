@@ -25,12 +25,12 @@ const heartbeat = `select across_tenants() as scoped, pg_is_in_recovery() as sta
   from tenant_epochs`
 const whereAllStand = `select coalesce(${standing}, '[]') as tenants from tenant_epochs`
 
-/** What travels over the feed's connection beside the changes. */
+/** Messages that travel over the feed's connection beside the changes. */
 export type Mail = {
-  /** What is to be sent; it is asked for again once more is announced. */
+  /** The messages to send. The feed asks again after more is announced. */
   take: () => readonly string[]
   heard: (payload: string) => void
-  /** The connection is a new one: what others sent before it is lost. */
+  /** The connection is a new one: messages that others sent before it are lost. */
   connected: () => void
 }
 

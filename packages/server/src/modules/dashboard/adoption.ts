@@ -12,7 +12,7 @@ import { followedMs, gridTimes } from './adoption-grid.ts'
 import type { DashboardDeps } from './deps.ts'
 
 type Shown = Output<Contract['getPolicyAdoption']>
-/** A run of the job that comes this late still finds what was due; what is older comes with the next point. */
+/** A run of the job that comes this late still finds the points that were due; older ones come with the next point. */
 const lookBackMs = 90 * second
 const atOnce = 500
 
@@ -57,7 +57,7 @@ export function createAdoption({ db, now, policy }: Pick<DashboardDeps, 'db' | '
         .filter((g) => g.seq !== null && g.seq >= bundle.seq)
         .map((g) => (g.seq_at ?? g.applied_at)?.getTime() ?? 0)
       const points = grid.map((time, i): Point => {
-        // A device or gateway that says the same once more is not later for that: what was counted stays counted.
+        // A device or gateway that says the same once more is not later for that: it stays counted.
         const devices = atLeast(last?.devices_applied, reach.applied, reach.applied - (later[i] ?? 0))
         const said = confirmed.filter((ms) => ms <= time.getTime()).length
         const applied = atLeast(last?.gateways_applied, confirmed.length, said)

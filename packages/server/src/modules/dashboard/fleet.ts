@@ -44,7 +44,7 @@ export function createFleetMetrics({ db, now, tenants }: Pick<DashboardDeps, 'db
         })),
       }
     },
-    /** A day that has its sample costs nothing: whoever comes first takes it. */
+    /** A day that has its sample costs nothing: the first replica takes it. */
     sample: async (): Promise<void> => {
       const today = startOf(now().getTime())
       const all = await tenants()

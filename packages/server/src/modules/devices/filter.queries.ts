@@ -143,7 +143,7 @@ const hasVerdict = (verdict: PostureVerdict) => {
     : said(sql`p.verdict = ${verdict}`)
 }
 
-/** All other conditions of a filter. What is looked up device by device says `offset 0`, whatever the planner thinks. */
+/** All other conditions of a filter. With `offset 0` the planner looks up a condition device by device. */
 export function conditionsOf(tenant: TenantId, judged: Judged, dense: Dense, sort: Sort) {
   const { filter: f, canary, onlineSince } = judged
   const all = plainConditions(f)

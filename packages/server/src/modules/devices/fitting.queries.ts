@@ -5,7 +5,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 import { seenKey } from './presence.queries.ts'
 
 /**
- * What a filter fits, from an index of its own, and no more than one beyond `most`. It may be more than fits: the exact
+ * The devices of a filter, from an index of its own, and no more than one beyond `most`. It may find more: the exact
  * condition applies too.
  */
 export const fittingUpTo = (most: number) => {

@@ -56,7 +56,7 @@ export class FleetDevice {
   readonly userId: string | null
   readonly name: string
   readonly platform: string
-  /** What it said that it runs; any text, or null. */
+  /** The version that the device says it runs; any text, or null. */
   readonly clientVersion: string | null
   readonly arch: DeviceArchitecture | null
   readonly status: Exclude<DeviceStatus, 'revoked'>

@@ -73,7 +73,7 @@ export function createWaiting({
       const waiting = await db.acrossTenants(tenantsWithWaiting, background)
       await eachTenant(new Set([...waiting, ...(await notifications.tenantsWithOpen(kind))]), look)
     },
-    /** What is due is left to the job of another replica. */
+    /** The job of another replica looks at the tenants that are still due. */
     stop: async (): Promise<void> => {
       clearTimeout(timer)
       await running

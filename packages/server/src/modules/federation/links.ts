@@ -46,7 +46,7 @@ export function createLinks({
     link: (actor: Actor, wanted: Wanted): Promise<{ link: LinkRow; changed: boolean }> => {
       const { tenantId: tenant } = actor
       const { user, provider, subject } = wanted
-      // Whoever has a stolen session would keep a way in that asks for neither password nor code.
+      // With a stolen session an attacker would keep a way in that asks for neither password nor code.
       if (actor.principal.kind === 'session' && actor.principal.userId === user)
         requirePresence(actor, 'this adds a way to sign in beside your password and code', now())
       if (storable(subject, 255) !== subject) failField('subject', 'has characters that can not be stored')

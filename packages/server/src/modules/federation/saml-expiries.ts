@@ -22,7 +22,7 @@ const renewalOf = ({ saml, saml_checked_at, saml_problem }: SamlRow, end: Date):
 }
 
 function ofCertificates(row: SamlRow): Expiry[] {
-  // What an earlier version took may begin or end on a date that does not exist.
+  // A certificate that an earlier version accepted may begin or end on a date that does not exist.
   const certificates = (idpOf(row)?.certificates ?? []).flatMap((pem) => {
     const { validFrom, validTo } = new X509Certificate(pem)
     const end = existing(validTo)

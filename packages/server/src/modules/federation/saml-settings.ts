@@ -155,7 +155,7 @@ export function viewFound(provider: Pick<ProviderRow, 'saml' | 'saml_found'>) {
       const { subject, validTo, fingerprint256 } = new X509Certificate(pem)
       return {
         subject: (subject ?? '').split('\n').join(', '),
-        // What an earlier version took may end on a date that does not exist.
+        // A certificate that an earlier version accepted may end on a date that does not exist.
         not_after: existing(validTo)?.toISOString() ?? null,
         fingerprint: fingerprintOf(fingerprint256),
       }

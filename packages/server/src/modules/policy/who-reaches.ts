@@ -21,8 +21,8 @@ type Found = Output<Contract['whoReaches']>
 type Judges = { by: Found['judged_by']; version: number | null; of: (device: FleetDevice) => ReachTest }
 
 /**
- * Who reaches a target: each device of the fleet is judged as `explain` judges it, a slice of time after the other.
- * Devices that something beside the policy keeps out reach nothing.
+ * Finds the devices that reach a target: each device of the fleet is judged as `explain` judges it, a slice of time
+ * after the other. Devices that something beside the policy keeps out reach nothing.
  */
 export function createReaching({
   db,

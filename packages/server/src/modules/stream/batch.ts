@@ -5,17 +5,17 @@ import { type Change, everything } from '../../memory/changes.ts'
 import type { Subjects } from '../../memory/signals.ts'
 import { listsOfAudit, listsOfChange, onlyNamed } from './kinds.ts'
 
-/** What is told beside the lists. */
+/** The events beside the lists. */
 export type Topic = 'raised' | 'ended' | 'run' | 'gateway' | 'adoption'
 type Bag = Map<ChangedKind | `event ${Topic}`, Set<string> | 'many'>
 
 /**
- * What changed since the last batch, bounded: of each list the ids of a few, or that there are many. Batches of a
+ * The changes since the last batch, bounded: of each list the ids of a few, or that there are many. Batches of a
  * reader who does not keep up become one.
  */
 export class Batch {
   readonly #bag: Bag = new Map()
-  /** What changed is not known: everything may have. */
+  /** The changes are not known: everything may have changed. */
   isReset = false
   auditSeq: number | undefined
 
@@ -37,7 +37,7 @@ export class Batch {
     this.isReset = true
     this.#bag.clear()
   }
-  /** What this batch tells of a list or topic; undefined: nothing. */
+  /** The ids of a list or topic in this batch; undefined: none. */
   of(kind: ChangedKind): ReadonlySet<string> | 'many' | undefined {
     return this.#bag.get(kind)
   }
@@ -110,7 +110,7 @@ export class Batch {
       this.topic('gateway', ids(topic))
     } else this.topic('adoption', [])
   }
-  /** What only signals tell may have happened without being heard of. */
+  /** Signals may be lost: each list and event that only signals tell of may have changed. */
   signalsLost(): void {
     for (const topic of ['notification', 'vpn_session', 'workflow_run', 'gateway', 'adoption'] as const)
       this.signal(topic, 'many')
@@ -122,7 +122,7 @@ const nounOf = (kind: ChangedKind) => {
   return 'noun' in known ? known.noun : undefined
 }
 
-/** The ids that an event names: its target, and the fields of its kind; who did it is not among them. */
+/** The ids that an event names: its target, and the fields of its kind. The actor is not among them. */
 function idsIn({ target, actor: _, tenant_id: __, ...fields }: Record<string, unknown>): string[] {
   const named = typeof target === 'object' && target !== null && 'id' in target ? target.id : undefined
   const values = [named, ...Object.values(fields)].flat()

@@ -37,7 +37,7 @@ export function createCheck({ db, now, statusOf, idleExpiresAt }: StreamDeps) {
       idle = (await db.inTenant(principal.tenantId, (tx) => idleExpiresAt(tx, principal)))?.getTime() ?? idle
     const ends = Math.min(idle, absolute)
     const isNear = ends - warnedBeforeMs <= at
-    // Also where it goes on: whoever was warned is told.
+    // Also where the session goes on: a client that was warned is told.
     const isSaid = stream.warnedOf === undefined ? !isNear : stream.warnedOf === ends
     if (!isSaid) stream.warn(new Date(ends), idle <= absolute ? 'idle' : 'absolute')
     if (!isNear) stream.warnedOf = undefined

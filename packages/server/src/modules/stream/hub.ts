@@ -49,7 +49,7 @@ export function createHub(deps: StreamDeps) {
       watch.note((batch) => {
         for (const change of list) batch.change(change)
       })
-      // What changes is in the audit log too; so it is found even where the signal of that is lost.
+      // A change is in the audit log too, so it is found even where its signal is lost.
       watch.lookAtAudit()
     },
     forgotten: (tenant) => {
@@ -134,7 +134,7 @@ export function createHub(deps: StreamDeps) {
   }
 
   return {
-    /** Its bytes, until it ends. `lastEventId`: what the client has read, as it says. */
+    /** Its bytes, until it ends. `lastEventId`: the last event that the client has read, as it says. */
     open: async (stream: OpenStream, lastEventId: string | undefined, gone: AbortSignal) => {
       if (isStopped) stream.end('stopping')
       enter(stream)
@@ -181,7 +181,7 @@ const credentialOf = ({ principal }: Actor<'session' | 'api_key'>): string =>
   principal.kind === 'session' ? `admin_session:${principal.id}` : `api_key:${principal.id}`
 const personOf = ({ principal }: Actor<'session' | 'api_key'>): string | null =>
   principal.kind === 'session' ? principal.userId : principal.ownerId
-/** What a change names that may end what the caller may do. */
+/** The subjects of changes that may end or alter the rights of the caller. */
 const subjectsOf = (actor: Actor<'session' | 'api_key'>): string[] => {
   const { principal } = actor
   const user = personOf(actor)

@@ -11,7 +11,7 @@ const retryMs = 2 * second
 /** A client that takes no notice of `replaced` does not take the place of its successor at once. */
 const retryOfReplacedMs = 600 * second
 
-/** One open stream: what waits to be sent is one batch, however slowly it is taken. */
+/** One open stream. It holds one batch at most for a client that reads slowly. */
 export class OpenStream {
   readonly tenant: TenantId
   readonly actor: Actor<'session' | 'api_key'>
@@ -55,7 +55,7 @@ export class OpenStream {
     this.#end ??= reason
     this.#wake()
   }
-  /** What was held back while its credential was judged is sent. */
+  /** Sends the batch that was held back while the credential was judged. */
   resume(): void {
     this.isChecking = false
     this.#wake()
@@ -68,7 +68,7 @@ export class OpenStream {
     if (performance.now() - this.#sentAt >= heartbeatMs) this.#wake()
   }
 
-  /** Until it ends or `gone` is aborted. What it begins with: the id of where the tenant stands, and what was missed. */
+  /** Until it ends or `gone` is aborted. `begins`: the id of where the tenant stands, and the missed changes. */
   async *bytes(gone: AbortSignal, begins: { id: string; missed: Batch }): AsyncGenerator<Uint8Array> {
     this.#id = begins.id
     this.#nextId = begins.id
@@ -119,7 +119,7 @@ export class OpenStream {
     }
     return text
   }
-  /** Only the last event bears the new id: whoever loses the connection before it gets the batch again. */
+  /** Only the last event bears the new id: a client that loses the connection before it gets the batch again. */
   #textOfBatch(batch: Batch, id: string): string {
     const events = eventsOf(batch, this.scope)
     const before = this.#id

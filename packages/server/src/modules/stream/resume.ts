@@ -4,7 +4,7 @@ import { Batch } from './batch.ts'
 import type { StreamDeps } from './deps.ts'
 import { auditKindsOfLists } from './kinds.ts'
 
-/** Who missed more than this refetches everything. */
+/** A client that missed more than this refetches everything. */
 const mostChanges = 5000
 const mostAudit = 10_000
 const mostEvents = 200
@@ -15,7 +15,7 @@ const read = (id: string): [seq: number, auditSeq: number] | undefined => {
 }
 
 /**
- * What happened after an event that a client names, up to where the tenant stands. The change log has it for a day;
+ * The changes after an event that a client names, up to where the tenant stands. The change log has it for a day;
  * where it does not, or never gave that number, everything may have changed.
  */
 export async function missedSince(

@@ -4,7 +4,7 @@ import type { StreamDeps } from './deps.ts'
 import { auditKindsOfLists } from './kinds.ts'
 import type { OpenStream } from './open-stream.ts'
 
-/** At most four batches a second; what comes with one change (its audit event) is waited for. */
+/** At most four batches a second. A batch waits for the audit event of its change. */
 const gatherMs = 100
 const betweenMs = 250
 /** Until other replicas have heard that somebody watches here. */

@@ -9,11 +9,11 @@ import {
 import type { Permission } from '@holdfast/contract/vocabulary'
 import type { Batch, Topic } from './batch.ts'
 
-/** What one stream may tell. */
+/** The lists and permissions of one stream. */
 export type Scope = { kinds: ReadonlySet<ChangedKind>; permissions: ReadonlySet<Permission>; isFiltered: boolean }
 type Unnumbered = { [K in StreamEventName]: Omit<Extract<StreamEvent, { event: K }>, 'id'> }[StreamEventName]
 
-/** An event that is no list belongs to one: whoever asked for some lists only gets it with that list. */
+/** An event that is no list belongs to one: a client that asked for some lists gets it only with that list. */
 const listOfEvent = { alert: 'notifications', run: 'runs', gateway: 'gateways', adoption: 'policy' } as const
 
 /** The events of a batch that the scope allows. */

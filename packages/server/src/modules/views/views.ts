@@ -42,7 +42,7 @@ export function createViews({ db, audit, pager, now }: ViewsDeps) {
     if (!permissionsOf(actor).has(permissionOf(list)))
       fail('forbidden', `the list ${list} needs the permission ${permissionOf(list)}`)
   }
-  /** Judged while whoever adds takes turns. `adds`: what the change adds to. */
+  /** Judged under the lock of the tenant's views (`takeTurns`). `adds`: the counts to which the change adds. */
   async function requireRoom(tx: Tx, tenant: TenantId, owner: string | null, adds: { own: boolean; shared: boolean }) {
     const { own, shared } = await queries.countViews(tx, tenant, owner)
     if (adds.own && owner !== null && own >= viewLimits.own)
@@ -154,5 +154,5 @@ export function createViews({ db, audit, pager, now }: ViewsDeps) {
 export type Views = ReturnType<typeof createViews>
 
 const fieldsOf = ({ name, query, shared }: ViewFields): ViewFields => ({ name, query, shared })
-/** What of a view is set. */
+/** The fields of a view that can be set. */
 export const versionOf = (view: ViewRow) => ({ view_id: view.view_id, ...fieldsOf(view) })

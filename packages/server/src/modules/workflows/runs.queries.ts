@@ -247,7 +247,7 @@ export const endStep = (tx: Tx, lease: Lease, step: number, outcome: Outcome, at
     )
     .execute()
 
-/** What a step that is under way has found out so far. */
+/** Keeps the result so far of a step that is under way. */
 export const noteResult = (tx: Tx, lease: Lease, step: number, result: Record<string, unknown>) =>
   stepOf(tx, lease, step)
     .set({ result: JSON.stringify(result) })

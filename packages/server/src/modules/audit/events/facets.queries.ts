@@ -4,7 +4,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { allOf, type Condition } from './conditions.queries.ts'
 
 export type FacetName = 'kind' | 'actor' | 'origin' | 'outcome'
-/** How many events of a bucket (from 1) have a value. `name`: what an actor was called in the newest of them. */
+/** How many events of a bucket (from 1) have a value. `name`: the name of an actor in the newest of them. */
 export type FacetRow = { facet: FacetName; value: string; bucket: number; n: number; name: string | null }
 
 /** Columns, but for the origin, which only the record has. */

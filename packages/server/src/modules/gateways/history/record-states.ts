@@ -13,7 +13,8 @@ const atOnce = 1000
 
 /**
  * Records changes of state of all gateways. A silence that is over by the next run is recorded too, by what the report
- * that ended it has kept. The transitions follow from what is on record: whoever finds another record writes nothing.
+ * that ended it has kept. The transitions follow from the recorded state: a replica that finds another state writes
+ * nothing.
  */
 export const createStateRecorder =
   ({ db, now, listening }: Pick<GatewaysDeps, 'db' | 'now' | 'listening'>) =>

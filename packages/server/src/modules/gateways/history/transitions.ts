@@ -1,6 +1,6 @@
 import { degradedAfterMs, downAfterMs, type GatewayStatus, type Standing, statusOf } from '../reports/status.ts'
 
-/** What is on record of a gateway: its state, and since when (ms). */
+/** The recorded state of a gateway, and since when (ms). */
 export type Recorded = { state: GatewayStatus; sinceMs: number }
 export type Transition = { atMs: number; before: GatewayStatus | null; state: GatewayStatus }
 export type Facts = {

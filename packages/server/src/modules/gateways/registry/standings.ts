@@ -11,7 +11,7 @@ export type Standing = {
   share: number | null
   status: GatewayStatus
   reason: string
-  /** What it reports, or else what it said when it announced its key. */
+  /** The version in its report, or else the one that it announced with its key. */
   version: string | null
 }
 

@@ -15,7 +15,7 @@ export type Liveness = {
   /** Of the policy that it enforces. */
   policySeq: number | null
 }
-/** What one report says; null: it does not say. */
+/** The values of one report; null: the report has none. */
 type Noted = Omit<Liveness, 'activeSessions'> & { activeSessions: number | null }
 type Known = Liveness & {
   /** What those who listen were told of it last. */
@@ -53,7 +53,7 @@ export function createLiveness({ db, now, signals }: Pick<GatewaysDeps, 'db' | '
     if (before && before.lastSeenMs > next.lastSeenMs) return
     const at = now().getTime()
     const told = wordOf(next, at)
-    // What is read first is no news.
+    // The first reading is no change.
     const isRead = h.readAtMs > Number.NEGATIVE_INFINITY
     h.byGateway.set(gatewayId, { ...next, told })
     if (before?.told !== told && isRead) say(tenant, 'gateway', [gatewayId])
@@ -155,7 +155,7 @@ export function createLiveness({ db, now, signals }: Pick<GatewaysDeps, 'db' | '
         if (!isWaited && !isWatched) continue
         const isDue = [...h.byGateway.values()].some((l) => {
           const word = wordOf(l, at)
-          // Who only watches is told by signals what other replicas have heard.
+          // A tenant that is only watched hears by signals of the reports to other replicas.
           return word !== l.told || (isWaited && word !== 'healthy' && isOld(h))
         })
         // Without the database nothing is told: the next beat tries again.

@@ -6,7 +6,7 @@ type Written = { hourMs: number; sessions: number }
 
 /**
  * Which reports raise the most sessions of their hour, as far as this replica has written it: nearly all do not, so the
- * database is not asked. What it has forgotten it writes again, which changes nothing.
+ * database is not asked. A peak that it has forgotten it writes again, which changes nothing.
  */
 export function createSessionPeaks() {
   const byGateway = new BoundedMap<string, Written>(50_000)

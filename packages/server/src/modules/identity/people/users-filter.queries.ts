@@ -15,7 +15,7 @@ export type UserFilter = {
   locked?: { is: boolean; at: Date }
   hasDevices?: boolean
 }
-/** What a filter fits, from an index of its own, and no more than one beyond `most`. */
+/** The users of a filter, from an index of its own, and no more than one beyond `most`. */
 const fittingUpTo = (most: number) => {
   const fits = (column: string, from: ReturnType<typeof sql>, inIndexOrder: readonly string[]) =>
     fitsUpTo(column, from, inIndexOrder, most)
@@ -55,7 +55,7 @@ export async function denseFilters(tx: Tx, tenant: TenantId, f: UserFilter): Pro
   return dense
 }
 
-/** What all users meet that fit a filter. What is looked up user by user says `offset 0`, whatever the planner thinks. */
+/** The conditions of a filter. With `offset 0` the planner looks up a condition user by user. */
 export function conditionsOf(tenant: TenantId, f: UserFilter, dense: Dense) {
   const all: ReturnType<typeof sql<boolean>>[] = [sql`users.deleted_at is null`]
   for (const name of plain) if (f[name]) all.push(sql`${sql.ref(`users.${name}`)} = ${f[name]}`)

@@ -15,7 +15,7 @@ export type Known = {
   isOfPassword: boolean
 }
 
-/** What the database has, as its principal. */
+/** The session in the database, as its principal. */
 export function knownOf(tenantId: TenantId, row: SessionRow): Known {
   const roles = row.roles.filter(isRole)
   const principal: Principal<'session'> = {

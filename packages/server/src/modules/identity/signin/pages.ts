@@ -96,7 +96,7 @@ ${hiddenNext(next)}<button type="submit">Sign in</button>
   )
 }
 
-/** The start page where the web console was not built: who is signed in, the own password and factor, and sign-out. */
+/** The start page where the web console was not built: the signed-in user, the own password and factor, and sign-out. */
 export const homeRoom = ({ tenancy }: Pick<IdentityDeps, 'tenancy'>): Room => ({
   get: async (visit) => {
     const { principal } = visit.actor

@@ -14,7 +14,7 @@ export type Asker = {
   channel: 'canary' | 'stable'
   known: Known
 }
-/** What the device said of itself. Its version is any text. */
+/** The values that the device gave of itself. Its version is any text. */
 type Known = { platform: string; version: string | null; arch: DeviceArchitecture | null }
 /** For what: a package of another architecture or platform is none. */
 export type Wanted = { platform: LivePackage['platform']; arch: LivePackage['arch']; version: string }

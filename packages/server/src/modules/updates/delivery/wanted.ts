@@ -3,10 +3,13 @@ import type { packagePlatforms } from '@holdfast/contract/vocabulary'
 import { failField } from '../../../kernel/app-error.ts'
 import type { Asker, LiveRelease, Wanted } from './offer.ts'
 
-/** What a request says; the rest is taken from what the device said of itself. */
+/** The values of a request. The others come from those that the device gave of itself. */
 export type Question = { [K in keyof Wanted]?: Wanted[K] }
 
-/** For what a device is answered. A parameter of the request wins; what nobody knows is refused by its name. */
+/**
+ * The platform, architecture and version of an answer. A parameter of the request wins; an unknown value is refused by
+ * its name.
+ */
 export function wantedOf(asked: Question, known: Asker['known'], releases: readonly LiveRelease[]): Wanted {
   // Devices and packages have the same platforms.
   const platform = asked.platform ?? (known.platform as (typeof packagePlatforms)[number])
