@@ -20,7 +20,9 @@ const againMs = 10
 const longestWaitMs = 2 * second
 
 const held = () =>
-  new AppError('internal_error', 'the record is being written elsewhere: try again', { retryAfterSeconds: 1 })
+  new AppError('internal_error', 'another replica is writing the audit log of this tenant: try again', {
+    retryAfterSeconds: 1,
+  })
 
 /**
  * Gives events their places: the sequence of a tenant grows in the order of commits, without gaps, whichever replica is
@@ -81,6 +83,27 @@ export function createSequencer({
     }
     again()
   }
+  async function placeAll(tenant: TenantId): Promise<void> {
+    let isHeld = false
+    for (const until = performance.now() + longestWaitMs; performance.now() < until; ) {
+      const count = await step(tenant)
+      isHeld = count === null
+      if (count !== null && count < batch) return
+      if (isHeld) await delay(againMs)
+    }
+    if (isHeld) throw held()
+  }
+  /** Readers of one replica share a look: many of them at once would keep the head from each other until one fails. */
+  const looks = new Map<TenantId, { now: Promise<void>; next: Promise<void> | undefined }>()
+  function look(tenant: TenantId): Promise<void> {
+    const own = { now: placeAll(tenant), next: undefined }
+    looks.set(tenant, own)
+    const end = () => {
+      if (looks.get(tenant) === own) looks.delete(tenant)
+    }
+    own.now.then(end, end)
+    return own.now
+  }
   let timer: NodeJS.Timeout | undefined
   const again = () => {
     if (!isStopped) timer = setTimeout(sweep, sweepMs).unref()
@@ -103,15 +126,12 @@ export function createSequencer({
      * Until what was committed before has its place. Of a backlog that takes longer the beginning has; fails where
      * somebody else keeps the head for so long.
      */
-    catchUp: async (tenant: TenantId): Promise<void> => {
-      let isHeld = false
-      for (const until = performance.now() + longestWaitMs; performance.now() < until; ) {
-        const count = await step(tenant)
-        isHeld = count === null
-        if (count !== null && count < batch) return
-        if (isHeld) await delay(againMs)
-      }
-      if (isHeld) throw held()
+    catchUp: (tenant: TenantId): Promise<void> => {
+      const known = looks.get(tenant)
+      if (!known) return look(tenant)
+      // An event that was committed after the look began may have no place in it.
+      known.next ??= known.now.catch(() => {}).then(() => look(tenant))
+      return known.next
     },
     stop: async (): Promise<void> => {
       isStopped = true
