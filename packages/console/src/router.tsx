@@ -6,18 +6,16 @@ import {
   retainSearchParams,
 } from '@tanstack/react-router'
 import { features } from './features.ts'
+import { parseSearch, type Search } from './navigation.ts'
 import { NotFoundPage } from './shell/not-found-page.tsx'
 import { PageFailure } from './shell/page-failure.tsx'
 import { Shell } from './shell/shell.tsx'
-
-/** The search of an address: texts, as `URLSearchParams` has them. */
-export type Search = Record<string, string>
 
 const rootRoute = createRootRoute({
   component: Shell,
   notFoundComponent: NotFoundPage,
   validateSearch: (search: Search): Search => search,
-  // Whose fleet is shown, and in which time zone, goes with every link.
+  // Every link keeps the tenant and the time zone.
   search: { middlewares: [retainSearchParams(['tenant', 'tz'])] },
 })
 
@@ -28,9 +26,9 @@ const routes = pages.map(({ path, page }) =>
 
 export const router = createRouter({
   routeTree: rootRoute.addChildren(routes),
-  defaultErrorComponent: PageFailure as never,
+  defaultErrorComponent: ({ error }) => <PageFailure error={error as Error} />,
   scrollRestoration: true,
-  parseSearch: (text): Search => Object.fromEntries(new URLSearchParams(text)),
+  parseSearch,
   stringifySearch: (search) => {
     const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '')
     return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`

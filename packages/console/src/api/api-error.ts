@@ -32,7 +32,13 @@ export class ApiError extends Error {
   }
 }
 
-/** Reads the error body of the specification; an answer of something else (a proxy) becomes `internal_error`. */
+/** The sentence of a failure: the detail of the API, or the message of another error. */
+export const messageOf = (e: unknown): string => (e instanceof Error ? e.message : String(e))
+
+/** The sentence for a form with one field: that of the field, else that of the whole failure. */
+export const fieldMessageOf = (e: unknown): string => (e instanceof ApiError && e.errors[0]?.message) || messageOf(e)
+
+/** Reads the error body of the specification. The answer of a proxy, which has none, becomes `internal_error`. */
 export async function toApiError(response: Response): Promise<ApiError> {
   const body = (await response.json().catch(() => undefined)) as Partial<ErrorBody> | undefined
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)

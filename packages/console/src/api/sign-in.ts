@@ -1,12 +1,14 @@
 import { call } from './client.ts'
+import { storeDrafts } from './drafts.ts'
 
-/** Opens the sign-in, which comes back to the page that is shown. Drafts stay in the session storage (`use-draft.ts`). */
+/** Opens the sign-in, which leads back to this page. The drafts of open forms are kept until then. */
 export function goToSignIn(): void {
+  storeDrafts()
   const here = window.location.pathname + window.location.search
   window.location.assign(`/admin/login?next=${encodeURIComponent(here)}`)
 }
 
-/** Signs out, and goes on to the identity provider where the session came from one. */
+/** Signs out. A session of an identity provider ends there too. */
 export async function signOut(): Promise<void> {
   const { end_session_url } = await call('POST /admin/logout', {})
   window.location.assign(end_session_url ?? '/admin/login')

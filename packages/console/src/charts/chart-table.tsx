@@ -1,4 +1,5 @@
 import { formatExact } from '../ui/format-time.ts'
+import { ScrollRegion } from '../ui/scroll-region.tsx'
 import { useTimeZone } from '../ui/time-zone.ts'
 
 export type TableData = {
@@ -12,8 +13,7 @@ export function ChartTable({ label, times, columns, format }: TableData & { labe
   const zone = useTimeZone()
   const places = times.map((_, place) => times.length - 1 - place)
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className="charttable" tabIndex={0} aria-label={label}>
+    <ScrollRegion className="charttable" label={label}>
       <table className="mini">
         <thead>
           <tr>
@@ -38,6 +38,6 @@ export function ChartTable({ label, times, columns, format }: TableData & { labe
           ))}
         </tbody>
       </table>
-    </section>
+    </ScrollRegion>
   )
 }

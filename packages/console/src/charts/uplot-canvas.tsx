@@ -14,12 +14,12 @@ type UplotCanvasProps = {
 type Reading = { at: string; values: string }
 const height = 208
 
-/** The canvas of a `TimeSeries`, a module of its own. */
-export function UplotCanvas({ times, series, format, zone }: UplotCanvasProps) {
+/** The canvas of a `TimeSeries`, a module of its own. Another theme has other colours, so it makes a new chart. */
+export const UplotCanvas = (props: UplotCanvasProps) => <Chart key={useThemeCount()} {...props} />
+
+function Chart({ times, series, format, zone }: UplotCanvasProps) {
   const box = useRef<HTMLDivElement>(null)
   const [reading, setReading] = useState<Reading>()
-  const theme = useThemeCount()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are read anew when the theme changes
   useEffect(() => {
     const element = box.current
     if (!element) return
@@ -33,7 +33,7 @@ export function UplotCanvas({ times, series, format, zone }: UplotCanvasProps) {
       observer.disconnect()
       chart.destroy()
     }
-  }, [times, series, format, zone, theme])
+  }, [times, series, format, zone])
   return (
     <>
       <div ref={box} />

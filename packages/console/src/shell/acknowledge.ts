@@ -1,15 +1,16 @@
-import { ApiError } from '../api/api-error.ts'
+import { messageOf } from '../api/api-error.ts'
 import { call } from '../api/client.ts'
 import { expectOwnChange } from '../api/live.ts'
 import { queryClient } from '../api/query-client.ts'
 import { toast } from '../ui/toast.tsx'
 import type { Alert } from './open-alerts.ts'
 
-/** Takes alerts out of the inbox, one after the other, and says how many. */
+/** Acknowledges alerts one after the other until one fails, and says how many. */
 export async function acknowledge(alerts: readonly Alert[]): Promise<void> {
   expectOwnChange('notifications')
   const open = alerts.filter((alert) => alert.state === 'open')
-  let [changed, failure] = [0, undefined as unknown]
+  let changed = 0
+  let failure: unknown
   for (const { notification_id } of open)
     try {
       const params = { notification_id }
@@ -25,7 +26,7 @@ export async function acknowledge(alerts: readonly Alert[]): Promise<void> {
     toast({
       kind: 'bad',
       title: `${named(open.slice(changed))} still open`,
-      text: failure instanceof ApiError ? failure.detail : String(failure),
+      text: messageOf(failure),
     })
   else if (first) toast({ title: open.length === 1 ? 'Alert acknowledged' : `${open.length} alerts acknowledged` })
 }

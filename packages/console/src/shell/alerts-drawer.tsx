@@ -2,15 +2,15 @@ import { useNavigate } from '@tanstack/react-router'
 import { useOffReason } from '../api/me.ts'
 import { AppLink } from '../ui/app-link.tsx'
 import { Button } from '../ui/button.tsx'
+import { QueryView } from '../ui/query-view.tsx'
 import { Sheet } from '../ui/sheet.tsx'
-import { Skeleton } from '../ui/skeleton.tsx'
 import { Timestamp } from '../ui/timestamp.tsx'
 import { acknowledge } from './acknowledge.ts'
 import { type Alert, detailOf, severityMarks, useOpenAlerts } from './open-alerts.ts'
 
 /** The open alerts over any view, newest first. */
 export function AlertsDrawer({ onClose }: { onClose: () => void }) {
-  const { alerts, shown, isLoading } = useOpenAlerts()
+  const { count, shown, query } = useOpenAlerts()
   const navigate = useNavigate()
   const openAll = () => {
     onClose()
@@ -18,26 +18,26 @@ export function AlertsDrawer({ onClose }: { onClose: () => void }) {
   }
   return (
     <Sheet
-      title={alerts.length === 0 ? 'Alerts' : `Alerts: ${shown} open`}
+      title={count === 0 ? 'Alerts' : `Alerts: ${shown} open`}
       onClose={onClose}
       footer={<Button onClick={openAll}>All alerts</Button>}
     >
-      {isLoading ? (
-        <div aria-busy="true">
-          <Skeleton width="w60" />
-        </div>
-      ) : alerts.length === 0 ? (
-        <div className="blank">
-          <h3>All quiet</h3>
-          <p>Nothing needs attention right now.</p>
-        </div>
-      ) : (
-        <ul className="tl">
-          {alerts.map((alert) => (
-            <AlertRow key={alert.notification_id} alert={alert} onClose={onClose} />
-          ))}
-        </ul>
-      )}
+      <QueryView query={query} what="alerts" permission="operations:read">
+        {({ items }) =>
+          items.length === 0 ? (
+            <div className="blank">
+              <h3>No alert is open</h3>
+              <p>Acknowledged alerts are in the list of all alerts.</p>
+            </div>
+          ) : (
+            <ul className="tl">
+              {items.map((alert) => (
+                <AlertRow key={alert.notification_id} alert={alert} onClose={onClose} />
+              ))}
+            </ul>
+          )
+        }
+      </QueryView>
     </Sheet>
   )
 }

@@ -5,19 +5,20 @@ import { forgetExpiry } from '../api/live.ts'
 import { goToSignIn } from '../api/sign-in.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
+import { signOutOrSay } from './sign-out.ts'
 
-type Props = { at: string; cause: 'idle' | 'absolute' }
+type Props = { at: string; cause: 'idle' | 'absolute'; onDismiss: () => void }
 
-/** Counts down to the end of the session. What was typed stays in the page, and drafts in the browser's session storage. */
-export function ExpiryDialog({ at, cause }: Props) {
+/** Counts down to the end of the session. Open forms are kept as drafts when the page leaves for the sign-in. */
+export function ExpiryDialog({ at, cause, onDismiss }: Props) {
   const seconds = useSecondsUntil(at)
   const queries = useQueryClient()
   const isOver = seconds <= 0
-  // Another page may have prolonged it. Where it has ended, the answer leads to the sign-in.
+  // Another page may have prolonged the session. Where it has ended, the refusal leads to the sign-in.
   useEffect(() => {
     if (isOver) void queries.refetchQueries({ queryKey: ['GET /v1/admin/me'] }).then(forgetExpiry)
   }, [isOver, queries])
-  // Pressing the button is activity of a person, so this request prolongs the session.
+  // The request of a person prolongs the session.
   const stay = async () => {
     await call('GET /v1/admin/me', {})
     forgetExpiry()
@@ -27,37 +28,46 @@ export function ExpiryDialog({ at, cause }: Props) {
   return (
     <Dialog
       title={`You are signed out in ${left}`}
-      onClose={cause === 'idle' ? () => void stay() : forgetExpiry}
+      onClose={cause === 'idle' ? () => void stay().catch(() => undefined) : onDismiss}
       footer={
         cause === 'idle' ? (
           <>
-            <Button onClick={goToSignIn}>Sign out now</Button>
+            <Button busyLabel="Signing out…" onClick={signOutOrSay}>
+              Sign out now
+            </Button>
             <Button kind="primary" autoFocus busyLabel="Staying…" onClick={stay}>
               Stay signed in
             </Button>
           </>
         ) : (
-          <Button kind="primary" autoFocus onClick={goToSignIn}>
-            Sign in again
-          </Button>
+          <>
+            <Button onClick={onDismiss}>Keep working</Button>
+            <Button kind="primary" autoFocus onClick={goToSignIn}>
+              Sign in again
+            </Button>
+          </>
         )
       }
     >
       <p>
         {cause === 'idle'
-          ? 'Nothing was done for a while. What you typed is kept.'
-          : 'A session lasts only so long, whatever is done. What you typed is kept.'}
+          ? 'Nothing was done for a while. A new sign-in leads back to this page.'
+          : 'A session ends after a fixed time, even while it is used. A new sign-in leads back to this page.'}
+      </p>
+      <p className="soft">
+        A token form, a device form and a reason that you typed come back with it. Passwords and other fields do not.
       </p>
     </Dialog>
   )
 }
 
+const secondsUntil = (at: string) => Math.ceil((Date.parse(at) - Date.now()) / 1000)
+
 function useSecondsUntil(at: string): number {
-  const secondsNow = () => Math.ceil((Date.parse(at) - Date.now()) / 1000)
-  const [seconds, setSeconds] = useState(secondsNow)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the clock begins anew only for another end
+  const [seconds, setSeconds] = useState(() => secondsUntil(at))
   useEffect(() => {
-    const timer = setInterval(() => setSeconds(secondsNow()), 1000)
+    setSeconds(secondsUntil(at))
+    const timer = setInterval(() => setSeconds(secondsUntil(at)), 1000)
     return () => clearInterval(timer)
   }, [at])
   return seconds

@@ -19,14 +19,16 @@ export const detailOf = ({ detail }: Pick<Alert, 'detail'>): string =>
     .filter((line) => !/^(?:GET|POST) \//.test(line))
     .join(' ')
 
-/** What waits for somebody: the newest 50, their number, and the number as it is shown ("50+" when there are more). */
-export function useOpenAlerts(): { alerts: readonly Alert[]; count: number; shown: string; isLoading: boolean } {
+/** The newest 50 open alerts, and their number as it is shown: "50+" where there are more. */
+export function useOpenAlerts() {
   const can = useCan()
-  const { data, isLoading } = useApi(
+  const query = useApi(
     'GET /v1/admin/notifications',
     { query: { state: 'open', limit: most } },
     { enabled: can('operations:read') },
   )
-  const alerts = data?.items ?? []
-  return { alerts, count: alerts.length, shown: data?.next_cursor ? `${most}+` : String(alerts.length), isLoading }
+  const { data, isLoading } = query
+  const alerts: readonly Alert[] = data?.items ?? []
+  const shown = data?.next_cursor ? `${most}+` : String(alerts.length)
+  return { alerts, count: alerts.length, shown, isLoading, isKnown: data !== undefined, query }
 }

@@ -1,12 +1,13 @@
 import { useSyncExternalStore } from 'react'
 import type { OutputOf } from '../api/client.ts'
+import { dropDraft, holdDraft, keptDraft } from '../api/drafts.ts'
 
-/** What can be done with devices from anywhere: a list, a panel, the palette. */
+/** An action on devices. Lists, panels and the palette open it. */
 export type DeviceDeed = 'approve' | 'suspend' | 'reactivate' | 'revoke' | 'lost'
 type Device = OutputOf<'GET /v1/admin/devices'>['items'][number]
-/** A device, with as much of it as the place knows where the deed was chosen. */
+/** A device with at least its id and name; the caller adds the fields that it knows. */
 export type DeviceRef = Pick<Device, 'device_id' | 'name'> & Partial<Device>
-/** Which devices: some, or all that match a filter of the list, of which a page shows `devices`. */
+/** Chosen devices, or all devices that match a filter; then `devices` is the page that is shown. */
 export type DeviceTarget =
   | { devices: readonly DeviceRef[]; filter?: undefined }
   | {
@@ -17,7 +18,7 @@ export type DeviceTarget =
       matched: number
     }
 
-/** What lies above the page; one at a time. */
+/** A dialog, sheet or palette above the page. One is open at a time. */
 type Overlay =
   | { kind: 'palette' }
   | { kind: 'help' }
@@ -28,8 +29,12 @@ type Overlay =
   | { kind: 'token_revoke'; token: { token_id: string; name: string; uses: number } }
   | { kind: 'device_deed'; deed: DeviceDeed; target: DeviceTarget; onDone?: (() => void) | undefined }
 
+const transient: ReadonlySet<Overlay['kind']> = new Set(['palette', 'help', 'alerts'])
 const listeners = new Set<() => void>()
-let open: Overlay | undefined
+/** A form that was open before a new sign-in is open again after it. */
+let open = keptDraft('overlay') as Overlay | undefined
+dropDraft('overlay')
+holdDraft('overlay', () => (open === undefined || transient.has(open.kind) ? undefined : open))
 
 /**
  * Opens an overlay in place of the one that is open.
@@ -44,17 +49,17 @@ export function closeOverlay(): void {
   open = undefined
   for (const listener of listeners) listener()
 }
-/** Whether the palette was asked for, also while its module is still on its way. */
+/** Whether the palette is open or its module is still loading. */
 export const isPaletteOpen = (): boolean => open?.kind === 'palette'
 
 let early = { text: '', isEntered: false }
-/** Keeps what is typed for the palette before its field is there. */
+/** Keeps a key that is typed before the field of the palette is there. */
 export function typeEarly(key: string): void {
   if (key === 'Enter') early = { ...early, isEntered: early.text !== '' }
   else if (key === 'Backspace') early = { ...early, text: early.text.slice(0, -1) }
   else if (key.length === 1) early = { ...early, text: early.text + key }
 }
-/** Hands it to the field, once. */
+/** Gives the early keys to the field, once. */
 export function takeEarly(): typeof early {
   const typed = early
   early = { text: '', isEntered: false }

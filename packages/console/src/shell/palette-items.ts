@@ -1,12 +1,12 @@
 import type { Permission } from '@holdfast/contract/vocabulary'
 import type { OutputOf } from '../api/client.ts'
 import { selectedTenant } from '../api/selected-tenant.ts'
-import { signOut } from '../api/sign-in.ts'
 import { features } from '../features.ts'
 import { deedCommand } from '../routes/device/deed-command.ts'
 import type { IconName } from '../ui/icon.tsx'
 import { type DeviceDeed, openOverlay } from './overlay.ts'
 import { chooseTheme } from './preferences.ts'
+import { signOutOrSay } from './sign-out.ts'
 
 type Hit = OutputOf<'GET /v1/admin/search'>['items'][number]
 /** A line of the palette. */
@@ -146,7 +146,7 @@ const ofShell = (): (PaletteItem & { keywords: string })[] => [
   },
   {
     ...{ id: 'sign-out', label: 'Sign out', icon: 'out', keywords: 'log out leave' },
-    run: () => void signOut(),
+    run: () => void signOutOrSay(),
   },
 ]
 

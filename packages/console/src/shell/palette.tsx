@@ -1,10 +1,10 @@
-import { useNavigate } from '@tanstack/react-router'
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react'
 import { useCan } from '../api/me.ts'
 import { useApi } from '../api/use-api.ts'
+import { type Search, useNavigation } from '../navigation.ts'
+import { copyCommand } from '../ui/copy-command.ts'
 import { Icon } from '../ui/icon.tsx'
-import { Kbd } from '../ui/kbd.tsx'
-import { toast } from '../ui/toast.tsx'
+import { Hint, Kbd } from '../ui/kbd.tsx'
 import { takeEarly } from './overlay.ts'
 import { type PaletteGroup, type PaletteItem, paletteGroups } from './palette-items.ts'
 
@@ -17,7 +17,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const { groups, error, isBusy, isCurrent } = useSearch(text, onClose)
   const items = groups.flatMap((group) => group.items)
   const chosen = items[Math.min(at, items.length - 1)]
-  // `Enter` before the answer is there runs what the answer puts first, never what stood there for an earlier text.
+  // `Enter` before the answer waits for it, and runs its first line: never a line of an earlier text.
   const [isWaiting, setWaiting] = useState(false)
   useEffect(() => {
     const early = takeEarly()
@@ -40,7 +40,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
       else setWaiting(true)
     } else if (event.key === 'c' && (event.ctrlKey || event.metaKey) && chosen?.command && !isTextSelected(event)) {
       event.preventDefault()
-      copy(chosen.command)
+      void copyCommand(chosen.command)
     }
   }
   return (
@@ -93,16 +93,14 @@ function run(item: PaletteItem, onClose: () => void): void {
   onClose()
   item.run()
 }
-const copy = (command: string) =>
-  void navigator.clipboard.writeText(command).then(() => toast({ title: 'Command copied', text: command }))
 const optionId = (item: PaletteItem) => `palette-${item.id}`
 
-/** A request is sent once nobody has typed for so long. */
+/** Time without a key until a request is sent. */
 const typingMs = 120
 
 function useSearch(text: string, onClose: () => void) {
   const can = useCan()
-  const navigate = useNavigate()
+  const { go } = useNavigation()
   const typed = text.trim()
   const q = useSettled(typed)
   const asks = isSearch(q)
@@ -113,20 +111,20 @@ function useSearch(text: string, onClose: () => void) {
   )
   const isOld = isPlaceholderData || q !== typed
   const groups = useMemo(() => {
-    const go = (to: string, search: Record<string, string> = {}) => {
+    const close = (to: string, search?: Search) => {
       onClose()
-      void navigate({ to, search: search as never })
+      go(to, search)
     }
     const found = typed === '' || typed.startsWith('>') ? [] : (data?.items ?? [])
-    // Of an answer to another text only what has this one too, so that nothing is run by mistake.
+    // Of an older answer only names with the new text are shown, so that no wrong line is run.
     const hits = isOld ? found.filter(({ name }) => name.toLowerCase().includes(typed.toLowerCase())) : found
-    return paletteGroups(typed, error ? [] : hits, can, go)
-  }, [typed, isOld, error, data, can, navigate, onClose])
+    return paletteGroups(typed, error ? [] : hits, can, close)
+  }, [typed, isOld, error, data, can, go, onClose])
   return {
     groups,
     error: asks ? error : null,
     isBusy: asks && (isFetching || q !== typed),
-    /** Whether the groups are those of the text that is typed now. */
+    /** Whether the groups belong to the text in the field. */
     isCurrent: !isSearch(typed) || (q === typed && !isPlaceholderData && (!isPending || error !== null)),
   }
 }
@@ -159,8 +157,7 @@ function Results({ groups, chosen, text, isBusy, onRun }: ResultsProps) {
     <div role="listbox" id="palette-list" aria-label="Results" aria-busy={isBusy} tabIndex={-1}>
       {groups.length === 0 && !isBusy && <p className="soft nothing">Nothing is called “{text.trim()}”.</p>}
       {groups.map(({ label, items }) => (
-        // biome-ignore lint/a11y/useSemanticElements: a group of options
-        <div key={label} role="group" aria-label={label}>
+        <fieldset key={label} aria-label={label}>
           <span className="cap">{label}</span>
           {items.map((item) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents: the combobox has the focus and the keys
@@ -180,13 +177,13 @@ function Results({ groups, chosen, text, isBusy, onRun }: ResultsProps) {
               {item === chosen ? <Kbd>↵</Kbd> : item.keys?.map((key) => <Kbd key={key}>{key}</Kbd>)}
             </div>
           ))}
-        </div>
+        </fieldset>
       ))}
     </div>
   )
 }
 
-/** The label with what was typed marked. */
+/** The label, with the typed text marked. */
 function Marked({ label, text }: { label: string; text: string }) {
   const at = text === '' ? -1 : label.toLowerCase().indexOf(text.toLowerCase())
   if (at < 0) return label
@@ -196,17 +193,6 @@ function Marked({ label, text }: { label: string; text: string }) {
       <span className="hit">{label.slice(at, at + text.length)}</span>
       {label.slice(at + text.length)}
     </>
-  )
-}
-
-function Hint({ keys, does }: { keys: readonly string[]; does: string }) {
-  return (
-    <span className="hint">
-      {keys.map((key) => (
-        <Kbd key={key}>{key}</Kbd>
-      ))}{' '}
-      {does}
-    </span>
   )
 }
 

@@ -6,12 +6,12 @@ import { useMe } from '../api/me.ts'
 
 const ExpiryDialog = lazy(async () => ({ default: (await import('./expiry-dialog.tsx')).ExpiryDialog }))
 
-/** A session is warned so long before its end, and never in the first half of its idle time. */
+/** Time between the warning and the end of the session. A short session is warned after half of its idle time. */
 const warnMs = 120_000
-/** A timer of the browser holds no more. */
+/** The longest delay that a timer of the browser takes. */
 const longestMs = 2 ** 31 - 1
 
-/** Asks whether the session is to go on, two minutes before it ends. */
+/** Shows the expiry dialog two minutes before the session ends. */
 export function SessionExpiry() {
   const { session } = useMe()
   const told = useExpiry()
@@ -20,10 +20,11 @@ export function SessionExpiry() {
   const end = told && (!known || Date.parse(told.at) > Date.parse(known.at)) ? told : known
   const before = Math.min(warnMs, (session?.idle_seconds ?? 0) * 500)
   const isNear = useIsNear(end?.at, before)
-  if (!end || !isNear) return null
+  const [dismissed, setDismissed] = useState<string>()
+  if (!end || !isNear || dismissed === end.at) return null
   return (
     <Suspense>
-      <ExpiryDialog at={end.at} cause={end.cause} />
+      <ExpiryDialog at={end.at} cause={end.cause} onDismiss={() => setDismissed(end.at)} />
     </Suspense>
   )
 }
@@ -36,7 +37,7 @@ function endOf(session: Me['session']): { at: string; cause: 'idle' | 'absolute'
     : { at: expires_at, cause: 'absolute' }
 }
 
-/** Whether a time is near. Before it says so, the server is asked whether the session was prolonged meanwhile. */
+/** Whether a time is near. The server is asked first whether the session was prolonged meanwhile. */
 function useIsNear(at: string | undefined, beforeMs: number): boolean {
   const queries = useQueryClient()
   const [near, setNear] = useState<string>()

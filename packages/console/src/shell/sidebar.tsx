@@ -1,4 +1,4 @@
-import { Link, useRouterState } from '@tanstack/react-router'
+import { Link, useRouter } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import { useLostAt } from '../api/connection.ts'
 import { serverVersion, useCan } from '../api/me.ts'
@@ -13,11 +13,14 @@ import { useOpenAlerts } from './open-alerts.ts'
 export function Sidebar({ current }: { current: Feature | undefined }) {
   const can = useCan()
   const ref = useRef<HTMLElement>(null)
-  const pathname = useRouterState({ select: (state) => state.location.pathname })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new path closes the popover
-  useEffect(() => {
-    if (ref.current?.matches(':popover-open')) ref.current.hidePopover()
-  }, [pathname])
+  const router = useRouter()
+  useEffect(
+    () =>
+      router.subscribe('onBeforeNavigate', () => {
+        if (ref.current?.matches(':popover-open')) ref.current.hidePopover()
+      }),
+    [router],
+  )
   const shown = groups.flatMap((group) => {
     const items = features.filter((f) => f.group === group.id && !f.isHidden)
     const isAllowed = items.some((f) => f.permission === undefined || can(f.permission))

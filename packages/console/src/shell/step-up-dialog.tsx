@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { ApiError } from '../api/api-error.ts'
+import { messageOf } from '../api/api-error.ts'
 import { call } from '../api/client.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -17,7 +17,7 @@ export function StepUpDialog({ onDone }: { onDone: (isDone: boolean) => void }) 
       await call('POST /v1/admin/auth/step-up', { body: { code } })
       onDone(true)
     } catch (e) {
-      setError(e instanceof ApiError ? e.detail : String(e))
+      setError(messageOf(e))
       setBusy(false)
     }
   }

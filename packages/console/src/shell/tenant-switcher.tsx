@@ -2,9 +2,9 @@ import { homeTenant, useCan, useMe } from '../api/me.ts'
 import { selectedTenant } from '../api/selected-tenant.ts'
 import { useApi } from '../api/use-api.ts'
 import { featureAt } from '../features.ts'
+import { formatInitials } from '../ui/format.ts'
 import { Icon } from '../ui/icon.tsx'
 import { MenuButton } from '../ui/menu.tsx'
-import { initialsOf } from './account-menu.tsx'
 
 /** The tenant whose fleet is shown. A platform administrator changes it here; it goes into the address. */
 export function TenantSwitcher() {
@@ -22,7 +22,7 @@ export function TenantSwitcher() {
   const label = (
     <>
       <span className="mark" aria-hidden="true">
-        {initialsOf(name)}
+        {formatInitials(name)}
       </span>{' '}
       <span className="trunc">{name}</span>
     </>
@@ -30,7 +30,7 @@ export function TenantSwitcher() {
   if (tenants.length < 2) return <span className="tenant static">{label}</span>
   return (
     <MenuButton
-      label={`${initialsOf(name)} ${name}, change tenant`}
+      label={`${formatInitials(name)} ${name}, change tenant`}
       className="tenant"
       trigger={
         <>

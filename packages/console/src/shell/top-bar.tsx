@@ -46,12 +46,12 @@ export function TopBar() {
 }
 
 function AlertsButton() {
-  const { count, shown } = useOpenAlerts()
+  const { count, shown, isKnown } = useOpenAlerts()
   return (
     <button
       className="iconbtn"
       type="button"
-      aria-label={count === 0 ? 'No alerts' : `Alerts: ${shown} open`}
+      aria-label={isKnown ? `Alerts: ${count === 0 ? 'none' : shown} open` : 'Alerts'}
       onClick={() => openOverlay({ kind: 'alerts' })}
     >
       <Icon name="bell" />

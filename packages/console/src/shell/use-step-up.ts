@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { setStepUp } from '../api/step-up.ts'
 
-/** Shows the question for a one-time code when a change needs one, and hands on whether it was answered. */
+/** Shows the dialog for a one-time code when a change needs one, and tells the change whether it was given. */
 export function useStepUp(): { isStepUp: boolean; answer: (isDone: boolean) => void } {
   const [isStepUp, setAsking] = useState(false)
   const resolve = useRef<((isDone: boolean) => void) | undefined>(undefined)
@@ -9,6 +9,8 @@ export function useStepUp(): { isStepUp: boolean; answer: (isDone: boolean) => v
     setStepUp(
       () =>
         new Promise((done) => {
+          // A second change that needs a code ends the wait of the first one.
+          resolve.current?.(false)
           resolve.current = done
           setAsking(true)
         }),
@@ -18,6 +20,7 @@ export function useStepUp(): { isStepUp: boolean; answer: (isDone: boolean) => v
   const answer = useCallback((isDone: boolean) => {
     setAsking(false)
     resolve.current?.(isDone)
+    resolve.current = undefined
   }, [])
   return { isStepUp, answer }
 }

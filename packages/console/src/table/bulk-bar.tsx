@@ -24,6 +24,8 @@ export function BulkBar<T>({ spec, selection, shownCount, hasMore, verbs, countA
   useEffect(() => {
     if (!offersAll) return
     let isCurrent = true
+    // The count of an earlier filter must not be offered for this one.
+    setMatching(undefined)
     countAll().then(
       (found) => isCurrent && setMatching(found),
       () => undefined,

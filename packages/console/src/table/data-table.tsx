@@ -1,7 +1,8 @@
 import { Icon } from '../ui/icon.tsx'
+import { ScrollRegion } from '../ui/scroll-region.tsx'
 import { TableRow } from './row.tsx'
 import type { Selection } from './selection.ts'
-import type { Column, ListSpec } from './spec.ts'
+import { type Column, columnClass, type ListSpec } from './spec.ts'
 
 type Props<T> = {
   spec: ListSpec<T>
@@ -15,16 +16,12 @@ type Props<T> = {
   selection: Selection | undefined
 }
 
-const priorityClass = <T,>({ priority, isNumber }: Column<T>) =>
-  [priority && `p${priority}`, isNumber && 'n'].filter(Boolean).join(' ') || undefined
-
 /** A page of a list as a table: head that sorts, rows that open, select and act. */
 export function DataTable<T>({ spec, columns, rows, sort, onSort, openId, hrefOf, onOpen, selection }: Props<T>) {
   const ids = rows.map(spec.idOf)
   const selected = selection ? ids.filter((id) => selection.ids.has(id)).length : 0
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className="tw" tabIndex={0} aria-label={spec.noun.many}>
+    <ScrollRegion className="tw" label={spec.noun.many}>
       <table className="t">
         <thead>
           <tr>
@@ -69,12 +66,12 @@ export function DataTable<T>({ spec, columns, rows, sort, onSort, openId, hrefOf
           })}
         </tbody>
       </table>
-    </section>
+    </ScrollRegion>
   )
 }
 
 function HeadCell<T>({ column, sort, onSort }: { column: Column<T>; sort: string; onSort: (sort: string) => void }) {
-  const className = priorityClass(column)
+  const className = columnClass(column)
   if (!column.sort)
     return (
       <th scope="col" className={className}>

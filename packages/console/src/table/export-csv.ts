@@ -17,11 +17,11 @@ const routes = {
   notifications: 'GET /v1/admin/notifications',
 } as const
 type Listed = keyof typeof routes
-type Row = Record<string, unknown>
+type Row = Readonly<Record<string, unknown>>
 
 /**
- * Downloads what matches the filter as CSV, 10,000 rows at most: the fields of the API by their names. More than that
- * is for the command line, and the message says so.
+ * Downloads the rows that match the filter as CSV, 10,000 at most, with the field names of the API. For more rows a
+ * message names the command line.
  */
 export async function exportCsv<T>(spec: ListSpec<T>, state: ListState): Promise<void> {
   const { q, filters, sort } = state
@@ -31,7 +31,7 @@ export async function exportCsv<T>(spec: ListSpec<T>, state: ListState): Promise
   do {
     const query = { ...filters, ...(q && { q }), sort, limit: perRequest, ...(cursor && { cursor }) }
     const page = await call(route, { query } as InputOf<typeof route>)
-    rows.push(...(page.items as unknown as Row[]))
+    rows.push(...page.items)
     cursor = page.next_cursor ?? undefined
   } while (cursor && rows.length < mostRows)
   saveFile(`${spec.list}.csv`, 'text/csv', toCsv(rows.map((row) => flatten(row))))

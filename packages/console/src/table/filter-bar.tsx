@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { FacetPill, FilterChip } from '../ui/facet.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { Kbd } from '../ui/kbd.tsx'
@@ -80,12 +80,20 @@ function Filters<T>({ spec, state, counts }: Omit<Props<T>, 'tools' | 'rows'>) {
 function SearchField({ hint, label, state }: { hint: string; label: string; state: ListState }) {
   const [text, setText] = useState(state.q)
   const { q, set } = state
-  useEffect(() => setText(q), [q])
+  // The address follows the field a little later: only a text from elsewhere may replace newer keys.
+  const sent = useRef(q)
   useEffect(() => {
-    if (text === q) return
-    const timer = setTimeout(() => set({ q: text || undefined }, { replace: true }), typingMs)
+    if (q !== sent.current) setText(q)
+    sent.current = q
+  }, [q])
+  useEffect(() => {
+    if (text === sent.current) return
+    const timer = setTimeout(() => {
+      sent.current = text
+      set({ q: text || undefined }, { replace: true })
+    }, typingMs)
     return () => clearTimeout(timer)
-  }, [text, q, set])
+  }, [text, set])
   return (
     <search className="field-search">
       <Icon name="filter" />

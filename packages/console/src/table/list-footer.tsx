@@ -1,4 +1,5 @@
 import { Button } from '../ui/button.tsx'
+import { Hint } from '../ui/kbd.tsx'
 import { Timestamp } from '../ui/timestamp.tsx'
 import type { ListState } from './list-state.ts'
 
@@ -49,16 +50,5 @@ export function ListFooter({ state, sentence, nextCursor, stale, onRefresh }: Pr
         </Button>
       </span>
     </div>
-  )
-}
-
-function Hint({ keys, does }: { keys: readonly string[]; does: string }) {
-  return (
-    <span className="hint">
-      {keys.map((key) => (
-        <kbd key={key}>{key}</kbd>
-      ))}{' '}
-      {does}
-    </span>
   )
 }

@@ -1,28 +1,29 @@
-import { useNavigate, useRouterState } from '@tanstack/react-router'
+import { useRouterState } from '@tanstack/react-router'
 import { useMemo } from 'react'
-import type { Search } from '../router.tsx'
+import type { InputOf, Route } from '../api/client.ts'
+import { useApi } from '../api/use-api.ts'
+import { type SearchChange, useNavigation, useSearch } from '../navigation.ts'
 
-type Change = Readonly<Record<string, string | undefined>>
-
-/** What a list shows, as the address says it: shared with the link, kept by reload and back. */
+/** Filters, order, page and open object of a list. They stand in the address, so a link, a reload and Back keep them. */
 export type ListState = {
   q: string
   filters: Readonly<Record<string, string>>
   sort: string
-  /** Where the page begins; undefined for the first. */
+  /** The beginning of the page; undefined for the first page. */
   cursor: string | undefined
   /** Cursors of the pages before this one, the first page as an empty text. Kept with the entry of the history. */
   before: readonly string[]
   /** The object in the side panel. */
   open: string | undefined
-  /** Columns that were chosen; undefined for those of the list. */
+  /** Chosen columns; undefined for the default ones. */
   columns: readonly string[] | undefined
-  set: (change: Change, options?: { replace?: boolean }) => void
+  set: (change: SearchChange, options?: { replace?: boolean }) => void
   toNext: (cursor: string) => void
   toPrevious: () => void
 }
 
 type HistoryState = { cursors?: readonly string[] }
+const ofPage: ReadonlySet<string> = new Set(['open', 'tab', 'cols'])
 
 /**
  * The state of a list in the address. A new filter, text or order begins at the first page again.
@@ -30,19 +31,13 @@ type HistoryState = { cursors?: readonly string[] }
  * @param filterNames the parameters of the API that are filters
  */
 export function useListState(filterNames: readonly string[], defaultSort: string): ListState {
-  const navigate = useNavigate()
-  const search = useRouterState({ select: (s) => s.location.search as Search })
+  const { change } = useNavigation()
+  const search = useSearch()
   const cursors = useRouterState({ select: (s) => (s.location.state as HistoryState).cursors })
   return useMemo(() => {
     const before = search.cursor === undefined ? [] : (cursors ?? [''])
-    const go = (change: Change, nextCursors: readonly string[], replace = false) =>
-      void navigate({
-        to: '.',
-        search: ((now: Search) => ({ ...now, ...change })) as never,
-        state: ((now: HistoryState) => ({ ...now, cursors: nextCursors })) as never,
-        replace,
-        resetScroll: false,
-      })
+    const go = (next: SearchChange, nextCursors: readonly string[], replace = false) =>
+      change(next, { replace, state: (now) => ({ ...now, cursors: nextCursors }) })
     const filters = Object.fromEntries(
       filterNames.flatMap((name) => (search[name] === undefined ? [] : [[name, search[name]]])),
     )
@@ -54,12 +49,35 @@ export function useListState(filterNames: readonly string[], defaultSort: string
       before,
       open: search.open,
       columns: search.cols?.split(','),
-      set: (change, { replace = false } = {}) => {
-        const keepsPage = Object.keys(change).every((name) => name === 'open' || name === 'tab' || name === 'cols')
-        go(keepsPage ? change : { cursor: undefined, ...change }, keepsPage ? before : [], replace)
+      set: (next, { replace = false } = {}) => {
+        const keepsPage = Object.keys(next).every((name) => ofPage.has(name))
+        go(keepsPage ? next : { cursor: undefined, ...next }, keepsPage ? before : [], replace)
       },
       toNext: (cursor) => go({ cursor }, [...before, search.cursor ?? '']),
       toPrevious: () => go({ cursor: before.at(-1) || undefined }, before.slice(0, -1)),
     }
-  }, [search, cursors, navigate, filterNames, defaultSort])
+  }, [search, cursors, change, filterNames, defaultSort])
 }
+
+/** Rows of a page of a list. */
+export const pageSize = 100
+
+/**
+ * Reads the page of a list that the address names. The last page stays while another one is read.
+ *
+ * @param more parameters that are not filters, for example `count`
+ */
+export function useListPage<R extends ListRoute>(
+  route: R,
+  state: ListState,
+  more: Readonly<Record<string, string>> = {},
+) {
+  const { q, filters, sort, cursor } = state
+  // The address holds texts; the server refuses a value that is none of the parameter's.
+  const query = { ...filters, ...(q && { q }), ...more, sort, cursor, limit: pageSize }
+  return useApi(route, { query } as InputOf<R>, { keepsLast: true })
+}
+type ListRoute = Extract<
+  Route,
+  `GET /v1/admin/${'devices' | 'sessions' | 'tokens' | 'notifications' | 'updates/releases'}`
+>

@@ -1,4 +1,6 @@
 import { useMemo } from 'react'
+import { messageOf } from '../api/api-error.ts'
+import { copyCommandItem } from '../ui/copy-command.ts'
 import { Icon } from '../ui/icon.tsx'
 import { MenuButton } from '../ui/menu.tsx'
 import { toast } from '../ui/toast.tsx'
@@ -6,6 +8,8 @@ import { commandOf } from './command.ts'
 import { exportCsv } from './export-csv.ts'
 import type { ListState } from './list-state.ts'
 import type { ListSpec } from './spec.ts'
+
+const sayNotSaved = (e: unknown) => toast({ kind: 'bad', title: 'No file was saved', text: messageOf(e) })
 
 /** Columns, export and the command line that shows the same list. */
 export function ListTools<T>({ spec, state }: { spec: ListSpec<T>; state: ListState }) {
@@ -17,7 +21,6 @@ export function ListTools<T>({ spec, state }: { spec: ListSpec<T>; state: ListSt
     const next = spec.columns.filter((c) => (c.id === id ? !chosen.has(id) : chosen.has(c.id))).map((c) => c.id)
     state.set({ cols: next.join(',') })
   }
-  const command = commandOf(spec, state)
   return (
     <>
       <MenuButton
@@ -42,17 +45,11 @@ export function ListTools<T>({ spec, state }: { spec: ListSpec<T>; state: ListSt
             ? [
                 {
                   ...{ id: 'csv', label: 'Download as CSV', icon: 'download' as const },
-                  onSelect: () => void exportCsv(spec, state),
+                  onSelect: () => void exportCsv(spec, state).catch(sayNotSaved),
                 },
               ]
             : []),
-          {
-            id: 'command',
-            label: 'Copy as a command',
-            icon: 'term',
-            onSelect: () =>
-              void navigator.clipboard.writeText(command).then(() => toast({ title: 'Command copied', text: command })),
-          },
+          copyCommandItem(commandOf(spec, state)),
         ]}
       />
     </>

@@ -4,23 +4,30 @@ import { markFresh, useStale } from '../api/live.ts'
 import { selectedTenant } from '../api/selected-tenant.ts'
 import { FilteredEmpty } from '../ui/empty-state.tsx'
 import { formatNumber } from '../ui/format.ts'
-import { Problem } from '../ui/problem.tsx'
-import { SkeletonRows } from '../ui/skeleton.tsx'
+import { QueryView } from '../ui/query-view.tsx'
+import { SkeletonTable } from '../ui/skeleton.tsx'
+import { useStable } from '../ui/use-stable.ts'
 import { DataTable } from './data-table.tsx'
 import { type FacetCounts, FilterBar } from './filter-bar.tsx'
 import { filtersInUse } from './filters-in-use.ts'
 import { ListFooter } from './list-footer.tsx'
-import type { ListState } from './list-state.ts'
+import { type ListState, pageSize } from './list-state.ts'
 import { ListTools } from './list-tools.tsx'
 import { SavedViews } from './saved-views.tsx'
 import type { Selection } from './selection.ts'
 import type { ListSpec } from './spec.ts'
 import { useListKeys } from './use-list-keys.ts'
 
-/** Rows that a page of a list has. */
-export const pageSize = 100
+/** The object that a panel shows beside the list, and the way to the others of the page. */
+export type Walk = {
+  id: string
+  /** The objects of the page, in their order. */
+  ids: readonly string[]
+  onMove: (id: string) => void
+  onClose: () => void
+}
 
-/** What a list page gives of its query; `useApi` has this shape. */
+/** The query of a page of a list; `useApi` has this shape. */
 type Query<T> = {
   data:
     | { items: readonly T[]; next_cursor: string | null; total?: { count: number; exact: boolean } | undefined }
@@ -40,19 +47,20 @@ type Props<T> = {
   selection?: Selection
   verbs?: Readonly<Record<string, (id: string) => void>>
   hrefOf: (id: string) => string
-  /** Without one, `Enter` and a click follow the link. */
-  onOpen: (id: string) => void
   head: ReactNode
   firstRun: ReactNode
   bulk?: ReactNode
+  /** The panel beside the list, while the address names an object. */
+  panel: (walk: Walk) => ReactNode
 }
 
-/** A list of the API as a page: saved views, filters, table, footer, and every state that it can be in. */
+/** A list of the API as a page: saved views, filters, table, footer, panel, and all states of a query. */
 export function ListView<T>(props: Props<T>) {
-  const { spec, state, query, counts, selection, verbs, head, bulk } = props
+  const { spec, state, query, counts, selection, verbs, head, bulk, panel } = props
   const list = useRef<HTMLDivElement>(null)
   const stale = useStale(spec.kind)
   const { refetch, dataUpdatedAt } = query
+  const close = () => state.set({ open: undefined, tab: undefined })
   useEffect(() => {
     if (dataUpdatedAt > 0) markFresh(spec.kind)
   }, [dataUpdatedAt, spec.kind])
@@ -68,40 +76,50 @@ export function ListView<T>(props: Props<T>) {
   )
   useListKeys(list, keys)
   return (
-    <div className="page list" ref={list} aria-busy={query.isFetching}>
-      {query.isFetching && query.data && <div className="bar-busy" />}
-      {head}
-      {!isFirstRun(props) && (
-        <>
-          <SavedViews spec={spec} state={state} counts={counts} />
-          <FilterBar
-            {...{ spec, state, counts }}
-            rows={query.data?.items}
-            tools={<ListTools spec={spec} state={state} />}
+    <div className="split">
+      <div className="page list" ref={list} aria-busy={query.isFetching}>
+        {query.isFetching && query.data && <div className="bar-busy" />}
+        {head}
+        {!isFirstRun(props) && (
+          <>
+            <SavedViews spec={spec} state={state} counts={counts} />
+            <FilterBar
+              {...{ spec, state, counts }}
+              rows={query.data?.items}
+              tools={<ListTools spec={spec} state={state} />}
+            />
+          </>
+        )}
+        <Rows {...props} />
+        {query.data && (query.data.items.length > 0 || state.cursor !== undefined) && (
+          <ListFooter
+            state={state}
+            sentence={sentenceOf(props)}
+            nextCursor={query.data.next_cursor}
+            stale={stale}
+            onRefresh={() => void refetch()}
           />
-        </>
-      )}
-      <Rows {...props} />
-      {query.data && (query.data.items.length > 0 || state.cursor !== undefined) && (
-        <ListFooter
-          state={state}
-          sentence={sentenceOf(props)}
-          nextCursor={query.data.next_cursor}
-          stale={stale}
-          onRefresh={() => void refetch()}
-        />
-      )}
-      {bulk}
+        )}
+        {bulk}
+      </div>
+      {state.open !== undefined &&
+        panel({
+          id: state.open,
+          ids: query.data?.items.map(spec.idOf) ?? [],
+          onMove: (id) => state.set({ open: id }, { replace: true }),
+          onClose: close,
+        })}
     </div>
   )
 }
 
 const isFiltered = ({ q, filters }: ListState) => q !== '' || Object.keys(filters).length > 0
-/** There is nothing to find yet. */
+/** Whether the list has no object at all. */
 const isFirstRun = <T,>({ state, query: { data } }: Props<T>) =>
   data?.items.length === 0 && state.cursor === undefined && !isFiltered(state)
 
-function Rows<T>({ spec, state, query, counts, selection, hrefOf, onOpen, firstRun }: Props<T>) {
+function Rows<T>({ spec, state, query, counts, selection, hrefOf, firstRun }: Props<T>) {
+  const open = useStable((id: string) => state.set({ open: id }))
   const columns = useMemo(
     () =>
       spec.columns.filter((column, i) =>
@@ -109,30 +127,32 @@ function Rows<T>({ spec, state, query, counts, selection, hrefOf, onOpen, firstR
       ),
     [spec, state.columns],
   )
-  const { data, error } = query
-  if (error && !data) return <Problem error={error} what={spec.noun.many} retry={query.refetch} />
-  if (!data) return <SkeletonRows columns={columns.length} />
-  if (data.items.length === 0 && state.cursor === undefined)
-    return isFiltered(state) ? <NothingMatches spec={spec} state={state} counts={counts} /> : firstRun
   return (
-    <>
-      {error && <Problem error={error} what={spec.noun.many} retry={query.refetch} asOf={query.dataUpdatedAt} />}
-      <DataTable
-        spec={spec}
-        columns={columns}
-        rows={data.items}
-        sort={state.sort}
-        onSort={(sort) => state.set({ sort: sort === spec.defaultSort ? undefined : sort })}
-        openId={state.open}
-        hrefOf={(id) => withTenant(hrefOf(id))}
-        onOpen={onOpen}
-        selection={selection}
-      />
-    </>
+    <QueryView query={query} what={spec.noun.many} waiting={<SkeletonTable columns={columns.length} />}>
+      {({ items }) =>
+        items.length > 0 || state.cursor !== undefined ? (
+          <DataTable
+            spec={spec}
+            columns={columns}
+            rows={items}
+            sort={state.sort}
+            onSort={(sort) => state.set({ sort: sort === spec.defaultSort ? undefined : sort })}
+            openId={state.open}
+            hrefOf={(id) => withTenant(hrefOf(id))}
+            onOpen={open}
+            selection={selection}
+          />
+        ) : isFiltered(state) ? (
+          <NothingMatches spec={spec} state={state} counts={counts} />
+        ) : (
+          firstRun
+        )
+      }
+    </QueryView>
   )
 }
 
-/** For a link that is opened in another tab, which has no history to keep the tenant. */
+/** Adds the tenant to a link, for a new tab that has no address to keep it from. */
 function withTenant(path: string): string {
   const tenant = selectedTenant()
   return tenant ? `${path}${path.includes('?') ? '&' : '?'}tenant=${tenant}` : path

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { type MouseEvent, memo } from 'react'
 import { Icon } from '../ui/icon.tsx'
 import { MenuButton } from '../ui/menu.tsx'
-import type { Column, ListSpec } from './spec.ts'
+import { type Column, columnClass, type ListSpec } from './spec.ts'
 
 type Props<T> = {
   spec: ListSpec<T>
@@ -44,7 +44,7 @@ function Row<T>({ spec, columns, row, href, isOpen, isSelected, onToggle, onExte
             <NameCell {...{ spec, row, name, href, onOpen: () => onOpen(id) }} />
           </td>
         ) : (
-          <td key={column.id} className={classOf(column)}>
+          <td key={column.id} className={columnClass(column)}>
             {column.cell(row)}
           </td>
         ),
@@ -57,9 +57,6 @@ function Row<T>({ spec, columns, row, href, isOpen, isSelected, onToggle, onExte
     </tr>
   )
 }
-
-const classOf = <T,>({ priority, isNumber }: Column<T>) =>
-  [priority && `p${priority}`, isNumber && 'n'].filter(Boolean).join(' ') || undefined
 
 type NameProps<T> = { spec: ListSpec<T>; row: T; name: string; href: string; onOpen: () => void }
 

@@ -1,7 +1,7 @@
 import type { ViewList } from '@holdfast/contract/vocabulary'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ApiError } from '../api/api-error.ts'
+import { fieldMessageOf } from '../api/api-error.ts'
 import { call } from '../api/client.ts'
 import { Button } from '../ui/button.tsx'
 import { CheckboxField } from '../ui/choices.tsx'
@@ -27,7 +27,7 @@ export function SaveView({ list, query, onClose }: Props) {
       toast({ title: `View “${name.trim()}” saved` })
       onClose()
     } catch (e) {
-      setError(e instanceof ApiError ? (e.errors[0]?.message ?? e.detail) : String(e))
+      setError(fieldMessageOf(e))
       setBusy(false)
     }
   }

@@ -1,4 +1,5 @@
 import { useCallback, useMemo, useRef, useState } from 'react'
+import type { ListState } from './list-state.ts'
 
 /** The rows that are selected: some by id, or all that match the filter. */
 export type Selection = {
@@ -14,11 +15,14 @@ export type Selection = {
 }
 
 /**
+ * The selection of a list. Another filter, order or page ends it, and a row that is gone leaves it: nothing out of sight
+ * stays selected.
+ *
  * @param pageIds the ids of the rows that are shown, in their order
- * @param scope changes with filter and page, and ends the selection: nothing out of sight stays selected
  */
-export function useSelection(pageIds: readonly string[], scope = ''): Selection {
-  const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
+export function useSelection(pageIds: readonly string[], { q, filters, sort, cursor }: ListState): Selection {
+  const scope = JSON.stringify([q, filters, sort, cursor])
+  const [chosen, setIds] = useState<ReadonlySet<string>>(new Set())
   const [isAll, setAll] = useState(false)
   const [scopeNow, setScope] = useState(scope)
   if (scopeNow !== scope) {
@@ -37,7 +41,7 @@ export function useSelection(pageIds: readonly string[], scope = ''): Selection 
       return next
     })
   }, [])
-  // They stay the same, so that only the rows that changed are drawn anew.
+  // Stable functions: only rows that have changed are drawn again.
   const actions = useMemo(
     () => ({
       toggle: (id: string) => {
@@ -65,5 +69,8 @@ export function useSelection(pageIds: readonly string[], scope = ''): Selection 
     }),
     [change],
   )
-  return useMemo(() => ({ ids, isAll, ...actions }), [ids, isAll, actions])
+  return useMemo(
+    () => ({ ids: new Set(pageIds.filter((id) => chosen.has(id))), isAll, ...actions }),
+    [pageIds, chosen, isAll, actions],
+  )
 }

@@ -17,6 +17,10 @@ export type Column<T> = {
   cell: (row: T) => ReactNode
 }
 
+/** The classes of the cells of a column. */
+export const columnClass = <T>({ priority, isNumber }: Column<T>): string | undefined =>
+  [priority && `p${priority}`, isNumber && 'n'].filter(Boolean).join(' ') || undefined
+
 /** A filter with named values: a pill that becomes a chip. */
 export type Filter = {
   /** The parameter of the API. */

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { ApiError } from '../api/api-error.ts'
+import { messageOf } from '../api/api-error.ts'
 import { call } from '../api/client.ts'
 import { useCan, useMe } from '../api/me.ts'
 import { MenuButton } from '../ui/menu.tsx'
@@ -25,7 +25,7 @@ export function ViewMenu({ view, onDeleted }: { view: SavedView; onDeleted: () =
       toast({
         kind: 'bad',
         title: `View “${name}” was not changed`,
-        text: e instanceof ApiError ? e.detail : String(e),
+        text: messageOf(e),
       })
     }
   }

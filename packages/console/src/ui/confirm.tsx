@@ -4,6 +4,7 @@ import { CopyButton } from './copy.tsx'
 import { formatNumber } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { Modal } from './overlay.tsx'
+import { useDraft } from './use-draft.ts'
 
 type ConfirmProps = {
   /** A question with number and kind: `Revoke 38 devices for good?` */
@@ -12,22 +13,22 @@ type ConfirmProps = {
   lede?: ReactNode
   /** The first names, and how many more there are. */
   objects: { names: readonly ReactNode[]; more?: number | undefined }
-  /** What happens, as plain sentences. */
+  /** The effects, as plain sentences. */
   effects: readonly { icon: IconName; text: string }[]
   reason?: 'optional' | 'required' | undefined
-  /** What must be typed first: the number or the name. For more than 25 objects and for changes of trust. */
+  /** The number or the name that must be typed first. For more than 25 objects and for changes of trust. */
   typed?: string | undefined
   keepLabel: string
   deedLabel: string
   busyLabel: string
-  /** Fields that say more about it: for how long, to whom. */
+  /** More fields, for example a duration. */
   children?: ReactNode
-  /** What failed at the last try. */
+  /** The failure of the last attempt. */
   problem?: ReactNode
   /** The `holdfast` line that does the same. */
   command?: string | undefined
   danger?: boolean | undefined
-  /** Does it. The dialog stays open until the caller closes it. */
+  /** Makes the change. The dialog stays open until the caller closes it. */
   onConfirm: (reason: string | undefined) => unknown
   onClose: () => void
 }
@@ -40,7 +41,7 @@ type ConfirmProps = {
 export function Confirm(props: ConfirmProps) {
   const { title, lede, objects, effects, reason, typed, keepLabel, deedLabel, busyLabel, command } = props
   const { danger = true } = props
-  const [why, setWhy] = useState('')
+  const [why, setWhy] = useDraft(`reason ${title}`, '')
   const [text, setText] = useState('')
   const offReason = offReasonOf({ typed, text, isReasonMissing: reason === 'required' && why.trim() === '' })
   const footer = (
@@ -138,8 +139,8 @@ function Typed({ typed, value, onChange }: InputProps & { typed: string }) {
       />
       <span className="help" id={`${id}-help`}>
         {isNumber
-          ? 'The number keeps a slip of the hand from becoming an outage.'
-          : 'The name keeps a slip of the hand from hitting the wrong object.'}
+          ? 'A typed number prevents a change of many objects by mistake.'
+          : 'A typed name prevents a change of the wrong object.'}
       </span>
     </div>
   )

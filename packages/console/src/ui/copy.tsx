@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { announce } from './announce.ts'
 import { Button } from './button.tsx'
+import { copyText } from './copy-command.ts'
 import { shortId } from './format.ts'
 import { IconButton } from './icon-button.tsx'
 
@@ -12,7 +13,7 @@ import { IconButton } from './icon-button.tsx'
 export function useCopy(text: string) {
   const [result, setResult] = useState<'copied' | 'refused'>()
   const copy = async () => {
-    const done = await navigator.clipboard.writeText(text).then(
+    const done = await copyText(text).then(
       () => 'copied' as const,
       () => 'refused' as const,
     )

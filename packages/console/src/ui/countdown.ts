@@ -1,10 +1,10 @@
 import { useEffect, useEffectEvent, useState } from 'react'
 
 /**
- * Counts seconds down and calls `onEnd` once at zero. It starts anew with another cause.
+ * Counts seconds down and calls `onEnd` once at zero.
  *
- * @param seconds - where it starts
- * @param cause - what it counts for, for example the error
+ * @param seconds - the first value
+ * @param cause - the reason to count, for example the error; another one starts it anew
  * @returns the seconds that are left; undefined at the end
  * @example const left = useCountdown(error.retryAfterSeconds, error, retry)
  */
@@ -16,7 +16,8 @@ export function useCountdown(seconds: number, cause: unknown, onEnd: () => void)
     const { left } = count
     if (left === undefined) return
     const timer = setTimeout(() => {
-      const next = left > 1 ? left - 1 : undefined
+      // A hidden page sends nothing, so it waits at its last second.
+      const next = left > 1 ? left - 1 : document.hidden ? left : undefined
       setCount({ cause: count.cause, left: next })
       if (next === undefined) end()
     }, 1000)

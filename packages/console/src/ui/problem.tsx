@@ -1,5 +1,7 @@
 import type { ReactNode } from 'react'
 import { ApiError } from '../api/api-error.ts'
+import { useCan } from '../api/me.ts'
+import { goToSignIn } from '../api/sign-in.ts'
 import { Button, ButtonLink } from './button.tsx'
 import { CopyButton, CopyId } from './copy.tsx'
 import { useCountdown } from './countdown.ts'
@@ -9,24 +11,18 @@ import { useTimeZone } from './time-zone.ts'
 
 type ProblemProps = {
   error: Error
-  /** Asks the server again. */
+  /** Asks the server again. The page does so by itself ten seconds after a failure. */
   retry: () => unknown
-  /** What is not there, as it stands in a sentence: `API keys`, `this device`. */
+  /** Name of the missing thing, as it stands in a sentence: `API keys`, `this device`. */
   what: string
-  /** When the rows were read that still stand below, in milliseconds since 1970. */
+  /** Time at which the rows were read that still stand below, in milliseconds since 1970. */
   asOf?: number | undefined
-  /** Asks again by itself after ten seconds. Never for a change; on where `asOf` is given. */
-  isRead?: boolean | undefined
-  /** The tenant that the page looks at. */
-  tenantName?: string | undefined
-  /** The role of the person, for example `Auditor`. */
-  roleName?: string | undefined
-  /** Where the person goes on from a 404, for example the list. */
+  /** A link that follows a 404, for example to the list. */
   elsewhere?: ReactNode
 }
 
 /**
- * Says why something is not shown or was not done, and how to go on.
+ * Says why something could not be read, and what to do. A failed change has `ChangeProblem`.
  *
  * @example {query.error && <Problem error={query.error} retry={query.refetch} what="devices" />}
  */
@@ -42,23 +38,23 @@ export function Problem(props: ProblemProps) {
   return <ServerProblem {...props} />
 }
 
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
-const sentence = (text: string) => (/[.!?]$/.test(text) ? capital(text) : `${capital(text)}.`)
+export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+export const sentence = (text: string) => (/[.!?]$/.test(text) ? capital(text) : `${capital(text)}.`)
 
-function SignedOut() {
-  const here = `${window.location.pathname}${window.location.search}`
-  return (
-    <Note kind="info" icon="lock" title="Your session has ended." role="alert">
-      <p>
-        <a href={`/admin/login?next=${encodeURIComponent(here)}`}>Sign in again</a> to go on here.
-      </p>
-    </Note>
-  )
-}
+export const SignedOut = () => (
+  <Note kind="info" icon="lock" title="Your session has ended." role="alert">
+    <p>
+      <button type="button" className="btn link" onClick={goToSignIn}>
+        Sign in again
+      </button>{' '}
+      to continue here.
+    </p>
+  </Note>
+)
 
-function Forbidden({ what, roleName, detail }: ProblemProps & { detail: string }) {
+function Forbidden({ what, detail }: ProblemProps & { detail: string }) {
   const permission = /\b[a-z_]+:[a-z_]+\b/.exec(detail)?.[0]
-  if (permission) return <NoPermission what={what} permission={permission} roleName={roleName} />
+  if (permission) return <NoPermission what={what} permission={permission} />
   return (
     <div className="blank">
       <h3>You cannot see {what}</h3>
@@ -67,26 +63,20 @@ function Forbidden({ what, roleName, detail }: ProblemProps & { detail: string }
   )
 }
 
-type NoPermissionProps = { what: string; permission: string; roleName?: string | undefined }
+type NoPermissionProps = { what: string; permission: string }
 
 /**
- * What stands in a view that the person may not see, and what to ask an administrator for.
+ * Names the permission that a view needs, and offers a request to an administrator.
  *
- * @example <NoPermission what="API keys" permission="api_keys:read" roleName="Auditor" />
+ * @example <NoPermission what="API keys" permission="api_keys:read" />
  */
-export function NoPermission({ what, permission, roleName }: NoPermissionProps) {
+export function NoPermission({ what, permission }: NoPermissionProps) {
   const request = `Please grant me the permission ${permission}: I cannot see ${what} at ${window.location.href}`
   return (
     <div className="blank">
       <h3>You cannot see {what}</h3>
       <p>
-        That needs the permission <code>{permission}</code>.{' '}
-        {roleName && (
-          <>
-            Your role here is <b className="strong">{roleName}</b>.{' '}
-          </>
-        )}
-        An administrator can grant it.
+        That needs the permission <code>{permission}</code>. An administrator can grant it.
       </p>
       <div className="acts">
         <CopyButton text={request} label="Copy request" />
@@ -95,38 +85,33 @@ export function NoPermission({ what, permission, roleName }: NoPermissionProps) 
   )
 }
 
-function NotFound({ what, tenantName, elsewhere }: ProblemProps) {
+const NotFound = ({ what, elsewhere }: ProblemProps) => (
+  <div className="blank">
+    <h3>{capital(what)} is not here</h3>
+    <p>It was deleted, or belongs to another tenant.</p>
+    {elsewhere && <div className="acts">{elsewhere}</div>}
+  </div>
+)
+
+export function LimitReached({ detail }: { detail: string }) {
+  const canSeePlan = useCan()('operations:read')
   return (
-    <div className="blank">
-      <h3>{capital(what)} is not here</h3>
-      <p>
-        It was deleted, or belongs to another tenant.
-        {tenantName && (
-          <>
-            {' '}
-            You are in <b className="strong">{tenantName}</b>.
-          </>
-        )}
-      </p>
-      {elsewhere && <div className="acts">{elsewhere}</div>}
-    </div>
+    <Note
+      kind="warn"
+      role="alert"
+      title={sentence(detail)}
+      actions={
+        canSeePlan && (
+          <ButtonLink to="/admin#plan" size="sm" kind="ghost">
+            Show plan usage
+          </ButtonLink>
+        )
+      }
+    >
+      Nothing was changed. Remove what is not used, or raise the plan.
+    </Note>
   )
 }
-
-const LimitReached = ({ detail }: { detail: string }) => (
-  <Note
-    kind="warn"
-    role="alert"
-    title={sentence(detail)}
-    actions={
-      <ButtonLink to="/admin/license" size="sm" kind="ghost">
-        License & usage
-      </ButtonLink>
-    }
-  >
-    Nothing was changed. Free some of it, or raise the plan.
-  </Note>
-)
 
 function TooMany({ error, retry }: { error: ApiError; retry: () => unknown }) {
   const seconds = error.retryAfterSeconds ?? 5
@@ -143,24 +128,23 @@ function TooMany({ error, retry }: { error: ApiError; retry: () => unknown }) {
         </span>
       }
     >
-      It is sent again by itself. Nothing you typed is lost.
+      The page asks again by itself.
     </Note>
   )
 }
 
-const Refused = ({ error }: { error: ApiError }) => (
+export const Refused = ({ error }: { error: ApiError }) => (
   <Note kind="bad" title={sentence(error.detail)} role="alert">
     {error.errors.length > 0 && <ErrorList errors={error.errors} />}
   </Note>
 )
 
-/** How long after a failure the page asks again by itself. */
+/** Time from a failure to the next request of the page. */
 const retryAfterSeconds = 10
 
-function ServerProblem({ error, retry, what, asOf, isRead = asOf !== undefined }: ProblemProps) {
+function ServerProblem({ error, retry, what, asOf }: ProblemProps) {
   const zone = useTimeZone()
   const isOffline = error instanceof ApiError && error.code === 'offline'
-  const requestId = error instanceof ApiError ? error.requestId : undefined
   const rows =
     asOf === undefined ? '' : ` Showing what was there at ${formatClock(new Date(asOf).toISOString(), zone)}.`
   const fact = isOffline ? 'No answer from the server.' : `The server could not answer for ${what}.`
@@ -176,14 +160,24 @@ function ServerProblem({ error, retry, what, asOf, isRead = asOf !== undefined }
         </Button>
       }
     >
-      {isRead && <Retrying error={error} retry={retry} />}
-      {!isOffline && error instanceof ApiError && <p className="xs">{sentence(error.detail)}</p>}
+      <Retrying error={error} retry={retry} />
+      {!isOffline && <FailureDetail error={error} />}
+    </Note>
+  )
+}
+
+/** The sentence of the server and the id of the request, which its log has too. */
+export function FailureDetail({ error }: { error: Error }) {
+  const requestId = error instanceof ApiError ? error.requestId : undefined
+  return (
+    <>
+      <p className="xs">{sentence(error.message)}</p>
       {requestId && (
         <p className="xs row tight">
           Request <CopyId id={requestId} />
         </p>
       )}
-    </Note>
+    </>
   )
 }
 

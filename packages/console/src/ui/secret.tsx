@@ -8,14 +8,12 @@ import { Sheet } from './sheet.tsx'
 type OneTimeSecretProps = {
   /** `API key of ci-deploy` */
   title: string
-  /** What it is, as it stands in a sentence: `API key`. */
+  /** The kind of the secret, as it stands in a sentence: `API key`. */
   what: string
   secret: string
   /** How it is used. */
   usage?: ReactNode
-  /** What stays in the list, for example `hfk_01ke…4cTq`. */
-  hint?: string | undefined
-  /** What to do if it is lost. */
+  /** The way back from a lost secret. */
   ifLost: string
   onClose: () => void
 }
@@ -25,7 +23,7 @@ type OneTimeSecretProps = {
  *
  * @example <OneTimeSecret title="API key of ci" what="API key" secret={key} ifLost="Rotate it." onClose={forget} />
  */
-export function OneTimeSecret({ title, what, secret, usage, hint, ifLost, onClose }: OneTimeSecretProps) {
+export function OneTimeSecret({ title, what, secret, usage, ifLost, onClose }: OneTimeSecretProps) {
   const [isStored, setIsStored] = useState(false)
   const labelId = useId()
   const footer = (
@@ -45,18 +43,12 @@ export function OneTimeSecret({ title, what, secret, usage, hint, ifLost, onClos
         <span className="lab" id={labelId}>
           {what.charAt(0).toUpperCase() + what.slice(1)}
         </span>
-        {/* biome-ignore lint/a11y/useSemanticElements: it is no set of fields */}
-        <div className="secret" role="group" aria-labelledby={labelId}>
+        <fieldset className="secret" aria-labelledby={labelId}>
           <code>{secret}</code>
           <CopyIcon text={secret} label={`Copy ${what}`} />
-        </div>
+        </fieldset>
         {usage !== undefined && <span className="help">{usage}</span>}
       </div>
-      {hint !== undefined && (
-        <p className="soft">
-          The list shows it as <code>{hint}</code>.
-        </p>
-      )}
       <CheckboxField label={`I have stored the ${what}`} value={isStored} onChange={setIsStored} />
     </Sheet>
   )

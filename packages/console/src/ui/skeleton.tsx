@@ -4,7 +4,7 @@ import './ui.css'
 type Width = 'w30' | 'w45' | 'w60' | 'w85'
 
 /**
- * The place of a text that is being loaded. It is seen after 150 ms.
+ * The place of a text that is being loaded. It appears after 150 ms.
  *
  * @example <Skeleton width="w45" />
  */
@@ -15,6 +15,26 @@ export const Skeleton = ({ width }: { width?: Width | undefined }) => (
 )
 
 const widths: readonly Width[] = ['w85', 'w45', 'w60', 'w30']
+
+/** A few lines of text that are being loaded. */
+export const SkeletonLines = () => (
+  <div className="waiting" aria-busy="true">
+    <Skeleton width="w60" />
+    <Skeleton width="w85" />
+    <Skeleton width="w45" />
+  </div>
+)
+
+/** A table that is being loaded, while its columns are not known. */
+export const SkeletonTable = ({ columns, rows }: { columns: number; rows?: number | undefined }) => (
+  <div className="tw" aria-busy="true">
+    <table className="t" aria-hidden="true">
+      <tbody>
+        <SkeletonRows columns={columns} rows={rows} />
+      </tbody>
+    </table>
+  </div>
+)
 
 /**
  * Rows of a table that is being loaded, in their final height.

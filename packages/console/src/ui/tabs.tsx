@@ -4,7 +4,7 @@ import { formatNumber } from './format.ts'
 
 type Option<V extends string> = { value: V; label: ReactNode }
 type ChoiceProps<V extends string> = {
-  /** What is chosen, for assistive technology: `Range`. */
+  /** The name of the choice for assistive technology: `Range`. */
   label: string
   options: readonly Option<V>[]
   value: V
@@ -16,7 +16,7 @@ type TabsProps<V extends string> = Omit<ChoiceProps<V>, 'options'> & {
   panelId: string
 }
 
-/** The place that an arrow key leads to; undefined for another key. */
+/** The place to which an arrow key leads; undefined for another key. */
 function placeAfter(key: string, place: number, count: number): number | undefined {
   if (key === 'ArrowRight') return (place + 1) % count
   if (key === 'ArrowLeft') return (place + count - 1) % count
@@ -66,7 +66,7 @@ export function Tabs<V extends string>({ label, options, value, onChange, panelI
 type TabPanelProps = { id: string; value: string; className?: string | undefined; children: ReactNode }
 
 /**
- * What the open tab shows.
+ * The content of the open tab.
  *
  * @example <TabPanel id={id} value={tab}>…</TabPanel>
  */
@@ -82,10 +82,9 @@ export const TabPanel = ({ id, value, className, children }: TabPanelProps) => (
  * @example <Segment label="Platform" options={platforms} value={platform} onChange={setPlatform} />
  */
 export const Segment = <V extends string>({ label, options, value, onChange }: ChoiceProps<V>) => (
-  // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot be laid out as this row
-  <div className="seg" role="group" aria-label={label}>
+  <fieldset className="seg" aria-label={label}>
     <PressButtons options={options} value={value} onChange={onChange} />
-  </div>
+  </fieldset>
 )
 
 /**
@@ -94,10 +93,9 @@ export const Segment = <V extends string>({ label, options, value, onChange }: C
  * @example <ButtonGroup label="Range" options={ranges} value={range} onChange={setRange} />
  */
 export const ButtonGroup = <V extends string>({ label, options, value, onChange }: ChoiceProps<V>) => (
-  // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot be laid out as this row
-  <div className="btngroup" role="group" aria-label={label}>
+  <fieldset className="btngroup" aria-label={label}>
     <PressButtons className="btn sm" options={options} value={value} onChange={onChange} />
-  </div>
+  </fieldset>
 )
 
 type PressProps<V extends string> = Omit<ChoiceProps<V>, 'label'> & { className?: string | undefined }

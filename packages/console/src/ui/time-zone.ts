@@ -1,5 +1,5 @@
-import { useRouterState } from '@tanstack/react-router'
 import { useSyncExternalStore } from 'react'
+import { useSearch } from '../navigation.ts'
 import type { TimeZone } from './format-time.ts'
 
 /** Where this browser keeps the choice of its person. */
@@ -26,10 +26,6 @@ export function chooseTimeZone(zone: TimeZone): void {
  */
 export function useTimeZone(): TimeZone {
   const chosen = useSyncExternalStore(subscribe, stored)
-  return useRouterState({
-    select: ({ location }) => {
-      const { tz } = location.search as { tz?: unknown }
-      return tz === 'local' || tz === 'utc' ? tz : chosen
-    },
-  })
+  const { tz } = useSearch()
+  return tz === 'local' || tz === 'utc' ? tz : chosen
 }

@@ -1,4 +1,4 @@
-import { ApiError } from '../../api/api-error.ts'
+import { messageOf } from '../../api/api-error.ts'
 import { call } from '../../api/client.ts'
 import { openOverlay } from '../../shell/overlay.ts'
 import { toast } from '../../ui/toast.tsx'
@@ -20,6 +20,6 @@ export async function approveWaiting(): Promise<void> {
       target: { devices: items, filter, filterWords: ['status Pending'], matched },
     })
   } catch (e) {
-    toast({ kind: 'bad', title: 'No device was approved', text: e instanceof ApiError ? e.detail : String(e) })
+    toast({ kind: 'bad', title: 'No device was approved', text: messageOf(e) })
   }
 }

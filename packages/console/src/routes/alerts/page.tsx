@@ -1,12 +1,12 @@
-import { useNavigate } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useOffReason } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
+import { useNavigation } from '../../navigation.ts'
 import { acknowledge } from '../../shell/acknowledge.ts'
 import type { Alert } from '../../shell/open-alerts.ts'
 import { BulkBar } from '../../table/bulk-bar.tsx'
-import { useListState } from '../../table/list-state.ts'
-import { ListView, pageSize } from '../../table/list-view.tsx'
+import { useListPage, useListState } from '../../table/list-state.ts'
+import { ListView } from '../../table/list-view.tsx'
 import { useSelection } from '../../table/selection.ts'
 import type { ListSpec } from '../../table/spec.ts'
 import { PageHead } from '../../ui/page-head.tsx'
@@ -18,74 +18,58 @@ import { openLabel, subjectPath } from './words.ts'
 
 const filterNames = alertsSpec.filters.map((filter) => filter.name)
 
-/** B2: what somebody should know of or decide, with a panel beside the list. */
+/** B2: the alerts of the tenant. */
 export function Page() {
   const state = useListState(filterNames, alertsSpec.defaultSort)
-  const page = { sort: state.sort, limit: pageSize, cursor: state.cursor }
-  const query = useApi(
-    'GET /v1/admin/notifications',
-    { query: { ...state.filters, ...page } as object },
-    { keepsLast: true },
-  )
+  const query = useListPage('GET /v1/admin/notifications', state)
   const alerts = query.data?.items
   const ids = useMemo(() => alerts?.map((alert) => alert.notification_id) ?? [], [alerts])
-  const selection = useSelection(ids)
-  const off = useOffReason()('operations:write')
-  const spec = useSpec(off)
+  const selection = useSelection(ids, state)
+  const off = useOffReason()
+  const ackOff = off('operations:write')
+  const spec = useSpec(ackOff)
   const verbs = useMemo(() => keyVerbs(alerts ?? [], off), [alerts, off])
   const selected = alerts?.filter((alert) => selection.ids.has(alert.notification_id)) ?? []
   return (
-    <div className="split">
-      <ListView
-        spec={spec}
-        state={state}
-        query={query}
-        selection={selection}
-        verbs={verbs}
-        hrefOf={(id) => `/admin/alerts?open=${id}`}
-        onOpen={(id) => state.set({ open: id })}
-        head={<Head />}
-        firstRun={<Quiet />}
-        bulk={
-          <BulkBar
-            spec={spec}
-            selection={selection}
-            shownCount={ids.length}
-            hasMore={false}
-            verbs={[{ id: 'acknowledge', label: 'Acknowledge', offReason: off }]}
-            countAll={async () => ids.length}
-            onVerb={() => void acknowledge(selected).then(selection.clear)}
-          />
-        }
-      />
-      {state.open && (
-        <AlertPanel
-          key={state.open}
-          id={state.open}
-          alerts={alerts}
-          onMove={(id) => state.set({ open: id }, { replace: true })}
-          onClose={() => state.set({ open: undefined })}
+    <ListView
+      spec={spec}
+      state={state}
+      query={query}
+      selection={selection}
+      verbs={verbs}
+      hrefOf={(id) => `/admin/alerts?open=${id}`}
+      head={<Head />}
+      firstRun={<Quiet />}
+      bulk={
+        <BulkBar
+          spec={spec}
+          selection={selection}
+          shownCount={ids.length}
+          hasMore={false}
+          verbs={[{ id: 'acknowledge', label: 'Acknowledge', offReason: ackOff }]}
+          countAll={async () => ids.length}
+          onVerb={() => void acknowledge(selected).then(selection.clear)}
         />
-      )}
-    </div>
+      }
+      panel={(walk) => <AlertPanel {...walk} alerts={alerts} />}
+    />
   )
 }
 
 function useSpec(off: string | undefined): ListSpec<Alert> {
-  const navigate = useNavigate()
+  const { go } = useNavigation()
   return useMemo(
     () => ({
       ...alertsSpec,
       menuOf: (alert: Alert) => {
         const path = subjectPath(alert)
-        const [to, text = ''] = path?.split('?') ?? []
         return [
-          ...(to === undefined
+          ...(path === undefined
             ? []
             : [
                 {
                   ...{ id: 'open', label: openLabel(alert), icon: 'arrow' as const },
-                  onSelect: () => void navigate({ to, search: Object.fromEntries(new URLSearchParams(text)) as never }),
+                  onSelect: () => go(path),
                 },
               ]),
           ...(alert.state === 'open'
@@ -100,19 +84,22 @@ function useSpec(off: string | undefined): ListSpec<Alert> {
         ]
       },
     }),
-    [navigate, off],
+    [go, off],
   )
 }
 
 /** Keys on a row: `a` acknowledges, `p` asks to approve the devices that wait. */
-function keyVerbs(alerts: readonly Alert[], off: string | undefined): Readonly<Record<string, (id: string) => void>> {
+type OffReason = ReturnType<typeof useOffReason>
+function keyVerbs(alerts: readonly Alert[], off: OffReason): Readonly<Record<string, (id: string) => void>> {
   const withAlert = (act: (alert: Alert) => void) => (id: string) => {
     const alert = alerts.find((each) => each.notification_id === id)
     if (alert) act(alert)
   }
   return {
-    a: withAlert((alert) => off === undefined && void acknowledge([alert])),
-    p: withAlert(({ kind }) => kind === 'device.awaiting_approval' && void approveWaiting()),
+    a: withAlert((alert) => off('operations:write') === undefined && void acknowledge([alert])),
+    p: withAlert(
+      ({ kind }) => kind === 'device.awaiting_approval' && off('devices:write') === undefined && void approveWaiting(),
+    ),
   }
 }
 

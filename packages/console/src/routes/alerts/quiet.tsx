@@ -1,22 +1,19 @@
 import { useApi } from '../../api/use-api.ts'
 import { Timestamp } from '../../ui/timestamp.tsx'
 
-/** What stands in the inbox while nothing is open: since when. */
+/** The empty inbox, with the newest alert that was acknowledged. */
 export function Quiet() {
   const { data } = useApi('GET /v1/admin/notifications', { query: { state: 'all', limit: 1 } })
-  const [last] = data?.items ?? []
+  const last = data?.items[0]
   return (
     <div className="blank">
-      <h3>
-        {last ? (
-          <>
-            All quiet since <Timestamp at={last.acknowledged_at ?? last.created_at} as="exact" />
-          </>
-        ) : (
-          'All quiet'
-        )}
-      </h3>
-      <p>{last ? `The last alert was “${last.title}”.` : 'No alert has been raised in this tenant.'}</p>
+      <h3>No alert is open</h3>
+      {last && (
+        <p>
+          The newest alert was “{last.title}”, raised <Timestamp at={last.created_at} as="exact" />.
+        </p>
+      )}
+      {data && !last && <p>No alert has been raised in this tenant.</p>}
     </div>
   )
 }

@@ -1,8 +1,7 @@
 import type { OutputOf } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
-import { NoPermission, Problem } from '../../ui/problem.tsx'
-import { SkeletonRows } from '../../ui/skeleton.tsx'
+import { QueryView } from '../../ui/query-view.tsx'
 import { Timeline } from '../../ui/timeline.tsx'
 import type { Device } from '../devices/words.ts'
 
@@ -17,23 +16,24 @@ export function ActivityTab({ device }: { device: Device }) {
     { query: { target_id: device.device_id, limit: most } },
     { enabled: can('audit:read') },
   )
-  if (!can('audit:read')) return <NoPermission what="the audit log" permission="audit:read" />
-  if (query.error) return <Problem error={query.error} retry={query.refetch} what="the activity of this device" />
-  if (!query.data) return <SkeletonRows columns={1} />
-  if (query.data.items.length === 0) return <p className="soft">The audit log has nothing about this device.</p>
   return (
-    <Timeline
-      as="relative"
-      entries={query.data.items.map((event) => ({
-        id: event.event_id,
-        mark: event.outcome === 'success' ? 'ok' : 'bad',
-        title: <span className="mono">{event.kind}</span>,
-        at: event.timestamp,
-        sub: sentenceOf(event),
-      }))}
-    />
+    <QueryView query={query} what="the activity of this device" permission="audit:read">
+      {({ items }) =>
+        items.length === 0 ? (
+          <p className="soft">The audit log has no event about this device.</p>
+        ) : (
+          <Timeline as="relative" entries={items.map(entryOf)} />
+        )
+      }
+    </QueryView>
   )
 }
+
+const entryOf = (event: Event) => ({
+  ...{ id: event.event_id, at: event.timestamp, sub: sentenceOf(event) },
+  mark: event.outcome === 'success' ? ('ok' as const) : ('bad' as const),
+  title: <span className="mono">{event.kind}</span>,
+})
 
 function sentenceOf({ actor, source_ip, outcome, changes }: Event): string {
   const by = `by ${actor.name ?? actor.type.replaceAll('_', ' ')}${source_ip ? ` from ${source_ip}` : ''}`

@@ -1,4 +1,4 @@
-import { ApiError } from '../../api/api-error.ts'
+import { messageOf } from '../../api/api-error.ts'
 import { withStepUp } from '../../api/step-up.ts'
 import type { DeviceRef } from '../../shell/overlay.ts'
 import { toast } from '../../ui/toast.tsx'
@@ -10,6 +10,6 @@ export async function approveNow(device: DeviceRef): Promise<void> {
     const { summary } = await withStepUp(() => changeDevices('approve', { devices: [device] }))
     toast({ title: summary.changed === 1 ? `${device.name} approved` : `${device.name} was approved already` })
   } catch (e) {
-    toast({ kind: 'bad', title: `${device.name} was not approved`, text: e instanceof ApiError ? e.detail : String(e) })
+    toast({ kind: 'bad', title: `${device.name} was not approved`, text: messageOf(e) })
   }
 }

@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import { withStepUp } from '../../api/step-up.ts'
 import type { DeviceDeed, DeviceRef, DeviceTarget } from '../../shell/overlay.ts'
+import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { Confirm } from '../../ui/confirm.tsx'
 import { formatNumber } from '../../ui/format.ts'
 import { Icon } from '../../ui/icon.tsx'
-import { Problem } from '../../ui/problem.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { deviceIcon } from '../devices/words.ts'
@@ -69,7 +69,7 @@ export function ConfirmDeed({ deed, target, onDone, onClose }: Props) {
         startedAt !== undefined && count > typedAbove ? (
           <Working since={startedAt}>{`One request for ${formatNumber(count)} devices is under way.`}</Working>
         ) : (
-          error && <Problem error={error} retry={() => setError(undefined)} what="this change" />
+          error && <ChangeProblem error={error} />
         )
       }
       onConfirm={act}

@@ -3,16 +3,27 @@ import { CellStrip } from '../../ui/cell-strip.tsx'
 import { type Gateway, isReachable } from './lost-device-preview.tsx'
 
 type Step = OutputOf<'GET /v1/admin/workflows/runs/{workflow_run_id}'>['steps'][number]
-type Counts = { confirmed?: number; waiting?: number; down?: number }
+type Counts = { confirmed: number; waiting: number; down: number }
 type State = 'confirmed' | 'not yet' | 'down'
 type Cell = { id: string; name: string; state: State }
 const marks = { confirmed: 'ok', 'not yet': 'wait', down: 'bad' } as const
 
-/** "9 of 10 confirmed", one cell for each gateway. After the step its result has the same figures. */
+/**
+ * The gateways that have confirmed, that are waited for and that are down; undefined before the step begins. The result
+ * of a finished step names the unreachable gateways instead.
+ */
+export function confirmationsOf({ confirmations, result }: Step): Counts | undefined {
+  if (confirmations) return confirmations
+  const { confirmed, unreachable } = (result ?? {}) as { confirmed?: unknown; unreachable?: unknown }
+  if (typeof confirmed !== 'number') return undefined
+  return { confirmed, waiting: 0, down: Array.isArray(unreachable) ? unreachable.length : 0 }
+}
+
+/** "9 of 10 confirmed", with one cell for each gateway. */
 export function Confirmations({ step, gateways }: { step: Step; gateways: readonly Gateway[] | undefined }) {
-  const counts = (step.confirmations ?? step.result) as Counts | null
-  if (!counts || counts.confirmed === undefined) return null
-  const { confirmed, waiting = 0, down = 0 } = counts
+  const counts = confirmationsOf(step)
+  if (!counts) return null
+  const { confirmed, waiting, down } = counts
   const cells = step.confirmations
     ? step.confirmations.gateways.map(
         ({ gateway_id, gateway_name, state, confirmed_at }): Cell => ({
@@ -24,9 +35,12 @@ export function Confirmations({ step, gateways }: { step: Step; gateways: readon
   const label = `${confirmed} of ${confirmed + waiting} gateways confirmed${down > 0 ? `, ${down} down` : ''}`
   return (
     <div className="confirm">
-      <span className="big num">
-        {confirmed} <small>of {confirmed + waiting} confirmed</small>
-      </span>
+      {confirmed + waiting > 0 && (
+        <span className="big num">
+          {confirmed} <small>of {confirmed + waiting} confirmed</small>
+        </span>
+      )}
+      {confirmed + waiting + down === 0 && <p className="soft xs">No gateway runs, so none had to confirm.</p>}
       {cells.length > 0 && (
         <CellStrip
           label={label}
@@ -35,8 +49,9 @@ export function Confirmations({ step, gateways }: { step: Step; gateways: readon
       )}
       {down > 0 && (
         <p className="soft xs">
-          {down === 1 ? 'One gateway is' : `${down} gateways are`} down and not waited for: it learns of it before it
-          serves again.
+          {down === 1
+            ? 'One gateway is down. It applies the change before it serves again.'
+            : `${down} gateways are down. They apply the change before they serve again.`}
         </p>
       )}
     </div>
@@ -44,8 +59,8 @@ export function Confirmations({ step, gateways }: { step: Step; gateways: readon
 }
 
 /**
- * The result of the step has figures only. Where all of the reachable gateways confirmed, each of them did; otherwise
- * nobody knows which, and none is shown.
+ * The cells after the step, whose result counts the gateways and does not name them. They are shown where the counts are
+ * those of the gateways now: then each reachable one has confirmed.
  */
 function afterwards(gateways: readonly Gateway[], confirmed: number, waiting: number, down: number): Cell[] {
   const shown = gateways.filter((gateway) => isReachable(gateway) || gateway.status === 'down')

@@ -1,9 +1,9 @@
 import { useOffReason } from '../../api/me.ts'
 import { type DeviceDeed, openOverlay } from '../../shell/overlay.ts'
 import { Button } from '../../ui/button.tsx'
+import { copyCommandItem } from '../../ui/copy-command.ts'
 import type { IconName } from '../../ui/icon.tsx'
 import { type MenuAction, MenuButton, type MenuItem } from '../../ui/menu.tsx'
-import { toast } from '../../ui/toast.tsx'
 import type { Device } from '../devices/words.ts'
 import { approveNow } from './approve-now.ts'
 import { endSession } from './end-session.ts'
@@ -104,11 +104,4 @@ const revokeItem = (device: Device, off: ReturnType<typeof useOffReason>): MenuI
   onSelect: () => askFor('revoke', device),
 })
 
-const copyItem = ({ device_id }: Device): MenuItem => {
-  const command = `holdfast device show ${device_id}`
-  return {
-    ...{ id: 'copy', label: 'Copy as a command', icon: 'term' },
-    onSelect: () =>
-      void navigator.clipboard.writeText(command).then(() => toast({ title: 'Command copied', text: command })),
-  }
-}
+const copyItem = ({ device_id }: Device) => copyCommandItem(`holdfast device show ${device_id}`)

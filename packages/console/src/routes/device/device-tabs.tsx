@@ -1,6 +1,5 @@
-import { useNavigate, useRouterState } from '@tanstack/react-router'
 import { type ReactNode, useId } from 'react'
-import type { Search } from '../../router.tsx'
+import { useNavigation, useSearch } from '../../navigation.ts'
 import { Note } from '../../ui/note.tsx'
 import { TabPanel, Tabs } from '../../ui/tabs.tsx'
 import type { Device } from '../devices/words.ts'
@@ -20,24 +19,17 @@ const labels: Readonly<Record<Tab, string>> = {
   activity: 'Activity',
 }
 
-/** What there is to know of a device, by subject. The tab stands in the address. */
+/** The facts of a device by subject. The open tab stands in the address. */
 export function DeviceTabs({ device, inPanel = false }: { device: Device; inPanel?: boolean }) {
   const id = useId()
-  const navigate = useNavigate()
-  const chosen = useRouterState({ select: (s) => (s.location.search as Search).tab })
+  const { change } = useNavigation()
+  const chosen = useSearch().tab
   const tab = tabs.find((t) => t === chosen) ?? 'summary'
-  const choose = (next: Tab) =>
-    void navigate({
-      to: '.',
-      search: ((now: Search) => ({ ...now, tab: next === 'summary' ? undefined : next })) as never,
-      state: ((now: object) => now) as never,
-      replace: true,
-      resetScroll: false,
-    })
+  const choose = (next: Tab) => change({ tab: next === 'summary' ? undefined : next }, { replace: true })
   const content: Readonly<Record<Tab, ReactNode>> = {
     summary: <SummaryTab device={device} inPanel={inPanel} onTab={choose} />,
     sessions: <SessionsTab device={device} />,
-    policy: <PolicyTab device={device} inPanel={inPanel} />,
+    policy: <PolicyTab key={device.device_id} device={device} inPanel={inPanel} />,
     certificates: <CertificatesTab device={device} />,
     activity: <ActivityTab device={device} />,
   }

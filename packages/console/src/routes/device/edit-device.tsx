@@ -6,12 +6,14 @@ import { expectOwnChange } from '../../api/live.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { BeforeAfter } from '../../ui/before-after.tsx'
 import { Button } from '../../ui/button.tsx'
+import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { SelectField, TextField } from '../../ui/fields.tsx'
 import { Note } from '../../ui/note.tsx'
 import { errorOf, Problem } from '../../ui/problem.tsx'
 import { Sheet } from '../../ui/sheet.tsx'
-import { SkeletonRows } from '../../ui/skeleton.tsx'
+import { SkeletonLines } from '../../ui/skeleton.tsx'
 import { toast } from '../../ui/toast.tsx'
+import { useDraft } from '../../ui/use-draft.ts'
 
 const route = 'GET /v1/admin/devices/{device_id}'
 const channels = [
@@ -31,11 +33,7 @@ export function EditDevice({ deviceId, onClose }: { deviceId: string; onClose: (
   if (query.data) return <EditForm {...{ answer: query.data, onClose }} onReload={query.refetch} />
   return (
     <Sheet title="Edit device" onClose={onClose}>
-      {query.error ? (
-        <Problem error={query.error} retry={query.refetch} what="this device" />
-      ) : (
-        <SkeletonRows columns={1} />
-      )}
+      {query.error ? <Problem error={query.error} retry={query.refetch} what="this device" /> : <SkeletonLines />}
     </Sheet>
   )
 }
@@ -43,11 +41,11 @@ export function EditDevice({ deviceId, onClose }: { deviceId: string; onClose: (
 type FormProps = { answer: Answer<typeof route>; onClose: () => void; onReload: () => Promise<unknown> }
 
 function EditForm({ answer: { body: device, etag }, onClose, onReload }: FormProps) {
-  const [name, setName] = useState(device.name)
-  const [tags, setTags] = useState(device.tags.join(' '))
-  const [channel, setChannel] = useState(device.channel)
+  const stored = { name: device.name, tags: device.tags.join(' '), channel: device.channel }
+  const [draft, setDraft] = useDraft(`edit ${device.device_id}`, stored)
+  const { name, tags, channel } = draft
   const [error, setError] = useState<ApiError>()
-  const isChanged = name !== device.name || tags !== device.tags.join(' ') || channel !== device.channel
+  const isChanged = name !== stored.name || tags !== stored.tags || channel !== stored.channel
   const isStale = error !== undefined && isOvertaken(error)
   const save = async () => {
     setError(undefined)
@@ -62,7 +60,7 @@ function EditForm({ answer: { body: device, etag }, onClose, onReload }: FormPro
       toast({ title: `${name.trim()} saved` })
       onClose()
     } catch (e) {
-      // Their version is read first: it is shown beside this one, and saving again means to overwrite it.
+      // The stored version is read first and shown beside this one. Saving again overwrites it.
       if (isOvertaken(e as ApiError)) await onReload()
       setError(e as ApiError)
     }
@@ -96,7 +94,7 @@ function EditForm({ answer: { body: device, etag }, onClose, onReload }: FormPro
         <TextField
           label="Name"
           value={name}
-          onChange={setName}
+          onChange={(next) => setDraft({ ...draft, name: next })}
           maxLength={128}
           error={errorOf(error ?? null, 'device.name')}
         />
@@ -104,7 +102,7 @@ function EditForm({ answer: { body: device, etag }, onClose, onReload }: FormPro
           label="Tags"
           help="Small letters, figures and . _ : -, separated by blanks. Rules of the policy can name them."
           value={tags}
-          onChange={setTags}
+          onChange={(next) => setDraft({ ...draft, tags: next })}
           optional
           error={errorOf(error ?? null, 'device.tags')}
         />
@@ -113,21 +111,19 @@ function EditForm({ answer: { body: device, etag }, onClose, onReload }: FormPro
           help="Canary devices get a new policy first."
           options={channels}
           value={channel}
-          onChange={setChannel}
+          onChange={(next) => setDraft({ ...draft, channel: next })}
         />
         {isStale && (
           <Overtaken
             theirs={device}
             mine={{ name: name.trim(), tags: tagsOf(tags), channel }}
             onTake={() => {
-              setName(device.name)
-              setTags(device.tags.join(' '))
-              setChannel(device.channel)
+              setDraft(stored)
               setError(undefined)
             }}
           />
         )}
-        {error && !isStale && error.errors.length === 0 && <Problem error={error} retry={save} what="this change" />}
+        {error && !isStale && error.errors.length === 0 && <ChangeProblem error={error} />}
       </form>
     </Sheet>
   )
@@ -138,7 +134,7 @@ const isOvertaken = ({ errors }: ApiError): boolean => errors?.some(({ field }) 
 
 type Fields = Pick<Answer<typeof route>['body'], 'name' | 'channel'> & { tags: readonly string[] }
 
-/** Somebody else was faster: what they have, and what stands in the form. */
+/** The stored values of somebody else, beside the values of the form. */
 function Overtaken({ theirs, mine, onTake }: { theirs: Fields; mine: Fields; onTake: () => void }) {
   const both = [
     { field: 'Name', before: theirs.name, after: mine.name },
@@ -156,7 +152,7 @@ function Overtaken({ theirs, mine, onTake }: { theirs: Fields; mine: Fields; onT
         </Button>
       }
     >
-      <p>Your change is not saved. Theirs, and what saving yours makes of it:</p>
+      <p>Your change is not saved. These fields differ, theirs before yours:</p>
       <BeforeAfter changes={both.filter(({ before, after }) => before !== after)} />
     </Note>
   )

@@ -1,4 +1,4 @@
-import { ApiError } from '../../api/api-error.ts'
+import { messageOf } from '../../api/api-error.ts'
 import { call } from '../../api/client.ts'
 import { expectOwnChange } from '../../api/live.ts'
 import { queryClient } from '../../api/query-client.ts'
@@ -20,6 +20,6 @@ export async function endSession({ session, name, device_id }: Device): Promise<
     await queryClient.invalidateQueries({ predicate: ({ queryKey }) => JSON.stringify(queryKey).includes(device_id) })
     await queryClient.invalidateQueries({ queryKey: ['GET /v1/admin/devices'] })
   } catch (e) {
-    toast({ kind: 'bad', title: `The session of ${name} goes on`, text: e instanceof ApiError ? e.detail : String(e) })
+    toast({ kind: 'bad', title: `The session of ${name} goes on`, text: messageOf(e) })
   }
 }

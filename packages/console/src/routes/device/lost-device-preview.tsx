@@ -20,7 +20,7 @@ export function useGateways(): readonly Gateway[] | undefined {
 
 type Props = { device: DeviceRef; gateways: readonly Gateway[] | undefined; isForGood: boolean }
 
-/** What happens, before it does. */
+/** The effects of the playbook, before it runs. */
 export function LostDevicePreview({ device: { device_id, name }, gateways, isForGood }: Props) {
   const can = useCan()
   const device = useApi('GET /v1/admin/devices/{device_id}', { params: { device_id } }).data
@@ -43,10 +43,7 @@ export function LostDevicePreview({ device: { device_id, name }, gateways, isFor
         : false,
     ],
     ['key', isForGood && 'Its keys and credentials stop working'],
-    [
-      'server',
-      `Waits until ${reachable ? `all ${reachable} reachable gateways confirm` : 'every reachable gateway confirms'}`,
-    ],
+    ['server', waitOf(gateways?.length, reachable)],
   ]
   return (
     <ul className="effects">
@@ -61,6 +58,17 @@ export function LostDevicePreview({ device: { device_id, name }, gateways, isFor
       )}
     </ul>
   )
+}
+
+function waitOf(gateways: number | undefined, reachable = 0): string {
+  if (gateways === undefined) return 'Waits until every reachable gateway confirms'
+  if (reachable === 0)
+    return gateways === 0
+      ? 'No gateway runs, so none has to confirm'
+      : 'No gateway is reachable, so none has to confirm now'
+  return reachable === 1
+    ? 'Waits until the reachable gateway confirms'
+    : `Waits until all ${reachable} reachable gateways confirm`
 }
 
 /** Whether a run waits for the gateway. */

@@ -4,7 +4,7 @@ import { Button } from '../../ui/button.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Sheet } from '../../ui/sheet.tsx'
 import { Steps } from '../../ui/steps.tsx'
-import { Confirmations } from './confirmations.tsx'
+import { Confirmations, confirmationsOf } from './confirmations.tsx'
 import type { Gateway } from './lost-device-preview.tsx'
 
 type Run = OutputOf<'GET /v1/admin/workflows/runs/{workflow_run_id}'>
@@ -18,26 +18,31 @@ type Props = {
   onClose: () => void
 }
 
-/** The steps of the playbook as they are done, and which gateways have confirmed. */
+/** The steps of the playbook as they are done, and the gateways that have confirmed. */
 export function LostDeviceRun({ device, run, startedAt, gateways, isForGood, onClose }: Props) {
   const isOver = run?.finished_at != null
+  const isDone = run?.status === 'succeeded'
   const seconds = useSeconds(startedAt, isOver)
-  const title = isOver
+  const title = isDone
     ? `${device.name} is ${isForGood ? 'revoked' : 'locked'}`
-    : `${isForGood ? 'Revoking' : 'Locking'} ${device.name}…`
+    : run?.status === 'failed'
+      ? `${device.name}: a step failed`
+      : run?.status === 'cancelled'
+        ? `${device.name}: the run was cancelled`
+        : `${isForGood ? 'Revoking' : 'Locking'} ${device.name}…`
   return (
     <Sheet
-      title={run?.status === 'failed' ? `${device.name}: a step failed` : title}
+      title={title}
       onClose={onClose}
       footer={
         <>
           <span className="soft grow">
             {isForGood
-              ? 'A revocation is for good. Found it? Its owner enrolls it again.'
-              : 'Found it? Take the lock away, and it works again.'}
+              ? 'A revocation is for good. The owner of a found device enrolls it again.'
+              : 'A found device works again once somebody takes the lock away.'}
           </span>
           <Button kind="primary" autoFocus onClick={onClose}>
-            {isOver ? 'Done' : 'Close, it goes on'}
+            {isOver ? 'Close' : 'Close, the run continues'}
           </Button>
         </>
       }
@@ -85,13 +90,22 @@ function tookOf({ started_at, finished_at }: Step): string {
 function sentenceOf(run: Run | undefined): string {
   if (!run) return 'Sent to the server.'
   if (run.status === 'failed') return 'Not every step was done. The steps below say why.'
-  if (run.status === 'succeeded') return 'All reachable gateways confirmed.'
+  if (run.status === 'cancelled') return 'The run was cancelled. Steps without a tick were not done.'
+  if (run.status === 'succeeded') return endOf(run)
   return run.steps.some((s) => s.action === 'confirm_gateways' && s.status === 'running')
     ? 'Waiting for the gateways.'
     : 'Working.'
 }
 
-/** Seconds since the start, until the run was seen to end. */
+function endOf({ steps }: Run): string {
+  const step = steps.find(({ action }) => action === 'confirm_gateways')
+  const counts = step && confirmationsOf(step)
+  if (!counts) return 'All steps are done.'
+  if (counts.confirmed > 0) return 'All reachable gateways confirmed.'
+  return counts.down > 0 ? 'No gateway is reachable now.' : 'No gateway runs, so none had to confirm.'
+}
+
+/** Seconds from the start to the end of the run. */
 function useSeconds(startedAt: number, isOver: boolean): number {
   const [now, setNow] = useState(Date.now)
   useEffect(() => {

@@ -6,11 +6,12 @@ import { withStepUp } from '../../api/step-up.ts'
 import { useApi } from '../../api/use-api.ts'
 import type { DeviceRef } from '../../shell/overlay.ts'
 import { Button } from '../../ui/button.tsx'
+import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { RadioGroup } from '../../ui/choices.tsx'
 import { CopyButton } from '../../ui/copy.tsx'
 import { TextField } from '../../ui/fields.tsx'
-import { Problem } from '../../ui/problem.tsx'
 import { Sheet } from '../../ui/sheet.tsx'
+import { useDraft } from '../../ui/use-draft.ts'
 import { refreshDevices } from './change-devices.ts'
 import { deedCommand } from './deed-command.ts'
 import { LostDeviceOff } from './lost-device-off.tsx'
@@ -37,8 +38,8 @@ export function LostDevice({ device, onClose }: Props) {
 }
 
 function LostDeviceSheet({ device, onClose }: Props) {
-  const [way, setWay] = useState<Way>('revoke')
-  const [reason, setReason] = useState('')
+  const [way, setWay] = useDraft<Way>(`lost way ${device.device_id}`, 'revoke')
+  const [reason, setReason] = useDraft(`lost reason ${device.device_id}`, '')
   const [startedAt, setStartedAt] = useState<number>()
   const [result, setResult] = useState<Run>()
   const [error, setError] = useState<Error>()
@@ -95,7 +96,7 @@ function LostDeviceSheet({ device, onClose }: Props) {
           optional
         />
         <RadioGroup label="What to do with it" options={ways} value={way} onChange={setWay} />
-        {error && <Problem error={error} retry={start} what="this playbook" />}
+        {error && <ChangeProblem error={error} />}
       </form>
     </Sheet>
   )

@@ -6,7 +6,7 @@ import { Badge } from '../../ui/badge.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
 import { Problem } from '../../ui/problem.tsx'
-import { SkeletonRows } from '../../ui/skeleton.tsx'
+import { SkeletonLines } from '../../ui/skeleton.tsx'
 import { DeviceStatus } from '../devices/device-status.tsx'
 import { DeviceActions } from './device-actions.tsx'
 import { DeviceTabs } from './device-tabs.tsx'
@@ -35,7 +35,7 @@ export function Page() {
             elsewhere={<ButtonLink to="/admin/devices">All devices</ButtonLink>}
           />
         ) : (
-          <SkeletonRows columns={2} />
+          <SkeletonLines />
         )}
       </div>
     )

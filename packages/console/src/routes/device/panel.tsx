@@ -1,100 +1,59 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useApi } from '../../api/use-api.ts'
-import { PanelMoves, useFocusWhenOpened, walkKey } from '../../table/panel-parts.tsx'
+import type { Walk } from '../../table/list-view.tsx'
+import { Dot, SidePanel } from '../../table/side-panel.tsx'
 import { AppLink } from '../../ui/app-link.tsx'
-import { Icon } from '../../ui/icon.tsx'
 import { IconButton } from '../../ui/icon-button.tsx'
-import { Kbd } from '../../ui/kbd.tsx'
-import { Problem } from '../../ui/problem.tsx'
-import { SkeletonRows } from '../../ui/skeleton.tsx'
+import { QueryView } from '../../ui/query-view.tsx'
 import { DeviceStatus } from '../devices/device-status.tsx'
 import { type Device, deviceIcon } from '../devices/words.ts'
 import { DeviceActions } from './device-actions.tsx'
 import { DeviceTabs } from './device-tabs.tsx'
 
-type Props = {
-  deviceId: string
-  /** The device as the list has it, shown until it has been read anew. */
+type Props = Walk & {
+  /** The device as the list has it, shown until the newer answer is there. */
   known: Device | undefined
-  /** The devices of the page, in their order. */
-  ids: readonly string[]
-  onMove: (id: string) => void
-  onClose: () => void
 }
 
-/** B5 beside the list: the list stays, and the arrows walk it. */
-export function DevicePanel({ deviceId, known, ids, onMove, onClose }: Props) {
-  const query = useApi('GET /v1/admin/devices/{device_id}', { params: { device_id: deviceId } })
-  const device = query.data ?? known
-  const panel = useFocusWhenOpened(deviceId)
-  return (
-    <aside
-      className="panel"
-      aria-label={`Device ${device?.name ?? ''}`}
-      ref={panel}
-      tabIndex={-1}
-      onKeyDown={walkKey({ id: deviceId, ids, onMove })}
-    >
-      <PanelHead {...{ deviceId, device, ids, onMove, onClose }} />
-      {query.error && !device && <Problem error={query.error} retry={query.refetch} what="this device" />}
-      {!device && !query.error && <SkeletonRows columns={2} />}
-      {device && <DeviceTabs device={device} inPanel />}
-      <footer className="hints" aria-hidden="true">
-        <span className="hint">
-          <Kbd>
-            <Icon name="up" size="s" />
-          </Kbd>{' '}
-          <Kbd>
-            <Icon name="down" size="s" />
-          </Kbd>{' '}
-          next device
-        </span>
-        <span className="hint">
-          <Kbd>l</Kbd> lost
-        </span>
-        <span className="hint">
-          <Kbd>Esc</Kbd> close
-        </span>
-      </footer>
-    </aside>
-  )
-}
-
-type HeadProps = Omit<Props, 'known'> & { device: Device | undefined }
-
-function PanelHead({ deviceId, device, ids, onMove, onClose }: HeadProps) {
+/** B5: one device beside the list. */
+export function DevicePanel({ known, ...walk }: Props) {
+  const query = useApi('GET /v1/admin/devices/{device_id}', { params: { device_id: walk.id } })
   const navigate = useNavigate()
+  const device = query.data ?? known
   return (
-    <header>
-      <div className="row between">
-        <div className="row">
-          <Icon name={device ? deviceIcon(device) : 'laptop'} />
-          <h2 className="trunc">{device?.name ?? '…'}</h2>
-        </div>
-        <div className="row tight">
-          <PanelMoves noun="device" id={deviceId} ids={ids} onMove={onMove} />
-          <IconButton
-            icon="ext"
-            label="Open as a page"
-            onClick={() => void navigate({ to: `/admin/devices/${deviceId}` })}
-          />
-          <IconButton icon="x" label="Close panel" onClick={onClose} />
-        </div>
-      </div>
-      {device && (
-        <div className="row wrap">
-          <DeviceStatus device={device} />
-          <span className="faint">·</span>
-          {device.user_id === null ? (
-            <span>no user</span>
-          ) : (
-            <AppLink to={`/admin/devices?user_id=${device.user_id}`}>{device.user_name ?? device.user_id}</AppLink>
-          )}
-          <span className="faint">·</span>
-          <span className="soft">{device.presence === 'never' ? 'never seen' : device.presence}</span>
-        </div>
-      )}
-      {device && <DeviceActions device={device} size="sm" />}
-    </header>
+    <SidePanel
+      {...walk}
+      noun="device"
+      name={device?.name}
+      icon={device ? deviceIcon(device) : 'laptop'}
+      tools={
+        <IconButton
+          icon="ext"
+          label="Open as a page"
+          onClick={() => void navigate({ to: `/admin/devices/${walk.id}` })}
+        />
+      }
+      facts={device && <Facts device={device} />}
+      actions={device && <DeviceActions device={device} size="sm" />}
+      hints={[{ keys: ['l'], does: 'lost' }]}
+    >
+      <QueryView query={{ ...query, data: device }} what="this device">
+        {(shown) => <DeviceTabs device={shown} inPanel />}
+      </QueryView>
+    </SidePanel>
   )
 }
+
+const Facts = ({ device }: { device: Device }) => (
+  <>
+    <DeviceStatus device={device} />
+    <Dot />
+    {device.user_id === null ? (
+      <span>no user</span>
+    ) : (
+      <AppLink to={`/admin/devices?user_id=${device.user_id}`}>{device.user_name ?? device.user_id}</AppLink>
+    )}
+    <Dot />
+    <span className="soft">{device.presence === 'never' ? 'never seen' : device.presence}</span>
+  </>
+)

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react'
-import { ApiError } from '../../api/api-error.ts'
+import { fieldMessageOf } from '../../api/api-error.ts'
 import { call, type OutputOf } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
 import { Button } from '../../ui/button.tsx'
@@ -29,7 +29,7 @@ export function PolicyTab({ device, inPanel }: { device: Device; inPanel: boolea
       setAnswer({ target: wanted, explanation: await call('POST /v1/admin/policy/explain', { body }) })
     } catch (e) {
       setAnswer(undefined)
-      setError(e instanceof ApiError ? (e.errors[0]?.message ?? e.detail) : String(e))
+      setError(fieldMessageOf(e))
     }
     setBusy(false)
   }

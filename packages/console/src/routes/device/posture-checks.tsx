@@ -1,4 +1,4 @@
-import { ApiError } from '../../api/api-error.ts'
+import { messageOf } from '../../api/api-error.ts'
 import { call, type OutputOf } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
@@ -57,7 +57,7 @@ function SaveAssertion({ device: { device_id, name } }: { device: Device }) {
       const { assertion } = await call('GET /v1/posture/assertion', { query: { device_id } })
       saveFile(`${name}-posture.jwt`, 'application/jwt', assertion)
     } catch (e) {
-      toast({ kind: 'bad', title: `No assertion for ${name}`, text: e instanceof ApiError ? e.detail : String(e) })
+      toast({ kind: 'bad', title: `No assertion for ${name}`, text: messageOf(e) })
     }
   }
   return (

@@ -41,7 +41,7 @@ export function SummaryTab({ device, inPanel, onTab }: Props) {
           <Connection device={device} />
         </Frame>
         <RecentSessions device={device} onAll={() => onTab('sessions')} />
-        {can('policy:read') && <PolicyTab device={device} inPanel={false} />}
+        {can('policy:read') && <PolicyTab key={device.device_id} device={device} inPanel={false} />}
       </div>
       <div className="c4 stack">
         <PostureChecks device={device} inPanel={false} />

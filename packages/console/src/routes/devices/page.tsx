@@ -7,11 +7,10 @@ import { type DeviceDeed, openOverlay } from '../../shell/overlay.ts'
 import { BulkBar } from '../../table/bulk-bar.tsx'
 import type { FacetCounts } from '../../table/filter-bar.tsx'
 import { filtersInUse } from '../../table/filters-in-use.ts'
-import { useListState } from '../../table/list-state.ts'
-import { ListView, pageSize } from '../../table/list-view.tsx'
+import { useListPage, useListState } from '../../table/list-state.ts'
+import { ListView } from '../../table/list-view.tsx'
 import { useSelection } from '../../table/selection.ts'
 import { FirstRun } from '../../ui/empty-state.tsx'
-import { useStable } from '../../ui/use-stable.ts'
 import { deviceMenu } from '../device/device-actions.tsx'
 import { deviceKeys } from '../device/device-keys.ts'
 import { DevicePanel } from '../device/lazy-panel.tsx'
@@ -26,13 +25,12 @@ const filterNames = [...devicesSpec.filters, ...(devicesSpec.linkedFilters ?? []
 export function Page() {
   const state = useListState(filterNames, devicesSpec.defaultSort)
   const filter = useMemo(() => ({ ...state.filters, ...(state.q && { q: state.q }) }), [state.filters, state.q])
-  const page = { sort: state.sort, limit: pageSize, cursor: state.cursor, count: 'estimate' }
-  const query = useApi('GET /v1/admin/devices', { query: { ...filter, ...page } as object }, { keepsLast: true })
+  const query = useListPage('GET /v1/admin/devices', state, { count: 'estimate' })
   const facets = useApi('GET /v1/admin/devices/facets', { query: filter }, { keepsLast: true })
   const counts = facets.data?.facets as FacetCounts | undefined
   const devices = query.data?.items
   const ids = useMemo(() => devices?.map((device) => device.device_id) ?? [], [devices])
-  const selection = useSelection(ids, JSON.stringify([filter, state.sort, state.cursor]))
+  const selection = useSelection(ids, state)
   const off = useOffReason()
   const spec = useMemo(() => ({ ...devicesSpec, menuOf: (device: Device) => deviceMenu(device, off) }), [off])
   const countAll = useCallback(async () => {
@@ -50,48 +48,37 @@ export function Page() {
   const verbs = useMemo(() => deviceKeys((id) => devices?.find((d) => d.device_id === id), off), [devices, off])
   const isEmpty = devices?.length === 0 && Object.keys(filter).length === 0
   return (
-    <div className={state.open ? 'split' : 'split solo'}>
-      <ListView
-        spec={spec}
-        state={state}
-        query={query}
-        counts={counts}
-        selection={selection}
-        verbs={verbs}
-        hrefOf={(id) => `/admin/devices/${id}`}
-        onOpen={useStable((id: string) => state.set({ open: id }))}
-        head={
-          <DevicesHead isEmpty={isEmpty} matching={Object.keys(filter).length > 0 ? facets.data?.total : undefined} />
-        }
-        firstRun={<NoDevices />}
-        bulk={
-          <BulkBar
-            spec={spec}
-            selection={selection}
-            shownCount={ids.length}
-            hasMore={query.data?.next_cursor != null || state.cursor !== undefined}
-            verbs={[
-              { id: 'approve', label: 'Approve', offReason: off('devices:write') },
-              // Many at once take more than the permission to suspend one.
-              { id: 'suspend', label: 'Suspend', offReason: off('devices:write') },
-              { id: 'reactivate', label: 'Reactivate', offReason: off('devices:write') },
-              { id: 'revoke', label: 'Revoke', danger: true, offReason: off('devices:write') },
-            ]}
-            countAll={countAll}
-            onVerb={(id, matched) => askForMany(id as DeviceDeed, matched)}
-          />
-        }
-      />
-      {state.open && (
-        <DevicePanel
-          deviceId={state.open}
-          known={devices?.find((device) => device.device_id === state.open)}
-          ids={ids}
-          onMove={(id) => state.set({ open: id }, { replace: true })}
-          onClose={() => state.set({ open: undefined, tab: undefined })}
+    <ListView
+      spec={spec}
+      state={state}
+      query={query}
+      counts={counts}
+      selection={selection}
+      verbs={verbs}
+      hrefOf={(id) => `/admin/devices/${id}`}
+      head={
+        <DevicesHead isEmpty={isEmpty} matching={Object.keys(filter).length > 0 ? facets.data?.total : undefined} />
+      }
+      firstRun={<NoDevices />}
+      bulk={
+        <BulkBar
+          spec={spec}
+          selection={selection}
+          shownCount={ids.length}
+          hasMore={query.data?.next_cursor != null || state.cursor !== undefined}
+          verbs={[
+            { id: 'approve', label: 'Approve', offReason: off('devices:write') },
+            // Many at once take more than the permission to suspend one.
+            { id: 'suspend', label: 'Suspend', offReason: off('devices:write') },
+            { id: 'reactivate', label: 'Reactivate', offReason: off('devices:write') },
+            { id: 'revoke', label: 'Revoke', danger: true, offReason: off('devices:write') },
+          ]}
+          countAll={countAll}
+          onVerb={(id, matched) => askForMany(id as DeviceDeed, matched)}
         />
-      )}
-    </div>
+      }
+      panel={(walk) => <DevicePanel {...walk} known={devices?.find((device) => device.device_id === walk.id)} />}
+    />
   )
 }
 

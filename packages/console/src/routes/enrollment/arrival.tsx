@@ -5,6 +5,7 @@ import { useOffReason } from '../../api/me.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { AppLink } from '../../ui/app-link.tsx'
 import { Button } from '../../ui/button.tsx'
+import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Problem } from '../../ui/problem.tsx'
@@ -38,7 +39,7 @@ export function ArrivalRow({ arrival, waited }: { arrival: Arrival; waited: numb
     )
   return (
     <>
-      {error && devices.length === 0 && <Problem error={error} retry={readAgain} what="the new device" isRead />}
+      {error && devices.length === 0 && <Problem error={error} retry={readAgain} what="the new device" />}
       {isRefused(token.last_attempt, devices[0]) && (
         <Refusal attempt={token.last_attempt} refused={token.attempts_refused} />
       )}
@@ -133,7 +134,7 @@ function Arrived({ device }: { device: ArrivedDevice }) {
           <DeviceStatus device={device} />
         )}
       </div>
-      {error && <Problem error={error} retry={approve} what="this change" />}
+      {error && <ChangeProblem error={error} />}
     </li>
   )
 }

@@ -1,5 +1,6 @@
 import { useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect, useEffectEvent, useRef, useState } from 'react'
+import { useDraft } from '../../ui/use-draft.ts'
 import { MadeSheet } from './made-sheet.tsx'
 import { freshDraft } from './token-draft.ts'
 import { type MadeToken, TokenForm } from './token-form.tsx'
@@ -11,7 +12,7 @@ const ownPath = '/admin/enrollment/new'
  * from the page when the sheet closes.
  */
 export function EnrollSheet({ onClose }: { onClose: () => void }) {
-  const [draft, setDraft] = useState(freshDraft)
+  const [draft, setDraft] = useDraft('enroll device', freshDraft)
   const [made, setMade] = useState<MadeToken>()
   const close = useCloseOnOwnPath(onClose, made !== undefined)
   if (!made) return <TokenForm draft={draft} onChange={setDraft} onMade={setMade} onClose={close} />

@@ -6,6 +6,7 @@ import { useOffReason } from '../../api/me.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { withStepUp } from '../../api/step-up.ts'
 import { Button } from '../../ui/button.tsx'
+import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { focusFirstError } from '../../ui/field.tsx'
 import { TextField } from '../../ui/fields.tsx'
 import { Note } from '../../ui/note.tsx'
@@ -101,7 +102,7 @@ function Form({ answer: { body: settings, etag }, onClose, onReload }: FormProps
           Holdfast brings no client. Say how yours enrolls: <code>{'{server}'}</code> becomes the address of this
           server, <code>{'{token}'}</code> the secret of a token. An empty field shows a built-in example.
         </p>
-        {error && <Failure error={error} onReload={onReload} retry={save} />}
+        {error && <Failure error={error} onReload={onReload} />}
         {platforms.map((platform) => (
           <PlatformFields key={platform} {...{ platform, settings, draft, error }} onChange={setDraft} />
         ))}
@@ -153,7 +154,7 @@ function PlatformFields({ platform, settings, draft, error, onChange }: FieldsPr
   )
 }
 
-function Failure({ error, onReload, retry }: { error: ApiError; onReload: () => void; retry: () => unknown }) {
+function Failure({ error, onReload }: { error: ApiError; onReload: () => void }) {
   if (error.errors?.length > 0) return null
   if (error.code === 'validation_error')
     return (
@@ -170,5 +171,5 @@ function Failure({ error, onReload, retry }: { error: ApiError; onReload: () => 
         <p>Your change is not saved. {error.detail}</p>
       </Note>
     )
-  return <Problem error={error} retry={retry} what="this change" />
+  return <ChangeProblem error={error} />
 }

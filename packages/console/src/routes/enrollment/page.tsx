@@ -1,9 +1,8 @@
 import { useMemo } from 'react'
 import { useCan, useOffReason } from '../../api/me.ts'
-import { useApi } from '../../api/use-api.ts'
 import { openOverlay } from '../../shell/overlay.ts'
-import { useListState } from '../../table/list-state.ts'
-import { ListView, pageSize } from '../../table/list-view.tsx'
+import { useListPage, useListState } from '../../table/list-state.ts'
+import { ListView } from '../../table/list-view.tsx'
 import { Button } from '../../ui/button.tsx'
 import { FirstRun } from '../../ui/empty-state.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
@@ -18,11 +17,8 @@ const filterNames = tokensSpec.filters.map((filter) => filter.name)
 /** B7: the enrollment tokens of the tenant, with a panel beside the list. */
 export function Page() {
   const state = useListState(filterNames, tokensSpec.defaultSort)
-  const filter = { ...state.filters, ...(state.q && { q: state.q }) }
-  const page = { sort: state.sort, limit: pageSize, cursor: state.cursor }
-  const query = useApi('GET /v1/admin/tokens', { query: { ...filter, ...page } as object }, { keepsLast: true })
+  const query = useListPage('GET /v1/admin/tokens', state)
   const tokens = query.data?.items
-  const ids = useMemo(() => tokens?.map((token) => token.token_id) ?? [], [tokens])
   const off = useOffReason()
   const spec = useMemo(() => ({ ...tokensSpec, menuOf: (token: Token) => tokenMenu(token, off) }), [off])
   const verbs = useMemo(
@@ -36,27 +32,16 @@ export function Page() {
     [tokens, off],
   )
   return (
-    <div className="split">
-      <ListView
-        spec={spec}
-        state={state}
-        query={query}
-        verbs={verbs}
-        hrefOf={(id) => `/admin/enrollment?open=${id}`}
-        onOpen={(id) => state.set({ open: id })}
-        head={<Head />}
-        firstRun={<NoTokens />}
-      />
-      {state.open && (
-        <TokenPanel
-          key={state.open}
-          tokenId={state.open}
-          ids={ids}
-          onMove={(id) => state.set({ open: id }, { replace: true })}
-          onClose={() => state.set({ open: undefined })}
-        />
-      )}
-    </div>
+    <ListView
+      spec={spec}
+      state={state}
+      query={query}
+      verbs={verbs}
+      hrefOf={(id) => `/admin/enrollment?open=${id}`}
+      head={<Head />}
+      firstRun={<NoTokens />}
+      panel={(walk) => <TokenPanel {...walk} />}
+    />
   )
 }
 

@@ -2,9 +2,9 @@ import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { expectOwnChange } from '../../api/live.ts'
 import { queryClient } from '../../api/query-client.ts'
+import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { Confirm } from '../../ui/confirm.tsx'
 import { formatCount } from '../../ui/format.ts'
-import { Problem } from '../../ui/problem.tsx'
 import { toast } from '../../ui/toast.tsx'
 
 type Props = {
@@ -55,7 +55,7 @@ export function RevokeToken({ token, onRevoked, onClose }: Props) {
       deedLabel="Revoke token"
       busyLabel="Revoking…"
       command={`holdfast token revoke ${token.token_id}`}
-      problem={error && <Problem error={error} retry={() => setError(undefined)} what="this change" />}
+      problem={error && <ChangeProblem error={error} />}
       onConfirm={act}
       onClose={onClose}
     />

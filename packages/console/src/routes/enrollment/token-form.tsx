@@ -6,12 +6,13 @@ import { useCan } from '../../api/me.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Button } from '../../ui/button.tsx'
+import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { CopyButton } from '../../ui/copy.tsx'
 import { focusFirstError } from '../../ui/field.tsx'
 import { formatNumber } from '../../ui/format.ts'
 import { KeyValues } from '../../ui/key-values.tsx'
 import { Note } from '../../ui/note.tsx'
-import { FieldErrors, Problem } from '../../ui/problem.tsx'
+import { FieldErrors } from '../../ui/problem.tsx'
 import { Sheet } from '../../ui/sheet.tsx'
 import { platformWords } from '../devices/words.ts'
 import { bodyOf, commandOf, freshDraft, lifetimes, type TokenDraft } from './token-draft.ts'
@@ -79,7 +80,7 @@ export function TokenForm({ draft, onChange, onMade, onClose }: Props) {
           A device enrolls with a token: {devicesAllowed(draft.maxUses ?? 1)}, good for {lifetimeOf(draft)}. The next
           step shows the line to run.
         </p>
-        {error && !isFieldError && <Problem error={error} retry={create} what="this token" />}
+        {error && !isFieldError && <ChangeProblem error={error} />}
         {error && <FieldErrors error={error} fields={shownFields} />}
         <details className="more" open={isOpen} onToggle={(event) => setIsOpen(event.currentTarget.open)}>
           <summary>Token settings</summary>

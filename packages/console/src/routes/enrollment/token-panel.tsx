@@ -1,17 +1,15 @@
 import { useCan, useOffReason } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
-import { PanelMoves, useFocusWhenOpened } from '../../table/panel-parts.tsx'
+import type { Walk } from '../../table/list-view.tsx'
+import { Dot, SidePanel } from '../../table/side-panel.tsx'
 import { AppLink } from '../../ui/app-link.tsx'
 import { Tag } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { CopyId } from '../../ui/copy.tsx'
 import { formatDuration } from '../../ui/format-time.ts'
-import { Icon } from '../../ui/icon.tsx'
-import { IconButton } from '../../ui/icon-button.tsx'
-import { Kbd } from '../../ui/kbd.tsx'
 import { KeyValues } from '../../ui/key-values.tsx'
-import { Problem } from '../../ui/problem.tsx'
-import { Skeleton } from '../../ui/skeleton.tsx'
+import { QueryView } from '../../ui/query-view.tsx'
+import { ScrollRegion } from '../../ui/scroll-region.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { DeviceStatus } from '../devices/device-status.tsx'
@@ -20,78 +18,58 @@ import { Refusal } from './arrival.tsx'
 import { askToRevoke } from './token-menu.ts'
 import { groupsOf, outcomeWords, type Token, tokenName, tokenStatusWords, usesInWords } from './words.ts'
 
-type Props = {
-  tokenId: string
-  /** The tokens of the page, in their order. */
-  ids: readonly string[]
-  onMove: (id: string) => void
-  onClose: () => void
-}
-
-/** One token beside the list: what was tried with it, and what it gives to devices. */
-export function TokenPanel({ tokenId, ids, onMove, onClose }: Props) {
-  const query = useApi('GET /v1/admin/tokens/{token_id}', { params: { token_id: tokenId } })
+/** One token beside the list: attempts to use it, and the terms that it gives to devices. */
+export function TokenPanel(walk: Walk) {
+  const query = useApi('GET /v1/admin/tokens/{token_id}', { params: { token_id: walk.id } })
   const token = query.data
   const offReason = useOffReason()('enrollment_tokens:write')
-  const panel = useFocusWhenOpened()
   return (
-    <aside className="panel" aria-label={`Token ${token ? tokenName(token) : ''}`} ref={panel} tabIndex={-1}>
-      <header>
-        <div className="row between">
-          <div className="row">
-            <Icon name="key" />
-            <h2 className="trunc">{token ? tokenName(token) : '…'}</h2>
-          </div>
-          <div className="row tight">
-            <PanelMoves noun="token" id={tokenId} ids={ids} onMove={onMove} />
-            <IconButton icon="x" label="Close panel" onClick={onClose} />
-          </div>
-        </div>
-        {token && (
-          <div className="row wrap">
-            <Status kind={tokenStatusWords[token.status].kind}>{tokenStatusWords[token.status].label}</Status>
-            <span className="faint">·</span>
-            <span>{usesInWords(token)}</span>
-            <span className="faint">·</span>
-            <span className="soft">
-              {token.status === 'expired' ? 'expired ' : 'expires '}
-              <Timestamp at={token.expires_at} />
-            </span>
-          </div>
-        )}
-        {token?.status === 'active' && (
+    <SidePanel
+      {...walk}
+      noun="token"
+      name={token && tokenName(token)}
+      icon="key"
+      facts={token && <Facts token={token} />}
+      actions={
+        token?.status === 'active' && (
           <div className="row wrap">
             <Button kind="danger" size="sm" offReason={offReason} onClick={() => askToRevoke(token)}>
               Revoke…
             </Button>
           </div>
-        )}
-      </header>
-      {query.error && !token && <Problem error={query.error} retry={query.refetch} what="this token" />}
-      {!token && !query.error && <Skeleton width="w60" />}
-      {token && <Body token={token} />}
-      <footer className="hints" aria-hidden="true">
-        <span className="hint">
-          <Kbd>r</Kbd> revoke
-        </span>
-        <span className="hint">
-          <Kbd>Esc</Kbd> close
-        </span>
-      </footer>
-    </aside>
+        )
+      }
+      hints={[{ keys: ['r'], does: 'revoke' }]}
+    >
+      <QueryView query={query} what="this token">
+        {(shown) => <Body token={shown} />}
+      </QueryView>
+    </SidePanel>
   )
 }
 
+const Facts = ({ token }: { token: Token }) => (
+  <>
+    <Status kind={tokenStatusWords[token.status].kind}>{tokenStatusWords[token.status].label}</Status>
+    <Dot />
+    <span>{usesInWords(token)}</span>
+    <Dot />
+    <span className="soft">
+      {token.status === 'expired' ? 'expired ' : 'expires '}
+      <Timestamp at={token.expires_at} />
+    </span>
+  </>
+)
+
 const Body = ({ token }: { token: Token }) => (
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-  <section className="body" tabIndex={0} aria-label="Token">
+  <ScrollRegion className="body" label="Token">
     <section className="sect">
-      <h3>Tries</h3>
-      <Tries token={token} />
+      <h3>Attempts</h3>
+      <Attempts token={token} />
     </section>
     <DevicesOf token={token} />
     <section className="sect">
-      <h3>What its devices get</h3>
+      <h3>For its devices</h3>
       <KeyValues
         rows={[
           ['User', token.user_id ? (token.user_name ?? 'a deleted user') : 'none'],
@@ -103,7 +81,7 @@ const Body = ({ token }: { token: Token }) => (
       />
     </section>
     <section className="sect">
-      <h3>Who may use it</h3>
+      <h3>Conditions</h3>
       <KeyValues
         rows={[
           ['Platforms', token.platforms.map((platform) => platformWords[platform]).join(', ') || 'all'],
@@ -131,19 +109,19 @@ const Body = ({ token }: { token: Token }) => (
         ]}
       />
     </section>
-  </section>
+  </ScrollRegion>
 )
 
-/** The newest try. Older ones stand in the audit log. */
-function Tries({ token: { last_attempt: attempt, attempts_refused: refused } }: { token: Token }) {
-  if (!attempt) return <p className="soft">No device has tried it.</p>
+/** The newest attempt. The audit log has the older ones. */
+function Attempts({ token: { last_attempt: attempt, attempts_refused: refused } }: { token: Token }) {
+  if (!attempt) return <p className="soft">No device has used it yet.</p>
   if (attempt.outcome === 'refused') return <Refusal attempt={attempt} refused={refused} />
   const { kind, label } = outcomeWords[attempt.outcome]
   return (
     <KeyValues
       rows={[
         [
-          'Last try',
+          'Last attempt',
           <Status key="outcome" kind={kind}>
             {label}
           </Status>,
@@ -156,7 +134,7 @@ function Tries({ token: { last_attempt: attempt, attempts_refused: refused } }: 
           </span>,
         ],
         ['Platform', attempt.platform && platformWords[attempt.platform]],
-        ['Refused tries', refused],
+        ['Refused attempts', refused],
       ]}
     />
   )
@@ -171,22 +149,24 @@ function DevicesOf({ token: { token_id, uses } }: { token: Token }) {
     { query: { token_id, sort: '-enrolled_at', limit: shownDevices } },
     { enabled: can('devices:read') && uses > 0 },
   )
-  const devices = query.data?.items
   if (uses === 0 || !can('devices:read')) return null
   return (
     <section className="sect">
       <h3>Devices</h3>
-      {query.error && !devices && <Problem error={query.error} retry={query.refetch} what="its devices" />}
-      <ul className="arrived">
-        {devices?.map((device) => (
-          <li key={device.device_id}>
-            <div className="row between">
-              <AppLink to={`/admin/devices/${device.device_id}`}>{device.name}</AppLink>
-              <DeviceStatus device={device} />
-            </div>
-          </li>
-        ))}
-      </ul>
+      <QueryView query={query} what="its devices">
+        {({ items }) => (
+          <ul className="arrived">
+            {items.map((device) => (
+              <li key={device.device_id}>
+                <div className="row between">
+                  <AppLink to={`/admin/devices/${device.device_id}`}>{device.name}</AppLink>
+                  <DeviceStatus device={device} />
+                </div>
+              </li>
+            ))}
+          </ul>
+        )}
+      </QueryView>
       <AppLink to={`/admin/devices?token_id=${token_id}`}>All devices of this token</AppLink>
     </section>
   )

@@ -19,20 +19,11 @@ export function AttentionCard() {
       className="c4 row-chart"
       inset="none"
       aside={<AppLink to="/admin/alerts">All alerts</AppLink>}
-      footer={
-        <>
-          <Icon name="check" size="s" />
-          <span>
-            {query.data && query.data.items.length > most
-              ? `${query.data.items.length - most}${query.data.next_cursor ? '+' : ''} more`
-              : 'Quiet otherwise'}
-          </span>
-        </>
-      }
+      footer={query.data && footerOf(query.data.items.length, query.data.next_cursor !== null)}
     >
       {({ items }) =>
         items.length === 0 ? (
-          <p className="soft in">All quiet. Nothing waits for somebody.</p>
+          <p className="soft in">No alert is open.</p>
         ) : (
           <ul className="attn">
             {items.slice(0, most).map((alert) => (
@@ -51,5 +42,16 @@ export function AttentionCard() {
         )
       }
     </Card>
+  )
+}
+
+function footerOf(open: number, hasMore: boolean) {
+  if (open === 0) return undefined
+  if (open > most) return <span>{`${open - most}${hasMore ? '+' : ''} more`}</span>
+  return (
+    <>
+      <Icon name="check" size="s" />
+      <span>No other alert is open</span>
+    </>
   )
 }

@@ -1,9 +1,10 @@
 import { formatWord } from '../../ui/format.ts'
+import type { QueryState } from '../../ui/query-view.tsx'
 import { type Mark, Status } from '../../ui/status.tsx'
-import { Card, type CardQuery } from './card.tsx'
+import { Card } from './card.tsx'
 import type { Overview } from './home-kpis.tsx'
 
-type Query = CardQuery<Overview>
+type Query = QueryState<Overview>
 const marks: Readonly<Record<string, Mark>> = { expired: 'bad', critical: 'bad', warning: 'warn', ok: 'ok' }
 
 /** What somebody has to renew first. */

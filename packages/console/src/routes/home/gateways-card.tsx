@@ -4,6 +4,7 @@ import { Legend } from '../../charts/legend.tsx'
 import { CellStrip } from '../../ui/cell-strip.tsx'
 import { formatNumber, formatWord } from '../../ui/format.ts'
 import { Bullet } from '../../ui/progress.tsx'
+import { Table, type TableColumn } from '../../ui/table.tsx'
 import { Card } from './card.tsx'
 
 type Gateway = OutputOf<'GET /v1/admin/gateway/health'>['items'][number]
@@ -17,7 +18,7 @@ const cellStates = {
   pending: 'none',
 } as const
 
-/** Pools with one cell for each gateway, and how full they are. */
+/** The pools with one cell for each gateway, and their use. */
 export function GatewaysCard() {
   const query = useApi('GET /v1/admin/gateway/health', { query: { limit: mostGateways } }, { everyMs: 30_000 })
   return (
@@ -43,28 +44,7 @@ export function GatewaysCard() {
           <p className="soft in">No gateway yet. Make a pool, add a gateway to it, and start it with its secret.</p>
         ) : (
           <div className="in flush">
-            <table className="mini">
-              <thead>
-                <tr>
-                  <th scope="col">Pool</th>
-                  <th scope="col">Gateways</th>
-                  <th scope="col" className="n">
-                    Serving
-                  </th>
-                  <th scope="col" className="n">
-                    Sessions
-                  </th>
-                  <th scope="col" className="cap-b">
-                    Capacity used
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {Array.from(Map.groupBy(items, (gateway) => gateway.pool_id).values(), (gateways) => (
-                  <PoolRow key={gateways[0]?.pool_id} gateways={gateways} />
-                ))}
-              </tbody>
-            </table>
+            <Table look="mini" columns={columns} rows={poolsOf(items)} keyOf={(pool) => pool.id} />
             {next_cursor && <p className="soft xs">The first {mostGateways} gateways.</p>}
           </div>
         )
@@ -73,45 +53,53 @@ export function GatewaysCard() {
   )
 }
 
-function PoolRow({ gateways }: { gateways: readonly Gateway[] }) {
-  const [first] = gateways
-  const serving = gateways.filter((g) => g.status === 'healthy' || g.status === 'degraded').length
-  const sessions = gateways.reduce((sum, g) => sum + g.active_sessions, 0)
-  const capacity = gateways.every((g) => g.capacity !== null)
-    ? gateways.reduce((sum, g) => sum + (g.capacity ?? 0), 0)
-    : undefined
-  const name = first?.pool_name ?? ''
-  return (
-    <tr>
-      <th scope="row">
+type Pool = { id: string; name: string; gateways: readonly Gateway[]; serving: number; sessions: number }
+
+const poolsOf = (items: readonly Gateway[]): Pool[] =>
+  Array.from(
+    Map.groupBy(items, (gateway) => gateway.pool_id),
+    ([id, gateways]) => ({
+      ...{ id, gateways, name: gateways[0]?.pool_name ?? '' },
+      serving: gateways.filter((g) => g.status === 'healthy' || g.status === 'degraded').length,
+      sessions: gateways.reduce((sum, g) => sum + g.active_sessions, 0),
+    }),
+  )
+
+const columns: readonly TableColumn<Pool>[] = [
+  {
+    ...{ label: 'Pool', isHead: true },
+    cell: ({ name, gateways }) => (
+      <>
         {name}
-        <small>{first?.region}</small>
-      </th>
-      <td>
-        <CellStrip
-          label={`${name}: ${serving} of ${gateways.length} gateways serve`}
-          cells={gateways.map((g) => ({
-            id: g.gateway_id,
-            state: cellStates[g.status],
-            label: `${g.name}: ${formatWord(g.status).toLowerCase()}, ${g.status_reason}`,
-            to: `/admin/sessions?gateway_id=${g.gateway_id}`,
-          }))}
-        />
-      </td>
-      <td className="n">
-        {serving}/{gateways.length}
-      </td>
-      <td className="n">{formatNumber(sessions)}</td>
-      <td className="cap-b">
-        {capacity === undefined ? (
-          <span className="faint xs">no limit</span>
-        ) : (
-          <Bullet
-            share={capacity === 0 ? 0 : sessions / capacity}
-            label={`${name}: ${formatNumber(sessions)} of ${formatNumber(capacity)} sessions`}
-          />
-        )}
-      </td>
-    </tr>
+        <small>{gateways[0]?.region}</small>
+      </>
+    ),
+  },
+  { label: 'Gateways', cell: (pool) => <Cells pool={pool} /> },
+  { label: 'Serving', className: 'n', cell: ({ serving, gateways }) => `${serving}/${gateways.length}` },
+  { label: 'Sessions', className: 'n', cell: ({ sessions }) => formatNumber(sessions) },
+  { label: 'Capacity used', className: 'cap-b', cell: (pool) => <Capacity pool={pool} /> },
+]
+
+const Cells = ({ pool: { name, gateways, serving } }: { pool: Pool }) => (
+  <CellStrip
+    label={`${name}: ${serving} of ${gateways.length} gateways serve`}
+    cells={gateways.map((g) => ({
+      id: g.gateway_id,
+      state: cellStates[g.status],
+      label: `${g.name}: ${formatWord(g.status).toLowerCase()}, ${g.status_reason}`,
+      to: `/admin/sessions?gateway_id=${g.gateway_id}`,
+    }))}
+  />
+)
+
+function Capacity({ pool: { name, gateways, sessions } }: { pool: Pool }) {
+  if (gateways.some((g) => g.capacity === null)) return <span className="faint xs">no limit</span>
+  const capacity = gateways.reduce((sum, g) => sum + (g.capacity ?? 0), 0)
+  return (
+    <Bullet
+      share={capacity === 0 ? 0 : sessions / capacity}
+      label={`${name}: ${formatNumber(sessions)} of ${formatNumber(capacity)} sessions`}
+    />
   )
 }

@@ -36,7 +36,7 @@ function Figures({ overview }: { overview: Overview }) {
         {...{ label: 'Active devices', to: '/admin/devices?effective_status=active' }}
         value={formatNumber(devices.effective_status.active)}
         unit={limit ? `of ${formatNumber(limit)}` : undefined}
-        sub={pending > 0 ? `${formatNumber(pending)} wait for approval` : 'none wait for approval'}
+        sub={pending > 0 ? `${formatNumber(pending)} wait for approval` : known === 0 ? 'no device yet' : 'none waits'}
       />
       <Kpi
         {...{ label: 'Sessions now', to: '/admin/sessions' }}
@@ -47,15 +47,15 @@ function Figures({ overview }: { overview: Overview }) {
       <Kpi
         {...{ label: 'Gateways serving', to: '/admin#gateways' }}
         value={formatNumber(serving)}
-        unit={`of ${formatNumber(all)}`}
+        unit={all === 0 ? undefined : `of ${formatNumber(all)}`}
         mark={status.down > 0 ? 'bad' : status.degraded > 0 ? 'warn' : undefined}
-        sub={gatewaySentence(status)}
+        sub={all === 0 ? 'no gateway yet' : gatewaySentence(status)}
       />
       <Kpi
         {...{ label: 'Posture compliant', to: '/admin/posture' }}
-        value={known === 0 ? '–' : formatPercent(compliant / known).replace(/\s?%$/, '')}
+        value={known === 0 ? undefined : formatPercent(compliant / known).replace(/\s?%$/, '')}
         unit={known === 0 ? undefined : '%'}
-        sub={`${formatNumber(non_compliant)} fail, ${formatNumber(unknown)} unknown`}
+        sub={known === 0 ? 'no device yet' : `${formatNumber(non_compliant)} fail, ${formatNumber(unknown)} unknown`}
       />
       <Kpi
         {...{ label: 'Failed sign-ins, 24 h', to: '/admin#failed-sign-ins' }}
@@ -64,7 +64,7 @@ function Figures({ overview }: { overview: Overview }) {
       />
       <Kpi
         {...{ label: 'Soonest expiry', to: '/admin#expires' }}
-        value={soonest ? formatNumber(Math.max(soonest.days_left, 0)) : '–'}
+        value={soonest && formatNumber(Math.max(soonest.days_left, 0))}
         unit={soonest ? (soonest.days_left === 1 ? 'day' : 'days') : undefined}
         mark={
           !soonest ? undefined : soonest.status === 'warning' ? 'warn' : soonest.status === 'ok' ? undefined : 'bad'

@@ -1,8 +1,8 @@
-import { Navigate, useNavigate, useRouterState } from '@tanstack/react-router'
+import { Navigate } from '@tanstack/react-router'
 import { useCan } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
 import { features } from '../../features.ts'
-import type { Search } from '../../router.tsx'
+import { useNavigation, useSearch } from '../../navigation.ts'
 import { classes } from '../../ui/classes.ts'
 import { PageHead } from '../../ui/page-head.tsx'
 import { Problem } from '../../ui/problem.tsx'
@@ -24,7 +24,7 @@ import { VersionsCard } from './versions-card.tsx'
 
 const rangeWords: Readonly<Record<Range, string>> = { '24h': '24 h', '7d': '7 d', '30d': '30 d' }
 
-/** B1: how the fleet stands. A caller who may not see it lands on the first view that is theirs. */
+/** B1: the state of the fleet. A caller without the permission lands on the first view that is allowed. */
 export function Page() {
   const can = useCan()
   if (can('operations:read')) return <Home />
@@ -33,18 +33,12 @@ export function Page() {
 }
 
 function Home() {
-  const navigate = useNavigate()
-  const chosen = useRouterState({ select: (s) => (s.location.search as Search).range })
+  const { change } = useNavigation()
+  const chosen = useSearch().range
   const range = ranges.find((r) => r === chosen) ?? '24h'
   const overview = useApi('GET /v1/admin/dashboard/overview', {}, { everyMs: 30_000 })
   const start = useApi('GET /v1/admin/start', {})
-  const choose = (next: Range) =>
-    void navigate({
-      to: '.',
-      search: ((now: Search) => ({ ...now, range: next === '24h' ? undefined : next })) as never,
-      replace: true,
-      resetScroll: false,
-    })
+  const choose = (next: Range) => change({ range: next === '24h' ? undefined : next }, { replace: true })
   return (
     <div className="page home">
       <PageHead

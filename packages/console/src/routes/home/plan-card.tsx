@@ -1,16 +1,17 @@
 import { formatNumber, formatPercent, formatWord } from '../../ui/format.ts'
 import { Bullet } from '../../ui/progress.tsx'
-import { Card, type CardQuery } from './card.tsx'
+import type { QueryState } from '../../ui/query-view.tsx'
+import { Card } from './card.tsx'
 import type { Overview } from './home-kpis.tsx'
 
-type Query = CardQuery<Overview>
+type Query = QueryState<Overview>
 const labels: Readonly<Record<string, string>> = { bandwidth_gb_month: 'Traffic, GB this month', api_keys: 'API keys' }
 const fills = { ok: 'bx1', approaching: 'bxwarn', at_limit: 'bxbad', over: 'bxbad' } as const
 
-/** What is used of each limit of the plan. */
+/** The use of each limit of the plan. */
 export function PlanCard({ overview }: { overview: Query }) {
   return (
-    <Card title="Plan" what="the plan" query={overview} className="c4 row-low">
+    <Card title="Plan" what="the plan" query={overview} className="c4 row-low" id="plan">
       {({ usage }) => (
         <div className="usage">
           {usage.map(({ metric, used, limit, state }) => {

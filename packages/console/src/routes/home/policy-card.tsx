@@ -1,14 +1,15 @@
 import { HeatStrip } from '../../charts/heat-strip.tsx'
-import { formatNumber, formatPercent, formatWord, shortDigest } from '../../ui/format.ts'
+import { formatCount, formatNumber, formatPercent, formatWord, shortDigest } from '../../ui/format.ts'
 import { Bullet } from '../../ui/progress.tsx'
-import { Card, type CardQuery } from './card.tsx'
+import type { QueryState } from '../../ui/query-view.tsx'
+import { Card } from './card.tsx'
 import type { Overview } from './home-kpis.tsx'
 import { type Metrics, useMetrics } from './range.ts'
 
-type Query = CardQuery<Overview>
+type Query = QueryState<Overview>
 const hoursOfDay = ['00', '03', '06', '09', '12', '15', '18', '21']
 
-/** How far each channel has got, and the rhythm of failed sign-ins. */
+/** The progress of each policy channel, and failed sign-ins by hour. */
 export function PolicyCard({ overview }: { overview: Query }) {
   const metrics = useMetrics('7d')
   return (
@@ -40,7 +41,6 @@ function Channel({
   channel: Overview['policy'][number]
 }) {
   const all = devices.applied + devices.pending
-  const share = all === 0 ? 0 : devices.applied / all
   return (
     <div>
       <div className="row between">
@@ -51,17 +51,26 @@ function Channel({
           </span>
         </span>
         <span className="num soft xs">
-          {formatNumber(devices.applied)} of {formatNumber(all)} devices · {formatNumber(gateways.applied)} of{' '}
-          {formatNumber(gateways.applied + gateways.pending)} gateways
+          {partOf(devices, 'device')} · {partOf(gateways, 'gateway')}
         </span>
       </div>
-      <Bullet
-        share={share}
-        fill={channel === 'stable' ? 'bxok' : 'bx1'}
-        label={`${formatWord(channel)}: ${formatPercent(share)} of devices have applied version ${version}`}
-      />
+      {all > 0 && (
+        <Bullet
+          share={devices.applied / all}
+          fill={channel === 'stable' ? 'bxok' : 'bx1'}
+          label={`${formatWord(channel)}: ${formatPercent(devices.applied / all)} of devices have applied version ${version}`}
+        />
+      )}
     </div>
   )
+}
+
+type Counts = { applied: number; pending: number }
+
+/** "12 of 14 devices", or "no device yet". */
+function partOf({ applied, pending }: Counts, one: string): string {
+  const all = applied + pending
+  return all === 0 ? `no ${one} yet` : `${formatNumber(applied)} of ${formatCount(all, one)}`
 }
 
 function FailedSignIns({ series }: { series: Metrics['series'] }) {

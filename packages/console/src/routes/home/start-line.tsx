@@ -1,17 +1,17 @@
 import type { OutputOf } from '../../api/client.ts'
 import { ButtonLink } from '../../ui/button.tsx'
 import { Note } from '../../ui/note.tsx'
+import { progressOf } from '../start/words.ts'
 
-/** One line until the tenant is set up. */
+/** The progress of the setup, until each step is done or skipped. */
 export function StartLine({ start }: { start: OutputOf<'GET /v1/admin/start'> }) {
-  const done = start.steps.filter((step) => step.done || step.dismissed).length
   return (
     <Note
       kind="info"
-      title={`Getting started: ${done} of ${start.steps.length} steps done.`}
+      title={`Getting started: ${progressOf(start.steps)}.`}
       actions={
         <ButtonLink size="sm" to="/admin/start">
-          Go on
+          Continue setup
         </ButtonLink>
       }
     />

@@ -4,9 +4,10 @@ import { useMe } from '../../api/me.ts'
 import { goToSignIn } from '../../api/sign-in.ts'
 import { withStepUp } from '../../api/step-up.ts'
 import { Button } from '../../ui/button.tsx'
+import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/fields.tsx'
-import { errorOf, FieldErrors, Problem } from '../../ui/problem.tsx'
+import { errorOf, FieldErrors } from '../../ui/problem.tsx'
 import { fieldSentence, hasFieldErrors } from './field-sentence.ts'
 
 const fields = ['current_password', 'code', 'recovery_code']
@@ -70,7 +71,7 @@ export function DisableFactor({ hasPassword, onClose }: { hasPassword: boolean; 
           error={fieldSentence('The code', errorOf(error, 'code') ?? errorOf(error, 'recovery_code'))}
         />
         <FieldErrors error={error} fields={fields} />
-        {error && !hasFieldErrors(error) && <Problem error={error} retry={send} what="this change" />}
+        {error && !hasFieldErrors(error) && <ChangeProblem error={error} />}
       </form>
     </Dialog>
   )

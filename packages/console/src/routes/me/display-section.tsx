@@ -1,6 +1,5 @@
-import { useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { Search } from '../../router.tsx'
+import { useNavigation } from '../../navigation.ts'
 import { openOverlay } from '../../shell/overlay.ts'
 import {
   chooseDensity,
@@ -30,16 +29,11 @@ export function DisplaySection() {
   const theme = useTheme()
   const density = useDensity()
   const zone = useTimeZone()
-  const navigate = useNavigate()
+  const { change } = useNavigation()
   const changeZone = (next: 'utc' | 'local') => {
     chooseTimeZone(next)
-    // The address goes first, so it must say the same; a link to this page then shows what its sender saw.
-    void navigate({
-      to: '.',
-      search: ((now: Search) => ({ ...now, tz: next === 'local' ? 'local' : undefined })) as never,
-      replace: true,
-      resetScroll: false,
-    })
+    // The address comes before the stored choice, so both change.
+    change({ tz: next === 'local' ? 'local' : undefined }, { replace: true })
   }
   return (
     <Section id="display" title="Display" aside="Kept in this browser">

@@ -2,9 +2,10 @@ import { type FormEvent, type ReactNode, useState } from 'react'
 import { call, type OutputOf } from '../../api/client.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { Button } from '../../ui/button.tsx'
+import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { CopyIcon } from '../../ui/copy.tsx'
 import { TextField } from '../../ui/fields.tsx'
-import { errorOf, FieldErrors, Problem } from '../../ui/problem.tsx'
+import { errorOf, FieldErrors } from '../../ui/problem.tsx'
 import { QrCode } from '../../ui/qr-code.tsx'
 import { OneTimeSecret } from '../../ui/secret.tsx'
 import { Sheet } from '../../ui/sheet.tsx'
@@ -68,7 +69,7 @@ function Start({ hasPassword, onStarted, onClose }: Props & { onStarted: (starte
           error={fieldSentence('The password', errorOf(error, 'current_password'))}
         />
       )}
-      <Failure error={error} fields={['current_password']} retry={send} />
+      <Failure error={error} fields={['current_password']} />
     </FactorSheet>
   )
 }
@@ -84,7 +85,13 @@ function Verify({ started, onVerified, onClose }: VerifyProps) {
       onVerified(recovery_codes)
     })
   return (
-    <FactorSheet title="Scan with your app" {...{ onClose, isBusy, send }} label="Turn on" busyLabel="Checking…" isHeld>
+    <FactorSheet
+      title="Scan with your app"
+      {...{ onClose, isBusy, send }}
+      label="Turn on second factor"
+      busyLabel="Checking…"
+      isHeld
+    >
       <p>
         Scan the code with your authenticator app, or type the key. It is shown only now, and good until{' '}
         <Timestamp at={started.expires_at} as="clock" />.
@@ -94,11 +101,10 @@ function Verify({ started, onVerified, onClose }: VerifyProps) {
         <span className="lab" id="factor-key">
           Key
         </span>
-        {/* biome-ignore lint/a11y/useSemanticElements: it is no set of fields */}
-        <div className="secret" role="group" aria-labelledby="factor-key">
+        <fieldset className="secret" aria-labelledby="factor-key">
           <code>{started.secret}</code>
           <CopyIcon text={started.secret} label="Copy key" />
-        </div>
+        </fieldset>
       </div>
       <TextField
         {...{ label: 'Code from the app', inputMode: 'numeric', autoComplete: 'one-time-code', maxLength: 32 }}
@@ -106,7 +112,7 @@ function Verify({ started, onVerified, onClose }: VerifyProps) {
         onChange={setCode}
         error={fieldSentence('The code', errorOf(error, 'code'))}
       />
-      <Failure error={error} fields={['code']} retry={send} />
+      <Failure error={error} fields={['code']} />
     </FactorSheet>
   )
 }
@@ -128,11 +134,11 @@ function useSend() {
   return { error, isBusy, run }
 }
 
-type FailureProps = { error: Error | null; fields: readonly string[]; retry: () => unknown }
-const Failure = ({ error, fields, retry }: FailureProps) => (
+type FailureProps = { error: Error | null; fields: readonly string[] }
+const Failure = ({ error, fields }: FailureProps) => (
   <>
     <FieldErrors error={error} fields={fields} />
-    {error && !hasFieldErrors(error) && <Problem error={error} retry={retry} what="this change" />}
+    {error && !hasFieldErrors(error) && <ChangeProblem error={error} />}
   </>
 )
 

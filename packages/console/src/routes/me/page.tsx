@@ -1,4 +1,4 @@
-import { signOut } from '../../api/sign-in.ts'
+import { signOutOrSay } from '../../shell/sign-out.ts'
 import { Button } from '../../ui/button.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
 import { DisplaySection } from './display-section.tsx'
@@ -25,7 +25,7 @@ export function Page() {
       <PageHead
         title="My account"
         actions={
-          <Button icon="out" busyLabel="Signing out…" onClick={signOut}>
+          <Button icon="out" busyLabel="Signing out…" onClick={signOutOrSay}>
             Sign out
           </Button>
         }

@@ -5,10 +5,11 @@ import { useCan } from '../../api/me.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Button } from '../../ui/button.tsx'
+import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { CheckboxField } from '../../ui/choices.tsx'
 import { TextField } from '../../ui/fields.tsx'
 import { formatCount } from '../../ui/format.ts'
-import { errorOf, FieldErrors, Problem } from '../../ui/problem.tsx'
+import { errorOf, FieldErrors } from '../../ui/problem.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { fieldSentence, hasFieldErrors } from './field-sentence.ts'
 import { Section } from './section.tsx'
@@ -90,7 +91,7 @@ function PasswordForm() {
           onChange={setEndsKeys}
         />
         <FieldErrors error={error} fields={fields} />
-        {error && !hasFieldErrors(error) && <Problem error={error} retry={send} what="this change" />}
+        {error && !hasFieldErrors(error) && <ChangeProblem error={error} />}
         <div className="row wrap">
           <Button kind="primary" type="submit" busyLabel="Changing…" isBusy={isBusy}>
             Change password

@@ -3,6 +3,7 @@ import { call } from '../../api/client.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
+import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { Confirm } from '../../ui/confirm.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { Problem } from '../../ui/problem.tsx'
@@ -152,7 +153,7 @@ function EndOthers({ others, onClose }: { others: readonly AdminSession[]; onClo
       keepLabel="Keep sessions"
       deedLabel={`End ${count}`}
       busyLabel="Ending…"
-      problem={error && <Problem error={error} retry={act} what="this change" />}
+      problem={error && <ChangeProblem error={error} />}
       onConfirm={act}
       onClose={onClose}
     />

@@ -46,9 +46,7 @@ function Posture() {
           reported !== 0 && <ButtonLink to={devicesLink({ posture: 'non_compliant' })}>Devices that fail</ButtonLink>
         }
       />
-      {error && (
-        <Problem error={error} retry={verdicts.refetch} what="the posture" asOf={data && dataUpdatedAt} isRead />
-      )}
+      {error && <Problem error={error} retry={verdicts.refetch} what="the posture" asOf={data && dataUpdatedAt} />}
       {data && reported === 0 && <NothingReported />}
       {data && reported !== 0 && (
         <PostureKpis

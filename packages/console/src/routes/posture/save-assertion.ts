@@ -1,5 +1,6 @@
-import { ApiError } from '../../api/api-error.ts'
+import { messageOf } from '../../api/api-error.ts'
 import { call } from '../../api/client.ts'
+import { copyCommandItem } from '../../ui/copy-command.ts'
 import { formatWord } from '../../ui/format.ts'
 import type { MenuItem } from '../../ui/menu.tsx'
 import { saveFile } from '../../ui/save-file.ts'
@@ -7,7 +8,7 @@ import { toast } from '../../ui/toast.tsx'
 
 type Named = { device_id: string; name: string }
 
-/** Downloads what the control plane vouches for of a device: a JWS, as a proxy or a registry verifies it. */
+/** Downloads the signed posture assertion of a device: a JWS that a proxy or a registry verifies. */
 async function saveAssertion({ device_id, name }: Named): Promise<void> {
   try {
     const { assertion, status, reasons } = await call('GET /v1/posture/assertion', { query: { device_id } })
@@ -15,23 +16,18 @@ async function saveAssertion({ device_id, name }: Named): Promise<void> {
     const why = reasons.map(({ code, check_id }) => check_id ?? formatWord(code).toLowerCase()).join(', ')
     toast({ title: `Assertion of ${name} saved`, text: why ? `${formatWord(status)}: ${why}` : formatWord(status) })
   } catch (e) {
-    const text = e instanceof ApiError ? e.detail : String(e)
+    const text = messageOf(e)
     toast({ kind: 'bad', title: `No assertion of ${name} was saved`, text })
   }
 }
 
-/** The menu of a device in the lists of this view. */
+/** The menu of a device in the lists of the posture view. */
 export function assertionMenu(device: Named): readonly MenuItem[] {
-  const command = `holdfast device posture ${device.name}`
   return [
     {
       ...{ id: 'assertion', label: 'Download signed assertion', icon: 'download' },
       onSelect: () => void saveAssertion(device),
     },
-    {
-      ...{ id: 'copy', label: 'Copy as a command', icon: 'term' },
-      onSelect: () =>
-        void navigator.clipboard.writeText(command).then(() => toast({ title: 'Command copied', text: command })),
-    },
+    copyCommandItem(`holdfast device posture ${device.name}`),
   ]
 }

@@ -12,9 +12,9 @@ import { assertionMenu } from './save-assertion.ts'
 import { counted, devicesLink } from './verdicts.ts'
 
 const shown = 8
-/** The API does not filter by the age of a report, so so many devices are looked through. */
+/** Devices that are read: the API does not filter by the age of a report. */
 const judged = 200
-/** A report has to be newer than that to count, unless a check says otherwise. */
+/** Age at which a report stops to count, unless a check sets another. */
 const staleMs = 3_600_000
 const minuteMs = 60_000
 
@@ -48,7 +48,7 @@ const isOlderThan =
     reported_at !== null && Date.parse(reported_at) < at
 
 function StaleDevices({ devices }: { devices: readonly Device[] }) {
-  if (devices.length === 0) return <p className="soft in">Every report is from the last hour.</p>
+  if (devices.length === 0) return <p className="soft in">No report is older than an hour.</p>
   const oldest = devices
     .toSorted((a, b) => (a.posture.reported_at ?? '').localeCompare(b.posture.reported_at ?? ''))
     .slice(0, shown)

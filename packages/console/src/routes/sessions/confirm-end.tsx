@@ -1,9 +1,9 @@
 import { useState } from 'react'
+import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { Confirm } from '../../ui/confirm.tsx'
 import { SelectField } from '../../ui/fields.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { formatDuration } from '../../ui/format-time.ts'
-import { Problem } from '../../ui/problem.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { commandOf, endSessions } from './end-sessions.ts'
 import { blockTimes, defaultBlock, nameOf, type SessionTarget } from './words.ts'
@@ -51,7 +51,7 @@ export function ConfirmEnd({ target, onDone, onClose }: Props) {
       deedLabel={count === 1 ? 'End session' : `End ${named}`}
       busyLabel="Ending…"
       command={commandOf(target, Number(block))}
-      problem={error && <Problem error={error} retry={() => setError(undefined)} what="this change" />}
+      problem={error && <ChangeProblem error={error} />}
       onConfirm={act}
       onClose={onClose}
     >

@@ -48,7 +48,8 @@ export async function countMatching(filter: Filter): Promise<{ matched: number; 
     matched += page.items.length
     names.push(...page.items.slice(0, 5 - names.length).map((s) => s.device_name ?? s.device_id))
     cursor = page.next_cursor ?? undefined
-    if (cursor && matched >= mostCounted) throw new Error(`More than ${mostCounted} sessions match.`)
+    if (cursor && matched >= mostCounted)
+      throw new Error(`More than ${mostCounted} sessions match. Narrow the filter, or use holdfast session terminate.`)
   } while (cursor)
   return { matched, names }
 }

@@ -1,16 +1,18 @@
-import { useNavigate } from '@tanstack/react-router'
 import { Suspense, useCallback, useMemo, useState } from 'react'
+import { messageOf } from '../../api/api-error.ts'
 import { useCan, useOffReason } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
+import { useNavigation } from '../../navigation.ts'
 import { BulkBar } from '../../table/bulk-bar.tsx'
-import { useListState } from '../../table/list-state.ts'
-import { ListView, pageSize } from '../../table/list-view.tsx'
+import { useListPage, useListState } from '../../table/list-state.ts'
+import { ListView } from '../../table/list-view.tsx'
 import { useSelection } from '../../table/selection.ts'
 import { ButtonLink } from '../../ui/button.tsx'
 import { FirstRun } from '../../ui/empty-state.tsx'
 import { formatNumber } from '../../ui/format.ts'
 import { lazily } from '../../ui/lazy.ts'
 import { PageHead } from '../../ui/page-head.tsx'
+import { toast } from '../../ui/toast.tsx'
 import { SessionCharts } from './charts.tsx'
 import { countMatching, endableFilter } from './end-sessions.ts'
 import { SessionPanel } from './panel.tsx'
@@ -24,19 +26,14 @@ const defaultSort = '-started_at'
 const none: readonly Session[] = []
 const confirm = lazily(() => import('./confirm-end.tsx').then((module) => module.ConfirmEnd))
 
-/** B6: the VPN sessions, with one of them in a panel beside the list. */
+/** B6: the VPN sessions of the tenant. */
 export function Page() {
   const state = useListState(filterNames, defaultSort)
-  const page = { sort: state.sort, limit: pageSize, cursor: state.cursor }
-  const query = useApi(
-    'GET /v1/admin/sessions',
-    { query: { ...state.filters, ...page } as object },
-    { keepsLast: true },
-  )
+  const query = useListPage('GET /v1/admin/sessions', state)
   const sessions = query.data?.items ?? none
   const gateways = useGateways()
   const ids = useMemo(() => sessions.map((session) => session.session_id), [sessions])
-  const selection = useSelection(ids)
+  const selection = useSelection(ids, state)
   const [asked, setAsked] = useState<SessionTarget>()
   const off = useOffReason()
   const menuOf = useSessionMenu(state, setAsked)
@@ -49,7 +46,7 @@ export function Page() {
   const areOver = !selection.isAll && active.length === 0
   const endOff = off('sessions:terminate') ?? (areOver ? 'The selected sessions have ended.' : undefined)
   return (
-    <div className="split">
+    <>
       <ListView
         spec={spec}
         state={state}
@@ -57,7 +54,6 @@ export function Page() {
         selection={selection}
         verbs={ending.keys}
         hrefOf={(id) => `/admin/sessions?open=${id}`}
-        onOpen={(id) => state.set({ open: id })}
         head={<Head gateways={gateways} isNarrow={state.open !== undefined} />}
         firstRun={<NoSessions />}
         bulk={
@@ -71,24 +67,20 @@ export function Page() {
             onVerb={(_, matched) => (matched === undefined ? setAsked({ sessions: active }) : ending.askForAll())}
           />
         }
+        panel={(walk) => (
+          <SessionPanel
+            {...walk}
+            gateways={gateways.byId}
+            endOffReason={off('sessions:terminate')}
+            menuOf={menuOf}
+            onEnd={(session) => setAsked({ sessions: [session] })}
+          />
+        )}
       />
-      {state.open && (
-        <SessionPanel
-          key={state.open}
-          sessionId={state.open}
-          ids={ids}
-          gateways={gateways.byId}
-          endOffReason={off('sessions:terminate')}
-          menuOf={menuOf}
-          onEnd={(session) => setAsked({ sessions: [session] })}
-          onMove={(id) => state.set({ open: id }, { replace: true })}
-          onClose={() => state.set({ open: undefined })}
-        />
-      )}
       <Suspense>
         {asked && <confirm.Component target={asked} onDone={selection.clear} onClose={() => setAsked(undefined)} />}
       </Suspense>
-    </div>
+    </>
   )
 }
 
@@ -96,25 +88,23 @@ type Ask = (target: SessionTarget) => void
 
 function useSessionMenu(state: ReturnType<typeof useListState>, ask: Ask) {
   const off = useOffReason()
-  const navigate = useNavigate()
+  const { go } = useNavigation()
   const { set } = state
-  const rights = [off('devices:read'), off('sessions:terminate')].join()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `off` is a new function each time, its answers are not
   return useCallback(
     (session: Session) =>
       sessionMenu(session, {
         off,
         onEnd: (one) => ask({ sessions: [one] }),
         onFilter: (filter) => set({ ...filter, open: undefined }),
-        onOpenDevice: ({ device_id }) => void navigate({ to: `/admin/devices/${device_id}` }),
+        onOpenDevice: ({ device_id }) => go(`/admin/devices/${device_id}`),
       }),
-    [rights, set, navigate, ask],
+    [off, set, go, ask],
   )
 }
 
 type EndingInput = { filters: Readonly<Record<string, string>>; sessions: readonly Session[]; setAsked: Ask }
 
-/** Ends what a filter names, or by its key the session whose row has the focus. The question comes first. */
+/** Asks before it ends the sessions of a filter, or the session whose row has the focus. */
 function useEnding({ filters, sessions, setAsked }: EndingInput) {
   const can = useCan()
   const mayEnd = can('sessions:terminate')
@@ -132,9 +122,13 @@ function useEnding({ filters, sessions, setAsked }: EndingInput) {
   return {
     keys,
     countAll,
-    /** The server ends by filter only where it names something. */
+    /** The server refuses an empty filter. */
     canEndAll: mayEnd && filters.state !== 'ended' && Object.keys(filter).length > 0,
-    askForAll: () => void countMatching(filter).then((found) => setAsked({ filter, ...found })),
+    askForAll: () =>
+      void countMatching(filter).then(
+        (found) => setAsked({ filter, ...found }),
+        (e: unknown) => toast({ kind: 'bad', title: 'No session was ended', text: messageOf(e) }),
+      ),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Permission } from '@holdfast/contract/vocabulary'
+import { copyCommandItem } from '../../ui/copy-command.ts'
 import type { MenuItem } from '../../ui/menu.tsx'
-import { toast } from '../../ui/toast.tsx'
 import type { Session } from './words.ts'
 
 type Verbs = {
@@ -40,11 +40,4 @@ export function sessionMenu(session: Session, { off, onEnd, onFilter, onOpenDevi
   ]
 }
 
-function copyItem({ session_id }: Session): MenuItem {
-  const command = `holdfast session show ${session_id}`
-  return {
-    ...{ id: 'copy', label: 'Copy as a command', icon: 'term' },
-    onSelect: () =>
-      void navigator.clipboard.writeText(command).then(() => toast({ title: 'Command copied', text: command })),
-  }
-}
+const copyItem = ({ session_id }: Session) => copyCommandItem(`holdfast session show ${session_id}`)

@@ -3,15 +3,16 @@ import { formatCount, formatNumber } from '../../ui/format.ts'
 import { KeyValues } from '../../ui/key-values.tsx'
 import { Status } from '../../ui/status.tsx'
 
-/** What the tenant has so far, in figures of the overview. */
+/** Gateways, policy, devices, users and plan of the tenant, as the overview counts them. */
 export function HereNow() {
   const { data } = useApi('GET /v1/admin/dashboard/overview', {})
   if (!data) return null
-  const { healthy, degraded, draining, down } = data.gateways.status
+  const { healthy, degraded, draining, down, never_seen, pending: unstarted } = data.gateways.status
   const others = [
     degraded > 0 && `${degraded} degraded`,
     draining > 0 && `${draining} draining`,
     down > 0 && `${down} down`,
+    never_seen + unstarted > 0 && `${never_seen + unstarted} not started yet`,
   ].filter(Boolean)
   const stable = data.policy.find((one) => one.channel === 'stable')
   const devices = data.usage.find((one) => one.metric === 'devices')
@@ -19,7 +20,7 @@ export function HereNow() {
   const none = <span className="faint">none yet</span>
   return (
     <section className="sect">
-      <h2>What is here now</h2>
+      <h2>In this tenant</h2>
       <div className="frame">
         <div className="in">
           <KeyValues

@@ -5,8 +5,9 @@ import { Problem } from '../../ui/problem.tsx'
 import { Skeleton } from '../../ui/skeleton.tsx'
 import { HereNow } from './here-now.tsx'
 import { StartSteps } from './steps.tsx'
+import { progressOf } from './words.ts'
 
-/** The answer is some seconds old: what the stream tells of is not in it at once. */
+/** The server may answer with a state that is some seconds old, so an event of the stream is not enough. */
 const everyMs = 4_000
 
 /** B3: the steps from an empty tenant to a first device behind a policy. */
@@ -17,7 +18,7 @@ export function Page() {
     <div className="page read" aria-busy={query.isFetching}>
       <PageHead
         title="Getting started"
-        sub={steps && `${steps.filter((step) => step.done).length} of ${steps.length} done`}
+        sub={steps && progressOf(steps)}
         lede="Steps to a first device behind a policy. Each ticks itself when the server sees it; do them in any order."
       />
       {query.error && (

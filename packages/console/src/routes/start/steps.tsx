@@ -3,8 +3,8 @@ import { call } from '../../api/client.ts'
 import { useCan, useMe } from '../../api/me.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { AppLink } from '../../ui/app-link.tsx'
+import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { CommandLine } from '../../ui/code-block.tsx'
-import { Problem } from '../../ui/problem.tsx'
 import { Steps } from '../../ui/steps.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { EnrollButton } from '../enrollment/enroll-button.tsx'
@@ -27,7 +27,7 @@ export function StartSteps({ steps, isComplete }: { steps: readonly StartStep[];
   return (
     <section className="frame" aria-label="Steps">
       <div className="in">
-        {error && <Problem error={error} retry={() => setError(undefined)} what="this change" />}
+        {error && <ChangeProblem error={error} />}
         <Steps
           steps={steps.map((step) => ({
             id: step.step,

@@ -53,3 +53,10 @@ export const stepWords: Readonly<Record<StartStep['step'], Words>> = {
 export const isEnrolling = ({ step }: StartStep): boolean => step === 'enrollment_token' || step === 'device_enrolled'
 
 export const isOpen = ({ done, dismissed }: StartStep): boolean => !done && !dismissed
+
+/** "3 of 7 steps done, 1 skipped". */
+export function progressOf(steps: readonly StartStep[]): string {
+  const done = steps.filter((step) => step.done).length
+  const skipped = steps.filter((step) => !step.done && step.dismissed).length
+  return `${done} of ${steps.length} steps done${skipped > 0 ? `, ${skipped} skipped` : ''}`
+}

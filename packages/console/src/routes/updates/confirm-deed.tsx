@@ -1,8 +1,8 @@
 import { useState } from 'react'
+import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { Confirm } from '../../ui/confirm.tsx'
 import { NumberField } from '../../ui/fields.tsx'
 import { formatCount } from '../../ui/format.ts'
-import { Problem } from '../../ui/problem.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { doDeed } from './move-release.ts'
 import { commandOf, deedWords, type Release, type ReleaseDeed } from './words.ts'
@@ -42,7 +42,7 @@ export function ConfirmDeed({ release, deed, onClose }: Props) {
       busyLabel={words.busy}
       danger={words.isDanger ?? false}
       command={commandOf(deed, release.version, percent)}
-      problem={error && <Problem error={error} retry={() => setError(undefined)} what="this change" />}
+      problem={error && <ChangeProblem error={error} />}
       onConfirm={act}
       onClose={onClose}
     >

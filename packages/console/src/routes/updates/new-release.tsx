@@ -3,9 +3,10 @@ import type { ApiError } from '../../api/api-error.ts'
 import { call } from '../../api/client.ts'
 import { expectOwnChange } from '../../api/live.ts'
 import { Button } from '../../ui/button.tsx'
+import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { CopyButton } from '../../ui/copy.tsx'
 import { SelectField, SwitchField, TextArea, TextField } from '../../ui/fields.tsx'
-import { errorOf, FieldErrors, Problem } from '../../ui/problem.tsx'
+import { errorOf, FieldErrors } from '../../ui/problem.tsx'
 import { Sheet } from '../../ui/sheet.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { refreshReleases } from './move-release.ts'
@@ -84,7 +85,7 @@ export function NewRelease({ onClose, onCreated }: Props) {
         }}
       >
         <Fields draft={draft} set={set} error={error ?? null} />
-        {error && !isFieldError && <Problem error={error} retry={create} what="this release" />}
+        {error && !isFieldError && <ChangeProblem error={error} />}
         <FieldErrors error={error ?? null} fields={fields} />
       </form>
     </Sheet>

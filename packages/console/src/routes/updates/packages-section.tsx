@@ -3,11 +3,12 @@ import { call } from '../../api/client.ts'
 import { expectOwnChange } from '../../api/live.ts'
 import { useOffReason } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
+import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { CopyId } from '../../ui/copy.tsx'
 import { formatBytes, formatWord } from '../../ui/format.ts'
 import { IconButton } from '../../ui/icon-button.tsx'
 import { Problem } from '../../ui/problem.tsx'
-import { SkeletonRows } from '../../ui/skeleton.tsx'
+import { SkeletonLines } from '../../ui/skeleton.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { refreshReleases } from './move-release.ts'
 import { UploadForm } from './upload-form.tsx'
@@ -28,7 +29,7 @@ export function PackagesSection({ release }: { release: Release }) {
     <section className="sect">
       <h3>Packages</h3>
       {query.error && <Problem error={query.error} retry={query.refetch} what="the packages" />}
-      {!query.data && !query.error && <SkeletonRows columns={1} rows={2} />}
+      {!query.data && !query.error && <SkeletonLines />}
       {query.data?.items.length === 0 && (
         <p className="soft">
           No package yet.{isDraft && ' A release needs one for each platform before it is published.'}
@@ -77,7 +78,7 @@ function PackageRow({ each, release, canRemove }: RowProps) {
         <span className="mono soft trunc">{each.filename}</span>
         <CopyId id={each.sha256} short={`sha256 ${each.sha256.slice(0, 8)}`} />
       </div>
-      {error && <Problem error={error} retry={remove} what="this package" />}
+      {error && <ChangeProblem error={error} />}
     </li>
   )
 }

@@ -1,14 +1,13 @@
 import { Suspense, useCallback, useMemo, useState } from 'react'
 import { useCan, useOffReason } from '../../api/me.ts'
-import { useApi } from '../../api/use-api.ts'
-import { useListState } from '../../table/list-state.ts'
-import { ListView, pageSize } from '../../table/list-view.tsx'
+import { useListPage, useListState } from '../../table/list-state.ts'
+import { ListView } from '../../table/list-view.tsx'
 import { Button } from '../../ui/button.tsx'
+import { copyCommandItem } from '../../ui/copy-command.ts'
 import { FirstRun } from '../../ui/empty-state.tsx'
 import { lazily } from '../../ui/lazy.ts'
 import type { MenuItem } from '../../ui/menu.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
-import { toast } from '../../ui/toast.tsx'
 import { AdoptionCards } from './adoption-card.tsx'
 import { deedOffReason, ReleasePanel } from './release-panel.tsx'
 import { releasesSpec } from './spec.tsx'
@@ -25,32 +24,26 @@ const confirm = lazily(() => import('./confirm-deed.tsx').then((module) => modul
 export function Page() {
   const can = useCan()
   const state = useListState(filterNames, defaultSort)
-  const page = { sort: state.sort, limit: pageSize, cursor: state.cursor }
-  const query = useApi(
-    'GET /v1/admin/updates/releases',
-    { query: { ...state.filters, ...page } as object },
-    { keepsLast: true },
-  )
+  const query = useListPage('GET /v1/admin/updates/releases', state)
   const fleet = useFleet()
   const counts = useMemo(
     () => fleet.data && new Map(fleet.data.client_versions.map((v) => [v.client_version ?? '', v.devices])),
     [fleet.data],
   )
   const releases = query.data?.items ?? none
-  const ids = useMemo(() => releases.map((release) => release.release_id), [releases])
   const [isCreating, setCreating] = useState(false)
   const [asked, setAsked] = useState<{ release: Release; deed: ReleaseDeed }>()
-  const menuOf = useReleaseMenu((release, deed) => setAsked({ release, deed }))
+  const ask = useCallback((release: Release, deed: ReleaseDeed) => setAsked({ release, deed }), [])
+  const menuOf = useReleaseMenu(ask)
   const spec = useMemo(() => ({ ...releasesSpec(counts), menuOf }), [counts, menuOf])
   const create = <CreateButton onCreate={() => setCreating(true)} />
   return (
-    <div className="split">
+    <>
       <ListView
         spec={spec}
         state={state}
         query={query}
         hrefOf={(id) => `/admin/updates?open=${id}`}
-        onOpen={(id) => state.set({ open: id })}
         head={
           <>
             <PageHead title="Client updates" sub={summaryOf(releases)} actions={create} />
@@ -58,19 +51,8 @@ export function Page() {
           </>
         }
         firstRun={<NoReleases action={create} />}
+        panel={(walk) => <ReleasePanel {...walk} counts={counts} menuOf={menuOf} onDeed={ask} />}
       />
-      {state.open && (
-        <ReleasePanel
-          key={state.open}
-          releaseId={state.open}
-          ids={ids}
-          counts={counts}
-          menuOf={menuOf}
-          onDeed={(release, deed) => setAsked({ release, deed })}
-          onMove={(id) => state.set({ open: id }, { replace: true })}
-          onClose={() => state.set({ open: undefined })}
-        />
-      )}
       <Suspense>
         {isCreating && (
           <sheet.Component
@@ -83,7 +65,7 @@ export function Page() {
         )}
         {asked && <confirm.Component {...asked} onClose={() => setAsked(undefined)} />}
       </Suspense>
-    </div>
+    </>
   )
 }
 
@@ -118,7 +100,6 @@ function summaryOf(releases: readonly Release[]): string | undefined {
 
 function useReleaseMenu(ask: (release: Release, deed: ReleaseDeed) => void) {
   const offReason = useOffReason()('updates:write')
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `ask` only sets a state
   return useCallback(
     (release: Release): readonly MenuItem[] => {
       const deeds = deedsOf(release)
@@ -136,15 +117,8 @@ function useReleaseMenu(ask: (release: Release, deed: ReleaseDeed) => void) {
         ...dangerous.map(item),
       ]
     },
-    [offReason],
+    [offReason, ask],
   )
 }
 
-function copyItem({ version }: Release): MenuItem {
-  const command = `holdfast release show ${version}`
-  return {
-    ...{ id: 'copy', label: 'Copy as a command', icon: 'term' },
-    onSelect: () =>
-      void navigator.clipboard.writeText(command).then(() => toast({ title: 'Command copied', text: command })),
-  }
-}
+const copyItem = ({ version }: Release) => copyCommandItem(`holdfast release show ${version}`)

@@ -1,66 +1,50 @@
 import { useOffReason } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
-import { PanelMoves, useFocusWhenOpened } from '../../table/panel-parts.tsx'
+import type { Walk } from '../../table/list-view.tsx'
+import { SidePanel } from '../../table/side-panel.tsx'
 import { AppLink } from '../../ui/app-link.tsx'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { CopyId } from '../../ui/copy.tsx'
 import { formatCount, formatNumber, formatWord } from '../../ui/format.ts'
-import { Icon } from '../../ui/icon.tsx'
-import { IconButton } from '../../ui/icon-button.tsx'
 import { KeyValues } from '../../ui/key-values.tsx'
 import { MenuButton, type MenuItem } from '../../ui/menu.tsx'
 import { Note } from '../../ui/note.tsx'
-import { Problem } from '../../ui/problem.tsx'
 import { Bullet } from '../../ui/progress.tsx'
-import { SkeletonRows } from '../../ui/skeleton.tsx'
+import { QueryView } from '../../ui/query-view.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { PackagesSection } from './packages-section.tsx'
 import { ReleaseStatus, type VersionCounts } from './spec.tsx'
 import { deedsOf, deedWords, type Release, type ReleaseDeed } from './words.ts'
 
-type Props = {
-  releaseId: string
-  ids: readonly string[]
+type Props = Walk & {
   counts: VersionCounts
   menuOf: (release: Release) => readonly MenuItem[]
   onDeed: (release: Release, deed: ReleaseDeed) => void
-  onMove: (id: string) => void
-  onClose: () => void
 }
 
-/** One release beside the list: what it says, to whom it is offered, its packages. */
-export function ReleasePanel({ releaseId, ids, counts, menuOf, onDeed, onMove, onClose }: Props) {
-  const query = useApi('GET /v1/admin/updates/releases/{release_id}', { params: { release_id: releaseId } })
+/** One release beside the list: its facts, rollout and packages. */
+export function ReleasePanel({ counts, menuOf, onDeed, ...walk }: Props) {
+  const query = useApi('GET /v1/admin/updates/releases/{release_id}', { params: { release_id: walk.id } })
   const release = query.data
-  const panel = useFocusWhenOpened()
   return (
-    <aside className="panel" aria-label={`Release ${release?.version ?? ''}`} ref={panel} tabIndex={-1}>
-      <header>
-        <div className="row between">
-          <div className="row">
-            <Icon name="download" />
-            <h2 className="trunc">{release?.version ?? '…'}</h2>
-            {release && <Badge kind={release.channel === 'canary' ? 'info' : 'plain'}>{release.channel}</Badge>}
+    <SidePanel
+      {...walk}
+      noun="release"
+      name={release?.version}
+      icon="download"
+      aside={release && <Badge kind={release.channel === 'canary' ? 'info' : 'plain'}>{release.channel}</Badge>}
+      actions={release && <Actions release={release} menu={menuOf(release)} onDeed={onDeed} />}
+    >
+      <QueryView query={query} what="this release">
+        {(shown) => (
+          <div className="body">
+            <Facts release={shown} devices={counts?.get(shown.version) ?? (counts ? 0 : undefined)} />
+            <PackagesSection key={shown.release_id} release={shown} />
           </div>
-          <div className="row tight">
-            <PanelMoves noun="release" id={releaseId} ids={ids} onMove={onMove} />
-            <IconButton icon="x" label="Close panel" onClick={onClose} />
-          </div>
-        </div>
-        {release && <Actions release={release} menu={menuOf(release)} onDeed={onDeed} />}
-      </header>
-      {query.error && (
-        <Problem error={query.error} retry={query.refetch} what="this release" asOf={release && query.dataUpdatedAt} />
-      )}
-      {!release && !query.error && <SkeletonRows columns={2} />}
-      {release && (
-        <div className="body">
-          <Facts release={release} devices={counts?.get(release.version) ?? (counts ? 0 : undefined)} />
-          <PackagesSection key={release.release_id} release={release} />
-        </div>
-      )}
-    </aside>
+        )}
+      </QueryView>
+    </SidePanel>
   )
 }
 

@@ -2,10 +2,10 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { expectOwnChange } from '../../api/live.ts'
 import { uploadPackage } from '../../api/upload.ts'
 import { Button } from '../../ui/button.tsx'
+import { ChangeProblem } from '../../ui/change-problem.tsx'
 import { Field } from '../../ui/field.tsx'
 import { SelectField } from '../../ui/fields.tsx'
 import { formatBytes, formatPercent, formatWord } from '../../ui/format.ts'
-import { Problem } from '../../ui/problem.tsx'
 import { Bullet } from '../../ui/progress.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { refreshReleases } from './move-release.ts'
@@ -55,7 +55,7 @@ export function UploadForm({ release }: { release: Release }) {
       <SelectField label="Platform" options={platforms} value={platform} onChange={setPlatform} />
       <SelectField label="Architecture" options={architectures} value={arch} onChange={setArch} />
       {share !== undefined && file && <Sending share={share} file={file} onCancel={cancel} />}
-      {error && <Problem error={error} retry={submit} what="this package" />}
+      {error && <ChangeProblem error={error} />}
       <div>
         <Button
           type="submit"

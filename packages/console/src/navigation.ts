@@ -1,0 +1,35 @@
+import { type NavigateOptions, useNavigate, useRouterState } from '@tanstack/react-router'
+import { useMemo } from 'react'
+
+/** The search of an address: texts, as `URLSearchParams` has them. */
+export type Search = Readonly<Record<string, string>>
+/** Parameters to set; undefined removes one. */
+export type SearchChange = Readonly<Record<string, string | undefined>>
+type ChangeOptions = { replace?: boolean; state?: (now: object) => object }
+
+export const parseSearch = (text: string): Search => Object.fromEntries(new URLSearchParams(text))
+
+export const useSearch = (): Search => useRouterState({ select: (state) => state.location.search as Search })
+
+/**
+ * Functions that lead to another view, and that change parameters of the address of this one. The routes are made from
+ * the list of features, so the router does not know their paths as types.
+ *
+ * @example const { go, change } = useNavigation(); go('/admin/devices', { q: 'ana' }); change({ tab: 'policy' })
+ */
+export function useNavigation() {
+  const navigate = useNavigate()
+  return useMemo(() => {
+    const open = (options: object) => void navigate(options as NavigateOptions)
+    return {
+      /** @param path of a view; it may have a query of its own */
+      go: (path: string, search?: Search, { replace = false } = {}) => {
+        const [to, query = ''] = path.split('?')
+        open({ to, search: { ...parseSearch(query), ...search }, replace })
+      },
+      /** @param state keeps the state of the history entry unless given */
+      change: (search: SearchChange, { replace = false, state = (now) => now }: ChangeOptions = {}) =>
+        open({ to: '.', search: (now: Search) => ({ ...now, ...search }), state, replace, resetScroll: false }),
+    }
+  }, [navigate])
+}

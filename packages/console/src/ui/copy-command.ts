@@ -1,0 +1,19 @@
+import { messageOf } from '../api/api-error.ts'
+import type { MenuItem } from './menu.tsx'
+import { toast } from './toast.tsx'
+
+/** Copies a text. It fails where the browser refuses, and on a page without HTTPS, which has no clipboard. */
+export const copyText = async (text: string): Promise<void> => navigator.clipboard.writeText(text)
+
+/** Copies a command line, and says whether that worked. */
+export const copyCommand = (command: string): Promise<void> =>
+  copyText(command).then(
+    () => toast({ title: 'Command copied', text: command }),
+    (e: unknown) => toast({ kind: 'bad', title: 'The command was not copied', text: `${command} (${messageOf(e)})` }),
+  )
+
+/** The line of a menu that copies a command. */
+export const copyCommandItem = (command: string): MenuItem => ({
+  ...{ id: 'copy', label: 'Copy as command', icon: 'term' },
+  onSelect: () => void copyCommand(command),
+})

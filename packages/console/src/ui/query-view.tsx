@@ -1,0 +1,44 @@
+import type { Permission } from '@holdfast/contract/vocabulary'
+import type { ReactNode } from 'react'
+import type { ApiError } from '../api/api-error.ts'
+import { useCan } from '../api/me.ts'
+import { NoPermission, Problem } from './problem.tsx'
+import { SkeletonLines } from './skeleton.tsx'
+
+/** The parts of a query that a view needs; `useApi` has this shape. */
+export type QueryState<T> = {
+  data: T | undefined
+  error: ApiError | null
+  refetch: () => unknown
+  dataUpdatedAt: number
+}
+type Props<T> = {
+  query: QueryState<T>
+  /** Name of the data, as it stands in a sentence: `the sessions of this device`. */
+  what: string
+  /** Without this permission the caller sees why. */
+  permission?: Permission | undefined
+  /** Stands there until the first answer. */
+  waiting?: ReactNode
+  children: (data: T) => ReactNode
+}
+
+/**
+ * A part of a page that reads from the API: missing permission, failure, skeleton, then the data. After a failed refetch
+ * the last data stays below the failure.
+ *
+ * @example <QueryView query={query} what="certificates" permission="spc:read">{({ items }) => …}</QueryView>
+ */
+export function QueryView<T>({ query, what, permission, waiting = <SkeletonLines />, children }: Props<T>) {
+  const { data, error, refetch, dataUpdatedAt } = query
+  const can = useCan()
+  if (permission && !can(permission)) return <NoPermission what={what} permission={permission} />
+  return (
+    <>
+      {error && (
+        <Problem error={error} retry={refetch} what={what} asOf={data === undefined ? undefined : dataUpdatedAt} />
+      )}
+      {data === undefined ? !error && waiting : children(data)}
+    </>
+  )
+}
