@@ -40,7 +40,8 @@ for (const place of readdirSync(laidOut).sort()) {
   await suite(file, () => import(pathToFileURL(file)).finally(() => following?.disable()))
   if (process.env.HOLDFAST_TEST_CPU) {
     const { user, system } = process.cpuUsage(before)
-    console.log(`# cpu ${((user + system) / 1e6).toFixed(2)} s: ${file}`)
+    const { rss } = process.memoryUsage()
+    console.log(`# cpu ${((user + system) / 1e6).toFixed(2)} s, ${Math.round(rss / 1e6)} MB held: ${file}`)
   }
   rmSync(running)
 }

@@ -33,7 +33,7 @@ const inBrowser = /^packages\/console\/test\//
 const opensBrowser = 'packages/console/test/ground.ts'
 
 /** So many files share a process, of the others. */
-const together = 24
+const together = 96
 /** Files wait for the database much of their time: two more at once than there are cores keep the cores busy. */
 const atOnce = availableParallelism() + 2
 

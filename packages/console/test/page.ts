@@ -11,6 +11,11 @@ export type Look = { colorScheme?: ColorScheme; width?: Width }
 type Opened = Look & {
   /** Somebody who has signed in; nobody unless said. */
   as?: Who
+  /**
+   * The page shares cookies, storage and cached files with the others of the same look and person, so that it compiles no
+   * script anew. For a test that changes none of them.
+   */
+  isShared?: boolean
   /** Problems that the test brings about on purpose. */
   expected?: RegExp
 }
@@ -24,9 +29,9 @@ const signedIn = new WeakMap<Browser, Map<Who, Promise<State>>>()
  * Opens a page of its own for a test. The test fails when the page breaks its content security policy or Trusted Types,
  * throws, logs an error, asks another origin, or is answered with 5xx.
  */
-export async function openPage(t: TestContext, ground: Ground, { as, expected, ...look }: Opened = {}): Promise<Page> {
-  const state = as && (await stateOf(ground, as))
-  const { page, problems, close } = await openWatched(ground, look, state)
+export async function openPage(t: TestContext, ground: Ground, opened: Opened = {}): Promise<Page> {
+  const { as, expected, isShared = false, ...look } = opened
+  const { page, problems, close } = await (isShared ? openShared(ground, look, as) : openOwn(ground, look, as))
   t.after(async () => {
     await close()
     assert.deepEqual(
@@ -38,6 +43,27 @@ export async function openPage(t: TestContext, ground: Ground, { as, expected, .
   return page
 }
 
+type Watched = { page: Page; problems: string[]; close: () => Promise<void> }
+
+async function openOwn(ground: Ground, look: Look, as: Who | undefined): Promise<Watched> {
+  const context = await openContext(ground, look, as && (await stateOf(ground, as)))
+  return { ...(await openWatched(ground, context)), close: () => context.close() }
+}
+
+/** Contexts of shared pages by browser, look and person; they end with the browser. */
+const shared = new WeakMap<Browser, Map<string, Promise<BrowserContext>>>()
+
+async function openShared(ground: Ground, look: Look, as: Who | undefined): Promise<Watched> {
+  const known = shared.get(ground.browser) ?? new Map<string, Promise<BrowserContext>>()
+  shared.set(ground.browser, known)
+  const key = JSON.stringify([look, as])
+  const context =
+    known.get(key) ?? (as ? stateOf(ground, as) : Promise.resolve(undefined)).then((s) => openContext(ground, look, s))
+  known.set(key, context)
+  const { page, problems } = await openWatched(ground, await context)
+  return { page, problems, close: () => page.close() }
+}
+
 async function stateOf(ground: Ground, who: Who): Promise<State> {
   const known = signedIn.get(ground.browser) ?? new Map<Who, Promise<State>>()
   signedIn.set(ground.browser, known)
@@ -47,7 +73,7 @@ async function stateOf(ground: Ground, who: Who): Promise<State> {
 }
 
 async function signInOnce(ground: Ground, who: Who): Promise<State> {
-  const { page, problems, close } = await openWatched(ground, {})
+  const { page, problems, close } = await openOwn(ground, {}, undefined)
   await page.goto('/admin/login')
   await fillSignIn(page, ground.signInOf(who))
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
@@ -66,7 +92,11 @@ export async function fillSignIn(page: Page, { username, password }: { username:
 
 const requestsOf = new WeakMap<Page, { underWay: number }>()
 
-async function openWatched({ browser, kit }: Ground, { colorScheme = 'light', width = 1440 }: Look, state?: State) {
+async function openContext(
+  { browser, kit }: Ground,
+  { colorScheme = 'light', width = 1440 }: Look,
+  state: State | undefined,
+): Promise<BrowserContext> {
   const options: BrowserContextOptions = {
     baseURL: kit.publicUrl,
     colorScheme,
@@ -83,8 +113,12 @@ async function openWatched({ browser, kit }: Ground, { colorScheme = 'light', wi
       console.error(`security policy violation: ${effectiveDirective} ${blockedURI} ${sample}`),
     ),
   )
+  return context
+}
+
+async function openWatched({ kit }: Ground, context: BrowserContext): Promise<Omit<Watched, 'close'>> {
   const page = await context.newPage()
-  return { page, problems: watch(page, kit.publicUrl), close: () => context.close() }
+  return { page, problems: watch(page, kit.publicUrl) }
 }
 
 /** Browsers log each answer of 4xx as an error; the page deals with those, and they are judged by their status here. */

@@ -17,7 +17,7 @@ export async function walkView(
   view: View,
   { isCompared = false, ...look }: Required<Look> & { isCompared?: boolean },
 ): Promise<void> {
-  const page = await openPage(t, ground, { ...look, as: view.as as Who })
+  const page = await openPage(t, ground, { ...look, as: view.as as Who, isShared: !isCompared })
   const response = await page.goto(pathOf(view.path, ground.ids))
   await settle(page)
   await view.open?.(page)

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import type { Locator, Page } from 'playwright-core'
+import { settle } from './page.ts'
+
+/** Opens the list of devices, and waits until it is still. */
+export async function openDevices(page: Page, search = ''): Promise<void> {
+  await page.goto(`/admin/devices${search}`)
+  await settle(page)
+}
+
+/** The sentence at the end of the playbook. */
+export const confirmed = (page: Page): Locator => page.getByText('All reachable gateways confirmed.')
+
+/** Waits for the end of the run, and reads what it shows. */
+export async function readRun(page: Page, name: string): Promise<void> {
+  await confirmed(page).waitFor()
+  const sheet = page.getByRole('dialog', { name: `${name} is revoked` })
+  assert.equal(await sheet.getByRole('listitem').count(), 2, 'both steps of the playbook')
+  const cells = sheet.getByRole('img', { name: '10 of 10 gateways confirmed' }).locator('.cell')
+  assert.equal(await cells.count(), 10, 'one cell for each gateway')
+  assert.match((await cells.first().getAttribute('title')) ?? '', /^[a-z]+-\d: confirmed$/)
+}
