@@ -9,6 +9,8 @@ export type Width = 1440 | 375
 /** What a page is opened with; light and 1440 pixels wide unless said. */
 export type Look = { colorScheme?: ColorScheme; width?: Width }
 type Opened = Look & {
+  /** Options of the browser beside those of every page. */
+  options?: BrowserContextOptions
   /** Somebody who has signed in; nobody unless said. */
   as?: Who
   /** Problems that the test brings about on purpose. */
@@ -24,9 +26,13 @@ const signedIn = new WeakMap<Browser, Map<Who, Promise<State>>>()
  * Opens a page of its own for a test. The test fails when the page breaks its content security policy or Trusted Types,
  * throws, logs an error, asks another origin, or is answered with 5xx.
  */
-export async function openPage(t: TestContext, ground: Ground, { as, expected, ...look }: Opened = {}): Promise<Page> {
+export async function openPage(
+  t: TestContext,
+  ground: Ground,
+  { as, expected, ...opened }: Opened = {},
+): Promise<Page> {
   const state = as && (await stateOf(ground, as))
-  const { page, problems, close } = await openWatched(ground, look, state)
+  const { page, problems, close } = await openWatched(ground, opened, state)
   t.after(async () => {
     await close()
     assert.deepEqual(
@@ -66,8 +72,12 @@ export async function fillSignIn(page: Page, { username, password }: { username:
 
 const requestsOf = new WeakMap<Page, { underWay: number }>()
 
-async function openWatched({ browser, kit }: Ground, { colorScheme = 'light', width = 1440 }: Look, state?: State) {
-  const options: BrowserContextOptions = {
+async function openWatched(
+  { browser, kit }: Ground,
+  { colorScheme = 'light', width = 1440, options }: Pick<Opened, keyof Look | 'options'>,
+  state?: State,
+) {
+  const context = await browser.newContext({
     baseURL: kit.publicUrl,
     colorScheme,
     reducedMotion: 'reduce',
@@ -75,8 +85,8 @@ async function openWatched({ browser, kit }: Ground, { colorScheme = 'light', wi
     locale: 'en-US',
     timezoneId: 'UTC',
     ...(state && { storageState: state }),
-  }
-  const context = await browser.newContext(options)
+    ...options,
+  })
   context.setDefaultTimeout(15_000)
   await context.addInitScript(() =>
     addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI, sample }) =>

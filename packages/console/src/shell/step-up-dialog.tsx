@@ -1,9 +1,9 @@
 import { useState } from 'react'
-import { ApiError } from '../api/api-error.ts'
 import { call } from '../api/client.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
+import { errorOf } from '../ui/problem.tsx'
 
 /** Asks for a fresh one-time code, which some changes need. */
 export function StepUpDialog({ onDone }: { onDone: (isDone: boolean) => void }) {
@@ -17,7 +17,8 @@ export function StepUpDialog({ onDone }: { onDone: (isDone: boolean) => void }) 
       await call('POST /v1/admin/auth/step-up', { body: { code } })
       onDone(true)
     } catch (e) {
-      setError(e instanceof ApiError ? e.detail : String(e))
+      const said = errorOf(e as Error, 'code')
+      setError(said === undefined ? (e as Error).message : `The code ${said}.`)
       setBusy(false)
     }
   }
