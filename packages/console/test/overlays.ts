@@ -23,9 +23,10 @@ const stepUp =
 /** Answers the question of a change as a server does whose tenant binds it to a one-time code. */
 async function openStepUp(page: Page): Promise<void> {
   const body = { error: 'forbidden', detail: stepUp, request_id: 'req_01k00000000000000000000000' }
-  await page.route('**/v1/admin/devices/lifecycle*', (route) => route.fulfill({ status: 403, json: body }))
-  await onRow('r', 'alertdialog')(page)
-  await page.getByRole('button', { name: /^Revoke / }).click()
+  await page.route('**/v1/admin/devices/batch*', (route) => route.fulfill({ status: 403, json: body }))
+  for (const nth of [0, 1]) await page.locator('[data-row-link]').nth(nth).press('x')
+  await page.getByRole('toolbar').getByRole('button', { name: 'Revoke' }).click()
+  await page.getByRole('button', { name: 'Revoke 2 devices' }).click()
   await page.getByLabel('Code from your authenticator app').waitFor()
 }
 

@@ -70,7 +70,8 @@ export async function fillSignIn(page: Page, { username, password }: { username:
   await page.getByLabel('Password').fill(password)
 }
 
-const requestsOf = new WeakMap<Page, { underWay: number }>()
+/** Requests that are not answered yet. */
+const requestsOf = new WeakMap<Page, Set<Request>>()
 
 async function openWatched(
   { browser, kit }: Ground,
@@ -105,20 +106,20 @@ const isStream = (request: Request): boolean => request.resourceType() === 'even
 
 function watch(page: Page, origin: string): string[] {
   const problems: string[] = []
-  const requests = { underWay: 0 }
+  const requests = new Set<Request>()
   requestsOf.set(page, requests)
   page.on('console', (message) => {
     if (message.type() === 'error' && !isOfAnAnswer.test(message.text())) problems.push(`console: ${message.text()}`)
   })
   page.on('pageerror', (error) => problems.push(`thrown: ${error.stack ?? error.message}`))
   page.on('request', (request) => {
-    if (!isStream(request)) requests.underWay++
+    if (!isStream(request)) requests.add(request)
     const url = new URL(request.url())
     if (url.origin !== origin && !['data:', 'blob:'].includes(url.protocol))
       problems.push(`asks another origin: ${url.href}`)
   })
   for (const event of ['requestfinished', 'requestfailed'] as const)
-    page.on(event as 'requestfinished', (request) => void (isStream(request) || requests.underWay--))
+    page.on(event as 'requestfinished', (request) => void requests.delete(request))
   page.on('response', (response) => {
     if (response.status() >= 500) problems.push(`${response.status()} for ${response.url()}`)
   })
@@ -136,7 +137,10 @@ export async function settle(page: Page): Promise<void> {
       await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
       return document.querySelector('[aria-busy="true"]:not(button), .skeleton') !== null
     })
-    quiet = isBusy || requests.underWay > 0 ? 0 : quiet + 1
-    if (performance.now() > until) throw new Error(`${page.url()} did not come to rest`)
+    quiet = isBusy || requests.size > 0 ? 0 : quiet + 1
+    if (performance.now() > until) {
+      const waiting = Array.from(requests, (request) => request.url()).join(', ')
+      throw new Error(`${page.url()} did not come to rest: ${waiting || 'it says that it is busy'}`)
+    }
   }
 }

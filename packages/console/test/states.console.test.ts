@@ -91,6 +91,8 @@ async function refused({ t, ground, address }: Visit): Promise<void> {
 async function retryAll(page: Page): Promise<void> {
   const buttons = mainOf(page).getByRole('button', { name: 'Retry now' })
   await settle(page)
+  // A sheet has the list behind it, which cannot be used while it is open.
+  if (await page.getByRole('dialog').count()) await page.keyboard.press('Escape')
   for (let left = await buttons.count(); left > 0; ) {
     await buttons.first().click()
     await settle(page)
@@ -113,7 +115,7 @@ async function slow({ t, ground, address }: Visit): Promise<void> {
     await route.fallback().catch(() => {})
   })
   await page.goto(address)
-  const skeleton = page.locator('main').locator('.skel, [aria-busy="true"]').first()
+  const skeleton = mainOf(page).locator('.skel').filter({ visible: true }).first()
   await Promise.race([skeleton.waitFor(), settle(page)])
   assert.equal((await skeleton.count()) > 0, waiting > 0, `${waiting} requests wait, and so a skeleton is there`)
   assert.equal(await page.locator('h1').count(), 1, 'the heading is there at once')
@@ -130,7 +132,7 @@ async function offline({ t, ground, address }: Visit): Promise<void> {
   await settle(page)
   const before = await assertNotBlank(page)
   await page.context().setOffline(true)
-  const bar = page.getByText('The server does not answer.')
+  const bar = mainOf(page).getByText('The server does not answer. This page shows what was there')
   await bar.waitFor()
   assert.ok((await mainOf(page).innerText()).length >= before.length, 'what was there stays')
   await page.context().setOffline(false)

@@ -40,6 +40,8 @@ async function leaveWhenSignedOut(): Promise<void> {
   await changesAnswered()
   const answer = await fetch('/v1/admin/me', { headers: { 'holdfast-background': '1' } }).catch(() => undefined)
   isAsking = false
+  // An answer that is not read keeps a connection of the browser busy.
+  await answer?.text().catch(() => '')
   if (answer?.status === 401) goToSignIn()
 }
 
