@@ -31,11 +31,15 @@ const waiting = /^packages\/(sdk|server\/test\/(faults|interop))\//
 /** These share a process, which has one browser and one deployment for all of them. */
 const inBrowser = /^packages\/console\/test\//
 const opensBrowser = 'packages/console/test/ground.ts'
+/** Each of these has a process with a browser and a deployment of its own: it may change the fleet, and ends in time. */
+const ownBrowser = /\.console\.test\.ts$/
 
 /** So many files share a process, of the others. */
 const together = 96
 /** Files wait for the database much of their time: two more at once than there are cores keep the cores busy. */
 const atOnce = availableParallelism() + 2
+/** A browser with its deployment keeps a core busy. */
+const browsersAtOnce = availableParallelism()
 
 // Of a fresh clone the first processes would each compile all of it, since what one has compiled is there once it ends.
 const compiled = named.length === 0 && compileOnce()
@@ -69,7 +73,8 @@ function compileOnce() {
 /** Resolves with the exit code of `node --test`. */
 const run = (files) =>
   new Promise((resolve) => {
-    const always = ['--test', '--test-reporter=spec', '--test-timeout=180000', `--test-concurrency=${atOnce}`]
+    const concurrency = named.some((file) => ownBrowser.test(file)) ? browsersAtOnce : atOnce
+    const always = ['--test', '--test-reporter=spec', '--test-timeout=180000', `--test-concurrency=${concurrency}`]
     child = spawn(process.execPath, [...always, ...options, ...files], {
       cwd: root,
       stdio: 'inherit',
@@ -101,17 +106,13 @@ function distributed(files) {
 }
 
 const isNoPage = (file) => !inBrowser.test(file)
-/** The process of those that share a browser, if there are any. */
-const pagesOf = (files) =>
-  files.every(isNoPage)
-    ? []
-    : [
-        beginning(
-          nth(0),
-          [opensBrowser],
-          files.filter((f) => !isNoPage(f)),
-        ),
-      ]
+/** The processes of those that need a browser. */
+function pagesOf(files) {
+  const pages = files.filter((file) => !isNoPage(file))
+  const { true: own = [], false: shared = [] } = Object.groupBy(pages, (file) => ownBrowser.test(file))
+  const groups = [...(shared.length > 0 ? [shared] : []), ...own.map((file) => [file])]
+  return groups.map((suites, i) => beginning(`pages-${nth(i)}`, [opensBrowser], suites))
+}
 const withPages = (files) => [...pagesOf(files), ...files.filter(isNoPage)]
 
 /**

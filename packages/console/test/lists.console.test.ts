@@ -1,23 +1,50 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { raise } from '../../server/test/notices.ts'
+import { type Path, paths } from '../src/paths.ts'
 import { inBrowser, openGround } from './ground.ts'
 import { openPage, settle } from './page.ts'
+import { traits } from './views.ts'
 
-/** Lists of the console, each with a filter and a sort that its API has. The others join as they are built. */
-const lists = [
+/** Every list of the console, with a filter and a sort that its API has. */
+const lists: readonly { path: Path; filter: string; sort: string }[] = [
+  { path: '/admin/alerts', filter: 'severity=warning', sort: 'created_at' },
   { path: '/admin/devices', filter: 'platform=macos', sort: 'name' },
   { path: '/admin/devices', filter: 'q=pixel', sort: '-last_seen_at' },
-] as const
+  { path: '/admin/sessions', filter: 'state=all', sort: 'started_at' },
+  { path: '/admin/enrollment', filter: 'status=active', sort: 'name' },
+  { path: '/admin/updates', filter: 'status=draft', sort: 'created_at' },
+]
+
+test('each list of the console is tried', () => {
+  const all = paths.filter((path) => traits[path].list !== undefined)
+  assert.deepEqual([...new Set(lists.map(({ path }) => path))].sort(), all.sort())
+})
 
 /** Fewer rows than a page of service has, so that a small fleet has several pages. */
 const rowsPerPage = 5
 
 /** The server answers in small pages; everything else is as in service. */
 const withSmallPages = (page: Page) =>
-  page.route(/\/v1\/admin\/[a-z-]+\?.*limit=100/, (route) =>
+  page.route(/\/v1\/admin\/[a-z/-]+\?.*limit=100/, (route) =>
     route.continue({ url: route.request().url().replace('limit=100', `limit=${rowsPerPage}`) }),
   )
+
+/** Several pages of what the fleet has few of. */
+before(async () => {
+  if (inBrowser.skip) return
+  const { kit } = await openGround()
+  for (let i = 1; i <= 2 * rowsPerPage; i++) {
+    const subject = {
+      type: 'user',
+      id: `usr_01jxz3c9dqf7vr2m8k4s6t0b${String(i).padStart(2, '0')}`,
+      name: `user ${i}`,
+    } as const
+    await raise(kit, { severity: 'warning', title: `The account of user ${i} is locked`, subject })
+    await kit.admin.createRelease({ body: { version: `9.0.${i}`, channel: 'stable' } })
+  }
+})
 
 const rowsOf = (page: Page) => page.locator('[data-row-link]').allInnerTexts()
 

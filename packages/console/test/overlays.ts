@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core'
+import { settle } from './page.ts'
 import type { View } from './views.ts'
 
 const press = (key: string) => async (page: Page) => {
@@ -23,17 +24,23 @@ const stepUp =
 async function openStepUp(page: Page): Promise<void> {
   const body = { error: 'forbidden', detail: stepUp, request_id: 'req_01k00000000000000000000000' }
   await page.route('**/v1/admin/devices/batch*', (route) => route.fulfill({ status: 403, json: body }))
-  await onRow('r', 'alertdialog')(page)
-  await page.getByRole('button', { name: /^Revoke / }).click()
+  for (const nth of [0, 1]) await page.locator('[data-row-link]').nth(nth).press('x')
+  await page.getByRole('toolbar').getByRole('button', { name: 'Revoke' }).click()
+  await page.getByRole('button', { name: 'Revoke 2 devices' }).click()
   await page.getByLabel('Code from your authenticator app').waitFor()
 }
 
-/** Warns of the end of the session as the stream of changes does. */
+/** The clock of the page runs on to the last two minutes of the session; the server keeps its own. */
 async function openExpiry(page: Page): Promise<void> {
-  const at = new Date(Date.now() + 115_000).toISOString()
-  const body = `event: expires\ndata: ${JSON.stringify({ at, cause: 'idle' })}\n\n`
-  await page.route('**/v1/admin/stream*', (route) => route.fulfill({ contentType: 'text/event-stream', body }))
+  await page.clock.install()
   await page.reload()
+  await settle(page)
+  const idleSeconds = await page.evaluate(async () => {
+    const answer = await fetch('/v1/admin/me', { headers: { 'holdfast-background': '1' } })
+    const { session } = (await answer.json()) as { session: { idle_seconds: number } }
+    return session.idle_seconds
+  })
+  await page.clock.fastForward((idleSeconds - 100) * 1000)
   await page.getByRole('heading', { name: /You are signed out in/ }).waitFor()
 }
 

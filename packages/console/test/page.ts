@@ -8,7 +8,11 @@ export type ColorScheme = 'light' | 'dark'
 export type Width = 1440 | 375
 /** What a page is opened with; light and 1440 pixels wide unless said. */
 export type Look = { colorScheme?: ColorScheme; width?: Width }
-type Opened = Look & {
+type Setting = Look & {
+  /** Options of the browser beside those of every page. */
+  options?: BrowserContextOptions
+}
+type Opened = Setting & {
   /** Somebody who has signed in; nobody unless said. */
   as?: Who
   /**
@@ -30,8 +34,8 @@ const signedIn = new WeakMap<Browser, Map<Who, Promise<State>>>()
  * throws, logs an error, asks another origin, or is answered with 5xx.
  */
 export async function openPage(t: TestContext, ground: Ground, opened: Opened = {}): Promise<Page> {
-  const { as, expected, isShared = false, ...look } = opened
-  const { page, problems, close } = await (isShared ? openShared(ground, look, as) : openOwn(ground, look, as))
+  const { as, expected, isShared = false, ...setting } = opened
+  const { page, problems, close } = await (isShared ? openShared(ground, setting, as) : openOwn(ground, setting, as))
   t.after(async () => {
     await close()
     assert.deepEqual(
@@ -45,20 +49,21 @@ export async function openPage(t: TestContext, ground: Ground, opened: Opened = 
 
 type Watched = { page: Page; problems: string[]; close: () => Promise<void> }
 
-async function openOwn(ground: Ground, look: Look, as: Who | undefined): Promise<Watched> {
-  const context = await openContext(ground, look, as && (await stateOf(ground, as)))
+async function openOwn(ground: Ground, setting: Setting, as: Who | undefined): Promise<Watched> {
+  const context = await openContext(ground, setting, as && (await stateOf(ground, as)))
   return { ...(await openWatched(ground, context)), close: () => context.close() }
 }
 
 /** Contexts of shared pages by browser, look and person; they end with the browser. */
 const shared = new WeakMap<Browser, Map<string, Promise<BrowserContext>>>()
 
-async function openShared(ground: Ground, look: Look, as: Who | undefined): Promise<Watched> {
+async function openShared(ground: Ground, setting: Setting, as: Who | undefined): Promise<Watched> {
   const known = shared.get(ground.browser) ?? new Map<string, Promise<BrowserContext>>()
   shared.set(ground.browser, known)
-  const key = JSON.stringify([look, as])
+  const key = JSON.stringify([setting, as])
   const context =
-    known.get(key) ?? (as ? stateOf(ground, as) : Promise.resolve(undefined)).then((s) => openContext(ground, look, s))
+    known.get(key) ??
+    (as ? stateOf(ground, as) : Promise.resolve(undefined)).then((s) => openContext(ground, setting, s))
   known.set(key, context)
   const { page, problems } = await openWatched(ground, await context)
   return { page, problems, close: () => page.close() }
@@ -90,14 +95,15 @@ export async function fillSignIn(page: Page, { username, password }: { username:
   await page.getByLabel('Password').fill(password)
 }
 
-const requestsOf = new WeakMap<Page, { underWay: number }>()
+/** Requests that are not answered yet. */
+const requestsOf = new WeakMap<Page, Set<Request>>()
 
 async function openContext(
   { browser, kit }: Ground,
-  { colorScheme = 'light', width = 1440 }: Look,
+  { colorScheme = 'light', width = 1440, options }: Setting,
   state: State | undefined,
 ): Promise<BrowserContext> {
-  const options: BrowserContextOptions = {
+  const context = await browser.newContext({
     baseURL: kit.publicUrl,
     colorScheme,
     reducedMotion: 'reduce',
@@ -105,8 +111,8 @@ async function openContext(
     locale: 'en-US',
     timezoneId: 'UTC',
     ...(state && { storageState: state }),
-  }
-  const context = await browser.newContext(options)
+    ...options,
+  })
   context.setDefaultTimeout(15_000)
   await context.addInitScript(() =>
     addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI, sample }) =>
@@ -129,20 +135,20 @@ const isStream = (request: Request): boolean => request.resourceType() === 'even
 
 function watch(page: Page, origin: string): string[] {
   const problems: string[] = []
-  const requests = { underWay: 0 }
+  const requests = new Set<Request>()
   requestsOf.set(page, requests)
   page.on('console', (message) => {
     if (message.type() === 'error' && !isOfAnAnswer.test(message.text())) problems.push(`console: ${message.text()}`)
   })
   page.on('pageerror', (error) => problems.push(`thrown: ${error.stack ?? error.message}`))
   page.on('request', (request) => {
-    if (!isStream(request)) requests.underWay++
+    if (!isStream(request)) requests.add(request)
     const url = new URL(request.url())
     if (url.origin !== origin && !['data:', 'blob:'].includes(url.protocol))
       problems.push(`asks another origin: ${url.href}`)
   })
   for (const event of ['requestfinished', 'requestfailed'] as const)
-    page.on(event as 'requestfinished', (request) => void (isStream(request) || requests.underWay--))
+    page.on(event as 'requestfinished', (request) => void requests.delete(request))
   page.on('response', (response) => {
     if (response.status() >= 500) problems.push(`${response.status()} for ${response.url()}`)
   })
@@ -160,7 +166,10 @@ export async function settle(page: Page): Promise<void> {
       await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
       return document.querySelector('[aria-busy="true"]:not(button), .skeleton') !== null
     })
-    quiet = isBusy || requests.underWay > 0 ? 0 : quiet + 1
-    if (performance.now() > until) throw new Error(`${page.url()} did not come to rest`)
+    quiet = isBusy || requests.size > 0 ? 0 : quiet + 1
+    if (performance.now() > until) {
+      const waiting = Array.from(requests, (request) => request.url()).join(', ')
+      throw new Error(`${page.url()} did not come to rest: ${waiting || 'it says that it is busy'}`)
+    }
   }
 }

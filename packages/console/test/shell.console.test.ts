@@ -69,6 +69,24 @@ test('an alert is seen within 2 s of being raised, and a key acknowledges it', i
   assert.equal(acknowledged.find((alert) => alert.title === title)?.acknowledged_by?.name, 'admin')
 })
 
+test('without the stream an alert is seen within 12 s', inBrowser, async (t) => {
+  const ground = await openGround()
+  const page = await openPage(t, ground, { as: 'admin', expected: /ERR_FAILED/ })
+  await page.clock.install()
+  let streams = 0
+  await page.route('**/v1/admin/stream*', (route) => {
+    streams++
+    return route.abort()
+  })
+  await page.goto('/admin')
+  await settle(page)
+  assert.ok(streams > 0, 'the page has tried to open it')
+  const title = 'Raised while no stream was open'
+  await raise(ground.kit, { title, kind: 'siem.parked' })
+  await page.clock.runFor(12_000)
+  await page.getByRole('link', { name: title }).waitFor({ timeout: 2_000 })
+})
+
 test('the first paint has the theme that was chosen', inBrowser, async (t) => {
   const ground = await openGround()
   for (const [colorScheme, theme] of [

@@ -41,6 +41,8 @@ const serverPages: readonly View[] = [
 export type Traits = {
   /** It is a list, and these are the words for many of its objects, as in `No devices match`. */
   list?: string
+  /** What it says while there is none of them; `No … yet` unless said. */
+  quiet?: RegExp
   /** The view shows one object, or makes one: a tenant in which there is nothing has no state of its own for it. */
   isAlwaysFilled?: true
 }
@@ -48,15 +50,15 @@ export type Traits = {
 /** Every view of the console. The compiler refuses a path without an entry, and the walk does too. */
 export const traits: Readonly<Record<Path, Traits>> = {
   '/admin': {},
-  '/admin/alerts': {},
+  '/admin/alerts': { list: 'alerts', quiet: /All quiet/ },
   '/admin/start': {},
   '/admin/devices': { list: 'devices' },
   '/admin/devices/$device_id': { isAlwaysFilled: true },
-  '/admin/sessions': { list: 'sessions' },
+  '/admin/sessions': { list: 'sessions', quiet: /No session runs/ },
   '/admin/enrollment': { list: 'tokens' },
   '/admin/enrollment/new': { isAlwaysFilled: true },
   '/admin/posture': {},
-  '/admin/updates': {},
+  '/admin/updates': { list: 'releases' },
   '/admin/me': { isAlwaysFilled: true },
 }
 

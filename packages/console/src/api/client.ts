@@ -53,7 +53,9 @@ export async function callWithEtag<R extends Route>(
     ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(signal && { signal }),
   }
-  const response = await fetch(urlOf(template, params, query), request).catch((cause: unknown) => {
+  const sent = fetch(urlOf(template, params, query), request)
+  if (method !== 'GET') keepUntilAnswered(sent)
+  const response = await sent.catch((cause: unknown) => {
     if (signal?.aborted) throw cause
     markLost()
     throw new ApiError({ status: 0, code: 'offline', detail: 'The server could not be reached.' })
@@ -63,6 +65,15 @@ export async function callWithEtag<R extends Route>(
   const text = response.status === 204 ? 'null' : await response.text()
   return { body: JSON.parse(text) as OutputOf<R>, etag: response.headers.get('etag') ?? undefined }
 }
+
+const changes = new Set<Promise<unknown>>()
+const keepUntilAnswered = (change: Promise<unknown>) => {
+  changes.add(change)
+  const forget = () => void changes.delete(change)
+  change.then(forget, forget)
+}
+/** Resolves when the changes under way are answered: one of them may bring the session a new cookie. */
+export const changesAnswered = (): Promise<unknown> => Promise.allSettled([...changes])
 
 let onSignedOut: (() => void) | undefined
 /** Sets what is done when an answer says that nobody is signed in. */

@@ -28,10 +28,11 @@ export function markLost(): void {
   tell()
 }
 
-/** Asks whether the server answers. */
+/** Asks whether the server answers. The answer is read to its end, since the browser else keeps its connection busy. */
 export async function checkConnection(): Promise<void> {
   if (document.hidden) return
-  await fetch('/healthz', { cache: 'no-store' }).then(markReached, markLost)
+  const answer = fetch('/healthz', { cache: 'no-store' }).then((response) => response.text())
+  await answer.then(markReached, markLost)
 }
 
 window.addEventListener('offline', markLost)

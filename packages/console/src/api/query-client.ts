@@ -1,6 +1,6 @@
 import { QueryClient } from '@tanstack/react-query'
 import { ApiError } from './api-error.ts'
-import { setOnSignedOut } from './client.ts'
+import { changesAnswered, setOnSignedOut } from './client.ts'
 import { goToSignIn } from './sign-in.ts'
 
 const isTransient = (error: unknown): error is ApiError =>
@@ -30,12 +30,18 @@ export const queryClient = new QueryClient({
 
 let isAsking = false
 
-/** A 401 may also say that a password or a code was wrong. Only a refusal of `me` means that nobody is signed in. */
+/**
+ * A 401 may also say that a password or a code was wrong, or that a change has just ended the old cookie and its answer
+ * with the new one is on its way. Only a refusal of `me` after that means that nobody is signed in.
+ */
 async function leaveWhenSignedOut(): Promise<void> {
   if (isAsking) return
   isAsking = true
+  await changesAnswered()
   const answer = await fetch('/v1/admin/me', { headers: { 'holdfast-background': '1' } }).catch(() => undefined)
   isAsking = false
+  // An answer that is not read keeps a connection of the browser busy.
+  await answer?.text().catch(() => '')
   if (answer?.status === 401) goToSignIn()
 }
 

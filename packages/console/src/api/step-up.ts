@@ -8,8 +8,9 @@ export function setStepUp(asks: Ask | undefined): void {
   ask = asks
 }
 
+/** A person without an authenticator app is refused in other words: there is no code to ask for. */
 const isStepUp = (e: unknown): boolean =>
-  e instanceof ApiError && e.code === 'forbidden' && /one-time code|step-up/i.test(e.detail)
+  e instanceof ApiError && e.code === 'forbidden' && /auth\/step-up/.test(e.detail)
 
 /**
  * Does something that the tenant may bind to a fresh one-time code: when the server asks for one, the person is asked,

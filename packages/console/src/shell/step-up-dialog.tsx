@@ -4,6 +4,7 @@ import { call } from '../api/client.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
+import { errorOf } from '../ui/problem.tsx'
 
 /** Asks for a fresh one-time code, which some changes need. */
 export function StepUpDialog({ onDone }: { onDone: (isDone: boolean) => void }) {
@@ -17,7 +18,8 @@ export function StepUpDialog({ onDone }: { onDone: (isDone: boolean) => void }) 
       await call('POST /v1/admin/auth/step-up', { body: { code } })
       onDone(true)
     } catch (e) {
-      setError(messageOf(e))
+      const said = errorOf(e as Error, 'code')
+      setError(said === undefined ? messageOf(e) : `The code ${said}.`)
       setBusy(false)
     }
   }

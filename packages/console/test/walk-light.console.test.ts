@@ -1,0 +1,3 @@
+import { defineWalk } from './looks.ts'
+
+defineWalk('light')
