@@ -35,7 +35,7 @@ const opensBrowser = 'packages/console/test/ground.ts'
 const ownBrowser = /\.console\.test\.ts$/
 
 /** So many files share a process, of the others. */
-const together = 96
+const together = 48
 /** Files wait for the database much of their time: two more at once than there are cores keep the cores busy. */
 const atOnce = availableParallelism() + 2
 /** A browser with its deployment keeps a core busy. */
@@ -106,12 +106,12 @@ function distributed(files) {
 }
 
 const isNoPage = (file) => !inBrowser.test(file)
-/** The processes of those that need a browser. */
+/** The processes of those that need a browser. Their names make the runner begin them first. */
 function pagesOf(files) {
   const pages = files.filter((file) => !isNoPage(file))
   const { true: own = [], false: shared = [] } = Object.groupBy(pages, (file) => ownBrowser.test(file))
   const groups = [...(shared.length > 0 ? [shared] : []), ...own.map((file) => [file])]
-  return groups.map((suites, i) => beginning(`pages-${nth(i)}`, [opensBrowser], suites))
+  return groups.map((suites, i) => beginning(`${nth(0)}-${i}`, [opensBrowser], suites))
 }
 const withPages = (files) => [...pagesOf(files), ...files.filter(isNoPage)]
 

@@ -47,7 +47,7 @@ test(
     await assertForgotten(page, secret)
     await click('button', 'Done')
     await sheetOf(page).waitFor({ state: 'detached' })
-    await page.getByRole('link', { name: 'Go on' }).click()
+    await page.getByRole('link', { name: 'Continue setup' }).click()
     const step = page.getByRole('listitem').filter({ hasText: 'Enroll the first device' })
     await step.getByText(', done').waitFor()
     assert.deepEqual(await axeFindings(page), [])

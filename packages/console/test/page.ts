@@ -16,8 +16,8 @@ type Opened = Setting & {
   /** Somebody who has signed in; nobody unless said. */
   as?: Who
   /**
-   * The page shares cookies, storage and cached files with the others of the same look and person, so that it compiles no
-   * script anew. For a test that changes none of them.
+   * The page shares cookies, storage and cached files with the others of the same look and person, so that it compiles
+   * no script anew. For a test that changes none of them.
    */
   isShared?: boolean
   /** Problems that the test brings about on purpose. */

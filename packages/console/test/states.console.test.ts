@@ -14,7 +14,7 @@ const refusals = {
   409: {
     body: { error: 'entitlement_exceeded', detail: 'the plan allows 70 devices, and 70 are enrolled' },
     title: 'The plan allows 70 devices, and 70 are enrolled.',
-    rest: /License & usage/,
+    rest: /Nothing was changed\./,
   },
   422: {
     body: { error: 'validation_error', detail: 'the filter is not understood' },
@@ -24,7 +24,7 @@ const refusals = {
   429: {
     body: { error: 'rate_limited', detail: 'too many requests' },
     title: 'Slow down: the server takes the next request in 1 s.',
-    rest: /It is sent again by itself\./,
+    rest: /The page asks again by itself\./,
   },
   500: {
     body: { error: 'internal_error', detail: 'the request could not be handled' },

@@ -15,8 +15,8 @@ export type Selection = {
 }
 
 /**
- * The selection of a list. Another filter, order or page ends it, and a row that is gone leaves it: nothing out of sight
- * stays selected.
+ * The selection of a list. Another filter, order or page ends it, and a row that is gone leaves it: nothing out of
+ * sight stays selected.
  *
  * @param pageIds the ids of the rows that are shown, in their order
  */

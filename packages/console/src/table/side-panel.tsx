@@ -28,8 +28,8 @@ type Props = Walk & {
 }
 
 /**
- * One object beside its list. The arrow keys and the arrows in its head walk the list; the focus enters the panel when it
- * opens, and returns to the row of the object when it closes.
+ * One object beside its list. The arrow keys and the arrows in its head walk the list; the focus enters the panel when
+ * it opens, and returns to the row of the object when it closes.
  *
  * @example <SidePanel {...walk} noun="token" icon="key" name={token?.name}>…</SidePanel>
  */

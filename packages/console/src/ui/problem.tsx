@@ -38,7 +38,7 @@ export function Problem(props: ProblemProps) {
   return <ServerProblem {...props} />
 }
 
-export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 export const sentence = (text: string) => (/[.!?]$/.test(text) ? capital(text) : `${capital(text)}.`)
 
 export const SignedOut = () => (

@@ -24,8 +24,8 @@ type Props<T> = {
 }
 
 /**
- * A part of a page that reads from the API: missing permission, failure, skeleton, then the data. After a failed refetch
- * the last data stays below the failure.
+ * A part of a page that reads from the API: missing permission, failure, skeleton, then the data. After a failed
+ * refetch the last data stays below the failure.
  *
  * @example <QueryView query={query} what="certificates" permission="spc:read">{({ items }) => …}</QueryView>
  */

@@ -72,5 +72,5 @@ function waitOf(gateways: number | undefined, reachable = 0): string {
 }
 
 /** Whether a run waits for the gateway. */
-export const isReachable = ({ status }: Gateway): boolean =>
+const isReachable = ({ status }: Gateway): boolean =>
   status === 'healthy' || status === 'degraded' || status === 'draining'

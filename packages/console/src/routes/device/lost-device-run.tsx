@@ -4,7 +4,7 @@ import { Button } from '../../ui/button.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Sheet } from '../../ui/sheet.tsx'
 import { Steps } from '../../ui/steps.tsx'
-import { Confirmations, confirmationsOf } from './confirmations.tsx'
+import { Confirmations, confirmationOf } from './confirmations.tsx'
 import type { Gateway } from './lost-device-preview.tsx'
 
 type Run = OutputOf<'GET /v1/admin/workflows/runs/{workflow_run_id}'>
@@ -99,10 +99,10 @@ function sentenceOf(run: Run | undefined): string {
 
 function endOf({ steps }: Run): string {
   const step = steps.find(({ action }) => action === 'confirm_gateways')
-  const counts = step && confirmationsOf(step)
-  if (!counts) return 'All steps are done.'
-  if (counts.confirmed > 0) return 'All reachable gateways confirmed.'
-  return counts.down > 0 ? 'No gateway is reachable now.' : 'No gateway runs, so none had to confirm.'
+  const found = step && confirmationOf(step)
+  if (!found) return 'All steps are done.'
+  if (found.confirmed > 0) return 'All reachable gateways confirmed.'
+  return found.unreachable > 0 ? 'No gateway is reachable now.' : 'No gateway runs, so none had to confirm.'
 }
 
 /** Seconds from the start to the end of the run. */
