@@ -32,7 +32,7 @@ import { createDirectory } from './modules/directory/index.ts'
 import { createEnrollment } from './modules/enrollment/index.ts'
 import { createExpiry } from './modules/expiry/index.ts'
 import { createFederation } from './modules/federation/index.ts'
-import { createGateways, trustCoverageOfGateways } from './modules/gateways/index.ts'
+import { createGateways, reported, trustCoverageOfGateways } from './modules/gateways/index.ts'
 import { createHealth } from './modules/health/index.ts'
 import { createIdentity, usualPasswordCost } from './modules/identity/index.ts'
 import { createLocking } from './modules/locks/index.ts'
@@ -131,7 +131,17 @@ export function createApp({
     isAwaited: (tenant) => [policy, gateways, certificates].some((module) => module.isAwaited(tenant)),
   }
   const fleet = createFleet({ ...base, idle, checks: (tenant) => policy.checks(tenant) })
-  const policy = createPolicy({ ...base, idle, audit, fleet, trust, notify, gatewaysKnow, gateways: () => gateways })
+  const policy = createPolicy({
+    ...base,
+    idle,
+    audit,
+    fleet,
+    trust,
+    notify,
+    gatewaysKnow,
+    gateways: () => gateways,
+    sessionHistory: reported,
+  })
   const gateways = createGateways({
     ...limited,
     meter,

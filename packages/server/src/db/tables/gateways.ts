@@ -196,3 +196,11 @@ export type GatewaysTables = {
     received_at: Generated<Date>
   }
 }
+
+/** A session, and the named resources that it used. */
+export type RecordedSession = Pick<
+  GatewaysTables['vpn_sessions'],
+  'session_id' | 'device_id' | 'user_id' | 'started_at' | 'last_seen_at' | 'source_ip'
+> & { resources: string[] }
+/** A device of which something was reported, and whether it was denied a packet or failed to connect. */
+export type ReportedDevice = { device_id: string; denied: boolean; failed: boolean }

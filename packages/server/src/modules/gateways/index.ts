@@ -23,7 +23,6 @@ import { createConnectionTruth } from './truth/connection-truth.ts'
 
 export type { GatewaysDeps } from './deps.ts'
 export type { SnapshotSize } from './pull/chunk.ts'
-export { poolsOf } from './pull/pools-of-variant.ts'
 export { enforcedBy } from './registry/confirmed.queries.ts'
 export type { Confirmations } from './registry/confirmed.ts'
 export { trustCoverageOfGateways } from './registry/gateways.queries.ts'

@@ -21,7 +21,6 @@ import { createUses } from './uses.ts'
 import { createVersions } from './versions.ts'
 import { createReaching } from './who-reaches.ts'
 
-export type { Variant, VariantContent } from '@holdfast/policy'
 export { firstPublishAt } from './start.queries.ts'
 export type { TenantPolicy } from './tenant-policy.ts'
 

@@ -1,5 +1,5 @@
 import { sha256Hex } from '@holdfast/crypto'
-import type { Variant } from '../../policy/index.ts'
+import type { Variant } from '@holdfast/policy'
 import type { Peer } from './peer.ts'
 import type { PoolAccess } from './pool-access.ts'
 

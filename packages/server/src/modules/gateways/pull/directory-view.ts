@@ -1,5 +1,5 @@
+import type { VariantContent } from '@holdfast/policy'
 import { encodeId } from '../../../kernel/ids.ts'
-import type { VariantContent } from '../../policy/index.ts'
 import type { PoolRow } from '../registry/pools.queries.ts'
 import type { Directory } from '../registry/registry.ts'
 import type { Liveness } from '../reports/liveness.ts'

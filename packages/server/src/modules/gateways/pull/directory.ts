@@ -1,6 +1,7 @@
 import type { Output } from '@holdfast/contract'
 import type { gatewayPools } from '@holdfast/contract/gateway-runtime'
 import { sha256Hex, signJws } from '@holdfast/crypto'
+import { poolsOf, type Variant } from '@holdfast/policy'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { unauthorized } from '../../../kernel/app-error.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
@@ -8,13 +9,11 @@ import { encodeId } from '../../../kernel/ids.ts'
 import { Representation } from '../../../kernel/representation.ts'
 import { hour, second } from '../../../kernel/time.ts'
 import type { Caller } from '../../devices/index.ts'
-import type { Variant } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Directory, Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
 import type { Liveness } from '../reports/liveness.ts'
 import { offeredOf, viewPool } from './directory-view.ts'
-import { poolsOf } from './pools-of-variant.ts'
 
 type View = Output<typeof gatewayPools>
 type Made = {

@@ -1,7 +1,8 @@
+import type { Variant } from '@holdfast/policy'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
-import type { TenantPolicy, Variant } from '../../policy/index.ts'
+import type { TenantPolicy } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 
 /** Devices that went together from one variant to another, and that nothing else happened to. */

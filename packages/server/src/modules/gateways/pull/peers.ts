@@ -1,14 +1,14 @@
+import { endOn, type VariantContent } from '@holdfast/policy'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { createSlices, type Slices } from '../../../kernel/time-slice.ts'
 import type { FleetDevice } from '../../devices/index.ts'
-import type { TenantPolicy, VariantContent } from '../../policy/index.ts'
+import type { TenantPolicy } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Touched } from './delta.ts'
 import { patchOf, type Step } from './patch.ts'
 import { type Peer, peerOf } from './peer.ts'
 import { poolAccessOf } from './pool-access.ts'
-import { endOn } from './pools-of-variant.ts'
 
 /** What a delta says of peers. `moved` comes before the others, which may name some of the same devices. */
 type PeerChanges = {

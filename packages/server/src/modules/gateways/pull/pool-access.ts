@@ -1,6 +1,6 @@
+import { endOn, type Variant } from '@holdfast/policy'
 import type { FleetDevice } from '../../devices/index.ts'
-import type { TenantPolicy, Variant } from '../../policy/index.ts'
-import { endOn } from './pools-of-variant.ts'
+import type { TenantPolicy } from '../../policy/index.ts'
 
 /**
  * Under which variant a device may use a pool, and until when if nothing but time passes (ms; Infinity: for good).

@@ -1,4 +1,4 @@
-import type { VariantContent } from '../../policy/index.ts'
+import type { VariantContent } from '@holdfast/policy'
 import type { PoolRow } from '../registry/pools.queries.ts'
 
 /** What a device sends through a pool, as it sets up its tunnel. */

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import type { RecordedSession, ReportedDevice } from '../../../db/tables/gateways.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-type Heard = { device_id: string; denied: boolean; failed: boolean }
 /** Devices that were connected or said that they could not connect, since a moment; and what befell them since. */
-export const heardSince = async (tx: Tx, tenant: TenantId, since: Date): Promise<Heard[]> =>
+export const heardSince = async (tx: Tx, tenant: TenantId, since: Date): Promise<ReportedDevice[]> =>
   (
-    await sql<Heard>`
+    await sql<ReportedDevice>`
       select device_id, bool_or(denied) as denied, bool_or(failed) as failed from (
         select device_id, coalesce(last_denied_at >= ${since}, false) as denied, false as failed from vpn_sessions
           where tenant_id = ${tenant} and state = 'active' and ended_at is null and last_seen_at >= ${since}
@@ -20,23 +20,14 @@ export const heardSince = async (tx: Tx, tenant: TenantId, since: Date): Promise
       group by device_id`.execute(tx)
   ).rows
 
-type Recorded = {
-  session_id: string
-  device_id: string
-  user_id: string | null
-  started_at: Date
-  last_seen_at: Date
-  source_ip: string | null
-  resources: string[]
-}
 /** Sessions that began in the last days and used named resources, the newest first. */
 export const recordedSessions = async (
   tx: Tx,
   tenant: TenantId,
   { days, limit }: { days: number; limit: number },
-): Promise<Recorded[]> =>
+): Promise<RecordedSession[]> =>
   (
-    await sql<Recorded>`
+    await sql<RecordedSession>`
       select session_id, device_id, user_id, started_at, last_seen_at, source_ip,
         array(select jsonb_object_keys(resources) order by 1) as resources
       from vpn_sessions

@@ -1,10 +1,9 @@
 import type { ChannelHealth } from '@holdfast/contract/policy-rollout'
-import { evaluateChecks, type VariantContent } from '@holdfast/policy'
+import { evaluateChecks, poolsOf, type VariantContent } from '@holdfast/policy'
 import { background } from '../../../db/database.ts'
 import type { CanaryHealth } from '../../../db/tables/policy.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { day } from '../../../kernel/time.ts'
-import { poolsOf, reported } from '../../gateways/index.ts'
 import type { PolicyDeps } from '../deps.ts'
 import { walkFleet } from '../fleet-walk.ts'
 import type { PolicyStore } from '../store.ts'
@@ -28,10 +27,11 @@ export function createHealthOf({
   fleet,
   store,
   now,
-}: Pick<PolicyDeps, 'db' | 'fleet' | 'now'> & { store: PolicyStore }) {
+  sessionHistory,
+}: Pick<PolicyDeps, 'db' | 'fleet' | 'now' | 'sessionHistory'> & { store: PolicyStore }) {
   return async (tenant: TenantId, publishedAt: Date): Promise<CanaryHealth> => {
     const since = heardFrom(publishedAt, now())
-    const heard = await db.inTenant(tenant, (tx) => reported.heardSince(tx, tenant, since), background)
+    const heard = await db.inTenant(tenant, (tx) => sessionHistory.heardSince(tx, tenant, since), background)
     const byDevice = new Map(heard.map((h) => [h.device_id, h]))
     const policy = await store.at(tenant)
     const at = now().getTime()

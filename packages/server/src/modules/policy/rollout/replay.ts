@@ -1,8 +1,8 @@
 import { type CompiledPolicy, type ConnectionContext, decide, parseTarget } from '@holdfast/policy'
 import { background } from '../../../db/database.ts'
+import type { RecordedSession } from '../../../db/tables/gateways.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { FleetDevice } from '../../devices/index.ts'
-import { reported } from '../../gateways/index.ts'
 import { type ReadCandidate, refuseDocument } from '../candidate.ts'
 import type { PolicyDeps } from '../deps.ts'
 import type { PolicyStore } from '../store.ts'
@@ -14,7 +14,6 @@ const mostShown = 100
 /** A replay gives way to other work after this long. */
 const sliceMs = 5
 
-type RecordedSession = Awaited<ReturnType<typeof reported.recordedSessions>>[number]
 type Blocked = RecordedSession & { resource: string; reason: string }
 type Touched = { sessions: number; devices: Set<string>; users: Set<string> }
 export type Replayed = {
@@ -37,14 +36,15 @@ export function createReplay({
   fleet,
   store,
   readCandidate,
-}: Pick<PolicyDeps, 'db' | 'fleet'> & { store: PolicyStore; readCandidate: ReadCandidate }) {
+  sessionHistory,
+}: Pick<PolicyDeps, 'db' | 'fleet' | 'sessionHistory'> & { store: PolicyStore; readCandidate: ReadCandidate }) {
   return async (tenant: TenantId, document: unknown, days: number): Promise<Replayed> => {
     const candidate = await readCandidate(tenant, document)
     if ('errors' in candidate) refuseDocument(candidate.errors)
     const { compiled: after } = candidate
     const found = await db.inTenant(
       tenant,
-      (tx) => reported.recordedSessions(tx, tenant, { days, limit: mostSessions + 1 }),
+      (tx) => sessionHistory.recordedSessions(tx, tenant, { days, limit: mostSessions + 1 }),
       background,
     )
     const sessions = found.slice(0, mostSessions)

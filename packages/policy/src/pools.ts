@@ -1,4 +1,4 @@
-import type { VariantContent } from '../../policy/index.ts'
+import type { VariantContent } from './variant.ts'
 
 /** Until when (ms) a variant leads through pools: through every enabled one, and through those it names. */
 type Ends = { every: number; named: ReadonlyMap<string, number> }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { VariantContent } from '../../policy/index.ts'
-import { endOn, poolsOf as poolsAt } from './pools-of-variant.ts'
+import { endOn, poolsOf as poolsAt } from './pools.ts'
+import type { VariantContent } from './variant.ts'
 
 const poolsOf = (content: VariantContent) => poolsAt(content, 0)
 const mayUse = (content: VariantContent, pool: string) => endOn(content, pool) > 0
