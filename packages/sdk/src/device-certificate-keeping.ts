@@ -1,7 +1,7 @@
 import { backoffSeconds, jitter, type Random } from './backoff.ts'
-import type { Device } from './device.ts'
 import { createApplier } from './device-applier.ts'
 import type { DeviceCertificate } from './device-certificate.ts'
+import type { DeviceCore } from './device-core.ts'
 import type { DeviceStatus } from './device-status.ts'
 
 type KeepingOptions = {
@@ -22,7 +22,7 @@ const checkSeconds = 3600
  * count any more, or may have been revoked with a suspension.
  */
 export function createCertificateKeeper(
-  device: Device,
+  device: DeviceCore,
   { signal, onCertificate, report, now, random }: KeepingOptions,
 ) {
   const applier = createApplier({

@@ -1,8 +1,8 @@
 import { backoffSeconds, jitter, type Random, sleep } from './backoff.ts'
-import type { Device } from './device.ts'
 import { createApplier } from './device-applier.ts'
 import type { DeviceCertificate } from './device-certificate.ts'
 import { createCertificateKeeper } from './device-certificate-keeping.ts'
+import type { DeviceCore } from './device-core.ts'
 import { DeviceEndedError, type DeviceStatus, statusOfFailure } from './device-status.ts'
 import { createLagPatience } from './lagging.ts'
 import type { DevicePolicy } from './policy-verifier.ts'
@@ -52,7 +52,7 @@ const lagPauseSeconds = 1
  * and waited for; only a definite end rejects, with `DeviceEndedError` (`revoked`, `credential_expired`).
  */
 export async function runPolling(
-  device: Device,
+  device: DeviceCore,
   { signal, onPolicy, onCertificate, onStatus, onError, wait = 240, slow = 60 }: PollingOptions,
   { now, random }: { now: () => Date; random: Random },
 ): Promise<void> {
@@ -162,7 +162,7 @@ function createTeller(onStatus: (status: DeviceStatus) => void, now: () => Date)
 type Upkeep = { now: () => Date; random: Random; report: (error: unknown) => void }
 
 /** Renewal and trust, each when due. A failure is told and tried again later; polling goes on meanwhile. */
-function createMaintenance(device: Device, { now, random, report }: Upkeep) {
+function createMaintenance(device: DeviceCore, { now, random, report }: Upkeep) {
   let failures = 0
   let notBefore = 0
   return async (signal: AbortSignal): Promise<void> => {

@@ -1,6 +1,6 @@
 import { jitter, type Random } from './backoff.ts'
-import type { Device } from './device.ts'
 import { createApplier } from './device-applier.ts'
+import type { DeviceCore } from './device-core.ts'
 import type { GatewayDirectory } from './directory-verifier.ts'
 import { keepFollowing } from './following.ts'
 import { safely } from './safely.ts'
@@ -28,7 +28,7 @@ const longestPause = 60
  * leads where, changes. Whatever fails, the directory stays in force until its own end.
  */
 export async function followDirectory(
-  device: Device,
+  device: DeviceCore,
   { signal, onDirectory, onError, wait = 240 }: FollowingOptions,
   { now, random }: { now: () => Date; random: Random },
 ): Promise<void> {

@@ -11,7 +11,7 @@ export {
 } from './audit-export.ts'
 export { type ChangesOptions, changes } from './changes.ts'
 export { type CallInput, type Client, createClient } from './client.ts'
-export { type Device, openDevice, type Polled } from './device.ts'
+export { type Device, openDevice } from './device.ts'
 export {
   createProofMemory,
   type DeviceAtGateway,
@@ -20,6 +20,7 @@ export {
   verifyDeviceAtGateway,
 } from './device-at-gateway.ts'
 export type { CertificateRenewal, DeviceCertificate } from './device-certificate.ts'
+export type { Polled } from './device-core.ts'
 export type { CertificateKey, DeviceOptions, Renewal } from './device-options.ts'
 export type { PollingOptions } from './device-polling.ts'
 export type { TelemetryEvent } from './device-reports.ts'
