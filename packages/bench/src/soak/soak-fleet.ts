@@ -11,14 +11,15 @@ import { createRandom } from '../sim/random.ts'
 import { type Scene, settle } from '../sim/scene.ts'
 import * as setup from '../sim/setup.ts'
 import { startWorker } from '../sim/worker.ts'
-import type { SoakOptions } from './soak.ts'
 
+/** Its size, and the seed of its random choices. */
+export type SoakFleetOptions = { devices: number; gateways: number; seed: number }
 export type SoakFleet = Awaited<ReturnType<typeof startSoakFleet>>
 /** Devices of the fleet, and users, that are suspended and come back while it all goes on. */
 const leaverCount = 12
 
 /** The simulator's fleet: it polls and pulls throughout, and afterwards each of it must hold what is in force. */
-export async function startSoakFleet(url: string, admin: Client, { devices, gateways: count, seed }: SoakOptions) {
+export async function startSoakFleet(url: string, admin: Client, { devices, gateways: count, seed }: SoakFleetOptions) {
   const random = createRandom(seed + 2)
   const directory = planDirectory(random, { devices, gateways: count })
   const complaints = createComplaints()

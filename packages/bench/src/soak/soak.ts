@@ -10,17 +10,10 @@ import { createObserver } from '../trial/observer.ts'
 import { createRecord } from '../trial/record.ts'
 import { runChaos } from './chaos.ts'
 import { loseSomething } from './control.ts'
-import { startSoakFleet } from './soak-fleet.ts'
+import { type SoakFleetOptions, startSoakFleet } from './soak-fleet.ts'
 import { judgeSoak } from './verdict.ts'
 
-export type SoakOptions = {
-  minutes: number
-  devices: number
-  gateways: number
-  replicas: number
-  seed: number
-  control: boolean
-}
+type SoakOptions = SoakFleetOptions & { minutes: number; replicas: number; control: boolean }
 
 /** What takes longer is left to the end of the process. */
 const endWithinMs = 60_000
