@@ -1,7 +1,8 @@
 import { idPrefixes, type Noun } from '@holdfast/contract/vocabulary'
 import { ApiError, type Client } from '@holdfast/sdk'
 import { NotFoundError, UsageError } from './exit.ts'
-import { type Candidate, having, type Search, sameName, searches, walk } from './names-searches.ts'
+import { type Candidate, having, type Search, sameName, searches } from './names-searches.ts'
+import { walk } from './pages.ts'
 import { plain } from './text.ts'
 
 type Asked = { side: 'actor' | 'target'; type: string | undefined; scope: object }

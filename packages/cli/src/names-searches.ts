@@ -1,6 +1,6 @@
 import type { Noun } from '@holdfast/contract/vocabulary'
 import type { Client } from '@holdfast/sdk'
-import type { Page } from './output.ts'
+import { walk } from './pages.ts'
 
 /** Something that a name may mean. `ended`: it is meant only where nothing else has the name. */
 export type Candidate = { id: string; names: readonly (string | null)[]; ended?: boolean }
@@ -11,8 +11,6 @@ export type Search = {
   /** What an error calls it; its noun unless said. */
   word?: string
 }
-
-const mostPages = 50
 
 export const sameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase()
 
@@ -205,18 +203,4 @@ async function* ofEach(
   find: (owner: string) => AsyncIterable<Candidate>,
 ): AsyncGenerator<Candidate> {
   for (const { id } of await having(name, owners)) yield* find(id)
-}
-
-export async function* walk<T, C>(
-  ask: (page: { limit: number; cursor?: string }) => Promise<Page<T>>,
-  view: (item: T) => C,
-  most = mostPages,
-): AsyncGenerator<C> {
-  let cursor: string | null = null
-  for (let n = 0; n < most; n++) {
-    const page: Page<T> = await ask({ limit: 200, ...(cursor !== null && { cursor }) })
-    for (const item of page.items) yield view(item)
-    cursor = page.next_cursor
-    if (cursor === null) return
-  }
 }

@@ -1,10 +1,9 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Cli } from './cli.ts'
+import type { AskPage, Page } from './pages.ts'
 import { jsonText, plain } from './text.ts'
 
 export type Column<T> = readonly [title: string, value: (item: T) => unknown]
-export type Page<T> = { items: readonly T[]; next_cursor: string | null }
-type AskPage<T> = (page: { limit: number; cursor?: string }) => Promise<Page<T>>
 
 const pageSize = 200
 

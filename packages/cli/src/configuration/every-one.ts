@@ -1,9 +1,7 @@
-import type { Page } from '../output.ts'
-
-type Ask<T> = (page: { limit: number; cursor?: string }) => Promise<Page<T>>
+import type { AskPage, Page } from '../pages.ts'
 
 /** All of a list, page by page. */
-export async function everyOne<T>(ask: Ask<T>): Promise<T[]> {
+export async function everyOne<T>(ask: AskPage<T>): Promise<T[]> {
   const items: T[] = []
   for (let cursor: string | null = null; ; ) {
     const page: Page<T> = await ask({ limit: 200, ...(cursor !== null && { cursor }) })

@@ -1,0 +1,17 @@
+/** A page of a list of the API. */
+export type Page<T> = { items: readonly T[]; next_cursor: string | null }
+/** Asks for the page behind a cursor; without one for the first. */
+export type AskPage<T> = (page: { limit: number; cursor?: string }) => Promise<Page<T>>
+
+const mostPages = 50
+
+/** Reads a list page by page, at most so many pages. */
+export async function* walk<T, C>(ask: AskPage<T>, view: (item: T) => C, most = mostPages): AsyncGenerator<C> {
+  let cursor: string | null = null
+  for (let n = 0; n < most; n++) {
+    const page: Page<T> = await ask({ limit: 200, ...(cursor !== null && { cursor }) })
+    for (const item of page.items) yield view(item)
+    cursor = page.next_cursor
+    if (cursor === null) return
+  }
+}
