@@ -9,23 +9,6 @@ import { second } from '../kernel/time.ts'
 import { isStreamed } from './patience.ts'
 import { refusalOf } from './protocol.ts'
 
-export const securityHeaders = {
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-} as const
-
-export type SecurityHeaders = typeof securityHeaders & { 'strict-transport-security'?: string }
-/**
- * Of every answer. Where this deployment is reached by TLS, a browser that was here once uses nothing else for a year
- * (RFC 6797); over plain HTTP the field must not be sent.
- */
-export const securityHeadersFor = ({ publicUrl, isTls }: { publicUrl: string; isTls: boolean }): SecurityHeaders =>
-  isTls || publicUrl.startsWith('https:')
-    ? { ...securityHeaders, 'strict-transport-security': 'max-age=31536000' }
-    : securityHeaders
-
 /** How often the caller may ask, as header fields (draft-ietf-httpapi-ratelimit-headers). */
 export const rateLimitLines = (limit: RateLimit | undefined): string[] =>
   limit ? ['ratelimit-policy', limit.policy, 'ratelimit', limit.state] : []

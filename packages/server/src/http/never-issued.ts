@@ -3,10 +3,10 @@ import { newRequestId } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
 import { tokenOf, type Verifiers } from './authenticate.ts'
 import { strangerOf } from './caller.ts'
-import type { SecurityHeaders } from './error-response.ts'
 import { sendRefusal } from './raw-refusal.ts'
 import { hasBody } from './read-body.ts'
 import type { Refuse } from './refuse.ts'
+import type { SecurityHeaders } from './security-headers.ts'
 import type { SourceOf } from './source-ip.ts'
 
 /** Under it every path wants a credential, known or not. */

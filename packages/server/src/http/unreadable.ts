@@ -2,8 +2,8 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Duplex } from 'node:stream'
 import { AppError } from '../kernel/app-error.ts'
 import { newRequestId } from '../kernel/ids.ts'
-import { securityHeaders } from './error-response.ts'
 import { refusalOf } from './protocol.ts'
+import { securityHeaders } from './security-headers.ts'
 
 const details: Record<string, string> = {
   HPE_HEADER_OVERFLOW: 'the request line and headers are larger than 16 KiB',

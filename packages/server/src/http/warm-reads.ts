@@ -8,12 +8,12 @@ import { whenReady } from '../kernel/ready.ts'
 import type { Representation } from '../kernel/representation.ts'
 import { judgedSafely, tokenOf, type Verdict } from './authenticate.ts'
 import { strangerOf } from './caller.ts'
-import type { SecurityHeaders } from './error-response.ts'
 import type { OpenVerifiers } from './of-open-tenants.ts'
 import { sendRefusal } from './raw-refusal.ts'
 import { hasBody } from './read-body.ts'
 import type { Refuse } from './refuse.ts'
 import { type Granted, type Hold, holdOf, isKnown, preferenceApplied } from './representation.ts'
+import type { SecurityHeaders } from './security-headers.ts'
 import type { SourceOf } from './source-ip.ts'
 
 /** A read of the calling device, by its exact path. Both are what the handlers of their endpoints use. */
