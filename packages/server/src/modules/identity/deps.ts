@@ -9,7 +9,6 @@ import type { Memory } from '../../memory/held.ts'
 import type { KeysOfUser } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Tenancy } from '../tenancy/index.ts'
-import type { ConsolePage } from './signin/console-page.ts'
 
 export { defaultPasswordParams as usualPasswordCost, type PasswordParams as PasswordCost } from '@holdfast/crypto'
 
@@ -35,6 +34,14 @@ export type Notify = (
   },
 ) => Promise<unknown>
 
+/** The files that the page of the web console loads, by name, and the paths of the views; `$name` stands for one segment. */
+export type ConsolePage = {
+  paths: readonly string[]
+  script: string
+  preloads: readonly string[]
+  styles: readonly string[]
+}
+
 /** What the rooms of this module share; each takes the part it needs. Nothing here may be left out. */
 export type IdentityDeps = {
   db: Database
@@ -46,7 +53,7 @@ export type IdentityDeps = {
   peppers: Peppers
   kek: Kek
   publicUrl: string
-  /** The files that the page of the web console loads, and its paths; undefined where it was not built. */
+  /** Undefined where the web console was not built. */
   consoleBuild: ConsolePage | undefined
   origins: Origins
   /** What a hash of a password costs. */

@@ -10,9 +10,8 @@ import type { IdentityDeps } from '../deps.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { holdAdministrators, indispensable, isOfPlatform, type Warning } from './administrators.ts'
 import { selectBreakGlass, updateBreakGlass } from './break-glass.queries.ts'
-import { isOneself, present, refuseStronger, requirePerson } from './subject.ts'
+import { isOneself, present, refuseStronger, requirePerson, versionOf } from './subject.ts'
 import { findUser, lockUser, type UserRow } from './users.queries.ts'
-import { versionOf } from './users.ts'
 
 type Wanted = { user: string; to: boolean; reason: string | undefined; expected: Expected }
 

@@ -9,6 +9,7 @@ import {
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { missing } from '../../../kernel/ids.ts'
 import { isRole, mayHandle } from '../../access/index.ts'
+import type { UserRow } from './users.queries.ts'
 
 /** The user whose credentials a request is about. `own` is the session of that very user. */
 export type Subject = { id: string; tenant: TenantId; source: Source; own: Principal<'session'> | undefined }
@@ -63,3 +64,6 @@ export function refuseStronger(actor: Actor, user: { roles: readonly string[] })
   const beyond = roleBeyond(actor, user)
   if (beyond) fail('forbidden', `this user has the role ${beyond}, which allows more than you may do yourself`)
 }
+
+/** What of a user is set; when they came last and how long they are locked out moves by itself. */
+export const versionOf = ({ last_login_at: _, locked_until: __, ...set }: UserRow) => set

@@ -17,7 +17,7 @@ import { addMembers, lockGroups, removeMembers } from './groups.queries.ts'
 import { newUsername } from './new-username.ts'
 import { type Offboarding, userDeleted } from './offboarding.ts'
 import { requireAll } from './references.ts'
-import { present, refuseOneself, refuseStronger } from './subject.ts'
+import { present, refuseOneself, refuseStronger, versionOf } from './subject.ts'
 import type { UserRow } from './users.queries.ts'
 import * as queries from './users.queries.ts'
 
@@ -210,9 +210,6 @@ export function createUsers(deps: {
 export type Users = ReturnType<typeof createUsers>
 
 const noCut: Awaited<ReturnType<Offboarding['cutAccess']>> = { counts: {}, changes: [] }
-
-/** What of a user is set; when they came last and how long they are locked out moves by itself. */
-export const versionOf = ({ last_login_at: _, locked_until: __, ...set }: UserRow) => set
 
 const pairsOf = (user: string, groups: readonly string[]) => groups.map((group) => ({ group, user }))
 const usernameOf = (text: string, current?: string): string => {

@@ -1,16 +1,9 @@
 import type { Inside, Page, Room, Rooms } from '../../../http/page.ts'
 import { assetPath } from '../../../http/page-assets.ts'
+import type { ConsolePage } from '../deps.ts'
 import type { Me } from './me.ts'
 import { withNext, withoutLastSlash } from './next-path.ts'
 import { pageHeaders, renderDocument, seeOther } from './page-layout.ts'
-
-/** The files that the page loads, by name, and the paths of the views; `$name` stands for one segment. */
-export type ConsolePage = {
-  paths: readonly string[]
-  script: string
-  preloads: readonly string[]
-  styles: readonly string[]
-}
 
 /** The page of the web console at each path of its views. The console itself shows the view. */
 export function consoleRooms(console: ConsolePage, { me, version }: { me: Me; version: string }): Rooms {
