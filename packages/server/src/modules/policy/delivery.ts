@@ -1,24 +1,12 @@
-import type { Variant } from '@holdfast/policy'
 import type { TenantId } from '../../kernel/actor.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import { whenReady } from '../../kernel/ready.ts'
 import type { Representation } from '../../kernel/representation.ts'
-import type { Moment } from '../../memory/changes.ts'
 import type { Feed } from '../../memory/feed.ts'
-import type { Fleet, FleetDevice } from '../devices/index.ts'
-import type { BundleBody, DigestBody, Made, Signing } from './signing.ts'
+import type { Fleet } from '../devices/index.ts'
+import type { BundleBody, DigestBody, Made, Signing, Standing } from './signing.ts'
 import type { PolicyStore } from './store.ts'
 import type { Turns } from './turns.ts'
-
-/** What a device has, and the moment at which it has it. Nothing else is signed under that moment's number. */
-export type Standing = {
-  device: FleetDevice
-  variant: Variant
-  from: number
-  moment: Moment
-  /** When it asked. */
-  askedMs: number
-}
 
 /** Memory that changes under every look is given up on; the next request tries again. */
 const most = 20

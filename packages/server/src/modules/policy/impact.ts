@@ -1,8 +1,18 @@
-import { type CompiledPolicy, createImpact, type DeviceImpact, type Impact } from '@holdfast/policy'
+import { type CompiledPolicy, createImpact, type DeviceImpact, type diffPolicies, type Impact } from '@holdfast/policy'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Fleet, FleetDevice } from '../devices/index.ts'
 import { walkFleet } from './fleet-walk.ts'
 import { checksOf, factsOf, type Rollout, type TenantPolicy } from './tenant-policy.ts'
+
+/** What a version keeps of its impact. */
+export type StoredImpact = ReturnType<typeof diffPolicies> & {
+  status: 'running' | 'done'
+  devices_examined: number
+  devices_affected: number
+  grants_gained: number
+  grants_lost: number
+  warnings: string[]
+}
 
 /** From so many different policies on, a fleet that has more than one for every few devices is split too finely. */
 const manyVariants = 1000

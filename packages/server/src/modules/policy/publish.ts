@@ -11,7 +11,7 @@ import { holdVerdicts } from '../devices/index.ts'
 import { knownGroups } from '../identity/index.ts'
 import { type Candidate, type ReadCandidate, refuseDocument } from './candidate.ts'
 import { devicesNamed, holdGroups, holdPools } from './directory.queries.ts'
-import type { ImpactOf } from './impact.ts'
+import type { ImpactOf, StoredImpact } from './impact.ts'
 import * as queries from './policy.queries.ts'
 import { isGateOverridden } from './rollout/promotion.ts'
 import { termsOf } from './rollout/verdict.ts'
@@ -33,14 +33,6 @@ type PublishInput = {
   override_gate?: boolean
   /** Stable replaces a canary that is under way. */
   supersede?: boolean
-}
-export type StoredImpact = ReturnType<typeof diffPolicies> & {
-  status: 'running' | 'done'
-  devices_examined: number
-  devices_affected: number
-  grants_gained: number
-  grants_lost: number
-  warnings: string[]
 }
 type Measured = Awaited<ReturnType<ImpactOf>>
 

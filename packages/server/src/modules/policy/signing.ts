@@ -7,8 +7,8 @@ import { encodeId } from '../../kernel/ids.ts'
 import { Representation } from '../../kernel/representation.ts'
 import { day, hour } from '../../kernel/time.ts'
 import type { Changes, Moment } from '../../memory/changes.ts'
+import type { FleetDevice } from '../devices/index.ts'
 import type { Trust } from '../trust/index.ts'
-import type { Standing } from './delivery.ts'
 import * as queries from './policy.queries.ts'
 
 const bundleType = 'policy-bundle+jws'
@@ -21,6 +21,16 @@ const defaultPollSeconds = 30
 type Delivered = { channel: 'canary' | 'stable'; version: number; digest: string; seq: number; pointer: string }
 export type DigestBody = Delivered & { poll_seconds: number }
 export type BundleBody = Delivered & { bundle: string }
+
+/** What a device has, and the moment at which it has it. Nothing else is signed under that moment's number. */
+export type Standing = {
+  device: FleetDevice
+  variant: Variant
+  from: number
+  moment: Moment
+  /** When it asked. */
+  askedMs: number
+}
 
 /** What was made of a variant at a moment: the signed pointer and the bytes of both answers. */
 export type Made = {

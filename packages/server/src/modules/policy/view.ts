@@ -2,8 +2,8 @@ import type { Contract, Output } from '@holdfast/contract'
 import type { Decision, ExplainedRule, PolicyTestReport } from '@holdfast/policy'
 import type { Names } from '../../db/names.ts'
 import { encodeId } from '../../kernel/ids.ts'
+import type { StoredImpact } from './impact.ts'
 import type { selectBundles } from './policy.queries.ts'
-import type { StoredImpact } from './publish.ts'
 import type { Blocker, Explanation } from './questions.ts'
 
 export type BundleRow = Awaited<ReturnType<ReturnType<typeof selectBundles>['execute']>>[number]
