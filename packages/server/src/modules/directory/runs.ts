@@ -6,11 +6,12 @@ import { missing, newUuid } from '../../kernel/ids.ts'
 import { minute } from '../../kernel/time.ts'
 import { behalfOf } from './behalf.ts'
 import { noCounts } from './counts.ts'
+import type { RunDeps } from './deps.ts'
 import { columnsOf } from './judge.ts'
 import type { RunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
 import { readSnapshot } from './snapshot.ts'
-import { type Content, newRun, type Origin, type RunDeps, type Taking } from './taking.ts'
+import { type Content, newRun, type Origin, type Taking } from './taking.ts'
 import { unlessTaken } from './unless-taken.ts'
 
 /** How far the clock of a directory may be ahead. */

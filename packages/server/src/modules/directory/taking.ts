@@ -1,14 +1,11 @@
 import type { DirectorySnapshot, RunCounts } from '@holdfast/contract/directory'
-import { background, type Database, type Tx } from '../../db/database.ts'
+import { background, type Tx } from '../../db/database.ts'
 import type { Source, TenantId } from '../../kernel/actor.ts'
 import type { Allowance } from '../../kernel/allowance.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
-import type { Changes } from '../../memory/changes.ts'
-import type { Audit } from '../audit/index.ts'
-import type { Owned } from '../identity/index.ts'
-import type { Notify } from '../notifications/index.ts'
 import type { Behalf } from './behalf.ts'
+import type { RunDeps } from './deps.ts'
 import { columnsOf, createJudge } from './judge.ts'
 import { heldNotice } from './notices.ts'
 import type { Plan } from './plan.ts'
@@ -20,14 +17,6 @@ import { isNothing } from './summary.ts'
 import { contentOf } from './undo.ts'
 import { unlessTaken } from './unless-taken.ts'
 
-export type RunDeps = {
-  db: Database
-  audit: Audit
-  changes: Changes
-  now: () => Date
-  owned: Owned
-  notify: Notify
-}
 /** What a run is of: a pushed snapshot, or a directory that was read. */
 export type Origin = Pick<DirectorySnapshot, 'provider' | 'snapshot_id'> & { generatedAt: Date }
 export type Content = Pick<DirectorySnapshot, 'users' | 'groups'>

@@ -5,10 +5,10 @@ import { fail } from '../../kernel/app-error.ts'
 import { encodeId, missing } from '../../kernel/ids.ts'
 import type { OwnedUser, Pair, UserAfter } from '../identity/index.ts'
 import { behalfOf } from './behalf.ts'
+import type { RunDeps } from './deps.ts'
 import { letIn, type Plan, sameAs } from './plan.ts'
 import type { RunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
-import type { RunDeps } from './taking.ts'
 
 /** Users by group. */
 type Members = Record<string, string[]>

@@ -1,0 +1,15 @@
+import type { Database } from '../../db/database.ts'
+import type { Changes } from '../../memory/changes.ts'
+import type { Audit } from '../audit/index.ts'
+import type { Owned } from '../identity/index.ts'
+import type { Notify } from '../notifications/index.ts'
+
+/** The parts that the runs of directories share; each file takes those that it needs. */
+export type RunDeps = {
+  db: Database
+  audit: Audit
+  changes: Changes
+  now: () => Date
+  owned: Owned
+  notify: Notify
+}
