@@ -4,7 +4,7 @@ import { deliveryHandlers } from './delivery/delivery.handlers.ts'
 import { createDownloads } from './delivery/downloads.ts'
 import { createLive } from './delivery/live.ts'
 import { createManifests } from './delivery/manifest.ts'
-import type { UpdatesDeps } from './deps.ts'
+import type { BucketCredential, StoreOptions, UpdatesDeps } from './deps.ts'
 import { updateJobs } from './jobs.ts'
 import { packageHandlers } from './packages/packages.handlers.ts'
 import { createPackageRules } from './packages/packages.ts'
@@ -13,14 +13,19 @@ import { createUploads } from './packages/uploads.ts'
 import { createMoves } from './releases/moves.ts'
 import { releaseHandlers } from './releases/releases.handlers.ts'
 import { createReleaseRules } from './releases/releases.ts'
+import { createBucketStore } from './store/bucket-store.ts'
+import { createFolderStore } from './store/folder-store.ts'
 import { createIncoming } from './store/incoming.ts'
-import { createPackageStore } from './store/store.ts'
 import { createRepository } from './tuf/repository.ts'
 import { createRoots } from './tuf/roots.ts'
 import { tufHandlers } from './tuf/tuf.handlers.ts'
 import { pruneMetadata } from './tuf/tuf.queries.ts'
 
-export { createPackageStore, type PackageStore } from './store/store.ts'
+export type { PackageStore } from './store/store.ts'
+
+/** A bucket where the deployment has one, else a folder. */
+export const createPackageStore = ({ dir, bucket }: StoreOptions, credential: BucketCredential | undefined) =>
+  bucket && credential ? createBucketStore({ ...bucket, ...credential }) : createFolderStore(dir)
 
 /** Releases of the client: their packages, to whom they are offered, and how a device makes sure of what it gets. */
 export function createUpdates(given: UpdatesDeps) {

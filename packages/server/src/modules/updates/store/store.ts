@@ -1,8 +1,5 @@
 import type { Readable } from 'node:stream'
 import type { ByteRange } from '../../../kernel/download.ts'
-import type { BucketCredential, StoreOptions } from '../deps.ts'
-import { createBucketStore } from './bucket-store.ts'
-import { createFolderStore } from './folder-store.ts'
 
 /** A content in the store. Both ids were made here; no name that a caller chose is ever part of a path or a key. */
 export type BlobName = { tenant: string; blobId: string }
@@ -16,9 +13,6 @@ export type PackageStore = {
   /** Also where it is gone already. */
   remove: (name: BlobName) => Promise<void>
 }
-
-export const createPackageStore = ({ dir, bucket }: StoreOptions, credential: BucketCredential | undefined) =>
-  bucket && credential ? createBucketStore({ ...bucket, ...credential }) : createFolderStore(dir)
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 export function pathOf({ tenant, blobId }: BlobName): string {
