@@ -1,8 +1,8 @@
-import { Outlet, useMatches } from '@tanstack/react-router'
+import { Navigate, Outlet, useMatches } from '@tanstack/react-router'
 import { Suspense, useEffect } from 'react'
 import { useLostAt } from '../api/connection.ts'
 import { homeTenant, useCan, useTenantError } from '../api/me.ts'
-import { featureAt, permissionAt } from '../features.ts'
+import { featureAt, features, permissionAt } from '../features.ts'
 import { Button } from '../ui/button.tsx'
 import { classes } from '../ui/classes.ts'
 import { PageHead } from '../ui/page-head.tsx'
@@ -41,6 +41,7 @@ export function Shell() {
   )
 }
 
+/** The view; from Home a caller without its permission is led to the first view that is allowed. */
 function Content() {
   const path = usePath()
   const feature = featureAt(path)
@@ -51,8 +52,12 @@ function Content() {
     document.title = `${feature?.label ?? 'No such page'} · Holdfast`
   }, [feature])
   if (tenantError) return <ForeignTenant />
-  // Home leads on to the first view that the caller may see.
-  if (feature && path !== '/admin' && permission && !can(permission))
+  const isRefused = permission !== undefined && !can(permission)
+  if (path === '/admin' && isRefused) {
+    const first = features.find((f) => f.permission !== undefined && can(f.permission))
+    return <Navigate to={first?.path ?? '/admin/me'} replace />
+  }
+  if (feature && isRefused)
     return (
       <div className="page">
         <PageHead title={feature.label} />

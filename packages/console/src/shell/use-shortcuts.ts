@@ -2,17 +2,11 @@ import { useNavigate } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { useCan } from '../api/me.ts'
 import { features } from '../features.ts'
+import { isTyping } from '../ui/is-typing.ts'
 import { isPaletteOpen, openOverlay, takeEarly, typeEarly } from './overlay.ts'
 
 const sequenceMs = 1_500
 
-/** Whether a key belongs to what has the focus: a field, or a dialog. */
-export function isTyping(event: KeyboardEvent): boolean {
-  const target = event.target as HTMLElement | null
-  return (
-    target?.closest('input:not([type="checkbox"]):not([type="radio"]), textarea, select, [contenteditable]') !== null
-  )
-}
 const isInDialog = () => document.querySelector('dialog[open]') !== null
 
 /** Keys that hold everywhere: `Ctrl K` palette, `?` help, `/` filter of the list, `g` and a letter to go to a view. */

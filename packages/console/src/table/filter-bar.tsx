@@ -5,12 +5,9 @@ import { Kbd } from '../ui/kbd.tsx'
 import { MenuButton } from '../ui/menu.tsx'
 import { filtersInUse } from './filters-in-use.ts'
 import type { ListState } from './list-state.ts'
-import type { Filter, ListSpec } from './spec.ts'
+import type { FacetCounts, Filter, ListSpec } from './spec.ts'
 
 const typingMs = 250
-
-/** Counts of the values of each filter, by the name of the parameter. */
-export type FacetCounts = Readonly<Record<string, readonly { value: string; name: string | null; count: number }[]>>
 
 type Props<T> = {
   spec: ListSpec<T>

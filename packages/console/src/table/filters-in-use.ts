@@ -1,6 +1,5 @@
-import type { FacetCounts } from './filter-bar.tsx'
 import type { ListState } from './list-state.ts'
-import type { ListSpec } from './spec.ts'
+import type { FacetCounts, ListSpec } from './spec.ts'
 
 type FilterInUse = { name: string; label: string; value: string }
 

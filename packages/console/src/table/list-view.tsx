@@ -8,24 +8,16 @@ import { QueryView } from '../ui/query-view.tsx'
 import { SkeletonTable } from '../ui/skeleton.tsx'
 import { useStable } from '../ui/use-stable.ts'
 import { DataTable } from './data-table.tsx'
-import { type FacetCounts, FilterBar } from './filter-bar.tsx'
+import { FilterBar } from './filter-bar.tsx'
 import { filtersInUse } from './filters-in-use.ts'
 import { ListFooter } from './list-footer.tsx'
 import { type ListState, pageSize } from './list-state.ts'
 import { ListTools } from './list-tools.tsx'
 import { SavedViews } from './saved-views.tsx'
 import type { Selection } from './selection.ts'
-import type { ListSpec } from './spec.ts'
+import type { Walk } from './side-panel.tsx'
+import type { FacetCounts, ListSpec } from './spec.ts'
 import { useListKeys } from './use-list-keys.ts'
-
-/** The object that a panel shows beside the list, and the way to the others of the page. */
-export type Walk = {
-  id: string
-  /** The objects of the page, in their order. */
-  ids: readonly string[]
-  onMove: (id: string) => void
-  onClose: () => void
-}
 
 /** The query of a page of a list; `useApi` has this shape. */
 type Query<T> = {

@@ -1,18 +1,15 @@
 import { lazy, Suspense, useState } from 'react'
-import type { OutputOf } from '../api/client.ts'
 import { useApi } from '../api/use-api.ts'
 import { Button } from '../ui/button.tsx'
 import { formatNumber } from '../ui/format.ts'
-import type { FacetCounts } from './filter-bar.tsx'
 import type { ListState } from './list-state.ts'
-import type { ListSpec } from './spec.ts'
-import { ViewMenu } from './view-menu.tsx'
+import type { FacetCounts, ListSpec } from './spec.ts'
+import { type SavedView, ViewMenu } from './view-menu.tsx'
 
 const SaveView = lazy(async () => ({ default: (await import('./save-view.tsx')).SaveView }))
 
 /** What a view sets in the address: its filters, order and columns. */
 type ViewQuery = Readonly<Record<string, string>>
-export type SavedView = OutputOf<'GET /v1/admin/views'>['items'][number]
 type View = { key: string; label: string; query: ViewQuery; count?: number | undefined; saved?: SavedView }
 
 type Props<T> = { spec: ListSpec<T>; state: ListState; counts: FacetCounts | undefined }

@@ -1,9 +1,17 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react'
-import { isTyping } from '../shell/use-shortcuts.ts'
 import { Icon, type IconName } from '../ui/icon.tsx'
 import { IconButton } from '../ui/icon-button.tsx'
+import { isTyping } from '../ui/is-typing.ts'
 import { Hint } from '../ui/kbd.tsx'
-import type { Walk } from './list-view.tsx'
+
+/** The object that a panel shows beside the list, and the way to the others of the page. */
+export type Walk = {
+  id: string
+  /** The objects of the page, in their order. */
+  ids: readonly string[]
+  onMove: (id: string) => void
+  onClose: () => void
+}
 
 type Props = Walk & {
   /** `device`: the noun of the list. */

@@ -2,7 +2,7 @@ import type { ChangedKind } from '@holdfast/contract/stream'
 import type { ViewList } from '@holdfast/contract/vocabulary'
 import type { ReactNode } from 'react'
 import type { IconName } from '../ui/icon.tsx'
-import type { MenuItem } from '../ui/menu.tsx'
+import type { MenuItem } from '../ui/menu-popover.tsx'
 
 /** A column. `priority` 2 to 5: the higher, the sooner a narrow table hides it. */
 export type Column<T> = {
@@ -32,6 +32,9 @@ export type Filter = {
   isMore?: boolean
   options: readonly { value: string; label: string }[]
 }
+
+/** Counts of the values of each filter, by the name of the parameter. */
+export type FacetCounts = Readonly<Record<string, readonly { value: string; name: string | null; count: number }[]>>
 
 /** A filter that only a link sets, of an object whose name the rows know. */
 type LinkedFilter<T> = { name: string; label: string; nameOf: (row: T) => string | null | undefined }

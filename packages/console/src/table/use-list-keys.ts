@@ -1,5 +1,5 @@
 import { type RefObject, useEffect } from 'react'
-import { isTyping } from '../shell/use-shortcuts.ts'
+import { isTyping } from '../ui/is-typing.ts'
 import type { Selection } from './selection.ts'
 
 type Keys = {

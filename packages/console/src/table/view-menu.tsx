@@ -1,10 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { messageOf } from '../api/api-error.ts'
-import { call } from '../api/client.ts'
+import { call, type OutputOf } from '../api/client.ts'
 import { useCan, useMe } from '../api/me.ts'
 import { MenuButton } from '../ui/menu.tsx'
 import { toast } from '../ui/toast.tsx'
-import type { SavedView } from './saved-views.tsx'
+
+export type SavedView = OutputOf<'GET /v1/admin/views'>['items'][number]
 
 const views = 'GET /v1/admin/views'
 

@@ -1,9 +1,21 @@
 import './rac-styles.ts'
-import { useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { ComboBox, Input, Label, ListBox, ListBoxItem, Popover, Text } from 'react-aria-components'
-import type { ComboBoxProps, ComboOption } from './combo-box.tsx'
 import { FieldError } from './field.tsx'
 import { useOverlayElement } from './overlay.tsx'
+
+export type ComboOption = { id: string; label: string; sub?: string | undefined }
+export type ComboBoxProps = {
+  label: string
+  help?: ReactNode
+  error?: string | undefined
+  optional?: boolean | undefined
+  placeholder?: string | undefined
+  value: ComboOption | undefined
+  onChange: (value: ComboOption | undefined) => void
+  /** Finds the options for a text; called 200 ms after the last key. */
+  search: (text: string, signal: AbortSignal) => Promise<readonly ComboOption[]>
+}
 
 const waitMs = 200
 

@@ -1,19 +1,8 @@
-import { type ReactNode, Suspense } from 'react'
+import { Suspense } from 'react'
+import type { ComboBoxProps } from './combo-box-field.tsx'
 import { Field } from './field.tsx'
 import { lazily } from './lazy.ts'
 
-export type ComboOption = { id: string; label: string; sub?: string | undefined }
-export type ComboBoxProps = {
-  label: string
-  help?: ReactNode
-  error?: string | undefined
-  optional?: boolean | undefined
-  placeholder?: string | undefined
-  value: ComboOption | undefined
-  onChange: (value: ComboOption | undefined) => void
-  /** Finds the options for a text; called 200 ms after the last key. */
-  search: (text: string, signal: AbortSignal) => Promise<readonly ComboOption[]>
-}
 const box = lazily(() => import('./combo-box-field.tsx').then((module) => module.ComboBoxField))
 
 /**

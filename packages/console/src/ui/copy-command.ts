@@ -1,5 +1,5 @@
 import { messageOf } from '../api/api-error.ts'
-import type { MenuItem } from './menu.tsx'
+import type { MenuItem } from './menu-popover.tsx'
 import { toast } from './toast.tsx'
 
 /** Copies a text. It fails where the browser refuses, and on a page without HTTPS, which has no clipboard. */

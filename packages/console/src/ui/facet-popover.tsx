@@ -1,11 +1,11 @@
 import './rac-styles.ts'
 import type { RefObject } from 'react'
 import { ListBox, ListBoxItem, Popover } from 'react-aria-components'
-import type { FacetOption } from './facet.tsx'
 import { formatNumber } from './format.ts'
 import { Icon } from './icon.tsx'
 import { useOverlayElement } from './overlay.tsx'
 
+export type FacetOption = { value: string; label: string; count?: number | undefined }
 type FacetPopoverProps = {
   label: string
   options: readonly FacetOption[]

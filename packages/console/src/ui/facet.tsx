@@ -1,10 +1,10 @@
 import { type KeyboardEvent, Suspense, useRef, useState } from 'react'
+import type { FacetOption } from './facet-popover.tsx'
 import { formatList } from './format.ts'
 import { Icon } from './icon.tsx'
 import { lazily } from './lazy.ts'
 import './ui.css'
 
-export type FacetOption = { value: string; label: string; count?: number | undefined }
 type FacetPillProps = {
   /** `Status` */
   label: string

@@ -2,10 +2,21 @@ import './rac-styles.ts'
 import type { RefObject } from 'react'
 import { MenuItem as Item, Menu, Popover, Separator } from 'react-aria-components'
 import { classes } from './classes.ts'
-import { Icon } from './icon.tsx'
+import { Icon, type IconName } from './icon.tsx'
 import { Kbd } from './kbd.tsx'
-import type { MenuAction, MenuItem } from './menu.tsx'
 import { useOverlayElement } from './overlay.tsx'
+
+export type MenuAction = {
+  id: string
+  label: string
+  icon?: IconName | undefined
+  kbd?: string | undefined
+  danger?: boolean | undefined
+  offReason?: string | undefined
+  onSelect: () => void
+}
+/** An action, or a line between groups of them. */
+export type MenuItem = MenuAction | 'line'
 
 type MenuPopoverProps = {
   label: string

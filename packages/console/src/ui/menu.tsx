@@ -1,19 +1,8 @@
 import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { classes } from './classes.ts'
-import { Icon, type IconName } from './icon.tsx'
+import { Icon } from './icon.tsx'
 import { lazily } from './lazy.ts'
-
-export type MenuAction = {
-  id: string
-  label: string
-  icon?: IconName | undefined
-  kbd?: string | undefined
-  danger?: boolean | undefined
-  offReason?: string | undefined
-  onSelect: () => void
-}
-/** An action, or a line between groups of them. */
-export type MenuItem = MenuAction | 'line'
+import type { MenuAction, MenuItem } from './menu-popover.tsx'
 
 type MenuButtonProps = {
   /** Names the object: `Actions for kst-mbp-0142`. */

@@ -10,7 +10,7 @@ import { SessionsTab } from './sessions-tab.tsx'
 import { SummaryTab } from './summary-tab.tsx'
 
 const tabs = ['summary', 'sessions', 'policy', 'certificates', 'activity'] as const
-export type Tab = (typeof tabs)[number]
+type Tab = (typeof tabs)[number]
 const labels: Readonly<Record<Tab, string>> = {
   summary: 'Summary',
   sessions: 'Sessions',

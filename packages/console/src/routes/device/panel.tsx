@@ -1,7 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useApi } from '../../api/use-api.ts'
-import type { Walk } from '../../table/list-view.tsx'
-import { Dot, SidePanel } from '../../table/side-panel.tsx'
+import { Dot, SidePanel, type Walk } from '../../table/side-panel.tsx'
 import { AppLink } from '../../ui/app-link.tsx'
 import { IconButton } from '../../ui/icon-button.tsx'
 import { QueryView } from '../../ui/query-view.tsx'

@@ -9,14 +9,13 @@ import { KeyValues } from '../../ui/key-values.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { type Device, systemOf } from '../devices/words.ts'
-import type { Tab } from './device-tabs.tsx'
 import { PolicyTab } from './policy-tab.tsx'
 import { PostureChecks } from './posture-checks.tsx'
 import { RecentSessions } from './sessions-tab.tsx'
 import { Traffic } from './traffic.tsx'
 
 /** Connection, posture and facts: sections in the panel, frames on the page, where sessions and access stand too. */
-type Props = { device: Device; inPanel: boolean; onTab: (tab: Tab) => void }
+type Props = { device: Device; inPanel: boolean; onTab: (tab: 'sessions') => void }
 
 export function SummaryTab({ device, inPanel, onTab }: Props) {
   const can = useCan()

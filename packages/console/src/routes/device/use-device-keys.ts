@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 import { useOffReason } from '../../api/me.ts'
-import { isTyping } from '../../shell/use-shortcuts.ts'
+import { isTyping } from '../../ui/is-typing.ts'
 import type { Device } from '../devices/words.ts'
 import { deviceKeys } from './device-keys.ts'
 

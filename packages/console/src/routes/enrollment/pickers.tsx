@@ -1,6 +1,7 @@
 import { call } from '../../api/client.ts'
 import { useOffReason } from '../../api/me.ts'
-import { ComboBox, type ComboOption } from '../../ui/combo-box.tsx'
+import { ComboBox } from '../../ui/combo-box.tsx'
+import type { ComboOption } from '../../ui/combo-box-field.tsx'
 import { TextField } from '../../ui/fields.tsx'
 import { Icon } from '../../ui/icon.tsx'
 

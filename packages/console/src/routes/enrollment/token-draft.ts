@@ -1,5 +1,5 @@
 import type { InputOf } from '../../api/client.ts'
-import type { ComboOption } from '../../ui/combo-box.tsx'
+import type { ComboOption } from '../../ui/combo-box-field.tsx'
 
 type Body = NonNullable<InputOf<'POST /v1/admin/tokens/generate'>['body']>
 type Platform = NonNullable<Body['platforms']>[number]

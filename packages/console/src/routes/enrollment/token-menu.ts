@@ -1,7 +1,7 @@
 import type { useOffReason } from '../../api/me.ts'
 import { openOverlay } from '../../shell/overlay.ts'
 import { copyCommandItem } from '../../ui/copy-command.ts'
-import type { MenuItem } from '../../ui/menu.tsx'
+import type { MenuItem } from '../../ui/menu-popover.tsx'
 import { type Token, tokenName } from './words.ts'
 
 /** Opens the question whether a token is to be revoked. */

@@ -1,7 +1,6 @@
 import { useCan, useOffReason } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
-import type { Walk } from '../../table/list-view.tsx'
-import { Dot, SidePanel } from '../../table/side-panel.tsx'
+import { Dot, SidePanel, type Walk } from '../../table/side-panel.tsx'
 import { AppLink } from '../../ui/app-link.tsx'
 import { Tag } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'

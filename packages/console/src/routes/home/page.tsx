@@ -1,7 +1,4 @@
-import { Navigate } from '@tanstack/react-router'
-import { useCan } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
-import { features } from '../../features.ts'
 import { useNavigation, useSearch } from '../../navigation.ts'
 import { classes } from '../../ui/classes.ts'
 import { PageHead } from '../../ui/page-head.tsx'
@@ -24,15 +21,8 @@ import { VersionsCard } from './versions-card.tsx'
 
 const rangeWords: Readonly<Record<Range, string>> = { '24h': '24 h', '7d': '7 d', '30d': '30 d' }
 
-/** B1: the state of the fleet. A caller without the permission lands on the first view that is allowed. */
+/** B1: the state of the fleet. */
 export function Page() {
-  const can = useCan()
-  if (can('operations:read')) return <Home />
-  const first = features.find((f) => f.permission !== undefined && can(f.permission))
-  return <Navigate to={first?.path ?? '/admin/me'} replace />
-}
-
-function Home() {
   const { change } = useNavigation()
   const chosen = useSearch().range
   const range = ranges.find((r) => r === chosen) ?? '24h'

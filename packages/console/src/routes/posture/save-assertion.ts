@@ -2,7 +2,7 @@ import { messageOf } from '../../api/api-error.ts'
 import { call } from '../../api/client.ts'
 import { copyCommandItem } from '../../ui/copy-command.ts'
 import { formatWord } from '../../ui/format.ts'
-import type { MenuItem } from '../../ui/menu.tsx'
+import type { MenuItem } from '../../ui/menu-popover.tsx'
 import { saveFile } from '../../ui/save-file.ts'
 import { toast } from '../../ui/toast.tsx'
 

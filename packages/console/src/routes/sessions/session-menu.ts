@@ -1,6 +1,6 @@
 import type { Permission } from '@holdfast/contract/vocabulary'
 import { copyCommandItem } from '../../ui/copy-command.ts'
-import type { MenuItem } from '../../ui/menu.tsx'
+import type { MenuItem } from '../../ui/menu-popover.tsx'
 import type { Session } from './words.ts'
 
 type Verbs = {
