@@ -8,16 +8,16 @@ import type { EndSessionsOf, IdentityDeps } from '../deps.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { deleteFactorsOf, deleteRolesOf } from './offboarding.queries.ts'
 
-/** Why what hung on a user ended. */
+/** Reason in events for everything that ends with a deleted user. */
 export const userDeleted = 'the user was deleted'
 
-/** How many of each ended. */
+/** Numbers of ended items, by kind. */
 export type EndedCounts = Readonly<Record<string, number>>
 type Ended = { counts: EndedCounts; changes: Change[] }
 
 /**
- * Ends what gives a user access, for good and on record. The users' rows are locked. The caller has taken them out of
- * their groups where they leave, and records the changes.
+ * Ends the access of users for good, with audit events. The users' rows are locked. The caller removes leaving users
+ * from their groups, and records the changes.
  */
 export function createOffboarding(deps: {
   audit: Audit
@@ -73,7 +73,7 @@ export function createOffboarding(deps: {
     return revoked.length
   }
 
-  /** The second factor, and what these functions end, by what it is called in events. */
+  /** Ends the second factors and the items of these functions. The names are those in events. */
   async function end(
     tx: Tx,
     source: Source,
@@ -93,8 +93,8 @@ export function createOffboarding(deps: {
 
   return {
     /**
-     * Ends the credentials of this user, and the API keys and enrollment tokens that the user made. Roles, groups and
-     * devices stay. The caller ends the sessions.
+     * Ends the credentials of this user, and the API keys and enrollment tokens that the user created. Roles, groups
+     * and devices stay. The caller ends the sessions.
      */
     endCredentials: async (tx: Tx, source: Source, user: NamedUser, reason: string): Promise<Ended> => {
       const owner = { tenantId: source.tenantId, userId: user.user_id }
@@ -112,9 +112,9 @@ export function createOffboarding(deps: {
     },
 
     /**
-     * Everything that these users were given: roles, credentials, devices with their certificates, and sessions. Links
-     * to accounts of deleted users stay: they give nothing, and keep a provider from making a new user of a deleted
-     * one. Those of `returning` users end.
+     * Ends everything that these users were given: roles, credentials, devices with their certificates, and sessions.
+     * Links of deleted users to provider accounts stay: they give no access, and keep a provider from creating a new
+     * user for a deleted one. The links of `returning` users end.
      */
     cutAccess: async (
       tx: Tx,
