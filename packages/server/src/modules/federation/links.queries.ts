@@ -90,9 +90,9 @@ export const deleteLink = (
   )
 
 /**
- * Returns the users with one of these roles who have a linked account at the provider, whatever its issuer was. Deleted
- * users are included, since they may be restored. Each holder of a role is looked up by itself: a join may walk all
- * linked users.
+ * Returns the users with one of these roles who have a linked account at the provider, under any issuer. Deleted users
+ * are included, since they may be restored. Each holder of a role is looked up by itself: a join may walk all linked
+ * users.
  */
 export const selectLinkedWithRole = async (
   tx: Tx,

@@ -22,7 +22,7 @@ type Recognised = { userId: string; isNew: boolean; moved: readonly Change[] }
 type Way = {
   /** True if the provider, as it is in the transaction, enrolls devices in this way. */
   allows: (held: ProviderRow) => boolean
-  /** True if devices enrolled in this way wait for approval, whatever the provider's own setting is. */
+  /** True if devices enrolled in this way wait for approval, even if the provider's own setting requires none. */
   requiresApproval?: boolean
   /** Uses up the proof. Runs last, with all rows locked. Returns undefined, or the reason for the refusal. */
   spend?: (tx: Tx) => Promise<Unrecognised | undefined>

@@ -23,7 +23,7 @@ export type SignedIn = { token: string; expiresAt: Date; next: string | null }
 /** A request to sign in, as a page sends it. `browser` is the value of its cookie, old or new. */
 export type Wanted = { tenantName: string; providerId: string; next: string | undefined; browser: string | undefined }
 
-/** Common part of all sign-ins through an identity provider, whatever its protocol. */
+/** Common part of all sign-ins through an identity provider, for both protocols. */
 export function createOpening(
   deps: Pick<
     FederationDeps,

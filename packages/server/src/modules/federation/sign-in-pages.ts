@@ -117,7 +117,7 @@ type Posted = Readonly<Record<string, string>>
 
 /**
  * Page that passes the response to a port of the person's own machine, by a click. A person who was tricked into
- * another person's enrollment sees what it is, and nothing listens on their machine.
+ * another person's enrollment can see that, and nothing listens on their machine.
  */
 const handOverPage = ({ handTo, providerName, samlResponse, relayState }: HandOver): Page => ({
   headers: {

@@ -56,8 +56,8 @@ export function createSignIn(
 
   return {
     /**
-     * Returns what the sign-in page of a tenant offers, and whether it is the only way to sign in. An unknown tenant
-     * offers nothing.
+     * Returns the providers on the sign-in page of a tenant, and whether they are the only way to sign in. An unknown
+     * tenant offers nothing.
      */
     waysIn: async (tenantName: string, caller: Caller) => {
       if (tenantName !== plainTenant) await opening.takeStep(caller)

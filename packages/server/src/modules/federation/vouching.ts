@@ -78,7 +78,7 @@ export function createVouching({ people }: Pick<FederationDeps, 'people'>) {
     if (!permissionsOf(actor).has(permission)) fail('forbidden', `${why} needs the permission ${permission}`)
   }
 
-  /** 403 unless the caller may give by hand what the provider gives by its mappings. */
+  /** 403 unless the caller may give the roles, groups and accounts that the provider gives. */
   function requireMayMap(actor: Actor, before: ProviderFields | undefined, after: ProviderFields): void {
     const all = [...(before ? [before] : []), after]
     const roles = all.flatMap((p) => p.role_mappings)

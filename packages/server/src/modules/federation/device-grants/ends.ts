@@ -18,8 +18,8 @@ export const recordEnd = (
 const refused = { outcome: 'refused' } as const
 
 /**
- * State of a grant as the machine sees it: an error code of RFC 8628 §3.5 where one fits, otherwise a word that gives
- * no reason.
+ * State of a grant as the machine sees it: an error code of RFC 8628 §3.5 where one fits, otherwise a state without a
+ * reason.
  */
 export type GrantStatus = 'authorization_pending' | 'authorized' | 'access_denied' | 'expired_token' | 'failed'
 export function statusOf({ state, end_reason, expires_at }: GrantRow, at: Date): GrantStatus {

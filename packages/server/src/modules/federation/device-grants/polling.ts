@@ -37,8 +37,8 @@ type Deps = Pick<FederationDeps, 'db' | 'audit' | 'now' | 'onError'> & {
 type Claimed = { grant: GrantRow; provider: ProviderRow | undefined; poller: string }
 
 /**
- * Asks the provider whether somebody has approved a machine. The interval is kept whatever the machine does, and one
- * replica asks at a time. The request is made outside of any transaction, and only while the machine asks.
+ * Asks the provider whether somebody has approved a machine. The provider's interval applies regardless of the machine,
+ * and one replica asks at a time. The request is made outside of any transaction, and only while the machine asks.
  */
 export function createPolling({ db, audit, now, onError, oidc, providers, secrets }: Deps) {
   const running = new Map<string, Promise<void>>()

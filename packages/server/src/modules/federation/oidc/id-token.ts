@@ -32,7 +32,7 @@ export type TokenSource = {
 }
 
 /**
- * Verifies an ID token (OpenID Connect Core 3.1.3.7). Every ID token is verified here, whatever its source. Throws
+ * Verifies an ID token (OpenID Connect Core 3.1.3.7). ID tokens of all sources are verified here. Throws
  * FederationError.
  */
 export async function verifyIdToken(

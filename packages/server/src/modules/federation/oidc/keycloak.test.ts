@@ -15,7 +15,7 @@ const provider: OidcProvider = {
   scopes: [],
   mappedClaims: async () => [],
 }
-/** Our side, with its clock at this many ms after Keycloak signed; it reads what Keycloak published. */
+/** Our side, with its clock at this many ms after Keycloak signed; it reads the documents that Keycloak published. */
 const startedAfter = (ms: number) =>
   createOidc({
     outbound: {

@@ -14,7 +14,7 @@ import type { OidcProvider } from './presets.ts'
 import { addUserInfo, withUnknown } from './user-info.ts'
 
 type Issuer = Pick<OidcProvider, 'kind' | 'issuer'>
-/** Maximum age of a token that was received for a code. */
+/** Maximum age of a token that the provider sends to this server itself. */
 export const issuedWithinSeconds = (10 * minute) / second
 
 /** Result of an inspection, for the administrator who sets the provider up. */
