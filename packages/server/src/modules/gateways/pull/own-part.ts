@@ -5,7 +5,7 @@ import type { PoolRow } from '../registry/pools.queries.ts'
 import type { KnownGateway } from '../registry/registry.ts'
 
 /**
- * Returns the reason why a gateway receives no peers and is offered to no device, whatever the policy says. Undefined
+ * Returns the reason why a gateway receives no peers and is offered to no device, independent of the policy. Undefined
  * if there is none.
  */
 export function closedBy(gateway: KnownGateway, pool: PoolRow) {

@@ -58,7 +58,7 @@ export function createLiveness({ db, now, signals }: Pick<GatewaysDeps, 'db' | '
     h.byGateway.set(gatewayId, { ...next, told })
     if (before?.told !== told && isRead) say(tenant, 'gateway', [gatewayId])
     if (before?.policySeq !== next.policySeq && isRead) say(tenant, 'adoption', 'many')
-    // Requests since the gateway fell silent were answered by its silence, so they must be notified too.
+    // Answers since the gateway fell silent already reflect its silence, so its return must be notified.
     if (before?.told !== told || wordOf(before, at) !== told) tell(tenant, h)
   }
 

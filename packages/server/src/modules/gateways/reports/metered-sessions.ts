@@ -13,8 +13,8 @@ import * as queries from './metering.queries.ts'
 
 type Refused = { sessionId: string; error: string }
 /**
- * `opened`: number of sessions that began; `kept`: those of them that ended at once. `told`: changes to record at the
- * end of the transaction; `moved`: sessions that began or ended.
+ * `opened`: number of sessions that began; `kept`: those of them that ended at once. `told`: changes that must be
+ * recorded at the end of the transaction; `moved`: sessions that began or ended.
  */
 type Opened = { refused: Refused[]; opened: number; told: Change[]; kept: EndedSession[]; moved: string[] }
 /** A session that has ended here although the gateway reports it as active. */

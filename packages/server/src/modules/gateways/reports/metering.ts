@@ -54,8 +54,8 @@ export function createMetering({
   const stored = createMeteredSessions({ now })
 
   /**
-   * Ends sessions of devices that may not connect, whatever the gateway reports. `pool`: the gateway's pool; undefined
-   * if the gateway may admit no device.
+   * Ends sessions of devices that may not connect, even if the gateway reports them as active. `pool`: the gateway's
+   * pool; undefined if the gateway may admit no device.
    */
   async function judge(
     tenant: TenantId,

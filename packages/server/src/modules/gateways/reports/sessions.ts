@@ -113,8 +113,8 @@ export function createSessions({
       db.inTenant(tenant, (tx) => queries.findBlockedUntil(tx, tenant, deviceId, now())),
 
     /**
-     * Returns the limit of VPN sessions that prevents a new one; null if there is room. A device with an active session
-     * in the pool needs no room: its new session replaces the old one.
+     * Returns the limit of VPN sessions that prevents a new one; null if it is not reached. A device with an active
+     * session in the pool is not limited: its new session replaces the old one.
      */
     sessionLimitFor: (
       tenant: TenantId,
