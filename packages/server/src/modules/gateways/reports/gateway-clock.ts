@@ -3,7 +3,7 @@ import { second } from '../../../kernel/time.ts'
 /** A clock offset below this may be network delay and is ignored. */
 export const mostOffsetMs = 5 * second
 
-/** Returns how far (ms) the sender's clock is ahead, network delay included; null for an invalid time. */
+/** Returns how far (ms) the sender's clock is ahead, minus the network delay; null for an invalid time. */
 export function aheadOf(sentAt: string | undefined, at: Date): number | null {
   const ms = sentAt === undefined ? Number.NaN : Date.parse(sentAt)
   return ms >= 0 ? ms - at.getTime() : null
