@@ -163,6 +163,25 @@ test('every import of ours names a file that is there', () => {
   assert.deepEqual(missing, [])
 })
 
+test('npm start gets by with the dependencies that are not for development', () => {
+  const dependenciesOf = (folder: string) =>
+    Object.keys(JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')).dependencies)
+  const own = new Map([...packageOf.values()].map((name) => [name, dependenciesOf(`packages/${name}`)]))
+  const importing = [...files, 'packages/console/vite.config.ts', 'scripts/console-build.mjs']
+  const missing = importing.flatMap((file) => {
+    const listed = own.get(/^packages\/(\w+)\//.exec(file)?.[1] ?? 'console')!
+    const text = readFileSync(join(root, file), 'utf8')
+    const imported = text.matchAll(
+      /(?:^|\n)(?:import|export)\s(?!type\s)[^'";]*?\bfrom\s+'([^'.][^']*)'|import\(\s*'([^'.][^']*)'\s*\)/g,
+    )
+    return [...imported]
+      .map(([, a, b]) => /^(?:@[^/]+\/)?[^/]+/.exec((a ?? b)!)![0])
+      .filter((name) => !name.startsWith('node:') && !listed.includes(name))
+      .map((name) => `${file} -> ${name}`)
+  })
+  assert.deepEqual(missing, [])
+})
+
 test('no number of a migration stands twice', () => {
   const numbers = globSync('packages/server/migrations/*.sql', { cwd: root }).map((f) =>
     f.replace(/^.*\/(\d+)_.*$/, '$1'),
