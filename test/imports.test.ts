@@ -182,6 +182,15 @@ test('npm start gets by with the dependencies that are not for development', () 
   assert.deepEqual(missing, [])
 })
 
+test('the server imports types alone from node:http, whose import costs 50 ms', () => {
+  const importing = files.filter(
+    (f) =>
+      /^packages\/(contract|crypto|policy|server)\//.test(f) &&
+      /(?:^|\n)import\s(?!type\s)[^'";]*?from\s+'(?:node:)?http'/.test(readFileSync(join(root, f), 'utf8')),
+  )
+  assert.deepEqual(importing, [])
+})
+
 test('no number of a migration stands twice', () => {
   const numbers = globSync('packages/server/migrations/*.sql', { cwd: root }).map((f) =>
     f.replace(/^.*\/(\d+)_.*$/, '$1'),
