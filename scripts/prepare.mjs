@@ -1,6 +1,6 @@
-// Runs before `npm start`, `npm test` and the like, on any Node >= 20: installs the packages of package-lock.json unless
-// they are there. With `--product`, the packages for development may be missing: those of tests, checks and benchmarks
-// are a third of the whole. Silent and instant when nothing has changed.
+// Runs before `npm start`, `npm test` and the like, on any Node >= 20: installs the packages of package-lock.json
+// unless they are there. With `--product`, the packages for development may be missing: those of tests, checks and
+// benchmarks are a third of the whole. Silent and instant when nothing has changed.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'

@@ -45,7 +45,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
     ),
   ],
   [
-    /^server\/src\/(app|app-base|app-console|app-deps|app-end-of-users|app-jobs|app-listeners|app-metrics|app-pipe|bootstrap|main|terminal)\.ts$/,
+    /^server\/src\/(app|app-base|app-console|app-deps|app-end-of-users|app-jobs|app-listeners|app-metrics|app-parts|app-pipe|bootstrap|main|terminal)\.ts$/,
     new RegExp(
       `^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|memory|metrics|outbound)/|${door})`,
     ),
@@ -182,7 +182,7 @@ test('npm start gets by with the dependencies that are not for development', () 
   assert.deepEqual(missing, [])
 })
 
-test('the server imports types alone from node:http, whose import costs 50 ms', () => {
+test('the server imports types alone from node:http: an import loads the fetch of Node', () => {
   const importing = files.filter(
     (f) =>
       /^packages\/(contract|crypto|policy|server)\//.test(f) &&
