@@ -52,7 +52,10 @@ export function csv(stored: Stored): string {
  */
 const formula = `[\\s"'\\p{Cf}\\ufffd]*[=+\\-@\\uff1d\\uff0b\\uff0d\\uff20]`
 const begins = new RegExp(`^(?=${formula})`, 'u')
-/** If the reader's list separator is a semicolon or a comma, a cell begins there too. */
+/**
+ * If the reader's list separator is not the comma, quotes do not protect a cell, and a new one may begin after these
+ * signs.
+ */
 const beginsWithin = new RegExp(`([;,])(?=${formula})`, 'gu')
 /** Most cells match this, which costs a tenth of the full check. */
 const isPlain = /^[0-9A-Za-z][^;,]*$/
