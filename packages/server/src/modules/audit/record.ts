@@ -14,7 +14,7 @@ export type More = {
   outcome?: Arrival['outcome']
 }
 
-/** Maximum number of recorded characters of a text chosen by a caller. */
+/** Maximum recorded length of a text that a caller chose, in UTF-16 units. */
 export const longest = 512
 export const kept = (text: string | null | undefined) =>
   text === null || text === undefined ? null : storable(text, longest)

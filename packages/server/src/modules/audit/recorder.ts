@@ -31,7 +31,7 @@ export function createRecorder({ db, now, wake }: { db: Database; now: () => Dat
   return {
     /**
      * Records an event in the transaction of the change that it describes, so that neither exists without the other.
-     * The same transaction settles the request's claim, so that a change is made once.
+     * The same transaction settles the request's Idempotency-Key, so that a change is made once.
      */
     record: async <K extends AuditKind>(tx: Tx, source: Source, kind: K, fields: AuditFields[K], more: More = {}) => {
       if (source.claim) await settle(tx, source.claim)

@@ -14,7 +14,7 @@ import { adoptionBy } from './pending-adoption.ts'
 
 type Overview = Output<Contract['dashboardOverview']>
 
-/** Maximum age of each part: counts from memory and counters, policy adoption, hourly values. */
+/** Maximum age of each part, in ms: counts of the current state, policy adoption, hourly values. */
 const freshMs = { standing: 2 * second, adoption: 15 * second, hourly: minute }
 const mostEnding = 5
 

@@ -185,7 +185,7 @@ export function createFleet({
       }
       return settledDevice(tenant, deviceId)
     },
-    /** All devices. With `wanted`, the checks of an unpublished policy, the reports are good for those too. */
+    /** All devices. `wanted`: checks of an unpublished policy, for which the reports must be good enough too. */
     all: async (tenantId: TenantId, wanted?: Checks): Promise<ReadonlyMap<string, FleetDevice>> =>
       (await settled(tenants.get(tenantId), wanted)).devices,
     devicesOfUser: async (tenantId: TenantId, userId: string) =>

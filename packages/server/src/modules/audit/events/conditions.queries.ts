@@ -23,7 +23,10 @@ export type Filter = {
   username?: string
   /** Prefix of the kind, or of the ID or name of actor or target. */
   q?: string
-  /** Texts that the record must contain literally. */
+  /**
+   * Texts that the record must contain: as written except for the case of ASCII letters, and with whole words at both
+   * ends.
+   */
   terms?: readonly string[]
 }
 

@@ -7,7 +7,7 @@ export type FacetName = 'kind' | 'actor' | 'origin' | 'outcome'
 /** Number of events with a value in a bucket (from 1). `name`: name of the actor in the newest of them. */
 export type FacetRow = { facet: FacetName; value: string; bucket: number; n: number; name: string | null }
 
-/** All are columns except the origin, which only the record has. */
+/** Columns, except for the origin, which only the JSON of the record has. */
 const values: Record<FacetName, RawBuilder<unknown>> = {
   kind: sql`kind`,
   actor: sql`actor_id`,

@@ -23,9 +23,9 @@ type Path = {
    * walked.
    */
   arms: readonly Condition[]
-  /** At most a few rows per index, read without visiting the table. Serves to estimate how rare the condition is. */
+  /** At most `few` + 1 rows per index, read without visiting the table. Shows how rare the condition is. */
   counted: What
-  /** All matches within the window, if they are few. */
+  /** All matches within the window, at most `few` + 1 per index. */
   events: What
 }
 
@@ -67,7 +67,7 @@ export function placePath(tenant: TenantId, f: Filter): Path {
   return { condition: allOf(behindSeq(f)), arms: [], counted: scan(sql`seq`), events: scan(sql`*`) }
 }
 
-/** Ordered as the index is, so that the planner reads only this index, whatever its estimates. */
+/** Ordered as the index is, so that the planner reads only this index, regardless of its estimates. */
 const inIndexOrder = (tenant: TenantId, what: What, conditions: readonly Condition[], columns: readonly string[]) =>
   sql`(select ${what} from audit_log where tenant_id = ${tenant} and ${allOf(conditions)}
     order by ${sql.join(['tenant_id', ...columns].map((c) => sql.ref(c)))} limit ${few + 1})`

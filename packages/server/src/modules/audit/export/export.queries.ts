@@ -84,8 +84,8 @@ export async function hashAt(tx: Tx, tenant: TenantId, seq: number): Promise<str
 }
 
 /**
- * Audit event of the newest export that finished with this digest. Exports without events have the same bytes, whatever
- * their filter.
+ * Audit event of the newest export that finished with this digest. All exports without events have the same bytes, so
+ * the filter and format must match too, if given.
  */
 export async function exportedAs(
   tx: Tx,
