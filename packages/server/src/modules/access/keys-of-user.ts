@@ -18,8 +18,8 @@ export type KeysOfUserDeps = ApiKeysDeps & {
 type Ids = { keys: string[]; tokens: string[] }
 
 /**
- * The API keys with which a user can act without signing in: the user's own keys, and keys created by the user or by
- * one of these keys. Enrollment tokens created by any of them are revoked with them.
+ * API keys with which a user can act without signing in. These are the user's own keys, and keys created by the user or
+ * by one of these keys. Enrollment tokens created by any of them are revoked with them.
  */
 export function createKeysOfUser({ db, audit, changes, now, tokensOfMakers }: KeysOfUserDeps) {
   const userOf = (owner: Owner) => encodeId('user', owner.userId)

@@ -17,9 +17,9 @@ type Standing = Pick<Principal<'api_key'>, 'roles' | 'permissions' | 'standsFor'
 type Deps = { db: Database; now: () => Date; rightsOf: RightsOf; statusOf: StatusOf }
 
 /**
- * Returns the current permissions of the requester of background work, who may have signed out: those of a user by
- * roles, those of an API key by the key. Undefined if the user is deleted, suspended or locked, if the key is revoked
- * or expired, or if the credential's tenant is not active.
+ * Returns the current permissions of the requester of background work: of a user by roles, of an API key by the key.
+ * The requester need not be signed in any more. Undefined if the user is deleted, suspended or locked, if the key is
+ * revoked or expired, or if the credential's tenant is not active.
  */
 export function createStanding({ db, now, rightsOf, statusOf }: Deps) {
   async function ofUser(tenant: TenantId, userId: string): Promise<Standing | undefined> {

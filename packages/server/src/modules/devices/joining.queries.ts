@@ -5,9 +5,9 @@ import type { TenantId } from '../../kernel/actor.ts'
 import type { Granted } from '../../kernel/allowance.ts'
 
 /**
- * Serializes, until commit, transactions that take or release one of these WireGuard keys. Must come first: a
- * transaction that waits for a row of the unique index while holding the tenant's epoch would deadlock, because the
- * holder of the row takes the epoch next.
+ * Serializes, until commit, transactions that take or release one of these WireGuard keys. Must come first, because a
+ * transaction that waits for a row of the unique index must not hold the tenant's epoch. The holder of the row takes
+ * the epoch next, so that would be a deadlock.
  */
 export const holdTunnelKeys = async (tx: Tx, tenant: TenantId, keys: readonly string[]): Promise<void> => {
   if (keys.length === 0) return

@@ -32,7 +32,7 @@ const overlap = hour
  * Issues a new generation of a device's credential. With `new_public_key` it also replaces the device key, which the
  * header DPoP-New-Key must prove. The old generation ends at the first use of the new one, or after an hour. A repeated
  * request with the old generation, after a lost answer, repeats the new generation. A replaced WireGuard key is served
- * beside the new one for an hour, so that the tunnel stays up until the first handshake with the new key.
+ * beside the new one for an hour. The tunnel therefore stays up until the first handshake with the new key.
  */
 export const createRenew =
   ({

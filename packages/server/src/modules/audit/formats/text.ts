@@ -1,7 +1,7 @@
 /**
- * Characters that end a line, move the cursor, change the text direction or are invisible: C0, DEL and C1 (with CR, LF,
- * NEL and the ESC of ANSI sequences), line and paragraph separators, direction marks, fillers, zero-width blanks, and
- * the tags of U+E0000, which spell out invisible ASCII.
+ * Characters that end a line, move the cursor, change the text direction or are invisible. C0, DEL and C1 include CR,
+ * LF, NEL and the ESC of ANSI sequences. Then there are line and paragraph separators, direction marks, fillers and
+ * zero-width blanks. The tags of U+E0000 spell out invisible ASCII.
  */
 const hidden =
   '\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e' +

@@ -43,8 +43,8 @@ export function createCheckpoints({
   tiles: Tiles
 }) {
   /**
-   * Unique name of a log (C2SP tlog-checkpoint). A log restored from a backup gets a new name: checkpoints signed
-   * before stay true for the old log, and the restored log assigns later sequence numbers to other events.
+   * Unique name of a log (C2SP tlog-checkpoint). A log restored from a backup gets a new name, since it assigns later
+   * sequence numbers to other events. Checkpoints signed before the restore stay true for the old name.
    */
   const originOf = (tenant: TenantId, fenced: Date | null): string =>
     [new URL(publicUrl).host, 'audit', encodeId('tenant', tenant), ...(fenced ? [fenced.toISOString()] : [])].join('/')
