@@ -65,8 +65,8 @@ export class FleetTenant {
     return this.reports.areTrueOf(deviceId) && !this.#staleDevices.has(deviceId) && !device?.isStale
   }
   /**
-   * Has a device read ahead of the others. The promise resolves after the next part of the read, which may be for
-   * another device. Undefined if the maximum is reached, since more would only delay the read of all.
+   * Requests that a device is read ahead of the others. The promise resolves after the next part of the read, which may
+   * be for another device. Undefined if the maximum is reached, since more requests would only delay the read of all.
    */
   ask(deviceId: string): Promise<void> | undefined {
     if (this.#asked === mostAsked) return undefined
