@@ -229,7 +229,7 @@ export const countEnding = async (tx: Tx, tenant: TenantId, within: EndsWithin):
   return count
 }
 
-/** Revokes the active keys of these users. Of concurrent callers, only one gets a given key back. */
+/** Revokes the keys of these users that are not revoked yet. Of concurrent callers, only one gets a given key back. */
 export const revokeKeysOf = async (tx: Tx, tenant: TenantId, users: readonly string[], at: Date) => {
   const { rows } = await sql<{ key_id: string; name: string; owner_user_id: string }>`
     with locked as (

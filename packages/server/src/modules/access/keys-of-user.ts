@@ -25,9 +25,9 @@ export function createKeysOfUser({ db, audit, changes, now, tokensOfMakers }: Ke
   const userOf = (owner: Owner) => encodeId('user', owner.userId)
 
   /**
-   * Finds the active keys, and all possible creators of keys and tokens. Revoked keys are among the creators, because
-   * they may have created active ones. `from`: creators that are already known, such as keys in the platform
-   * administrator's own tenant.
+   * Finds the keys that are not revoked, and all possible creators of keys and tokens. Revoked keys are among the
+   * creators, because they may have created keys that still work. `from`: creators that are already known, such as keys
+   * in the platform administrator's own tenant.
    */
   async function keysIn(tx: Tx, tenant: TenantId, owner: Owner, from: readonly string[] = [userOf(owner)]) {
     const found = new Map<string, boolean>()
@@ -102,7 +102,7 @@ export function createKeysOfUser({ db, audit, changes, now, tokensOfMakers }: Ke
     revokeIn,
     endIn,
     endElsewhere,
-    /** Number of the user's active keys in this tenant. */
+    /** Number of the user's keys in this tenant that are not revoked. */
     countIn: async (tx: Tx, tenant: TenantId, owner: Owner): Promise<number> =>
       (await keysIn(tx, tenant, owner)).working.length,
 

@@ -67,7 +67,7 @@ export const revokeToken = (tx: Tx, tenant: TenantId, tokenId: string, at: Date)
     .returningAll()
     .executeTakeFirst()
 
-/** Revokes the active tokens of these users. Of concurrent callers, only one gets a given token back. */
+/** Revokes the unexpired tokens of these users. Of concurrent callers, only one gets a given token back. */
 export const revokeTokensOf = async (tx: Tx, tenant: TenantId, users: readonly string[], at: Date) => {
   const { rows } = await sql<{ token_id: string; name: string }>`
     with locked as (
@@ -80,7 +80,7 @@ export const revokeTokensOf = async (tx: Tx, tenant: TenantId, users: readonly s
   return rows
 }
 
-/** Active tokens created by one of `makers` (TypeIDs). */
+/** Tokens created by one of `makers` (TypeIDs) that are neither revoked nor expired. */
 export const findTokensMadeBy = async (tx: Tx, tenant: TenantId, makers: readonly string[], at: Date) => {
   const { rows } = await sql<{ token_id: string }>`
     select token_id from enrollment_tokens
@@ -90,7 +90,7 @@ export const findTokensMadeBy = async (tx: Tx, tenant: TenantId, makers: readonl
 }
 
 /**
- * Revokes the active tokens created by one of `makers` (TypeIDs). Of concurrent callers, only one gets a given token
+ * Revokes the unexpired tokens created by one of `makers` (TypeIDs). Of concurrent callers, only one gets a given token
  * back.
  */
 export const revokeTokensMadeBy = async (tx: Tx, tenant: TenantId, makers: readonly string[], at: Date) => {
