@@ -28,7 +28,7 @@ const nobody = (): Touched => ({ sessions: 0, devices: new Set(), users: new Set
 
 /**
  * Replays the sessions of the last days under a document, by the resources that each used. A session counts as blocked
- * if its device may reach the same target now, and could not under the document. Devices are taken as they are now,
+ * if the policy in force allows a resource that it used, and the document denies it. Devices are taken as they are now,
  * with groups, tags and last report. Time and address are those of the session.
  */
 export function createReplay({
