@@ -8,7 +8,7 @@ type Facts = {
   /** When its credential ends (ms). */
   credentialUntil: number
 }
-export type Effective = { status: EffectiveStatus; reason: string | null }
+type Effective = { status: EffectiveStatus; reason: string | null }
 
 type Blocker = {
   status: Exclude<EffectiveStatus, 'active'>
