@@ -99,10 +99,12 @@ test('adoption of a version over time, and the fleet by version', async (t: Test
   })
 
   await t.test('devices by platform and version, now and day by day', async () => {
-    await kit.db.inTenant(kit.tenant, (tx) =>
-      sql`update devices set client_version = '2.0.0', os_version = '14.1', platform = 'macos'
-        where tenant_id = ${kit.tenant} and name = 'd0'`.execute(tx),
-    )
+    await kit.db.inTenant(kit.tenant, async (tx) => {
+      await sql`update devices set client_version = '2.0.0', os_version = '14.1', platform = 'macos'
+        where tenant_id = ${kit.tenant} and name = 'd0'`.execute(tx)
+      await kit.app.changes.record(tx, kit.tenant, [{ kind: 'device', subject: decodeId('device', devices[0]!.id)! }])
+    })
+    await kit.heard()
     await Promise.all(kit.replicas.map(({ app }) => runJob(app, 'sample_fleet')))
     await admin.changeDevice({ body: { operation: 'revoke', device_id: devices[1]!.id } })
     const now = await admin.readFleetMetrics()

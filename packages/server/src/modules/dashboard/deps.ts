@@ -2,7 +2,7 @@ import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Audit } from '../audit/index.ts'
-import type { DeviceCounts } from '../devices/index.ts'
+import type { DeviceCounts, FleetVersions } from '../devices/index.ts'
 import type { createExpiry } from '../expiry/index.ts'
 import type { Gateways } from '../gateways/index.ts'
 import type { Policy } from '../policy/index.ts'
@@ -13,7 +13,10 @@ export type DashboardDeps = {
   db: Database
   pager: Pager
   now: () => Date
-  devices: { count: (tenant: TenantId) => Promise<DeviceCounts> }
+  devices: {
+    count: (tenant: TenantId) => Promise<DeviceCounts>
+    countVersions: (tenant: TenantId, most: number) => Promise<FleetVersions>
+  }
   gateways: Pick<Gateways, 'statuses'>
   policy: Pick<Policy, 'current' | 'deliveredTo' | 'published' | 'publishedSince'>
   expiry: Pick<ReturnType<typeof createExpiry>, 'soonest'>

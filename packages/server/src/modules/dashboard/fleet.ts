@@ -13,13 +13,21 @@ type Shown = Output<Contract['readFleetMetrics']>
 const freshMs = minute / 2
 const atOnce = 1000
 
-/** Devices by platform and version: the current counts, and one sample per day. */
-export function createFleetMetrics({ db, now, tenants }: Pick<DashboardDeps, 'db' | 'now' | 'tenants'>) {
+/**
+ * Devices by platform and version: the current counts, from memory, and one sample per day. A sample is counted by the
+ * database, so that it reads no fleet of an idle tenant into memory.
+ */
+export function createFleetMetrics({
+  db,
+  now,
+  tenants,
+  devices,
+}: Pick<DashboardDeps, 'db' | 'now' | 'tenants' | 'devices'>) {
   const startOf = (ms: number): Date => new Date(Math.floor(ms / day) * day)
   const current = createRecent({
     read: async (tenant) => {
       const at = now()
-      return { at, versions: await db.inTenant(tenant, (tx) => countVersions(tx, tenant, listedVersions)) }
+      return { at, versions: await devices.countVersions(tenant, listedVersions) }
     },
     freshMs,
     now,

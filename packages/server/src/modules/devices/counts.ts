@@ -25,7 +25,7 @@ export const createDeviceCounts =
     let examined = 0
     for (const device of (await fleet.all(tenant)).values()) {
       status[device.status]++
-      effective_status[device.effectiveAt(at).status]++
+      effective_status[device.effectiveStatusAt(at)]++
       posture[device.posture?.verdict ?? 'unknown']++
       if (++examined % between === 0 && slices.isOver()) await slices.next()
     }

@@ -8,7 +8,7 @@ type Facts = {
   /** Expiry of the device's credential (ms). */
   credentialUntil: number
 }
-export type Effective = { status: EffectiveStatus; reason: string | null }
+type Effective = { status: EffectiveStatus; reason: string | null }
 
 type Blocker = {
   status: Exclude<EffectiveStatus, 'active'>
@@ -35,7 +35,7 @@ export function blockersOf({ status, lockedBy, user, credentialUntil }: Facts, n
   const itself = (of: 'revoked' | 'suspended' | 'pending', reason: string): Blocker[] =>
     status === of ? [{ status: of, kind: 'device', reason }] : []
   const lock = lockedBy === 'device' ? 'the device is locked' : 'a group of the device is locked'
-  const ended = `its credential ended at ${new Date(credentialUntil).toISOString()} and was not renewed`
+  const ended = () => `its credential ended at ${new Date(credentialUntil).toISOString()} and was not renewed`
   return [
     ...itself('revoked', 'the device is revoked'),
     ...blockersOfUser(user, lockedBy === 'tenant'),
@@ -44,7 +44,7 @@ export function blockersOf({ status, lockedBy, user, credentialUntil }: Facts, n
       : []),
     ...itself('suspended', 'the device is suspended'),
     ...itself('pending', 'the device waits for approval'),
-    ...(credentialUntil <= nowMs ? [{ status: 'expired', kind: 'credential', reason: ended } as const] : []),
+    ...(credentialUntil <= nowMs ? [{ status: 'expired', kind: 'credential', reason: ended() } as const] : []),
   ].sort((a, b) => order.indexOf(a.status) - order.indexOf(b.status))
 }
 /** Precedence of the reasons. */
@@ -63,6 +63,18 @@ const order: readonly Blocker['status'][] = [
  * `effectiveStatus` has the same precedence.
  */
 export function effectiveOf(facts: Facts, nowMs: number): Effective {
+  if (effectiveStatusIn(facts, nowMs) === 'active') return active
   const [first] = blockersOf(facts, nowMs)
-  return first ? { status: first.status, reason: first.reason } : { status: 'active', reason: null }
+  return first ? { status: first.status, reason: first.reason } : active
+}
+const active: Effective = Object.freeze({ status: 'active', reason: null })
+
+/** The same without the reason, at a hundredth of the cost: for counts of all devices. */
+export function effectiveStatusIn({ status, lockedBy, user, credentialUntil }: Facts, nowMs: number): EffectiveStatus {
+  if (status === 'revoked') return 'revoked'
+  if (user === 'deleted') return 'user_deleted'
+  if (lockedBy !== null || user === 'locked' || user === 'group_locked') return 'locked'
+  if (user === 'suspended') return 'user_suspended'
+  if (status !== 'active') return status
+  return credentialUntil <= nowMs ? 'expired' : 'active'
 }

@@ -70,11 +70,12 @@ const isSurelyDense = ({ posture, effective_status }: DeviceFilter, name: Sought
   return false
 }
 
+/** The order ends with a column that is not the same in all of them: the planner leaves out the others. */
 const ofPlain = (tenant: TenantId, { filter }: Judged, name: Plain, most: number) =>
   fits(
     'device_id',
     sql`devices where tenant_id = ${tenant} and ${sql.ref(name)} = ${filter[name]}`,
-    ['tenant_id', name],
+    ['tenant_id', name, name === 'user_id' ? 'device_id' : 'enrolled_at'],
     most,
   )
 

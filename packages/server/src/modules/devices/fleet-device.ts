@@ -1,8 +1,8 @@
 import type { DeviceArchitecture } from '@holdfast/contract/vocabulary'
 import type { Variant } from '@holdfast/policy'
-import type { DeviceStatus, LockedBy, PostureVerdict, UserState } from '../../db/tables/index.ts'
+import type { DeviceStatus, EffectiveStatus, LockedBy, PostureVerdict, UserState } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { blockersOf, type Effective, effectiveOf } from './effective.ts'
+import { blockersOf, effectiveStatusIn } from './effective.ts'
 import type { FleetRow, UserRow } from './fleet.queries.ts'
 import type { Proven } from './proven.ts'
 
@@ -58,6 +58,8 @@ export class FleetDevice {
   readonly platform: string
   /** Client version as reported by the device: any text, or null. */
   readonly clientVersion: string | null
+  /** Version of the operating system as reported by the device: any text, or null. */
+  readonly osVersion: string | null
   readonly arch: DeviceArchitecture | null
   readonly status: Exclude<DeviceStatus, 'revoked'>
   /** Lock on the tenant, the device or one of its own groups, independent of its status. */
@@ -104,6 +106,7 @@ export class FleetDevice {
     this.name = row.name
     this.platform = shared.text(row.platform)
     this.clientVersion = row.client_version && shared.text(row.client_version)
+    this.osVersion = row.os_version && shared.text(row.os_version)
     this.arch = row.arch && shared.text(row.arch)
     this.status = shared.text(row.status)
     this.lockedBy = row.locked_by && shared.text(row.locked_by)
@@ -145,9 +148,9 @@ export class FleetDevice {
   get userState(): UserState | null {
     return this.#user?.state ?? null
   }
-  /** Effective status at a time (ms), with its reason. */
-  effectiveAt(nowMs: number): Effective {
-    return effectiveOf(this.#binding, nowMs)
+  /** Effective status at a time (ms). */
+  effectiveStatusAt(nowMs: number): EffectiveStatus {
+    return effectiveStatusIn(this.#binding, nowMs)
   }
   /** All reasons that block the device at a time (ms). */
   blockersAt(nowMs: number): ReturnType<typeof blockersOf> {

@@ -18,6 +18,7 @@ const device = (more: Partial<FleetRow> = {}): FleetRow => ({
   name: 'laptop',
   platform: 'linux',
   client_version: null,
+  os_version: null,
   arch: null,
   status: 'active',
   channel: 'auto',

@@ -13,6 +13,7 @@ export type FleetRow = Pick<
   | 'name'
   | 'platform'
   | 'client_version'
+  | 'os_version'
   | 'arch'
   | 'channel'
   | 'tags'
@@ -50,7 +51,7 @@ const devicesWhere = async (
 ) =>
   (
     await sql<FleetRow>`
-      select devices.device_id, devices.user_id, devices.name, devices.platform, devices.client_version, devices.arch, devices.status, devices.channel, devices.tags,
+      select devices.device_id, devices.user_id, devices.name, devices.platform, devices.client_version, devices.os_version, devices.arch, devices.status, devices.channel, devices.tags,
         devices.group_ids, devices.jkt, devices.previous_jkt,
         devices.generation, devices.previous_generation_until, devices.wireguard_public_key,
         devices.previous_wireguard_public_key,

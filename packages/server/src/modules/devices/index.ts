@@ -5,6 +5,7 @@ import type { Entitlements } from '../tenancy/index.ts'
 import { createDeviceCounts } from './counts.ts'
 import { deviceHandlers } from './devices.handlers.ts'
 import type { CanaryReach } from './filter.queries.ts'
+import { createFleetVersions } from './fleet-versions.ts'
 import { deviceJobs } from './jobs.ts'
 import { createLifecycle, type EndSessionsOf } from './lifecycle.ts'
 import { createPostureHandlers, type PostureDeps } from './posture/index.ts'
@@ -54,6 +55,7 @@ export function createDevices(
     jobs: deviceJobs({ ...deps, lifecycle, waiting }),
     endOfUsers: lifecycle.endOfUsers,
     count: createDeviceCounts(deps),
+    countVersions: createFleetVersions(deps),
     prunes: [pruneRevoked],
     searchHits: createDeviceHits(deps),
     waiting,

@@ -100,11 +100,11 @@ const fittingToCount = fittingUpTo(countedExactly)
  * are more.
  */
 export async function findCandidates(tx: Tx, tenant: TenantId, f: UserFilter) {
-  const from = (which: ReturnType<typeof sql>, order: string) =>
-    fitsUpTo('user_id', sql`users where tenant_id = ${tenant} and ${which}`, ['tenant_id', order], countedExactly)
+  const from = (which: ReturnType<typeof sql>, ...order: string[]) =>
+    fitsUpTo('user_id', sql`users where tenant_id = ${tenant} and ${which}`, ['tenant_id', ...order], countedExactly)
   const choices = [
     ...(f.locked?.is ? [from(sql`locked_until > ${f.locked.at}`, 'locked_until')] : []),
-    ...plain.filter((name) => f[name]).map((name) => from(sql`${sql.ref(name)} = ${f[name]}`, name)),
+    ...plain.filter((name) => f[name]).map((name) => from(sql`${sql.ref(name)} = ${f[name]}`, name, 'created_at')),
     ...sought.flatMap((name) => {
       const value = f[name]
       return value === undefined ? [] : [fittingToCount[name](tenant, value)]

@@ -28,8 +28,9 @@ const rolesOf = sql<string[]>`array(select r.role from user_roles r
 const groupsOf = sql<string[]>`array(select m.group_id from group_members m
   where m.tenant_id = users.tenant_id and m.user_id = users.user_id order by m.group_id)::text[]`
 
-const groupNamesOf = sql<string[]>`array(select g.name from group_members m
-  join groups g on g.tenant_id = m.tenant_id and g.group_id = m.group_id
+/** A name is looked up group by group: a join reads all groups for each user where there are some hundreds. */
+const groupNamesOf = sql<string[]>`array(select (select g.name from groups g
+    where g.tenant_id = m.tenant_id and g.group_id = m.group_id) from group_members m
   where m.tenant_id = users.tenant_id and m.user_id = users.user_id order by m.group_id)`
 /** Limit of the count of devices, so that a list reads no more for one user. */
 const mostDevices = 1000
