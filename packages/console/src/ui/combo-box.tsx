@@ -1,6 +1,6 @@
 import { type ReactNode, Suspense } from 'react'
 import { Field } from './field.tsx'
-import { lazily } from './lazy.ts'
+import { lazily } from './lazy.tsx'
 
 export type ComboOption = { id: string; label: string; sub?: string | undefined }
 export type ComboBoxProps = {

@@ -1,7 +1,7 @@
 import { type KeyboardEvent, Suspense, useRef, useState } from 'react'
 import { formatList } from './format.ts'
 import { Icon } from './icon.tsx'
-import { lazily } from './lazy.ts'
+import { lazily } from './lazy.tsx'
 import './ui.css'
 
 export type FacetOption = { value: string; label: string; count?: number | undefined }

@@ -1,7 +1,7 @@
 import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { classes } from './classes.ts'
 import { Icon, type IconName } from './icon.tsx'
-import { lazily } from './lazy.ts'
+import { lazily } from './lazy.tsx'
 
 export type MenuAction = {
   id: string
