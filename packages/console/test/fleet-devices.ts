@@ -1,11 +1,12 @@
 import { createProof, generateKey } from '@holdfast/crypto'
 import { createClient } from '@holdfast/sdk'
+import pg from 'pg'
 import { decodeId } from '../../server/src/kernel/ids.ts'
 import { newWireguardKey } from '../../server/test/gateways.ts'
 import { type Kit, times } from '../../server/test/kit.ts'
 import type { Directory } from './fleet-setup.ts'
 
-export type SeededDevice = { id: string; status: string }
+export type SeededDevice = { id: string; hasReported: boolean }
 
 const platforms = ['linux', 'macos', 'windows', 'ios', 'android'] as const
 const systems = { linux: 'Ubuntu 24.04', macos: '15.1', windows: '11 24H2', ios: '18.2', android: '15' } as const
@@ -63,9 +64,10 @@ async function enrollOne(kit: Kit, i: number, token: string): Promise<SeededDevi
     },
   })
   const device = createClient({ ...connection, credential: made.credential })
-  const reports = !isPending(i) && i % 6 !== 5
-  if (reports) await device.reportPosture({ body: { facts: { 'disk.encrypted': i % 9 !== 4, 'os.type': platform } } })
-  return { id: made.device_id, status: made.status }
+  const hasReported = !isPending(i) && i % 6 !== 5
+  if (hasReported)
+    await device.reportPosture({ body: { facts: { 'disk.encrypted': i % 9 !== 4, 'os.type': platform } } })
+  return { id: made.device_id, hasReported }
 }
 
 /** Brings some devices into each of the other states. */
@@ -78,8 +80,22 @@ export async function moveDevices(kit: Kit, devices: readonly SeededDevice[], { 
   for (const id of idsFrom(46, 2))
     await kit.admin.createLock({ body: { target: { type: 'device', id }, reason: 'under investigation' } })
   for (const id of idsFrom(38, 2)) await endCredential(kit, id)
+  await markSeen(kit, devices)
+  // Only some devices get the newer policy, by a draw that pictures of this one must not depend on.
+  await kit.admin.changeDevice({
+    body: { operation: 'update', device_id: devices[0]!.id, device: { channel: 'stable' } },
+  })
   await kit.admin.suspendUser({ body: { user_id: userIds[0]!, reason: 'on leave' } })
   await kit.admin.changeUser({ body: { operation: 'delete', user_id: userIds[1]!, reason: 'left' } })
+}
+
+/** The server writes down a little later when devices were seen: pictures must not depend on that time. */
+async function markSeen(kit: Kit, devices: readonly SeededDevice[]): Promise<void> {
+  const owner = new pg.Client({ connectionString: kit.databaseUrl })
+  await owner.connect()
+  const ids = devices.flatMap(({ id, hasReported }) => (hasReported ? [decodeId('device', id)] : []))
+  await owner.query('update device_activity set last_seen_at = now() where device_id = any($1)', [ids])
+  await owner.end()
 }
 
 /** As when a device has been off for too long. */

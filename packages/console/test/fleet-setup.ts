@@ -84,22 +84,39 @@ export async function publishPolicies(kit: Kit): Promise<void> {
   })
 }
 
-/** Each gateway reports sessions of a few devices: most are active, some have ended. */
+/** Milliseconds between two reports, as of a gateway in service: without them sessions are shown as stale. */
+const reportMs = 60_000
+
+/**
+ * Each gateway reports sessions of a few devices: most are active, some have ended. It goes on to report those that
+ * are active until the deployment ends.
+ */
 export async function tellSessions(
   kit: Kit,
   gateways: readonly SeededGateway[],
   devices: readonly SeededDevice[],
 ): Promise<void> {
   const mb = 2 ** 20
-  for (const [i, { made }] of gateways.entries()) {
+  const reports = gateways.map(({ made }, i) => {
     const own = devices.filter((_, at) => at % gateways.length === i).slice(0, 4)
     const samples = own.map((device, at) => {
       const traffic = { rx_bytes: (at + 1) * (i + 3) * mb, tx_bytes: (at + 2) * (i + 1) * 4 * mb }
-      const state = at === 3 ? 'ended' : 'active'
+      const state: 'ended' | 'active' = at === 3 ? 'ended' : 'active'
       const source_ip = `192.0.2.${i * 10 + at + 1}`
       return { session_id: newSession(), device_id: device.id, state, ...traffic, source_ip }
     })
     const load = { active_sessions: own.length, rx_bps: (i + 1) * mb, tx_bps: (i + 2) * mb }
-    await kit.clientFor(made.secret).metering({ body: report(samples, { load }) })
+    const client = kit.clientFor(made.secret)
+    const idle = samples.map((sample) => ({ ...sample, rx_bytes: 0, tx_bytes: 0 }))
+    return (isReported?: (sample: { session_id: string }) => boolean) =>
+      client.metering({ body: report(isReported ? idle.filter(isReported) : samples, { load }) })
+  })
+  for (const send of reports) await send()
+  const again = async () => {
+    const { items } = await kit.admin.listSessions({ query: { state: 'active', limit: 200 } })
+    const active = new Set(items.map(({ session_id }) => session_id))
+    await Promise.all(reports.map((send) => send(({ session_id }) => active.has(session_id))))
   }
+  const timer = setInterval(() => void again().catch(() => {}), reportMs)
+  kit.after(() => clearInterval(timer))
 }

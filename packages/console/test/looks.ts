@@ -5,10 +5,12 @@ import type { ColorScheme } from './page.ts'
 import { views } from './views.ts'
 import { walkView } from './walk.ts'
 
+const widths = [1440, 375] as const
+
 /** Defines a test for each view and overlay at each width, against its reviewed screenshot. */
 export function defineWalk(colorScheme: ColorScheme): void {
-  for (const width of [1440, 375] as const)
-    for (const view of [...views, ...overlays].filter((one) => (one.width ?? width) === width))
+  for (const view of [...views, ...overlays])
+    for (const width of widths.filter((one) => (view.width ?? one) === one))
       test(`${view.name}, ${colorScheme}, ${width} pixels wide`, inBrowser, async (t) => {
         await walkView(t, await openGround(), view, { colorScheme, width, isCompared: true })
       })

@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core'
+import { overlaysOfViews } from './overlays-of-views.ts'
 import { settle } from './page.ts'
 import type { View } from './views.ts'
 
@@ -59,7 +60,7 @@ export const overlays: readonly View[] = [
     open: async (page) => {
       await press('Control+k')(page)
       await page.keyboard.type('lap')
-      await page.getByRole('option').first().waitFor()
+      await page.getByRole('option', { name: 'Lost device: laptop' }).waitFor()
     },
   },
   { name: 'help', path: list, as: 'admin', open: press('?') },
@@ -97,4 +98,5 @@ export const overlays: readonly View[] = [
   { name: 'step-up', path: list, as: 'admin', open: openStepUp },
   { name: 'session-expiry', path: '/admin/me', as: 'admin', open: openExpiry },
   { name: 'factor-enroll', path: '/admin/me', as: 'viewer', open: click(/^Set up second factor/, 'dialog') },
+  ...overlaysOfViews,
 ]

@@ -140,7 +140,7 @@ function watch(page: Page, origin: string): string[] {
   page.on('console', (message) => {
     if (message.type() === 'error' && !isOfAnAnswer.test(message.text())) problems.push(`console: ${message.text()}`)
   })
-  page.on('pageerror', (error) => problems.push(`thrown: ${error.stack ?? error.message}`))
+  page.on('pageerror', (error) => problems.push(`thrown: ${error.stack || error.message}`))
   page.on('request', (request) => {
     if (!isStream(request)) requests.add(request)
     const url = new URL(request.url())

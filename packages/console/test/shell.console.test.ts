@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { inbox, raise } from '../../server/test/notices.ts'
 import { inBrowser, openGround } from './ground.ts'
 import { fillSignIn, openPage, settle } from './page.ts'
+import { consoleViews } from './views.ts'
+import { pathOf } from './walk.ts'
 
 const signIn = async (page: Awaited<ReturnType<typeof openPage>>, who: { username: string; password: string }) => {
   await fillSignIn(page, who)
@@ -115,25 +117,45 @@ test('the first paint has the theme that was chosen', inBrowser, async (t) => {
 
 test('a hidden page sends nothing, and reads what it missed when it is seen again', inBrowser, async (t) => {
   const ground = await openGround()
-  const page = await openPage(t, ground, { as: 'viewer' })
+  const page = await openPage(t, ground, { as: 'admin' })
   await page.clock.install()
-  await page.goto('/admin')
-  await settle(page)
   const show = (isHidden: boolean) =>
     page.evaluate((hidden) => {
       Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })
       Object.defineProperty(document, 'visibilityState', { value: hidden ? 'hidden' : 'visible', configurable: true })
       document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))
     }, isHidden)
-  await show(true)
   const sent: string[] = []
-  page.on('request', (request) => sent.push(request.url()))
+  let isHidden = false
+  page.on('request', (request) => isHidden && sent.push(request.url()))
   const title = 'Raised while nobody looked'
-  await raise(ground.kit, { title, kind: 'siem.failing' })
-  await page.clock.runFor(120_000)
-  assert.deepEqual(sent, [])
+  for (const { path } of consoleViews.toReversed()) {
+    await page.goto(pathOf(path, ground.ids))
+    await settle(page)
+    await show(true)
+    isHidden = true
+    if (path === '/admin') await raise(ground.kit, { title, kind: 'siem.failing' })
+    await page.clock.runFor(120_000)
+    assert.deepEqual(sent, [], path)
+    isHidden = false
+  }
   await show(false)
   await page.getByRole('link', { name: title }).waitFor()
+})
+
+test('a list says within 2 s that it is old, keeps its rows, and a key reads it again', inBrowser, async (t) => {
+  const ground = await openGround()
+  const page = await openPage(t, ground, { as: 'admin' })
+  await page.goto('/admin/devices?q=pixel-1&sort=name')
+  await settle(page)
+  const rows = page.locator('[data-row-link]')
+  const before = await rows.allInnerTexts()
+  const device_id = (await page.locator('tr[data-id]').first().getAttribute('data-id')) ?? ''
+  await ground.kit.admin.changeDevice({ body: { operation: 'update', device_id, device: { name: 'pixel-1-renamed' } } })
+  await page.getByText(/^1 change since/).waitFor({ timeout: 2_000 })
+  assert.deepEqual(await rows.allInnerTexts(), before, 'nothing moves by itself')
+  await page.keyboard.press('R')
+  await page.getByRole('link', { name: 'pixel-1-renamed' }).waitFor()
 })
 
 test('before a session ends the page asks, and at its end leads to the sign-in and back', inBrowser, async (t) => {
@@ -165,7 +187,8 @@ test(
   'while the server is lost the rows stay, nothing can be changed, and all is read again after',
   inBrowser,
   async (t) => {
-    const page = await openPage(t, await openGround(), { as: 'admin', expected: /ERR_INTERNET_DISCONNECTED/ })
+    const expected = /ERR_INTERNET_DISCONNECTED|could not be loaded/
+    const page = await openPage(t, await openGround(), { as: 'admin', expected })
     await page.goto('/admin/alerts')
     await settle(page)
     const rows = await page.locator('tbody tr').count()
@@ -177,10 +200,17 @@ test(
     await page.keyboard.press('x')
     const button = page.getByRole('toolbar').getByRole('button', { name: 'Acknowledge' })
     assert.equal(await button.getAttribute('aria-disabled'), 'true')
+    await page.keyboard.press('?')
+    await page.getByText('This could not be opened').waitFor()
+    assert.equal(await page.locator('tbody tr').count(), rows, 'what cannot be loaded leaves the rows alone')
     const read = page.waitForRequest(/\/v1\/admin\/notifications\?/)
     await page.context().setOffline(false)
     await bar.waitFor({ state: 'detached' })
     await read
+    await page.reload()
+    await settle(page)
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
   },
 )
 

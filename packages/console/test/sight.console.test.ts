@@ -11,14 +11,20 @@ const mostStops = 45
 
 type Stop = { name: string; isSeen: boolean }
 
-/** Presses Tab from the beginning of the page to the end, and says of each stop whether its focus can be seen. */
+/** Presses Tab once around the page, and says of each stop whether its focus can be seen. */
 async function stopsOf(page: Page): Promise<Stop[]> {
   const stops: Stop[] = []
   const seen = new Set<string>()
-  while (stops.length < mostStops) {
+  let left = 0
+  while (stops.length < mostStops && left < 2) {
     await page.keyboard.press('Tab')
     const stop = await page.evaluate(focusedNow)
-    if (stop === undefined || seen.has(stop.place)) break
+    if (stop === undefined) {
+      // After the last control the focus leaves the page, and the next key brings it to the first one.
+      left++
+      continue
+    }
+    if (seen.has(stop.place)) break
     seen.add(stop.place)
     stops.push(stop)
   }
@@ -31,7 +37,7 @@ function focusedNow(): (Stop & { place: string }) | undefined {
   if (!element || element === document.body) return undefined
   const hasLine = (one: Element): boolean => {
     const { outlineStyle, outlineWidth, outlineColor } = getComputedStyle(one)
-    return outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 1 && !/, 0\)$/.test(outlineColor)
+    return outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 1 && !/^rgba.*, 0\)$/.test(outlineColor)
   }
   const around: Element[] = []
   for (let at: Element | null = element; at && around.length < 4; at = at.parentElement) around.push(at)
@@ -82,7 +88,8 @@ for (const view of consoleViews) {
     )
     assert.deepEqual(await cutControls(page), [])
     const stops = await stopsOf(page)
-    assert.ok(stops.length > 8, `${stops.length} stops`)
+    // A sheet has few controls, and the page behind it has none meanwhile.
+    assert.ok(stops.length > 4, `${stops.length} stops`)
     assert.deepEqual(
       stops.filter((stop) => !stop.isSeen),
       [],
@@ -96,7 +103,7 @@ for (const view of consoleViews) {
     await page.goto(pathOf(view.path, ground.ids))
     await settle(page)
     assert.deepEqual(await marksLost(page), [], 'marks, icons and cells that cannot be seen')
-    assert.deepEqual(await edgesLost(page), [], 'controls without an edge')
+    assert.deepEqual(await edgesLost(page), [], 'controls without an edge or a line')
     const stops = await stopsOf(page)
     assert.deepEqual(
       stops.filter((stop) => !stop.isSeen),
@@ -132,7 +139,11 @@ const marksLost = (page: Page): Promise<string[]> =>
 const edgesLost = (page: Page): Promise<string[]> =>
   page.evaluate(() =>
     Array.from(document.querySelectorAll('.btn, input.in-t, select'))
-      .filter((one) => one.checkVisibility() && Number.parseFloat(getComputedStyle(one).borderTopWidth) === 0)
+      .filter((one) => {
+        const { borderTopWidth, textDecorationLine } = getComputedStyle(one)
+        const isMarked = Number.parseFloat(borderTopWidth) > 0 || textDecorationLine === 'underline'
+        return one.checkVisibility() && !isMarked
+      })
       .map((one) => one.outerHTML.slice(0, 120)),
   )
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { suite, type TestContext, test } from 'node:test'
 import type { Page, Route } from 'playwright-core'
+import { encodeId } from '../../server/src/kernel/ids.ts'
 import { permissionAt } from '../src/features.ts'
 import { type Path, paths } from '../src/paths.ts'
 import { type Ground, inBrowser, openGround } from './ground.ts'
@@ -78,7 +80,10 @@ async function refused({ t, ground, address }: Visit): Promise<void> {
     await page.goto(address)
     const titles = mainOf(page).getByText(title)
     await titles.first().waitFor()
-    assert.match(await assertNotBlank(page), rest, `${status}`)
+    const text = await assertNotBlank(page)
+    // The page asks again each second, and shows the skeleton meanwhile.
+    if (status === 429) await mainOf(page).getByText(rest).first().waitFor()
+    else assert.match(text, rest, `${status}`)
     const copies = await page.getByRole('button', { name: `Copy ${requestId}` }).count()
     assert.equal(copies > 0, status === 500, 'the request id of a failure is there to copy')
     await page.unroute('**/v1/admin/**')
@@ -177,10 +182,10 @@ async function firstRun({ t, ground, path, address }: Visit): Promise<void> {
   const text = await assertNotBlank(page)
   if (path.includes('$')) return assert.match(text, /is not here[\s\S]*It was deleted, or belongs to another tenant\./)
   assert.equal(await mainOf(page).getByRole('alert').count(), 0, text)
-  const { list, quiet = /No .+ yet/ } = traits[path]
-  if (list === undefined) return
+  const { list, noun, filter = 'q=nothing-is-called-so', quiet = /No .+ yet/ } = traits[path]
+  if (list === undefined || noun === undefined) return
   assert.match(text, quiet)
-  await page.goto(`${address}?q=nothing-is-called-so`)
+  await page.goto(`${address}?${filter}`)
   await settle(page)
   assert.match(await assertNotBlank(page), new RegExp(`No ${list} match`))
   await page
@@ -188,6 +193,13 @@ async function firstRun({ t, ground, path, address }: Visit): Promise<void> {
     .first()
     .click()
   await page.getByText(quiet).first().waitFor()
+  await page.goto(`${address}?open=${encodeId(noun, randomUUID())}`)
+  await settle(page)
+  assert.match(
+    await page.getByRole('complementary').last().innerText(),
+    /is not (here|among)/,
+    'the panel of a missing object',
+  )
 }
 
 const states = { refused, slow, offline, signedOut, forbidden, firstRun }

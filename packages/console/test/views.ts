@@ -1,3 +1,4 @@
+import type { Noun } from '@holdfast/contract/vocabulary'
 import type { Page } from 'playwright-core'
 import { type Path, paths } from '../src/paths.ts'
 import type { Who } from './fleet.ts'
@@ -41,6 +42,10 @@ const serverPages: readonly View[] = [
 export type Traits = {
   /** It is a list, and these are the words for many of its objects, as in `No devices match`. */
   list?: string
+  /** The kind of its objects, as their ids have it. */
+  noun?: Noun
+  /** A filter that lets none of them pass; a text that no name has unless said. */
+  filter?: string
   /** What it says while there is none of them; `No … yet` unless said. */
   quiet?: RegExp
   /** The view shows one object, or makes one: a tenant in which there is nothing has no state of its own for it. */
@@ -50,15 +55,15 @@ export type Traits = {
 /** Every view of the console. The compiler refuses a path without an entry, and the walk does too. */
 export const traits: Readonly<Record<Path, Traits>> = {
   '/admin': {},
-  '/admin/alerts': { list: 'alerts', quiet: /All quiet/ },
+  '/admin/alerts': { list: 'alerts', noun: 'notification', filter: 'severity=critical', quiet: /No alert is open/ },
   '/admin/start': {},
-  '/admin/devices': { list: 'devices' },
+  '/admin/devices': { list: 'devices', noun: 'device' },
   '/admin/devices/$device_id': { isAlwaysFilled: true },
-  '/admin/sessions': { list: 'sessions', quiet: /No session runs/ },
-  '/admin/enrollment': { list: 'tokens' },
+  '/admin/sessions': { list: 'sessions', noun: 'vpn_session', filter: 'state=ended', quiet: /No session runs/ },
+  '/admin/enrollment': { list: 'tokens', noun: 'enrollment_token' },
   '/admin/enrollment/new': { isAlwaysFilled: true },
   '/admin/posture': {},
-  '/admin/updates': { list: 'releases' },
+  '/admin/updates': { list: 'releases', noun: 'release', filter: 'status=draft' },
   '/admin/me': { isAlwaysFilled: true },
 }
 

@@ -78,6 +78,8 @@ function refetch(prefixes: readonly string[]): void {
   setTimeout(() => {
     const wanted = [...gathered]
     gathered.clear()
+    // A hidden page sends nothing. It reads all again once it is seen (`stream.ts`).
+    if (document.hidden) return
     void queryClient.invalidateQueries({
       predicate: ({ queryKey: [route, input] }) =>
         wanted.some((prefix) => String(route).startsWith(prefix)) && !isListPage(input),

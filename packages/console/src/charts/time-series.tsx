@@ -1,6 +1,6 @@
 import { Suspense } from 'react'
 import { formatNumber } from '../ui/format.ts'
-import { lazily } from '../ui/lazy.ts'
+import { lazily } from '../ui/lazy.tsx'
 import { useTimeZone } from '../ui/time-zone.ts'
 import { describeSeries } from './axis.ts'
 import { ChartFrame } from './chart-frame.tsx'

@@ -1,4 +1,5 @@
-import { lazy, Suspense, useEffect } from 'react'
+import { Suspense, useEffect } from 'react'
+import { lazily } from '../ui/lazy.tsx'
 import { closeOverlay, useOverlay } from './overlay.ts'
 import { SessionExpiry } from './session-expiry.tsx'
 import { useShortcuts } from './use-shortcuts.ts'
@@ -7,26 +8,21 @@ import { useStepUp } from './use-step-up.ts'
 /** After the first view has had the network for itself. */
 const idleMs = 1_500
 
-const loadPalette = () => import('./palette.tsx')
-const loadDeed = () => import('../routes/device/device-deed.tsx')
-const loadEnroll = () => import('../routes/enrollment/enroll-sheet.tsx')
-const Palette = lazy(async () => ({ default: (await loadPalette()).Palette }))
-const Help = lazy(async () => ({ default: (await import('./help.tsx')).Help }))
-const AlertsDrawer = lazy(async () => ({ default: (await import('./alerts-drawer.tsx')).AlertsDrawer }))
-const EditDevice = lazy(async () => ({ default: (await import('../routes/device/edit-device.tsx')).EditDevice }))
-const StepUpDialog = lazy(async () => ({ default: (await import('./step-up-dialog.tsx')).StepUpDialog }))
-const EnrollSheet = lazy(async () => ({ default: (await loadEnroll()).EnrollSheet }))
-const InstallLinesSheet = lazy(async () => ({
-  default: (await import('../routes/enrollment/install-lines-sheet.tsx')).InstallLinesSheet,
-}))
-const RevokeToken = lazy(async () => ({ default: (await import('../routes/enrollment/revoke-token.tsx')).RevokeToken }))
-const DeviceDeed = lazy(async () => ({ default: (await loadDeed()).DeviceDeed }))
+const palette = lazily(() => import('./palette.tsx').then((module) => module.Palette))
+const help = lazily(() => import('./help.tsx').then((module) => module.Help))
+const alertsDrawer = lazily(() => import('./alerts-drawer.tsx').then((module) => module.AlertsDrawer))
+const editDevice = lazily(() => import('../routes/device/edit-device.tsx').then((module) => module.EditDevice))
+const stepUpDialog = lazily(() => import('./step-up-dialog.tsx').then((module) => module.StepUpDialog))
+const enrollSheet = lazily(() => import('../routes/enrollment/enroll-sheet.tsx').then((module) => module.EnrollSheet))
+const installLines = lazily(() =>
+  import('../routes/enrollment/install-lines-sheet.tsx').then((module) => module.InstallLinesSheet),
+)
+const revokeToken = lazily(() => import('../routes/enrollment/revoke-token.tsx').then((module) => module.RevokeToken))
+const deviceDeed = lazily(() => import('../routes/device/device-deed.tsx').then((module) => module.DeviceDeed))
 
 /** Loads what opens above the page before it is asked for, so that `Ctrl K` opens at once. */
 export function preloadOverlays(): void {
-  void loadPalette()
-  void loadDeed()
-  void loadEnroll()
+  for (const { preload } of [palette, deviceDeed, enrollSheet]) preload()
 }
 
 /** Loads them once the browser has nothing else to do. */
@@ -45,17 +41,22 @@ export function Overlays() {
   const { isStepUp, answer } = useStepUp()
   return (
     <Suspense>
-      {overlay?.kind === 'palette' && <Palette onClose={closeOverlay} />}
-      {overlay?.kind === 'help' && <Help onClose={closeOverlay} />}
-      {overlay?.kind === 'alerts' && <AlertsDrawer onClose={closeOverlay} />}
+      {overlay?.kind === 'palette' && <palette.Component onClose={closeOverlay} />}
+      {overlay?.kind === 'help' && <help.Component onClose={closeOverlay} />}
+      {overlay?.kind === 'alerts' && <alertsDrawer.Component onClose={closeOverlay} />}
       {overlay?.kind === 'device_deed' && (
-        <DeviceDeed deed={overlay.deed} target={overlay.target} onDone={overlay.onDone} onClose={closeOverlay} />
+        <deviceDeed.Component
+          deed={overlay.deed}
+          target={overlay.target}
+          onDone={overlay.onDone}
+          onClose={closeOverlay}
+        />
       )}
-      {overlay?.kind === 'device_edit' && <EditDevice deviceId={overlay.deviceId} onClose={closeOverlay} />}
-      {overlay?.kind === 'enroll' && <EnrollSheet onClose={closeOverlay} />}
-      {overlay?.kind === 'install_lines' && <InstallLinesSheet onClose={closeOverlay} />}
-      {overlay?.kind === 'token_revoke' && <RevokeToken token={overlay.token} onClose={closeOverlay} />}
-      {isStepUp && <StepUpDialog onDone={answer} />}
+      {overlay?.kind === 'device_edit' && <editDevice.Component deviceId={overlay.deviceId} onClose={closeOverlay} />}
+      {overlay?.kind === 'enroll' && <enrollSheet.Component onClose={closeOverlay} />}
+      {overlay?.kind === 'install_lines' && <installLines.Component onClose={closeOverlay} />}
+      {overlay?.kind === 'token_revoke' && <revokeToken.Component token={overlay.token} onClose={closeOverlay} />}
+      {isStepUp && <stepUpDialog.Component onDone={answer} />}
       <SessionExpiry />
     </Suspense>
   )

@@ -150,8 +150,9 @@ const ofShell = (): (PaletteItem & { keywords: string })[] => [
   },
 ]
 
-const matches = (wanted: string, label: string, keywords = ''): boolean =>
-  `${label} ${keywords}`
-    .toLowerCase()
-    .split(' ')
-    .some((word) => word.startsWith(wanted)) || label.toLowerCase().includes(wanted)
+/** Each word that was typed begins a word of the label or the keywords, or the label has the text as it stands. */
+function matches(wanted: string, label: string, keywords = ''): boolean {
+  const known = `${label} ${keywords}`.toLowerCase().split(/\W+/)
+  const typed = wanted.split(/\s+/)
+  return typed.every((part) => known.some((word) => word.startsWith(part))) || label.toLowerCase().includes(wanted)
+}

@@ -28,7 +28,7 @@ const ofPage: ReadonlySet<string> = new Set(['open', 'tab', 'cols'])
 /**
  * The state of a list in the address. A new filter, text or order begins at the first page again.
  *
- * @param filterNames the parameters of the API that are filters
+ * @param filterNames the parameters of the API that are filters, and `q` where the list has it
  */
 export function useListState(filterNames: readonly string[], defaultSort: string): ListState {
   const { change } = useNavigation()
@@ -38,11 +38,12 @@ export function useListState(filterNames: readonly string[], defaultSort: string
     const before = search.cursor === undefined ? [] : (cursors ?? [''])
     const go = (next: SearchChange, nextCursors: readonly string[], replace = false) =>
       change(next, { replace, state: (now) => ({ ...now, cursors: nextCursors }) })
-    const filters = Object.fromEntries(
+    const given: Readonly<Record<string, string>> = Object.fromEntries(
       filterNames.flatMap((name) => (search[name] === undefined ? [] : [[name, search[name]]])),
     )
+    const { q = '', ...filters } = given
     return {
-      q: search.q ?? '',
+      q,
       filters,
       sort: search.sort ?? defaultSort,
       cursor: search.cursor,

@@ -1,7 +1,7 @@
 import { Suspense } from 'react'
 import type { ComboBoxProps } from './combo-box-field.tsx'
 import { Field } from './field.tsx'
-import { lazily } from './lazy.ts'
+import { lazily } from './lazy.tsx'
 
 const box = lazily(() => import('./combo-box-field.tsx').then((module) => module.ComboBoxField))
 

@@ -2,7 +2,7 @@ import { type KeyboardEvent, Suspense, useRef, useState } from 'react'
 import type { FacetOption } from './facet-popover.tsx'
 import { formatList } from './format.ts'
 import { Icon } from './icon.tsx'
-import { lazily } from './lazy.ts'
+import { lazily } from './lazy.tsx'
 import './ui.css'
 
 type FacetPillProps = {

@@ -1,7 +1,7 @@
 import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { classes } from './classes.ts'
 import { Icon } from './icon.tsx'
-import { lazily } from './lazy.ts'
+import { lazily } from './lazy.tsx'
 import type { MenuAction, MenuItem } from './menu-popover.tsx'
 
 type MenuButtonProps = {

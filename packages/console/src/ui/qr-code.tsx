@@ -1,5 +1,5 @@
 import { Suspense } from 'react'
-import { lazily } from './lazy.ts'
+import { lazily } from './lazy.tsx'
 
 const image = lazily(() => import('./qr-image.tsx').then((module) => module.QrImage))
 

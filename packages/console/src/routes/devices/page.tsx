@@ -19,7 +19,8 @@ import { DevicesHead } from './devices-head.tsx'
 import { devicesSpec } from './spec.tsx'
 import type { Device } from './words.ts'
 
-const filterNames = [...devicesSpec.filters, ...(devicesSpec.linkedFilters ?? [])].map((filter) => filter.name)
+const filters = [...devicesSpec.filters, ...(devicesSpec.linkedFilters ?? [])]
+const filterNames = ['q', ...filters.map((filter) => filter.name)]
 
 /** B4: all devices of the tenant, with a panel beside the list. */
 export function Page() {

@@ -12,7 +12,7 @@ import { tokenMenu } from './token-menu.ts'
 import { TokenPanel } from './token-panel.tsx'
 import type { Token } from './words.ts'
 
-const filterNames = tokensSpec.filters.map((filter) => filter.name)
+const filterNames = ['q', ...tokensSpec.filters.map((filter) => filter.name)]
 
 /** B7: the enrollment tokens of the tenant, with a panel beside the list. */
 export function Page() {

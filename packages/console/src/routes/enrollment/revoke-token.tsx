@@ -13,6 +13,9 @@ type Props = {
   onClose: () => void
 }
 
+/** "token new starters"; a token without a name is called "Token ending in" and four letters. */
+const nameInWords = ({ name }: Props['token']) => (name.startsWith('Token ') ? name.replace('T', 't') : `token ${name}`)
+
 /** Asks before an enrollment token is revoked. */
 export function RevokeToken({ token, onRevoked, onClose }: Props) {
   const [error, setError] = useState<Error>()
@@ -28,7 +31,7 @@ export function RevokeToken({ token, onRevoked, onClose }: Props) {
       await queryClient.invalidateQueries({
         predicate: ({ queryKey: [route] }) => /GET \/v1\/admin\/(tokens|start)/.test(String(route)),
       })
-      toast({ title: answer.changed ? `${token.name} revoked` : `${token.name} was revoked before` })
+      toast({ title: `The ${nameInWords(token)} ${answer.changed ? 'is revoked' : 'was revoked before'}` })
       onClose()
       onRevoked?.()
     } catch (e) {
@@ -37,7 +40,7 @@ export function RevokeToken({ token, onRevoked, onClose }: Props) {
   }
   return (
     <Confirm
-      title={`Revoke the token ${token.name}?`}
+      title={`Revoke the ${nameInWords(token)}?`}
       lede="This cannot be undone. A new token takes one click."
       objects={{ names: [] }}
       effects={[
