@@ -94,7 +94,9 @@ function Facts({ release, devices }: { release: Release; devices: number | undef
         />
       )}
       <h3>Rollout</h3>
-      <Bullet share={rollout.percent / 100} label={`Offered to ${formatNumber(rollout.percent)} % of devices`} />
+      {release.status !== 'draft' && (
+        <Bullet share={rollout.percent / 100} label={`Offered to ${formatNumber(rollout.percent)} % of devices`} />
+      )}
       <KeyValues
         rows={[
           [
