@@ -52,6 +52,7 @@ const MenuRow = ({ action }: { action: MenuAction }) => (
     aria-disabled={action.offReason !== undefined || undefined}
   >
     {action.icon && <Icon name={action.icon} />}
+    {action.isOn !== undefined && <Icon name="check" className={action.isOn ? undefined : 'unticked'} />}
     <span>
       {action.label}
       {action.offReason !== undefined && <small> {action.offReason}</small>}

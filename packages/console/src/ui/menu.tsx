@@ -7,6 +7,8 @@ export type MenuAction = {
   id: string
   label: string
   icon?: IconName | undefined
+  /** For a choice that is on or off: the label stays where it is, a tick stands before it while it is on. */
+  isOn?: boolean | undefined
   kbd?: string | undefined
   danger?: boolean | undefined
   offReason?: string | undefined
@@ -58,6 +60,7 @@ export function MenuButton({ label, items, trigger, className = 'iconbtn' }: Men
         ref={button}
         type="button"
         className={classes(className)}
+        title={className === 'iconbtn' ? label : undefined}
         aria-label={label}
         aria-haspopup="menu"
         aria-expanded={isOpen}
