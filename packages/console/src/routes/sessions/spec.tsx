@@ -23,7 +23,7 @@ export function sessionsSpec({ gateways, shown }: Options): ListSpec<Session> {
         cell: (session) => <span className="soft trunc">{session.user_name ?? '–'}</span>,
       },
       {
-        ...{ id: 'gateway', label: 'Gateway' },
+        ...{ id: 'gateway', label: 'Gateway', priority: 2 },
         cell: (session) => <span className="trunc">{session.gateway_name ?? '–'}</span>,
       },
       {
@@ -72,7 +72,7 @@ const basics: Omit<ListSpec<Session>, 'columns' | 'filters'> = {
   isGone: (session) => session.state === 'ended',
   summaryOf: (session) => (
     <>
-      {session.user_name ?? 'no user'} · <Timestamp at={session.started_at} />
+      {session.user_name ?? 'no user'} · {session.gateway_name ?? '–'} · <Timestamp at={session.started_at} />
     </>
   ),
   allLabel: 'Active',
