@@ -130,7 +130,11 @@ function Rows<T>({ spec, state, query, counts, selection, hrefOf, firstRun }: Pr
       .map((column) => (column.priority || column.isOptional ? { ...column, priority: 2 as const } : column))
   }, [spec, chosen])
   return (
-    <QueryView query={query} what={spec.noun.many} waiting={<SkeletonTable columns={columns.length} />}>
+    <QueryView
+      query={query}
+      what={spec.noun.many}
+      waiting={<SkeletonTable heads={columns.map((column) => column.label)} />}
+    >
       {({ items }) =>
         items.length > 0 || state.cursor !== undefined ? (
           <DataTable
