@@ -1,6 +1,5 @@
 import type { Permission } from '@holdfast/contract/vocabulary'
 import type { OutputOf } from '../api/client.ts'
-import { selectedTenant } from '../api/selected-tenant.ts'
 import { features } from '../features.ts'
 import { deedCommand } from '../routes/device/deed-command.ts'
 import { platformWords } from '../routes/devices/words.ts'
@@ -158,11 +157,7 @@ function places(wanted: string, { can, go, listed }: PlacesInput): PaletteItem[]
   return [...search, ...views]
 }
 
-/** A line that works as it stands: of the tenant that is looked at. */
-function commandLine(command: string, argument: string): string {
-  const tenant = selectedTenant()
-  return `holdfast ${command} ${argument}${tenant === undefined ? '' : ` --tenant ${tenant}`}`
-}
+const commandLine = (command: string, argument: string): string => `holdfast ${command} ${argument}`
 
 function commands(wanted: string, can: Can, go: Go): PaletteItem[] {
   const ofViews = features
