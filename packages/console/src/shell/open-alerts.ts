@@ -13,7 +13,7 @@ export const severityMarks: Readonly<Record<Alert['severity'], Mark>> = {
   info: 'info',
 }
 
-/** The detail for a person at the console: without the lines that name a route of the API, and with times as people write them. */
+/** The detail for a person at the console: without lines that name a route of the API, times as elsewhere in it. */
 export const detailOf = ({ detail }: Pick<Alert, 'detail'>): string =>
   detail
     .split('\n')

@@ -9,7 +9,7 @@ type Device = OutputOf<'GET /v1/admin/devices'>['items'][number]
 type Can = ReturnType<typeof useCan>
 
 /**
- * The devices of the best user among the hits: an administrator knows the name of a person sooner than that of a device.
+ * The devices of the best user among the hits: the name of a person is better known than that of a device.
  * Hits that name a device themselves need none.
  */
 export function useOwnedDevices(
