@@ -354,6 +354,7 @@ export const viewLists = {
   runs: 'listWorkflowRuns',
   locks: 'listLocks',
   audit: 'listAuditEvents',
+  releases: 'listReleases',
 } as const
 export type ViewList = keyof typeof viewLists
 export const viewListNames = Object.keys(viewLists) as [ViewList, ...ViewList[]]

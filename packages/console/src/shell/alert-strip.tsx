@@ -1,7 +1,8 @@
 import { AppLink } from '../ui/app-link.tsx'
 import { Status } from '../ui/status.tsx'
+import { Timestamp } from '../ui/timestamp.tsx'
 import { Affected } from './affected.tsx'
-import { detailOf, useOpenAlerts } from './open-alerts.ts'
+import { type Alert, detailOf, useOpenAlerts } from './open-alerts.ts'
 
 const urgentKinds: ReadonlySet<string> = new Set(['gateway.down', 'license.problem'])
 
@@ -11,19 +12,29 @@ export function AlertStrip() {
   const urgent = alerts.filter((alert) => urgentKinds.has(alert.kind))
   const [first] = urgent
   if (!first) return null
+  const down = urgent.filter((alert) => alert.kind === 'gateway.down')
   return (
     <div className="strip" role="status">
-      <Status kind="bad">{first.title}</Status>
+      <Status kind="bad">{down.length > 1 ? `${down.length} gateways are down` : first.title}</Status>
       <span className="num grow trunc">
-        {first.kind === 'gateway.down' && first.subject.id ? (
-          <Affected gatewayId={first.subject.id} otherwise={detailOf(first)} />
+        {down.length > 1 ? (
+          down.map(({ subject }) => subject.name).join(', ')
         ) : (
-          detailOf(first)
+          <>
+            since <Timestamp at={first.created_at} as="clock" /> · <About alert={first} />
+          </>
         )}
       </span>
-      <AppLink to={`/admin/alerts?open=${first.notification_id}`}>
+      <AppLink to={down.length > 1 ? '/admin/alerts?kind=gateway.down' : `/admin/alerts?open=${first.notification_id}`}>
         {urgent.length > 1 ? `See all ${urgent.length}` : 'See alert'}
       </AppLink>
     </div>
   )
 }
+
+const About = ({ alert }: { alert: Alert }) =>
+  alert.kind === 'gateway.down' && alert.subject.id ? (
+    <Affected gatewayId={alert.subject.id} otherwise={detailOf(alert)} />
+  ) : (
+    detailOf(alert)
+  )

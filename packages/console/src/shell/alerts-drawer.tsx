@@ -52,7 +52,7 @@ function AlertRow({ alert, onClose }: { alert: Alert; onClose: () => void }) {
           {alert.title}
         </AppLink>
         <div className="sub wraps">{detailOf(alert)}</div>
-        <Button size="sm" kind="ghost" busyLabel="Acknowledging…" onClick={() => acknowledge([alert])} offReason={off}>
+        <Button size="sm" busyLabel="Acknowledging…" onClick={() => acknowledge([alert])} offReason={off}>
           Acknowledge
         </Button>
       </div>

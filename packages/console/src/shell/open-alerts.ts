@@ -1,6 +1,7 @@
 import type { OutputOf } from '../api/client.ts'
 import { useCan } from '../api/me.ts'
 import { useApi } from '../api/use-api.ts'
+import { formatExact } from '../ui/format-time.ts'
 import type { Mark } from '../ui/status.tsx'
 
 const most = 50
@@ -12,12 +13,13 @@ export const severityMarks: Readonly<Record<Alert['severity'], Mark>> = {
   info: 'info',
 }
 
-/** The detail for a person at the console: without the lines that name a route of the API. */
+/** The detail for a person at the console: without lines that name a route of the API, times as elsewhere in it. */
 export const detailOf = ({ detail }: Pick<Alert, 'detail'>): string =>
   detail
     .split('\n')
     .filter((line) => !/^(?:GET|POST) \//.test(line))
     .join(' ')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) => formatExact(at, 'utc'))
 
 /** The newest 50 open alerts, and their number as it is shown: "50+" where there are more. */
 export function useOpenAlerts() {

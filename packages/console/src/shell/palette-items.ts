@@ -1,14 +1,17 @@
 import type { Permission } from '@holdfast/contract/vocabulary'
 import type { OutputOf } from '../api/client.ts'
-import { selectedTenant } from '../api/selected-tenant.ts'
 import { features } from '../features.ts'
 import { deedCommand } from '../routes/device/deed-command.ts'
+import { platformWords } from '../routes/devices/words.ts'
+import { formatWord } from '../ui/format.ts'
 import type { IconName } from '../ui/icon.tsx'
 import { type DeviceDeed, openOverlay } from './overlay.ts'
 import { chooseTheme } from './preferences.ts'
 import { signOutOrSay } from './sign-out.ts'
 
-type Hit = OutputOf<'GET /v1/admin/search'>['items'][number]
+export type Hit = OutputOf<'GET /v1/admin/search'>['items'][number]
+/** The devices of a user that was found, as hits. */
+export type Owned = { user: Hit; devices: readonly Hit[] }
 /** A line of the palette. */
 export type PaletteItem = {
   id: string
@@ -36,24 +39,47 @@ const kinds: Readonly<Partial<Record<Hit['kind'], { group: string; icon: IconNam
   vpn_session: { group: 'Sessions', icon: 'link', command: 'session show' },
   settings_page: { group: 'Settings', icon: 'admin' },
 }
-const deeds: readonly { action: Hit['actions'][number]; deed: DeviceDeed; label: string; icon: IconName }[] = [
-  { action: 'lost_device', deed: 'lost', label: 'Lost device', icon: 'bolt' },
-  { action: 'approve', deed: 'approve', label: 'Approve', icon: 'check' },
-  { action: 'suspend', deed: 'suspend', label: 'Suspend', icon: 'pause' },
-  { action: 'reactivate', deed: 'reactivate', label: 'Reactivate', icon: 'play' },
-  { action: 'revoke', deed: 'revoke', label: 'Revoke', icon: 'ban' },
+type Deed = { action: Hit['actions'][number]; deed: DeviceDeed; label: string; icon: IconName; effect: string }
+const deeds: readonly Deed[] = [
+  {
+    ...{ action: 'lost_device', deed: 'lost', label: 'Lost device', icon: 'bolt' },
+    effect: 'revokes it, ends its sessions and certificates',
+  },
+  { action: 'approve', deed: 'approve', label: 'Approve', icon: 'check', effect: 'lets it in' },
+  {
+    action: 'suspend',
+    deed: 'suspend',
+    label: 'Suspend',
+    icon: 'pause',
+    effect: 'keeps it out until it is reactivated',
+  },
+  { action: 'reactivate', deed: 'reactivate', label: 'Reactivate', icon: 'play', effect: 'lets it in again' },
+  { action: 'revoke', deed: 'revoke', label: 'Revoke', icon: 'ban', effect: 'keeps it out for good' },
 ]
 
+type Found = { hits: readonly Hit[]; owned?: Owned | undefined }
+
 /** Actions on the best hit, then objects by kind, then places to go to: the order of the palette. */
-export function paletteGroups(text: string, hits: readonly Hit[], can: Can, go: Go): PaletteGroup[] {
+export function paletteGroups(text: string, { hits, owned }: Found, can: Can, go: Go): PaletteGroup[] {
   const commandsOnly = text.startsWith('>')
   const wanted = text.replace(/^>\s*/, '').toLowerCase()
   const objects = commandsOnly ? [] : hits.filter(isShown)
   const byKind = Map.groupBy(objects, (hit) => kinds[hit.kind]?.group ?? '')
+  const device = objects.find((hit) => hit.kind === 'device') ?? onlyDevice(owned)
+  const groups = Array.from(byKind, ([label, found]) => ({ label, items: found.map((hit) => objectItem(hit, go)) }))
+  if (owned) {
+    const items = owned.devices.map((hit) => objectItem(hit, go))
+    groups.splice(groups.findIndex(({ label }) => label === 'Users') + 1, 0, {
+      label: `Devices of ${owned.user.name}`,
+      items,
+    })
+  }
+  // The filter of the list finds what the search finds: without a device here, the list would be empty.
+  const listed = !commandsOnly && objects.some(({ kind }) => kind === 'device')
   return [
-    { label: 'Actions', items: commandsOnly ? [] : actionsOn(objects) },
-    ...Array.from(byKind, ([label, found]) => ({ label, items: found.map((hit) => objectItem(hit, go)) })),
-    { label: 'Go to', items: commandsOnly ? [] : places(wanted, can, go) },
+    { label: 'Actions', items: device ? actionsOn(device) : [] },
+    ...groups,
+    { label: 'Go to', items: commandsOnly ? [] : places(wanted, { can, go, listed }) },
     { label: 'Commands', items: commands(wanted, can, go) },
   ].filter((group) => group.items.length > 0)
 }
@@ -62,14 +88,16 @@ export function paletteGroups(text: string, hits: readonly Hit[], can: Can, go: 
 const isShown = ({ kind, id }: Hit): boolean =>
   kind === 'settings_page' ? features.some((f) => f.path === id) : kinds[kind] !== undefined
 
-function actionsOn(hits: readonly Hit[]): PaletteItem[] {
-  const device = hits.find((hit) => hit.kind === 'device')
-  if (!device) return []
+/** A person with one device is as good as a name for it; of several, the reader has to choose. */
+const onlyDevice = (owned: Owned | undefined): Hit | undefined =>
+  owned?.devices.length === 1 ? owned.devices[0] : undefined
+
+function actionsOn(device: Hit): PaletteItem[] {
   return deeds
     .filter(({ action }) => device.actions.includes(action))
-    .map(({ deed, label, icon }) => ({
+    .map(({ deed, label, icon, effect }) => ({
       ...{ id: `${deed}-${device.id}`, label: `${label}: ${device.name}`, icon },
-      ...(device.detail && { sub: device.detail }),
+      sub: [detailOf(device), effect].filter(Boolean).join(' · '),
       command: deedCommand(deed, { devices: [{ device_id: device.id, name: device.name }] }),
       run: () =>
         openOverlay({ kind: 'device_deed', deed, target: { devices: [{ device_id: device.id, name: device.name }] } }),
@@ -79,12 +107,19 @@ function actionsOn(hits: readonly Hit[]): PaletteItem[] {
 function objectItem(hit: Hit, go: Go): PaletteItem {
   const { icon = 'search', command } = kinds[hit.kind] ?? {}
   return {
-    ...{ id: hit.id, label: hit.name, icon, status: hit.status ?? undefined },
+    ...{ id: hit.id, label: hit.name, icon },
+    ...(hit.status !== null && { status: formatWord(hit.status) }),
     ...(command !== undefined && { command: commandLine(command, hit.id) }),
-    ...(hit.detail && { sub: hit.detail }),
+    ...(hit.detail && { sub: detailOf(hit) }),
     run: () => open(hit, go),
   }
 }
+
+/** The detail of a device begins with its platform. */
+const detailOf = ({ kind, detail }: Hit): string =>
+  kind === 'device'
+    ? (detail ?? '').replace(/^\w+/, (word) => platformWords[word as keyof typeof platformWords] ?? word)
+    : (detail ?? '')
 
 function open({ kind, id }: Hit, go: Go): void {
   if (kind === 'device') go(`/admin/devices/${id}`)
@@ -97,9 +132,11 @@ function open({ kind, id }: Hit, go: Go): void {
   else if (kind === 'settings_page') go(id)
 }
 
-function places(wanted: string, can: Can, go: Go): PaletteItem[] {
+type PlacesInput = { can: Can; go: Go; listed: boolean }
+
+function places(wanted: string, { can, go, listed }: PlacesInput): PaletteItem[] {
   const search: PaletteItem[] =
-    wanted !== '' && can('devices:read')
+    wanted !== '' && listed
       ? [
           {
             ...{ id: 'match', label: `Devices that match “${wanted}”`, icon: 'search', keys: ['g', 'd'] },
@@ -120,11 +157,7 @@ function places(wanted: string, can: Can, go: Go): PaletteItem[] {
   return [...search, ...views]
 }
 
-/** A line that works as it stands: of the tenant that is looked at. */
-function commandLine(command: string, argument: string): string {
-  const tenant = selectedTenant()
-  return `holdfast ${command} ${argument}${tenant === undefined ? '' : ` --tenant ${tenant}`}`
-}
+const commandLine = (command: string, argument: string): string => `holdfast ${command} ${argument}`
 
 function commands(wanted: string, can: Can, go: Go): PaletteItem[] {
   const ofViews = features

@@ -6,6 +6,7 @@ import { copyCommand } from '../ui/copy-command.ts'
 import { Icon } from '../ui/icon.tsx'
 import { Hint, Kbd } from '../ui/kbd.tsx'
 import { takeEarly } from './overlay.ts'
+import { useOwnedDevices } from './owned-devices.ts'
 import { type PaletteGroup, type PaletteItem, paletteGroups } from './palette-items.ts'
 
 const perKind = 5
@@ -110,6 +111,7 @@ function useSearch(text: string, onClose: () => void) {
     { enabled: asks, keepsLast: true },
   )
   const isOld = isPlaceholderData || q !== typed
+  const { owned, isPending: areDevicesPending } = useOwnedDevices(asks && !isOld ? data?.items : undefined, perKind)
   const groups = useMemo(() => {
     const close = (to: string, search?: Search) => {
       onClose()
@@ -118,14 +120,15 @@ function useSearch(text: string, onClose: () => void) {
     const found = typed === '' || typed.startsWith('>') ? [] : (data?.items ?? [])
     // Of an older answer only names with the new text are shown, so that no wrong line is run.
     const hits = isOld ? found.filter(({ name }) => name.toLowerCase().includes(typed.toLowerCase())) : found
-    return paletteGroups(typed, error ? [] : hits, can, close)
-  }, [typed, isOld, error, data, can, go, onClose])
+    return paletteGroups(typed, { hits: error ? [] : hits, owned: error ? undefined : owned }, can, close)
+  }, [typed, isOld, error, data, owned, can, go, onClose])
   return {
     groups,
     error: asks ? error : null,
-    isBusy: asks && (isFetching || q !== typed),
+    isBusy: asks && (isFetching || areDevicesPending || q !== typed),
     /** Whether the groups belong to the text in the field. */
-    isCurrent: !isSearch(typed) || (q === typed && !isPlaceholderData && (!isPending || error !== null)),
+    isCurrent:
+      !isSearch(typed) || (q === typed && !isPlaceholderData && !areDevicesPending && (!isPending || error !== null)),
   }
 }
 
@@ -173,7 +176,7 @@ function Results({ groups, chosen, text, isBusy, onRun }: ResultsProps) {
               <span className="trunc grow">
                 <Marked label={item.label} text={text.trim()} /> {item.sub && <span className="sub">{item.sub}</span>}
               </span>
-              {item.status && <span className="soft xs">{item.status.replaceAll('_', ' ')}</span>}
+              {item.status && <span className="soft xs">{item.status}</span>}
               {item === chosen ? <Kbd>↵</Kbd> : item.keys?.map((key) => <Kbd key={key}>{key}</Kbd>)}
             </div>
           ))}

@@ -13,7 +13,9 @@ export function flatten(row: Row, prefix = ''): Record<string, string> {
 
 /** RFC 4180. A leading `=`, `+`, `-` or `@` would be a formula in a spreadsheet, so an apostrophe stands before it. */
 export function toCsv(rows: readonly Readonly<Record<string, string>>[]): string {
-  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
+  const all = [...new Set(rows.flatMap((row) => Object.keys(row)))]
+  // An object that is null in some rows has its own fields as columns.
+  const names = all.filter((name) => !all.some((other) => other.startsWith(`${name}.`)))
   const cell = (value: string) => {
     const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
     return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe

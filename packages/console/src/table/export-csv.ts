@@ -15,6 +15,7 @@ const routes = {
   sessions: 'GET /v1/admin/sessions',
   tokens: 'GET /v1/admin/tokens',
   notifications: 'GET /v1/admin/notifications',
+  releases: 'GET /v1/admin/updates/releases',
 } as const
 type Listed = keyof typeof routes
 type Row = Readonly<Record<string, unknown>>

@@ -11,10 +11,12 @@ type Props = {
   /** Changes that the stream told of since the page was read. */
   stale: { count: number; since: string } | undefined
   onRefresh: () => void
+  /** Whether rows can be selected. */
+  selects: boolean
 }
 
 /** What is shown, what has changed since, and the way to the other pages. */
-export function ListFooter({ state, sentence, nextCursor, stale, onRefresh }: Props) {
+export function ListFooter({ state, sentence, nextCursor, stale, onRefresh, selects }: Props) {
   return (
     <div className="tfoot">
       <span>{sentence}</span>
@@ -22,7 +24,7 @@ export function ListFooter({ state, sentence, nextCursor, stale, onRefresh }: Pr
         {stale && (
           <span className="stale">
             {stale.count} {stale.count === 1 ? 'change' : 'changes'} since <Timestamp at={stale.since} as="clock" />
-            <Button size="sm" kbd="R" onClick={onRefresh}>
+            <Button size="sm" kbd="Shift R" onClick={onRefresh}>
               Refresh
             </Button>
           </span>
@@ -30,7 +32,7 @@ export function ListFooter({ state, sentence, nextCursor, stale, onRefresh }: Pr
       </span>
       <span className="push hints hide-s" aria-hidden="true">
         <Hint keys={['j', 'k']} does="move" />
-        <Hint keys={['x']} does="select" />
+        {selects && <Hint keys={['x']} does="select" />}
         <Hint keys={['Enter']} does="open" />
       </span>
       <span className="btngroup">

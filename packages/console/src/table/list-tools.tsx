@@ -1,7 +1,10 @@
 import { useMemo } from 'react'
 import { messageOf } from '../api/api-error.ts'
+import { chooseDensity, densities, useDensity } from '../shell/preferences.ts'
 import { copyCommandItem } from '../ui/copy-command.ts'
+import { formatWord } from '../ui/format.ts'
 import { Icon } from '../ui/icon.tsx'
+import { IconButton } from '../ui/icon-button.tsx'
 import { MenuButton } from '../ui/menu.tsx'
 import { toast } from '../ui/toast.tsx'
 import { commandOf } from './command.ts'
@@ -11,8 +14,11 @@ import type { ListSpec } from './spec.ts'
 
 const sayNotSaved = (e: unknown) => toast({ kind: 'bad', title: 'No file was saved', text: messageOf(e) })
 
-/** Columns, export and the command line that shows the same list. */
-export function ListTools<T>({ spec, state }: { spec: ListSpec<T>; state: ListState }) {
+type Props<T> = { spec: ListSpec<T>; state: ListState; onRefresh: () => void }
+
+/** Refresh, columns, height of the rows, export and the command line that shows the same list. */
+export function ListTools<T>({ spec, state, onRefresh }: Props<T>) {
+  const density = useDensity()
   const chosen = useMemo(
     () => new Set(state.columns ?? spec.columns.filter((c) => !c.isOptional).map((c) => c.id)),
     [state.columns, spec],
@@ -23,6 +29,7 @@ export function ListTools<T>({ spec, state }: { spec: ListSpec<T>; state: ListSt
   }
   return (
     <>
+      <IconButton icon="refresh" label="Refresh" onClick={onRefresh} />
       <MenuButton
         label="Columns"
         trigger={<Icon name="columns" />}
@@ -30,11 +37,16 @@ export function ListTools<T>({ spec, state }: { spec: ListSpec<T>; state: ListSt
           ...spec.columns.slice(1).map((column) => ({
             id: column.id,
             label: column.label,
-            ...(chosen.has(column.id) && { icon: 'check' as const }),
+            isOn: chosen.has(column.id),
             onSelect: () => toggle(column.id),
           })),
           'line' as const,
           { id: 'default', label: 'Default columns', onSelect: () => state.set({ cols: undefined }) },
+          'line' as const,
+          ...densities.map((height) => ({
+            ...{ id: `rows-${height}`, label: `${formatWord(height)} rows`, isOn: height === density },
+            onSelect: () => chooseDensity(height),
+          })),
         ]}
       />
       <MenuButton

@@ -78,7 +78,7 @@ export function ListView<T>(props: Props<T>) {
             <FilterBar
               {...{ spec, state, counts }}
               rows={query.data?.items}
-              tools={<ListTools spec={spec} state={state} />}
+              tools={<ListTools spec={spec} state={state} onRefresh={() => void refetch()} />}
             />
           </>
         )}
@@ -90,6 +90,7 @@ export function ListView<T>(props: Props<T>) {
             nextCursor={query.data.next_cursor}
             stale={stale}
             onRefresh={() => void refetch()}
+            selects={selection !== undefined}
           />
         )}
         {bulk}
@@ -112,15 +113,20 @@ const isFirstRun = <T,>({ state, query: { data } }: Props<T>) =>
 
 function Rows<T>({ spec, state, query, counts, selection, hrefOf, firstRun }: Props<T>) {
   const open = useStable((id: string) => state.set({ open: id }))
-  const columns = useMemo(
-    () =>
-      spec.columns.filter((column, i) =>
-        i === 0 ? true : state.columns ? state.columns.includes(column.id) : !column.isOptional,
-      ),
-    [spec, state.columns],
-  )
+  const { columns: chosen } = state
+  const columns = useMemo(() => {
+    if (!chosen) return spec.columns.filter((column) => !column.isOptional)
+    // A chosen column is shown in every table that is wider than a phone.
+    return spec.columns
+      .filter((column, i) => i === 0 || chosen.includes(column.id))
+      .map((column) => (column.priority || column.isOptional ? { ...column, priority: 2 as const } : column))
+  }, [spec, chosen])
   return (
-    <QueryView query={query} what={spec.noun.many} waiting={<SkeletonTable columns={columns.length} />}>
+    <QueryView
+      query={query}
+      what={spec.noun.many}
+      waiting={<SkeletonTable heads={columns.map((column) => column.label)} />}
+    >
       {({ items }) =>
         items.length > 0 || state.cursor !== undefined ? (
           <DataTable

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { CopyIcon } from './copy.tsx'
+import { inTenant } from './copy-command.ts'
 
 type CodeBlockProps = {
   /** What the button copies, and what is shown unless there are children. */
@@ -35,7 +36,7 @@ export function CodeBlock({ text, label = 'Copy', doesWrap = false, children }: 
 export function CommandLine({ text, label = 'Copy command' }: { text: string; label?: string | undefined }) {
   return (
     <CodeBlock text={text} label={label} doesWrap>
-      <span className="p">$</span> {text}
+      <span className="p">$</span> {inTenant(text)}
     </CodeBlock>
   )
 }

@@ -48,13 +48,14 @@ export function FilteredEmpty({ title, filters, onClear, onClearAll }: FilteredE
     <div className="blank">
       <h3>{title}</h3>
       <p>
+        {filters.length > 1 ? 'These filters together find nothing: ' : 'This filter finds nothing: '}
         {filters.map((filter, place) => (
           <Fragment key={filter.name}>
             {place > 0 && (place === filters.length - 1 ? ' and ' : ', ')}
             {filter.label} <b className="strong">{filter.value}</b>
           </Fragment>
         ))}
-        {filters.length > 1 ? ': nothing matches all of these. Drop one to see more.' : ': nothing matches.'}
+        .
       </p>
       <div className="acts">
         {first && <Button onClick={() => onClear(first.name)}>Clear {first.label.toLowerCase()}</Button>}

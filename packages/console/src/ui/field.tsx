@@ -31,8 +31,9 @@ type Wiring = {
  * @example <Field label="Name">{(wiring) => <input className="in-t" {...wiring} />}</Field>
  */
 export function Field(props: FieldProps & { children: (wiring: Wiring) => ReactNode }) {
-  const { label, help, error, optional = false, offReason, look, was, children } = props
+  const { label, help, optional = false, offReason, look, was, children } = props
   const id = useId()
+  const error = props.error === undefined ? undefined : sentenceOf(label, props.error)
   const text = offReason ?? help
   const described = classes(
     (text !== undefined || was !== undefined) && `${id}-help`,
@@ -75,6 +76,10 @@ export function Field(props: FieldProps & { children: (wiring: Wiring) => ReactN
     </div>
   )
 }
+
+/** The API names a field in its own words and says the rest of the sentence: `must be 1 or more`. */
+const sentenceOf = (label: ReactNode, error: string): string =>
+  typeof label === 'string' && /^[a-z]/.test(error) ? `${label}: ${error}${/[.?!]$/.test(error) ? '' : '.'}` : error
 
 /** The sentence under a field that is wrong. */
 export const FieldError = ({ id, text }: { id?: string | undefined; text: string }) => (

@@ -53,6 +53,7 @@ export const shortDigest = (digest: string): string => digest.replace(/^sha256:/
 const shownWords: Readonly<Record<string, string>> = {
   non_compliant: 'Fails',
   on_it: 'Still on it',
+  exhausted: 'Used up',
   entra_id: 'Entra ID',
   api_key: 'API key',
   mfa: 'Second factor',

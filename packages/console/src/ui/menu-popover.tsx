@@ -10,6 +10,8 @@ export type MenuAction = {
   id: string
   label: string
   icon?: IconName | undefined
+  /** For a choice that is on or off: the label stays where it is, a tick stands before it while it is on. */
+  isOn?: boolean | undefined
   kbd?: string | undefined
   danger?: boolean | undefined
   offReason?: string | undefined
@@ -63,6 +65,7 @@ const MenuRow = ({ action }: { action: MenuAction }) => (
     aria-disabled={action.offReason !== undefined || undefined}
   >
     {action.icon && <Icon name={action.icon} />}
+    {action.isOn !== undefined && <Icon name="check" className={action.isOn ? undefined : 'unticked'} />}
     <span>
       {action.label}
       {action.offReason !== undefined && <small> {action.offReason}</small>}

@@ -47,6 +47,7 @@ export function MenuButton({ label, items, trigger, className = 'iconbtn' }: Men
         ref={button}
         type="button"
         className={classes(className)}
+        title={className === 'iconbtn' ? label : undefined}
         aria-label={label}
         aria-haspopup="menu"
         aria-expanded={isOpen}

@@ -25,12 +25,19 @@ export const SkeletonLines = () => (
   </div>
 )
 
-/** A table that is being loaded, while its columns are not known. */
-export const SkeletonTable = ({ columns, rows }: { columns: number; rows?: number | undefined }) => (
+/** A table that is being loaded, under the heads of its columns. */
+export const SkeletonTable = ({ heads, rows }: { heads: readonly string[]; rows?: number | undefined }) => (
   <div className="tw" aria-busy="true">
     <table className="t" aria-hidden="true">
+      <thead>
+        <tr>
+          {heads.map((head) => (
+            <th key={head}>{head}</th>
+          ))}
+        </tr>
+      </thead>
       <tbody>
-        <SkeletonRows columns={columns} rows={rows} />
+        <SkeletonRows columns={heads.length} rows={rows} />
       </tbody>
     </table>
   </div>

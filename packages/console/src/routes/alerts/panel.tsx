@@ -124,7 +124,8 @@ function Body({ alert }: { alert: Alert }) {
             alert.acknowledged_at !== null && [
               'Acknowledged',
               <span key="acknowledged">
-                <Timestamp at={alert.acknowledged_at} /> by {by?.name ?? by?.type ?? 'nobody'}
+                <Timestamp at={alert.acknowledged_at} />
+                {by?.type === 'system' ? ', since its cause is gone' : ` by ${by?.name ?? by?.type ?? 'nobody'}`}
               </span>,
             ],
             ['Id', <CopyId key="id" id={alert.notification_id} />],

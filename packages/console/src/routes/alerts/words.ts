@@ -16,11 +16,12 @@ export const kindWords: Readonly<Record<Kind, Words>> = {
   'clock.untrusted': { label: 'Clock is wrong', advice: 'Correct the clock of the server, and keep it with NTP.' },
   'connection.conflict': {
     label: 'Connection in conflict',
-    advice: 'A gateway lets somebody in whom the policy denies. Look at the sessions of the gateway, and end them.',
+    advice: 'Gateway and device disagree about a session. Compare the sessions of both, and end those that are wrong.',
   },
   'connection.stale': {
-    label: 'Connection not confirmed',
-    advice: 'The gateway has not confirmed the newest policy. Look whether it is reachable.',
+    label: 'Connection stale',
+    advice:
+      'The gateway stopped metering, or enforces an older policy. Look whether it is reachable, and at its clock.',
   },
   'connection.unauthorized': {
     label: 'Connection not allowed',

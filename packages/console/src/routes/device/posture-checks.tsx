@@ -4,9 +4,11 @@ import { useCan } from '../../api/me.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Button } from '../../ui/button.tsx'
 import { classes } from '../../ui/classes.ts'
+import { formatExact, type TimeZone } from '../../ui/format-time.ts'
 import { Frame } from '../../ui/frame.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { saveFile } from '../../ui/save-file.ts'
+import { useTimeZone } from '../../ui/time-zone.ts'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { type Device, platformWords } from '../devices/words.ts'
@@ -82,6 +84,7 @@ const Reported = ({ posture }: { posture: Posture }) =>
   )
 
 function Checks({ posture }: { posture: Posture }) {
+  const zone = useTimeZone()
   if (posture.checks.length === 0) return <p className="soft">The policy has no posture checks for this device.</p>
   const toFix = posture.checks.filter((check) => markOf(check) !== 'ring' && !check.passed && check.remediation)
   return (
@@ -93,7 +96,7 @@ function Checks({ posture }: { posture: Posture }) {
             <span>
               {check.check_id}
               <span className="vh">: {wordOf(check)}</span>
-              <small>{found(check, posture)}</small>
+              <small>{found(check, posture, zone)}</small>
             </span>
             <span className="faint xs">
               {check.severity} · {check.enforcement}
@@ -121,10 +124,18 @@ const markOf = ({ applies, passed, reason_code, enforcement }: Check) =>
 
 const wordOf = ({ applies, passed }: Check) => (!applies ? 'does not apply' : passed ? 'passes' : 'fails')
 
-function found(check: Check, { platform }: Posture): string {
+function found(check: Check, { platform }: Posture, zone: TimeZone): string {
   if (!check.applies) return `does not apply to ${platformWords[platform]}`
   if (check.reason_code === 'no_report') return 'the device has not reported'
   if (check.reason_code === 'stale_report') return 'the last report is too old'
-  const facts = Object.entries(check.actual).map(([name, value]) => `${name} ${value === null ? 'unknown' : value}`)
+  const facts = Object.entries(check.actual).map(([name, value]) => `${name} ${factOf(value, zone)}`)
   return check.passed ? facts.join(', ') : `${facts.join(', ')}; wants ${check.expected}`
+}
+
+/** A fact in words; a time in the zone that the reader chose. */
+function factOf(value: unknown, zone: TimeZone): string {
+  if (value === null) return 'unknown'
+  return typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)
+    ? formatExact(value, zone)
+    : String(value)
 }

@@ -79,7 +79,12 @@ function Connection({ device }: { device: Device }) {
         session !== null && [
           'Gateway',
           <>
-            {session.gateway_name ?? '–'} <span className="soft">{session.pool_name}</span>
+            {can('sessions:read') ? (
+              <AppLink to={`/admin/sessions?gateway_id=${session.gateway_id}`}>{session.gateway_name ?? '–'}</AppLink>
+            ) : (
+              (session.gateway_name ?? '–')
+            )}{' '}
+            <span className="soft">{session.pool_name}</span>
           </>,
         ],
         addresses.ipv4 !== null && ['Address', <CopyId id={addresses.ipv4} short={addresses.ipv4} />],

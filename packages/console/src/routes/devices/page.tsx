@@ -48,6 +48,9 @@ export function Page() {
   }
   const verbs = useMemo(() => deviceKeys((id) => devices?.find((d) => d.device_id === id), off), [devices, off])
   const isEmpty = devices?.length === 0 && Object.keys(filter).length === 0
+  // A list that fits on one page is counted here: the counts of the server are some seconds old.
+  const isWhole = devices && state.cursor === undefined && query.data?.next_cursor === null
+  const matching = isWhole && !query.isPlaceholderData ? { count: devices.length, exact: true } : facets.data?.total
   return (
     <ListView
       spec={spec}
@@ -57,9 +60,7 @@ export function Page() {
       selection={selection}
       verbs={verbs}
       hrefOf={(id) => `/admin/devices/${id}`}
-      head={
-        <DevicesHead isEmpty={isEmpty} matching={Object.keys(filter).length > 0 ? facets.data?.total : undefined} />
-      }
+      head={<DevicesHead isEmpty={isEmpty} matching={Object.keys(filter).length > 0 ? matching : undefined} />}
       firstRun={<NoDevices />}
       bulk={
         <BulkBar

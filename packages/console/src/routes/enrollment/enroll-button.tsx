@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx'
 import { classes } from '../../ui/classes.ts'
 import { Icon } from '../../ui/icon.tsx'
 
-type Props = { label?: string; kind?: 'primary' | 'ghost'; size?: 'sm' }
+type Props = { label?: string; kind?: 'primary' | 'plain'; size?: 'sm' }
 
 /**
  * Opens the sheet that enrolls a device above the page that is shown. It is a link, so that another tab can open the

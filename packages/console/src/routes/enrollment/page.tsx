@@ -50,7 +50,7 @@ function Head() {
   return (
     <PageHead
       title="Enrollment"
-      sub="Tokens by which devices join"
+      sub="Tokens with which devices enroll"
       actions={
         <>
           {can('settings:read') && (

@@ -32,7 +32,8 @@ type Props = {
 /** The first half of the sheet: a token with good defaults, one click away. */
 export function TokenForm({ draft, onChange, onMade, onClose }: Props) {
   const form = useRef<HTMLFormElement>(null)
-  const [isOpen, setIsOpen] = useState(false)
+  // After a new sign-in the typed values are back: they are shown.
+  const [isOpen, setIsOpen] = useState(() => isTyped(draft))
   const [error, setError] = useState<ApiError>()
   const create = async () => {
     setError(undefined)

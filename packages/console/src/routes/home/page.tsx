@@ -6,6 +6,8 @@ import { Problem } from '../../ui/problem.tsx'
 import { ButtonGroup } from '../../ui/tabs.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { EnrollButton } from '../enrollment/enroll-button.tsx'
+import { StartSteps } from '../start/steps.tsx'
+import type { StartStep } from '../start/words.ts'
 import { AttentionCard } from './attention-card.tsx'
 import { ExpiryCard } from './expiry-card.tsx'
 import { GatewayHistoryCard } from './gateway-history-card.tsx'
@@ -28,6 +30,7 @@ export function Page() {
   const range = ranges.find((r) => r === chosen) ?? '24h'
   const overview = useApi('GET /v1/admin/dashboard/overview', {}, { everyMs: 30_000 })
   const start = useApi('GET /v1/admin/start', {})
+  const isNew = start.data?.complete === false && !start.data.steps.some(isOfFleet)
   const choose = (next: Range) => change({ range: next === '24h' ? undefined : next }, { replace: true })
   return (
     <div className="page home">
@@ -42,17 +45,20 @@ export function Page() {
         }
         actions={
           <>
-            <ButtonGroup
-              label="Range"
-              options={ranges.map((value) => ({ value, label: rangeWords[value] }))}
-              value={range}
-              onChange={choose}
-            />
+            {!isNew && (
+              <ButtonGroup
+                label="Range"
+                options={ranges.map((value) => ({ value, label: rangeWords[value] }))}
+                value={range}
+                onChange={choose}
+              />
+            )}
             <EnrollButton size="sm" />
           </>
         }
       />
       {start.data?.complete === false && <StartLine start={start.data} />}
+      {start.data && isNew && <StartSteps steps={start.data.steps} isComplete={false} />}
       {overview.error && (
         <Problem
           error={overview.error}
@@ -61,22 +67,27 @@ export function Page() {
           asOf={overview.data && overview.dataUpdatedAt}
         />
       )}
-      {(overview.data || !overview.error) && (
+      {!isNew && (overview.data || !overview.error) && (
         <div className={classes(start.isPending && 'hidden-yet')}>
           <HomeKpis overview={overview.data} />
         </div>
       )}
-      <div className={classes('cols', start.isPending && 'hidden-yet')}>
-        <SessionsCard range={range} />
-        <AttentionCard />
-        <GatewaysCard />
-        <PolicyCard overview={overview} />
-        <GatewayHistoryCard />
-        <TrafficCard range={range} />
-        <ExpiryCard overview={overview} />
-        <PlanCard overview={overview} />
-        <VersionsCard />
-      </div>
+      {!isNew && (
+        <div className={classes('cols', start.isPending && 'hidden-yet')}>
+          <SessionsCard range={range} />
+          <AttentionCard />
+          <GatewaysCard />
+          <PolicyCard overview={overview} />
+          <GatewayHistoryCard />
+          <TrafficCard range={range} />
+          <ExpiryCard overview={overview} />
+          <PlanCard overview={overview} />
+          <VersionsCard />
+        </div>
+      )}
     </div>
   )
 }
+
+/** Before the first gateway or device, there is nothing to chart: the steps to them stand on Home. */
+const isOfFleet = ({ step, done }: StartStep): boolean => done && (step === 'gateway' || step === 'device_enrolled')

@@ -21,7 +21,7 @@ export function PlanCard({ overview }: { overview: Query }) {
                 <div className="row between">
                   <span>{label}</span>
                   <span className="num soft xs">
-                    {formatNumber(Math.round(used))} / {limit === null ? 'no limit' : formatNumber(limit)}
+                    {formatNumber(used)} / {limit === null ? 'no limit' : formatNumber(limit)}
                   </span>
                 </div>
                 {limit !== null && (

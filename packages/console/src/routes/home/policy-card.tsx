@@ -43,7 +43,7 @@ function Channel({
   const all = devices.applied + devices.pending
   return (
     <div>
-      <div className="row between">
+      <div className="row between wrap">
         <span className="row tight">
           <b className="strong">{formatWord(channel)}</b>{' '}
           <span className="mono soft">

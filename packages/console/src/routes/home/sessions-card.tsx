@@ -26,7 +26,7 @@ function Chart({ steps, range }: { steps: Metrics['series']; range: Range }) {
     () => ({
       times: steps.map((step) => step.at),
       series: [
-        { name: 'At most at once', data: steps.map((step) => step.sessions) },
+        { name: 'Peak', data: steps.map((step) => step.sessions) },
         { name: 'Started', data: steps.map((step) => step.sessions_started) },
       ],
     }),

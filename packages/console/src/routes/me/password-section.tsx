@@ -107,7 +107,7 @@ function PasswordForm() {
 function useRules(): string {
   const can = useCan()
   const { data } = useApi('GET /v1/admin/settings/security', {}, { enabled: can('settings:read') })
-  const length = data ? `At least ${data.passwords.min_length} characters; with a second factor 8. ` : ''
+  const length = data ? `At least ${data.passwords.min_length} characters, or 8 with a second factor. ` : ''
   return `${length}Take several words that do not belong together, without your name or that of the service.`
 }
 

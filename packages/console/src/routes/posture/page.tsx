@@ -47,7 +47,7 @@ function Posture() {
         }
       />
       {error && <Problem error={error} retry={verdicts.refetch} what="the posture" asOf={data && dataUpdatedAt} />}
-      {data && reported === 0 && <NothingReported />}
+      {data && reported === 0 && <NothingJudged hasChecks={checks.data?.checks.length !== 0} />}
       {data && reported !== 0 && (
         <PostureKpis
           verdicts={data}
@@ -67,10 +67,14 @@ function Posture() {
   )
 }
 
-const NothingReported = () => (
+const NothingJudged = ({ hasChecks }: { hasChecks: boolean }) => (
   <FirstRun
-    title="No posture reported yet"
-    sentence="A device reports facts about itself once it is enrolled. The checks of the policy judge them, and the result appears here."
+    title={hasChecks ? 'No posture result yet' : 'The policy has no posture checks'}
+    sentence={
+      hasChecks
+        ? 'The checks of the policy judge each report of a device. The result appears here after its next report.'
+        : 'Posture checks are part of the policy. Publish a policy with checks: they judge each report of a device.'
+    }
     action={<ButtonLink to="/admin/devices">Show devices</ButtonLink>}
     command="holdfast device list --posture unknown"
   />

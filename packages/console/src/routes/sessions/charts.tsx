@@ -34,7 +34,7 @@ function OverTime() {
             label="VPN sessions over 24 hours"
             size="mid"
             times={series.map((step) => step.at)}
-            series={[{ name: 'At most at once', data: series.map((step) => step.sessions) }]}
+            series={[{ name: 'Peak', data: series.map((step) => step.sessions) }]}
           />
         )
       }

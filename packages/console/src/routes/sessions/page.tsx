@@ -54,7 +54,7 @@ export function Page() {
         selection={selection}
         verbs={ending.keys}
         hrefOf={(id) => `/admin/sessions?open=${id}`}
-        head={<Head gateways={gateways} isNarrow={state.open !== undefined} />}
+        head={<Head gateways={gateways} />}
         firstRun={<NoSessions />}
         bulk={
           <BulkBar
@@ -132,9 +132,7 @@ function useEnding({ filters, sessions, setAsked }: EndingInput) {
   }
 }
 
-type HeadProps = { gateways: ReturnType<typeof useGateways>; isNarrow: boolean }
-
-function Head({ gateways, isNarrow }: HeadProps) {
+function Head({ gateways }: { gateways: ReturnType<typeof useGateways> }) {
   const can = useCan()
   const { data } = useApi('GET /v1/admin/dashboard/overview', {}, { enabled: can('operations:read') })
   const silent = gateways.query.data?.items.filter((g) => g.status === 'down' && g.active_sessions > 0).length ?? 0
@@ -143,7 +141,7 @@ function Head({ gateways, isNarrow }: HeadProps) {
   return (
     <>
       <PageHead title="Sessions" sub={active && [active, stale].filter(Boolean).join(' · ')} />
-      {!isNarrow && <SessionCharts gateways={gateways} />}
+      <SessionCharts gateways={gateways} />
     </>
   )
 }

@@ -1,5 +1,6 @@
 import { useApi } from '../../api/use-api.ts'
 import { CodeBlock } from '../../ui/code-block.tsx'
+import { inTenant } from '../../ui/copy-command.ts'
 import { PageHead } from '../../ui/page-head.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { Skeleton } from '../../ui/skeleton.tsx'
@@ -43,7 +44,7 @@ export function Page() {
             <CodeBlock text={commands} label="Copy commands" doesWrap>
               <span className="c"># a token for one device, good for 24 hours, and the line to run</span>
               {'\n'}
-              <span className="p">$</span> {commands}
+              <span className="p">$</span> {inTenant(commands)}
             </CodeBlock>
           </section>
           <HereNow />

@@ -80,7 +80,7 @@ type HowToProps = {
 
 function HowTo({ step, isNext, hasButton }: HowToProps) {
   const can = useCan()
-  const { text, to, command } = stepWords[step.step]
+  const { text, to, commands = [] } = stepWords[step.step]
   return (
     <>
       <span className="soft">{text}</span>
@@ -89,11 +89,11 @@ function HowTo({ step, isNext, hasButton }: HowToProps) {
           {step.step === 'sign_in' && <SignInLinks />}
           {hasButton && (
             <span className="row wrap up">
-              <EnrollButton kind={isNext ? 'primary' : 'ghost'} />
+              <EnrollButton label="Enroll the first device" kind={isNext ? 'primary' : 'plain'} />
             </span>
           )}
           {to && can(to.permission) && <AppLink to={to.path}>{to.label}</AppLink>}
-          {command !== undefined && !isEnrolling(step) && <CommandLine text={command} />}
+          {!isEnrolling(step) && commands.map((command) => <CommandLine key={command} text={command} />)}
         </>
       )}
     </>

@@ -8,8 +8,8 @@ type Words = {
   text: string
   /** Where it is done; absent where the console has no view for it yet. */
   to?: { path: string; label: string; permission: Permission }
-  /** The `holdfast` line that does it. */
-  command?: string
+  /** The `holdfast` lines that do it, one after the other. */
+  commands?: readonly string[]
 }
 
 /** What each step is called and how it is done. */
@@ -21,17 +21,17 @@ export const stepWords: Readonly<Record<StartStep['step'], Words>> = {
   gateway: {
     title: 'A gateway is online',
     text: 'Make a pool, register a gateway in it and start the gateway.',
-    command: 'holdfast gateway create gw-1 --pool default',
+    commands: ['holdfast pool create main --region eu', 'holdfast gateway create gw-1 --pool main'],
   },
   policy: {
     title: 'A policy is published',
-    text: 'The policy says who reaches which networks. Without one, devices reach nothing.',
-    command: 'holdfast policy publish policy.json --channel stable',
+    text: 'Write to policy.json which users and devices reach which networks. Without a policy, devices reach nothing.',
+    commands: ['holdfast policy validate policy.json', 'holdfast policy publish policy.json --channel stable'],
   },
   enrollment_token: {
     title: 'Make an enrollment token',
     text: 'A device joins with a token: one use, good for 24 hours.',
-    command: 'holdfast token create --print-install',
+    commands: ['holdfast token create --print-install'],
   },
   device_enrolled: {
     title: 'Enroll the first device',
@@ -45,7 +45,7 @@ export const stepWords: Readonly<Record<StartStep['step'], Words>> = {
   audit_forwarding: {
     title: 'Send the audit log to your SIEM',
     text: 'By webhook, syslog or a pull. You can do this later.',
-    command: 'holdfast siem create --help',
+    commands: ['holdfast siem create --help'],
   },
 }
 

@@ -5,7 +5,7 @@ import { NumberField } from '../../ui/fields.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { toast } from '../../ui/toast.tsx'
 import { doDeed } from './move-release.ts'
-import { commandOf, deedWords, type Release, type ReleaseDeed } from './words.ts'
+import { audienceOf, commandOf, deedWords, type Release, type ReleaseDeed } from './words.ts'
 
 type Props = { release: Release; deed: ReleaseDeed; onClose: () => void }
 
@@ -22,7 +22,7 @@ export function ConfirmDeed({ release, deed, onClose }: Props) {
       await doDeed(release, deed, { percent: words.takesPercent && percent, reason })
       toast({
         title: `${release.version} ${words.done}`,
-        text: words.takesPercent && `Offered to ${percent} % of devices`,
+        text: words.takesPercent && `Offered to ${percent} % of ${audienceOf(release)}`,
       })
       onClose()
     } catch (e) {
@@ -49,7 +49,7 @@ export function ConfirmDeed({ release, deed, onClose }: Props) {
       {words.takesPercent && (
         <NumberField
           label="Offer it to"
-          unit="% of devices"
+          unit={`% of ${audienceOf(release)}`}
           min={0}
           max={100}
           help={

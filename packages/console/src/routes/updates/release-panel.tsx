@@ -15,7 +15,7 @@ import { QueryView } from '../../ui/query-view.tsx'
 import { Timestamp } from '../../ui/timestamp.tsx'
 import { PackagesSection } from './packages-section.tsx'
 import { ReleaseStatus, type VersionCounts } from './spec.tsx'
-import { deedsOf, deedWords, type Release, type ReleaseDeed } from './words.ts'
+import { audienceOf, deedsOf, deedWords, type Release, type ReleaseDeed } from './words.ts'
 
 type Props = Walk & {
   counts: VersionCounts
@@ -94,12 +94,17 @@ function Facts({ release, devices }: { release: Release; devices: number | undef
         />
       )}
       <h3>Rollout</h3>
-      <Bullet share={rollout.percent / 100} label={`Offered to ${formatNumber(rollout.percent)} % of devices`} />
+      {release.status !== 'draft' && (
+        <Bullet
+          share={rollout.percent / 100}
+          label={`Offered to ${formatNumber(rollout.percent)} % of ${audienceOf(release)}`}
+        />
+      )}
       <KeyValues
         rows={[
           [
             release.status === 'draft' ? 'Will go to' : 'Offered to',
-            `${formatNumber(rollout.percent)} % of devices${groups > 0 ? ` and ${formatCount(groups, 'group')}` : ''}`,
+            `${formatNumber(rollout.percent)} % of ${audienceOf(release)}${groups > 0 ? ` and ${formatCount(groups, 'group')}` : ''}`,
           ],
           devices !== undefined && [
             'Runs on',

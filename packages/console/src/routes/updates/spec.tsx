@@ -11,6 +11,7 @@ export type VersionCounts = ReadonlyMap<string, number> | undefined
 
 /** The columns, filters and words of the list of releases. */
 export const releasesSpec = (counts: VersionCounts): ListSpec<Release> => ({
+  list: 'releases',
   kind: 'updates',
   noun: { one: 'release', many: 'releases' },
   icon: 'download',
@@ -92,6 +93,7 @@ function Rollout({ release: { rollout, status } }: { release: Release }) {
   const words = [`${formatNumber(rollout.percent)} %`, groups > 0 && `and ${formatCount(groups, 'group')}`]
   const text = words.filter(Boolean).join(' ')
   if (status === 'halted' || status === 'withdrawn') return <span className="faint">–</span>
+  if (status === 'draft') return <span className="soft">{text} once it is published</span>
   return (
     <span className="share">
       <Bullet share={rollout.percent / 100} label={`Offered to ${text} of the devices`} />

@@ -8,6 +8,10 @@ type Operation = InputOf<'POST /v1/admin/updates/releases/{release_id}/lifecycle
 /** What is done with a release after a question: a move of its state, or the end of a draft. */
 export type ReleaseDeed = Operation | 'delete'
 
+/** The devices of a channel: what a share of the rollout is of. */
+export const audienceOf = ({ channel }: Pick<Release, 'channel'>): string =>
+  channel === 'canary' ? 'devices on canary' : 'devices'
+
 export const statusWords: Readonly<Record<Release['status'], { kind: Mark; label: string }>> = {
   draft: { kind: 'ring', label: 'Draft' },
   published: { kind: 'ok', label: 'Published' },
