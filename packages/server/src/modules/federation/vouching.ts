@@ -128,7 +128,7 @@ export function createVouching({ people }: Pick<FederationDeps, 'people'>) {
     /** The sessions that the provider opened by links that ended. After the provider is written, as tables are locked. */
     endSessions: async (tx: Tx, actor: Actor, providerId: string, of: readonly EndedLink[]): Promise<EndedLinks> => ({
       links: of,
-      changes: of.length === 0 ? [] : await people.endSessionsOf(tx, actor, providerId, usersOf(of)),
+      changes: of.length === 0 ? [] : await people.endProviderSessions(tx, actor, providerId, usersOf(of)),
     }),
   }
 }

@@ -4,6 +4,7 @@ import { eachTenant } from '../../kernel/each-tenant.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import { type Change, type Changes, everything } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
+import type { Gateways } from '../gateways/index.ts'
 import { holdStoppable, type Identity, requireMayLetIn, type Warning, warned } from '../identity/index.ts'
 import type { LockRow, Target } from './locks.queries.ts'
 import * as queries from './locks.queries.ts'
@@ -14,19 +15,8 @@ export type LocksDeps = {
   changes: Changes
   now: () => Date
   /** End VPN sessions, in the transaction that locks. */
-  gateways: {
-    endSessionsOf: (
-      tx: Tx,
-      tenant: TenantId,
-      which: { userIds?: readonly string[]; deviceIds?: readonly string[]; reason: string; by: Source },
-    ) => Promise<unknown>
-    endSessionsAt: (tx: Tx, by: Source, gatewayId: string | undefined) => Promise<unknown>
-  }
-  identity: {
-    /** Ends admin sessions in it; what replicas must forget. */
-    endSessionsOfUser: (tx: Tx, source: Source, user: string) => Promise<Change[]>
-    breakGlass: Pick<Identity['breakGlass'], 'requireAnother'>
-  }
+  gateways: Pick<Gateways, 'endVpnSessions' | 'endSessionsAt'>
+  identity: Pick<Identity, 'endAdminSessions'> & { breakGlass: Pick<Identity['breakGlass'], 'requireAnother'> }
 }
 
 /** More than these are told of as all users, or devices, of the tenant. */
@@ -44,17 +34,16 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
   /** What runs ends with the lock: of a large group or a tenant the first, the rest with the next reports. */
   async function cut(tx: Tx, source: Source, { type, id }: Target): Promise<Change[]> {
     const { tenantId: tenant } = source
-    const end = { reason: 'suspended', by: source }
     if (type === 'gateway' || type === 'tenant')
       await gateways.endSessionsAt(tx, source, type === 'gateway' ? id : undefined)
-    if (type === 'device') await gateways.endSessionsOf(tx, tenant, { ...end, deviceIds: [id] })
+    if (type === 'device') await gateways.endVpnSessions(tx, source, { deviceIds: [id] }, 'suspended')
     if (type === 'group') {
       const { users, devices } = await queries.boundByGroup(tx, tenant, id, mostTold)
-      await gateways.endSessionsOf(tx, tenant, { ...end, userIds: users, deviceIds: devices })
+      await gateways.endVpnSessions(tx, source, { userIds: users, deviceIds: devices }, 'suspended')
     }
     if (type !== 'user') return []
-    await gateways.endSessionsOf(tx, tenant, { ...end, userIds: [id] })
-    return identity.endSessionsOfUser(tx, source, id)
+    await gateways.endVpnSessions(tx, source, { userIds: [id] }, 'suspended')
+    return identity.endAdminSessions(tx, source, [id])
   }
   /** What replicas and gateways must look at. */
   async function touched(tx: Tx, tenant: TenantId, { type, id }: Target): Promise<Change[]> {

@@ -194,8 +194,12 @@ export function createByProvider(deps: {
      * Where a provider, or what links users to it, is good no more: the sessions that it opened, of some users or of
      * all. The caller records the changes.
      */
-    endSessionsOf: (tx: Tx, source: Source, providerId: string, users: readonly string[] | null): Promise<Change[]> =>
-      sessions.endOfProvider(tx, source, providerId, { users, subject: null, sid: null }),
+    endProviderSessions: (
+      tx: Tx,
+      source: Source,
+      providerId: string,
+      users: readonly string[] | null,
+    ): Promise<Change[]> => sessions.endOfProvider(tx, source, providerId, { users, subject: null, sid: null }),
 
     /** The same of one account at the provider, of one of its sessions there, or of both. */
     endSessionsThere: (
