@@ -33,7 +33,8 @@ async function compress() {
       const file = join(assets, name)
       const content = readFileSync(file)
       const params = {
-        [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+        // 11 takes twice the time for 2 % less.
+        [constants.BROTLI_PARAM_QUALITY]: 10,
         [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
       }
       writeFileSync(`${file}.br`, await promisify(brotliCompress)(content, { params }))

@@ -1,5 +1,6 @@
-// Runs before `npm start`, `npm test` and the like, on any Node >= 20: installs what package-lock.json lists unless
-// that is already there. Silent and instant when nothing has changed.
+// Runs before `npm start`, `npm test` and the like, on any Node >= 20: installs the packages of package-lock.json
+// unless they are there. With `--product`, the packages for development may be missing: those of tests, checks and
+// benchmarks are a third of the whole. Silent and instant when nothing has changed.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -9,6 +10,10 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const lockFile = join(root, '.install.lock')
 const stampFile = join(root, 'node_modules', '.holdfast-install')
+/** npm's own record of the packages that are installed. */
+const recordFile = join(root, 'node_modules', '.package-lock.json')
+const isForProduct = process.argv[2] === '--product'
+const none = {}
 
 main().catch((error) => fail(`Dependencies could not be installed: ${error.message}.`))
 
@@ -16,11 +21,10 @@ async function main() {
   if (Number(process.versions.node.split('.')[0]) < 20) {
     fail(`Holdfast needs Node 20 or newer to start; this is ${process.version}.`)
   }
-  const wanted = fingerprint()
-  if (isInstalled(wanted)) return
+  if (isInstalled()) return
   await takeLock()
   try {
-    if (!isInstalled(wanted)) await install(wanted)
+    if (!isInstalled()) await install()
   } finally {
     rmSync(lockFile, { force: true })
   }
@@ -31,45 +35,89 @@ function fingerprint() {
   return hash.update(`${process.platform} ${process.arch}`).digest('hex')
 }
 
-function isInstalled(wanted) {
+function isInstalled() {
+  const extent = installedExtent()
+  return extent === 'all' || (extent === 'product' && isForProduct)
+}
+
+/**
+ * The part of the lockfile that is installed: `all`, `product` (without the packages for development), or undefined. A
+ * stamp counts until npm writes its record again.
+ */
+function installedExtent() {
+  const current = fingerprint()
   try {
-    return readFileSync(stampFile, 'utf8') === wanted
+    const [stamped, extent = 'all'] = readFileSync(stampFile, 'utf8').split(' ')
+    if (statSync(stampFile).mtimeMs >= statSync(recordFile).mtimeMs) return stamped === current ? extent : undefined
   } catch {
-    if (!isInstalledByHand()) return false
-    stamp(wanted)
-    return true
+    // There is no stamp, as after an installation by hand.
   }
+  const extent = recordedExtent()
+  if (extent) stamp(extent)
+  return extent
 }
 
-/** A tree that someone installed with npm itself counts when npm's own record of it agrees with the lockfile. */
-function isInstalledByHand() {
-  const record = join(root, 'node_modules', '.package-lock.json')
-  if (!existsSync(record)) return false
-  const installed = JSON.parse(readFileSync(record, 'utf8')).packages
-  const listed = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
+/** The same by npm's record, which is there after an installation by hand, too. */
+function recordedExtent() {
+  const installed = recordedPackages()
+  const listed = listedPackages()
   const same = (path) => installed[path]?.version === listed[path]?.version
+  if (installed === none || !Object.keys(installed).every((path) => path in listed && same(path))) return undefined
   const needed = Object.keys(listed).filter((path) => path.includes('node_modules/') && !listed[path].optional)
-  return Object.keys(installed).every((path) => path in listed && same(path)) && needed.every(same)
+  if (needed.every(same)) return 'all'
+  return needed.filter((path) => !listed[path].dev && !listed[path].devOptional).every(same) ? 'product' : undefined
 }
 
-function stamp(wanted) {
+function recordedPackages() {
+  return existsSync(recordFile) ? JSON.parse(readFileSync(recordFile, 'utf8')).packages : none
+}
+
+function listedPackages() {
+  return JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
+}
+
+/** @param {'all' | 'product'} extent */
+function stamp(extent) {
   try {
-    writeFileSync(stampFile, wanted)
+    writeFileSync(stampFile, extent === 'all' ? fingerprint() : `${fingerprint()} ${extent}`)
   } catch {
     // A read-only tree is checked in full each time instead.
   }
 }
 
-async function install(wanted) {
+async function install() {
+  if (installedExtent() === 'product') return await complete()
   process.stderr.write('Installing dependencies (first run)…\n')
-  const options = ['--include=dev', '--include=optional', '--no-audit', '--no-fund']
-  const result = await runNpm(['ci', ...options])
-  if (result.status !== 0) {
-    process.stderr.write(result.output)
-    fail('Dependencies could not be installed: npm failed, see above.')
-  }
-  stamp(wanted)
+  // A tree that has the packages for development keeps them.
+  const isForAll = !isForProduct || Object.values(recordedPackages()).some(({ dev }) => dev)
+  await npm('ci', isForAll ? '--include=dev' : '--omit=dev')
+  stamp(isForAll ? 'all' : 'product')
   leaveToOwner()
+}
+
+/**
+ * Adds the packages for development. A server may run from the others, which `npm ci` would begin to remove. Folders of
+ * an earlier attempt that was cut short would pass for complete packages. `--no-save` keeps package-lock.json as it is.
+ */
+async function complete() {
+  process.stderr.write('Installing the dependencies for development…\n')
+  const installed = recordedPackages()
+  for (const [path, { dev }] of Object.entries(listedPackages()))
+    if (dev && !(path in installed)) rmSync(join(root, path), { recursive: true, force: true })
+  await npm('install', '--no-save', '--include=dev')
+  if (recordedExtent() !== 'all')
+    fail(
+      'Dependencies could not be installed: package.json and package-lock.json do not agree; please run npm install.',
+    )
+  stamp('all')
+  leaveToOwner()
+}
+
+async function npm(...command) {
+  const result = await runNpm([...command, '--include=optional', '--no-audit', '--no-fund'])
+  if (result.status === 0) return
+  process.stderr.write(result.output)
+  fail('Dependencies could not be installed: npm failed, see above.')
 }
 
 function runNpm(args) {

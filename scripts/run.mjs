@@ -1,6 +1,6 @@
 // node scripts/run.mjs [options of Node] <file> [args…]: runs the file on the pinned Node, whichever Node started this.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { constants } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -68,7 +68,7 @@ function findNode() {
 }
 
 function versionOf(node) {
-  if (node === process.execPath) return process.version
+  if (realpathSync(node) === realpathSync(process.execPath)) return process.version
   const asked = spawnSync(node, ['--version'], { encoding: 'utf8' })
   return asked.status === 0 ? asked.stdout.trim() : 'v0'
 }

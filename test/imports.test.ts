@@ -46,7 +46,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
     ),
   ],
   [
-    /^server\/src\/(app|app-base|app-console|app-deps|app-jobs|app-listeners|app-metrics|app-offboarding|app-pipe|bootstrap|main|terminal)\.ts$/,
+    /^server\/src\/(app|app-base|app-console|app-deps|app-jobs|app-listeners|app-metrics|app-offboarding|app-parts|app-pipe|bootstrap|main|terminal)\.ts$/,
     new RegExp(
       `^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|memory|metrics|outbound)/|${door})`,
     ),
@@ -176,6 +176,34 @@ test('every import of ours names a file that is there', () => {
       .map(({ target }) => `${f} -> ${target}`),
   )
   assert.deepEqual(missing, [])
+})
+
+test('npm start gets by with the dependencies that are not for development', () => {
+  const dependenciesOf = (folder: string) =>
+    Object.keys(JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')).dependencies)
+  const own = new Map([...packageOf.values()].map((name) => [name, dependenciesOf(`packages/${name}`)]))
+  const importing = [...files, 'packages/console/vite.config.ts', 'scripts/console-build.mjs']
+  const missing = importing.flatMap((file) => {
+    const listed = own.get(/^packages\/(\w+)\//.exec(file)?.[1] ?? 'console')!
+    const text = readFileSync(join(root, file), 'utf8')
+    const imported = text.matchAll(
+      /(?:^|\n)(?:import|export)\s(?!type\s)[^'";]*?\bfrom\s+'([^'.][^']*)'|import\(\s*'([^'.][^']*)'\s*\)/g,
+    )
+    return [...imported]
+      .map(([, a, b]) => /^(?:@[^/]+\/)?[^/]+/.exec((a ?? b)!)![0])
+      .filter((name) => !name.startsWith('node:') && !listed.includes(name))
+      .map((name) => `${file} -> ${name}`)
+  })
+  assert.deepEqual(missing, [])
+})
+
+test('the server imports types alone from node:http: an import loads the fetch of Node', () => {
+  const importing = files.filter(
+    (f) =>
+      /^packages\/(contract|crypto|policy|server)\//.test(f) &&
+      /(?:^|\n)import\s(?!type\s)[^'";]*?from\s+'(?:node:)?http'/.test(readFileSync(join(root, f), 'utf8')),
+  )
+  assert.deepEqual(importing, [])
 })
 
 test('no number of a migration stands twice', () => {

@@ -26,7 +26,7 @@ const Owed = Nullable(
     description: 'What this session must do first: until then everything but that, me and logout is 403',
   }),
 )
-/** As people type it and apps show it: in groups, with blanks or dashes, which count for nothing. */
+/** As people type it and apps show it: in groups, with spaces or dashes, which are ignored. */
 export const OneTimeCode = Type.String({
   minLength: 6,
   maxLength: 32,
@@ -34,7 +34,7 @@ export const OneTimeCode = Type.String({
   description: 'Six digits; blanks and dashes between them are dropped',
   examples: ['123 456'],
 })
-/** Whatever is wrong with it is one and the same 401, so the schema only bounds it; a form sends it empty. */
+/** A wrong code of any kind gets the same 401, so the schema only bounds it. A form sends it empty. */
 const MaybeCode = Type.Optional(Type.String({ maxLength: 64 }))
 
 export const login = endpoint({
@@ -92,7 +92,7 @@ export const me = endpoint({
         session_id: Id('admin_session'),
         expires_at: Time,
         idle_seconds: Type.Integer(),
-        /** When it ends for inactivity if nothing is done until then. */
+        /** Time at which the session ends for inactivity without further activity. */
         idle_expires_at: Time,
         mfa: Type.Boolean({ description: 'Whether the user has a second factor' }),
         recovery_codes_left: Count,

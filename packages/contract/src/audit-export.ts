@@ -12,7 +12,7 @@ export const auditExportFormats = ['csv', 'json', 'ndjson'] as const
 export const syslogFramings = ['octet-counting', 'newline'] as const
 const Format = OneOf([...auditExportFormats, 'syslog'])
 
-/** What an export holds, as it is signed. */
+/** Manifest of an export, which is signed. */
 export const AuditExportManifest = Closed(
   {
     schema: OneOf(['holdfast.audit-export/1']),
@@ -45,7 +45,7 @@ const signed = {
 }
 const Lines = (description: string) => Type.String({ description })
 
-/** Where little fits in a long record, the first of it may come late. */
+/** If few events of a long audit log match, the first one may come late. */
 const patience = 600
 
 export const exportAudit = endpoint({

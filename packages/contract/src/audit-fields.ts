@@ -2,8 +2,8 @@ type Types = { string: string; integer: number; boolean: boolean; strings: reado
 type Typed = keyof Types | `${keyof Types}?`
 
 /**
- * What gateways report of themselves: which one, the id that it gave the event, the time by its own clock, and the
- * address that it is about, where there is one.
+ * Fields of a gateway's report about itself: the gateway, its own id of the event, the time by its own clock, and the
+ * remote address, if there is one.
  */
 const reported = {
   gateway_id: 'string',
@@ -13,8 +13,8 @@ const reported = {
 } as const
 
 /**
- * Every kind of audit event, with the fields that stand at its top level beside the common ones, and their types; those
- * with `?` may be absent.
+ * Every kind of audit event, with its top-level fields besides the common ones, and their types. Those with `?` may be
+ * absent.
  */
 const auditFields = {
   'login.succeeded': { user_id: 'string', auth_method: 'string', break_glass: 'boolean?' },
@@ -174,7 +174,7 @@ const auditFields = {
 export type AuditKind = keyof typeof auditFields
 export const auditKinds = Object.keys(auditFields) as [AuditKind, ...AuditKind[]]
 
-/** The kinds that a gateway may report; all others say what this server has seen itself. */
+/** Kinds that a gateway may report. All others are observations of this server. */
 type ReportedKind = Extract<AuditKind, `gateway_report.${string}`>
 export const reportedKinds = auditKinds.filter((kind): kind is ReportedKind => kind.startsWith('gateway_report.'))
 
@@ -185,7 +185,7 @@ type Optional<F> = {
 type Required<F> = { [K in keyof F as F[K] extends `${string}?` ? never : K]: TypeOf<F[K]> }
 export type AuditFields = { [K in AuditKind]: Required<(typeof auditFields)[K]> & Optional<(typeof auditFields)[K]> }
 
-/** Each field that any kind has: its type, and the kinds that have it. */
+/** Returns each field of any kind: its type, and the kinds that have it. */
 export const auditFieldTypes = (): Map<string, { type: keyof Types; kinds: AuditKind[] }> => {
   const all = new Map<string, { type: keyof Types; kinds: AuditKind[] }>()
   for (const kind of auditKinds)
@@ -197,7 +197,7 @@ export const auditFieldTypes = (): Map<string, { type: keyof Types; kinds: Audit
   return all
 }
 
-/** What stands at the top level of an event of this kind, beside the common fields. */
+/** Returns the top-level fields of an event of this kind, besides the common ones. */
 export const fieldsOfKind = (kind: AuditKind): { name: string; isOptional: boolean }[] =>
   Object.entries(auditFields[kind] as Record<string, Typed>).map(([name, typed]) => ({
     name,

@@ -22,7 +22,7 @@ const fieldSchemas = {
   boolean: Type.Boolean(),
   strings: Type.Array(Type.String()),
 }
-/** The fields of all kinds, each said to belong to those that have it. */
+/** The fields of all kinds. Each description names the kinds that have it. */
 const kindFields = Object.fromEntries(
   [...auditFieldTypes()].map(([name, { type, kinds }]) => [
     name,
@@ -31,7 +31,7 @@ const kindFields = Object.fromEntries(
 )
 const AuditKind = OneOf(auditKinds, { title: 'AuditKind' })
 
-/** What of the target is set anew. A field has the name that the API gives it; null stands for nothing. */
+/** Changes of the target. Fields are named as in the API; null means that there is no value. */
 const Changes = Type.Unsafe<Record<string, [before: unknown, after: unknown]>>({
   title: 'AuditChanges',
   type: 'object',
@@ -42,7 +42,7 @@ const Changes = Type.Unsafe<Record<string, [before: unknown, after: unknown]>>({
     description: '[before, after], of any type',
     minItems: 2,
     maxItems: 2,
-    // Not a list of types: the serializer would make a text of a list.
+    // Not a list of types: the serializer would convert a list to a text.
     items: {},
   },
 })
@@ -50,7 +50,7 @@ const Changes = Type.Unsafe<Record<string, [before: unknown, after: unknown]>>({
 const Outcome = OneOf(['success', 'refused', 'failed'])
 const Origin = OneOf(['api', 'console', 'device', 'gateway', 'job'])
 
-/** Beside the common fields stand those that the event's kind declares in the vocabulary. */
+/** The common fields, and those that the vocabulary declares for the event's kind. */
 export const AuditEvent = Closed(
   {
     event_id: Id('audit_event'),
@@ -81,7 +81,7 @@ export const AuditEvent = Closed(
   { title: 'AuditEvent' },
 )
 
-/** What events are asked for by. An event fits when it fits all that is given. */
+/** Filters of events. An event must match all that are given. */
 const filters = {
   kind: Type.Optional(
     Type.String({
@@ -207,7 +207,7 @@ export const auditHistogram = endpoint({
   }),
 })
 
-/** What a gateway saw of itself. Texts are cut after 512 characters. */
+/** An event that a gateway observed. Texts are cut after 512 characters. */
 const ReportedEvent = Closed(
   {
     event_id: Type.String({

@@ -4,7 +4,7 @@ import { endpoint } from './endpoint.ts'
 import { Closed, Count, Id, List, NameOf, Nullable, OneOf, Time } from './schema.ts'
 import { SessionState } from './vpn-sessions.ts'
 
-/** What the witnesses of a connection come to, from the best to the worst. */
+/** Results of the comparison of reports about a connection, from the best to the worst. */
 export const connectionVerdicts = ['consistent', 'stale', 'conflict', 'unauthorized'] as const
 export type ConnectionVerdict = (typeof connectionVerdicts)[number]
 

@@ -32,7 +32,7 @@ test('every body has an example, and it is valid', () => {
 })
 
 type Shaped = { type?: unknown; additionalProperties?: unknown }
-/** Every part of a schema that takes an object, with where it stands. */
+/** Returns every part of a schema that accepts an object, with its position. */
 function objectsOf(schema: unknown, at: string): [at: string, schema: Shaped][] {
   if (typeof schema !== 'object' || schema === null) return []
   const inner = Object.entries(schema).flatMap(([name, part]) =>
@@ -44,12 +44,12 @@ function objectsOf(schema: unknown, at: string): [at: string, schema: Shaped][] 
 
 test('an unknown field of a body is refused, at whatever depth', () => {
   const open = operations.flatMap(([name, e]) =>
-    // RFC 7644 §3.3 and OIDC Back-Channel Logout 1.0 §2.5 have what is not known ignored.
+    // RFC 7644 §3.3 and OIDC Back-Channel Logout 1.0 §2.5 require that unknown fields are ignored.
     e.upload || e.protocol
       ? []
       : objectsOf(e.body, name).flatMap(([at, s]) => (s.additionalProperties === false ? [] : [at])),
   )
-  // Each is judged by a schema of its own behind the pipe.
+  // Each of these is validated later by a schema of its own.
   assert.deepEqual(open, [
     'publishPolicy.properties.policy',
     'simulatePolicy.properties.policy',
@@ -64,7 +64,7 @@ test('an unknown field of a body is refused, at whatever depth', () => {
 })
 
 type Walked = { title?: string; type?: unknown; properties?: Record<string, Walked>; items?: Walked; anyOf?: Walked[] }
-/** Every named field of a schema, at whatever depth. */
+/** Returns every named field of a schema, at any depth. */
 const fieldsOf = (schema: Walked): [name: string, schema: Walked][] => [
   ...Object.entries(schema.properties ?? {}).flatMap(([name, inner]): [string, Walked][] => [
     [name, inner],
@@ -112,15 +112,15 @@ test('how long something lasts is asked for in one way, and shown as one moment'
   assert.deepEqual(asked, [
     ['createApiKey', 'expires_in_seconds', 60, 63_072_000],
     ['generateToken', 'expires_in_seconds', 60, 7_776_000],
-    // Of its own certificate, which is not asked for here.
+    // About the gateway's own certificate; it requests nothing.
     ['heartbeat', 'certificate_expires_at', undefined, undefined],
-    // As TUF has it.
+    // As TUF defines it.
     ['replaceTufRoot', 'expires', undefined, undefined],
     ['createLock', 'expires_in_seconds', 60, 7_776_000],
   ])
 })
 
-/** What is posted to a list adds to it, but for these, which do something with what is listed. */
+/** Exceptions: a POST to these lists does not add an item, but acts on the listed ones. */
 const notAdded = ['runPlaybook', 'terminateSessions']
 const isListed = (path: string): boolean =>
   operations.some(
@@ -147,7 +147,7 @@ test('what was made stands in the answer as its list has it: alone, or under its
   const listed = new Set(
     operations.flatMap(([, e]) => propertiesOf(e.response).items?.items?.title ?? []).filter((title) => title !== ''),
   )
-  // Of these a device gets a credential, or the way to one, which nobody lists.
+  // These return a device's credential, or a step towards one, which no list shows.
   const others = operations.filter(isCreation).flatMap(([name, e]) => {
     const { title = '' } = e.response as Walked
     const inside = Object.values(propertiesOf(e.response)).some((part) => listed.has(part.title ?? ''))

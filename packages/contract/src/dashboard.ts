@@ -7,7 +7,7 @@ import { Bytes, Closed, Count, Id, List, Nullable, OneOf, pageQuery, Time } from
 import { entitlementMetrics, entitlementStates } from './vocabulary.ts'
 
 const access = { by: ['session', 'api_key'], permission: 'operations:read' } as const
-/** Counted so far where rows have to be looked at; whoever has more is told this. */
+/** Limit of a count that has to read rows. Above it this number is returned. */
 export const countedUpTo = 10_000
 const UpTo = Type.Integer({ minimum: 0, maximum: countedUpTo, description: 'Counted up to 10,000' })
 

@@ -47,7 +47,7 @@ export const Channel = OneOf(channels)
 const ChannelChoice = OneOf(['auto', 'canary', 'stable'])
 export const PostureVerdict = OneOf(['compliant', 'non_compliant', 'unknown'])
 
-/** A device that was seen within so many seconds counts as online. */
+/** A device counts as online if it was seen within this time, in seconds. */
 export const onlineSeconds = 300
 export const presences = ['online', 'offline', 'never'] as const
 export const Presence = OneOf(presences, {

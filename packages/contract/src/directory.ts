@@ -14,14 +14,14 @@ import {
   Time,
 } from './schema.ts'
 
-/** What a directory calls one of its entries, for good. */
+/** Permanent id of an entry in its directory. */
 const ExternalId = Type.String({ minLength: 1, maxLength: 256 })
 const Provider = Type.String({
   ...directoryName,
   description: 'Name of the directory; its first snapshot makes it known',
 })
 
-/** The attributes of RFC 7643 that are read; of those with several values, the values alone. */
+/** The attributes of RFC 7643 that are read; of multi-valued ones, only the values. */
 const SnapshotUser = Closed({
   externalId: ExternalId,
   userName: EntryName,
@@ -72,7 +72,7 @@ export const runStatuses = [
 
 export const runSources = ['snapshot', 'scim'] as const
 
-/** What a run changed or, held or dry, would change. */
+/** Changes that a run made, or would make if it is held or a dry run. */
 const Counts = Closed({
   users: Closed({ created: Count, updated: Count, suspended: Count, reactivated: Count, unchanged: Count }),
   groups: Closed({ created: Count, updated: Count, emptied: Count, unchanged: Count }),

@@ -2,10 +2,10 @@ import type { Static, TSchema } from 'typebox'
 import type { AuditKind, CredentialKind, ErrorCode, Permission, RequiredAction } from './vocabulary.ts'
 
 /**
- * Who may call: nobody checked, or these credential kinds. `permission` binds the kinds that carry a role (session,
- * api_key); `own` says that the credential itself is the right, as for a device that fetches its own bundle, and
- * `by_operation` that `operations` say it: whoever may none of them is refused before the body is read, everyone else
- * after. A session that owes one of the actions `during` may call it all the same.
+ * Callers: anyone without a check, or these kinds of credentials. `permission` applies to the kinds with a role
+ * (session, api_key). `own` means that the credential itself is the permission, as for a device that fetches its own
+ * bundle. `by_operation` means that `operations` decides: a caller with none of their permissions is refused before the
+ * body is read, others after it. A session with one of the required actions `during` may still call it.
  */
 type Access =
   | { by: 'anyone' }
@@ -15,59 +15,61 @@ type Access =
       during?: readonly RequiredAction[]
     }
 
-/** What one value of `operation` in a body needs, and the status of its success where that is another. */
+/** Permission for one value of `operation` in a body, and its success status if that differs. */
 type OperationRule = { permission: Permission; status?: 201 }
 
 type Common = {
   path: `/${string}`
   summary: string
   /**
-   * Spoken in the media type and the errors of SCIM (RFC 7644), under `scimBase`, or with the errors of OAuth (RFC
-   * 6749), under `backchannelLogoutBase`; all that stands there does.
+   * Uses the media type and errors of SCIM (RFC 7644), under `scimBase`, or the errors of OAuth (RFC 6749), under
+   * `backchannelLogoutBase`. Everything under these paths does.
    */
   protocol?: 'scim' | 'oauth'
   access: Access
   params?: TSchema
   query?: TSchema
   response: TSchema
-  /** The status of success; 200 unless said. 204 has no body. */
+  /** Success status; default 200. 204 has no body. */
   status?: 200 | 201 | 202 | 204
-  /** Its answer may be 202: the work that it began goes on. */
+  /** The answer may be 202: the work continues in the background. */
   goesOn?: true
   errors?: readonly ErrorCode[]
   /** Request headers that only this endpoint reads. */
   headers?: readonly ('DPoP-New-Key' | 'Last-Event-ID')[]
-  /** Its answer may begin, renew or end the session's cookie. */
+  /** The answer may begin, renew or end the session's cookie. */
   setsCookie?: true
-  /** It may say 503: not now. */
+  /** The answer may be 503: temporarily unavailable. */
   unavailable?: true
-  /** It may cost more than a look-up: few run at once, and beyond them it is 429. */
+  /** It may cost more than a look-up. Few run at once; further requests get 429. */
   costly?: true
-  /** Seconds that its answer may take; 30 unless said. */
+  /** Time limit of the answer in seconds; default 30. */
   patience?: number
 }
-/** What only a read can have. */
+/** Properties that only a read can have. */
 type Read = {
-  /** Its answer bears an ETag, and If-None-Match may be answered with 304. */
+  /** The answer has an ETag, and If-None-Match may be answered with 304. */
   etag?: true
-  /** `Prefer: wait=N` holds it until there is something else to say than the client knows. */
+  /** `Prefer: wait=N` holds the request until the answer differs from what the client has. */
   waits?: true
-  /** It begins something, as the specification has it: no HEAD, and of a session only from this site. */
+  /** It begins something, as the specification requires: no HEAD, and for a session only from this site. */
   begins?: true
-  /** Its path names its content, so whoever has it need not ask again. */
+  /** The path identifies the content, so a client never needs to request it again. */
   immutable?: true
-  /** Its answer is bytes, sent as they are read, with an ETag; a part of them where `Range` asks for one. */
+  /** The answer is bytes, sent while they are read, with an ETag; with `Range` a part of them. */
   download?: true
-  /** Its answer is made while it is sent, as long as it gets: of one of these media types, and of what shape. */
+  /** The answer is streamed while it is made, with any length: the media types, each with the schema of its content. */
   stream?: Readonly<Record<string, TSchema>>
-  /** Of a stream of `text/event-stream`: the events by name, and what `data` of each holds. It is open until it ends. */
+  /**
+   * For a stream of `text/event-stream`: the events by name, with the schema of `data`. It stays open until it ends.
+   */
   events?: Readonly<Record<string, TSchema>>
 }
 type NoRead = { [K in keyof Read]?: never }
 
 /**
- * A write names its audit event. `records: 'refusals'` marks the high-volume reports of devices and gateways, whose
- * successes are data of their own and would drown the audit trail, and reads that are asked by POST.
+ * A write names its audit event. `records: 'refusals'` marks high-volume reports of devices and gateways, and reads by
+ * POST. Successful reports are stored as data of their own and would flood the audit log.
  */
 export type Endpoint =
   | (Common &
@@ -93,54 +95,60 @@ export type Endpoint =
         audit: AuditKind
         records?: 'refusals'
         body?: TSchema
-        /** Bytes; 1 MiB unless said. */
+        /** In bytes; default 1 MiB. */
         bodyLimit?: number
-        /** Names in all objects of its body together; 2,000 unless said. */
+        /** Most names in all objects of the body together; default 2,000. */
         bodyNames?: number
-        /** Its rule says of each text whether it can be stored; elsewhere one that can not refuses the body. */
+        /**
+         * Its handler decides for each text if it can be stored. Elsewhere a text that cannot be stored rejects the
+         * body.
+         */
         judgesTexts?: true
-        /** Its lists are kept by somebody else: its rule makes a name one line, or refuses the item, and not the body. */
+        /**
+         * Another system maintains its lists. Its handler reduces a name to one line, or rejects the item instead of
+         * the body.
+         */
         foreignTexts?: true
-        /** Its body is `application/octet-stream`, handed on as it comes; its rule bounds how much that is. */
+        /** The body is `application/octet-stream`, passed on as it arrives. The handler limits its size. */
         upload?: true
-        /** Also takes the fields of its body as an HTML form. */
+        /** Also accepts the fields of its body as an HTML form. */
         form?: true
         /**
-         * Where the tenant asks for step-up: a body with these values needs a one-time code not older than 5 minutes.
-         * Empty means every body. Binds sessions; an API key has no person who could enter one.
+         * If the tenant requires step-up: a body with these values needs a one-time code not older than 5 minutes.
+         * Empty means every body. Applies to sessions; an API key has no person who could enter one.
          */
         stepUp?: Readonly<Record<string, string>>
-        /** If-Match names the version that is to be changed; one that is stale is 422, judged under the row's lock. */
+        /** If-Match names the version to change. A stale one is 422, checked under the row's lock. */
         ifMatch?: true
-        /** For a body whose `operation` decides what it does: a rule for each of its values. */
+        /** For a body whose `operation` selects the action: a rule for each of its values. */
         operations?: Readonly<Record<string, OperationRule>>
         /**
-         * Permissions that a body needs beside that of its operation, by the field that asks for them:
-         * `user.group_ids`. An empty list asks for nothing, unless an operation may replace a list that is there.
+         * Further permissions by the field that requires them, such as `user.group_ids`. An empty list requires none,
+         * unless an operation may replace an existing list.
          */
         fieldPermissions?: Readonly<Record<string, Permission>>
       })
 
-/** The permissions of which a caller needs one to get past the door; undefined where none is asked for. */
+/** Returns the permissions of which a caller needs one at the entry; undefined if none is needed. */
 export function entryPermissions({ access, operations = {} }: Endpoint): readonly Permission[] | undefined {
   if (access.by === 'anyone' || access.permission === 'own') return undefined
   if (access.permission !== 'by_operation') return [access.permission]
   return [...new Set(Object.values(operations).map((o) => o.permission))]
 }
 
-/** The rule for what a body asks for, valid or not. */
+/** Returns the rule for the operation of a body, which may be invalid. */
 export function operationRule({ operations }: Endpoint, body: unknown): OperationRule | undefined {
   if (!operations || typeof body !== 'object' || body === null || !('operation' in body)) return undefined
   const { operation } = body
   return typeof operation === 'string' && Object.hasOwn(operations, operation) ? operations[operation] : undefined
 }
 
-/** Whether a repetition of what this endpoint creates finds it there: the answer is then 200, `changed` false. */
+/** True if a repeated request finds the object already made. The answer is then 200 with `changed` false. */
 export const isRepeatable = ({ status, response }: Endpoint): boolean =>
   status === 201 && Object.hasOwn((response as { properties?: object }).properties ?? {}, 'changed')
 
 type Needed = { field: string; permission: Permission }
-/** What the fields of a body need beside its operation, valid or not. */
+/** Returns the permissions that the fields of a body need besides its operation. The body may be invalid. */
 export function neededByFields({ fieldPermissions = {}, operations }: Endpoint, body: unknown): Needed[] {
   const isGiven = (field: string): boolean => {
     const value = field
@@ -153,7 +161,7 @@ export function neededByFields({ fieldPermissions = {}, operations }: Endpoint, 
   )
 }
 
-/** The statuses of success. */
+/** Returns the success statuses. */
 export const successStatuses = (e: Endpoint): readonly (200 | 201 | 202 | 204)[] => {
   const { status = 200, operations = {} } = e
   const ofOperations = Object.values(operations).flatMap((o) => o.status ?? [])
@@ -161,16 +169,19 @@ export const successStatuses = (e: Endpoint): readonly (200 | 201 | 202 | 204)[]
   return [...new Set([status, ...ofOperations, ...(isRepeatable(e) ? ([200] as const) : []), ...goesOn])]
 }
 
-/** Parameters that the pipe itself reads: platform roles name a tenant; the deployment-wide secret a gateway too. */
+/**
+ * Returns the parameters that the request pipeline reads: a platform role names a tenant; the deployment-wide gateway
+ * secret also names a gateway.
+ */
 export const scopeParameters = (e: Endpoint): readonly ('tenant_id' | 'gateway_id')[] => {
   const by: readonly CredentialKind[] = e.access.by === 'anyone' ? [] : e.access.by
   if (by.includes('gateway')) return ['tenant_id', 'gateway_id']
   return by.includes('session') || by.includes('api_key') ? ['tenant_id'] : []
 }
 
-/** The header of a read (GET or HEAD) by which a client says that no person asked: the request prolongs no session. */
+/** Header of a read (GET or HEAD) that no person requested. The request does not prolong the session. */
 export const backgroundHeader = 'holdfast-background'
-/** Whether the header counts: a change is the act of a person, and sessions alone end for inactivity. */
+/** True if the header applies. A change is always the act of a person, and only sessions end for inactivity. */
 export const takesBackground = ({ access, method }: Endpoint): boolean =>
   method === 'GET' && access.by !== 'anyone' && access.by.includes('session')
 
@@ -187,8 +198,8 @@ type BodyPart<E> = E extends { body: infer S extends TSchema }
     ? { body?: Static<S> }
     : { body: Static<S> }
   : unknown
-/** What a caller of the typed client gives. */
+/** Input of the typed client. */
 export type Input<E extends Endpoint> = Part<E, 'params'> & QueryPart<E> & BodyPart<E>
-/** What a handler is given, after validation. */
+/** Input of a handler, after validation. */
 export type Given<E extends Endpoint> = Part<E, 'params'> & Part<E, 'query'> & Part<E, 'body'>
 export type Output<E extends Endpoint> = Static<E['response']>

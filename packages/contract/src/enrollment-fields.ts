@@ -7,7 +7,7 @@ import { identityProviderKinds } from './vocabulary.ts'
 export const platforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'] as const
 export const Platform = OneOf(platforms)
 
-/** The newest use of an enrollment token. Written within a second or two; several in a second are one. */
+/** The newest use of an enrollment token. It is written within a second or two; several in a second are one. */
 export const EnrollmentAttempt = Closed(
   {
     at: Time,

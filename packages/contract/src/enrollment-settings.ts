@@ -2,21 +2,21 @@ import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { Closed, Nullable, Shown } from './schema.ts'
 
-/** Platforms for which an administrator copies a line or a link to a person; `other` has no client of its own. */
+/** Platforms for which an administrator gives a person a command line or a link. `other` has no client of its own. */
 export const installPlatforms = ['macos', 'windows', 'linux', 'ios', 'android'] as const
 export type InstallPlatform = (typeof installPlatforms)[number]
 
 type ByPlatform<T> = { [P in InstallPlatform]: T }
-/** The same value for each platform. */
+/** Returns the same value for each platform. */
 export const byPlatform = <T>(of: (platform: InstallPlatform) => T): ByPlatform<T> =>
   Object.fromEntries(installPlatforms.map((p) => [p, of(p)])) as ByPlatform<T>
 
-/** The placeholders of a template: the public URL of this deployment, and the secret of the enrollment token. */
+/** Placeholders of a template: the public URL of this deployment, and the secret of the enrollment token. */
 export const installPlaceholders = ['{server}', '{token}'] as const
 
 /**
- * Lines of platforms without a template. The command is an example, because the deployment brings no client of its own;
- * a phone has no command line, so the line names the two values to enter.
+ * Lines of platforms without a template. The command is an example, because the deployment has no client of its own. A
+ * phone has no command line, so the line names the two values to enter.
  */
 export const defaultInstallTemplates: ByPlatform<string> = {
   macos: 'your-agent enroll {server} --token {token}',
@@ -56,7 +56,7 @@ const Lines = Closed(
   { description: 'The lines in force' },
 )
 
-/** How a person of the tenant enrolls a device. */
+/** Settings for how a person of the tenant enrolls a device. */
 export const EnrollmentSettings = Closed({ ...Given.properties, install_lines: Lines }, { title: 'EnrollmentSettings' })
 export type EnrollmentSettings = Static<typeof EnrollmentSettings>
 export type GivenEnrollmentSettings = Static<typeof Given>
@@ -66,7 +66,10 @@ export const defaultEnrollmentSettings: GivenEnrollmentSettings = {
   download_urls: byPlatform(() => null),
 }
 
-/** Beside the secret of a new enrollment token; each is null where the token enrolls no device of the platform. */
+/**
+ * Part of the answer with the secret of a new enrollment token. Each is null if the token enrolls no device of the
+ * platform.
+ */
 export const InstallLines = Closed(
   byPlatform(() =>
     Nullable(

@@ -161,7 +161,7 @@ export const listEnrollmentProviders = endpoint({
   }),
 })
 
-/** What every enrollment by an identity provider is. */
+/** Common properties of every enrollment by an identity provider. */
 const enrolls = {
   access: { by: ['enrollment_challenge'], permission: 'own' },
   audit: 'device.enrolled',

@@ -4,7 +4,7 @@ import { Closed, Nullable } from './schema.ts'
 const limit = (description: string) =>
   Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description })))
 
-/** Limits by metric; null, and one that is not named, is none. */
+/** Limits by metric. Null or absent means no limit. */
 export const Limits = Closed(
   {
     users: limit('Users that are neither suspended nor deleted, service accounts too'),

@@ -10,7 +10,7 @@ const Limit = Nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEG
 const ofEach = <const T extends readonly string[], V>(names: T, value: V) =>
   Object.fromEntries(names.map((name) => [name, value])) as Record<T[number], V>
 
-/** What decides a limit; of several the least. */
+/** Sources of a limit. The lowest limit applies. */
 const limitSources = ['license', 'plan', 'tenant', 'none'] as const
 
 export const getEntitlement = endpoint({

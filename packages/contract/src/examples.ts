@@ -16,7 +16,7 @@ const provider_id = exampleId('identity_provider')
 const keyid = 'ab'.repeat(32)
 const tufRole = { keyids: [keyid], threshold: 1 }
 const at = '2026-01-31T09:30:00.000Z'
-/** Of one P-256 key: a request, and what no authority of a tenant issued. */
+/** Of one P-256 key: a request, and a certificate that no authority of a tenant issued. */
 const csr =
   'MIHKMHMCAQAwETEPMA0GA1UEAwwGZGV2aWNlMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEIso5CwJ8V3MEiDooD8PHRgjCWZmQ9EGdgKOFNSdfc9xC9G/xhJ4Et0BuNrOD/bZmjx4tVtkrH8TtmNuUFXl1ZKAAMAoGCCqGSM49BAMCA0cAMEQCIEXzOuORR5QmjIGZdJXCqq+TemHUMrFx8PLQu1xQpdgQAiAThSntBxyl191wxwjTnadTfI+GcP35BlsMk5/lcrJ1jw=='
 const certificate =
@@ -27,7 +27,7 @@ const policy = {
 }
 
 /**
- * A valid body of every endpoint that takes one: what its description shows, and what tests send with ids that exist.
+ * A valid body for every endpoint that has one. The API description shows it, and tests send it with ids that exist.
  */
 export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   createSigner: { purpose: 'policy' },

@@ -4,7 +4,7 @@ import { endpoint } from './endpoint.ts'
 import { Closed, Nullable, Time, Total } from './schema.ts'
 import { userFilters } from './users.ts'
 
-/** How many values a facet names at most: those of the highest counts. */
+/** Most values of a facet, those with the highest counts. */
 export const mostFacetValues = 50
 
 const Facet = Type.Array(

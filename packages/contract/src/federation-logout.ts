@@ -2,10 +2,10 @@ import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { Closed, Id, Name } from './schema.ts'
 
-/** Where providers say that somebody has signed out; refusals there know by the path in which words they are. */
+/** Path where providers report that a user has signed out. Refusals under it have the form of OAuth. */
 export const backchannelLogoutBase = '/admin/logout/oidc/backchannel'
 
-/** A refusal in the words of OAuth (RFC 6749 §5.2). */
+/** An error in the form of OAuth (RFC 6749 §5.2). */
 export const OAuthError = Closed(
   {
     error: Type.Unsafe<'invalid_request' | 'temporarily_unavailable' | 'server_error'>({
@@ -28,7 +28,7 @@ export const backchannelLogout = endpoint({
   form: true,
   params: Closed({ provider_id: Id('identity_provider') }),
   query: Closed({ tenant: Type.Optional(Name) }),
-  // What else a provider sends is for others: it is not looked at.
+  // Other parameters of the provider are ignored.
   body: Type.Object({
     logout_token: Type.String({
       minLength: 1,

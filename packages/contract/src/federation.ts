@@ -153,7 +153,7 @@ export const getIdentityProvider = endpoint({
   response: IdentityProvider,
   etag: true,
 })
-/** What a change of a provider ended of people who may do more than its maker. */
+/** Account links and sessions that a change of a provider ended, of people with more rights than the actor. */
 export const EndedLinks = Closed(
   {
     users: Count,

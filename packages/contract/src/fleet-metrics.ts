@@ -3,7 +3,7 @@ import { endpoint } from './endpoint.ts'
 import { Platform } from './enrollment.ts'
 import { Closed, Count, Nullable, Time } from './schema.ts'
 
-/** So many client versions and operating system versions are listed; the others are counted together. */
+/** Most client versions and operating system versions listed; the others are counted together. */
 export const listedVersions = 50
 
 const version = Nullable(Type.String({ description: 'null: the device has not said' }))

@@ -147,11 +147,11 @@ export const heartbeat = endpoint({
   response: Closed({ status: GatewayStatus, server_time: Time, next_heartbeat_seconds: Count }),
 })
 
-/** Which side and layer the figures are of. */
+/** Direction and layer of the figures. */
 const trafficSides =
   'rx: received by the gateway from the device, tx: sent to it; bytes and packets of WireGuard on the wire, of the interval. denied: of what came out of the tunnel, packets that the policy refused'
 
-/** What a gateway says of one session, whose id it made itself (from a UUIDv7); bytes are those of the interval. */
+/** A gateway's report of one session, whose id the gateway made (from a UUIDv7). Bytes are those of the interval. */
 const Sample = Closed(
   {
     session_id: Id('vpn_session'),

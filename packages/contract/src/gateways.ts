@@ -133,7 +133,7 @@ export const deleteGatewayPool = endpoint({
   ifMatch: true,
 })
 
-/** How the machine of a gateway does. Counters are those of its tunnel interface since it came up. */
+/** Load of a gateway's machine. Counters are those of its tunnel interface since it came up. */
 export const SystemLoad = Closed(
   {
     cpu_percent: Type.Optional(Type.Number({ minimum: 0, maximum: 100, description: 'Of all cores' })),
@@ -157,7 +157,7 @@ export const SystemLoad = Closed(
   },
 )
 
-/** Why a gateway does not enforce what it holds: a word for programs and a sentence for people. */
+/** Reason why a gateway does not enforce its policy: a code for programs and a sentence for people. */
 export const applyErrorFields = {
   code: Type.String({ pattern: '^[a-z][a-z0-9_]*$', maxLength: 64, description: 'A word for programs' }),
   detail: Type.String({ minLength: 1, maxLength: 512, description: 'One sentence for a person' }),

@@ -59,7 +59,7 @@ const endpointsOf = <M extends object>(module: M) =>
     Object.entries(module).filter(([, v]) => typeof v === 'object' && v !== null && 'access' in v && 'path' in v),
   ) as EndpointsOf<M>
 
-/** The parts of the interface, as its description groups them. */
+/** Parts of the API, as its description groups them. */
 export const areas: readonly { tag: string; about: string; module: object }[] = [
   { tag: 'Health', about: 'Whether it runs, whether it is ready, and this document', module: health },
   { tag: 'Access', about: 'Signing in, admin sessions and API keys', module: access },

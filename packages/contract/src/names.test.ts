@@ -10,8 +10,8 @@ type Schema = {
 }
 
 /**
- * Ids of answers that have no name beside them, by schema and property, and why. An id without a reason fails here, and
- * so does a reason that nothing needs: the list only shrinks.
+ * Ids in answers without a name beside them, by schema and property, with the reason. An id without a reason fails the
+ * test, and so does an unused reason: the list only shrinks.
  */
 const unnamed: Readonly<Record<string, string>> = {
   ...of('it is the thing itself, whose name stands in `name`, `username` or another field', [
@@ -111,7 +111,10 @@ function of(reason: string, ids: readonly string[]): Record<string, string> {
   return Object.fromEntries(ids.map((id) => [id, reason]))
 }
 
-/** What names the thing of an id: `user_id` → `user_name`, `group_ids` → `group_names`, `created_by` → `created_by_name`. */
+/**
+ * Returns the field with the name of an id's object: `user_id` → `user_name`, `group_ids` → `group_names`, `created_by`
+ * → `created_by_name`.
+ */
 const nameBeside = (property: string): string | undefined => {
   const [, one] = /^(\w+)_id$/.exec(property) ?? []
   const [, many] = /^(\w+)_ids$/.exec(property) ?? []

@@ -62,7 +62,7 @@ export const acknowledgeNotification = endpoint({
   response: Closed({ notification: Notification, changed: Type.Boolean() }),
 })
 
-/** The common part of RFC 5321 addresses: no quoting, no comments, nothing that could end a line. */
+/** The common form of RFC 5321 addresses: no quoting, no comments, no line breaks. */
 const MailAddress = Type.String({
   maxLength: 254,
   pattern:

@@ -129,8 +129,8 @@ const page: Json = { 'text/html': { schema: { type: 'string' } } }
 export type RefusalStatus = (typeof errorStatus)[keyof typeof errorStatus] | 412 | 503
 
 /**
- * Gathers what operations share: whatever schema has a title, and the headers, parameters and answers that are used.
- * `definitions` say in full what a schema of their title only names.
+ * Collects the components that operations share: every schema with a title, and the headers, parameters and responses
+ * that are used. `definitions`: the full schemas for titles that a schema only names.
  */
 export function createComponents(definitions: Readonly<Record<string, TSchema>>) {
   const defined: Record<string, Json> = {}
@@ -173,7 +173,7 @@ export function createComponents(definitions: Readonly<Record<string, TSchema>>)
     schema: (schema: TSchema): unknown => inner(schema),
     parameter,
     headers: headersOf,
-    /** `orPage`: who sent a form is shown a page. */
+    /** `orPage`: a client that sent a form gets a page. */
     refusal: (
       status: RefusalStatus,
       { orPage, protocol }: { orPage: boolean; protocol: Endpoint['protocol'] },

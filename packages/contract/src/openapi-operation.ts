@@ -8,7 +8,7 @@ import { aOrAn, type CredentialKind, errorStatus } from './vocabulary.ts'
 
 type ObjectSchema = { properties?: Record<string, TSchema>; required?: string[] }
 
-/** Describes one endpoint, from nothing but its contract. */
+/** Describes one endpoint from its contract alone. */
 export const createOperations =
   (components: Components) =>
   (operationId: string, e: Endpoint, tag: string): Json => ({
@@ -145,7 +145,7 @@ const downloadHeaders = ['Accept-Ranges', 'Content-Disposition', 'Repr-Digest']
 const showsPage = (e: Endpoint, status: RefusalStatus) =>
   e.form === true && e.protocol === undefined && e.access.by === 'anyone' && (status === 401 || status === 429)
 
-/** Every refusal that can happen: what the endpoint says itself, and what the pipe does for its like. */
+/** Returns every possible refusal: those that the endpoint declares, and those of the request pipeline. */
 function refusalStatuses(e: Endpoint): RefusalStatus[] {
   if (e.protocol === 'oauth') return [400, 429, 500]
   const statuses = new Set<RefusalStatus>([400, 500, ...(e.errors ?? []).map((code) => errorStatus[code])])
@@ -169,7 +169,7 @@ function parameters(components: Components, schema: TSchema | undefined, where: 
   }))
 }
 
-/** An id in a query must have the form of its noun; one in a path may be anything, and is then 404. */
+/** An id in a query must have the form of its noun. One in a path may be any text, and then gets 404. */
 function inQuery(components: Components, schema: TSchema): unknown {
   const noun = nounOfId(schema)
   const described = components.schema(schema)

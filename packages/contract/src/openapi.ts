@@ -15,7 +15,7 @@ for its next page. HEAD is answered wherever GET is. Every answer has \`X-Reques
 
 type OpenApi = { openapi: string; info: Json; servers: Json[]; tags: Json[]; paths: Json; components: Json }
 
-/** The whole interface as an OpenAPI 3.1 document: a pure function of the contract. */
+/** Returns the whole API as an OpenAPI 3.1 document: a pure function of the contract. */
 export function openapi(serverUrl = '/'): OpenApi {
   const components = createComponents({ PolicyDocument })
   components.schema(ErrorBody)

@@ -26,7 +26,7 @@ import { listUsers } from './users.ts'
 const itemOf = <S extends TSchema>(list: { response: { properties: { items: { items: S } } } }): S =>
   list.response.properties.items.items
 
-/** What an export gives out, a thing at a time, in the words of the operation that shows the same. */
+/** Content of an export, one object at a time, each as in the answer of the operation that reads it. */
 const exported = {
   security_settings: getSecuritySettings.response,
   enrollment_settings: getEnrollmentSettings.response,
@@ -55,7 +55,7 @@ const exported = {
 }
 export type Exported = keyof typeof exported
 
-/** What is in an export of each kind, in this order. */
+/** Content of an export of each kind, in this order. */
 export const exportKinds = {
   configuration: [
     'security_settings',

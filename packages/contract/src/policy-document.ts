@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Closed, OneOf } from './schema.ts'
 
-/** Most rules and most tests a document may hold, and most bytes of it as JSON. */
+/** Most rules and tests of a document, its most bytes as JSON, and its greatest depth. */
 export const POLICY_LIMITS = { bytes: 1024 * 1024, rules: 5_000, tests: 5_000, depth: 32 } as const
 
 const printable = '^[^\\u0000-\\u001f\\u007f]+$'
@@ -247,8 +247,8 @@ const PolicyTest = Closed({
 })
 
 /**
- * What an administrator writes. Names between its parts are checked by the server, which answers the position of each
- * error.
+ * The document that an administrator writes. The server checks the names that its parts refer to, and returns the
+ * position of each error.
  */
 export const PolicyDocument = Closed(
   {

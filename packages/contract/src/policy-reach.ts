@@ -4,7 +4,7 @@ import { endpoint } from './endpoint.ts'
 import { documentBody, PolicyObject } from './policy-body.ts'
 import { Closed, Count, Id, Nullable, OneOf, Time } from './schema.ts'
 
-/** So many users, groups and devices are named; all of them are counted. */
+/** Most users, groups and devices listed. The counts cover all of them. */
 export const namedAtMost = 100
 
 const AffectedUser = Closed({ user_id: Id('user'), username: Nullable(Type.String()), devices: Count })
@@ -15,7 +15,7 @@ const AffectedGroup = Closed({
   devices: Count,
   devices_examined: Type.Integer({ minimum: 0, description: 'All devices of the group that were examined' }),
 })
-/** Users, groups and devices that gain something, or that lose something; a device may do both. */
+/** Users, groups and devices that gain access, or that lose access. A device may do both. */
 const side = (verb: string) =>
   Closed(
     {
@@ -30,7 +30,7 @@ const side = (verb: string) =>
     },
     { title: verb === 'gains' ? 'AccessGained' : 'AccessLost' },
   )
-/** Part of what a simulation answers. */
+/** Part of the answer of a simulation. */
 export const affectedParties = { gains: side('gains'), loses: side('loses') }
 
 const ReachingRule = Closed({ rule_id: Type.String(), devices: Count })

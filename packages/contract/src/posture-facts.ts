@@ -7,7 +7,7 @@ const number = (description: string, maximum = 1_000_000) => Type.Number({ minim
 const list = (maxItems: number, maxLength: number, description: string) =>
   Type.Array(Type.String({ maxLength }), { maxItems, description })
 
-/** What a device can report of itself, by name. A tenant's own facts begin with `custom.`. */
+/** Facts that a device can report, by name. A tenant's own facts begin with `custom.`. */
 const named = {
   'os.type': text(32, 'linux, macos, windows, ios, android'),
   'os.family': text(64, 'Distribution or edition'),
@@ -46,11 +46,11 @@ const typeOf = ({ type, format }: { type?: unknown; format?: unknown }): FactTyp
   if (type === 'string') return 'text'
   return type === 'array' ? 'list' : type === 'boolean' ? 'boolean' : 'number'
 }
-/** What kind of value each fact has. Of a tenant's own facts nobody knows. */
+/** Type of each fact. The types of a tenant's own facts are unknown. */
 export const factTypes: ReadonlyMap<string, FactType> = new Map(
   Object.entries(named).map(([name, schema]) => [name, typeOf(schema)]),
 )
-/** How a tenant's own facts begin. */
+/** Prefix of a tenant's own facts. */
 export const ownFacts = 'custom.'
 
 const own = Type.Union([

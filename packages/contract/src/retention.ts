@@ -19,7 +19,7 @@ const days = {
   enrollment_tokens: ofClass(7),
   revoked_devices: ofClass(7),
 } satisfies Record<RetentionClass, unknown>
-/** What a tenant sets. */
+/** Periods that a tenant sets. */
 const Days = Closed(days, { title: 'RetentionDays' })
 export type RetentionDays = Static<typeof Days>
 

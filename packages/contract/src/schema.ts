@@ -2,8 +2,8 @@ import { type Static, type TObject, type TProperties, type TSchema, Type } from 
 import { aOrAn, type ErrorCode, errorStatus, idPrefixes, type Noun } from './vocabulary.ts'
 
 /**
- * A closed object: an undeclared field is refused on the way in and dropped on the way out. With a `title` it is a
- * component of that name in the API description, as is anything else that has one.
+ * A closed object: an undeclared field is rejected in a request and dropped from an answer. An object with a `title`
+ * becomes a component of that name in the API description, like any other schema with one.
  */
 export const Closed = <const P extends TProperties>(
   properties: P,
@@ -15,7 +15,8 @@ export const Partial = <const P extends TProperties>(object: TObject<P>) =>
   Type.Partial(object, { additionalProperties: false })
 
 /**
- * The same fields, as what only a GET shows: a PUT may send them back, and refuses other values than those that hold.
+ * The same fields as read-only ones, which only a GET shows. A PUT may send them back, but with other values it is
+ * refused.
  */
 export const Shown = <const P extends TProperties>(object: TObject<P>) => {
   const { properties } = Partial(object)
@@ -25,14 +26,14 @@ export const Shown = <const P extends TProperties>(object: TObject<P>) => {
   return marked as typeof properties
 }
 
-/** Bytes that are sent as they are, neither read nor written whole. */
+/** Bytes that are sent unchanged, and never held in memory as a whole. */
 export const Octets = Type.Unsafe<AsyncIterable<Uint8Array>>({
   type: 'string',
   format: 'binary',
   description: 'Bytes as they are',
 })
 
-/** What an answer without a body gives. */
+/** Value of an answer without a body. */
 export const Nothing = Type.Null()
 export const Nullable = <const S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()])
 
@@ -43,13 +44,13 @@ export const OneOf = <const T extends readonly string[]>(
 
 const pascal = (snake: string) => snake.replaceAll(/(?:^|_)(\w)/g, (_, c: string) => c.toUpperCase())
 
-/** An id as it looks; no thing has it. */
+/** Returns an id in the right form that no object has. */
 export const exampleId = (noun: Noun): string => `${idPrefixes[noun]}_01jxz3c9dqf7vr2m8k4s6t0b5w`
 
 const idTitle = (noun: Noun) => `${pascal(noun)}Id`
 /**
- * A TypeID. In a path or a body a malformed one gets the answer of an unknown one, so the schema only bounds it. In a
- * query it is refused: see `nounOfId`.
+ * A TypeID. In a path or a body a malformed one gets the same answer as an unknown one, so the schema only bounds it.
+ * In a query it is refused: see `nounOfId`.
  */
 export const Id = (noun: Noun) =>
   Type.String({
@@ -60,10 +61,10 @@ export const Id = (noun: Noun) =>
   })
 
 const nounOfTitle = new Map((Object.keys(idPrefixes) as Noun[]).map((noun) => [idTitle(noun), noun]))
-/** The noun of a schema that `Id` made; undefined for any other schema. */
+/** Returns the noun of a schema that `Id` made; undefined for any other schema. */
 export const nounOfId = ({ title }: { title?: string }): Noun | undefined =>
   title === undefined ? undefined : nounOfTitle.get(title)
-/** The form of a noun's TypeID, which a query parameter must have. */
+/** Returns the pattern of a noun's TypeID, which a query parameter must match. */
 export const idPattern = (noun: Noun): string => `^${idPrefixes[noun]}_[0-7][0-9a-hjkmnp-tv-z]{25}$`
 
 /** RFC 3339, UTC, milliseconds. */
@@ -74,16 +75,16 @@ export const Time = Type.String({
   examples: ['2026-01-31T09:30:00.000Z'],
 })
 export const Name = Type.String({ minLength: 1, maxLength: 128 })
-/** The name of a user or a group. Directories have long ones, so there is room for more than in other names. */
+/** The name of a user or a group. Directories have long ones, so it may be longer than other names. */
 export const EntryName = Type.String({ minLength: 1, maxLength: 256 })
-/** 32 bytes in base64, in the one spelling they have. The format refuses points of small order and second encodings. */
+/** 32 bytes in canonical base64. The format refuses points of small order and second encodings. */
 export const WireguardKey = Type.String({
   format: 'x25519-public-key',
   pattern: '^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$',
   maxLength: 44,
   description: 'Curve25519 public key, base64; used by no other device or gateway of the tenant',
 })
-/** What a directory is called. */
+/** Schema of a directory's name. */
 export const directoryName = { minLength: 1, maxLength: 64, pattern: '^\\S(.*\\S)?$' } as const
 export const Text = Type.String({ maxLength: 1024 })
 export const Reason = Type.String({
@@ -93,8 +94,9 @@ export const Reason = Type.String({
   description: 'Why; goes into the audit event',
 })
 /**
- * What an answer warns of beside a change that was made: nobody administers the tenant any more; nobody gets in by
- * password while identity providers are the only other way; API keys of the user go on.
+ * Warnings about a change that was made: the tenant has no administrator any more; sign-in by identity providers is
+ * enforced and no break-glass user can administer the tenant; API keys of the user stay active; other people set the
+ * sign-in of the user.
  */
 const warningCodes = [
   'tenant_without_administrator',
@@ -104,15 +106,18 @@ const warningCodes = [
 ] as const
 export type WarningCode = (typeof warningCodes)[number]
 
-/** What the caller must know about a change that was made, and what to do about it. */
+/** A warning about a change that was made, and how to respond to it. */
 const Warning = Closed({ code: OneOf(warningCodes), message: Type.String() }, { title: 'Warning' })
 export const Warnings = Type.Array(Warning, { description: 'What to know about the change; empty where nothing is' })
-/** A secret that others gave and that is used against them: absent it stays as it was, null takes it away. */
+/**
+ * A secret that another party issued and that is used to authenticate to it. Absent keeps the stored one, null removes
+ * it.
+ */
 export const SecretToKeep = (maxLength: number, description: string) =>
   Type.Optional(Nullable(Type.String({ minLength: 1, maxLength, writeOnly: true, description })))
-/** What opens something: in the answer that makes it, as `secret`, and nowhere else. */
+/** A credential. Only the answer that makes it contains it, as `secret`. */
 export const Secret = Type.String({ title: 'Secret', description: 'Shown only in this answer' })
-/** How long what is made is good for; `unless` says what holds where it is absent. */
+/** Lifetime of a new object; `unless` describes the default. */
 export const expiresInSeconds = (mostDays: number, unless: string) =>
   Type.Optional(
     Type.Integer({
@@ -123,13 +128,13 @@ export const expiresInSeconds = (mostDays: number, unless: string) =>
   )
 export const Bytes = Type.Integer({ title: 'Bytes', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 export const Count = Type.Integer({ title: 'Count', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
-/** In the answer to what may be sent again: how much of it was taken before. */
+/** In the answer to a request that may be repeated: the number of items that were already accepted. */
 export const Duplicate = Type.Integer({
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,
   description: 'How many of those that were sent had been taken before; they are not counted again',
 })
-/** What of a list was not taken, by its place in it, and why; the others were. */
+/** Items of a list that were not accepted, by index, with the reason. The others were accepted. */
 export const Rejected = Type.Array(Closed({ index: Count, error: Type.String({ description: 'One sentence' }) }))
 export const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9][a-z0-9._:-]*$' }), {
   maxItems: 64,
@@ -146,7 +151,7 @@ export const List = <const S extends TSchema>(item: S) =>
     'title' in item ? { title: `${item.title}List` } : {},
   )
 
-/** How many things fit a filter: counted as far as that is cheap, else estimated. */
+/** Number of items that match a filter: counted up to a limit, otherwise estimated. */
 export const Total = Closed(
   {
     count: Type.Integer({ minimum: 0 }),
@@ -154,18 +159,18 @@ export const Total = Closed(
   },
   { title: 'Total', description: 'Counted up to 10,000; above that an estimate, some seconds old' },
 )
-/** A list that also says how many fit its filter, where the query asks for that. */
+/** A list that also returns the number of matches, if the query asks for it. */
 export const CountedList = <const S extends TSchema>(item: S) =>
   Closed(
     { ...List(item).properties, total: Type.Optional(Total) },
     'title' in item ? { title: `${item.title}List` } : {},
   )
-/** Of the query of a `CountedList`. */
+/** Query parameters of a `CountedList`. */
 export const countQuery = {
   count: Type.Optional(OneOf(['estimate'], { description: 'Gives `total` in the answer' })),
 }
 
-/** A name beside an id of the same thing; null: there is no such thing any more, or no id. */
+/** The name of the object of an id. Null if the object no longer exists, or if there is no id. */
 export const NameOf = (thing: string) => Nullable(Type.String({ description: `The present name of the ${thing}` }))
 export const NamesOf = (things: string) =>
   Type.Array(Nullable(Type.String()), {
@@ -173,7 +178,7 @@ export const NamesOf = (things: string) =>
   })
 
 export const agoPattern = '^([0-9]{1,9}|[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9:.]{8,18}([Zz]|[+-][0-9]{2}:[0-9]{2}))$'
-/** A bound in the past: so many seconds ago, or a time. */
+/** A limit in the past: a number of seconds ago, or a time. */
 export const Ago = (description: string) =>
   Type.Optional(
     Type.String({
@@ -184,12 +189,15 @@ export const Ago = (description: string) =>
     }),
   )
 
-/** Which page of a list. */
+/** Parameters of a page of a list. */
 export const pageQuery = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Items a page; 50 unless said' })),
   cursor: Type.Optional(Type.String({ maxLength: 1024 })),
 }
-/** The query of a list: page, order and the named filters. `sort` takes one of `sorts`, `-` in front for descending. */
+/**
+ * The query of a list: page, order and the named filters. `sort` takes one of `sorts`, with a leading `-` for
+ * descending.
+ */
 export const ListQuery = <const F extends TProperties, const S extends readonly string[]>(filters: F, sorts: S) =>
   Closed({
     ...pageQuery,
@@ -198,7 +206,7 @@ export const ListQuery = <const F extends TProperties, const S extends readonly 
   })
 export const Prefix = Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Prefix search' }))
 
-/** Whoever did something, or what it was done to: what it is, and where they are known its id and its name then. */
+/** An actor or a target: its type, and its id and its name at that time, if they are known. */
 export const Party = Closed(
   { type: Type.String(), id: Nullable(Type.String()), name: Nullable(Type.String()) },
   { title: 'Party' },

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Closed, Id, Time } from './schema.ts'
 import { scimTypes } from './vocabulary.ts'
 
-/** Everything under it speaks SCIM 2.0 (RFC 7643, RFC 7644), refusals of unknown paths included. */
+/** Everything under it uses SCIM 2.0 (RFC 7643, RFC 7644), including refusals of unknown paths. */
 export const scimBase = '/v1/scim/v2'
 export const scimMediaType = 'application/scim+json'
 
@@ -18,15 +18,15 @@ export const scimUrns = {
   error: 'urn:ietf:params:scim:api:messages:2.0:Error',
 } as const
 
-/** Attributes of RFC 7643 that clients send of users and that are not kept. */
+/** Attributes of users (RFC 7643) that clients send and that are not stored. */
 export const ignoredOfUsers = [
   ...['nickName', 'profileUrl', 'title', 'userType', 'preferredLanguage', 'locale', 'timezone', 'password'],
   ...['phoneNumbers', 'ims', 'photos', 'addresses', 'entitlements', 'roles', 'x509Certificates'],
 ] as const
 
-/** Up to how many members of groups one request names, and one answer lists. */
+/** Most group members in one request, and in one answer. */
 export const mostMembers = { given: 20_000, shown: 100_000 } as const
-/** Up to how many entries a page has. */
+/** Most entries of a page. */
 export const mostOfPage = 200
 
 export const ScimError = Closed(
@@ -67,7 +67,7 @@ const emailParts = {
   primary: Type.Optional(Type.Boolean()),
   display: text(256),
 }
-/** As clients send it: names in any case, and more of them than are read. */
+/** As clients send it: names in any case, and unknown attributes besides those that are read. */
 const Open = <const P extends Parameters<typeof Type.Object>[0]>(properties: P, title: string, description: string) =>
   Type.Object(properties, { additionalProperties: true, title, description })
 
@@ -174,12 +174,12 @@ export const ScimPatch = Open(
 )
 export type ScimPatch = Static<typeof ScimPatch>
 
-/** A user or a group, as a search of both finds them. */
+/** A user or a group, as a search over both returns them. */
 export const ScimEntry = Type.Union([ScimUser, ScimGroup], { title: 'ScimEntry' })
 
 const names = (description: string) =>
   Type.Optional(Type.Array(Type.String({ maxLength: 256 }), { maxItems: 100, description }))
-/** What a list may be asked for. */
+/** Query parameters of a list. */
 export const page = {
   filter: Type.Optional(Type.String({ maxLength: 4096, description: 'RFC 7644 §3.4.2.2' })),
   startIndex: Type.Optional(Type.Integer({ description: 'Counted from 1' })),

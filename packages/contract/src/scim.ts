@@ -25,13 +25,15 @@ const OneQuery = Closed(Projection)
 const ManyQuery = Closed({ ...page, ...Projection })
 
 const writesUsers = { ...speaksScim, audit: 'user.changed', patience: 60 } as const
-/** A group has as many members as one request may name. */
+/** A group may have as many members as one request can contain. */
 const large = { bodyLimit: 4 * 1024 * 1024, bodyNames: 100_000, patience: 60 } as const
 const writesGroups = { ...speaksScim, ...large, audit: 'group.changed' } as const
 const userPath = Closed({ scim_user_id: Id('user') })
 const groupPath = Closed({ scim_group_id: Id('group') })
 
-/** As its list, with the questions in the body: a filter may be too long for a URL, or nothing for its log. */
+/**
+ * The same as the list, with the query in the body. A filter may be too long for a URL, or must not appear in a log.
+ */
 const searches = {
   ...speaksScim,
   method: 'POST',

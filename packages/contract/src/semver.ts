@@ -13,11 +13,11 @@ export const Version = Type.String({
   examples: ['1.4.0'],
 })
 
-/** By precedence (§11): negative where `a` comes before `b`, zero where neither does. Both are versions. */
+/** Compares by precedence (§11): negative if `a` comes before `b`, zero if they are equal. Both must be versions. */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [partsOf(a), partsOf(b)]
   for (const [i, core] of left.core.entries()) if (core !== right.core[i]) return core - right.core[i]!
-  // What is released comes after what was tried before it.
+  // A release comes after its pre-releases.
   if (left.tail.length === 0 || right.tail.length === 0) return right.tail.length - left.tail.length
   for (const [i, identifier] of left.tail.entries()) {
     const other = right.tail[i]

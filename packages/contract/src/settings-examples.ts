@@ -1,7 +1,7 @@
 import { byPlatform } from './enrollment-settings.ts'
 import { defaultSecuritySettings } from './settings.ts'
 
-/** Valid bodies of the endpoints by which a tenant is set up. */
+/** Valid bodies of the endpoints that set up a tenant. */
 export const settingsExamples = {
   updateSecuritySettings: {
     ...defaultSecuritySettings,

@@ -12,7 +12,7 @@ const perMinute = (what: string) =>
     description: `Of one ${what}, counted by each replica; a tenth of it at once`,
   })
 
-/** What a tenant decides about sign-in, sessions, rates and devices. */
+/** Settings of a tenant for sign-in, sessions, rates and devices. */
 export const SecuritySettings = Closed(
   {
     login: Closed({

@@ -108,7 +108,7 @@ export const SiemConnector = Closed(
 )
 export type SiemConnector = Static<typeof SiemConnector>
 
-/** Absent of a PUT: as it was. */
+/** Absent in a PUT: unchanged. */
 const url = Type.Optional(
   Type.String({
     minLength: 1,
@@ -129,7 +129,7 @@ const keep_previous = Type.Optional(
   }),
 )
 const { name, format, ...optional } = fields
-/** Absent of a PUT: as it was, since clients of an earlier version do not know it. */
+/** Absent in a PUT: unchanged, because clients of an earlier version do not know it. */
 const { bom, ...known } = fields
 
 const reads = { by: ['session', 'api_key'], permission: 'siem:read' } as const

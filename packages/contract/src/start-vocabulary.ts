@@ -1,9 +1,9 @@
-/** The words of a first setup: the use of enrollment tokens, and the steps of a tenant. */
+/** Vocabulary of the first setup: the use of enrollment tokens, and the steps of a tenant. */
 
-/** The outcome of the use of an enrollment token. */
+/** Outcomes of the use of an enrollment token. */
 export const attemptOutcomes = ['enrolled', 'refused', 'waiting_for_approval'] as const
 export type AttemptOutcome = (typeof attemptOutcomes)[number]
-/** Why the use of an enrollment token was refused. */
+/** Reasons why the use of an enrollment token was refused. */
 export const attemptReasons = [
   'address_not_allowed',
   'addresses_exhausted',
@@ -27,7 +27,7 @@ export const attemptReasons = [
 ] as const
 export type AttemptReason = (typeof attemptReasons)[number]
 
-/** The steps of setting up a tenant, in the order in which they are best done. */
+/** Steps of setting up a tenant, in the recommended order. */
 export const startSteps = [
   'sign_in',
   'gateway',

@@ -36,8 +36,8 @@ const like = ({ access }: Endpoint & { access: { permission: Permission } }, nou
 })
 
 /**
- * The kinds of lists that a stream of changes names. A caller gets a kind with the permission of the operation that
- * reads the list. `noun`: of what the ids are; a kind without one has no ids.
+ * Kinds of lists in a stream of changes. A caller gets a kind with the permission of the operation that reads the list.
+ * `noun`: the noun of the ids; a kind without one has no ids.
  */
 export const changedKinds = {
   devices: like(listDevices, 'device'),
@@ -69,7 +69,7 @@ export const changedKinds = {
 export type ChangedKind = keyof typeof changedKinds
 export const changedKindNames = Object.keys(changedKinds) as [ChangedKind, ...ChangedKind[]]
 
-/** A batch of changes names at most so many ids in all. */
+/** Most ids in a batch of changes. */
 export const mostChangedIds = 50
 const AnyIds = Type.Array(Type.String({ maxLength: 64 }), { maxItems: mostChangedIds })
 const Many = Type.Boolean({
@@ -77,7 +77,7 @@ const Many = Type.Boolean({
 })
 const some = (noun: Noun) => ({ ids: Type.Array(Id(noun), { maxItems: mostChangedIds }), many: Many })
 
-/** Why a stream ends. A client opens a new one only after `permissions_changed` and `stopping`. */
+/** Reasons why a stream ends. A client opens a new one only after `permissions_changed` and `stopping`. */
 export const streamEnds = [
   'session_ended',
   'key_ended',
@@ -87,7 +87,7 @@ export const streamEnds = [
   'stopping',
 ] as const
 
-/** The events of `streamChanges`, by the field `event`, with what `data` holds as JSON. */
+/** Events of `streamChanges`, by the field `event`, with the JSON of `data`. */
 export const streamEvents = {
   ready: Closed(
     { kinds: Type.Array(OneOf(changedKindNames), { description: 'The kinds of lists that this stream tells about' }) },
@@ -124,7 +124,7 @@ export type StreamEvent = {
   [K in StreamEventName]: { event: K; id: string; data: Static<(typeof streamEvents)[K]> }
 }[StreamEventName]
 
-/** The permission that a caller needs for each event that is no list. */
+/** Permission for each event that is not about a list. */
 export const eventPermissions = {
   alert: listNotifications.access.permission,
   run: listWorkflowRuns.access.permission,

@@ -19,7 +19,7 @@ import {
 } from './schema.ts'
 import { tenantStatuses } from './vocabulary.ts'
 
-/** Stands in front of usernames and in addresses of pages. RFC 1123 §2.1, in small letters. */
+/** Prefix of usernames, and part of page addresses. RFC 1123 §2.1, in lower case. */
 const TenantName = Type.String({
   minLength: 1,
   maxLength: 63,

@@ -1,6 +1,6 @@
 /**
- * Fields of requests by the names under which texts of several lines stand: they may hold line feeds, carriage returns
- * and tabs. Every other text that people see is one line.
+ * Fields of requests whose text may have several lines, with line feeds, carriage returns and tabs. Every other text
+ * that people see is one line.
  */
 export const severalLines: readonly string[] = [
   ...['reason', 'note', 'notes', 'description', 'remediation', 'detail', 'details', 'expression'],
@@ -9,9 +9,9 @@ export const severalLines: readonly string[] = [
   // The key of a TUF root, which may be PEM (`keyval.public`).
   'public',
 ]
-/** What nobody is shown: secrets, which are compared as they are. */
+/** Texts that are never shown: secrets, which are compared unchanged. */
 export const secretTexts: readonly string[] = [
   ...['password', 'current_password', 'new_password', 'client_secret', 'credential'],
-  // Whatever is wrong with a sign-in, the answer is one and the same 401.
+  // A wrong sign-in of any kind gets the same 401.
   ...['username', 'totp', 'recovery_code', 'next'],
 ]

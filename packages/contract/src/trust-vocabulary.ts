@@ -1,4 +1,7 @@
-/** What a key signs: one thing, so that a signature of one kind never passes for another (SP 800-57 part 1 §5.2). */
+/**
+ * Purposes of keys. A key has only one, so that a signature of one kind never passes for another (SP 800-57 part 1
+ * §5.2).
+ */
 export const signerPurposes = [
   'credential',
   'policy',
@@ -17,11 +20,11 @@ export const signerPurposes = [
 export type SignerPurpose = (typeof signerPurposes)[number]
 export const signerStates = ['pending', 'active', 'retiring', 'retired', 'compromised'] as const
 export type SignerState = (typeof signerStates)[number]
-/** Where private keys are: sealed in the database, or in a token that makes the signatures itself. */
+/** Places of private keys: sealed in the database, or in a token that makes the signatures itself. */
 export const signerProviders = ['local', 'pkcs11'] as const
 export type SignerProvider = (typeof signerProviders)[number]
 
-/** Why a certificate no longer counts (RFC 5280 §5.3.1), as far as somebody may say it here. */
+/** Reasons of a revocation (RFC 5280 §5.3.1) that a caller can choose. */
 export const revocationReasons = [
   'unspecified',
   'keyCompromise',
@@ -32,7 +35,7 @@ export const revocationReasons = [
 ] as const
 export type RevocationReason = (typeof revocationReasons)[number]
 
-/** What stops working at a known time. A license has two ends where it gives grace. */
+/** Objects that end at a known time. A license with a grace period has two ends. */
 export const expiryTypes = [
   'api_key',
   'gateway_secret',
@@ -48,6 +51,8 @@ export const expiryTypes = [
   'license',
 ] as const
 export type ExpiryType = (typeof expiryTypes)[number]
-/** The first that fits, of what somebody has to renew: over, within a day, within 30 days, later. */
+/**
+ * Status of an expiry that somebody has to renew; the first match counts: over, within a day, within 30 days, later.
+ */
 export const expiryStatuses = ['expired', 'critical', 'warning', 'ok'] as const
 export type ExpiryStatus = (typeof expiryStatuses)[number]

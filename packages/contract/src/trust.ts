@@ -13,7 +13,7 @@ const Jwk = Closed({
   holdfast_purpose: Type.Array(Type.String()),
 })
 
-/** The trust anchor set: what devices and gateways check every signature against. */
+/** The trust anchor set, with which devices and gateways verify every signature. */
 export const TrustSet = Closed({
   tenant_id: Id('tenant'),
   version: Count,

@@ -144,7 +144,7 @@ export const changeUser = endpoint({
   ifMatch: true,
 })
 
-/** As the operation of the same name of `lifecycle`, with the same answer. */
+/** Same effect and answer as the operation of the same name of `lifecycle`. */
 const moveUser = {
   method: 'POST',
   audit: 'user.changed',

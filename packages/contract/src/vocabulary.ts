@@ -1,4 +1,4 @@
-/** The words that API, database, code, interface and audit share. */
+/** Vocabulary shared by API, database, code, interface and audit log. */
 
 export const credentialKinds = [
   'session',
@@ -43,7 +43,7 @@ export const idPrefixes = {
 } as const
 export type Noun = keyof typeof idPrefixes
 
-/** A noun as a sentence has it: an API key, a user. */
+/** Returns a noun as in a sentence: an API key, a user. */
 export const spoken = (noun: string): string =>
   noun
     .replaceAll('_', ' ')
@@ -63,7 +63,7 @@ export const errorStatus = {
 } as const
 export type ErrorCode = keyof typeof errorStatus
 
-/** What SCIM calls the kinds of a bad request (RFC 7644 §3.12). */
+/** Error types of SCIM for a bad request (RFC 7644 §3.12). */
 export const scimTypes = [
   'invalidFilter',
   'tooMany',
@@ -127,7 +127,7 @@ export const permissions: readonly Permission[] = [
 const without = (all: readonly Permission[], ...taken: Permission[]) => all.filter((p) => !taken.includes(p))
 const all = [...reads, ...writes, ...special]
 
-/** What each role may do in its tenant; `platform_admin` in every tenant. */
+/** Permissions of each role in its tenant; `platform_admin` has them in every tenant. */
 export const roles = {
   platform_admin: all,
   tenant_admin: without(all, 'tenants:write', 'license:write'),
@@ -181,55 +181,65 @@ export const roles = {
 export type Role = keyof typeof roles
 export const roleNames = Object.keys(roles) as [Role, ...Role[]]
 
-/** How one speaks to an identity provider; all but `oidc` and `saml` are OpenID Connect with the habits of one product. */
+/** Kinds of identity providers. All but `oidc` and `saml` are OpenID Connect with the defaults of one product. */
 export const identityProviderKinds = ['oidc', 'keycloak', 'entra_id', 'okta', 'saml'] as const
 export type IdentityProviderKind = (typeof identityProviderKinds)[number]
-/** Products that answer by SAML: what they call the attributes of a person is taken where nothing else is said. */
+/** SAML products. Each preset provides default names of a person's attributes. */
 export const samlPresets = ['generic', 'keycloak', 'entra_id', 'okta'] as const
 export type SamlPreset = (typeof samlPresets)[number]
-/** How an identity provider of SAML names people; an e-mail address or a name for one session names nobody. */
+/**
+ * Formats in which a SAML identity provider identifies people. An e-mail address or a transient name is not accepted.
+ */
 export const nameIdFormats = ['persistent', 'unspecified'] as const
 
-/** Whether machines without a browser enroll by a provider (RFC 8628), and whether they wait for approval. */
+/** Enrollment of machines without a browser by a provider (RFC 8628): off, with approval, or without. */
 export const deviceCodeUses = ['off', 'approval', 'on'] as const
 export type DeviceCodeUse = (typeof deviceCodeUses)[number]
 
-/** Directories that are read from here; whatever else reads one pushes snapshots. */
+/** Directories that this server reads. Other directories are pushed as snapshots. */
 export const directorySourceKinds = ['keycloak', 'entra_id', 'okta'] as const
 export type DirectorySourceKind = (typeof directorySourceKinds)[number]
 
-/** What a session owes before it may do anything else. */
+/** Actions that a session must complete before it may do anything else. */
 export const requiredActions = ['change_password', 'enroll_mfa'] as const
 export type RequiredAction = (typeof requiredActions)[number]
 
 /**
- * What a device that proved its key is told beside the answer, where it is not simply active: on 200 and 304 that it
- * still waits for approval, on 401 that it was suspended (and may come back) or revoked (for good).
+ * Status for a device that proved its key, in a header, unless the device is simply active. On 200 and 304: it still
+ * waits for approval. On 401: it was suspended (temporary) or revoked (permanent).
  */
 export const deviceStatusHeader = 'holdfast-device-status'
 export const toldDeviceStatuses = ['pending', 'suspended', 'revoked'] as const
 export type ToldDeviceStatus = (typeof toldDeviceStatuses)[number]
 
-/** How a device was enrolled: its row, the audit event and the claim `enr` of its credential say the same. */
+/**
+ * Methods of a device's enrollment. Its row, the audit event and the claim `enr` of its credential use the same words.
+ */
 export const enrollmentMethods = ['token', 'oidc', 'saml', 'device_code'] as const
 export type EnrollmentMethod = (typeof enrollmentMethods)[number]
 
-/** Where a tenant stands: whose callers are let in, whose are refused, and who goes at a stated time. */
+/** States of a tenant: its callers are accepted, its callers are refused, or it is to be deleted at a stated time. */
 export const tenantStatuses = ['active', 'suspended', 'deleting'] as const
 
-/** What a tenant has a number of: what is added is refused beyond a limit. */
+/** Metrics with a count. An addition beyond the limit is refused. */
 export const countedMetrics = ['users', 'devices', 'gateways', 'sessions', 'api_keys'] as const
 export type CountedMetric = (typeof countedMetrics)[number]
-/** What a plan limits. Gigabytes (10^9 bytes) are what was carried in the calendar month (UTC); they refuse nothing. */
+/**
+ * Metrics that a plan limits. Gigabytes (10^9 bytes) are the traffic of the calendar month (UTC); their limit refuses
+ * nothing.
+ */
 export const entitlementMetrics = [...countedMetrics, 'bandwidth_gb_month'] as const
 export type EntitlementMetric = (typeof entitlementMetrics)[number]
-/** Where a metric stands against its limit; `approaching` from 80 %. */
+/** State of a metric relative to its limit; `approaching` from 80 %. */
 export const entitlementStates = ['ok', 'approaching', 'at_limit', 'over'] as const
-/** `required`: a license is configured and no good one was ever there. Then, and once `expired`, nothing is added. */
+/**
+ * `required`: a license is configured, but no valid one was ever loaded. Then, and once `expired`, nothing can be
+ * added.
+ */
 export const licenseStates = ['active', 'grace', 'expired', 'required'] as const
 export type LicenseState = (typeof licenseStates)[number]
 
-/** What audit events are forwarded by, how each is written, and where that stands. */
+/** Connectors that forward audit events, their formats, and the states of connectors and exports. */
 export const siemConnectorKinds = ['syslog_tls', 'syslog_tcp', 'webhook', 'splunk_hec', 'opensearch'] as const
 export type SiemConnectorKind = (typeof siemConnectorKinds)[number]
 export const siemFormats = ['json', 'ocsf', 'cef'] as const
@@ -237,7 +247,7 @@ export type SiemFormat = (typeof siemFormats)[number]
 export const siemConnectorStates = ['disabled', 'active', 'retrying', 'parked'] as const
 export const siemExportStatuses = ['preparing', 'running', 'finished', 'failed'] as const
 
-/** What administrators are notified of. */
+/** Kinds of notifications for administrators. */
 export const notificationKinds = [
   'account.locked',
   'break_glass.used',
@@ -273,7 +283,7 @@ export type NotificationSeverity = (typeof notificationSeverities)[number]
 export const notificationChannels = ['email', 'webhook'] as const
 export type NotificationChannel = (typeof notificationChannels)[number]
 
-/** Where a request came from, as an audit event says it. */
+/** Origin of a request in an audit event. */
 export type Origin = 'api' | 'console' | 'device' | 'gateway' | 'job'
 
 export type { AuditFields, AuditKind } from './audit-fields.ts'
@@ -282,7 +292,7 @@ export * from './release-vocabulary.ts'
 export * from './start-vocabulary.ts'
 export * from './trust-vocabulary.ts'
 
-/** Data that is kept for a time, which a tenant sets, and that a legal hold keeps beyond it. */
+/** Data that is kept for a time that a tenant sets. A legal hold keeps it longer. */
 export const retentionClasses = [
   'audit',
   'vpn_sessions',
@@ -348,8 +358,8 @@ export const viewLists = {
 export type ViewList = keyof typeof viewLists
 export const viewListNames = Object.keys(viewLists) as [ViewList, ...ViewList[]]
 
-/** How many views a person keeps, and how many a tenant shares. */
+/** Most views of a person, and most that a tenant shares. */
 export const viewLimits = { own: 100, shared: 100 } as const
 
-/** The permission that lets a caller change a shared view of somebody else. */
+/** The permission to change a shared view of another person. */
 export const sharedViewPermission: Permission = 'settings:write'

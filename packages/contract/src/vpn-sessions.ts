@@ -5,10 +5,10 @@ import { Protocol } from './gateways.ts'
 import { NAME } from './policy-document.ts'
 import { Bytes, Closed, Count, Id, Ids, List, ListQuery, NameOf, Nullable, OneOf, Reason, Time } from './schema.ts'
 
-/** An hour: what is to last longer is a device's state, not a session's. */
+/** An hour. A longer block belongs to the state of the device, not to a session. */
 export const mostBlockSeconds = 3600
 
-/** Of one session. What goes to further ones is in the session's own bytes. */
+/** Most resources of one session. Traffic to further ones is part of the session's own bytes. */
 export const mostResources = 64
 
 export const ResourceBytes = Closed(

@@ -3,7 +3,7 @@ import { exampleId } from './schema.ts'
 const user_id = exampleId('user')
 const device_id = exampleId('device')
 
-/** Of the bodies of locks, runs and saved views. */
+/** Example bodies for locks, runs and saved views. */
 export const workflowExamples = {
   createLock: { target: { type: 'device', id: device_id }, reason: 'lost on a train', expires_in_seconds: 86_400 },
   createView: { list: 'devices', name: 'windows', query: { platform: 'windows', sort: '-enrolled_at' }, shared: true },

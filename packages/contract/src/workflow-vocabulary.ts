@@ -1,4 +1,6 @@
-/** What a lock binds: a person with all that is theirs, a device, a gateway, or the devices of a group or tenant. */
+/**
+ * Targets of a lock: a person with everything that is theirs, a device, a gateway, or the devices of a group or tenant.
+ */
 export const lockTargets = ['user', 'device', 'gateway', 'group', 'tenant'] as const
 export type LockTarget = (typeof lockTargets)[number]
 

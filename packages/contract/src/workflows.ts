@@ -100,7 +100,7 @@ const reading = { by: ['session', 'api_key'], permission: 'workflows:read' } as 
 const changed = Closed({ operation: OneOf(runOperations), changed: Type.Boolean(), run: WorkflowRunDetail })
 const change = Closed({ operation: OneOf(runOperations), reason: Type.Optional(Reason) })
 
-/** Of workflows and of playbooks alike. */
+/** For workflows and playbooks alike. */
 const listed = Closed({ items: Type.Array(Workflow), runs: Type.Array(WorkflowRun, { description: 'The last 20' }) })
 
 export const listWorkflows = endpoint({

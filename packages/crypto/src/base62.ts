@@ -1,9 +1,9 @@
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const digitOf = new Map([...alphabet].map((character, value) => [character, value]))
-/** As many digits as a double holds exactly. */
+/** Number of digits that a double represents exactly. */
 const chunk = 8
 
-/** The last `length` digits of a number, padded with zeros. */
+/** Returns the last `length` digits of a number, padded with zeros. */
 export function toBase62(value: bigint, length: number): string {
   let rest = value
   let digits = ''
@@ -14,10 +14,10 @@ export function toBase62(value: bigint, length: number): string {
   return digits
 }
 
-/** A UUID as 22 characters: the whole number that it is. */
+/** Encodes a UUID, as one number, in 22 characters. */
 export const encodeUuid62 = (uuid: string): string => toBase62(BigInt(`0x${uuid.replaceAll('-', '')}`), 22)
 
-/** The number of some digits; undefined where one is none. */
+/** Returns the number of some digits, or undefined if a character is no digit. */
 export function fromBase62(text: string): bigint | undefined {
   let value = 0n
   for (let at = 0; at < text.length; at += chunk) {
@@ -30,7 +30,7 @@ export function fromBase62(text: string): bigint | undefined {
   return value
 }
 
-/** The UUID of 22 base62 characters; undefined for a number that is none. */
+/** Decodes 22 base62 characters to a UUID, or returns undefined if the number is too large. */
 export function decodeUuid62(text: string): string | undefined {
   const value = text.length === 22 ? fromBase62(text) : undefined
   const hex = value?.toString(16).padStart(32, '0')

@@ -1,8 +1,8 @@
 import { refuse } from './errors.ts'
 
 /**
- * Strict base64url (RFC 4648 §5, no padding, RFC 7515 §2). The platform decoder skips what it does not know, so two
- * texts could mean the same bytes; only the one text that encodes them is accepted. Throws `malformed`.
+ * Decodes strict base64url (RFC 4648 §5, no padding, RFC 7515 §2). The platform decoder skips unknown characters, so
+ * several texts could give the same bytes. This function accepts only the canonical one. Throws `malformed`.
  */
 export function decodeBase64url(text: string, what: string): Buffer {
   const bytes = Buffer.from(text, 'base64url')

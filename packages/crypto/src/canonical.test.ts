@@ -56,7 +56,7 @@ test('RFC 8785 appendix B: numbers from their IEEE 754 bits', () => {
   assert.throws(() => canonicalJson(Number.POSITIVE_INFINITY), { code: 'malformed' })
 })
 
-/** The same value with the members of every object written in the opposite order. */
+/** Returns the same value with the members of every object in reverse order. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed)
   if (typeof value !== 'object' || value === null) return value

@@ -11,8 +11,9 @@ function checkDepth(value: unknown, depth: number): void {
 }
 
 /**
- * Whether `JSON.stringify` writes the value as RFC 8785 wants it, which takes from ECMAScript how numbers and strings
- * are written: nothing in it but what JSON has, members in the order of their names, at most 64 levels.
+ * True if `JSON.stringify` writes the value as RFC 8785 requires, which takes the form of numbers and strings from
+ * ECMAScript. The value must contain only JSON types, have members in the order of their names, and be at most 64
+ * levels deep.
  */
 export function isInOrder(value: unknown, depth = 0): boolean {
   if (typeof value === 'string') return value.isWellFormed()
@@ -24,7 +25,7 @@ export function isInOrder(value: unknown, depth = 0): boolean {
     for (const member of value) if (!isInOrder(member, depth + 1)) return false
     return true
   }
-  // What has a way of its own to be written is no plain object.
+  // An object with its own serialization is no plain object.
   if (Object.getPrototypeOf(value) !== Object.prototype || 'toJSON' in value) return false
   const members = value as Record<string, unknown>
   let last = ''
@@ -36,8 +37,8 @@ export function isInOrder(value: unknown, depth = 0): boolean {
 }
 
 /**
- * RFC 8785 (JCS). Throws `malformed`: deeper than 64 levels, or a value JSON does not have (NaN, lone surrogate,
- * bigint, undefined).
+ * Serializes by RFC 8785 (JCS). Throws `malformed` for more than 64 levels, or for a value that JSON lacks (NaN, lone
+ * surrogate, bigint, undefined).
  */
 export function canonicalJson(value: unknown): string {
   if (isInOrder(value)) return JSON.stringify(value)
@@ -55,7 +56,7 @@ export function sha256Hex(bytes: Uint8Array | string): string {
   return hash('sha256', bytes, 'hex')
 }
 
-/** `sha256:<hex>` over the canonical JSON: equal content gives an equal digest, whatever the order of its members. */
+/** Returns `sha256:<hex>` over the canonical JSON. Equal content gives an equal digest, in any order of members. */
 export function contentDigest(value: unknown): `sha256:${string}` {
   return `sha256:${sha256Hex(canonicalJson(value))}`
 }

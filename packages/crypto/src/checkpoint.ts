@@ -4,14 +4,14 @@ import { importPublic, type PublicJwk } from './jwk.ts'
 import { verifyBytes } from './signature.ts'
 import type { Signer } from './signer.ts'
 
-/** The head of a log: how many entries it has, and the root of the Merkle tree over them. */
+/** The head of a log: the number of its entries, and the root of their Merkle tree. */
 export type Checkpoint = { origin: string; size: number; root: Buffer }
 
-/** Longer than any that carries the 16 signatures that a verifier has to take (signed-note). */
+/** Longer than any note with the 16 signatures that a verifier must accept (signed-note). */
 const longest = 16_384
 const dash = '\u2014'
 const name = /^[^\s+]+$/u
-/** One spelling each: no zero in front, and base64 of 32 bytes with its padding. */
+/** Only the canonical forms: no leading zero, and base64 of 32 bytes with padding. */
 const whole = /^(?:0|[1-9]\d{0,15})$/
 const base64Root = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/
 
@@ -23,14 +23,14 @@ export function noteKeyId(keyName: string, publicJwk: PublicJwk): Buffer {
   return hash('sha256', Buffer.concat([Buffer.from(`${keyName}\n`), Buffer.of(1), key]), 'buffer').subarray(0, 4)
 }
 
-/** A text signed under this name (C2SP signed-note). Throws TypeError for a key that is not Ed25519. */
+/** Signs a text under this name (C2SP signed-note). Throws TypeError for a key that is not Ed25519. */
 export async function signNote(text: string, keyName: string, signer: Signer): Promise<string> {
   if (signer.alg !== 'Ed25519') throw new TypeError('a note is signed with Ed25519')
   const signature = await signer.sign(Buffer.from(text))
   return `${text}\n${dash} ${keyName} ${Buffer.concat([noteKeyId(keyName, signer.publicJwk), signature]).toString('base64')}\n`
 }
 
-/** C2SP tlog-checkpoint, signed under its origin. */
+/** Signs a checkpoint under its origin (C2SP tlog-checkpoint). */
 export const signCheckpoint = (checkpoint: Checkpoint, signer: Signer): Promise<string> =>
   signNote(textOf(checkpoint), checkpoint.origin, signer)
 
@@ -52,7 +52,7 @@ export function readNote(note: string): { text: string; signatures: NoteSignatur
   return { text: note.slice(0, end + 1), signatures }
 }
 
-/** What a checkpoint says, whoever signed it. Throws `malformed`. */
+/** Reads a checkpoint without verifying any signature. Throws `malformed`. */
 export function peekCheckpoint(note: string): Checkpoint {
   const [origin = '', size = '', root = '', ...more] = readNote(note).text.slice(0, -1).split('\n')
   const isOne = name.test(origin) && whole.test(size) && base64Root.test(root) && !more.includes('')
@@ -61,8 +61,8 @@ export function peekCheckpoint(note: string): Checkpoint {
 }
 
 /**
- * What a checkpoint says, signed under its origin by one of these keys. Signatures of others say nothing. Throws
- * `malformed`, `unknown_key` where none of the keys signed it, and `bad_signature`.
+ * Reads a checkpoint that one of these keys signed under its origin. Signatures by other keys are ignored. Throws
+ * `malformed`, `unknown_key` if none of the keys signed it, and `bad_signature`.
  */
 export function openCheckpoint(note: string, keys: readonly PublicJwk[]): Checkpoint {
   const checkpoint = peekCheckpoint(note)
@@ -70,7 +70,7 @@ export function openCheckpoint(note: string, keys: readonly PublicJwk[]): Checkp
   return checkpoint
 }
 
-/** The text of a note that one of these keys signed under this name; throws as `openCheckpoint`. */
+/** Returns the text of a note that one of these keys signed under this name. Throws like `openCheckpoint`. */
 export function openNote(note: string, keyName: string, keys: readonly PublicJwk[]): string {
   const { text, signatures } = readNote(note)
   let isSigned = false

@@ -4,13 +4,13 @@ const prime = 2n ** 255n - 19n
 const numberOf = (bytes: Uint8Array): bigint => BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
 const hexNumber = (hex: string): bigint => numberOf(Buffer.from(hex, 'hex'))
 
-/** The u-coordinates of order 8 or less (RFC 7748 §7): with one of them every shared secret is zero. */
+/** The u-coordinates of order 8 or less (RFC 7748 §7). With one of them every shared secret is zero. */
 const smallX25519: ReadonlySet<bigint> = new Set([
   ...[0n, 1n, prime - 1n],
   hexNumber('e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800'),
   hexNumber('5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157'),
 ])
-/** The y-coordinates of order 8 or less: such a key takes one signature for many messages. */
+/** The y-coordinates of order 8 or less. With such a key one signature is valid for many messages. */
 const smallEd25519: ReadonlySet<bigint> = new Set([
   ...[0n, 1n, prime - 1n],
   hexNumber('26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05'),
@@ -18,8 +18,8 @@ const smallEd25519: ReadonlySet<bigint> = new Set([
 ])
 
 /**
- * Whether 32 bytes are a public key of X25519 that can be used: in the one encoding that its point has, since a second
- * spelling would be the same key under another name, and of no small order.
+ * True if 32 bytes are a usable X25519 public key: in the canonical encoding of its point, and not of small order. A
+ * second encoding would be the same key under another name.
  */
 export function isX25519Key(bytes: Uint8Array): boolean {
   if (bytes.length !== 32) return false
@@ -27,7 +27,7 @@ export function isX25519Key(bytes: Uint8Array): boolean {
   return u < prime && !smallX25519.has(u)
 }
 
-/** The same of Ed25519 (RFC 8032 §5.1.3), whose highest bit is the sign of the other coordinate. */
+/** Checks the same for Ed25519 (RFC 8032 §5.1.3), whose highest bit is the sign of the other coordinate. */
 export function isEd25519Key(bytes: Uint8Array): boolean {
   if (bytes.length !== 32) return false
   const y = BigInt.asUintN(255, numberOf(bytes))

@@ -36,7 +36,7 @@ const signer = softwareSigner('credential', key.privateJwk)
 const held: VerificationKey = { publicKey: importPublic(key.publicJwk), alg: 'ES256' }
 const verify = (token: string, at = now) => verifyDeviceCredential(token, held, { issuer, now: at })
 
-/** A credential with any claims, validly signed by an independent implementation. */
+/** Makes a credential with any claims, validly signed by an independent implementation. */
 async function forge(changed: Record<string, unknown>, typ = 'device+jwt'): Promise<string> {
   const jwt = new SignJWT({ ...claims, ...changed }).setProtectedHeader({ alg: 'ES256', typ, kid: key.kid })
   return jwt.sign(await importJWK(key.privateJwk, 'ES256'))

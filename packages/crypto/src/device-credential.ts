@@ -12,9 +12,9 @@ const enrollmentMethods = ['token', 'oidc', 'saml', 'device_code'] as const
 type EnrollmentMethod = (typeof enrollmentMethods)[number]
 
 /**
- * Claims of a device credential (RFC 7519; `cnf` RFC 7800, RFC 9449 §6.1, RFC 8705 §3.1). Times are seconds. `sub` is
- * the device, `tid` its tenant, `uid` its user if it has one, `gen` the generation that renewal increments, `enr` how
- * it was enrolled.
+ * Claims of a device credential (RFC 7519; `cnf` RFC 7800, RFC 9449 §6.1, RFC 8705 §3.1). Times are in seconds. `sub`
+ * is the device, `tid` its tenant, `uid` its user if it has one, `gen` the generation that renewal increments, `enr`
+ * the enrollment method.
  */
 export type DeviceCredentialClaims = {
   iss: string
@@ -34,7 +34,7 @@ export type DeviceCredentialClaims = {
 }
 
 const maxChars = 8 * 1024
-/** Replicas' clocks differ a little; a credential just minted by one must not be too young for the next. */
+/** The clocks of replicas differ a little. A credential just minted by one must not be too early for another. */
 const clockToleranceSeconds = 5
 
 const text = (value: unknown, name: string): string =>
@@ -45,7 +45,7 @@ const integer = (value: unknown, name: string): number =>
     ? value
     : refuse('malformed', `claim ${name} is not a whole number`)
 
-/** A `cnf` we can't read must not pass as an absent one: that would drop the proof of possession. */
+/** An unreadable `cnf` must not count as absent, because that would skip the proof of possession. */
 function confirmation(value: unknown): Pick<DeviceCredentialClaims, 'cnf'> {
   if (value === undefined) return {}
   if (!isObject(value)) refuse('malformed', 'claim cnf is not an object')
@@ -88,7 +88,7 @@ export async function issueDeviceCredential(signer: Signer, claims: DeviceCreden
 }
 
 /**
- * What the token says, nothing verified: enough to find the key and the device. Throws `malformed`, `wrong_type`,
+ * Reads the token without verifying it: enough to find the key and the device. Throws `malformed`, `wrong_type`,
  * `bad_algorithm`.
  */
 export function peekDeviceCredential(token: string): { kid: string; claims: DeviceCredentialClaims } {
@@ -99,9 +99,9 @@ export function peekDeviceCredential(token: string): { kid: string; claims: Devi
 }
 
 /**
- * Verifies signature, issuer, audience (default: the issuer) and validity at `now`. Whether the device still may use it
- * is the database's word, and `cnf` is satisfied only by `verifyProof`. Throws the codes of `verifyJws`,
- * `wrong_issuer`, `wrong_audience`, `expired`, `not_yet_valid`.
+ * Verifies signature, issuer, audience (default: the issuer) and validity at `now`. The database decides if the device
+ * may still use it, and only `verifyProof` satisfies `cnf`.
+ * Throws the codes of `verifyJws`, `wrong_issuer`, `wrong_audience`, `expired`, `not_yet_valid`.
  */
 export function verifyDeviceCredential(
   token: string,

@@ -19,7 +19,7 @@ const request = { method: 'GET', url, accessToken, now }
 const check = (proofs: ProofExpectation['proofs'], changed: Partial<ProofExpectation> = {}) =>
   verifyProof({ proofs, method: 'GET', url, accessToken, now, jkt: key.kid, ...changed })
 
-/** A proof with any header and claims, validly signed by an independent implementation. */
+/** Makes a proof with any header and claims, validly signed by an independent implementation. */
 async function forge(claims: Record<string, unknown>, header: Record<string, unknown> = {}, by = key): Promise<string> {
   const payload = Buffer.from(JSON.stringify({ jti: 'j', htm: 'GET', htu: url, iat, ath, ...claims }))
   return new CompactSign(payload)

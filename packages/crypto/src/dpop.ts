@@ -11,7 +11,10 @@ import { parseStrictObject } from './strict-json.ts'
 const proofType = 'dpop+jwt'
 
 export type ProofAlg = 'ES256' | 'Ed25519'
-/** What a verified proof says. Insert `proofKey(jkt, jti)` where replay matters; `nonce` is the caller's to check. */
+/**
+ * The content of a verified proof. To detect replay, the caller inserts `proofKey(jkt, jti)`. The caller must check
+ * `nonce`.
+ */
 export type VerifiedProof = { jkt: string; jti: string; iat: number; publicJwk: PublicJwk; nonce?: string }
 export type ProofExpectation = {
   /** The values of the DPoP header as received. */
@@ -19,26 +22,26 @@ export type ProofExpectation = {
   method: string
   /** Public base URL and path, from configuration: never from Host or X-Forwarded-*. Query and fragment are ignored. */
   url: string
-  /** Other names of the same place, from configuration too. */
+  /** Other URLs of the same endpoint, also from configuration. */
   otherUrls?: readonly string[]
-  /** The credential the proof must be bound to. */
+  /** The credential that the proof must be bound to. */
   accessToken: string
   now: Instant
-  /** Thumbprint in the credential's `cnf`; left out at enrollment, where the proof introduces the key. */
+  /** Thumbprint in the credential's `cnf`. Absent at enrollment, where the proof introduces the key. */
   jkt?: string
   maxAgeSeconds?: number
   futureSeconds?: number
-  /** The header of an earlier proof by this key: a device sends the same every time. */
+  /** The header of an earlier proof by this key. A device sends the same one every time. */
   known?: ProofHeader | undefined
-  /** Offered a header that was not known, once the proof has held for `jkt`: it may be `known` from then on. */
+  /** Called with an unknown header once the proof is verified for `jkt`. From then on it may be passed as `known`. */
   onHeader?: (take: () => ProofHeader) => void
 }
 
-/** The first part of a proof and what it says, with the key imported: that costs half a verification and about 3 KB. */
+/** The first part of a proof, parsed, with the imported key. Making it costs half a verification and about 3 KB. */
 export type ProofHeader = ReadHeader & { key: VerificationKey }
 type ReadHeader = { segment: string; jkt: string; publicJwk: PublicJwk }
 
-/** A clock may be behind or ahead by as much; what remembers proofs does so for twice as long. */
+/** Tolerance for a clock that is behind or ahead. A replay table must keep proofs for twice as long. */
 const proofSeconds = 60
 const maxProofChars = 8 * 1024
 const maxKnownHeaderChars = 1024
@@ -60,13 +63,16 @@ function singleProof(proofs: ProofExpectation['proofs']): string {
   return proof
 }
 
-/** `url` up to its query or fragment. */
+/** Returns `url` up to its query or fragment. */
 function stripUrl(url: string): string {
   const end = url.search(/[?#]/)
   return end < 0 ? url : url.slice(0, end)
 }
 
-/** Equal as texts, or equal after syntax- and scheme-based normalisation (RFC 9449 §4.3, RFC 3986 §6.2.2, §6.2.3). */
+/**
+ * True if the texts are equal, or equal after syntax- and scheme-based normalisation (RFC 9449 §4.3, RFC 3986 §6.2.2,
+ * §6.2.3).
+ */
 function sameTarget(htu: string, url: string): boolean {
   const expected = stripUrl(url)
   if (htu === expected) return true
@@ -77,15 +83,15 @@ function sameTarget(htu: string, url: string): boolean {
 const isTarget = (htu: string, { url, otherUrls = [] }: ProofExpectation): boolean =>
   sameTarget(htu, url) || otherUrls.some((other) => sameTarget(htu, other))
 
-/** `ath` of a token (RFC 9449 §4.2). */
+/** Returns the `ath` of a token (RFC 9449 §4.2). */
 function tokenHash(accessToken: string): string {
   return hash('sha256', accessToken, 'base64url')
 }
 
 /**
- * Checks a proof of possession in the order of RFC 9449 §4.3; `htu` has no query. Whether the `jti` was seen before is
- * the caller's to ask. Throws `malformed`, `wrong_type`, `bad_algorithm`, `bad_signature`, `wrong_binding`, `expired`,
- * `not_yet_valid`.
+ * Verifies a proof of possession in the order of RFC 9449 §4.3; `htu` has no query. The caller must check if the `jti`
+ * was seen before.
+ * Throws `malformed`, `wrong_type`, `bad_algorithm`, `bad_signature`, `wrong_binding`, `expired`, `not_yet_valid`.
  */
 export function verifyProof(expected: ProofExpectation): VerifiedProof {
   const { maxAgeSeconds = proofSeconds, futureSeconds = proofSeconds } = expected
@@ -119,7 +125,7 @@ export function verifyProof(expected: ProofExpectation): VerifiedProof {
   return nonce === undefined ? { jkt, jti, iat, publicJwk } : { jkt, jti, iat, publicJwk, nonce }
 }
 
-/** A slice keeps the text it was cut from alive; the copy lets the rest of the proof go. */
+/** A slice would keep the whole proof in memory, so the segment is copied. */
 const toKeep = ({ segment, jkt, publicJwk }: ReadHeader): ProofHeader => ({
   segment: Buffer.from(segment, 'latin1').toString('latin1'),
   key: { publicKey: importPublic(publicJwk), alg: algOf(publicJwk) },
@@ -127,21 +133,24 @@ const toKeep = ({ segment, jkt, publicJwk }: ReadHeader): ProofHeader => ({
   publicJwk,
 })
 
-/** Key of the replay table: SHA-256(jkt ‖ jti). `jkt` has a fixed length, so no two pairs share their concatenation. */
+/**
+ * Returns the key of the replay table: SHA-256(jkt ‖ jti). `jkt` has a fixed length, so no two pairs share their
+ * concatenation.
+ */
 export function proofKey(jkt: string, jti: string): Buffer {
   return hash('sha256', jkt + jti, 'buffer')
 }
 
 /**
- * A key that signs but can't be exported, such as one in a platform key store. `signSync` returns the JWS form of the
- * signature.
+ * A key that signs but cannot be exported, such as one in a platform key store. `signSync` returns the signature in JWS
+ * form.
  */
 export type ProofSigner = { alg: ProofAlg; publicJwk: PublicJwk; signSync(bytes: Uint8Array): Uint8Array }
 export type ProofRequest = {
   method: string
-  /** The request's URL; query and fragment are left out of the proof. */
+  /** The request's URL. Query and fragment are left out of the proof. */
   url: string
-  /** The credential sent along; absent only where none exists yet. */
+  /** The credential sent with the request. Absent only if there is none yet. */
   accessToken?: string
   nonce?: string
   now: Instant
@@ -163,7 +172,7 @@ function toSigner(key: KeyObject | PrivateJwk | ProofSigner): ProofSigner {
   return { alg, publicJwk, signSync: (bytes) => signBytes(alg, privateKey, bytes) }
 }
 
-/** Importing a key costs more than a signature, so what belongs to the key is made once. */
+/** Importing a key costs more than a signature, so the parts that depend only on the key are cached. */
 function prepare(key: KeyObject | PrivateJwk | ProofSigner): Prepared {
   const known = prepared.get(key)
   if (known) return known
@@ -176,8 +185,8 @@ function prepare(key: KeyObject | PrivateJwk | ProofSigner): Prepared {
 }
 
 /**
- * The value of a DPoP header for one request (RFC 9449 §4.2). Throws `bad_algorithm`, `malformed` for a key that can't
- * make proofs.
+ * Returns the value of a DPoP header for one request (RFC 9449 §4.2). Throws `bad_algorithm`, and `malformed` for a key
+ * that cannot make proofs.
  */
 export function createProof(key: KeyObject | PrivateJwk | ProofSigner, request: ProofRequest): string {
   const { header, sign } = prepare(key)

@@ -7,7 +7,7 @@ import { importPublic } from './jwk.ts'
 import { signBytes, verifyBytes } from './signature.ts'
 import { generateKey, openPrivateKey } from './signer.ts'
 
-/** What a DER INTEGER says, minimal as it has to be. */
+/** Reads the DER INTEGERs, which must be in minimal form. */
 function readIntegers(der: Buffer): bigint[] {
   assert.deepEqual([der[0], der[1]], [0x30, der.length - 2])
   const found: bigint[] = []

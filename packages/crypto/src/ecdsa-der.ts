@@ -1,4 +1,7 @@
-/** Content of a DER INTEGER: no leading zeros, but one where the top bit would read as a sign (X.690 §8.3.2). */
+/**
+ * Returns the content of a DER INTEGER. It has no leading zeros, except one where the top bit would read as a sign
+ * (X.690 §8.3.2).
+ */
 export function integerContent(magnitude: Uint8Array): Buffer {
   let start = 0
   while (start < magnitude.length - 1 && magnitude[start] === 0) start++
@@ -6,7 +9,7 @@ export function integerContent(magnitude: Uint8Array): Buffer {
   return (digits[0] ?? 0) & 0x80 ? Buffer.concat([Buffer.of(0), digits]) : Buffer.from(digits)
 }
 
-/** Writes `bytes` from `start` to `end` as a DER INTEGER; returns where the next one goes. */
+/** Writes `bytes` from `start` to `end` as a DER INTEGER. Returns the position after it. */
 function putInteger(der: Buffer, at: number, bytes: Uint8Array, start: number, end: number): number {
   let from = start
   while (from < end - 1 && bytes[from] === 0) from++
@@ -20,8 +23,8 @@ function putInteger(der: Buffer, at: number, bytes: Uint8Array, start: number, e
 }
 
 /**
- * The raw r‖s of JWS, of so many bytes, from an ECDSA-Sig-Value (RFC 3279 §2.2.3) as the platform writes it. Throws
- * RangeError where its numbers do not fit.
+ * Converts an ECDSA-Sig-Value (RFC 3279 §2.2.3), as the platform writes it, to the raw r‖s of JWS with `length` bytes.
+ * Throws RangeError if its numbers do not fit.
  */
 export function rawFromDer(der: Uint8Array, length: number): Buffer {
   const half = length / 2
@@ -38,7 +41,9 @@ export function rawFromDer(der: Uint8Array, length: number): Buffer {
   return raw
 }
 
-/** ECDSA-Sig-Value (RFC 3279 §2.2.3), as X.509 wants it, from the raw r‖s of JWS. For curves up to 384 bits. */
+/**
+ * Converts the raw r‖s of JWS to an ECDSA-Sig-Value (RFC 3279 §2.2.3), as X.509 requires it. For curves up to 384 bits.
+ */
 export function derFromRaw(signature: Uint8Array): Buffer {
   const half = signature.length / 2
   if (half !== 32 && half !== 48) throw new RangeError('not a raw P-256 or P-384 signature')

@@ -1,8 +1,10 @@
 /**
- * Why something was refused. `malformed`: cannot be read, or breaks its format. `wrong_type`: a `typ` or key purpose
- * meant for something else. `wrong_binding`: a proof for another method, URL, token or key. `wrong_context`: a sealed
- * secret found in a place it was not sealed for, or a certificate of another tenant. `bad_signature` also covers a
- * failed authentication tag.
+ * Reason of a refusal.
+ * `malformed`: cannot be read, or breaks its format.
+ * `wrong_type`: a `typ` or key purpose for something else.
+ * `wrong_binding`: a proof for another method, URL, token or key.
+ * `wrong_context`: a sealed secret in another place than the one it was sealed for, or a certificate of another tenant.
+ * `bad_signature`: also a failed authentication tag.
  */
 export type CryptoErrorCode =
   | 'malformed'
@@ -19,7 +21,7 @@ export type CryptoErrorCode =
   | 'wrong_context'
 
 /**
- * The one error of this package. Callers decide by `code`; the message is for logs and never carries key or token
+ * The only error of this package. Callers decide by `code`. The message is for logs and never contains key or token
  * material.
  */
 export class CryptoError extends Error {
@@ -32,7 +34,7 @@ export class CryptoError extends Error {
   }
 }
 
-/** Throws; typed `never` so that it can stand in an expression. */
+/** Throws; typed `never` so that it can be used in an expression. */
 export function refuse(code: CryptoErrorCode, message: string, cause?: unknown): never {
   throw new CryptoError(code, message, cause === undefined ? undefined : { cause })
 }

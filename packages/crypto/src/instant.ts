@@ -1,7 +1,7 @@
 /** A point in time given by the caller: a Date, or milliseconds since the epoch. */
 export type Instant = Date | number
 
-/** Seconds since the epoch, with fraction (RFC 7519 NumericDate). */
+/** Returns seconds since the epoch, with fraction (RFC 7519 NumericDate). */
 export function numericDate(instant: Instant): number {
   const ms = typeof instant === 'number' ? instant : instant.getTime()
   if (!Number.isFinite(ms)) throw new RangeError('not a point in time')

@@ -17,14 +17,14 @@ type EcPublicJwk = {
   use?: string
 }
 type OkpPublicJwk = { kty: 'OKP'; crv: 'Ed25519'; x: string; kid?: string; alg?: string; use?: string }
-/** The public keys this system knows (RFC 7517, RFC 7518 §6.2, RFC 8037). */
+/** The supported public keys (RFC 7517, RFC 7518 §6.2, RFC 8037). */
 export type PublicJwk = EcPublicJwk | OkpPublicJwk
 /** A private key as JWK. Store it sealed, never log it. */
 export type PrivateJwk = PublicJwk & { d: string }
 
 const hex = (digits: string) => Buffer.from(digits, 'hex')
 
-/** `spki`: what stands in a SubjectPublicKeyInfo (RFC 5480 §2, RFC 8410 §4) before the coordinates. */
+/** `spki`: the bytes of a SubjectPublicKeyInfo (RFC 5480 §2, RFC 8410 §4) before the coordinates. */
 const curves = {
   'P-256': { kty: 'EC', alg: 'ES256', bytes: 32, spki: hex('3059301306072a8648ce3d020106082a8648ce3d03010703420004') },
   'P-384': { kty: 'EC', alg: 'ES384', bytes: 48, spki: hex('3076301006072a8648ce3d020106052b8104002203620004') },
@@ -32,13 +32,13 @@ const curves = {
 } as const
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-/** The algorithm that goes with the key's curve. */
+/** Returns the algorithm of the key's curve. */
 export function algOf(jwk: PublicJwk): SigningAlg {
   return curves[jwk.crv].alg
 }
 
 /**
- * Checks what came from outside and returns the required members only. Throws `malformed`: unknown key type or curve, a
+ * Checks an untrusted JWK and returns only the required members. Throws `malformed`: unknown key type or curve, a
  * private member, coordinates of the wrong length, an `alg` or `use` that contradicts the curve.
  */
 export function parsePublicJwk(value: unknown): PublicJwk {
@@ -65,28 +65,28 @@ export function parsePublicJwk(value: unknown): PublicJwk {
 }
 
 /**
- * A public key from a JWK of any origin, checked as in `parsePublicJwk`, on its curve. Throws `malformed`. The platform
- * reads a PEM text in half the time that it takes for a JWK.
+ * Imports a public key from an untrusted JWK. It is checked as in `parsePublicJwk`, and must be on its curve. Throws
+ * `malformed`. The platform reads PEM twice as fast as a JWK.
  */
 export function importPublic(jwk: unknown): KeyObject {
   const pem = publicPem(parsePublicJwk(jwk))
   return onItsCurve(() => createPublicKey(pem))
 }
 
-/** The DER of the SubjectPublicKeyInfo (RFC 5280 §4.1.2.7). */
+/** Returns the DER of the SubjectPublicKeyInfo (RFC 5280 §4.1.2.7). */
 export function publicSpki(jwk: PublicJwk): Buffer {
   const y = jwk.kty === 'EC' ? Buffer.from(jwk.y, 'base64url') : Buffer.alloc(0)
   return Buffer.concat([curves[jwk.crv].spki, Buffer.from(jwk.x, 'base64url'), y])
 }
 
-/** The SubjectPublicKeyInfo as text (RFC 7468 §13). */
+/** Returns the SubjectPublicKeyInfo as text (RFC 7468 §13). */
 export const publicPem = (jwk: PublicJwk): string => spkiPem(publicSpki(jwk))
 export const spkiPem = (spki: Buffer): string =>
   `-----BEGIN PUBLIC KEY-----\n${spki.toString('base64')}\n-----END PUBLIC KEY-----`
 
 /**
- * The key of a SubjectPublicKeyInfo. Throws `bad_algorithm` for every one but a named curve that this system knows, its
- * point uncompressed. Whether it is on the curve shows when it is used.
+ * Reads the key of a SubjectPublicKeyInfo. Throws `bad_algorithm` unless it is a supported named curve with an
+ * uncompressed point. A point that is not on the curve is detected only when the key is used.
  */
 export function publicJwkOf(spki: Buffer): PublicJwk {
   const crv = (['P-256', 'P-384', 'Ed25519'] as const).find((name) => {
@@ -106,7 +106,7 @@ export function publicJwkOf(spki: Buffer): PublicJwk {
     : { kty: 'EC', crv, x: coordinate(0), y: coordinate(1) }
 }
 
-/** Throws `malformed` where the platform refuses the coordinates. */
+/** Throws `malformed` if the platform rejects the coordinates. */
 export function onItsCurve<T>(use: () => T): T {
   try {
     return use()

@@ -9,7 +9,7 @@ export type GeneralJws = { payload: string; signatures: { protected: string; sig
 
 const maxSignatures = 16
 
-/** One payload under several keys: the overlap in which old and new readers both find a key they hold. */
+/** Signs one payload under several keys. During an overlap both old and new readers find a key that they know. */
 export async function signGeneralJws(
   signers: readonly Signer[],
   typ: string,
@@ -48,9 +48,9 @@ function parseGeneralJws(value: unknown): GeneralJws {
 }
 
 /**
- * Verifies parsed general JSON and says whose signatures hold. Signatures of unknown keys are passed over (the overlap
- * needs that); one that names a known key and does not hold refuses the whole. Throws as `verifyJws`; `unknown_key`
- * when no signer is known.
+ * Verifies parsed general JSON and returns the keys whose signatures are valid. Signatures by unknown keys are ignored,
+ * which an overlap requires. An invalid signature of a known key rejects the whole. Throws like `verifyJws`;
+ * `unknown_key` if no signer is known.
  */
 export function verifyGeneralJws(
   jws: unknown,

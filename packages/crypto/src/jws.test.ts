@@ -28,7 +28,7 @@ async function signed(alg: SigningAlg = 'ES256') {
   }
 }
 
-/** A validly signed JWS with any header, by an independent implementation. */
+/** Makes a validly signed JWS with any header, by an independent implementation. */
 const forge = async (key: GeneratedKey, header: Record<string, unknown>, payload = '{}') =>
   new CompactSign(Buffer.from(payload))
     .setProtectedHeader({ alg: 'ES256', ...header })

@@ -14,22 +14,22 @@ const maxHeaderChars = 8 * 1024
 const maxHeaderBytes = (maxHeaderChars * 3) / 4
 const maxCompactChars = 128 * 1024 * 1024
 
-/** The protected header as we write it, encoded. */
+/** Returns our protected header, encoded. */
 export const protectedHeader = ({ alg, kid }: Signer, typ: string): string =>
   Buffer.from(JSON.stringify({ alg, typ, kid })).toString('base64url')
 
 export const encodePayload = (payload: object | Uint8Array): string =>
   payload instanceof Uint8Array ? encodeBase64url(payload) : Buffer.from(JSON.stringify(payload)).toString('base64url')
 
-/** JWS compact serialization (RFC 7515 §7.1). Bytes are signed as they are, an object as its JSON. */
+/** Signs as JWS compact serialization (RFC 7515 §7.1). Bytes are signed unchanged, an object as its JSON. */
 export async function signJws(signer: Signer, typ: string, payload: object | Uint8Array): Promise<string> {
   const input = `${protectedHeader(signer, typ)}.${encodePayload(payload)}`
   return `${input}.${encodeBase64url(await signer.sign(Buffer.from(input, 'latin1')))}`
 }
 
 /**
- * A protected header in strict form. `crit` and `b64` (RFC 7797) change what is signed; we know no extension, so both
- * are refused.
+ * Parses a protected header strictly. `crit` and `b64` (RFC 7797) change what is signed. No extension is supported, so
+ * both are refused.
  */
 export function decodeHeader(segment: string): JwsHeader {
   if (segment.length > maxHeaderChars) refuse('malformed', 'the JWS header is too large')
@@ -43,7 +43,10 @@ function readHeader(bytes: Buffer): JwsHeader {
   return header
 }
 
-/** Where the two dots of a compact JWS are. Throws `malformed` unless there are exactly three non-empty parts. */
+/**
+ * Returns the positions of the two dots of a compact JWS. Throws `malformed` unless there are exactly three non-empty
+ * parts.
+ */
 export function splitCompact(compact: string): [first: number, second: number] {
   const first = compact.indexOf('.')
   const second = compact.indexOf('.', first + 1)
@@ -54,8 +57,8 @@ export function splitCompact(compact: string): [first: number, second: number] {
 }
 
 /**
- * The three parts of a compact JWS, each in the one text that encodes it: without padding, line breaks or characters of
- * other alphabets (RFC 7515 §2). Every verifier goes through it, also one of a library. Throws `malformed`.
+ * Decodes the three parts of a compact JWS. Each must be in canonical form: without padding, line breaks or characters
+ * of other alphabets (RFC 7515 §2). Every verifier uses it, also one that calls a library. Throws `malformed`.
  */
 export function decodeCompact(compact: string): { header: Buffer; payload: Buffer; signature: Buffer; at: number } {
   const [first, second] = splitCompact(compact)
@@ -67,7 +70,7 @@ export function decodeCompact(compact: string): { header: Buffer; payload: Buffe
   }
 }
 
-/** Takes a compact JWS apart and checks its shape, not its signature. Throws `malformed`. */
+/** Parses a compact JWS and checks its form, not its signature. Throws `malformed`. */
 export function decodeJws(compact: string): DecodedJws {
   if (compact.length > maxCompactChars) refuse('malformed', 'the JWS is too large')
   const { header, payload, signature, at } = decodeCompact(compact)
@@ -75,7 +78,7 @@ export function decodeJws(compact: string): DecodedJws {
 }
 
 /**
- * The kid of a header that is of this type and in one of our algorithms. Throws `wrong_type`, `bad_algorithm`,
+ * Returns the kid of a header that has this type and a supported algorithm. Throws `wrong_type`, `bad_algorithm`,
  * `malformed`.
  */
 export function requireKid(header: JwsHeader, typ: string): string {
@@ -85,7 +88,7 @@ export function requireKid(header: JwsHeader, typ: string): string {
   return header.kid
 }
 
-/** The header's algorithm must be the key's own. Throws `bad_algorithm`, `bad_signature`. */
+/** Verifies a signature. The header's algorithm must be that of the key. Throws `bad_algorithm`, `bad_signature`. */
 export function requireSignature(
   key: VerificationKey,
   { header, signingInput, signature }: Omit<DecodedJws, 'payload'>,
@@ -96,8 +99,8 @@ export function requireSignature(
 
 /**
  * Verifies a compact JWS against our own key table (RFC 7515 §5.2, RFC 8725 §3.1, §3.11). Keys inside the message
- * (`jwk`, `jku`, `x5u`, `x5c`) are never used. Throws `malformed`, `wrong_type`, `unknown_key`, `bad_algorithm`,
- * `bad_signature`.
+ * (`jwk`, `jku`, `x5u`, `x5c`) are never used.
+ * Throws `malformed`, `wrong_type`, `unknown_key`, `bad_algorithm`, `bad_signature`.
  */
 export function verifyJws(
   compact: string,

@@ -42,13 +42,13 @@ const b64 = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 const header = { typ: 'license+jwt', alg: 'Ed25519', kid }
 
-/** Any header and any claims, their signature good. */
+/** Makes a license with any header and claims and a valid signature. */
 function forge(changedHeader: Record<string, unknown>, payload: unknown = claims, key = privateKey): string {
   const input = `${b64({ ...header, ...changedHeader })}.${b64(payload)}`
   return `${input}.${sign(null, Buffer.from(input), createPrivateKey(key)).toString('base64url')}`
 }
 
-/** Every message says what to do after a semicolon, and nothing of what the file holds. */
+/** Checks the code, and that the message gives advice after a semicolon and contains nothing of the file. */
 const withCode = (code: LicenseErrorCode) => (error: unknown) => {
   assert.ok(error instanceof LicenseError)
   assert.equal(error.code, code, error.message)

@@ -9,8 +9,8 @@ import { isObject, parseStrictObject } from './strict-json.ts'
 const limitNames = ['tenants', 'users', 'devices', 'gateways', 'sessions', 'api_keys', 'bandwidth_gb_month'] as const
 
 /**
- * What a license grants (names of RFC 7519; `sub` is the customer). Times are seconds, `grace_days` follow `exp`, a
- * limit of null is unlimited. With `deployment_id` it is for that deployment alone.
+ * Claims of a license (names of RFC 7519; `sub` is the customer). Times are in seconds, `grace_days` follow `exp`, and
+ * a limit of null is unlimited. With `deployment_id` it is valid for that deployment only.
  */
 export type LicenseClaims = {
   iss: string
@@ -26,13 +26,13 @@ export type LicenseClaims = {
   deployment_id?: string
 }
 
-/** A key that licenses are verified with; `kid` is its RFC 7638 thumbprint. */
+/** A key that verifies licenses; `kid` is its RFC 7638 thumbprint. */
 export type LicenseKey = VerificationKey & { kid: string }
 
-/** `malformed` is said of keys too. `wrong_type`: another `typ`, or another algorithm than Ed25519. */
+/** `malformed` also covers keys. `wrong_type`: another `typ`, or another algorithm than Ed25519. */
 export type LicenseErrorCode = 'malformed' | 'wrong_type' | 'unknown_key' | 'bad_signature' | 'bad_claims'
 
-/** The message is for people. Of what was read it names an unknown claim, and nothing else. */
+/** The message is for people. Of the file's content it contains only the name of an unknown claim. */
 export class LicenseError extends Error {
   override readonly name = 'LicenseError'
   readonly code: LicenseErrorCode
@@ -54,7 +54,7 @@ const text = (most: number): Rule => ({
   holds: (value) => typeof value === 'string' && new RegExp(`^[^\\p{Cc}\\p{Cs}]{1,${most}}$`, 'u').test(value),
   says: `a text of 1 to ${most} characters, without control characters`,
 })
-// The year 9999 is the last that RFC 3339 can write; milliseconds given for seconds lie behind it.
+// RFC 3339 ends with the year 9999. Milliseconds given instead of seconds are beyond it.
 const time: Rule = {
   holds: (value) => isWhole(value, 253_402_300_799),
   says: 'whole seconds since 1970, up to the year 9999',
@@ -106,7 +106,7 @@ function parseClaims(payload: Buffer): LicenseClaims {
   return claims
 }
 
-/** What the readers of JWS and JSON refuse, in the words of a license. */
+/** Turns errors of the JWS and JSON readers into license errors. */
 function readable<T>(read: () => T): T {
   try {
     return read()
@@ -120,7 +120,7 @@ const licenseType = 'license+jwt'
 const maxBytes = 64 * 1024
 const copyAgain = 'copy its file again, whole and unchanged'
 
-/** Takes the file apart: form and header are checked, neither signature nor claims. */
+/** Parses the file. It checks form and header, but neither signature nor claims. */
 function open(file: string) {
   if (Buffer.byteLength(file) > maxBytes) refuse('malformed', `the license is larger than 64 KiB; ${copyAgain}`)
   const compact = file.trim()
@@ -136,16 +136,16 @@ function open(file: string) {
   return { ...decoded, kid }
 }
 
-/** What the license says, its signature not verified. Throws LicenseError. */
+/** Reads the license without verifying its signature. Throws LicenseError. */
 export function peekLicense(file: string): { kid: string; claims: LicenseClaims } {
   const { kid, payload } = open(file)
   return { kid, claims: parseClaims(payload) }
 }
 
 /**
- * Verifies a license file: a compact JWS (RFC 7515) in Ed25519 (RFC 8037, RFC 9864), white space at its ends taken off.
- * Its claims are read only once the signature holds. Whether it is in force at some time, or meant for this deployment,
- * is for the caller to judge. Throws LicenseError.
+ * Verifies a license file: a compact JWS (RFC 7515) with Ed25519 (RFC 8037, RFC 9864), surrounding white space ignored.
+ * The claims are parsed only after the signature is verified. The caller must check the period and the deployment.
+ * Throws LicenseError.
  */
 export function verifyLicense(file: string, keys: readonly LicenseKey[]): LicenseClaims {
   const { kid, payload, signingInput, signature } = open(file)
@@ -174,7 +174,7 @@ export function signLicense(claims: LicenseClaims, privateKey: string): string {
   return `${input}.${encodeBase64url(signBytes('Ed25519', key, Buffer.from(input)))}`
 }
 
-/** The Ed25519 keys of a text with `PUBLIC KEY` blocks (PEM, RFC 8410), at least one. Throws LicenseError. */
+/** Reads the Ed25519 keys of a text with `PUBLIC KEY` blocks (PEM, RFC 8410), at least one. Throws LicenseError. */
 export function readLicenseKeys(pem: string): LicenseKey[] {
   if (pem.includes('PRIVATE KEY-----'))
     refuse('malformed', 'a private key stands among the public ones; take it out, only whoever signs licenses has it')
@@ -190,7 +190,7 @@ export function readLicenseKeys(pem: string): LicenseKey[] {
   })
 }
 
-/** A new pair as PEM texts (PKCS#8, SubjectPublicKeyInfo). Whoever has the private one can issue licenses. */
+/** Returns a new pair as PEM texts (PKCS#8, SubjectPublicKeyInfo). The holder of the private key can issue licenses. */
 export function generateLicenseKey(): { privateKey: string; publicKey: string; kid: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   return {
@@ -207,7 +207,7 @@ function ed25519Key(read: () => KeyObject, what: string): KeyObject {
     const key = read()
     if (key.asymmetricKeyType === 'ed25519') return key
   } catch {
-    // Said below: what the platform says helps nobody.
+    // The platform's message does not help, so the error below replaces it.
   }
   return refuse(
     'malformed',

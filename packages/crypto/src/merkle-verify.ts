@@ -24,13 +24,13 @@ export function isIncluded(
 }
 
 type Head = { size: number; root: Buffer }
-/** Whether the greater tree goes on from the smaller one (RFC 9162 §2.1.4.2). */
+/** True if the larger tree extends the smaller one (RFC 9162 §2.1.4.2). */
 export function isConsistent(from: Head, to: Head, path: readonly Buffer[]): boolean {
   if (!isCount(from.size) || !isCount(to.size) || from.size === 0 || from.size > to.size) return false
   if (from.size === to.size) return path.length === 0 && from.root.equals(to.root)
   let [f, s] = [from.size - 1, to.size - 1]
   while (isOdd(f)) [f, s] = [half(f), half(s)]
-  // Of a power of two the smaller tree is a subtree as a whole.
+  // If the smaller size is a power of two, the smaller tree is a complete subtree.
   const [first, ...rest] = f === 0 ? [from.root, ...path] : path
   if (!first || path.length === 0) return false
   let [fr, sr] = [first, first]
@@ -46,7 +46,7 @@ export function isConsistent(from: Head, to: Head, path: readonly Buffer[]): boo
   return s === 0 && fr.equals(from.root) && sr.equals(to.root)
 }
 
-/** What stands left of a leaf in a proof that it is included: all before it, as a tree that may grow. */
+/** Returns the peaks to the left of a leaf in its inclusion proof: all leaves before it, as a tree that can grow. */
 export function peaksBefore(index: number, size: number, path: readonly Buffer[]): Buffer[] {
   const peaks: Buffer[] = []
   let [f, s] = [index, size - 1]

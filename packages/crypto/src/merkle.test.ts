@@ -15,7 +15,7 @@ import {
 } from './merkle.ts'
 import { isConsistent, isIncluded, peaksBefore } from './merkle-verify.ts'
 
-/** As RFC 9162 §2.1.1 defines it, and nothing else. */
+/** Reference implementation of RFC 9162 §2.1.1. */
 function naive(leaves: readonly Buffer[]): Buffer {
   if (leaves.length === 0) return hash('sha256', '', 'buffer')
   if (leaves.length === 1) return leaves[0]!

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** The leaves from `start` up to, and without, `end`. */
+/** The leaves from `start` up to, but not including, `end`. */
 export type Span = readonly [start: number, end: number]
 /** A complete subtree: the `2 ** height` leaves from `index * 2 ** height` on. */
 export type MerkleNode = { height: number; index: number }
@@ -13,16 +13,19 @@ const nodePrefix = Buffer.of(1)
 export const leafHash = (entry: Uint8Array): Buffer => sha256(leafPrefix, entry)
 export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer => sha256(nodePrefix, left, right)
 
-/** The greatest power of two that is not greater. Leaves are counted beyond 32 bits, so nothing here shifts bits. */
+/**
+ * Returns the largest power of two that is not greater than `count`. Sizes may exceed 32 bits, so nothing here shifts
+ * bits.
+ */
 function powerIn(count: number): number {
   let power = 1
   while (power * 2 <= count) power *= 2
   return power
 }
-/** Where a tree of more than one leaf parts: the greatest power of two below its size. */
+/** Returns the split of a tree with several leaves: its left part has the largest power of two below its size. */
 const split = ([start, end]: Span): number => start + powerIn(end - start - 1)
 
-/** The spans whose hashes prove that a leaf is in a tree, that next to the leaf first (RFC 9162 §2.1.3.1). */
+/** Returns the spans whose hashes prove that a leaf is in a tree, from the leaf upwards (RFC 9162 §2.1.3.1). */
 export function inclusionSpans(index: number, size: number): Span[] {
   const path: Span[] = []
   for (let span: Span = [0, size]; span[1] - span[0] > 1; ) {
@@ -37,7 +40,7 @@ export function inclusionSpans(index: number, size: number): Span[] {
   return path
 }
 
-/** The spans whose hashes prove that a tree goes on from a smaller one (RFC 9162 §2.1.4.1); 0 < `from` ≤ `to`. */
+/** Returns the spans whose hashes prove that a tree extends a smaller one (RFC 9162 §2.1.4.1); 0 < `from` ≤ `to`. */
 export function consistencySpans(from: number, to: number): Span[] {
   const path: Span[] = []
   let span: Span = [0, to]
@@ -50,11 +53,11 @@ export function consistencySpans(from: number, to: number): Span[] {
     path.unshift(from <= middle ? right : left)
     span = from <= middle ? left : right
   }
-  // What is the smaller tree as a whole, its verifier has.
+  // The verifier already has the hash of the whole smaller tree.
   return span[0] === 0 ? path : [span, ...path]
 }
 
-/** The complete subtrees of a span of a tree, from the left. */
+/** Returns the complete subtrees of a span, from the left. */
 export function nodesOf([start, end]: Span): MerkleNode[] {
   const nodes: MerkleNode[] = []
   for (let at = start; at < end; ) {
@@ -65,16 +68,18 @@ export function nodesOf([start, end]: Span): MerkleNode[] {
   return nodes
 }
 
-/** The hash of a span from those of its complete subtrees, from the left; of nothing: that of an empty tree. */
+/**
+ * Returns the hash of a span from those of its complete subtrees, from the left. Without any, that of an empty tree.
+ */
 export function joined(hashes: readonly Buffer[]): Buffer {
   const last = hashes.at(-1)
   return last ? hashes.slice(0, -1).reduceRight((right, left) => nodeHash(left, right), last) : sha256()
 }
 
-/** The root over leaf hashes, or over the roots of equal complete subtrees. */
+/** Returns the root over leaf hashes, or over the roots of complete subtrees of equal size. */
 export function rootOver(hashes: readonly Buffer[]): Buffer {
   let row = hashes
-  // A last one without a partner goes up as it is, which gives the same tree (RFC 9162 §2.1.1).
+  // A last one without a partner moves up unchanged, which gives the same tree (RFC 9162 §2.1.1).
   while (row.length > 1)
     row = Array.from({ length: Math.ceil(row.length / 2) }, (_, i) =>
       2 * i + 1 < row.length ? nodeHash(row[2 * i]!, row[2 * i + 1]!) : row[2 * i]!,
@@ -82,7 +87,7 @@ export function rootOver(hashes: readonly Buffer[]): Buffer {
   return row[0] ?? sha256()
 }
 
-/** A tree that only grows: of what is in it, it keeps one hash for each bit of its size. */
+/** An append-only tree that keeps only its peaks: at most one hash for each bit of its size. */
 export function createGrowingTree(
   { size, peaks }: { size: number; peaks: readonly Buffer[] } = { size: 0, peaks: [] },
 ) {
@@ -99,7 +104,7 @@ export function createGrowingTree(
       count++
     },
     root: (): Buffer => joined(held),
-    /** What it is to go on from, elsewhere. */
+    /** Returns the state from which another instance can continue. */
     peaks: (): Buffer[] => [...held],
   }
 }

@@ -28,7 +28,7 @@ const [old, young] = [{ key: keyOf(7) }, { key: keyOf(8) }]
 const peppers = peppersOf(1, old)
 const tenant = '019c8f00-1234-7abc-8def-0123456789ab'
 const mint = (kind: TokenPrefix = 'hfk', of = tenant) => mintToken(peppers, kind, of)
-/** With a checksum that fits, so that only the MAC can refuse it. */
+/** Adds a valid checksum, so that only the MAC can refuse the token. */
 const withChecksum = (body: string) => body + toBase62(BigInt(crc32(body)), 6)
 
 test('a minted token says its prefix, tenant and id, and what is stored of it', () => {

@@ -37,7 +37,7 @@ test("PHC strings of the reference implementation's own tests", async () => {
   ] as const
   for (const [phc, password] of vectors) {
     assert.equal(await verifyPassword(phc, password), true, phc)
-    // What is dear to compute is computed once.
+    // Expensive cases are computed once.
     if (!phc.includes('m=65536')) assert.equal(await verifyPassword(phc, `${password}x`), false)
   }
 })
@@ -63,7 +63,7 @@ test('every space is the same space, and hashes of before spaces were mapped go 
   for (const space of spaces) assert.equal(await verifyPassword(phc, spaced(space)), true, JSON.stringify(space))
   assert.equal(await verifyPassword(phc, spaced('_')), false)
   assert.equal(await verifyPassword(phc, spaced('\t')), false)
-  // As it was hashed before.
+  // Hashed before the mapping of spaces.
   const salt = Buffer.alloc(16, 7)
   const tag = argon2Sync('argon2id', {
     ...{ message: Buffer.from(spaced('\u00a0')), nonce: salt, parallelism: 1, tagLength: 32, memory: 64, passes: 1 },
@@ -116,7 +116,7 @@ test('an unknown user costs what a known one costs', async () => {
     unknown.push(await cpuOf(() => verifyDummy('wrong')))
   }
   assert.equal(await verifyDummy('x'), false)
-  // The least of each is what it costs where nothing else is in the way.
+  // The minimum of each is its cost without interference.
   const ratio = Math.min(...unknown) / Math.min(...known)
   assert.ok(ratio > 0.5 && ratio < 2, `ratio ${ratio}`)
 })

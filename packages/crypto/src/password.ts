@@ -5,26 +5,26 @@ import { createSemaphore } from './semaphore.ts'
 /** Argon2id cost (RFC 9106): memory in KiB, passes, lanes. */
 export type PasswordParams = { m: number; t: number; p: number }
 
-/** The floor recommended by OWASP: 19 MiB, two passes, one lane. */
+/** The minimum recommended by OWASP: 19 MiB, two passes, one lane. */
 export const defaultPasswordParams: PasswordParams = { m: 19_456, t: 2, p: 1 }
 
 const saltLength = 16
 const tagLength = 32
 const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/
-/** A stored row must not be able to order more work than this. */
+/** Limits the work that a stored row can cause. */
 const ceiling: PasswordParams = { m: 1_048_576, t: 16, p: 16 }
 
 type Hashed = PasswordParams & { salt: Buffer; tag: Buffer }
 
 /**
- * One text for what the user sees as one password (RFC 8265 §4.2.2): every space is U+0020, since some keyboards make
- * U+00A0 with the key beside it, and composed letters are NFC.
+ * Returns one form for passwords that look the same to the user (RFC 8265 §4.2.2). Every space is U+0020, because some
+ * keyboards easily make U+00A0, and composed letters are NFC.
  */
 export const canonicalPassword = (password: string): string => password.replace(/\p{Zs}/gu, ' ').normalize('NFC')
 
 /**
- * The texts that a stored hash may be of: the canonical one, and what was hashed before spaces were mapped. The number
- * depends on what was typed alone, so that the time taken says nothing of what is stored.
+ * Returns the texts that a stored hash may belong to: the canonical one, and the form from before spaces were mapped.
+ * Their number depends only on the input, so that the time taken reveals nothing about the stored hash.
  */
 const textsOf = (password: string): string[] => [...new Set([canonicalPassword(password), password.normalize('NFC')])]
 
@@ -62,14 +62,14 @@ function parsePhc(text: string): Hashed {
   return { ...params, salt: Buffer.from(salt, 'base64'), tag: Buffer.from(tag, 'base64') }
 }
 
-/** Hashes a password into a PHC string with a fresh salt. */
+/** Hashes a password to a PHC string with a fresh salt. */
 export async function hashPassword(password: string, params: PasswordParams = defaultPasswordParams): Promise<string> {
   const salt = randomBytes(saltLength)
   const tag = await derive(canonicalPassword(password), salt, tagLength, params)
   return `$argon2id$v=19$m=${params.m},t=${params.t},p=${params.p}$${toBase64(salt)}$${toBase64(tag)}`
 }
 
-/** Whether the password made this PHC string. Throws `malformed` for a string that is no argon2id hash. */
+/** True if the password made this PHC string. Throws `malformed` for a string that is no argon2id hash. */
 export async function verifyPassword(phcText: string, password: string): Promise<boolean> {
   const { salt, tag, ...params } = parsePhc(phcText)
   let isSame = false
@@ -79,8 +79,7 @@ export async function verifyPassword(phcText: string, password: string): Promise
 }
 
 /**
- * The work of `verifyPassword` with nothing to compare to, so that an unknown user takes as long as a known one. Always
- * false.
+ * Does the work of `verifyPassword` without a hash, so that an unknown user takes as long as a known one. Always false.
  */
 export async function verifyDummy(password: string, params: PasswordParams = defaultPasswordParams): Promise<false> {
   const [salt, tag] = [randomBytes(saltLength), randomBytes(tagLength)]
@@ -88,7 +87,7 @@ export async function verifyDummy(password: string, params: PasswordParams = def
   return false
 }
 
-/** True when the hash was made with other parameters than the current ones: hash again at the next successful login. */
+/** True if the hash was made with other parameters than the current ones. Hash again at the next successful login. */
 export function needsRehash(phcText: string, params: PasswordParams = defaultPasswordParams): boolean {
   const { m, t, p, salt, tag } = parsePhc(phcText)
   return m !== params.m || t !== params.t || p !== params.p || salt.length < saltLength || tag.length < tagLength
@@ -97,8 +96,8 @@ export function needsRehash(phcText: string, params: PasswordParams = defaultPas
 export type PasswordHasher = ReturnType<typeof createPasswordHasher>
 
 /**
- * The same functions with at most `concurrency` computations at a time (each holds `m` KiB and a thread) and `maxQueue`
- * waiting; beyond that they reject with `QueueFullError`, which says "busy", not "wrong".
+ * Returns the same functions with at most `concurrency` computations at a time (each takes `m` KiB and a thread) and
+ * `maxQueue` waiting. Beyond that they reject with `QueueFullError`, which means "busy", not "wrong".
  */
 export function createPasswordHasher({
   concurrency,

@@ -5,14 +5,14 @@ import { refuse } from './errors.ts'
 import { parseStrictObject } from './strict-json.ts'
 
 /**
- * The key-encryption key that seals, and the others that open what was sealed under them. A key object never serialises
- * its bytes, so a logged Kek shows its `kid` only.
+ * The key-encryption key that seals, and others that only open. A key object never serializes its bytes, so a logged
+ * Kek shows only its `kid`.
  */
 export type Kek = { readonly kid: string; readonly key: KeyObject; readonly others: ReadonlyMap<string, KeyObject> }
 
 const sealType = 'holdfast-secret'
 
-/** Opens keys of 32 bytes. The `kid` is derived from them, so replicas and restarts agree on it. */
+/** Imports keys of 32 bytes. The `kid` is derived from them, so replicas and restarts agree on it. */
 export function openKek(bytes: Uint8Array, others: readonly Uint8Array[] = []): Kek {
   if ([bytes, ...others].some((b) => b.length !== 32)) throw new RangeError('a key-encryption key has 32 bytes')
   return {
@@ -26,14 +26,17 @@ const kidOf = (bytes: Uint8Array): string =>
 
 /**
  * Seals a secret for one place: JWE compact (RFC 7516), A256KW around a fresh A256GCM key. `context`
- * (`table/row/column`) is authenticated, so that ciphertexts can't be moved between rows.
+ * (`table/row/column`) is authenticated, so that ciphertexts cannot be moved between rows.
  */
 export async function seal(kek: Kek, context: string, plaintext: Uint8Array): Promise<string> {
   return new CompactEncrypt(plaintext).setProtectedHeader(headerOf(kek.kid, context)).encrypt(kek.key)
 }
 const headerOf = (kid: string, ctx: string) => ({ alg: 'A256KW', enc: 'A256GCM', kid, typ: sealType, ctx })
 
-/** How whatever was sealed under this key begins, and nothing else: by it a database finds what to seal anew. */
+/**
+ * Returns the prefix of everything sealed under this key, and of nothing else. The database finds values to seal again
+ * by it.
+ */
 export function sealedPrefix(kid: string): string {
   const before = Buffer.from(JSON.stringify(headerOf(kid, '')))
   const end = before.indexOf(',"typ"') + 1
@@ -49,8 +52,8 @@ function sealHeader(jwe: string): Record<string, unknown> {
 }
 
 /**
- * Which key-encryption key is needed: several are readable while one replaces another. Throws `malformed`,
- * `wrong_type`.
+ * Returns the id of the key-encryption key that is needed: several can be read while one replaces another. Throws
+ * `malformed`, `wrong_type`.
  */
 export function sealedKid(jwe: string): string {
   const { kid } = sealHeader(jwe)
@@ -58,8 +61,8 @@ export function sealedKid(jwe: string): string {
 }
 
 /**
- * Opens a sealed secret found at `context`. Throws `unknown_key` (sealed under another key), `wrong_context` (sealed
- * for another place), `bad_algorithm`, `bad_signature` (altered), `malformed`, `wrong_type`.
+ * Opens a sealed secret that was found at `context`. Throws `unknown_key` (sealed under another key), `wrong_context`
+ * (sealed for another place), `bad_algorithm`, `bad_signature` (altered), `malformed`, `wrong_type`.
  */
 export async function unseal(kek: Kek, context: string, jwe: string): Promise<Buffer> {
   const { alg, enc, kid, ctx } = sealHeader(jwe)
@@ -81,7 +84,7 @@ export async function unseal(kek: Kek, context: string, jwe: string): Promise<Bu
   }
 }
 
-/** The same secret, sealed anew for the same place. Throws what `unseal` throws. */
+/** Seals the same secret again for the same place. Throws like `unseal`. */
 export async function reseal(kek: Kek, jwe: string): Promise<string> {
   const { ctx } = sealHeader(jwe)
   if (typeof ctx !== 'string') return refuse('malformed', 'the sealed secret names no place')

@@ -1,4 +1,4 @@
-/** Rejected without being started: as many wait as may. */
+/** Thrown without starting the task, because the queue is full. */
 export class QueueFullError extends Error {
   constructor() {
     super('too many waiting')

@@ -2,7 +2,7 @@ import { type KeyLike, type KeyObject, sign, verify } from 'node:crypto'
 import { derFromRaw, rawFromDer } from './ecdsa-der.ts'
 import { algOf, onItsCurve, type PublicJwk, publicPem, type SigningAlg } from './jwk.ts'
 
-/** What a key table holds: the algorithm belongs to the key, never to the message. */
+/** Entry of a key table. The algorithm belongs to the key, never to the message. */
 export type VerificationKey = { publicKey: KeyObject; alg: SigningAlg }
 
 const algorithms = {
@@ -16,7 +16,7 @@ export function isSigningAlg(value: unknown): value is SigningAlg {
 }
 
 /**
- * A key of another type must not reach the primitive: an Ed25519 key under `ES256` would verify something else than
+ * Keeps a key of another type away from the primitive: an Ed25519 key under `ES256` would verify another algorithm than
  * announced.
  */
 function fits(alg: SigningAlg, key: KeyObject): boolean {
@@ -24,8 +24,8 @@ function fits(alg: SigningAlg, key: KeyObject): boolean {
 }
 
 /**
- * JWS signature value (RFC 7518 §3.4 raw r‖s, RFC 8037 §3.1). Throws TypeError when the key does not fit the algorithm.
- * With a key alone the platform takes half the time that it takes for a key with options.
+ * Returns a JWS signature value (RFC 7518 §3.4 raw r‖s, RFC 8037 §3.1). Throws TypeError if the key does not fit the
+ * algorithm. On this platform a bare key takes half the time of a key with options.
  */
 export function signBytes(alg: SigningAlg, privateKey: KeyObject, bytes: Uint8Array): Buffer {
   const { hash, curve, length } = algorithms[alg]
@@ -36,18 +36,18 @@ export function signBytes(alg: SigningAlg, privateKey: KeyObject, bytes: Uint8Ar
 }
 
 /**
- * False for a signature that does not hold, has the wrong length, or comes with a key that does not fit the algorithm.
- * A key on another curve needs no look-up of its own, slow on a key's first use: the raw signature has another length
- * there. The platform takes a third less time for a key and a DER signature than for a key with options.
+ * False for a signature that is invalid, has the wrong length, or comes with a key that does not fit the algorithm. A
+ * key on another curve needs no check of its own, which would be slow on first use, because its raw signature has
+ * another length. On this platform a bare key with a DER signature takes a third less time than a key with options.
  */
 export function verifyBytes({ alg, publicKey }: VerificationKey, bytes: Uint8Array, signature: Uint8Array): boolean {
   return fits(alg, publicKey) && verifyWith(publicKey, alg, bytes, signature)
 }
 
 /**
- * The same with a key that is not kept; throws `malformed` for one that is not on its curve. It takes as long as an
- * import and a verification, and no key object is left behind: of the 2 KB that one holds outside the heap the
- * collector knows nothing, so that those of 100,000 devices lie about for minutes.
+ * Verifies with a key that is not kept. Throws `malformed` for one that is not on its curve. It takes the time of an
+ * import and a verification. No key object remains: each one has 2 KB outside the heap that the garbage collector does
+ * not count, so those of 100,000 devices would stay for minutes.
  */
 export function verifyBytesOnce(publicJwk: PublicJwk, bytes: Uint8Array, signature: Uint8Array): boolean {
   const pem = publicPem(publicJwk)

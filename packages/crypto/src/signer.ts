@@ -11,7 +11,7 @@ import {
 } from './jwk.ts'
 import { signBytes, verifyBytes } from './signature.ts'
 
-/** One purpose per key (SP 800-57 part 1 §5.2): a posture key can't sign a policy. */
+/** One purpose per key (SP 800-57 part 1 §5.2): a posture key cannot sign a policy. */
 export type Purpose =
   | 'credential'
   | 'policy'
@@ -28,8 +28,7 @@ export type Purpose =
   | 'tuf-timestamp'
 
 /**
- * A private key behind a door. Asynchronous because an HSM may stand behind it; `sign` returns the JWS form (ECDSA: raw
- * r‖s).
+ * Signs with a private key that may be in an HSM, so it is asynchronous. `sign` returns the JWS form (ECDSA: raw r‖s).
  */
 export type Signer = {
   readonly kid: string
@@ -41,7 +40,7 @@ export type Signer = {
 
 export type GeneratedKey = { kid: string; publicJwk: PublicJwk; privateJwk: PrivateJwk }
 
-/** A new key pair; `kid` is the RFC 7638 thumbprint. */
+/** Makes a new key pair; `kid` is the RFC 7638 thumbprint. */
 export function generateKey(alg: SigningAlg): GeneratedKey {
   const { privateKey } =
     alg === 'Ed25519'
@@ -54,8 +53,8 @@ export function generateKey(alg: SigningAlg): GeneratedKey {
 }
 
 /**
- * A private key as the platform holds it, with its checked public half. The platform does not compare the halves of a
- * JWK, so one signature is made and verified. Throws `malformed`.
+ * Imports a private key with its checked public half. The platform does not compare the halves of a JWK, so one
+ * signature is made and verified. Throws `malformed`.
  */
 export function openPrivateKey(privateJwk: PrivateJwk): {
   privateKey: KeyObject
@@ -77,7 +76,7 @@ export function openPrivateKey(privateJwk: PrivateJwk): {
   return refuse('malformed', 'the private key does not belong to the public key')
 }
 
-/** A signer whose key is in this process's memory. Throws `malformed` for a JWK that is no private key. */
+/** Returns a signer whose key is in this process's memory. Throws `malformed` for a JWK that is no private key. */
 export function softwareSigner(purpose: Purpose, privateJwk: PrivateJwk): Signer {
   const { privateKey, publicJwk, alg } = openPrivateKey(privateJwk)
   return {
@@ -89,12 +88,12 @@ export function softwareSigner(purpose: Purpose, privateJwk: PrivateJwk): Signer
   }
 }
 
-/** Signs a digest of 32 (ES256) or 48 bytes (ES384): raw r‖s of twice that length. */
+/** Signs a digest of 32 (ES256) or 48 bytes (ES384). Returns raw r‖s of twice that length. */
 type DigestSigner = (digest: Buffer) => Promise<Buffer>
 
 /**
- * A signer whose private key never comes here, as that of a token. No signature leaves that the public key does not
- * verify: an `Error` where the key behind it is another one. ECDSA only.
+ * Returns a signer whose private key is elsewhere, for example in a token. Every signature is verified with the public
+ * key first; an `Error` means that another key made it. ECDSA only.
  */
 export function remoteSigner(purpose: Purpose, publicJwk: PublicJwk, signDigest: DigestSigner): Signer {
   const alg = algOf(publicJwk)

@@ -6,7 +6,10 @@ const quote = 0x22
 const backslash = 0x5c
 const colon = 0x3a
 
-/** Members written in the text, duplicates included. Runs before the parser, so that it also bounds the depth. */
+/**
+ * Counts the members written in the text, duplicates included. Runs before the parser, so that it also bounds the
+ * depth.
+ */
 function countWritten(text: string, what: string, maxDepth: number): number {
   let members = 0
   let depth = 0
@@ -34,8 +37,9 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * A JSON object in valid UTF-8 whose member names are unique at every level (RFC 7515 §4): a parser that keeps the
- * first of two `alg` members and one that keeps the last must not see different headers. Throws `malformed`.
+ * Parses a JSON object in valid UTF-8 whose member names are unique at every level (RFC 7515 §4). Otherwise a parser
+ * that keeps the first of two `alg` members and one that keeps the last would see different headers. Throws
+ * `malformed`.
  */
 export function parseStrictObject(bytes: Buffer, what: string, maxDepth = usualDepth): Record<string, unknown> {
   if (!isUtf8(bytes)) refuse('malformed', `${what} is not UTF-8`)

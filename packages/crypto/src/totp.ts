@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** Seconds that one code lasts, and its digits: what authenticator apps take without being told (RFC 6238 §4.1). */
+/** Period of a code in seconds, and its digits: the defaults of authenticator apps (RFC 6238 §4.1). */
 export const totpPeriodSeconds = 30
 const digits = 6
 const seedLength = 20
@@ -19,13 +19,13 @@ export function toBase32(bytes: Uint8Array): string {
   return bits > 0 ? text + alphabet[(buffer << (5 - bits)) & 31] : text
 }
 
-/** A seed of 160 bits, the length that RFC 4226 §4 recommends. */
+/** Returns a seed of 160 bits, the length that RFC 4226 §4 recommends. */
 export const mintTotpSeed = (): Buffer => randomBytes(seedLength)
 
-/** The number of the period that a moment lies in. */
+/** Returns the number of the period that contains a time. */
 export const totpStep = (at: Date): number => Math.floor(at.getTime() / 1000 / totpPeriodSeconds)
 
-/** The code of one period: HOTP-SHA-1 over the number of the period (RFC 4226 §5.3, RFC 6238 §4.2). */
+/** Returns the code of one period: HOTP-SHA-1 over the number of the period (RFC 4226 §5.3, RFC 6238 §4.2). */
 export function totpCode(seed: Uint8Array, step: number): string {
   const counter = Buffer.alloc(8)
   counter.writeBigUInt64BE(BigInt(step))
@@ -36,8 +36,8 @@ export function totpCode(seed: Uint8Array, step: number): string {
 }
 
 /**
- * The period whose code this is: the one of `at`, or a neighbour for clocks that differ (RFC 6238 §5.2); undefined for
- * any other text. Whoever takes a code remembers the period, and takes none up to it again.
+ * Returns the period of a code: that of `at`, or a neighbour for clocks that differ (RFC 6238 §5.2). Undefined for any
+ * other text. A caller that accepts a code must store the period, and accept none up to it again.
  */
 export function matchTotp(seed: Uint8Array, code: string, at: Date): number | undefined {
   const given = Buffer.from(code)
@@ -49,7 +49,10 @@ export function matchTotp(seed: Uint8Array, code: string, at: Date): number | un
   return found
 }
 
-/** What an authenticator app reads from a QR code (Key URI format). Issuer and account may hold any character. */
+/**
+ * Returns the text of the QR code for an authenticator app (Key URI format). Issuer and account may contain any
+ * character.
+ */
 export function provisioningUri({
   seed,
   issuer,

@@ -5,7 +5,7 @@ import { derFromRaw } from './ecdsa-der.ts'
 import { type PublicJwk, publicPem } from './jwk.ts'
 import type { Signer } from './signer.ts'
 
-/** A public key as metadata of The Update Framework has it (TUF 1.0.31 §4.2.1). */
+/** A public key in metadata of The Update Framework (TUF 1.0.31 §4.2.1). */
 export type TufKey = { keytype: string; scheme: string; keyval: { public: string } }
 export type TufSignature = { keyid: string; sig: string }
 export type TufSigned<S> = { signed: S; signatures: TufSignature[] }
@@ -14,7 +14,7 @@ export type TufRole = { keyids: string[]; threshold: number }
 /** The version of the specification that our metadata names. */
 export const tufSpecVersion = '1.0.31'
 
-/** A P-256 or Ed25519 key. Throws TypeError for another one. */
+/** Converts a P-256 or Ed25519 key. Throws TypeError for another one. */
 export function tufKeyOf(jwk: PublicJwk): TufKey {
   if (jwk.crv === 'P-256')
     return { keytype: 'ecdsa', scheme: 'ecdsa-sha2-nistp256', keyval: { public: publicPem(jwk) } }
@@ -27,10 +27,10 @@ export function tufKeyOf(jwk: PublicJwk): TufKey {
   throw new TypeError('TUF has no scheme for the key')
 }
 
-/** SHA-256 of the key's canonical form, hexadecimal (§4.2.1). */
+/** Returns the SHA-256 of the key's canonical form, in hexadecimal (§4.2.1). */
 export const tufKeyId = (key: TufKey): string => sha256Hex(canonicalize(key))
 
-/** What is signed: OLPC canonical JSON, which escapes nothing but quotes and backslashes. */
+/** Returns the signed bytes: OLPC canonical JSON, which escapes only quotes and backslashes. */
 const bytesOf = (signed: object): Buffer => Buffer.from(canonicalize(signed))
 
 export async function tufSignature(signed: object, signer: Signer): Promise<TufSignature> {
@@ -45,8 +45,8 @@ export const signTuf = async <S extends object>(signed: S, signers: readonly Sig
 })
 
 /**
- * Whether as many different keys of the role as it asks for have signed (§5.3.4). A key counts under its own id only,
- * so that one key under two names is one.
+ * True if the role's threshold of different keys has signed (§5.3.4). A key counts under its own id only, so that one
+ * key under two names counts once.
  */
 export function isSignedBy(
   { signed, signatures }: TufSigned<object>,
@@ -70,7 +70,7 @@ function holds(key: TufKey, bytes: Buffer, signature: Buffer): boolean {
 
 const ed25519Prefix = Buffer.from('302a300506032b6570032100', 'hex')
 
-/** Undefined for a key that is of no scheme of ours, or is not what its scheme says. */
+/** Undefined for a key of an unsupported scheme, or one that does not match its scheme. */
 export function importTufKey({ keytype, scheme, keyval }: TufKey): KeyObject | undefined {
   const text = keyval.public
   try {

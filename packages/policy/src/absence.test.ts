@@ -12,7 +12,7 @@ const literal = fc.oneof(
   fc.constantFrom('"14.2"', '"linux"', '""', '"2027-01-04T11:59:00Z"', 'true', 'false'),
   fc.integer({ min: 0, max: 100 }).map(String),
 )
-/** Each operator of the language, with what it takes. */
+/** Each operator of the language, with its operands. */
 const operators = {
   fact: fact,
   '==': fc.tuple(fact, literal).map(([f, l]) => `${f} == ${l}`),

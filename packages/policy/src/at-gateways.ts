@@ -1,10 +1,13 @@
 import type { PolicyDocument } from '@holdfast/contract/policy-document'
 import { type DocumentError, positionOf } from './position.ts'
 
-/** What only gateways can know, each by means that its operator gives it. */
+/** Facts that only gateways can look up, each by a means that its operator provides. */
 export type GatewayKnowledge = ReadonlySet<'countries' | 'services'>
 
-/** What a document leaves to gateways and they do not know: its rules would count for nobody, or deny for ever. */
+/**
+ * Returns errors for conditions that need gateway facts which this deployment's gateways lack. Without them an allow
+ * rule would never apply, and a deny rule always.
+ */
 export function unknownToGateways({ rules, resources = {} }: PolicyDocument, known: GatewayKnowledge): DocumentError[] {
   const ofCountries = rules.flatMap(({ when }, i) =>
     when?.countries && !known.has('countries')

@@ -5,9 +5,9 @@ import { childrenOf, containersFirst, type DocumentGroups } from './groups.ts'
 import type { ResolvedPolicy } from './references.ts'
 
 /**
- * The inverted index: for each thing a device may be known by, the rules that name it. Groups of the document are taken
- * apart into their members, so a device needs to know the directory's groups only; their own entries serve tests that
- * ask for "someone of this group".
+ * The inverted index: the rules that name each attribute of a device. Groups of the document are expanded to their
+ * members, so a device needs only the directory's groups. The document groups' own entries serve tests that ask for
+ * "someone of this group".
  */
 export type AtomIndex = {
   readonly any: Bits
@@ -18,7 +18,7 @@ export type AtomIndex = {
   readonly documentGroups: ReadonlyMap<string, SparseBits>
 }
 
-/** `subjects[i]` says whom rule `i` names. */
+/** Builds the index. `subjects[i]` are the subjects of rule `i`. */
 export function indexAtoms(subjects: readonly (PolicySubjects | undefined)[], resolved: ResolvedPolicy): AtomIndex {
   const words = wordsFor(subjects.length)
   const any = new Uint32Array(words)
@@ -68,7 +68,7 @@ function table(words: number) {
   }
 }
 
-/** Resolution has put an id to every name; one without is a mistake of the caller's. */
+/** Returns the id of a name. Every name has one after resolution, so a missing one is a fault of the caller. */
 export function idOf(ids: Readonly<Record<string, string>>, name: string): string {
   const id = Object.hasOwn(ids, name) ? ids[name] : undefined
   if (id === undefined) throw new Error(`"${name}" has not been resolved`)
@@ -77,7 +77,7 @@ export function idOf(ids: Readonly<Record<string, string>>, name: string): strin
 
 type Apply = (bits: Bits, set: SparseBits) => void
 
-/** Writes into `bits` the rules that concern a device: those that name it, less those that except it. */
+/** Writes into `bits` the rules that concern a device: those that name it, without those that except it. */
 export function selectRules(
   from: AtomIndex,
   except: AtomIndex,

@@ -1,4 +1,4 @@
-/** Sets of rules: one bit a rule, 32 to a word. */
+/** Sets of rules: one bit for each rule, 32 in a word. */
 export type Bits = Uint32Array
 
 /** A set with few members: only the words that are not zero. */
@@ -43,7 +43,7 @@ export function removeSparse(bits: Bits, { at, words }: SparseBits): void {
   }
 }
 
-/** The members, ascending. */
+/** Returns the members, ascending. */
 export function membersOf(bits: Bits): number[] {
   const members: number[] = []
   for (let i = 0; i < bits.length; i++) {
@@ -56,7 +56,7 @@ export function membersOf(bits: Bits): number[] {
   return members
 }
 
-/** For a table of sets; equal sets hash alike, and sets that hash alike must still be compared. */
+/** Hashes a set for a table. Equal sets have equal hashes; different sets may too, so they must still be compared. */
 export function hashBits(bits: Bits): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < bits.length; i++) {

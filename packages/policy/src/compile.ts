@@ -9,7 +9,7 @@ import type { ResolvedPolicy } from './references.ts'
 import type { Shape } from './shapes.ts'
 import { compileWindow, type TimeWindow } from './time-window.ts'
 
-/** A destination by its index, with the ports the rule leaves open on it. */
+/** A destination by its index, with the ports that the rule allows on it. */
 type Reach = { readonly destination: number; readonly ports: Ports }
 
 export type CompiledRule = {
@@ -17,7 +17,7 @@ export type CompiledRule = {
   readonly action: 'allow' | 'deny'
   readonly rule: PolicyRule
   readonly reaches: readonly Reach[]
-  /** Posture checks it requires, by index. */
+  /** Indices of the posture checks that the rule requires. */
   readonly checks: readonly number[]
   readonly windows: readonly TimeWindow[]
   readonly sources: readonly AddressRange[]
@@ -27,15 +27,15 @@ export type CompiledRule = {
 }
 
 /**
- * A policy made ready to answer questions. Rules, checks and destinations are sorted by name and known by their index,
- * so the order in which a document gives them leaves no trace.
+ * A policy compiled for evaluation. Rules, checks and destinations are sorted by name and identified by index, so their
+ * order in the document does not matter.
  */
 export type CompiledPolicy = {
   readonly resolved: ResolvedPolicy
   readonly rules: readonly CompiledRule[]
   readonly checks: readonly CompiledCheck[]
   readonly destinations: readonly Destination[]
-  /** Destinations that have something in common with a shape. */
+  /** Returns the destinations that overlap a shape. */
   readonly findDestinations: (shape: Shape) => Set<number>
   /** By destination: the rules that name it. */
   readonly rulesTo: readonly (readonly { readonly rule: number; readonly ports: Ports }[])[]
@@ -105,7 +105,7 @@ export function compilePolicy(resolved: ResolvedPolicy): CompiledPolicy {
   }
 }
 
-/** By code unit, the same on every machine. */
+/** Compares by code unit, the same on every machine. */
 export const byText =
   <T>(textOf: (item: T) => string) =>
   (a: T, b: T): number =>

@@ -4,7 +4,7 @@ import { inRange, parseAddress } from './network.ts'
 import { type CheckOutcome, evaluateCheck } from './posture.ts'
 import { isOpen, nextChange } from './time-window.ts'
 
-/** The circumstances of a connection. What is absent is unknown. Times are milliseconds since the epoch. */
+/** The circumstances of a connection. An absent field is unknown. Times are milliseconds since the epoch. */
 export type ConnectionContext = { at: number; source_ip?: string; country?: string; mfa_at?: number }
 
 type ConditionState = 'holds' | 'fails' | 'unknown'
@@ -14,16 +14,16 @@ export type Condition = {
   readonly expected: unknown
   readonly actual: unknown
   readonly state: ConditionState
-  /** When the state may change though nothing but time does. Infinity: never. */
+  /** Returns when the state may change by time alone. Infinity: never. */
   readonly until: () => number
 }
 
-/** What of a rule speaks of the connection and of time. */
+/** The conditions of a rule on the connection and on time. */
 export type Conditioned = Pick<CompiledRule, 'action' | 'windows' | 'sources' | 'expiresAt'> & {
   readonly rule: Pick<CompiledRule['rule'], 'when' | 'expires_at'>
 }
 
-/** A device in its circumstances; checks are evaluated once, however many rules require them. */
+/** A device in its circumstances. Each check is evaluated once, however many rules require it. */
 export type Situation = {
   readonly compiled: CompiledPolicy
   readonly facts: DeviceFacts
@@ -51,14 +51,14 @@ const never = (): number => Number.POSITIVE_INFINITY
 const none: readonly Condition[] = []
 const stateOf = (known: boolean, holds: boolean): ConditionState => (!known ? 'unknown' : holds ? 'holds' : 'fails')
 
-/** The conditions of a rule, each with what is the case. */
+/** Returns the conditions of a rule, each with its state. */
 export function conditionsOf(rule: CompiledRule, situation: Situation): readonly Condition[] {
   if (!rule.rule.when && rule.rule.expires_at === undefined) return none
   const ofPosture = rule.checks.map((check) => postureCondition(check, situation))
   return [...ofPosture, ...connectionConditions(rule, situation)]
 }
 
-/** Those that a gateway judges: all but posture, which the server has applied before. */
+/** Returns the conditions that a gateway evaluates: all but posture, which the server has already applied. */
 export function connectionConditions(
   { rule: { when, expires_at }, windows, sources, expiresAt }: Conditioned,
   { context, source }: Pick<Situation, 'context' | 'source'>,
@@ -134,13 +134,13 @@ function postureCondition(index: number, { compiled, facts, context, outcomes }:
 }
 
 /**
- * Whether a condition lets its rule count. Unknown is on the side of refusal: it fails an allow rule and does not
- * switch off a deny rule.
+ * True if a condition permits its rule to apply. Unknown leads to denial: it fails an allow rule, and does not disable
+ * a deny rule.
  */
 export const isMet = ({ action }: Conditioned, { state }: Condition): boolean =>
   action === 'allow' ? state === 'holds' : state !== 'fails'
 
-/** When `conditions.every(isMet)` may change though nothing but time does. */
+/** Returns when `conditions.every(isMet)` may change by time alone. */
 export function untilOf(rule: Conditioned, conditions: readonly Condition[]): number {
   const unmet = conditions.filter((condition) => !isMet(rule, condition)).map((condition) => condition.until())
   if (unmet.length > 0) return Math.max(...unmet)

@@ -18,39 +18,39 @@ import type { Target } from './target.ts'
 
 export type Decision = {
   decision: 'allow' | 'deny'
-  /** The rule that decided; null when none matched. */
+  /** The rule that decided; null if none matched. */
   rule_id: string | null
   /** One sentence. */
   reason: string
-  /** When the answer may change though nothing but time does, in milliseconds since the epoch; null when it won't. */
+  /** Time at which the answer may change by time alone, in milliseconds since the epoch; null: never. */
   valid_until: number | null
-  /** Where it is allowed: the pools (pool_id) through which its rules lead to the target. Null: through every pool. */
+  /** If allowed: the pools (pool_id) through which the target is reached. Null: through every pool. */
   pools: string[] | null
   /** Every rule that concerns the device, by id. */
   rules: ExplainedRule[]
-  /** Where it is denied: rules that would have allowed it, and what each lacks. Those that lack least come first. */
+  /** If denied: rules that would have allowed it, with their unmet conditions. Those with the fewest come first. */
   would_allow: WouldAllow[]
 }
-/** `sentence` says of the rule what it needs and what is the case. */
+/** `sentence` describes the unmet conditions of the rule. */
 type WouldAllow = { rule_id: string; sentence: string; lacks: Lack[] }
 
-/** So many are named. */
+/** Most rules listed. */
 const nearestMost = 5
 
 export type ExplainedRule = {
   rule_id: string
   action: 'allow' | 'deny'
-  /** Whether the rule speaks of the target, or of some of it. */
+  /** True if the rule covers the target, or a part of it. */
   covers_target: boolean
-  /** Whether it also counts: all its conditions let it. */
+  /** True if the rule also applies: all its conditions are met. */
   matched: boolean
   conditions: { property: string; expected: unknown; actual: unknown; passed: boolean }[]
 }
 
 /**
- * Whether a device may reach a target now, and why. Deny wins over allow; nothing matched is denied. A target that is
- * more than one address and port (a resource, a network, no port given) is allowed when some of it is: what is denied
- * is out of reach altogether.
+ * Decides if a device may reach a target now, and why. Deny takes precedence over allow; without a matching rule the
+ * target is denied. A target with several addresses or ports (a resource, a network, no port given) is allowed if any
+ * part of it is. `deny` means that no part can be reached.
  */
 export function decide(
   compiled: CompiledPolicy,
@@ -76,7 +76,10 @@ export function decide(
 
 export type ReachTest = (facts: DeviceFacts, context: ConnectionContext) => string | null
 
-/** Which rule (its id) lets a device reach one target, for many devices; null: none does. It agrees with `decide`. */
+/**
+ * Returns a test of one target for many devices. The test returns the id of the rule that allows it, or null. It agrees
+ * with `decide`.
+ */
 export function createReachTest(compiled: CompiledPolicy, target: Target): ReachTest {
   const aim = aimAt(compiled, target)
   return (facts, context) => {
@@ -132,13 +135,15 @@ type Verdict = {
   readonly decision: 'allow' | 'deny'
   readonly rule: CompiledRule | null
   readonly reason: string
-  /** Rules that concern the device and speak of the target. */
+  /** Rules that concern the device and cover a part of the target. */
   readonly considered: readonly Considered[]
-  /** Those that allow it. */
+  /** Rules that allow it. */
   readonly reaching: readonly CompiledRule[]
 }
 
-/** Through which pools rules lead to an aim: those that a rule names, or else those of the resources in it. */
+/**
+ * Returns the pools through which rules lead to an aim: those named in a rule, otherwise those of the rule's resources.
+ */
 function poolsThrough(compiled: CompiledPolicy, aim: Aim, rules: readonly CompiledRule[]): string[] | null {
   const { resources = {} } = compiled.resolved.document
   const pools = new Set<string>()
@@ -154,7 +159,10 @@ function poolsThrough(compiled: CompiledPolicy, aim: Aim, rules: readonly Compil
   return [...pools].sort()
 }
 
-/** The decision without the account of it. Of several rules that allow, the one that does so longest decides. */
+/**
+ * Returns the decision without the explanation. Of several rules that allow, the one that allows for the longest time
+ * decides.
+ */
 export function judge(situation: Situation, concern: Concern, aim: Aim): Verdict {
   const { compiled } = situation
   const considered: Considered[] = []
@@ -193,7 +201,7 @@ function nothingMatched(considered: readonly Considered[]): string {
   return `rule "${nearest.rule.id}" would allow it, but does not count now: ${failed.join(', ')}`
 }
 
-/** An allow lasts while its rule counts and no rule that denies begins to; a deny, while no rule changes sides. */
+/** An allow is valid while its rule applies and no deny rule begins to apply. A deny is valid while no rule changes. */
 function validUntil({ decision, rule, considered }: Verdict): number {
   const matter =
     decision === 'allow' ? considered.filter((item) => item.rule === rule || item.rule.action === 'deny') : considered

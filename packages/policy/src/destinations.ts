@@ -3,10 +3,10 @@ import { networkOf } from './network.ts'
 import { everyPort, type Ports, portsOf } from './ports.ts'
 import { common, dnsShape, everything, networkShape, type Shape } from './shapes.ts'
 
-/** One thing rules may name in `to`: a resource, a host, a network, or everything. */
+/** A destination that rules can name in `to`: a resource, a host, a network, or everything. */
 export type Destination = { readonly name: string; readonly shapes: readonly Shape[]; readonly ports: Ports }
 
-/** What a name in `to` stands for. A network goes by its canonical spelling. */
+/** Returns the destination of a name in `to`. A network is named by its canonical form. */
 export function destinationOf(document: PolicyDocument, name: string): Destination {
   if (name === '*') return { name, shapes: [everything], ports: everyPort }
   const { hosts = {}, resources = {} } = document
@@ -24,8 +24,8 @@ export function destinationOf(document: PolicyDocument, name: string): Destinati
 type Entry = { readonly shape: Shape; readonly destination: number }
 
 /**
- * Finds the destinations that have something in common with a shape, without looking at each of them: those that hold
- * it are found by its prefixes or parent domains, those it holds lie next to each other in order.
+ * Finds the destinations that overlap a shape, without testing each one. Those that contain it are found by its
+ * prefixes or parent domains. Those inside it are adjacent in sort order.
  */
 export function indexDestinations(destinations: readonly Destination[]): (shape: Shape) => Set<number> {
   const unbounded: number[] = []
@@ -92,7 +92,7 @@ export function indexDestinations(destinations: readonly Destination[]): (shape:
   }
 }
 
-/** Where in ranges sorted by `lo` the first stands that starts at `lo` or behind it. */
+/** Returns the index of the first range that starts at or after `lo`; the ranges are sorted by `lo`. */
 function firstFrom(ranges: readonly { lo: bigint }[], lo: bigint): number {
   let [from, to] = [0, ranges.length]
   while (from < to) {

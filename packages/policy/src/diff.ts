@@ -8,9 +8,9 @@ import type { ResolvedPolicy } from './references.ts'
 export type PolicyDiff = { rules_added: string[]; rules_removed: string[]; rules_changed: string[] }
 
 /**
- * What a policy changes of another. A rule has changed when its own words have, or what one of them stands for: a
- * resource, a host, a group of the document, a posture check, or whom or what the directory knew by a name. Order,
- * spelling of defaults and descriptions of other things do not count.
+ * Compares two policies. A rule has changed if its own text changed, or something that it refers to: a resource, a
+ * host, a group of the document, a posture check, or the directory object behind a name. Order, explicit defaults and
+ * descriptions of other objects are ignored.
  */
 export function diffPolicies(before: ResolvedPolicy | null, after: ResolvedPolicy): PolicyDiff {
   const old: ReadonlyMap<string, string> = before ? fingerprintsOf(before) : new Map()
@@ -25,7 +25,7 @@ export function diffPolicies(before: ResolvedPolicy | null, after: ResolvedPolic
   }
 }
 
-/** JSON with sorted keys, and with sorted lists: no list of a document has an order that means anything. */
+/** Serializes to JSON with sorted keys and sorted lists, because no list of a document has a meaningful order. */
 export function canonicalText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalText).sort().join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
@@ -38,7 +38,7 @@ export function canonicalText(value: unknown): string {
 
 const printOf = (value: unknown): string => createHash('sha256').update(canonicalText(value)).digest('base64url')
 
-/** What is published now is what the next is compared with. */
+/** Cached, because the published policy is what the next one is compared with. */
 const known = new WeakMap<ResolvedPolicy, ReadonlyMap<string, string>>()
 function fingerprintsOf(resolved: ResolvedPolicy): ReadonlyMap<string, string> {
   const prints = known.get(resolved) ?? makeFingerprints(resolved)
@@ -71,7 +71,7 @@ const subjectsOf = (resolved: ResolvedPolicy, groups: ReadonlyMap<string, string
   devices: named.devices?.map((name) => idOf(resolved.devices, name)),
 })
 
-/** A group of the document by what it holds, so that its name does not count. */
+/** Fingerprints a group of the document by its members, so that its name does not matter. */
 function groupPrints(resolved: ResolvedPolicy): Map<string, string> {
   const groups: NonNullable<PolicyDocument['groups']> = resolved.document.groups ?? {}
   const prints = new Map<string, string>()

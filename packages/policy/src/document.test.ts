@@ -32,7 +32,7 @@ const good = {
   ],
 }
 
-/** A copy of the good document with one value put at a path, or taken away. */
+/** Returns a copy of the good document with one value set at a path, or removed. */
 function withValue(path: string, value: unknown): unknown {
   const document = structuredClone(good) as unknown
   const steps = path.split('/')

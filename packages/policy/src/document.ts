@@ -18,14 +18,14 @@ import { parseTarget } from './target.ts'
 import { isZone } from './time-window.ts'
 import { typeErrors } from './typing.ts'
 
-/** So many mistakes are told at once; whoever corrects them asks again. */
+/** Most errors reported at once. */
 export const MAX_DOCUMENT_ERRORS = 50
 
 export type Checked = { document: PolicyDocument } | { errors: DocumentError[] }
 
 /**
- * Reads a policy document: its schema first, then what a schema can't say. What it accepts compiles without an error,
- * once the directory has resolved its names (`resolveDocument`).
+ * Checks a policy document: first its schema, then the rules that a schema cannot express. An accepted document
+ * compiles without an error once its names are resolved (`resolveDocument`).
  */
 export function checkDocument(value: unknown): Checked {
   if (!hasSchema(value)) {
@@ -39,7 +39,7 @@ export function checkDocument(value: unknown): Checked {
 
 type Say = (steps: readonly Step[], message: string) => void
 
-/** One pass over a document whose schema holds. */
+/** One pass over a document with a valid schema. */
 class RuleBook {
   readonly #document: PolicyDocument
   readonly #say: Say
@@ -252,7 +252,7 @@ class RuleBook {
 const isEmpty = ({ any, users, groups, tags, devices }: PolicySubjects): boolean =>
   !any && ![users, groups, tags, devices].some((list) => list && list.length > 0)
 
-/** Texts that could not be stored or signed later: half a surrogate pair, or a NUL. `steps` is where it stands now. */
+/** Reports texts that could not be stored or signed: half a surrogate pair, or a NUL. `steps`: the current position. */
 function checkTexts(value: unknown, say: Say, steps: Step[] = []): void {
   if (typeof value === 'string') {
     if (!value.isWellFormed() || value.includes('\u0000')) say(steps, 'holds a character that is not text; remove it')

@@ -2,21 +2,20 @@ import type { Expression, Literal, Operand, Sign } from './expression.ts'
 import { parseInstant } from './instant.ts'
 import { compareVersions, parseVersion } from './version.ts'
 
-/** What an expression says of a report: null is unknown. */
+/** Result of an expression; null is unknown. */
 export type Truth = boolean | null
 
 type Facts = Readonly<Record<string, unknown>>
 
-/** How far a device's clock may run ahead of ours before its times stop counting. */
+/** Tolerance for a device's clock that is ahead of ours, in ms. Times further ahead do not count. */
 const clockSkewMs = 300_000
 
 /**
- * Three-valued (Kleene): a fact that is missing, or is not of the type it is compared with, makes its comparison
- * unknown; `!` of unknown is unknown; `&&` is false and `||` is true when one side settles it, else unknown stays. A
- * check passes on true alone, so absence never passes, however it is negated.
- *
- * `==`, `!=` and `in` compare exactly, texts as texts. Order is that of numbers, or of versions when both are texts.
- * `until` is when the answer may change though the facts stay: a `within_last` runs out. Infinity when it never does.
+ * Evaluates with three values (Kleene). A fact that is missing or of another type makes its comparison unknown. `!` of
+ * unknown is unknown. `&&` is false and `||` is true if one side decides it; otherwise unknown remains. Only true
+ * passes a check, so an absent fact never passes, not even negated.
+ * `==`, `!=` and `in` compare exactly, texts as texts. The order signs compare numbers, or versions if both are texts.
+ * `until`: when the result may change with the same facts, because a `within_last` ends. Infinity if it never does.
  */
 export function evaluateExpression(
   expression: Expression,
@@ -70,7 +69,7 @@ export function evaluateExpression(
   return { value: evaluate(expression), until }
 }
 
-/** Own properties only: a fact is never found on a prototype. */
+/** Returns an own property only, never one of a prototype. */
 export const factOf = (facts: Facts, name: string): unknown => (Object.hasOwn(facts, name) ? facts[name] : undefined)
 
 const isScalar = (value: unknown): value is Literal =>
@@ -100,16 +99,14 @@ function isOneOf(value: unknown, values: readonly Literal[]): Truth {
   return values.every((v) => typeof v === typeof value) ? false : null
 }
 
-/**
- * Whether a fact that is a list holds the value. A list that also holds something else than values is not understood.
- */
+/** True if a list fact contains the value. Unknown if the list also contains something that is not a scalar. */
 function contains(fact: unknown, value: Literal): Truth {
   if (!Array.isArray(fact) || !fact.every(isScalar)) return null
   if (fact.includes(value)) return true
   return fact.every((entry) => typeof entry === typeof value) ? false : null
 }
 
-/** A fact that is an RFC 3339 time, or seconds since the epoch. */
+/** Evaluates a fact that is an RFC 3339 time, or seconds since the epoch. */
 function withinLast(fact: unknown, windowMs: number, nowMs: number): { value: Truth; until: number } {
   const at = typeof fact === 'string' ? parseInstant(fact) : typeof fact === 'number' ? fact * 1_000 : null
   if (at === null || !Number.isFinite(at)) return { value: null, until: Number.POSITIVE_INFINITY }

@@ -10,8 +10,8 @@ import { ExpressionError, readTokens, type Token } from './lexer.ts'
  *                 | "within_last" "(" fact "," seconds ")"
  *     operand    := fact | literal                literal := "text" | number | "true" | "false"
  *
- * It has no loops, no calls but `within_last`, and no way to fail: every expression has one of three values for every
- * report, see `evaluateExpression`.
+ * It has no loops, and no calls except `within_last`. Evaluation cannot fail: every expression has one of three values
+ * for every report, see `evaluateExpression`.
  */
 export type Expression =
   | { readonly op: 'and' | 'or'; readonly parts: readonly Expression[] }
@@ -158,7 +158,7 @@ export function parseExpression(text: string): Expression {
 
 const isSign = (value: string): value is Sign => signs.includes(value)
 
-/** The facts an expression reads, sorted. */
+/** Returns the facts that an expression reads, sorted. */
 export function factsIn(expression: Expression): string[] {
   const names = new Set<string>()
   const walk = (e: Expression): void => {

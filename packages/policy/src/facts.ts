@@ -1,4 +1,4 @@
-/** What the policy knows of a device. Times are milliseconds since the epoch. */
+/** Facts about a device that a policy uses. Times are milliseconds since the epoch. */
 export type DeviceFacts = {
   readonly device_id: string
   readonly user_id: string | null
@@ -6,6 +6,6 @@ export type DeviceFacts = {
   readonly group_ids: readonly string[]
   readonly tags: readonly string[]
   readonly platform: string
-  /** The last report, or null when there has been none. */
+  /** The last report, or null if there is none. */
   readonly posture: { readonly facts: Readonly<Record<string, unknown>>; readonly reported_at: number } | null
 }

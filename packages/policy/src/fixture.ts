@@ -6,7 +6,7 @@ import { checkDocument } from './document.ts'
 import type { DeviceFacts } from './facts.ts'
 import { type ResolvedPolicy, referencesOf, resolveDocument } from './references.ts'
 
-/** For tests: a directory in which everything has the id it is called by. */
+/** For tests: a directory in which the id of every object is its name. */
 export function resolve(value: unknown): ResolvedPolicy {
   const checked = checkDocument(value)
   if ('errors' in checked) assert.fail(checked.errors.map(({ field, message }) => `${field}: ${message}`).join('\n'))
@@ -35,7 +35,7 @@ export const device = (facts: Partial<DeviceFacts> = {}): DeviceFacts => ({
   ...facts,
 })
 
-/** A small world, so that rules made at random meet devices made at random. */
+/** A small set of names, so that random rules often match random devices. */
 const users = ['alice', 'bob', 'carol']
 const directoryGroups = ['staff', 'dev', 'ops']
 const tags = ['managed', 'kiosk']

@@ -83,7 +83,7 @@ test('names and services are where the gateway finds them', () => {
     '10.0.0.1-10.0.0.2 tcp 443-443',
     '10.9.0.0-10.9.0.3 tcp 9090-9090',
   ])
-  // An address that also stands for a denied name is denied.
+  // An address that a denied name also resolves to is denied.
   const shared = new Map([...names, ['x.corp.example', ['10.0.0.1']]])
   assert.deepEqual(spelled(content, { ...at1, names: shared }), [
     'fd00::1-fd00::1 tcp 443-443',
@@ -108,7 +108,7 @@ test('a window, the end of a rule and the age of a second factor are when to ask
   const proved = { mfa_at: at('2027-01-04T11:30:00Z') }
   assert.equal(untilOf({ when: { mfa_within_seconds: 3_600 } }, proved), '2027-01-04T12:30:00.001Z')
   assert.equal(flatten(variant([rule]), at1).valid_until, null)
-  // What leads through another pool changes nothing here.
+  // A rule through another pool has no effect here.
   const elsewhere = variant([{ ...rule, via: ['us'], when: { time: [office] } }])
   assert.deepEqual(flatten(elsewhere, at1), { boxes: [], valid_until: null })
 })

@@ -11,7 +11,7 @@ import { parseAddress } from './network.ts'
 import { selectVariant } from './select.ts'
 import { type VariantContent, variantContent } from './variant.ts'
 
-/** How many random cases; `npm test` tries some, FLATTEN_RUNS=100000 all that the design asks for. */
+/** Number of random cases. `npm test` tries some; FLATTEN_RUNS=100000 tries all that the design requires. */
 const options = { numRuns: Number(process.env.FLATTEN_RUNS ?? 80) }
 
 const places = ['db', 'web', 'gw', 'voip', '*', '10.1.0.0/16', '10.1.2.0/24', '10.1.2.3', '0.0.0.0/0', '::/0']
@@ -37,7 +37,7 @@ const rulesOfPools: fc.Arbitrary<PolicyRule[]> = fc
   )
   .map((made) =>
     made.map(([rule, to, time, via, log, kind], i): PolicyRule => {
-      // Most are for everybody and under few conditions, or nothing would be allowed.
+      // Most rules are for everyone and with few conditions; otherwise nothing would be allowed.
       const { action, ports } = rule
       const own = { action, to, log, id: `r${i}`, ...(ports && { ports }), ...(via && action === 'allow' && { via }) }
       const when = { ...(kind === 'whole' && rule.when), ...(kind !== 'plain' && time && { time }) }
@@ -57,7 +57,7 @@ const worldOfPools = (rules: readonly PolicyRule[]): Omit<PolicyDocument, 'schem
   }
 }
 
-/** The same rules as they are read at one pool, rule by rule: `decide` itself knows nothing of pools. */
+/** Returns the rules as they apply at one pool, because `decide` ignores pools. */
 const atPool = (rules: readonly PolicyRule[], pool: string): PolicyRule[] => {
   const poolOf: Record<string, string> = { db: 'eu', voip: 'us' }
   return rules.flatMap((rule) => {
@@ -101,10 +101,10 @@ const nothing = new Map<string, string[]>()
 
 const contentOf = (rules: readonly PolicyRule[], facts: DeviceFacts, at: number): VariantContent => {
   const compiled = compile(worldOfPools(rules))
-  // As it arrives at a gateway.
+  // The content in the form in which a gateway receives it.
   return JSON.parse(JSON.stringify(variantContent(compiled, selectVariant(compiled, facts, at))))
 }
-/** Read by somebody who has only the boxes. */
+/** Evaluates a probe with nothing but the boxes. */
 function holds(boxes: readonly Box[], { address, protocol, port }: Probe): number {
   const point = parseAddress(address) ?? assert.fail(address)
   const isIn = (box: Box) =>
@@ -136,7 +136,7 @@ test('what is in a box is what decide allows at that pool, and in no more than o
     ),
     options,
   )
-  // A comparison of noes alone would show nothing.
+  // A test with denials only would prove nothing.
   assert.ok(allowed > options.numRuns / 50, `${allowed} allowed`)
 })
 
@@ -198,7 +198,7 @@ test('a name is reached in its boxes exactly when decide allows the name', () =>
   const names = new Map(asked.map((name, i) => [name, [`203.0.113.${i}`]]))
   fc.assert(
     fc.property(rulesOfPools, arbitraryDevice, connection, moment, fc.nat({ max: 3 }), (drawn, facts, seen, at, i) => {
-      // A network holds addresses and no names: rules on the networks that hold these would differ on purpose.
+      // A network contains addresses but no names, so rules on such a network would differ on purpose.
       const rules = drawn.map((rule) => ({ ...rule, to: rule.to.map((to) => (to.endsWith('/0') ? 'web' : to)) }))
       const unique = rules.map((rule) => ({ ...rule, to: [...new Set(rule.to)] }))
       const { boxes } = flatten(contentOf(unique, facts, at), { pool: 'eu', at, connection: seen, names })

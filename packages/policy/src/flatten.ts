@@ -13,36 +13,36 @@ import { type Plot, type Rectangle, sweep } from './sweep.ts'
 import { compileWindow } from './time-window.ts'
 import type { VariantContent } from './variant.ts'
 
-/** Addresses from `first` to `last` and ports from one to another, both included, that a device may reach. */
+/** Reachable addresses from `first` to `last` and ports from one to another, both inclusive. */
 export type Box = {
   readonly family: 'ipv4' | 'ipv6'
   readonly first: string
   readonly last: string
   readonly protocol: Protocol
-  /** Null: the protocol has none. */
+  /** Null: the protocol has no ports. */
   readonly ports: readonly [from: number, to: number] | null
-  /** Rules that ask for a record of each connection. */
+  /** Rules that require a log entry for each connection. */
   readonly log: readonly string[]
 }
 
 export type Flattening = {
-  /** pool_id of the gateway that asks. */
+  /** pool_id of the requesting gateway. */
   readonly pool: string
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** Of the connection; what is absent is unknown, which fails an allow rule and switches off no deny rule. */
+  /** Facts of the connection. An absent one is unknown: it fails an allow rule, and disables no deny rule. */
   readonly connection: Omit<ConnectionContext, 'at'>
-  /** By DNS name: the addresses that the gateway has resolved it to. */
+  /** By DNS name: the addresses to which the gateway has resolved it. */
   readonly names: ReadonlyMap<string, readonly string[]>
   /** By name of a service of the pool: its addresses and networks. */
   readonly services?: ReadonlyMap<string, readonly string[]>
 }
 
 /**
- * What a device with this variant may reach through a gateway, as boxes that don't overlap, in order. Deny wins. An
- * allow rule leads through the pools of its `via`, or else through those of what it leads to; a deny rule counts at
- * every pool. The boxes are the same at every moment before `valid_until` (null: for good); then it is time to ask
- * again.
+ * Computes the targets that a device with this variant may reach through a gateway, as sorted boxes that do not
+ * overlap. Deny takes precedence. An allow rule applies at the pools of its `via`, otherwise at those of its
+ * destinations. A deny rule applies at every pool. The boxes stay the same until `valid_until` (null: forever); then
+ * they must be computed again.
  */
 export function flatten(
   content: VariantContent,
@@ -69,7 +69,7 @@ export function flatten(
 }
 
 function boxesOf(rectangles: readonly Rectangle[]): Box[] {
-  // The same few addresses bound many boxes.
+  // Cached, because the same few addresses bound many boxes.
   const texts = new Map<bigint, string>()
   const textOf = (point: bigint): string => {
     const text = texts.get(point) ?? textOfPoint(point)
@@ -85,7 +85,7 @@ function boxesOf(rectangles: readonly Rectangle[]): Box[] {
   }))
 }
 
-/** One thing that a rule leads to, with the ports that the rule and the resource leave open. */
+/** A destination of a rule, with the ports that both the rule and the resource allow. */
 type Place = { readonly shapes: readonly Shape[]; readonly ports: Ports; readonly pool: string | undefined }
 type ReadRule = Conditioned & {
   readonly places: readonly Place[]
@@ -98,7 +98,7 @@ const leadsThrough = ({ action, via }: ReadRule, place: Place, pool: string): bo
 
 const readings = new WeakMap<VariantContent, readonly ReadRule[]>()
 
-/** Many devices share a variant, and are flattened again whenever time changes something: it is read once. */
+/** Cached, because many devices share a variant, and each change by time computes their boxes again. */
 function readVariant(content: VariantContent): readonly ReadRule[] {
   const known = readings.get(content)
   if (known) return known
@@ -139,7 +139,7 @@ type Known = {
 const namesOf = (names: Flattening['names']): Known['names'] =>
   [...names].map(([name, addresses]) => ({ shape: dnsShape(name), addresses }))
 
-/** What a resolver gave for a name and is no address is left out. */
+/** Leaves out a resolver result that is no address. */
 const rangeOf = (address: string): AddressRange[] => {
   const point = parseAddress(address)
   return point === null ? [] : [{ lo: point, hi: point }]

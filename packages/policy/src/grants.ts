@@ -4,7 +4,7 @@ import { formatPorts, type Ports, subtractPorts } from './ports.ts'
 import { ruleAt, type Selection } from './select.ts'
 import { covers, type Shape } from './shapes.ts'
 
-/** One network, name or service an allow rule gives, and the rules that deny a part or all of its ports for ever. */
+/** One network, name or service of an allow rule, and the unconditional deny rules that cover it. */
 type Part = {
   readonly shape: Shape
   readonly ports: Ports
@@ -14,10 +14,9 @@ type Part = {
 }
 
 /**
- * Says what a selection grants. A grant is: one network, name or service, on these ports, under these conditions, by
- * these pools. Through which rule, and what the resource is called, does not count. A deny rule without conditions
- * takes its ports away from what it covers; a deny rule with conditions, or one that denies only a part of a network,
- * does not count here.
+ * Returns the grants of a selection. A grant is one network, name or service, with its ports, conditions and pools. The
+ * rule and the name of the resource do not matter. An unconditional deny rule removes its ports from everything that it
+ * covers completely. Other deny rules, with conditions or for a part of a network, are ignored here.
  */
 export function createGrants(compiled: CompiledPolicy): (selection: Selection) => Set<string> {
   const parts = new Map<number, Part[]>()

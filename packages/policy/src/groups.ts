@@ -1,13 +1,13 @@
-/** The groups of a document: who contains whom. */
+/** The groups of a document with their members. */
 export type DocumentGroups = Readonly<
   Record<string, { readonly groups?: readonly string[]; readonly users?: readonly string[] }>
 >
 
-/** The groups of the document that a group of the document holds directly. */
+/** Returns the document groups that are direct members of a document group. */
 export const childrenOf = (groups: DocumentGroups, name: string): string[] =>
   (groups[name]?.groups ?? []).filter((child) => Object.hasOwn(groups, child))
 
-/** Every group after all that contain it. What lies on a cycle is missing. */
+/** Returns every group after all groups that contain it. Groups on a cycle are left out. */
 export function containersFirst(groups: DocumentGroups): string[] {
   const waiting = new Map(Object.keys(groups).map((name) => [name, 0]))
   for (const name of waiting.keys()) {
@@ -24,7 +24,10 @@ export function containersFirst(groups: DocumentGroups): string[] {
   return order
 }
 
-/** Groups that contain themselves, each cycle once, without recursion: a chain may be as long as the list of groups. */
+/**
+ * Finds groups that contain themselves, each cycle once. Not recursive, because a chain may be as long as the list of
+ * groups.
+ */
 export function findCycles(groups: DocumentGroups): string[][] {
   const settled = new Set(containersFirst(groups))
   const cycles: string[][] = []

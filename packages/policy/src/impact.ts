@@ -6,13 +6,13 @@ import { variantContent } from './variant.ts'
 
 export type Impact = {
   devices_examined: number
-  /** Devices whose variant changes, be it by a setting. */
+  /** Devices whose variant changes, even if only by a setting. */
   devices_affected: number
   grants_gained: number
   grants_lost: number
 }
 
-/** The grants of one device afterwards, and how many it gains and loses. */
+/** The new grants of one device, and how many it gains and loses. */
 export type DeviceImpact = { readonly selection: Selection; readonly gained: number; readonly lost: number }
 type Change = { readonly affected: boolean; readonly gained: number; readonly lost: number }
 type View = { readonly content: string; readonly grants: ReadonlySet<string> }
@@ -20,8 +20,8 @@ type View = { readonly content: string; readonly grants: ReadonlySet<string> }
 const maxRemembered = 50_000
 
 /**
- * What a publish does to devices. The caller adds them in chunks, as it reads them; devices that share both variants
- * cost two look-ups. What counts as a grant is said in `grants.ts`.
+ * Computes the effect of a publish on devices. The caller adds devices in chunks as it reads them. Devices that share
+ * both variants cost two look-ups. `grants.ts` defines a grant.
  */
 export function createImpact(before: CompiledPolicy | null, after: CompiledPolicy) {
   const numbers = new Map<string, number>()
@@ -74,7 +74,7 @@ function countOutside(grants: ReadonlySet<string>, others: ReadonlySet<string>):
   return count
 }
 
-/** The content of each rule is spelled once and then goes by a number that both policies share. */
+/** The content of each rule is serialized once and then represented by a number that both policies share. */
 function createViews(compiled: CompiledPolicy, numbers: Map<string, number>): (selection: Selection) => View {
   const views = new Map<string, View>()
   const grantsOf = createGrants(compiled)
@@ -85,7 +85,7 @@ function createViews(compiled: CompiledPolicy, numbers: Map<string, number>): (s
   }
   const bare = { rules: [], checks: [], key: '', valid_until: null }
   const settings = numberOf(JSON.stringify(variantContent(compiled, bare)))
-  // Of the rules only those that some device has.
+  // Only the rules that some device has.
   const rules: number[] = []
   const ruleNumber = (i: number): number => {
     rules[i] ??= numberOf(JSON.stringify(variantContent(compiled, { ...bare, rules: [i] })))
@@ -98,7 +98,7 @@ function createViews(compiled: CompiledPolicy, numbers: Map<string, number>): (s
     const known = views.get(selection.key)
     if (known) return known
     if (views.size >= maxRemembered) views.clear()
-    // A check that the device is not told of adds nothing to its content.
+    // A check that is not part of the device's content adds nothing.
     const told = selection.checks.map((i) => checks[i]).filter((check) => check !== settings)
     const parts = [settings, ...selection.rules.map(ruleNumber), '', ...told]
     const view = { content: parts.join(), grants: grantsOf(selection) }

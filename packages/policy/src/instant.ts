@@ -1,6 +1,6 @@
 /**
- * An RFC 3339 time as milliseconds since the epoch, or null. Stricter than `Date.parse`, which also reads `1` and
- * `May`. A leap second is none of a fact's business and is not read.
+ * Parses an RFC 3339 time to milliseconds since the epoch, or returns null. Stricter than `Date.parse`, which also
+ * accepts `1` and `May`. A leap second is not accepted.
  */
 export function parseInstant(text: string): number | null {
   if (text.length < 20 || text.length > 40 || !hasShape(text)) return null

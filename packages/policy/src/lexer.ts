@@ -24,7 +24,7 @@ const isDigit = (c: string): boolean => c >= '0' && c <= '9'
 const isWordStart = (c: string): boolean => (c >= 'a' && c <= 'z') || c === '_'
 const isWordPart = (c: string): boolean => isWordStart(c) || isDigit(c) || c === '.'
 
-/** The tokens of an expression, in one pass, character by character. Throws `ExpressionError`. */
+/** Returns the tokens of an expression, in one pass by character. Throws `ExpressionError`. */
 export function readTokens(text: string): Token[] {
   const tokens: Token[] = []
   let at = 0
@@ -73,7 +73,7 @@ function readNumber(text: string, offset: number): Read {
   return { token: { kind: 'number', value: Number(digits), offset }, end }
 }
 
-/** A text stands in double quotes; a backslash takes the next character, `"` or `\`, as it is. */
+/** Reads a text in double quotes. A backslash escapes `"` or `\`. */
 function readText(text: string, offset: number): Read {
   let value = ''
   for (let at = offset + 1; at < text.length; at++) {

@@ -1,8 +1,9 @@
 import ipaddr from 'ipaddr.js'
 
 /**
- * Addresses of both families as points on one line, so that a network is a range and two networks are nested or apart.
- * IPv6 comes first; IPv4 follows above it. An IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) is the IPv4 address it maps.
+ * Addresses of both families as points on one line, so that a network is a range, and two networks are nested or
+ * disjoint. IPv6 comes first, and IPv4 follows above it. An IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) is the IPv4
+ * address that it maps.
  */
 export type AddressRange = { readonly lo: bigint; readonly hi: bigint }
 
@@ -21,7 +22,7 @@ function readAddress(text: string): Address | null {
   return text.includes(':') ? readV6(text) : readV4(text)
 }
 
-/** Only the canonical four decimal parts: `010.0.0.1` and `0x7f000001` mean different things to different readers. */
+/** Accepts only four canonical decimal parts: programs disagree on `010.0.0.1` and `0x7f000001`. */
 function readV4(text: string): Address | null {
   const parts = text.split('.')
   if (parts.length !== 4) return null
@@ -56,13 +57,13 @@ function textOf({ width, value }: Address): string {
   return new ipaddr.IPv6(parts).toRFC5952String()
 }
 
-/** The point of an address, or null when the text is not one. */
+/** Returns the point of an address, or null if the text is none. */
 export function parseAddress(text: string): bigint | null {
   const address = readAddress(text)
   return address && pointOf(unmapped(address))
 }
 
-/** The canonical text of a point (RFC 5952 for IPv6). */
+/** Returns the canonical text of a point (RFC 5952 for IPv6). */
 export const textOfPoint = (point: bigint): string =>
   textOf(point >= v4Base ? { width: 32, value: point - v4Base } : { width: 128, value: point })
 
@@ -76,7 +77,7 @@ export const isV4 = (point: bigint): boolean => point >= v4Base
 type Network = { readonly range: AddressRange; readonly cidr: string }
 
 /**
- * A network in its canonical spelling, or a sentence that says how to correct it. A bare address is a network of one.
+ * Returns a network in canonical form, or a sentence that says how to correct it. A bare address is a network of one.
  */
 export function parseNetwork(text: string): Network | { problem: string } {
   const slash = text.indexOf('/')
@@ -101,7 +102,7 @@ function readPrefix(text: string, width: number): number | null {
   return String(value) === text && Number.isInteger(value) && value >= 0 && value <= width ? value : null
 }
 
-/** For text that has been checked before. Throws when it has not. */
+/** For text that was checked before. Throws if it is invalid. */
 export function networkOf(text: string): Network {
   const network = parseNetwork(text)
   if ('problem' in network) throw new Error(network.problem)

@@ -45,7 +45,7 @@ const arbitraryContext: fc.Arbitrary<ConnectionContext> = fc.record(
   { requiredKeys: ['at'] },
 )
 
-/** Whom a rule means, read off the document word by word; `inner` and `outer` are the groups of `world`. */
+/** Reference implementation of the subjects of a rule. `inner` and `outer` are the groups of `world`. */
 function isNamed(named: PolicySubjects | undefined, facts: DeviceFacts): boolean {
   const isIn = (group: string): boolean => {
     if (group === 'inner') return facts.user_id === 'bob' || isIn('dev')
@@ -61,7 +61,7 @@ function isNamed(named: PolicySubjects | undefined, facts: DeviceFacts): boolean
   )
 }
 
-/** The posture checks of `world`, in plain code: true, false or null for unknown. */
+/** Reference implementation of the posture checks of `world`: true, false or null for unknown. */
 function passes(check: string, { platform, posture }: DeviceFacts): boolean | null {
   if (check === 'watched' || (check === 'os' && platform !== 'macos')) return true
   if (!posture || NOW - posture.reported_at >= (check === 'os' ? 600_000 : 3_600_000)) return null
@@ -109,7 +109,7 @@ test('two devices share a key exactly when they share the content', () => {
       assert.ok(left && right)
       const same = JSON.stringify(variantContent(compiled, left)) === JSON.stringify(variantContent(compiled, right))
       if (left.key === right.key) assert.ok(same)
-      // An audited check separates keys without showing in the content.
+      // An audited check changes the key, but not the content.
       if (same && !rules.some((rule) => rule.when?.posture?.includes('watched'))) assert.equal(left.key, right.key)
     }),
     options,

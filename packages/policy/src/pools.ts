@@ -1,6 +1,6 @@
 import type { VariantContent } from './variant.ts'
 
-/** Until when (ms) a variant leads through pools: through every enabled one, and through those it names. */
+/** End of access (ms) by pool: through every enabled pool (`every`), and through the named ones. */
 type Ends = { every: number; named: ReadonlyMap<string, number> }
 
 const never = Number.NEGATIVE_INFINITY
@@ -15,8 +15,9 @@ function endsOf(content: VariantContent): Ends {
 }
 
 /**
- * The pools (TypeIDs) through which a variant lets its devices connect: those its allow rules name, or else the pools
- * of what they lead to. A rule that names none leads through every enabled pool; one that has expired through none.
+ * Returns the pools (TypeIDs) through which a variant lets its devices connect: those named in its allow rules,
+ * otherwise those of the rules' destinations. A rule without a pool leads through every enabled pool, an expired one
+ * through none.
  */
 export function poolsOf(content: VariantContent, at: number): ReadonlySet<string> | 'every' {
   const { every, named } = endsOf(content)
@@ -24,7 +25,7 @@ export function poolsOf(content: VariantContent, at: number): ReadonlySet<string
   return new Set([...named].flatMap(([pool, end]) => (at < end ? [pool] : [])))
 }
 
-/** Until when a variant leads through a pool, in milliseconds since the epoch; -Infinity: it never did. */
+/** Returns until when a variant leads through a pool, in milliseconds since the epoch. -Infinity: never. */
 export function endOn(content: VariantContent, poolId: string): number {
   const { every, named } = endsOf(content)
   return Math.max(every, named.get(poolId) ?? never)

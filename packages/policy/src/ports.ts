@@ -1,6 +1,6 @@
 /**
- * Ports of tcp and udp, and icmp, as numbers on one line with gaps between the protocols, so that a set of ports is a
- * sorted list of ranges that never touch.
+ * Ports of tcp and udp, and icmp, as numbers on one line with gaps between the protocols. So a set of ports is a sorted
+ * list of ranges that never touch.
  */
 export type PortRange = readonly [lo: number, hi: number]
 export type Ports = readonly PortRange[]
@@ -15,7 +15,8 @@ const all = (protocol: Protocol): PortRange =>
 export const everyPort: Ports = [all('tcp'), all('udp'), all('icmp')]
 
 /**
- * One entry such as `tcp/443`, `udp/1000-2000`, `tcp/*` or `icmp`; null when it is none, or its range runs backwards.
+ * Parses an entry such as `tcp/443`, `udp/1000-2000`, `tcp/*` or `icmp`. Null if it is invalid, or if the range is
+ * reversed.
  */
 export function parsePort(text: string): PortRange | null {
   if (text === 'icmp') return all('icmp')
@@ -35,13 +36,13 @@ function readPort(text: string): number | null {
   return String(value) === text && Number.isInteger(value) && value >= 1 && value <= last ? value : null
 }
 
-/** The union of entries that have been checked; absent stands for every port. */
+/** Returns the union of checked entries. Undefined means every port. */
 export function portsOf(entries: readonly string[] | undefined): Ports {
   if (!entries) return everyPort
   return merged(entries.map(parsePort).filter((range) => range !== null))
 }
 
-/** What a connection asks for: without a port all ports of the protocol, without a protocol all there are. */
+/** Returns the requested ports: without a port all ports of the protocol, without a protocol those of all protocols. */
 export function portsAsked(protocol: Protocol | undefined, port: number | undefined): Ports {
   if (protocol === 'icmp') return [all('icmp')]
   if (port === undefined) return protocol ? [all(protocol)] : everyPort
@@ -55,7 +56,7 @@ const portAt = (protocol: 'tcp' | 'udp', port: number): PortRange => {
 
 export const unitePorts = (a: Ports, b: Ports): Ports => merged([...a, ...b])
 
-/** The protocol and the ports of a range; null: the protocol has none. */
+/** Returns the protocol and the ports of a range. `ports` is null if the protocol has none. */
 export function readRange([lo, hi]: PortRange): { protocol: Protocol; ports: readonly [number, number] | null } {
   if (lo >= base.icmp) return { protocol: 'icmp', ports: null }
   const protocol = lo >= base.udp ? 'udp' : 'tcp'
@@ -100,7 +101,7 @@ export function subtractPorts(a: Ports, b: Ports): Ports {
   return left
 }
 
-/** The canonical spelling of a set of ports: the same set gives the same entries. */
+/** Returns the canonical form of a set of ports: equal sets have equal entries. */
 export const formatPorts = (ports: Ports): string[] => ports.map(formatRange)
 
 function formatRange([lo, hi]: PortRange): string {

@@ -1,4 +1,4 @@
-/** A mistake in a document: where it is, such as `rules[3].to[0]`, and what to do about it. */
+/** A mistake in a document: its position, such as `rules[3].to[0]`, and how to correct it. */
 export type DocumentError = { field: string; message: string }
 
 export type Step = string | number
@@ -7,7 +7,7 @@ const isPlain = (key: string): boolean =>
   key !== '' &&
   [...key].every((c) => (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || '_-'.includes(c))
 
-/** `['rules', 3, 'to', 0]` as `rules[3].to[0]`; a key with other characters as `resources["a.b"]`. */
+/** Formats `['rules', 3, 'to', 0]` as `rules[3].to[0]`. A key with other characters becomes `resources["a.b"]`. */
 export function positionOf(steps: readonly Step[]): string {
   let text = ''
   for (const step of steps) {

@@ -34,7 +34,7 @@ export const compileCheck = (id: string, check: PolicyPostureCheck): CompiledChe
 
 type ReasonCode = 'passed' | 'not_applicable' | 'failed' | 'no_report' | 'stale_report' | 'fact_missing'
 
-/** `until`: when the outcome may change without a new report; Infinity when it can't. */
+/** `until`: when the outcome may change without a new report. Infinity: never. */
 export type CheckOutcome = { readonly value: Truth; readonly reason: ReasonCode; readonly until: number }
 
 const never = Number.POSITIVE_INFINITY
@@ -43,7 +43,8 @@ const noReport: CheckOutcome = { value: null, reason: 'no_report', until: never 
 const staleReport: CheckOutcome = { value: null, reason: 'stale_report', until: never }
 
 /**
- * One check against the last report. No report, one too old, or a missing fact is unknown (null), which is not passed.
+ * Evaluates one check on the last report. Without a report, with one that is too old, or with a missing fact the
+ * outcome is unknown (null), which does not pass.
  */
 export function evaluateCheck(check: CompiledCheck, facts: DeviceFacts, nowMs: number): CheckOutcome {
   if (check.platforms && !check.platforms.has(facts.platform)) return notApplicable
@@ -57,11 +58,14 @@ export function evaluateCheck(check: CompiledCheck, facts: DeviceFacts, nowMs: n
 
 export type CheckResult = {
   id: string
-  /** What it was found to be; of these only `passed` passes. */
+  /** Outcome of the check; only `passed` passes. */
   outcome: 'passed' | 'failed' | 'unknown'
   passed: boolean
   reason_code: ReasonCode
-  /** What the report said of the facts the check reads (null: nothing), and what was asked. For administrators only. */
+  /**
+   * Reported values of the facts that the check reads (null: not reported), and the required expression. For
+   * administrators only.
+   */
   actual: Record<string, unknown>
   expected: string
   severity: CompiledCheck['severity']
@@ -70,7 +74,7 @@ export type CheckResult = {
   applies: boolean
   platforms: readonly string[] | null
   freshness_seconds: number
-  /** When the outcome may change without a new report (ms); null: never. */
+  /** Time at which the outcome may change without a new report (ms); null: never. */
   valid_until: number | null
 }
 
@@ -79,9 +83,9 @@ export type PostureVerdict = 'compliant' | 'non_compliant' | 'unknown'
 export type PostureResult = { checks: CheckResult[]; verdict: PostureVerdict; valid_until: number | null }
 
 /**
- * Every check of a policy. The verdict looks at the enforced checks that apply: one that failed makes the device
- * non-compliant, else one that is unknown makes it unknown. Nothing is known of a device that never reported, nor of
- * one of which no check speaks that is more than audited: both are unknown, and an assertion about them says `none`.
+ * Evaluates every check of a policy. The verdict depends on the enforced checks that apply: a failed one makes the
+ * device non-compliant, otherwise an unknown one makes it unknown. A device that never reported is unknown. So is a
+ * device to which only audited checks apply, or none; an assertion about it says `none`.
  */
 export function evaluateChecks(
   compiled: { readonly checks: readonly CompiledCheck[] },

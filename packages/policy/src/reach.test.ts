@@ -88,7 +88,7 @@ test('in a world of eight addresses and four ports, the answer is that of trying
           (_, i) => decide(compiled, device(), { at: NOW }, { address, protocol: 'tcp', port: i + 1 }).decision,
         ),
       )
-      // Of `net`, ports beyond the fourth can be reached too, by rules on tcp/*: they are tried by one port far away.
+      // More ports of `net` than the first four may be reachable, by rules on tcp/*. One distant port stands for them.
       const beyond =
         name === 'db'
           ? []

@@ -5,7 +5,7 @@ import { intersectPorts, type Ports, subtractPorts } from './ports.ts'
 import { addressShape, common, covers, dnsShape, isHostName, type Shape } from './shapes.ts'
 import { portsOfTarget, type Target, textOfTarget } from './target.ts'
 
-/** A target as sets, and the rules that have something in common with it, ascending. */
+/** A target as sets, and the rules that overlap it, ascending. */
 export type Aim = {
   readonly shapes: readonly Shape[]
   readonly ports: Ports
@@ -16,7 +16,7 @@ export type Aim = {
 const aims = new WeakMap<CompiledPolicy, Map<string, Aim>>()
 const maxAims = 8_192
 
-/** What a target means in a policy. Remembered: the same few targets are asked for again and again. */
+/** Returns the aim of a target in a policy. Cached, because the same few targets are requested repeatedly. */
 export function aimAt(compiled: CompiledPolicy, target: Target): Aim {
   const known = aims.get(compiled) ?? new Map<string, Aim>()
   aims.set(compiled, known)
@@ -60,7 +60,9 @@ function aimOf(compiled: CompiledPolicy, shapes: readonly Shape[], ports: Ports)
   return { shapes, ports, rules: [...rules].sort((a, b) => a - b), problem: null }
 }
 
-/** Whether some of the aim is reached by `allow` and by none of `denies`. Exact, since shapes are nested or apart. */
+/**
+ * True if `allow` reaches a part of the aim that none of `denies` covers. Exact, because shapes are nested or disjoint.
+ */
 export function reachesSome(
   compiled: CompiledPolicy,
   aim: Aim,
@@ -84,7 +86,7 @@ function partsOf(compiled: CompiledPolicy, aim: Aim, { reaches }: CompiledRule):
   })
 }
 
-/** The names in `to` of a rule that have something in common with the aim. */
+/** Returns the names in `to` of a rule that overlap the aim. */
 export const destinationsTowards = (compiled: CompiledPolicy, aim: Aim, rule: CompiledRule): string[] =>
   rule.reaches.flatMap((reach) => {
     const { name } = compiled.destinations[reach.destination] ?? {}
@@ -93,14 +95,14 @@ export const destinationsTowards = (compiled: CompiledPolicy, aim: Aim, rule: Co
 
 function leavesSome({ shape, ports }: Part, denied: readonly Part[]): boolean {
   if (shape.kind === 'range') return leavesAddress(shape.range, ports, denied)
-  // A domain has more names than any list of rules denies: only what covers all of it leaves none of them.
+  // A domain has more names than any list of rules denies. Only a deny of the whole domain covers them all.
   const whole = denied.filter((part) => covers(part.shape, shape))
   return whole.reduce((left, part) => subtractPorts(left, part.ports), ports).length > 0
 }
 
 /**
- * Goes along the range. Where the denied parts leave no port, they leave none up to the end of the shortest of them:
- * until there, parts can only be added.
+ * Scans the range. If the denied parts leave no port, they leave none up to the end of the shortest of them, because
+ * until there parts can only be added.
  */
 function leavesAddress({ lo, hi }: AddressRange, ports: Ports, denied: readonly Part[]): boolean {
   const waiting = denied

@@ -4,21 +4,19 @@ import { type DocumentError, positionOf, type Step } from './position.ts'
 const kinds = ['users', 'groups', 'devices', 'pools'] as const
 type Kind = (typeof kinds)[number]
 
-/** Name as written → positions where it stands. */
+/** Name as written → positions of its use. */
 export type References = Record<Kind, Map<string, string[]>>
 /** Name as written → id. */
 export type Lookup = Readonly<Record<Kind, ReadonlyMap<string, string>>>
 
-/**
- * A document with the ids its names stood for when it was resolved. Plain JSON, to be stored with a published version.
- */
+/** A document with the ids of its names at the time of resolution. Plain JSON, stored with a published version. */
 export type ResolvedPolicy = { readonly document: PolicyDocument } & Readonly<
   Record<Kind, Readonly<Record<string, string>>>
 >
 
 /**
- * What the directory must know: users (user_id, username or email), groups (group_id or name), devices (device_id) and
- * gateway pools (pool_id or name). Names of the document's own groups are not among them.
+ * Returns the names that the directory must know: users (user_id, username or email), groups (group_id or name),
+ * devices (device_id) and gateway pools (pool_id or name). Names of the document's own groups are left out.
  */
 export function referencesOf(document: PolicyDocument): References {
   const references: References = { users: new Map(), groups: new Map(), devices: new Map(), pools: new Map() }
@@ -54,7 +52,7 @@ export function referencesOf(document: PolicyDocument): References {
 const nouns = { users: 'user', groups: 'group', devices: 'device', pools: 'gateway pool' } as const
 
 /**
- * Puts ids to the names of a checked document, or says at which positions a name means nothing. At most `limit` errors.
+ * Resolves the names of a checked document to ids, or returns the positions of unknown names, at most `limit` errors.
  */
 export function resolveDocument(
   document: PolicyDocument,

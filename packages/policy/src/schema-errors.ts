@@ -7,14 +7,14 @@ import { type DocumentError, positionOf, type Step } from './position.ts'
 const validator = Compile(PolicyDocument)
 const maps: readonly string[] = ['groups', 'hosts', 'resources', 'posture_checks']
 
-/** Whether the value has the shape of a policy document. */
+/** True if the value has the shape of a policy document. */
 export const hasSchema = (value: unknown): value is PolicyDocument => validator.Check(value)
 
-/** What the schema refuses, each at its exact position. */
+/** Returns the errors of the schema, each at its exact position. */
 export function schemaErrors(value: unknown, limit: number): DocumentError[] {
   const { maxErrors } = Settings.Get()
-  // One closed object reports each unknown field twice, a choice reports each of its branches: ask for more than we
-  // show.
+  // An unknown field of a closed object is reported twice, and a choice reports each branch. So more errors are
+  // requested than are shown.
   Settings.Set({ maxErrors: limit * 4 })
   try {
     const seen = new Map<string, DocumentError>()
@@ -86,7 +86,7 @@ function unknownField(key: string, steps: readonly Step[]): string {
   return `unknown field "${key.slice(0, 80)}"; remove it or correct its name`
 }
 
-/** A JSON pointer (RFC 6901) as steps; a step is a number only where the value has a list. */
+/** Splits a JSON pointer (RFC 6901) into steps. A step is a number only inside a list. */
 function stepsOf(pointer: string, value: unknown): Step[] {
   let at: unknown = value
   return pointer

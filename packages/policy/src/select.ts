@@ -5,22 +5,22 @@ import type { CompiledPolicy } from './compile.ts'
 import type { DeviceFacts } from './facts.ts'
 import { evaluateCheck } from './posture.ts'
 
-/** What a device gets of a policy. */
+/** The part of a policy that a device gets. */
 export type Selection = {
-  /** The same for all devices of this policy that share the selection, and for no other. */
+  /** Equal for all devices of this policy that share the selection, and for no others. */
   readonly key: string
   /** Indices into `compiled.rules`, ascending. */
   readonly rules: readonly number[]
-  /** Indices of the posture checks its rules require, whether they pass or not, ascending. */
+  /** Indices of the posture checks that its rules require, passed or not, ascending. */
   readonly checks: readonly number[]
-  /** When a posture verdict may change without a new report, in milliseconds since the epoch. */
+  /** Time at which a posture verdict may change without a new report, in milliseconds since the epoch. */
   readonly valid_until: number | null
 }
 
-/** The rules that concern a device by who it is, before posture. Shared by all devices they concern alike. */
+/** The rules that concern a device by its identity, before posture. All devices with the same rules share it. */
 export type Concern = {
   readonly rules: Bits
-  /** Checks those rules require; the enforced ones decide which of the rules remain. */
+  /** Checks that those rules require. The enforced ones decide which rules remain. */
   readonly required: readonly number[]
   readonly enforced: readonly number[]
   readonly selections: Map<string, Selection>
@@ -30,7 +30,10 @@ type Memory = {
   readonly concerns: Map<number, Concern[]>
   readonly scratch: Bits
   count: number
-  /** By groups and tags, of whom no rule names by user or device. Those who are alike in them share these lists. */
+  /**
+   * By list of groups and list of tags, for devices that no rule names by user or device. Devices with the same lists
+   * share the entry.
+   */
   readonly byLists: Map<readonly string[], Map<readonly string[], Concern>>
   lists: number
 }
@@ -55,8 +58,8 @@ function memoryOf(compiled: CompiledPolicy): Memory {
 }
 
 /**
- * The rules that concern a device by its user, groups, tags and id. `documentGroup` asks for someone of that group. The
- * lists of a device are never changed: whose groups and tags are the same two lists is told from them alone.
+ * Returns the rules that concern a device by its user, groups, tags and id. `documentGroup` asks for someone of that
+ * group. The lists of a device must never be modified, because they are the keys of the cache.
  */
 export function concernOf(compiled: CompiledPolicy, facts: DeviceFacts, documentGroup: string | null = null): Concern {
   const memory = memoryOf(compiled)
@@ -74,7 +77,7 @@ export function concernOf(compiled: CompiledPolicy, facts: DeviceFacts, document
   return concern
 }
 
-/** Whether rules name this device, or its user, and not only what others share with it. */
+/** True if a rule names this device or its user directly. */
 const isNamed = ({ users, devices }: AtomIndex, { user_id, device_id }: DeviceFacts): boolean =>
   devices.has(device_id) || (user_id !== null && users.has(user_id))
 
@@ -109,8 +112,9 @@ function createConcern(compiled: CompiledPolicy, rules: Bits): Concern {
 }
 
 /**
- * The rules of a device: those that concern it, less those its posture switches off. An enforced check must pass for an
- * allow rule to remain, and must be known to fail for a deny rule to go; the other checks switch nothing off.
+ * Selects the rules of a device: those that concern it, without those that its posture disables. An allow rule remains
+ * only if its enforced checks pass. A deny rule is dropped only if one of them is known to fail. Other checks disable
+ * nothing.
  */
 export function selectVariant(compiled: CompiledPolicy, facts: DeviceFacts, nowMs: number): Selection {
   const concern = concernOf(compiled, facts)
@@ -145,7 +149,7 @@ function createSelection(compiled: CompiledPolicy, concern: Concern, verdicts: s
   return selection
 }
 
-/** Made of names, not of indices: it stays the same when the policy is compiled again. */
+/** Built from names, not indices, so that it stays the same when the policy is compiled again. */
 function keyOf(compiled: CompiledPolicy, rules: readonly number[], checks: readonly number[]): string {
   const names = [...rules.map((i) => ruleAt(compiled, i).id), '', ...checks.map((i) => compiled.checks[i]?.id)]
   return createHash('sha256').update(names.join('\n')).digest('base64url')
@@ -165,12 +169,12 @@ const nobody: AtomIndex = {
   devices: new Map(),
   documentGroups: new Map(),
 }
-/** Whether a rule names a device, which it may except all the same. */
+/** Returns a test if a rule names a device, even if the rule excepts it. */
 export function namedBy(compiled: CompiledPolicy, facts: DeviceFacts): (rule: number) => boolean {
   const named = new Uint32Array(wordsFor(compiled.rules.length))
   selectRules(compiled.from, nobody, facts, named)
   return (rule) => hasBit(named, rule)
 }
 
-/** Whether a rule concerns a device, by who it is. */
+/** True if a rule concerns a device by its identity. */
 export const isConcerned = (concern: Concern, rule: number): boolean => hasBit(concern.rules, rule)

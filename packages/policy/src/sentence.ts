@@ -2,7 +2,7 @@ import type { PolicySubjects } from '@holdfast/contract/policy-document'
 import type { CompiledPolicy, CompiledRule } from './compile.ts'
 import type { DeviceFacts } from './facts.ts'
 
-/** What keeps a rule from allowing: what it asks for, and what is the case (null: nothing is known). */
+/** Unmet condition of a rule: the requirement, and the actual value (null: unknown). */
 export type Lack = { property: string; expected: unknown; actual: unknown }
 
 const most = 3
@@ -20,7 +20,9 @@ const nouns = { users: 'user', groups: 'group', tags: 'tag', devices: 'device' }
 const named = (ids: Readonly<Record<string, string>>, has: (id: string) => boolean) =>
   Object.entries(ids).flatMap(([name, id]) => (has(id) ? [name] : []))
 
-/** The rule is for others: whom it names, and by what the device is known, in the names of the document. */
+/**
+ * Describes a rule that is for others: its subjects, and the device's own attributes, by their names in the document.
+ */
 export function whoLacks({ resolved }: CompiledPolicy, { rule }: CompiledRule, facts: DeviceFacts): Lack {
   return {
     property: 'from',
@@ -69,7 +71,7 @@ function conditionSentence({ property, expected, actual }: Lack): string {
   return `needs a second factor within ${names} seconds; ${actual === null ? 'when one was shown is not known' : `the last was shown at ${String(actual)}`}`
 }
 
-/** One sentence about all that a rule lacks, as its predicate: "needs …; and needs …". */
+/** Returns the predicate of a sentence about everything that a rule lacks: "needs …; and needs …". */
 export const sentenceOf = (rule: CompiledRule, lacks: readonly Lack[], facts: DeviceFacts, isNamed: boolean): string =>
   lacks
     .map((lack) => (lack.property === 'from' ? whoSentence(rule, lack, facts, isNamed) : conditionSentence(lack)))

@@ -1,8 +1,8 @@
 import { type AddressRange, networkOf, parseAddress } from './network.ts'
 
 /**
- * What can be reached, as a set: of addresses, of DNS names, of services, or everything. Two shapes are nested or
- * apart, never crossing, which is what makes "some of it is reachable" a question with an exact answer.
+ * A target as a set: of addresses, of DNS names, of services, or everything. Two shapes are nested or disjoint and
+ * never cross. So "is any part of it reachable" has an exact answer.
  */
 export type Shape =
   | { readonly kind: 'everything' }
@@ -15,7 +15,7 @@ export const everything: Shape = { kind: 'everything' }
 
 export const networkShape = (cidr: string): Shape => ({ kind: 'range', range: networkOf(cidr).range })
 
-/** A name is the same with and without the dot of the root, in small letters and in large ones (RFC 4343). */
+/** A name is the same with and without the final dot, and in upper and lower case (RFC 4343). */
 export function dnsShape(text: string): Shape {
   const name = withoutRoot(text).toLowerCase()
   return name.startsWith('*.') ? { kind: 'dns', name: name.slice(2), below: true } : { kind: 'dns', name, below: false }
@@ -28,7 +28,7 @@ export function addressShape(address: string): Shape | null {
   return point === null ? null : { kind: 'range', range: { lo: point, hi: point } }
 }
 
-/** Whether `outer` holds all of `inner`. */
+/** True if `outer` contains all of `inner`. */
 export function covers(outer: Shape, inner: Shape): boolean {
   if (outer.kind === 'everything') return true
   if (outer.kind === 'range') {
@@ -40,16 +40,16 @@ export function covers(outer: Shape, inner: Shape): boolean {
   return inner.name === outer.name && inner.below === outer.below
 }
 
-/** What two shapes have in common: the smaller one, or null. */
+/** Returns the intersection of two shapes: the smaller one, or null. */
 export const common = (a: Shape, b: Shape): Shape | null => (covers(a, b) ? b : covers(b, a) ? a : null)
 
 /**
- * Whether a target that is no resource and no host can be a DNS name: one with a dot, so that a misspelt resource is
- * told.
+ * True if a target that is no resource and no host can be a DNS name. It must contain a dot, so that a misspelt
+ * resource is reported.
  */
 export const isHostName = (text: string): boolean => withoutRoot(text).includes('.') && isDnsName(withoutRoot(text))
 
-/** Whether the text can be a DNS name, or a wildcard over one. */
+/** True if the text can be a DNS name or a wildcard. */
 export function isDnsName(text: string): boolean {
   const name = text.startsWith('*.') ? text.slice(2) : text
   return name.length <= 253 && name.split('.').every(isLabel)

@@ -1,7 +1,7 @@
 import { type AddressRange, everyAddress } from './network.ts'
 import { intersectPorts, type PortRange, type Ports, subtractPorts, unitePorts } from './ports.ts'
 
-/** Ports open or shut on a range of addresses; `log`: the rule that asks for a record of it. */
+/** Ports that are open or shut on a range of addresses. `log`: the rule that requires a log entry. */
 export type Plot = { readonly range: AddressRange; readonly ports: Ports; readonly log: string | null }
 export type Rectangle = { readonly range: AddressRange; readonly ports: PortRange; readonly log: readonly string[] }
 
@@ -9,9 +9,9 @@ type Piece = { readonly ports: Ports; readonly log: readonly string[] }
 type Open = { readonly lo: bigint; readonly ports: PortRange; readonly log: readonly string[] }
 
 /**
- * What is opened and not shut, as rectangles that don't overlap. Goes along the addresses; a range of ports that stays
- * as it is from one stretch to the next stays one rectangle. What comes out depends on the set alone, not on how it was
- * said.
+ * Returns everything that is opened and not shut, as rectangles that do not overlap. It scans the addresses. A range of
+ * ports that stays the same across adjacent stretches is one rectangle. The result depends only on the set, not on how
+ * it was described.
  */
 export function sweep(opened: readonly Plot[], shut: readonly Plot[]): Rectangle[] {
   const out: Rectangle[] = []
@@ -26,7 +26,7 @@ export function sweep(opened: readonly Plot[], shut: readonly Plot[]): Rectangle
     for (let plot = starts[next]; plot && plot.range.lo === at; plot = starts[++next])
       (isShut.has(plot) ? active.shut : active.opened).add(plot)
 
-    // Families lie side by side on the line, but no rectangle spans both.
+    // The families are adjacent on the line, but no rectangle spans both.
     const before = families.includes(at - 1n) ? new Map<string, Open>() : open
     const now = new Map<string, Open>()
     for (const { ports, log } of piecesOf(active.opened, active.shut))
@@ -41,7 +41,7 @@ export function sweep(opened: readonly Plot[], shut: readonly Plot[]): Rectangle
   return out.sort(byPlace)
 }
 
-/** Where something begins or has ended, ascending. */
+/** Returns the points where a plot begins or has just ended, ascending. */
 function edgesOf(plots: readonly Plot[]): bigint[] {
   const edges = new Set<bigint>()
   for (const { range } of plots) edges.add(range.lo).add(range.hi + 1n)
@@ -51,7 +51,7 @@ function edgesOf(plots: readonly Plot[]): bigint[] {
 const byPlace = (a: Rectangle, b: Rectangle): number =>
   a.range.lo < b.range.lo ? -1 : a.range.lo > b.range.lo ? 1 : a.ports[0] - b.ports[0]
 
-/** The ports that are left, apart by which rules ask for a record. */
+/** Returns the remaining ports, split by the rules that require a log entry. */
 function piecesOf(opened: ReadonlySet<Plot>, shut: ReadonlySet<Plot>): readonly Piece[] {
   if (opened.size === 0) return []
   let left: Ports = []
@@ -66,7 +66,7 @@ function piecesOf(opened: ReadonlySet<Plot>, shut: ReadonlySet<Plot>): readonly 
       { ports: subtractPorts(piece.ports, ports), log: piece.log },
       { ports: intersectPorts(piece.ports, ports), log: [...piece.log, rule] },
     ])
-    // Nothing is left of most: without them there are no more pieces than ranges of ports.
+    // Most pieces are empty. Without those there are no more pieces than ranges of ports.
     pieces = apart.filter((piece) => piece.ports.length > 0)
   }
   return pieces

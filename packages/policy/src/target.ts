@@ -2,14 +2,14 @@ import { parseAddress } from './network.ts'
 import { type Ports, type Protocol, portsAsked } from './ports.ts'
 
 /**
- * What a connection is for: a resource, host or DNS name, or an address. Without `port` any port of the protocol,
- * without `protocol` any of tcp, udp and icmp.
+ * Target of a connection: a resource, host or DNS name, or an address. Without `port` any port of the protocol; without
+ * `protocol` any of tcp, udp and icmp.
  */
 export type Target = ({ name: string } | { address: string }) & { protocol?: Protocol; port?: number }
 
 /**
- * The text form used in tests: `db`, `db:tcp/5432`, `10.1.2.3:tcp/22`, `[fd00::1]:udp/53`, `git.example.com`. Null when
- * it is none.
+ * Parses the text form of tests: `db`, `db:tcp/5432`, `10.1.2.3:tcp/22`, `[fd00::1]:udp/53`, `git.example.com`. Null if
+ * it is invalid.
  */
 export function parseTarget(text: string): Target | null {
   const cut = splitPort(text)

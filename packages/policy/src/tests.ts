@@ -8,13 +8,13 @@ import { aimAt } from './reach.ts'
 import { concernOf } from './select.ts'
 import { parseTarget } from './target.ts'
 
-/** What tests need to know of the directory. */
+/** Directory data for tests. */
 export type TestLookup = {
-  /** group_ids of a user, by user_id. */
+  /** Returns the group_ids of a user, by user_id. */
   readonly groupsOfUser: (userId: string) => readonly string[]
-  /** A device, by device_id. Without it, a test from a device knows the device by its id alone. */
+  /** Returns a device, by device_id. Without this function a test from a device has only its id. */
   readonly device?: (deviceId: string) => Pick<DeviceFacts, 'user_id' | 'group_ids' | 'tags' | 'platform'> | undefined
-  /** When a test without `at` takes place, in milliseconds since the epoch. */
+  /** Time of a test without `at`, in milliseconds since the epoch. */
   readonly now: number
 }
 
@@ -23,9 +23,9 @@ export type PolicyTestResult = { name: string; passed: boolean; failures: Policy
 export type PolicyTestReport = { passed: number; failed: number; results: PolicyTestResult[] }
 
 /**
- * Runs the tests of a document against its compiled policy. Each speaks for a made-up device: of a user with the groups
- * the directory gives, of a group, with a tag. Its posture report is fresh. `deny` holds when nothing of the target is
- * reached.
+ * Runs the tests of a document against its compiled policy. Each test uses a simulated device: of a user with the
+ * user's directory groups, of a group, or with a tag. Its posture report is fresh. `deny` is met if no part of the
+ * target is reached.
  */
 export function runPolicyTests(
   compiled: CompiledPolicy,

@@ -6,7 +6,7 @@ import { compileWindow, isOpen, isZone, nextChange } from './time-window.ts'
 const names = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 const minute = 60_000
 
-/** What a clock on the wall says, read from the text the runtime prints, and the rule in words. */
+/** Reference implementation of a window: it reads the local time from the text that the runtime prints. */
 function createWall({ days = [...names], from, to, zone }: PolicyTimeWindow): (at: number) => boolean {
   const format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, dateStyle: 'short', timeStyle: 'short' })
   return (at) => {

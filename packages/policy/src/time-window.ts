@@ -1,11 +1,11 @@
 import type { PolicyTimeWindow } from '@holdfast/contract/policy-document'
 
-/** A window on the wall clock of a zone: `from` inclusive, `to` exclusive, in minutes of the day. */
+/** A window in the local time of a zone: `from` inclusive, `to` exclusive, in minutes of the day. */
 export type TimeWindow = {
   readonly zone: string
   readonly from: number
   readonly to: number
-  /** One bit a day, Monday is bit 0: days on which the window starts. */
+  /** Days on which the window starts: one bit each, Monday is bit 0. */
   readonly days: number
 }
 
@@ -22,7 +22,7 @@ export function compileWindow({ zone, from, to, days }: PolicyTimeWindow): TimeW
   return { zone, from: minuteOf(from), to: minuteOf(to), days: bits }
 }
 
-/** Whether one of the windows is open at an instant. */
+/** True if one of the windows is open at an instant. */
 export const isOpen = (windows: readonly TimeWindow[], nowMs: number): boolean =>
   windows.some((window) => isWindowOpen(window, nowMs))
 
@@ -39,8 +39,8 @@ function isWindowOpen({ zone, from, to, days }: TimeWindow, nowMs: number): bool
 const modulo = (n: number, m: number): number => ((n % m) + m) % m
 
 /**
- * The first instant after `nowMs` at which `isOpen` gives the other answer. When that is more than eight days off
- * (windows that are never shut), an instant that far ahead: then it is time to ask again.
+ * Returns the first instant after `nowMs` at which `isOpen` changes. If that is more than eight days away (windows that
+ * are never shut), it returns an instant about that far ahead, at which the caller has to ask again.
  */
 export function nextChange(windows: readonly TimeWindow[], nowMs: number): number {
   const open = isOpen(windows, nowMs)
@@ -53,8 +53,8 @@ export function nextChange(windows: readonly TimeWindow[], nowMs: number): numbe
 }
 
 /**
- * The next instant at which the window could open or shut: one of its edges on the wall clock, or a change of the
- * clock.
+ * Returns the next instant at which the window could open or shut: one of its edges in local time, or a change of the
+ * zone's offset.
  */
 function nextEdge({ zone, from, to }: TimeWindow, nowMs: number): number {
   const offset = offsetAt(zone, nowMs)
@@ -65,7 +65,7 @@ function nextEdge({ zone, from, to }: TimeWindow, nowMs: number): number {
   return offsetAt(zone, edge) === offset ? edge : clockChange(zone, nowMs, edge)
 }
 
-/** When the offset that holds at `before` ends; it no longer holds at `after`. */
+/** Returns when the offset at `before` ends. At `after` it has already changed. */
 function clockChange(zone: string, before: number, after: number): number {
   const offset = offsetAt(zone, before)
   let [lo, hi] = [before, after]
@@ -82,7 +82,7 @@ type Clock = { readonly format: Intl.DateTimeFormat; readonly offsets: Map<numbe
 const clocks = new Map<string, Clock>()
 const maxClocks = 1_000
 const maxOffsets = 2_000
-/** Zones change their offset at full quarters of an hour, so one question answers for the whole quarter. */
+/** Zones change their offset at full quarters of an hour, so one look-up is valid for the whole quarter. */
 const quarterMs = 900_000
 
 function clockOf(zone: string): Clock {
@@ -107,7 +107,7 @@ const createFormat = (timeZone: string): Intl.DateTimeFormat =>
     second: 'numeric',
   })
 
-/** Whether the runtime knows a zone by this name. */
+/** True if the runtime knows a zone of this name. */
 export function isZone(zone: string): boolean {
   try {
     clockOf(zone)
@@ -117,7 +117,7 @@ export function isZone(zone: string): boolean {
   }
 }
 
-/** What the wall clock of a zone is ahead of UTC, in milliseconds. */
+/** Returns the offset of a zone's local time from UTC, in milliseconds. */
 function offsetAt(zone: string, nowMs: number): number {
   const { format, offsets } = clockOf(zone)
   const quarter = Math.floor(nowMs / quarterMs)

@@ -11,8 +11,9 @@ const spoken: Record<FactType, string> = {
 }
 
 /**
- * Why an expression could never be true or false, whatever is reported: it reads a fact that no device reports, or asks
- * of one what its kind of value can't answer. Of a tenant's own facts nobody knows what they are, so they pass.
+ * Returns the reasons why an expression can never be true or false for any report: it reads a fact that no device
+ * reports, or compares one with a value of the wrong type. The types of a tenant's own facts are unknown, so those
+ * pass.
  */
 export function typeErrors(expression: Expression): string[] {
   const errors: string[] = []

@@ -6,8 +6,8 @@ import { formatPorts, portsOf } from './ports.ts'
 import { ruleAt, type Selection } from './select.ts'
 
 /**
- * A rule as a device sees it: without whom it is for. Posture has been applied; the other conditions are left to
- * enforce.
+ * A rule as a device gets it, without its subjects. Posture is already applied; the other conditions remain to be
+ * enforced.
  */
 type VariantRule = {
   readonly id: string
@@ -32,8 +32,8 @@ type VariantResource = {
 }
 
 /**
- * What is signed for a device, less what the publisher adds: tenant, version and times. Equal selections give equal
- * JSON. Variants share their parts, so nobody may write into them.
+ * The signed content for a device, without the publisher's fields: tenant, version and times. Equal selections give
+ * equal JSON. Variants share their parts, so these must not be modified.
  */
 export type VariantContent = {
   readonly schema: 'holdfast.policy/1'
@@ -45,7 +45,10 @@ export type VariantContent = {
   readonly posture_checks: readonly { readonly id: string; readonly remediation: string }[]
 }
 
-/** What a set of devices shares. One object for one content, so that callers can hang what they make of it on it. */
+/**
+ * The variant that a set of devices shares. There is one object for each content, so that callers can attach derived
+ * data to it.
+ */
 export type Variant = {
   readonly digest: string
   readonly channel: 'canary' | 'stable'
@@ -55,7 +58,7 @@ export type Variant = {
   readonly content: VariantContent
 }
 
-/** The content of a variant: rules that concern the device, and only what they name. */
+/** Returns the content of a variant: the rules that concern the device, and only the objects that they name. */
 export function variantContent(compiled: CompiledPolicy, selection: Selection): VariantContent {
   const rendered = renderedOf(compiled)
   const rules = selection.rules.map((index) => rendered.rule(ruleAt(compiled, index)))
@@ -82,7 +85,7 @@ type Rendered = { rule: (rule: CompiledRule) => VariantRule; resource: (name: st
 
 const renderings = new WeakMap<CompiledPolicy, Rendered>()
 
-/** Hundreds of variants share the same rules and resources: each is rendered once. */
+/** Cached, because hundreds of variants share the same rules and resources. */
 function renderedOf(compiled: CompiledPolicy): Rendered {
   const known = renderings.get(compiled)
   if (known) return known

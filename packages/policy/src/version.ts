@@ -1,7 +1,7 @@
 /**
  * Versions as operating systems and clients write them: `14.2`, `v1.4.0-beta.2`, `6.1.0-18-amd64`, `10.0.19045.3803`.
- * Numbers are compared number by number, a missing one is 0. A suffix that names a pre-release sorts before the
- * release; any other suffix (build, architecture) does not count.
+ * Versions are compared number by number; a missing number is 0. A suffix that names a pre-release sorts before the
+ * release. Any other suffix (build, architecture) is ignored.
  */
 export type Version = { readonly numbers: readonly string[]; readonly prerelease: string | null }
 
@@ -9,7 +9,7 @@ const prereleases = ['alpha', 'beta', 'canary', 'dev', 'nightly', 'pre', 'previe
 
 const isDigit = (c: string | undefined): boolean => c !== undefined && c >= '0' && c <= '9'
 
-/** Null when the text is not a version. */
+/** Null if the text is not a version. */
 export function parseVersion(text: string): Version | null {
   if (text.length > 128) return null
   let at = text[0] === 'v' || text[0] === 'V' ? 1 : 0
@@ -39,7 +39,7 @@ function withoutZeros(digits: string): string {
   return digits.slice(at)
 }
 
-/** Numbers stay text, so that none is too long to be compared exactly. */
+/** Numbers stay text, so that any length is compared exactly. */
 const compareNumbers = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0)
 
 /** Negative, zero or positive, as for a sort. */

@@ -1,6 +1,5 @@
+import { setImmediate } from 'node:timers/promises'
 import { pino } from 'pino'
-import { createApp } from './app.ts'
-import { bootstrap } from './bootstrap.ts'
 import { checkFiles } from './config/check-files.ts'
 import { type Config, ConfigError, parseConfig } from './config/config.ts'
 import { readEnv, type Variable } from './config/env.ts'
@@ -13,7 +12,6 @@ import { configureKept } from './db/kept.ts'
 import { withDatabaseLock } from './db/lock.ts'
 import { MigrationError, migrate } from './db/migrate.ts'
 import { EmbeddedPostgresError, startEmbeddedPostgres } from './embedded/postgres.ts'
-import { startJobs } from './jobs/runner.ts'
 import { giveBackWhenIdle } from './kernel/give-back.ts'
 import { MasterKeyError, masterKeysInUse, openPeppers, type Peppers } from './modules/secrets/index.ts'
 import { createWaitingNotice, printFirstStart, printReady } from './terminal.ts'
@@ -56,9 +54,13 @@ async function start(): Promise<void> {
   givenSecrets(env, config)
   const consoleBuild = checkFiles(config)
   const log = pino({ level: config.logLevel, serializers: { err: describeError } })
-  const embedded = config.databaseUrl
+  const startingPostgres = config.databaseUrl
     ? undefined
-    : await startEmbeddedPostgres({ dataDir: config.dataDir, log: quiet(log) })
+    : startEmbeddedPostgres({ dataDir: config.dataDir, log: quiet(log) })
+  const loading = loadParts()
+  // A failure of PostgreSQL is told first.
+  loading.catch(() => {})
+  const embedded = await startingPostgres
   if (embedded) running.push({ name: 'the embedded PostgreSQL', stop: embedded.stop })
   embedded?.exited.then(({ expected, reason }) => {
     if (expected) return
@@ -90,6 +92,8 @@ async function start(): Promise<void> {
   await patiently(async () => {
     peppers = await openPeppers(databaseUrl, secrets)
   }, stalls)
+  if (stopping) return
+  const { createApp, bootstrap, startJobs } = await loading
   if (stopping) return
   const app = createApp({ config, secrets, peppers, databaseUrl, log, consoleBuild })
   running.push({ name: 'what writes to the database', stop: app.stop })
@@ -125,6 +129,12 @@ async function start(): Promise<void> {
     ...giveBackWhenIdle(gc && (() => gc({ type: 'major', flavor: 'last-resort', execution: 'sync' }))),
   })
   if (!stopping) printReady(config, app.http.addresses())
+}
+
+/** By then the process of PostgreSQL runs, which starts beside the load. */
+async function loadParts() {
+  await setImmediate()
+  return await import('./app-parts.ts')
 }
 
 /** What of an error belongs into the log; the objects that hang on a driver's errors do not. */

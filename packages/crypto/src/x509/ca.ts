@@ -17,12 +17,12 @@ import { buildName, readName } from './name.ts'
 type Dates = { notBefore: Date; notAfter: Date }
 
 /**
- * The tenant becomes the O of the subject; the CN defaults to the role and the start of the serial, so that names stay
+ * The tenant becomes the O of the subject. The CN defaults to the role and the start of the serial, so that names stay
  * distinct.
  */
 export type CaCertificateFields = Dates & { tenantId: string; serial: Uint8Array; commonName?: string }
 
-/** 16 random bytes that read as a positive INTEGER of full length (RFC 5280 §4.1.2.2). */
+/** Returns 16 random bytes that read as a positive INTEGER of full length (RFC 5280 §4.1.2.2). */
 export function mintSerial(): Buffer {
   const serial = randomBytes(16)
   serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40
@@ -35,9 +35,9 @@ const caSubject = (role: string, { tenantId, serial, commonName }: CaCertificate
 const rootUsages = keyUsages.keyCertSign | keyUsages.cRLSign
 
 /**
- * A tenant's self-signed root (RFC 5280 §4.2). It has no path length: one would break verification through a cross
- * certificate during rotation. Throws `wrong_type` unless the signer is a P-384 `ca-root` key, `malformed` for unusable
- * fields.
+ * Creates a tenant's self-signed root (RFC 5280 §4.2). It has no path length: one would break verification through a
+ * cross certificate during rotation. Throws `wrong_type` unless the signer is a `ca-root` key, `bad_algorithm` unless
+ * it is on P-384, `malformed` for unusable fields.
  */
 export async function createRootCertificate(signer: Signer, fields: CaCertificateFields): Promise<CertificateFiles> {
   requirePurpose(signer, 'ca-root')
@@ -60,9 +60,9 @@ export async function createRootCertificate(signer: Signer, fields: CaCertificat
 }
 
 /**
- * A tenant's issuing CA under its root: path length 0, and digitalSignature because it answers OCSP itself. Throws
- * `unknown_key` when the signer is not the root's key, `wrong_context` for a root of another tenant, `not_yet_valid` or
- * `expired` when it would begin before or outlive its root.
+ * Creates a tenant's issuing CA under its root: path length 0, and digitalSignature because it signs OCSP responses
+ * itself. Throws `unknown_key` if the signer is not the root's key, `wrong_context` for a root of another tenant,
+ * `not_yet_valid` or `expired` if it would begin before or end after its root.
  */
 export async function createIssuingCertificate(
   rootSigner: Signer,
@@ -89,9 +89,9 @@ export async function createIssuingCertificate(
 }
 
 /**
- * One root of a tenant certified by another of its roots (RFC 9810 §4.4: newWithOld, oldWithNew): name, key and key
- * identifier are those of the subject, so that what it issued is accepted by whoever knows only the issuer. It ends no
- * later than either. Throws as `createIssuingCertificate`.
+ * Certifies one root of a tenant by another of its roots (RFC 9810 §4.4: newWithOld, oldWithNew). Name, key and key
+ * identifier are those of the subject. So a verifier that knows only the issuer accepts certificates of the subject. It
+ * ends no later than either. Throws like `createIssuingCertificate`.
  */
 export async function createCrossCertificate(
   issuerSigner: Signer,

@@ -11,9 +11,9 @@ export type CertificateInfo = {
 }
 
 /**
- * Opens a certificate (PEM or DER) of any issuer. The platform parses its name, dates and key only when they are asked
- * for, and then throws; this function asks for all of them. A date that does not exist is known by its text ("Bad time
- * value"): as a Date it may be any. Throws `malformed`.
+ * Opens a certificate (PEM or DER) of any issuer. The platform parses its name, dates and key only on access, and
+ * throws then, so this function accesses all of them. A date that does not exist is detected by its text ("Bad time
+ * value"), because its Date may have any value. Throws `malformed`.
  */
 export function openCertificate(certificate: string | Buffer): X509Certificate {
   try {
@@ -26,7 +26,7 @@ export function openCertificate(certificate: string | Buffer): X509Certificate {
   return refuse('malformed', 'a certificate with a date that does not exist')
 }
 
-/** What the listings show of a certificate (PEM or DER), whoever issued it. Throws `malformed`. */
+/** Returns the listed fields of a certificate (PEM or DER) of any issuer. Throws `malformed`. */
 export function certificateInfo(certificate: string | Buffer): CertificateInfo {
   const parsed = openCertificate(certificate)
   return {

@@ -6,7 +6,7 @@ import { commonName } from './name.ts'
 import { encodePem } from './pem.ts'
 import { encodeSigned, sign } from './signed.ts'
 
-/** A PKCS#10 request (RFC 2986) for this key, PEM. Its subject is for those who read it; only the key counts. */
+/** Creates a PKCS#10 request (RFC 2986) for this key, in PEM. Its subject is only informative; only the key is used. */
 export async function createCertificateRequest(
   signer: Pick<Signer, 'alg' | 'publicJwk' | 'sign'>,
   subject: string,
@@ -16,7 +16,7 @@ export async function createCertificateRequest(
   return encodePem('CERTIFICATE REQUEST', encodeSigned(await sign(signer, info)))
 }
 
-/** A new P-256 key and a request for it; the private key is PKCS#8 PEM (RFC 5958), as TLS stacks read it. */
+/** Creates a new P-256 key and a request for it. The private key is PKCS#8 PEM (RFC 5958), as TLS stacks read it. */
 export async function createKeyAndRequest(
   subject: string,
 ): Promise<{ csr: string; publicJwk: PublicJwk; privateKey: string }> {

@@ -7,16 +7,16 @@ import { decodeBase64, decodePem } from './pem.ts'
 import { readSigned, type Signed } from './signed.ts'
 
 const maxRequestBytes = 8192
-/** RFC 7468 §7: the second one is what old programs write. */
+/** RFC 7468 §7: old programs write the second one. */
 const labels = ['CERTIFICATE REQUEST', 'NEW CERTIFICATE REQUEST'] as const
 
-/** The key that asks, and the SHA-256 of its SubjectPublicKeyInfo in hex. */
+/** The requesting key, and the SHA-256 of its SubjectPublicKeyInfo in hex. */
 export type CertificateRequest = { publicJwk: PublicJwk; spkiSha256: string }
 
 /**
- * Reads a PKCS#10 request (RFC 2986), PEM or DER in base64, of at most 8 KiB, and checks that whoever asks holds the
- * key. What it asks for beside that (subject, alternative names, extensions) is not looked at. Throws `malformed`,
- * `bad_algorithm` for a key or signature of another kind, `bad_signature`.
+ * Reads a PKCS#10 request (RFC 2986), PEM or DER in base64, of at most 8 KiB, and verifies the proof of possession of
+ * the key. Other requested values (subject, alternative names, extensions) are ignored. Throws `malformed`,
+ * `bad_algorithm` for an unsupported key or signature, `bad_signature`.
  */
 export function readCertificateRequest(text: string): CertificateRequest {
   const der = text.includes('-----BEGIN ')
@@ -39,7 +39,7 @@ export function readCertificateRequest(text: string): CertificateRequest {
   return { publicJwk, spkiSha256: hash('sha256', spki, 'hex') }
 }
 
-/** No key object is kept: the collector knows nothing of what one holds outside the heap. */
+/** No key object is kept, because the garbage collector does not count its memory outside the heap. */
 function isSignedWith({ tbs, algorithm, signature }: Signed, spki: Buffer): boolean {
   try {
     return verify(algorithm.hash, tbs, spkiPem(spki), signature)

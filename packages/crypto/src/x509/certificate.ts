@@ -7,10 +7,10 @@ import { type Extensions, readTaggedExtensions } from './extensions.ts'
 import { decodePem, encodePem } from './pem.ts'
 import { algorithmIdentifier, encodeSigned, readAlgorithm, readSigned, type Signed, signChecked } from './signed.ts'
 
-/** A certificate in both forms it is handed out in. */
+/** A certificate in both forms that are returned. */
 export type CertificateFiles = { der: Buffer; pem: string }
 
-/** What is read of a certificate (RFC 5280 §4.1). Names and the public key stay as their DER; the serial is hex. */
+/** The parsed fields of a certificate (RFC 5280 §4.1). Names and the public key stay as DER; the serial is hex. */
 export type Certificate = {
   der: Buffer
   signed: Signed

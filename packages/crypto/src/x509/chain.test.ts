@@ -100,7 +100,7 @@ test('an anchor counts while it is valid', async () => {
   assert.equal(depth(spc, [issuing], [past, wide]), 3, 'the same key in a certificate that is valid')
 })
 
-/** A CA certificate as nobody here would issue it. */
+/** A CA certificate that this package would never issue. */
 async function oddIssuer(
   root: Awaited<ReturnType<typeof rootOf>>,
   extensions: readonly Buffer[],

@@ -18,21 +18,20 @@ export type ChainOptions = {
   at: Date
 }
 
-/** Certificates below the anchor: an SPC, its issuing CA, and two roots that were certified by older ones. */
+/** Most certificates below the anchor: an SPC, its issuing CA, and two roots that older ones certified. */
 const maxDepth = 4
 const maxGiven = 16
-/** However certificates are crossed, no more work than this is done for a leaf. */
+/** Bounds the work for a leaf, however the certificates are crossed. */
 const maxSignatureChecks = 16
 
 /**
- * Looks for a way from a certificate, an SPC or that of a CA, over intermediates and cross certificates to an anchor,
- * at most four certificates below it (RFC 5280 §6.1). Every signature, validity, `cA`, path length and key usage on the
- * way is checked, and that all are of one tenant; an anchor is trusted by its name and key while it is valid. Answers
- * the way as DER, leaf first and anchor last.
- *
+ * Finds a path from a certificate, an SPC or that of a CA, over intermediates and cross certificates to an anchor, at
+ * most four certificates below it (RFC 5280 §6.1). It checks every signature, validity, `cA`, path length and key usage
+ * on the path, and that all certificates belong to one tenant. An anchor is trusted by its name and key while it is
+ * valid. Returns the path as DER, leaf first and anchor last.
  * Throws `malformed`, `bad_algorithm` for a leaf that cannot be read or for too many certificates, `expired` or
- * `not_yet_valid` for the leaf; when there is no way the first reason that one was not taken, or `wrong_issuer` when
- * none began.
+ * `not_yet_valid` for the leaf. Without a path it throws the reason of the first failed step, or `wrong_issuer` if no
+ * step was possible.
  */
 export function verifyChain(leaf: string | Uint8Array, { intermediates, anchors, at }: ChainOptions): Buffer[] {
   if (intermediates.length > maxGiven || anchors.length > maxGiven) refuse('malformed', 'too many certificates')
@@ -42,7 +41,7 @@ export function verifyChain(leaf: string | Uint8Array, { intermediates, anchors,
   return search([first]).map(({ der }) => der)
 }
 
-/** One that cannot be read is on no way: it may be of an algorithm to come. */
+/** Skips certificates that cannot be read: their algorithm may be a future one. */
 const readable = (certificates: ChainOptions['anchors']): Certificate[] =>
   certificates.flatMap((one) => {
     try {
@@ -57,7 +56,7 @@ function createSearch(anchors: readonly Certificate[], intermediates: readonly C
   let checksLeft = maxSignatureChecks
   let firstRefusal: CryptoError | undefined
 
-  /** What refuses the step up to an issuer is kept as the reason, should no other way be found. */
+  /** Keeps the reason of the first failed step up to an issuer, in case there is no path. */
   function isStep(last: Certificate, issuer: Certificate, requireMore: () => void): boolean {
     try {
       if (!names(last, issuer)) return false
@@ -95,7 +94,7 @@ function createSearch(anchors: readonly Certificate[], intermediates: readonly C
   }
 }
 
-/** Whether a certificate names this one as its issuer: by name, and by key where it names one. */
+/** True if a certificate names this one as its issuer: by name, and by key if it names a key. */
 function names({ issuer, extensions }: Certificate, by: Certificate): boolean {
   if (!issuer.equals(by.subject)) return false
   const named = extensions.get(oids.authorityKeyIdentifier)
@@ -103,7 +102,7 @@ function names({ issuer, extensions }: Certificate, by: Certificate): boolean {
   return !key || key.equals(subjectKeyOf(by))
 }
 
-/** Both ends belong to the time in which a certificate is valid (RFC 5280 §4.1.2.5). */
+/** A certificate is valid from its first to its last instant, both inclusive (RFC 5280 §4.1.2.5). */
 function requireUsable({ notBefore, notAfter, extensions }: Certificate, at: Date): void {
   if (!(at >= notBefore)) refuse('not_yet_valid', 'a certificate is not valid yet')
   if (!(at <= notAfter)) refuse('expired', 'a certificate has expired')
@@ -115,7 +114,7 @@ function requireSameTenant(one: Certificate, other: Certificate): void {
     refuse('wrong_context', 'a certificate is issued by a CA of another tenant')
 }
 
-/** May this certificate stand above that path? */
+/** Requires that this certificate may be above that path. */
 function requireIssuer({ extensions }: Certificate, path: readonly Certificate[]): void {
   const constraints = extensions.get(oids.basicConstraints)
   const { ca, pathLength = Number.POSITIVE_INFINITY } = constraints ? readBasicConstraints(constraints) : { ca: false }
@@ -123,7 +122,7 @@ function requireIssuer({ extensions }: Certificate, path: readonly Certificate[]
   const usage = extensions.get(oids.keyUsage)
   if (!usage || !(readKeyUsage(usage) & keyUsages.keyCertSign))
     refuse('wrong_issuer', 'a certificate is issued by a CA that may not')
-  // Those that are issued under their own name do not count (RFC 5280 §6.1.4).
+  // Certificates issued under their own name do not count (RFC 5280 §6.1.4).
   const between = path.slice(1).filter(({ subject, issuer }) => !subject.equals(issuer)).length
   if (between > pathLength) refuse('wrong_issuer', 'more certificates below a CA than it allows')
 }

@@ -28,8 +28,8 @@ export type Crl = {
 const maxCrlBytes = 16 * 1024 * 1024
 
 /**
- * Reads a full list (RFC 5280 §5) in DER, at most 16 MiB, that this CA signed. Whether it is still the newest is for
- * the caller to say. Throws `malformed`, `bad_algorithm`, `wrong_issuer` for the list of another CA, `bad_signature`.
+ * Reads a full CRL (RFC 5280 §5) in DER, at most 16 MiB, that this CA signed. The caller must check that it is the
+ * newest. Throws `malformed`, `bad_algorithm`, `wrong_issuer` for the CRL of another CA, `bad_signature`.
  */
 export function readCrl(der: Uint8Array, issuerCertificate: string | Uint8Array): Crl {
   if (der.length > maxCrlBytes) refuse('malformed', 'a list of more than 16 MiB')

@@ -7,7 +7,7 @@ import { oids } from './oids.ts'
 import { type RevocationReason, reasonCodes } from './revocation-reason.ts'
 import { algorithmIdentifier, encodeSigned, requireOwnSignature, sign } from './signed.ts'
 
-/** The serial is hex, as `readSpc` and `certificateInfo` say it. */
+/** The serial is hex, as in `readSpc` and `certificateInfo`. */
 export type RevokedCertificate = { serial: string; revokedAt: Date; reason: RevocationReason }
 export type CrlFields = {
   number: bigint | number
@@ -15,7 +15,7 @@ export type CrlFields = {
   nextUpdate: Date
   revoked: Iterable<RevokedCertificate>
 }
-/** Cuts long work: when a slice is over, `next` lets other work have its turn. */
+/** Splits long work: once `isOver` is true, `next` yields to other work. */
 export type Slices = { isOver(): boolean; next(): Promise<void> }
 
 const version2 = integer(1)
@@ -31,9 +31,9 @@ function reasonExtension(reason: RevocationReason): Buffer {
 }
 
 /**
- * The full list of what a CA, root or issuing, has revoked (RFC 5280 §5), as DER. It is made in time slices where they
- * are given: of 100,000 entries nobody shall have to wait for all. Throws `wrong_type`, `unknown_key` for a signer that
- * is not of the certificate, `malformed`, `bad_signature`.
+ * Creates the full CRL of a CA, root or issuing (RFC 5280 §5), as DER. `slices`, if given, makes it yield to other
+ * work, because 100,000 entries take long. Throws `wrong_type`, `unknown_key` for a signer that does not belong to the
+ * certificate, `malformed`, `bad_signature`.
  */
 export async function createCrl(
   signer: Signer,
@@ -51,14 +51,14 @@ export async function createCrl(
     issuer.subject,
     time(thisUpdate),
     time(nextUpdate),
-    // The list is absent where it is empty (RFC 5280 §5.1.2.6).
+    // An empty list is left out (RFC 5280 §5.1.2.6).
     ...(length > 0 ? [header(tags.sequence, length), ...entries] : []),
     element(
       contextOf(0),
       sequence(authorityKeyIdentifier(subjectKeyOf(issuer)), extension(oids.cRLNumber, false, integer(number))),
     ),
   )
-  // Of a large list each of these takes as long as a slice.
+  // Of a large list each of these steps takes as long as a slice.
   await slices?.next()
   const signed = await sign(signer, tbs)
   await slices?.next()

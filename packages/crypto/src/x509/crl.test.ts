@@ -151,7 +151,7 @@ test('a list of another CA, or that another one signed, is not read', async () =
   assert.throws(() => readCrl(forged, issuing.pem), { code: 'bad_signature' })
   const tooLong = { code: 'malformed', message: 'a list of more than 16 MiB' }
   assert.throws(() => readCrl(Buffer.alloc(16 * 1024 * 1024 + 1), issuing.pem), tooLong)
-  // Two roots of one name, which differ in their keys.
+  // Two roots of one name with different keys.
   const commonName = 'Root CA'
   const twin = async () => {
     const signer = softwareSigner('ca-root', generateKey('ES384').privateJwk)

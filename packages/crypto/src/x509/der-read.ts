@@ -4,8 +4,8 @@ import { context, contextOf, tags } from './der-write.ts'
 import type { Oid } from './oids.ts'
 
 /**
- * Reads the elements of a DER encoding one after the other; nothing is copied. Only what DER allows is read: definite
- * lengths in the shortest form, no tag numbers above 30. Everything throws `malformed`.
+ * Reads the elements of a DER encoding in sequence, without copies. Accepts only DER: definite lengths in the shortest
+ * form, no tag numbers above 30. Every method throws `malformed`.
  */
 export class DerReader {
   readonly #bytes: Buffer
@@ -18,12 +18,12 @@ export class DerReader {
     this.#end = end
   }
 
-  /** Whether nothing is left. */
+  /** True if nothing is left. */
   get isDone(): boolean {
     return this.#at === this.#end
   }
 
-  /** Whether the next element has this tag. */
+  /** True if the next element has this tag. */
   isAt(tag: number): boolean {
     return this.#at < this.#end && this.#bytes[this.#at] === tag
   }
@@ -33,20 +33,20 @@ export class DerReader {
     if (!this.isDone) refuse('malformed', 'DER with more than belongs there')
   }
 
-  /** The content of the next element, which has this tag. */
+  /** Returns the content of the next element, which must have this tag. */
   content(tag: number): Buffer {
     const [start, end] = this.#take(tag)
     return this.#bytes.subarray(start, end)
   }
 
-  /** The next element with its tag and length; of this tag, if one is given. */
+  /** Returns the next element with its tag and length. It must have this tag, if one is given. */
   whole(tag?: number): Buffer {
     const from = this.#at
     const [, end] = this.#take(tag)
     return this.#bytes.subarray(from, end)
   }
 
-  /** A reader of what stands in the next element, which has this tag. */
+  /** Returns a reader of the content of the next element, which must have this tag. */
   within(tag: number): DerReader {
     const [start, end] = this.#take(tag)
     return new DerReader(this.#bytes, start, end)
@@ -56,12 +56,12 @@ export class DerReader {
     return this.within(tags.sequence)
   }
 
-  /** A reader of what stands in an explicit context tag, where it is there. */
+  /** Returns a reader of the content of an explicit context tag, if it is present. */
   explicit(number: number): DerReader | undefined {
     return this.isAt(contextOf(number)) ? this.within(contextOf(number)) : undefined
   }
 
-  /** The content of an implicit context tag over a primitive type, where it is there. */
+  /** Returns the content of an implicit context tag over a primitive type, if it is present. */
   implicit(number: number): Buffer | undefined {
     return this.isAt(context(number)) ? this.content(context(number)) : undefined
   }
@@ -77,7 +77,7 @@ export class DerReader {
     return content.toString('hex')
   }
 
-  /** The octets of a positive INTEGER or zero, without a leading zero. */
+  /** Returns the octets of a positive INTEGER or zero, without a leading zero. */
   magnitude(): Buffer {
     const content = this.content(tags.integer)
     const [first = 0x80, second = 0x80] = content
@@ -86,7 +86,7 @@ export class DerReader {
     return first === 0 && content.length > 1 ? content.subarray(1) : content
   }
 
-  /** A number of at most 2^53. */
+  /** Returns a number of at most 2^53. */
   number(): number {
     const magnitude = this.magnitude()
     const value = magnitude.length > 7 ? Number.NaN : Number.parseInt(magnitude.toString('hex'), 16)
@@ -99,7 +99,7 @@ export class DerReader {
     return content[0] === 0xff
   }
 
-  /** The octets of a BIT STRING that has a whole number of them. */
+  /** Returns the octets of a BIT STRING without unused bits. */
   bitString(): Buffer {
     const content = this.content(tags.bitString)
     if (content[0] !== 0) refuse('malformed', 'a BIT STRING with unused bits')
@@ -111,12 +111,12 @@ export class DerReader {
     return isUtf8(content) ? content.toString() : refuse('malformed', 'not UTF-8')
   }
 
-  /** UTCTime or GeneralizedTime as RFC 5280 §4.1.2.5 has them: in seconds, with Z. */
+  /** Reads UTCTime or GeneralizedTime as in RFC 5280 §4.1.2.5: in seconds, with Z. */
   time(): Date {
     return this.isAt(tags.utcTime) ? this.#date(tags.utcTime, 12) : this.#date(tags.generalizedTime, 14)
   }
 
-  /** The year has what the other ten digits leave. */
+  /** The year takes the digits before the last ten. */
   #date(tag: number, digits: 12 | 14): Date {
     const content = this.content(tag)
     if (content.length !== digits + 1 || content[digits] !== 0x5a) refuse('malformed', 'not a time of DER')
@@ -137,7 +137,7 @@ export class DerReader {
     return isThere && date.getUTCFullYear() === year ? date : refuse('malformed', 'a time that there is not')
   }
 
-  /** Passes the next element; answers where its content begins and ends. */
+  /** Skips the next element. Returns the start and the end of its content. */
   #take(tag: number | undefined): [start: number, end: number] {
     const bytes = this.#bytes
     const from = this.#at
@@ -163,7 +163,7 @@ function digit(octet: number): number {
   return octet >= 0x30 && octet <= 0x39 ? octet - 0x30 : refuse('malformed', 'not a time of DER')
 }
 
-/** Reads one encoding to its end: throws where something follows. */
+/** Reads one encoding to its end. Throws if more follows. */
 export function readDer<T>(bytes: Buffer, read: (reader: DerReader) => T): T {
   const reader = new DerReader(bytes)
   const value = read(reader)

@@ -1,7 +1,7 @@
 import { integerContent } from '../ecdsa-der.ts'
 import type { Oid } from './oids.ts'
 
-/** Identifier octets (X.690 §8.1.2) of what X.509 uses. */
+/** Identifier octets (X.690 §8.1.2) that X.509 uses. */
 export const tags = {
   boolean: 0x01,
   integer: 0x02,
@@ -17,15 +17,15 @@ export const tags = {
   set: 0x31,
 } as const
 
-/** Context-specific tags: of a primitive element, and of one that holds others. */
+/** Context-specific tags: of a primitive element, and of a constructed one. */
 export const context = (number: number) => 0x80 | number
 export const contextOf = (number: number) => 0xa0 | number
 
-/** The octets of a length, in the shortest form (X.690 §10.1): how many follow the first one. */
+/** Returns the number of octets of a length, in the shortest form (X.690 §10.1), after the first one. */
 const furtherOctets = (length: number) =>
   length < 0x80 ? 0 : length < 0x100 ? 1 : length < 0x10000 ? 2 : length < 0x1000000 ? 3 : 4
 
-/** Writes identifier and length octets; answers where the content begins. */
+/** Writes identifier and length octets. Returns the position of the content. */
 function putHeader(der: Buffer, tag: number, length: number): number {
   const further = furtherOctets(length)
   der[0] = tag
@@ -33,14 +33,14 @@ function putHeader(der: Buffer, tag: number, length: number): number {
   return further === 0 ? 2 : der.writeUIntBE(length, 2, further)
 }
 
-/** The identifier and length octets before so many octets of content. */
+/** Returns the identifier and length octets for a content of this length. */
 export function header(tag: number, length: number): Buffer {
   const der = Buffer.allocUnsafe(2 + furtherOctets(length))
   putHeader(der, tag, length)
   return der
 }
 
-/** An element whose content is these octets, one after the other. */
+/** Returns an element with the concatenation of these octets as its content. */
 export function element(tag: number, ...content: readonly Uint8Array[]): Buffer {
   let length = 0
   for (const octets of content) length += octets.length
@@ -58,10 +58,10 @@ export const octetString = (content: Uint8Array) => element(tags.octetString, co
 export const utf8String = (text: string) => element(tags.utf8String, Buffer.from(text))
 export const objectIdentifier = (oid: Oid) => element(tags.oid, Buffer.from(oid, 'hex'))
 export const boolean = (value: boolean) => element(tags.boolean, Buffer.of(value ? 0xff : 0))
-/** A whole number of octets. */
+/** Returns a BIT STRING of whole octets. */
 export const bitString = (content: Uint8Array) => element(tags.bitString, Buffer.of(0), content)
 
-/** A number that is not negative, given as such or by its octets. */
+/** Returns an INTEGER that is not negative, given as a number or by its octets. */
 export function integer(value: bigint | number | Uint8Array): Buffer {
   if (typeof value === 'object') return element(tags.integer, integerContent(value))
   if (value < 0 || (typeof value === 'number' && !Number.isSafeInteger(value)))
@@ -70,7 +70,7 @@ export function integer(value: bigint | number | Uint8Array): Buffer {
   return integer(Buffer.from(digits.length % 2 ? `0${digits}` : digits, 'hex'))
 }
 
-/** Two digits for each number, then Z: a fraction of a second is cut off (RFC 5280 §4.1.2.5). */
+/** Writes two digits for each number, then Z. A fraction of a second is cut off (RFC 5280 §4.1.2.5). */
 function digits(tag: number, ...pairs: readonly number[]): Buffer {
   const der = Buffer.allocUnsafe(3 + 2 * pairs.length)
   let at = putHeader(der, tag, 1 + 2 * pairs.length)
@@ -82,7 +82,10 @@ function digits(tag: number, ...pairs: readonly number[]): Buffer {
   return der
 }
 
-/** What both kinds of time have behind the first digits of the year. Throws RangeError for a year that neither has. */
+/**
+ * Returns the digits that both kinds of time share, after the first two of a four-digit year. Throws RangeError for a
+ * year that neither can express.
+ */
 function pairsOf(time: Date): number[] {
   const year = time.getUTCFullYear()
   if (!(year >= 1950 && year <= 9999)) throw new RangeError('not a time that a certificate can have')

@@ -17,11 +17,11 @@ import { type Oid, oids } from './oids.ts'
 export type Extension = { critical: boolean; value: Buffer }
 export type Extensions = ReadonlyMap<Oid, Extension>
 
-/** RFC 5280 §4.1: `critical` is written only where it is set (X.690 §11.5). */
+/** RFC 5280 §4.1: `critical` is written only if it is set (X.690 §11.5). */
 export const extension = (type: Oid, critical: boolean, value: Buffer): Buffer =>
   sequence(objectIdentifier(type), ...(critical ? [boolean(true)] : []), octetString(value))
 
-/** Throws `malformed`, also for an extension that stands there twice (RFC 5280 §4.2). */
+/** Throws `malformed`, also for an extension that occurs twice (RFC 5280 §4.2). */
 export function readExtensions(reader: DerReader): Extensions {
   const list = reader.sequence()
   const found = new Map<Oid, Extension>()
@@ -37,23 +37,23 @@ export function readExtensions(reader: DerReader): Extensions {
   return found
 }
 
-/** The same in an explicit tag, in which nothing else stands. */
+/** Reads the same inside an explicit tag, which must contain nothing else. */
 export function readTaggedExtensions(tagged: DerReader): Extensions {
   const found = readExtensions(tagged)
   tagged.done()
   return found
 }
 
-/** Throws `malformed` where one that must be understood is none of these (RFC 5280 §4.2). */
+/** Throws `malformed` for a critical extension that is not among these (RFC 5280 §4.2). */
 export function requireKnown(extensions: Extensions, known: readonly Oid[]): void {
   for (const [type, { critical }] of extensions)
     if (critical && !known.includes(type)) refuse('malformed', 'a critical extension that is not known here')
 }
 
-/** The bits of RFC 5280 §4.2.1.3 that are used here, as they stand in the first octet. */
+/** The bits of RFC 5280 §4.2.1.3 that are used here, as in the first octet. */
 export const keyUsages = { digitalSignature: 0x80, keyCertSign: 0x04, cRLSign: 0x02 } as const
 
-/** In a named bit list the bits behind the last one that is set are left out (X.690 §11.2.2). */
+/** A named bit list leaves out the bits after the last one that is set (X.690 §11.2.2). */
 export function keyUsage(bits: number): Buffer {
   const unused = 31 - Math.clz32(bits & -bits)
   return extension(oids.keyUsage, true, element(tags.bitString, Buffer.of(unused, bits)))
@@ -78,10 +78,10 @@ export function readBasicConstraints({ value }: Extension): BasicConstraints {
   })
 }
 
-/** RFC 7093 §2 method 1: the leftmost 160 bits of SHA-256 over the key bits, where SHA-1 used to be. */
+/** RFC 7093 §2 method 1: the leftmost 160 bits of SHA-256 over the key bits, in place of SHA-1. */
 export const keyIdentifierOf = (spki: Buffer): Buffer => hash('sha256', keyBits(spki), 'buffer').subarray(0, 20)
 
-/** The content of the BIT STRING of a SubjectPublicKeyInfo. */
+/** Returns the content of the BIT STRING of a SubjectPublicKeyInfo. */
 export function keyBits(spki: Buffer): Buffer {
   return readDer(spki, (reader) => {
     const parts = reader.sequence()
@@ -98,7 +98,7 @@ export const readSubjectKeyIdentifier = ({ value }: Extension): Buffer =>
 
 export const authorityKeyIdentifier = (id: Buffer): Buffer =>
   extension(oids.authorityKeyIdentifier, false, sequence(element(context(0), id)))
-/** Undefined where it names the issuer in another way than by its key. */
+/** Undefined if it names the issuer in another way than by its key. */
 export const readAuthorityKeyIdentifier = ({ value }: Extension): Buffer | undefined =>
   readDer(value, (reader) => reader.sequence().implicit(0))
 
@@ -109,7 +109,7 @@ const uri = (text: string) =>
     : refuse('malformed', 'a URI in a certificate is ASCII')
 
 export const uriAltName = (text: string): Buffer => extension(oids.subjectAltName, false, sequence(uri(text)))
-/** Throws `malformed` unless it is one URI and nothing else. */
+/** Throws `malformed` unless it is exactly one URI. */
 export function readUriAltName({ value }: Extension): string {
   return readDer(value, (reader) => {
     const names = reader.sequence()
@@ -138,7 +138,7 @@ export const crlDistributionPoint = (url: string): Buffer =>
     sequence(sequence(element(contextOf(0), element(contextOf(0), uri(url))))),
   )
 
-/** RFC 5280 §4.2.2.1: how to reach the issuer's OCSP responder and certificate. */
+/** RFC 5280 §4.2.2.1: URLs of the issuer's OCSP responder and certificate. */
 export const authorityInfoAccess = (methods: readonly (readonly [method: Oid, url: string])[]): Buffer =>
   extension(
     oids.authorityInfoAccess,

@@ -33,7 +33,7 @@ export async function rootOf(tenant = tenantId) {
   return { signer, ...(await createRootCertificate(signer, caFields(tenant, 10))) }
 }
 
-/** An issuing CA, under a root of its own unless one is given, and what it issues for devices. */
+/** An issuing CA, under a root of its own unless one is given, and the SPCs that it issues. */
 export async function hierarchy(
   options: Partial<SpcIssuerOptions> & { tenant?: string } = {},
   root = rootOf(options.tenant),
@@ -54,7 +54,7 @@ export const spcFields = (alg: SigningAlg = 'ES256'): SpcFields => ({
   notAfter: after(24 * hour),
 })
 
-/** A PKCS#10 request for `spki`, signed with `key`. */
+/** Returns a PKCS#10 request for `spki`, signed with `key`. */
 export async function requestOf({
   key = generateKey('ES256'),
   spki = publicSpki(key.publicJwk),
@@ -64,7 +64,7 @@ export async function requestOf({
   return encodeSigned(await sign(softwareSigner('credential', key.privateJwk), info))
 }
 
-/** What reads bytes of others refuses them with a CryptoError, or reads them, and throws nothing else. */
+/** Asserts that a reader of untrusted bytes throws nothing but a CryptoError. */
 export function orRefused<T>(read: () => T): T | undefined {
   try {
     return read()
@@ -74,7 +74,7 @@ export function orRefused<T>(read: () => T): T | undefined {
   }
 }
 
-/** The same bytes with one of them changed. */
+/** Makes the same bytes with one of them changed. */
 export const damaged = (bytes: Buffer) =>
   fc.tuple(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 })).map(([at, bits]) => {
     const other = Buffer.from(bytes)
@@ -83,9 +83,11 @@ export const damaged = (bytes: Buffer) =>
   })
 
 const opensslVersion = spawnSync('openssl', ['version'], { encoding: 'latin1' }).stdout ?? ''
-/** Some systems have LibreSSL under that name, which prints other things. */
+/** Some systems have LibreSSL under that name, which prints other output. */
 export const withoutOpenssl = /^OpenSSL [3-9]/.test(opensslVersion) ? false : 'OpenSSL 3 is not installed'
-/** Runs openssl beside files that are removed afterwards. Octets that are no text come back as latin1. */
+/**
+ * Runs openssl in a folder with these files, which are removed afterwards. Output that is no text comes back as latin1.
+ */
 export function openssl(files: Record<string, string | Buffer>, ...args: readonly string[]) {
   const cwd = mkdtempSync(join(tmpdir(), 'holdfast-x509-'))
   try {

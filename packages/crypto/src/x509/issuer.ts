@@ -10,7 +10,7 @@ export function requirePurpose(signer: Signer, ...purposes: readonly Purpose[]):
     refuse('wrong_type', `a ${signer.purpose} key can't do the work of a ${purposes.join(' or ')} key`)
 }
 
-/** The certificate of the CA whose key the signer holds. Throws `wrong_type`, `unknown_key`, `malformed`. */
+/** Reads the certificate of the CA whose key the signer has. Throws `wrong_type`, `unknown_key`, `malformed`. */
 export function readIssuer(
   signer: Signer,
   certificate: string | Uint8Array,
@@ -23,17 +23,22 @@ export function readIssuer(
   return issuer
 }
 
-/** The identifier by which others name the key of this certificate: the one that stands in it. */
+/**
+ * Returns the key identifier by which other certificates name this one's key: the one in it, otherwise a computed one.
+ */
 export function subjectKeyOf({ extensions, spki }: Certificate): Buffer {
   const named = extensions.get(oids.subjectKeyIdentifier)
   return named ? readSubjectKeyIdentifier(named) : keyIdentifierOf(spki)
 }
 
-/** The same of a certificate as PEM or DER, in hex: `issuerKeyIdentifier` of what it issued. Throws `malformed`. */
+/**
+ * Returns the same for a certificate in PEM or DER, in hex: the `issuerKeyIdentifier` of certificates that it issued.
+ * Throws `malformed`.
+ */
 export const keyIdentifier = (certificate: string | Uint8Array): string =>
   subjectKeyOf(readCertificate(certificate)).toString('hex')
 
-/** Throws `not_yet_valid` or `expired` for what would begin before its issuer or outlive it. */
+/** Throws `not_yet_valid` or `expired` if the period begins before that of the issuer or ends after it. */
 export function requireWithin(fields: { notBefore: Date; notAfter: Date }, issuer: Certificate): void {
   if (toSecond(fields.notBefore) < issuer.notBefore)
     refuse('not_yet_valid', 'a certificate begins no earlier than its issuer')

@@ -14,11 +14,14 @@ function relativeName(type: Oid, text: string): Buffer {
 export const organizationName = (text: string): Buffer => relativeName(oids.organization, text)
 export const commonName = (text: string): Buffer => relativeName(oids.commonName, text)
 
-/** The DER of a Name: O, then CN, each in an RDN of its own: one RDN with two values is another name to most readers. */
+/**
+ * Returns the DER of a Name: O, then CN, each in an RDN of its own. Most readers treat one RDN with two values as
+ * another name.
+ */
 export const buildName = (organization: string, common: string): Buffer =>
   sequence(organizationName(organization), commonName(common))
 
-/** What `buildName` made. Throws `malformed` for any other name. */
+/** Reads a name made by `buildName`. Throws `malformed` for any other name. */
 export function readName(name: Buffer): { organization: string; commonName: string } {
   return readDer(name, (reader) => {
     const relative = reader.sequence()

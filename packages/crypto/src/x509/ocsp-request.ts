@@ -4,7 +4,9 @@ import { contextOf, tags } from './der-write.ts'
 import { type Extensions, readTaggedExtensions, requireKnown } from './extensions.ts'
 import { type Oid, oids } from './oids.ts'
 
-/** Which certificate is asked for (RFC 6960 §4.1.1): `der` is the whole of it, as the answer repeats it. */
+/**
+ * Identifies the requested certificate (RFC 6960 §4.1.1). `der` is the complete encoding, which the response repeats.
+ */
 export type CertId = {
   der: Buffer
   hashAlgorithm: 'sha1' | 'sha256'
@@ -24,9 +26,9 @@ const hashAlgorithms = new Map<Oid, CertId['hashAlgorithm']>([
 ])
 
 /**
- * Reads a request of OCSP (RFC 6960 §4.1) of at most 4 KiB and 20 certificates. Who signed it, if anybody, is not
- * looked at. Throws `malformed`, also for a nonce of no octet or more than 128 (RFC 9654), and `bad_algorithm` for
- * hashes other than SHA-1 and SHA-256, which serve as names here.
+ * Reads an OCSP request (RFC 6960 §4.1) of at most 4 KiB and 20 certificates. A signature is ignored. Throws
+ * `malformed`, also for a nonce of no octet or more than 128 (RFC 9654), and `bad_algorithm` for hashes other than
+ * SHA-1 and SHA-256, which only identify the issuer here.
  */
 export function readOcspRequest(der: Uint8Array): OcspRequest {
   if (der.length > maxRequestBytes) refuse('malformed', 'a request of more than 4 KiB')

@@ -32,15 +32,14 @@ export type OcspError = Exclude<keyof typeof responseStatus, 'successful'>
 const encodeStatus = (status: keyof typeof responseStatus) =>
   element(tags.enumerated, Buffer.of(responseStatus[status]))
 
-/** What is answered without a signature (RFC 6960 §2.3), as DER. */
+/** Returns an error response, which has no signature (RFC 6960 §2.3), as DER. */
 export const ocspErrorResponse = (error: OcspError): Buffer => sequence(encodeStatus(error))
 
 /**
- * Answers for certificates of this issuing CA, signed by the CA itself and named by its key (RFC 6960 §4.2), as DER.
- * Throws `wrong_type` unless the signer is a `ca-issuing` key, `unknown_key` when it is not that of the certificate,
- * `malformed`; `respond` throws `bad_signature`.
- *
- * `isIssuerOf` tells whether a request means certificates of this CA.
+ * Returns a responder for certificates of this issuing CA. Responses are signed by the CA itself and name it by its key
+ * (RFC 6960 §4.2), as DER. Throws `wrong_type` unless the signer is a `ca-issuing` key, `unknown_key` if it is not that
+ * of the certificate, `malformed`; `respond` throws `bad_signature`. `isIssuerOf` returns true if a request is about
+ * certificates of this CA.
  */
 export function ocspResponder(signer: Signer, issuerCertificate: string | Uint8Array): OcspResponder {
   const issuer = readIssuer(signer, issuerCertificate, 'ca-issuing')

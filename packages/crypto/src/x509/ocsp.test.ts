@@ -13,7 +13,7 @@ import { oid, oids } from './oids.ts'
 import { type RevocationReason, reasonCodes } from './revocation-reason.ts'
 import { readSpc } from './spc-read.ts'
 
-/** openssl compares an answer with the time of its own clock. */
+/** openssl compares a response with its own clock. */
 const now = new Date()
 const nextUpdate = new Date(now.getTime() + hour)
 const malformed = { code: 'malformed' }

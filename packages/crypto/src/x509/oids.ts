@@ -1,9 +1,9 @@
-/** An OBJECT IDENTIFIER as the hex of its content octets: what is compared, and what is written. */
+/** An OBJECT IDENTIFIER as the hex of its content octets, for comparison and for writing. */
 export type Oid = string
 
 /**
- * From dotted text. Throws RangeError for what is none, and for an arc above 2^53: a UUID arc (`2.25.…`) would lose its
- * end.
+ * Reads dotted text. Throws RangeError if it is invalid, and for an arc above 2^53, because a UUID arc (`2.25.…`) would
+ * be truncated.
  */
 export function oid(dotted: string): Oid {
   const arcs = dotted.split('.').map((arc) => (/^(0|[1-9]\d*)$/.test(arc) ? Number(arc) : Number.NaN))

@@ -1,6 +1,6 @@
 import { refuse } from '../errors.ts'
 
-/** What OpenSSL reads each thing under (RFC 7468 §5 to §7): a list under `CRL` it does not. */
+/** PEM labels under which OpenSSL reads each type (RFC 7468 §5 to §7). It does not read a list under `CRL`. */
 export type PemLabel = 'CERTIFICATE' | 'X509 CRL' | 'CERTIFICATE REQUEST' | 'NEW CERTIFICATE REQUEST'
 
 /** RFC 7468 §3: the text of one DER encoding, in lines of 64 characters. */
@@ -11,17 +11,17 @@ export function encodePem(label: PemLabel, der: Uint8Array): string {
   return `-----BEGIN ${label}-----\n${lines}-----END ${label}-----\n`
 }
 
-/** Four characters for three octets, the rest for labels and ends of lines. */
+/** Four characters for three octets, and room for labels and line ends. */
 const maxChars = (bytes: number) => bytes * 2 + 200
-/** What `openssl req -text` and its like print before a block. */
+/** Length of the text that `openssl req -text` and similar programs print before a block. */
 const maxExplanation = 8 * 1024
 const block = /^[ \t]*-----BEGIN ([A-Z0-9 ]+)-----\s([A-Za-z0-9+/=\s]+)-----END ([A-Z0-9 ]+)-----[ \t]*$/gm
 const boundary = /-----(?:BEGIN|END) /g
 
 /**
- * The DER of a text with one PEM block, which has one of these labels. What stands outside its boundaries is an
- * explanation for people and is passed over (RFC 7468 §2, §5.2). Throws `malformed`, also for more than `maxBytes`, and
- * where a second block or boundary stands in the text: another reader could take that one.
+ * Returns the DER of a text with one PEM block, which has one of these labels. Text outside its boundaries is an
+ * explanation for people and is ignored (RFC 7468 §2, §5.2). Throws `malformed`, also for more than `maxBytes`, and for
+ * a second block or boundary in the text, because another reader could use that one.
  */
 export function decodePem(text: string, labels: readonly PemLabel[], maxBytes: number): Buffer {
   if (text.length > maxChars(maxBytes) + maxExplanation) refuse('malformed', 'the text is too long')
@@ -33,7 +33,9 @@ export function decodePem(text: string, labels: readonly PemLabel[], maxBytes: n
   return decodeBase64(inside, maxBytes)
 }
 
-/** Base64 in lines (RFC 4648 §4): all of it, with its padding. Throws `malformed`, also for more than `maxBytes`. */
+/**
+ * Decodes base64 in lines (RFC 4648 §4), complete with its padding. Throws `malformed`, also for more than `maxBytes`.
+ */
 export function decodeBase64(text: string, maxBytes: number): Buffer {
   if (text.length > maxChars(maxBytes)) refuse('malformed', 'the text is too long')
   const base64 = text.replace(/\s+/g, '')

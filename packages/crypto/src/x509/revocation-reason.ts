@@ -1,6 +1,4 @@
-/**
- * CRLReason (RFC 5280 §5.3.1). `removeFromCRL` is missing: it stands only in delta CRLs, which are not issued here.
- */
+/** CRLReason (RFC 5280 §5.3.1). `removeFromCRL` is missing: it occurs only in delta CRLs, which are not issued here. */
 export const reasonCodes = {
   unspecified: 0,
   keyCompromise: 1,

@@ -7,7 +7,7 @@ import type { DerReader } from './der-read.ts'
 import { bitString, objectIdentifier, sequence } from './der-write.ts'
 import { type Oid, oid } from './oids.ts'
 
-/** RFC 5758 §3.2, RFC 8410 §3; none of them takes parameters. */
+/** RFC 5758 §3.2, RFC 8410 §3; none of them has parameters. */
 const algorithms = {
   ES256: { ...named('1.2.840.10045.4.3.2'), hash: 'sha256', keyType: 'ec' },
   ES384: { ...named('1.2.840.10045.4.3.3'), hash: 'sha384', keyType: 'ec' },
@@ -21,13 +21,13 @@ function named(dotted: string) {
 type Algorithm = (typeof algorithms)[keyof typeof algorithms]
 const byOid = new Map<Oid, Algorithm>(Object.values(algorithms).map((algorithm) => [algorithm.type, algorithm]))
 
-/** What X.509 signs (RFC 5280 §4.1.1): `tbs` is the encoding that the signature is over. */
+/** A signed structure of X.509 (RFC 5280 §4.1.1); `tbs` is the encoding that is signed. */
 export type Signed = { tbs: Buffer; algorithm: Algorithm; signature: Buffer }
 
-/** The DER of an AlgorithmIdentifier. */
+/** Returns the DER of an AlgorithmIdentifier. */
 export const algorithmIdentifier = (alg: SigningAlg): Buffer => algorithms[alg].identifier
 
-/** Throws `bad_algorithm` for every one that this system does not use. */
+/** Throws `bad_algorithm` for an unsupported algorithm. */
 export function readAlgorithm(reader: DerReader): Algorithm {
   const identifier = reader.sequence()
   const algorithm = byOid.get(identifier.oid()) ?? refuse('bad_algorithm', 'not a signature algorithm of this system')
@@ -42,12 +42,12 @@ export function readSigned(reader: DerReader): Signed {
   return parts
 }
 
-/** Whether this key signed it. */
+/** True if this key signed it. */
 export function isSignedBy({ tbs, algorithm, signature }: Signed, publicKey: KeyObject): boolean {
   return publicKey.asymmetricKeyType === algorithm.keyType && verify(algorithm.hash, tbs, publicKey, signature)
 }
 
-/** The key of a SubjectPublicKeyInfo. Throws `bad_algorithm`, or `malformed` where it is not on its curve. */
+/** Imports the key of a SubjectPublicKeyInfo. Throws `bad_algorithm`, or `malformed` if it is not on its curve. */
 export function importSpki(spki: Buffer): KeyObject {
   publicJwkOf(spki)
   try {
@@ -63,15 +63,15 @@ export async function sign(signer: Pick<Signer, 'alg' | 'sign'>, tbs: Buffer): P
 }
 
 /**
- * Throws `bad_signature` where the signer did not sign with its own key: a key store that signs with another key than
- * it announced must not go unnoticed.
+ * Throws `bad_signature` if the signature is not by the signer's own key. This detects a key store that signs with
+ * another key than it announced.
  */
 export function requireOwnSignature(signed: Signed, signer: Signer): void {
   if (!isSignedBy(signed, importPublic(signer.publicJwk)))
     refuse('bad_signature', 'the signer did not sign with its own key')
 }
 
-/** Signs, and checks the signature before it leaves. Throws `bad_signature`. */
+/** Signs, and verifies the signature before it is returned. Throws `bad_signature`. */
 export async function signChecked(signer: Signer, tbs: Buffer): Promise<Signed> {
   const signed = await sign(signer, tbs)
   requireOwnSignature(signed, signer)

@@ -21,7 +21,7 @@ import { sign, signChecked } from './signed.ts'
 import { defaultOidArc, policyExtension, policyOid, type SpcPolicy } from './spc-policy.ts'
 import { spiffeId } from './spiffe-id.ts'
 
-/** The policy extension stands under `oidArc`; the URLs are written where they are given. */
+/** `oidArc` is the arc of the policy extension. The URLs are written if they are given. */
 export type SpcIssuerOptions = {
   trustDomain: string
   oidArc?: string
@@ -40,12 +40,12 @@ export type SpcFields = {
 export type SpcIssuer = { issue(fields: SpcFields): Promise<CertificateFiles> }
 
 /**
- * Issues the certificates of devices (SPC) of the one tenant that the issuing CA is of; what stands in each of them is
- * prepared here, once. Throws `wrong_type` unless the signer is a `ca-issuing` key, `unknown_key` when it is not that
- * of the certificate, `malformed`, and RangeError for an arc that is no object identifier.
- *
- * `issue` throws `not_yet_valid` or `expired` for one that would begin before its CA or outlive it, `malformed` for
- * unusable fields, and `bad_signature` at the first one when the key store signs with another key than it announced.
+ * Returns an issuer of the certificates of devices (SPC) in the issuing CA's tenant; their common parts are prepared
+ * here, once.
+ * Throws `wrong_type` unless the signer is a `ca-issuing` key, `unknown_key` if it is not that of the certificate,
+ * `malformed`, and RangeError for an arc that is no object identifier.
+ * `issue` throws `not_yet_valid` or `expired` for one that would begin before its CA or end after it, `malformed` for
+ * unusable fields, and, at the first one, `bad_signature` if the key store signs with another key than it announced.
  */
 export function spcIssuer(
   signer: Signer,

@@ -4,10 +4,10 @@ import { integer, objectIdentifier, octetString, sequence, tags, utf8String } fr
 import { type Extension, extension } from './extensions.ts'
 import { type Oid, oid, oids } from './oids.ts'
 
-/** The policy that a device was under when its certificate was issued; `digest` is SHA-256 in hex. */
+/** The policy that a device had when its certificate was issued; `digest` is SHA-256 in hex. */
 export type SpcPolicy = { bundleVersion: number; channel: string; digest: string }
 
-/** The number that RFC 5612 sets aside for examples; an operator gives their own. */
+/** The number that RFC 5612 reserves for examples. An operator configures their own. */
 export const defaultOidArc = '1.3.6.1.4.1.32473'
 const defaultPolicyOid = oid(`${defaultOidArc}.1.1`)
 /** Throws RangeError for an arc that is no object identifier. */

@@ -58,7 +58,7 @@ test('a certificate of another version, or with two algorithms, is not read, who
     await assert.rejects(async () => readSpc(await changed(from, to)), { code: 'malformed' })
 })
 
-/** A certificate that the issuing CA signed, with what is given in place of what an SPC has. */
+/** A certificate signed by the issuing CA, with the given parts in place of those of an SPC. */
 async function signedWith({ tenant = tenantId, extensions = [] as readonly Buffer[] }) {
   const { issuing } = await hierarchy()
   const { publicJwk, ...fields } = spcFields()

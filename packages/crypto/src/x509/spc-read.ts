@@ -18,7 +18,7 @@ import { importSpki, isSignedBy } from './signed.ts'
 import { defaultOidArc, policyOid, readPolicy, type SpcPolicy } from './spc-policy.ts'
 import { readSpiffeId } from './spiffe-id.ts'
 
-/** What stands in the certificate of a device. Serial, identifier and hashes are hex, the subject is RFC 4514. */
+/** The fields in the certificate of a device. Serial, identifier and hashes are hex, the subject is RFC 4514. */
 export type Spc = {
   serial: string
   issuerKeyIdentifier: string
@@ -31,13 +31,13 @@ export type Spc = {
   spkiSha256: string
   fingerprintSha256: string
   policy?: SpcPolicy
-  /** What a verifier needs of it. */
+  /** The parsed certificate, for verifiers. */
   certificate: Certificate
 }
 
 /**
- * Reads the certificate of a device (PEM or DER, at most 8 KiB). Nothing is said about who signed it, nor when it is
- * valid. Throws `malformed` for what has not the shape of one that is issued here, `bad_algorithm`.
+ * Reads the certificate of a device (PEM or DER, at most 8 KiB). It checks neither the signature nor the validity
+ * period. Throws `malformed` for a certificate without the form of those issued here, and `bad_algorithm`.
  */
 export function readSpc(certificate: string | Uint8Array, { oidArc = defaultOidArc } = {}): Spc {
   const read = readCertificate(certificate)
@@ -74,8 +74,8 @@ export function readSpc(certificate: string | Uint8Array, { oidArc = defaultOidA
 }
 
 /**
- * Answers a function that throws unless an SPC was signed by this issuing CA: `wrong_issuer` when it names another one,
- * `bad_signature`. The key of the CA is imported once. Nothing is said about time.
+ * Returns a function that throws unless this issuing CA signed an SPC: `wrong_issuer` if it names another one,
+ * `bad_signature`. The key of the CA is imported once. It does not check the validity period.
  */
 export function spcVerifier(issuingCertificate: string | Uint8Array): (spc: Spc) => void {
   const issuing = readCertificate(issuingCertificate)

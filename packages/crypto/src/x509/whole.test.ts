@@ -15,7 +15,7 @@ import { readSpc, spcVerifier } from './spc-read.ts'
 
 const nothing = element(tags.null)
 
-/** The same encoding with one element more at the end of each that holds others, also of what an extension holds. */
+/** Yields the encoding with one more element at the end of each constructed element, also inside extensions. */
 function* grown(der: Buffer): Generator<Buffer> {
   const tag = der[0]!
   const content = readDer(der, (reader) => reader.content(tag))
@@ -27,7 +27,7 @@ function* grown(der: Buffer): Generator<Buffer> {
     for (const other of grown(part)) yield element(tag, ...parts.map((one, n) => (n === i ? other : one)))
 }
 
-/** How many of those are read, each signed anew; and of those whose signed part is as it was. */
+/** Counts the variants that are accepted: each with a new signature, and those whose signed part is unchanged. */
 async function countRead(der: Buffer, signer: Parameters<typeof sign>[0], read: (der: Buffer) => unknown) {
   assert.ok(read(der))
   const isRead = (other: Buffer) => orRefused(() => read(other)) !== undefined
@@ -42,7 +42,7 @@ test('nothing stands behind what belongs into a certificate, but where its issue
   const { issuing, issue } = await hierarchy()
   const { der } = await issue({ policy: { bundleVersion: 7, channel: 'stable', digest: 'c0'.repeat(32) } })
   const verify = spcVerifier(issuing.pem)
-  // Who uses the key reads it: its structure, and the algorithm in it.
+  // The structure of the key and its algorithm identifier are checked only when the key is used.
   const [named, key] = [1, 2]
   const read = (other: Buffer) => {
     const spc = readSpc(other)

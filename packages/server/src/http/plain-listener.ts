@@ -1,4 +1,4 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { promisify } from 'node:util'
 import { sourceBlock } from '../kernel/cidr.ts'
@@ -6,6 +6,7 @@ import type { Log } from '../kernel/log.ts'
 import { createRateLimiter } from '../kernel/rate-limit.ts'
 import { second } from '../kernel/time.ts'
 import type { Draining } from './draining.ts'
+import { createHttpServer } from './node-http.ts'
 import type { SourceOf } from './source-ip.ts'
 
 /** What is asked of a listener beside the contract. */
@@ -81,7 +82,7 @@ export function createPlainListener({
     return count > mostUnanswered
   }
 
-  const server = createServer(
+  const server = createHttpServer(
     { ...patience, maxHeaderSize: longestHead },
     draining.around((request, response) => {
       if (isTooMuch(request.socket, response)) return void request.socket.destroy()

@@ -1,12 +1,7 @@
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { Draining } from './draining.ts'
+import { createHttpServer } from './node-http.ts'
 import { createPatience } from './patience.ts'
 import { refuseUnusual, withHost } from './unreadable.ts'
 

@@ -76,7 +76,7 @@ export const statusOf = (key: Pick<KeyRow, 'revoked_at' | 'expires_at'>, at: Dat
   if (key.revoked_at) return 'revoked'
   return key.expires_at && key.expires_at <= at ? 'expired' : 'active'
 }
-/** A platform administrator's key in another tenant belongs to nobody of that tenant. */
+/** Null for the key of a platform administrator from another tenant: its owner is not a user of this tenant. */
 const ownerOf = (key: KeyRow) => (key.owner_tenant_id === key.tenant_id ? key.owner_user_id : null)
 const namedBy = (keys: readonly KeyRow[]) => ({ user: keys.map(ownerOf), makers: keys.map((k) => k.created_by) })
 

@@ -48,7 +48,7 @@ const columns = [
 
 export type KeyStatus = 'active' | 'expired' | 'revoked'
 type KeyFilter = { status?: KeyStatus; role?: string; unusedSince?: Date }
-/** Every key has a row of activity. */
+/** Each key has one row in `api_key_activity`. */
 export const selectKeys = (tx: Tx, tenant: TenantId, { status, role, unusedSince }: KeyFilter, at: Date) => {
   let q = tx
     .selectFrom('api_keys')
@@ -77,7 +77,7 @@ export const findKeys = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
     .where('key_id', '=', sql<string>`any(${ids}::uuid[])`)
     .execute()
 
-/** What the owner of a key may do now; undefined for a user that is gone. */
+/** Status and roles of the owner of a key. Undefined if the user is deleted or locked. */
 export const findOwner = (tx: Tx, tenant: TenantId, user: string) =>
   tx
     .selectFrom('users')
@@ -92,7 +92,7 @@ export const findOwner = (tx: Tx, tenant: TenantId, user: string) =>
     .where(sql<boolean>`user_id not in (select * from locked_targets(${tenant}, 'user'))`)
     .executeTakeFirst()
 
-/** What binds the keys that a key makes. */
+/** Limits that a key passes on to the keys it creates. Undefined if the key is revoked. */
 export const findBounds = (tx: Tx, tenant: TenantId, id: string) =>
   tx
     .selectFrom('api_keys')
@@ -102,7 +102,7 @@ export const findBounds = (tx: Tx, tenant: TenantId, id: string) =>
     .where('revoked_at', 'is', null)
     .executeTakeFirst()
 
-/** The predicate is the lock: of two revocations exactly one is told that it was the one. */
+/** The predicate acts as the lock: of two concurrent revocations exactly one returns true. */
 export const markRevoked = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> =>
   happened(
     tx
@@ -114,7 +114,7 @@ export const markRevoked = (tx: Tx, tenant: TenantId, id: string, at: Date): Pro
       .returning('key_id'),
   )
 
-/** What a user may do, whatever keeps them out now; undefined for one that is deleted. */
+/** Roles of a user, also of one that is suspended or locked. Undefined if the user is deleted. */
 export const findRolesOf = async (tx: Tx, tenant: TenantId, user: string): Promise<string[] | undefined> => {
   const row = await tx
     .selectFrom('users')
@@ -129,7 +129,7 @@ export const findRolesOf = async (tx: Tx, tenant: TenantId, user: string): Promi
   return row?.roles
 }
 
-/** Keys that belong to a user of any tenant, or that one of `makers` (TypeIDs) made; revoked ones too. */
+/** Keys owned by a user of any tenant or created by one of `makers` (TypeIDs), including revoked keys. */
 export const findKeysOf = (
   tx: Tx,
   tenant: TenantId,
@@ -144,7 +144,7 @@ export const findKeysOf = (
     .execute(tx)
     .then((r) => r.rows)
 
-/** Revokes what is not revoked yet of these keys, and answers them. */
+/** Revokes those of the keys that are not revoked yet, and returns them. */
 export const markAllRevoked = (tx: Tx, tenant: TenantId, ids: readonly string[], at: Date) =>
   sql<Pick<KeyRow, 'key_id' | 'name' | 'owner_user_id'>>`
     with locked as (
@@ -156,7 +156,10 @@ export const markAllRevoked = (tx: Tx, tenant: TenantId, ids: readonly string[],
     .execute(tx)
     .then((r) => r.rows)
 
-/** Passes the tenant wall: other tenants in which a user has keys, or one of `makers` (TypeIDs) made some. */
+/**
+ * Bypasses tenant isolation. Returns the other tenants in which the user owns keys or one of `makers` (TypeIDs) created
+ * some.
+ */
 export const tenantsWithKeysOf = async (
   tx: Tx,
   owner: { tenantId: TenantId; userId: string },
@@ -169,7 +172,7 @@ export const tenantsWithKeysOf = async (
   return rows.map((r) => r.tenant_id).filter((tenant) => tenant !== owner.tenantId)
 }
 
-/** Notes which keys have run out: they count no longer. How many there were. */
+/** Marks expired keys, so that they no longer count against the limit. Returns the number of keys marked. */
 export const noteExpired = async (tx: Tx, tenant: TenantId, at: Date): Promise<number> => {
   const { rows } = await sql`
     with ran_out as (
@@ -181,7 +184,7 @@ export const noteExpired = async (tx: Tx, tenant: TenantId, at: Date): Promise<n
   return rows.length
 }
 
-/** Across tenants: one statement for all keys that were used lately. */
+/** Writes for all tenants at once: one statement for all recently used keys. */
 export const writeActivity = (tx: Tx, used: { tenant_id: string; key_id: string; at: Date }[]) =>
   sql`
     insert into api_key_activity (tenant_id, key_id, last_used_at)
@@ -190,7 +193,7 @@ export const writeActivity = (tx: Tx, used: { tenant_id: string; key_id: string;
     on conflict (tenant_id, key_id)
       do update set last_used_at = greatest(api_key_activity.last_used_at, excluded.last_used_at)`.execute(tx)
 
-/** Keys in use that end after a time, and no later than another. */
+/** Time range of expiries: later than `after`, and no later than `until`. */
 export type EndsWithin = { after: Date; until?: Date }
 const selectEnding = (tx: Tx, tenant: TenantId, { after, until }: EndsWithin) => {
   const q = tx
@@ -201,7 +204,7 @@ const selectEnding = (tx: Tx, tenant: TenantId, { after, until }: EndsWithin) =>
   return until ? q.where('expires_at', '<=', until) : q
 }
 
-/** The first of them behind a place in their order. */
+/** Active keys that expire in the range, soonest first, starting after the key `behind`; at most `most`. */
 export const endingKeys = (
   tx: Tx,
   tenant: TenantId,
@@ -226,7 +229,7 @@ export const countEnding = async (tx: Tx, tenant: TenantId, within: EndsWithin):
   return count
 }
 
-/** Those of these users that are in use, each returned to one caller. */
+/** Revokes the keys of these users that are not revoked yet. Of concurrent callers, only one gets a given key back. */
 export const revokeKeysOf = async (tx: Tx, tenant: TenantId, users: readonly string[], at: Date) => {
   const { rows } = await sql<{ key_id: string; name: string; owner_user_id: string }>`
     with locked as (

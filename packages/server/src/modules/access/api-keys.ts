@@ -33,10 +33,10 @@ export type NewKey = {
   user_id?: string
   expires_in_seconds?: number
   allowed_cidrs?: string[]
-  /** The directory that it provisions; it does nothing else. */
+  /** The directory that the key provisions. The key can do nothing else. */
   directory?: string
 }
-/** Whose rights bound a key. */
+/** The user whose permissions limit a key. */
 export type Owner = { tenantId: TenantId; userId: string }
 export type ApiKeysDeps = {
   db: Database
@@ -48,21 +48,21 @@ export type ApiKeysDeps = {
 }
 
 export function createApiKeys({ db, audit, changes, now, peppers, entitlements }: ApiKeysDeps) {
-  /** What ran out since it was last noted makes room. */
+  /** Counts one more key. At the limit, keys that have expired since the last check are subtracted first. */
   const takePlace = async (tx: Tx, tenant: TenantId, at: Date): Promise<Granted> => {
     const places = await entitlements.hold(tx, tenant, 'api_keys')
     if (places.room() < 1) places.take(-(await noteExpired(tx, tenant, at)))
     return places.take(1)
   }
 
-  /** Mints for whoever is trusted to: the caller's right to the role has been checked. */
+  /** Creates a key. The caller has already checked that the actor may grant the role. */
   const mint = async (
     source: Source,
     wanted: NewKey,
     { maker, owner, standsFor }: Minting = { standsFor: [] },
   ): Promise<{ row: KeyRow; secret: string }> => {
     const { token, id: lookup, hint, digest, version } = mintToken(peppers, 'hfk', source.tenantId)
-    // Its maker may be of another tenant than the key.
+    // The key that creates this one may belong to another tenant.
     const at = now()
     const asked = { expiresAt: endOf(wanted, at), allowedCidrs: wanted.allowed_cidrs ?? [], owner: undefined }
     const bounds = maker ? await db.inTenant(maker.tenantId, (tx) => boundsOf(tx, maker, asked)) : asked
@@ -91,7 +91,10 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
     })
   }
 
-  /** A service account that holds all that the role gives. Whoever speaks for it may do as much themselves. */
+  /**
+   * Finds the service account that is to own a key, and checks that its roles cover the key's role. The caller has
+   * already checked that the actor holds that role too.
+   */
   const accountOf = async ({ tenantId }: Actor, user: string, role: Role): Promise<Owner> => {
     const userId = decodeId('user', user) ?? failField('user_id', 'no such user')
     const account = await db.inTenant(tenantId, (tx) => findOwner(tx, tenantId, userId))
@@ -126,7 +129,7 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
           fail('forbidden', `this key has the role ${found.role}, which allows more than you may do yourself`)
         const at = now()
         if (!(await markRevoked(tx, actor.tenantId, id, at))) {
-          // Someone else's revocation may be newer than what was read.
+          // Another transaction revoked the key after it was read.
           return { row: (await findKey(tx, actor.tenantId, id, at)) ?? found, changed: false }
         }
         const more = { target: targetOf(found), ...(reason !== undefined && { details: { reason } }) }
@@ -137,12 +140,12 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
 
     endOfUsers: createEndKeys({ audit, now }),
 
-    /** Keys that ran out no longer count. */
+    /** Marks expired keys, so that they no longer count against the limit. */
     noteExpired: async (tenants: readonly TenantId[]): Promise<void> => {
       await eachTenant(tenants, (tenant) => db.inTenant(tenant, (tx) => noteExpired(tx, tenant, now()), background))
     },
 
-    /** Keys in use with an end, soonest first; those without one never run out. */
+    /** Active keys with an expiry, soonest first. Keys without an expiry are left out. */
     ending: async (
       tenant: TenantId,
       within: EndsWithin,
@@ -178,11 +181,12 @@ export const ownerOf = (row: Pick<KeyRow, 'owner_tenant_id' | 'owner_user_id'>):
     : { tenantId: row.owner_tenant_id, userId: row.owner_user_id }
 
 type Maker = { tenantId: TenantId; id: string }
-/** The key that makes it, if any, whose it is, and the people whose limits bind it. */
+/** The key that creates the new one (if any), the owner, and the users whose limits apply. */
 type Minting = { maker?: Maker | undefined; owner?: Owner | undefined; standsFor: readonly string[] }
 type Bounds = { expiresAt: Date | null; allowedCidrs: string[]; owner: Owner | undefined }
 /**
- * A key that a key makes lasts no longer and works from nowhere else; what is not said is taken over from its maker.
+ * Limits of a key created by another key: it expires no later and works from no other address. Unset values are copied
+ * from the creating key.
  */
 async function boundsOf(tx: Tx, maker: Maker, { expiresAt, allowedCidrs }: Bounds): Promise<Bounds> {
   const limits = await findBounds(tx, maker.tenantId, maker.id)
@@ -200,7 +204,7 @@ async function boundsOf(tx: Tx, maker: Maker, { expiresAt, allowedCidrs }: Bound
 const endOf = ({ expires_in_seconds: seconds }: NewKey, at: Date): Date | null =>
   seconds === undefined ? null : new Date(at.getTime() + seconds * second)
 
-/** Which key, and whose rights bound it. */
+/** Audit fields of a key: its ID and its owner. */
 const saidOf = ({ key_id, owner_user_id }: Pick<KeyRow, 'key_id' | 'owner_user_id'>) => ({
   key_id: encodeId('api_key', key_id),
   ...(owner_user_id !== null && { user_id: encodeId('user', owner_user_id) }),

@@ -8,7 +8,7 @@ import { revokeKeysOf } from './api-keys.queries.ts'
 
 type RevokedKey = { key_id: string; name: string; owner_user_id: string | null }
 
-/** Records in the audit log that these keys are revoked. Returns the changes for the caller to record. */
+/** Writes the revocation of these keys to the audit log. Returns the changes, which the caller must record. */
 export async function recordRevokedKeys(
   audit: Audit,
   tx: Tx,

@@ -22,7 +22,7 @@ type AccessDeps = KeysOfUserDeps & {
   pager: Pager
   statusOf: StatusOf
   settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
-  /** Hears of "last used" times that could not be written yet. */
+  /** Called when last-used times could not be written. */
   onError: (e: Error) => void
 }
 
@@ -30,11 +30,11 @@ export function createAccess(deps: AccessDeps) {
   const [keys, keysOfUser] = [createApiKeys(deps), createKeysOfUser(deps)]
   const rightsOf = createRights(deps)
   const verifier = createKeyVerifier({ ...deps, rightsOf })
-  // The same request is asked about in front of the router and behind it.
+  // The same request asks for its token twice: before routing and after it.
   let last: { text: string; read: PresentedToken | undefined } | undefined
 
   return {
-    /** What a token says that this deployment minted; undefined for every other text. */
+    /** Parses a token minted by this deployment. Returns undefined for any other text. */
     readToken: (text: string): PresentedToken | undefined => {
       if (last?.text === text) return last.read
       const read = readToken(deps.peppers, text)
@@ -42,11 +42,11 @@ export function createAccess(deps: AccessDeps) {
       return last.read
     },
     verifyApiKey: verifier.verifyApiKey,
-    /** What whoever once asked for work may do now. */
+    /** Reads the current permissions of a credential that started work earlier. */
     standingOf: createStanding({ ...deps, rightsOf }),
     rates: createRates(deps.settings),
     searchHits: createKeyHits(deps),
-    /** A key made by the deployment itself; returns its secret. */
+    /** Creates a key on behalf of the deployment itself. Returns its secret. */
     createKeyFor: async (tenant: TenantId, wanted: NewKey): Promise<string> =>
       (await keys.mint(jobSource(tenant, 'bootstrap'), wanted)).secret,
     keysOfUser,
@@ -56,7 +56,7 @@ export function createAccess(deps: AccessDeps) {
     jobs: (tenants: () => Promise<readonly TenantId[]>) => [
       { name: 'note_expired_keys', cron: '25 * * * *', run: async () => keys.noteExpired(await tenants()) },
     ],
-    /** Writes what is still in memory; at stop. */
+    /** Writes the last-used times that are still in memory. Called at shutdown. */
     stop: (): Promise<void> => verifier.flushActivity(),
     handlers: apiKeyHandlers({ ...deps, keys, keysOfUser }),
   }

@@ -19,7 +19,7 @@ export type TokensOfMakers = {
 }
 
 export type KeysOfUserDeps = ApiKeysDeps & {
-  /** The enrollment tokens that end with the API keys of a user. */
+  /** Enrollment tokens that are revoked together with a user's API keys. */
   tokensOfMakers: () => TokensOfMakers
 }
 
@@ -27,15 +27,16 @@ export type KeysOfUserDeps = ApiKeysDeps & {
 type Ids = { keys: string[]; tokens: string[] }
 
 /**
- * The keys by which a user goes on without signing in: their own, and those that they or these keys made for others.
- * With them end the enrollment tokens that any of these made.
+ * API keys with which a user can act without signing in. These are the user's own keys, and keys created by the user or
+ * by one of these keys. Enrollment tokens created by any of them are revoked with them.
  */
 export function createKeysOfUser({ db, audit, changes, now, tokensOfMakers }: KeysOfUserDeps) {
   const userOf = (owner: Owner) => encodeId('user', owner.userId)
 
   /**
-   * The keys that work, and everything that may have made keys and tokens: a key that was revoked since may have made
-   * one that works. `from`: makers that are known already, as the keys of a platform administrator's own tenant are.
+   * Finds the keys that are not revoked, and all possible creators of keys and tokens. Revoked keys are among the
+   * creators, because they may have created keys that still work. `from`: creators that are already known, such as keys
+   * in the platform administrator's own tenant.
    */
   async function keysIn(tx: Tx, tenant: TenantId, owner: Owner, from: readonly string[] = [userOf(owner)]) {
     const found = new Map<string, boolean>()
@@ -55,12 +56,12 @@ export function createKeysOfUser({ db, audit, changes, now, tokensOfMakers }: Ke
     return recordRevokedKeys(audit, tx, source, revoked, reason)
   }
 
-  /** Revokes the keys in the transaction of the caller, who records the changes that it answers. */
+  /** Revokes the keys in the caller's transaction. The caller must record the returned changes. */
   async function revokeIn(tx: Tx, source: Source, owner: Owner, reason: string | undefined): Promise<Change[]> {
     return revokeKeys(tx, source, (await keysIn(tx, source.tenantId, owner)).working, reason)
   }
 
-  /** Revokes the keys, and the enrollment tokens that the user or one of the keys made. */
+  /** Revokes the keys, and the enrollment tokens created by the user or by one of the keys. */
   async function endIn(
     tx: Tx,
     source: Source,
@@ -74,8 +75,8 @@ export function createKeysOfUser({ db, audit, changes, now, tokensOfMakers }: Ke
   }
 
   /**
-   * Only a platform administrator has keys, or made tokens, in other tenants. Each tenant is a change of its own. The
-   * caller ends those of the user's own tenant last.
+   * Revokes keys and tokens in other tenants; only a platform administrator can have any there. Each tenant is a
+   * separate transaction. The caller handles the user's own tenant last.
    */
   async function endElsewhere(
     source: Source,
@@ -110,11 +111,11 @@ export function createKeysOfUser({ db, audit, changes, now, tokensOfMakers }: Ke
     revokeIn,
     endIn,
     endElsewhere,
-    /** How many keys the user has here that are not revoked. */
+    /** Number of the user's keys in this tenant that are not revoked. */
     countIn: async (tx: Tx, tenant: TenantId, owner: Owner): Promise<number> =>
       (await keysIn(tx, tenant, owner)).working.length,
 
-    /** The UUIDs of the keys and tokens that it revoked, or would. */
+    /** Revokes all keys and tokens of the user. Returns the UUIDs that were revoked, or would be in a dry run. */
     endAll: async (
       actor: Actor,
       userId: string,

@@ -4,19 +4,22 @@ import { DeviceThrottled } from '../../kernel/app-error.ts'
 import { createRateLimiter, type RateLimit, rateLimitOf, secondsToWait, usedByMore } from '../../kernel/rate-limit.ts'
 import { whenReady } from '../../kernel/ready.ts'
 
-/** Kinds of credentials whose requests are counted; an enrollment token has its uses, and a device counts its own. */
+/**
+ * Credential types with a request limit of their own. Enrollment tokens are limited by their uses, and devices are
+ * counted separately.
+ */
 const setting = {
   session: 'requests_per_minute_per_session',
   api_key: 'requests_per_minute_per_key',
   gateway: 'requests_per_minute_per_gateway',
 } as const
 type Rated = { kind: keyof typeof setting; tenantId: TenantId; id: string }
-/** What a device has used stands with the device, so that none costs another its count. */
+/** `usedUntil` is kept with the device, so that no device can evict another one's count. */
 type RatedDevice = { readonly tenantId: TenantId; readonly deviceId: string; readonly name: string; usedUntil: number }
 
 /**
- * How often each credential may ask, as the tenant says it; each replica counts what it is asked itself, by a clock
- * that is never set back or forward. Answers are the seconds to wait, 0 to pass.
+ * Request limits of each credential, as set by the tenant. Each replica counts its own requests, with a monotonic
+ * clock. Results are seconds to wait; 0 means allowed.
  */
 export function createRates(settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>) {
   const limiters = { session: createRateLimiter(), api_key: createRateLimiter(), gateway: createRateLimiter() }
@@ -36,7 +39,7 @@ export function createRates(settings: (tenant: TenantId) => SecuritySettings | P
     /** Counts a request. */
     take: ({ kind, tenantId, id }: Rated): number | Promise<number> =>
       whenReady(settings(tenantId), ({ api }) => limiters[kind].take(id, api[setting[kind]], performance.now())),
-    /** What is left to a credential; undefined while its settings are not in memory. */
+    /** Remaining requests of a credential. Undefined while the tenant's settings are not loaded. */
     limitOf: ({ kind, tenantId, id }: Rated): RateLimit | undefined => {
       const known = settings(tenantId)
       if (known instanceof Promise) return void known.catch(() => {})
@@ -47,9 +50,9 @@ export function createRates(settings: (tenant: TenantId) => SecuritySettings | P
       if (known instanceof Promise) return void known.catch(() => {})
       return rateLimitOf('device', usedUntil, known.api.requests_per_minute_per_device, performance.now())
     },
-    /** Throws 429 where a device has to wait. */
+    /** Counts a request of a device. Throws 429 if the device has to wait. */
     takeOfDevice: (device: RatedDevice) => askDevice(device, true),
-    /** The same question about a request that is not counted: for what is to be refused before it costs anything. */
+    /** Checks the limit without counting the request, to refuse one before it costs anything. */
     peekOfDevice: (device: RatedDevice) => askDevice(device, false),
   }
 }

@@ -3,7 +3,7 @@ import { statusOf } from './api-keys.handlers.ts'
 import { findKeys } from './api-keys.queries.ts'
 import { isRole, mayHandle } from './roles.ts'
 
-/** API keys as a search shows them: found by name and hint. */
+/** API keys in search results, found by name or hint. */
 export const createKeyHits = ({ now }: { now: () => Date }): StoredSource => ({
   kind: 'api_key',
   noun: 'api_key',

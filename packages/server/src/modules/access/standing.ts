@@ -4,12 +4,12 @@ import { findKey, findOwner } from './api-keys.queries.ts'
 import { isRole, permissionsOfRoles } from './roles.ts'
 import type { RightsOf, StatusOf } from './verify-key.ts'
 
-/** By what somebody once asked for work that goes on without them. `tenant_id` is where it was issued. */
+/** The credential that requested work which continues in the background. `tenant_id`: tenant of the credential. */
 export type Credential = {
   kind: 'session' | 'api_key'
   tenant_id: TenantId
   id: string
-  /** Of a session whose it is, of a key who owns it. */
+  /** For a session its user, for a key its owner. */
   user_id: string | null
 }
 type Standing = Pick<Principal<'api_key'>, 'roles' | 'permissions' | 'standsFor'>
@@ -17,9 +17,9 @@ type Standing = Pick<Principal<'api_key'>, 'roles' | 'permissions' | 'standsFor'
 type Deps = { db: Database; now: () => Date; rightsOf: RightsOf; statusOf: StatusOf }
 
 /**
- * What whoever asked may do now, who need not be there any more: a user by their roles, an API key by what it could do.
- * Undefined for a user who is gone, suspended or locked, for a key that is good no more, and where the tenant of either
- * is not open.
+ * Returns the current permissions of the requester of background work: of a user by roles, of an API key by the key.
+ * The requester need not be signed in any more. Undefined if the user is deleted, suspended or locked, if the key is
+ * revoked or expired, or if the credential's tenant is not active.
  */
 export function createStanding({ db, now, rightsOf, statusOf }: Deps) {
   async function ofUser(tenant: TenantId, userId: string): Promise<Standing | undefined> {
@@ -38,7 +38,7 @@ export function createStanding({ db, now, rightsOf, statusOf }: Deps) {
     if ((await statusOf(tenant_id)) !== 'active') return undefined
     const standing = kind === 'api_key' ? await ofKey(tenant_id, id) : user_id && (await ofUser(tenant_id, user_id))
     if (!standing) return undefined
-    // Only a platform administrator reaches into another tenant.
+    // Only a platform administrator may act in another tenant.
     return tenant === tenant_id || standing.roles.includes('platform_admin') ? standing : undefined
   }
 }

@@ -15,7 +15,7 @@ import { boundedBy, isRole, permissionsOfRoles } from './roles.ts'
 
 const activityWithinMs = 15_000
 
-/** Where a tenant stands. */
+/** Reads the status of a tenant. */
 export type StatusOf = (tenant: TenantId) => string | Promise<string>
 type Known = {
   principal: Principal<'api_key'>
@@ -26,13 +26,16 @@ type Known = {
   allowedCidrs: readonly string[]
 }
 
-/** What a key may do now; undefined when the user is gone, suspended or locked whose rights bound it, or their tenant is. */
+/**
+ * Reads the current permissions of a key. Undefined if its owner is deleted, suspended or locked. For an owner in
+ * another tenant: also undefined if that tenant is not active, or if the owner is no platform administrator.
+ */
 export const createRights =
   ({ db, statusOf }: { db: Database; statusOf: StatusOf }) =>
   async (tenant: TenantId, key: RightsRow) => {
     const { role } = key
     const owner = ownerOf(key)
-    // A key from before `stands_for` says at least which person made it.
+    // Keys from before the column `stands_for` have at least their creator.
     const maker = key.created_by === null ? undefined : decodeId('user', key.created_by)
     const makers = [...key.stands_for, ...(maker ? [maker] : [])]
     const ofMakers = { standsForPerson: false, standsFor: [...new Set(makers)] }
@@ -40,7 +43,7 @@ export const createRights =
     if (!owner) return { roles: [role], permissions: permissionsOfRoles([role]), ...ofMakers }
     const user = await db.inTenant(owner.tenantId, (tx) => findOwner(tx, owner.tenantId, owner.userId))
     if (user?.status !== 'active') return undefined
-    // Only a platform administrator reaches into another tenant, and only from one that is open.
+    // Only a platform administrator may act in another tenant, and only from an active one.
     if (owner.tenantId !== tenant && !user.roles.includes('platform_admin')) return undefined
     if (owner.tenantId !== tenant && (await statusOf(owner.tenantId)) !== 'active') return undefined
     const standsForPerson = user.kind === 'person'

@@ -6,7 +6,9 @@ import type { TenantId } from '../../kernel/actor.ts'
 
 export type Arrival = Omit<Selectable<Tables['audit_arrivals']>, 'arrival'>
 
-/** One statement, however many rows: each column is one parameter, so that its text is always the same. */
+/**
+ * One statement for any number of rows: each column is one parameter, so that the statement text is always the same.
+ */
 export function insert(tx: Tx, rows: readonly Arrival[]) {
   const { column, plain } = columnsOf(rows)
   return sql`
@@ -19,9 +21,9 @@ export function insert(tx: Tx, rows: readonly Arrival[]) {
 }
 
 /**
- * Gives the events of one report their places, behind those that wait for theirs; where another replica is at it, or
- * too many wait, they wait too. Says how many places were given, and whether these events wait for theirs. What the
- * events have in common is that of the first.
+ * Assigns sequence numbers to the events of one report, after the events that already wait. If another replica holds
+ * the head, or too many events wait, these events wait too. Returns how many numbers were assigned, and whether these
+ * events wait. Columns that the events share are taken from the first.
  */
 export async function place(tx: Tx, events: readonly [Arrival, ...Arrival[]]) {
   const [{ tenant_id, at, actor_id, actor_name, source_ip, request_id }] = events
@@ -33,22 +35,25 @@ export async function place(tx: Tx, events: readonly [Arrival, ...Arrival[]]) {
   return rows[0] ?? { given: 0, waits: true }
 }
 
-/** RFC 8785 writes a line feed in a record as `\n`; what else is plain, the server chose. */
+/**
+ * RFC 8785 writes a line feed in a record as `
+ * `. The server chose the other plain columns, and they contain none.
+ */
 const columnsOf = (rows: readonly Arrival[]) => ({
   column: (name: keyof Arrival) => rows.map((row) => row[name]),
   plain: (name: 'tenant_id' | 'event_id' | 'kind' | 'outcome' | 'record') => lines(rows.map((row) => row[name])),
 })
 
 /**
- * Gives the next events of the tenant, at most so many, their places. Says how many; null where another replica is at
- * it.
+ * Assigns sequence numbers to the tenant's next events, at most `most`. Returns how many; null if another replica holds
+ * the head.
  */
 export async function sequence(tx: Tx, most: number): Promise<number | null> {
   const { rows } = await sql<{ count: number | null }>`select sequence_audit(${most}) as count`.execute(tx)
   return rows[0]?.count ?? null
 }
 
-/** Tenants with events that have no place yet, and when the next of each happened; each is one look at the index. */
+/** Tenants with unsequenced events, each with the time of its oldest one. Each tenant costs one index look-up. */
 const oldest = sql`(
   with recursive next as (
     (select tenant_id, at from audit_arrivals order by tenant_id, arrival limit 1)
@@ -62,7 +67,9 @@ export async function tenantsWithArrivals(tx: Tx): Promise<TenantId[]> {
   return rows.map((r) => r.tenant_id)
 }
 
-/** Beyond the tenant wall: how many events have no place yet, of the first so many, and how long the oldest waits. */
+/**
+ * Bypasses tenant isolation. Counts the unsequenced events, up to `most`, and returns the age of the oldest in seconds.
+ */
 export async function backlogOf(tx: Tx, most: number): Promise<{ events: number; seconds: number }> {
   const { rows } = await sql<{ events: number; seconds: number }>`
     select (select count(*) from (select from audit_arrivals limit ${most}) as waiting) as events,

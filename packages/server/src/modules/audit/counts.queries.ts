@@ -6,7 +6,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 type Span = { from: Date; to: Date; step: 'hour' | 'day' }
 type EventCounts = { at: Date; enrollments: number; logins_failed: number; refused: number }
 
-/** How many events of each kind that is charted every step had; steps without any are missing. */
+/** Number of events of each charted kind, by step. Steps without events are left out. */
 export const countsBetween = async (tx: Tx, tenant: TenantId, { from, to, step }: Span): Promise<EventCounts[]> => {
   const { rows } = await sql<EventCounts>`
     select date_trunc(${step}, hour, 'utc') as at,
@@ -18,5 +18,5 @@ export const countsBetween = async (tx: Tx, tenant: TenantId, { from, to, step }
   return rows
 }
 
-/** As long as what else is charted. */
+/** Kept as long as the other charted data. */
 export const pruneCounts = purging('metering', 'audit_counts', (before) => sql`hour < ${before}`)

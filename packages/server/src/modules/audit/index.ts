@@ -22,10 +22,10 @@ export { arrivalOf, type Changed, type Target } from './record.ts'
 
 type AuditDeps = Omit<ExportDeps & ProofDeps, 'catchUp' | 'audit' | 'keys'> & {
   trust: Parameters<typeof checkpointKeysOf>[0]
-  /** Events of this tenant have got their places, by this replica. */
+  /** Called after this replica has assigned sequence numbers to events of the tenant. */
   placed: (tenant: TenantId) => void
 }
-/** The record of each tenant: what happened, in the order in which it was committed. */
+/** The audit log of each tenant: events in the order of their commits. */
 export function createAudit(deps: AuditDeps) {
   const words = createWordIndexer(deps)
   const placed: typeof words.placed = (tenant, ...given) => {
@@ -41,7 +41,7 @@ export function createAudit(deps: AuditDeps) {
   return {
     ...recorder,
     ...sequencer,
-    /** How many events of what is charted each hour or day had. */
+    /** Number of events of the charted kinds, by hour or day. */
     countsBetween: (tenant: TenantId, span: Parameters<typeof countsBetween>[2]) =>
       deps.db.inTenant(tenant, (tx) => countsBetween(tx, tenant, span)),
     ...createSince(deps),

@@ -14,16 +14,16 @@ export type More = {
   outcome?: Arrival['outcome']
 }
 
-/** How much of a text that a caller chose is put on record. */
+/** Maximum recorded length of a text that a caller chose, in UTF-16 units. */
 export const longest = 512
 export const kept = (text: string | null | undefined) =>
   text === null || text === undefined ? null : storable(text, longest)
 
-/** An event as it is written: what is asked for by it stands beside the record, which says everything. */
+/** An event as a row: the search columns, and the record with all fields. */
 export const arrivalOf = (source: Source, kind: AuditKind, fields: object, more: More, at: Date): Arrival =>
   arrivalsOf(source, at)(kind, fields, more)
 
-/** The events of one source at one moment. */
+/** The events of one source at one time. */
 export function arrivalsOf(source: Source, at: Date) {
   const actor = { id: kept(source.id), name: kept(source.name), type: source.type }
   const source_ip = kept(source.sourceIp)
@@ -67,7 +67,7 @@ export function arrivalsOf(source: Source, at: Date) {
   }
 }
 
-/** Its members in the order of their names. Events of the same names often come one after the other. */
+/** Sorts the members by name. The sorted names are kept, since consecutive events often have the same ones. */
 function inOrder(event: Readonly<Record<string, unknown>>): object {
   const names = Object.keys(event)
   if (names.length !== last.names.length || !names.every((name, i) => name === last.names[i]))
@@ -78,10 +78,10 @@ function inOrder(event: Readonly<Record<string, unknown>>): object {
 }
 let last: Record<'names' | 'sorted', readonly string[]> = { names: [], sorted: [] }
 
-/** What may stand in JSON and not in jsonb is replaced first, so that every reader finds the same. */
+/** First replaces characters that JSON allows and jsonb does not, so that every reader gets the same text. */
 function recordOf(event: Readonly<Record<string, unknown>>): string {
   const members = inOrder(event)
   const text = storableJson(members)
-  // A name in which something was replaced may stand elsewhere by its order now.
+  // A member name with a replaced character may sort differently.
   return isInOrder(members) && !text.includes(replaced) ? text : canonicalJson(JSON.parse(text))
 }

@@ -30,14 +30,14 @@ export function createRecorder({ db, now, wake }: { db: Database; now: () => Dat
 
   return {
     /**
-     * In the transaction of the change it describes: neither exists without the other. With it the claim of the request
-     * is settled, so that a change is made once.
+     * Records an event in the transaction of the change that it describes, so that neither exists without the other.
+     * The same transaction settles the request's Idempotency-Key, so that a change is made once.
      */
     record: async <K extends AuditKind>(tx: Tx, source: Source, kind: K, fields: AuditFields[K], more: More = {}) => {
       if (source.claim) await settle(tx, source.claim)
       await write(tx, [row(source, kind, fields, more)])
     },
-    /** Several events, each with its own source, in one statement. */
+    /** Records several events, each with its own source, in one statement. */
     recordAll: async (tx: Tx, events: readonly NewEvent[]) => {
       for (const claim of new Set(events.map((e) => e.source.claim))) if (claim) await settle(tx, claim)
       if (events.length > 0)
@@ -46,10 +46,10 @@ export function createRecorder({ db, now, wake }: { db: Database; now: () => Dat
           events.map((e) => row(e.source, e.kind, e.fields, e.more ?? {})),
         )
     },
-    /** What changes nothing but must be on record: settles once it is durable, together with others. */
+    /** Records an event without a change. Resolves once it is durable. Concurrent events share a commit. */
     note: <K extends AuditKind>(source: Source, kind: K, fields: AuditFields[K], more: More = {}) =>
       join(row(source, kind, fields, more)),
-    /** For the pipe: a write that was refused. */
+    /** Records a refused write. For the request pipeline. */
     refused: (source: Source, fields: AuditFields['request.refused'], code: string, detail: string) =>
       join(
         row(source, 'request.refused', fields, {

@@ -8,15 +8,15 @@ import { second } from '../../kernel/time.ts'
 import { type Arrival, backlogOf, place, sequence, tenantsWithArrivals } from './audit.queries.ts'
 
 const batch = 1000
-/** Full batches of one tenant before it is the turn of the others. */
+/** Full batches of one tenant before other tenants get a turn. */
 const inATurn = 10
-/** What is written within this time is given its places together. */
+/** Events written within this time are sequenced together. */
 const gatherMs = 50
-/** How often a replica looks for what others left, who ended before they gave it its place. */
+/** Interval at which a replica looks for events that other replicas left unsequenced when they ended. */
 const sweepMs = second
-/** While another replica is at it. */
+/** Delay before a retry while another replica holds the head. */
 const againMs = 10
-/** A reader waits this long at most for what was written before it came: longer than who stalls keeps a head. */
+/** Maximum time that a reader waits for earlier events. Longer than a stalled replica can hold a head. */
 const longestWaitMs = 2 * second
 
 const held = () =>
@@ -25,8 +25,8 @@ const held = () =>
   })
 
 /**
- * Gives events their places: the sequence of a tenant grows in the order of commits, without gaps, whichever replica is
- * at it; each batch is one short transaction under the lock of the tenant's head, for which nobody waits.
+ * Assigns sequence numbers. A tenant's sequence follows the order of commits, without gaps, on any replica. Each batch
+ * is one short transaction under the lock of the tenant's head; no transaction waits for that lock.
  */
 export function createSequencer({
   db,
@@ -35,7 +35,7 @@ export function createSequencer({
 }: {
   db: Database
   onError: (e: unknown) => void
-  /** Told how many places of a tenant were given. */
+  /** Called with the number of events sequenced for a tenant. */
   placed: (tenant: TenantId, count: number) => void
 }) {
   const due = new Set<TenantId>()
@@ -48,7 +48,10 @@ export function createSequencer({
     if (count) placed(tenant, count)
     return count
   }
-  /** Whoever is at it elsewhere may have begun before what is due here was there: it comes again. */
+  /**
+   * Another replica that holds the head may have begun before the newest events arrived, so the tenant becomes due
+   * again.
+   */
   async function drainOne(tenant: TenantId): Promise<void> {
     for (let i = 0; i < inATurn; i++) {
       const count = await step(tenant)
@@ -62,7 +65,7 @@ export function createSequencer({
       await delay(gatherMs)
       const tenants = [...due]
       due.clear()
-      // What is left is found by the next sweep.
+      // The next sweep finds the rest.
       await eachTenant(tenants, drainOne).catch((e: unknown) => {
         if (!isAway(e)) onError(e)
       })
@@ -93,7 +96,7 @@ export function createSequencer({
     }
     if (isHeld) throw held()
   }
-  /** Readers of one replica share a look: many of them at once would keep the head from each other until one fails. */
+  /** Readers of one replica share a run. Many runs at once would block each other until one fails. */
   const looks = new Map<TenantId, { now: Promise<void>; next: Promise<void> | undefined }>()
   function look(tenant: TenantId): Promise<void> {
     const own = { now: placeAll(tenant), next: undefined }
@@ -111,7 +114,7 @@ export function createSequencer({
 
   return {
     wake,
-    /** With the transaction the events of one report get their places, or will have them right after. */
+    /** Assigns sequence numbers to the events of one report, within the transaction or right after it. */
     place: async (tx: Tx, events: readonly [Arrival, ...Arrival[]]): Promise<void> => {
       const { given, waits } = await place(tx, events)
       db.afterCommit(tx, () => {
@@ -120,16 +123,16 @@ export function createSequencer({
       })
     },
     start: again,
-    /** Of all tenants, what has no place yet. */
+    /** Unsequenced events of all tenants. */
     backlog: () => db.acrossTenants((tx) => backlogOf(tx, 10_000)),
     /**
-     * Until what was committed before has its place. Of a backlog that takes longer the beginning has; fails where
-     * somebody else keeps the head for so long.
+     * Resolves once all events committed before have sequence numbers. If a backlog takes longer, only its beginning
+     * has. Throws if another replica holds the head for that long.
      */
     catchUp: (tenant: TenantId): Promise<void> => {
       const known = looks.get(tenant)
       if (!known) return look(tenant)
-      // An event that was committed after the look began may have no place in it.
+      // An event committed after the run began may not be part of it.
       known.next ??= known.now.catch(() => {}).then(() => look(tenant))
       return known.next
     },

@@ -8,7 +8,7 @@ import type { Fleet } from '../devices/index.ts'
 import type { Policy } from '../policy/index.ts'
 import type { Trust } from '../trust/index.ts'
 
-/** What the rooms of this module share; each takes the part it needs. */
+/** Dependencies of this module's layers. Each takes the part that it needs. */
 export type CertificatesDeps = {
   db: Database
   audit: Audit
@@ -20,13 +20,13 @@ export type CertificatesDeps = {
   fleet: Pick<Fleet, 'device' | 'devicesOfUser'>
   policyOf: Policy['policyOf']
   trust: Pick<Trust, 'anchors' | 'keyring' | 'versionOf'>
-  /** Names the deployment in SPIFFE ids. */
+  /** Names the deployment in SPIFFE IDs. */
   publicUrl: string
-  /** Where what certificates point to is served; undefined: nowhere, and they point to nothing. */
+  /** Base URL of the addresses in certificates (CRL, OCSP, issuer). Undefined: certificates contain no addresses. */
   pkiUrl: string | undefined
-  /** Under which the extensions of certificates are named. */
+  /** OID arc of the certificate extensions. */
   oidArc: string
-  /** The tenant of an id that anybody may name; told from memory. */
+  /** The tenant of an ID from an anonymous request; answered from memory. */
   tenantNamed: (id: string) => TenantId | undefined
   tenants: () => Promise<readonly TenantId[]>
 }

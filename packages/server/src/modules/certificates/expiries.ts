@@ -7,7 +7,7 @@ import type { CertificatesDeps } from './deps.ts'
 import { endsByDay } from './spc/spcs.queries.ts'
 
 export const createCertificateExpiries = ({ db, now }: Pick<CertificatesDeps, 'db' | 'now'>) => ({
-  /** The newest list of each authority that still issues them; half of its life is over when the next one is. */
+  /** The newest CRL of each authority that still issues them. The next one is issued after half of the validity. */
   ofCrls: async (tenant: TenantId): Promise<Expiry[]> => {
     const rows = await db.inTenant(tenant, (tx) => endsOfCrls(tx, tenant))
     return rows.flatMap(({ issuer_id, number, this_update: since, next_update: expiresAt }) => {
@@ -17,7 +17,7 @@ export const createCertificateExpiries = ({ db, now }: Pick<CertificatesDeps, 'd
       return [{ type: 'crl' as const, id, name: `number ${number}`, since, expiresAt, renewal }]
     })
   },
-  /** How many SPCs in use end on which day (UTC). */
+  /** Number of active SPCs that expire on each day (UTC). */
   ofSpcs: async (tenant: TenantId): Promise<{ day: string; count: number }[]> => {
     const rows = await db.inTenant(tenant, (tx) => endsByDay(tx, tenant, now()))
     return rows.map(({ day, count }) => ({ day: day.toISOString().slice(0, 10), count }))

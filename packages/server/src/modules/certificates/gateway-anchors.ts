@@ -12,8 +12,8 @@ type View = Output<Contract['gatewayTrustAnchors']>
 type Answer = Representation<View>
 
 /**
- * The trust set as gateways get it, with the newest list of each authority. A list is a document of its own: another
- * one changes this answer and its tag, and nothing of the set.
+ * The trust set as gateways get it, with the newest CRL of each authority. CRLs are separate documents: a new one
+ * changes this answer and its ETag, but not the trust set.
  */
 export function createGatewayAnchors({
   trust,

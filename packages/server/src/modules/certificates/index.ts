@@ -23,15 +23,15 @@ export function createCertificates(deps: CertificatesDeps) {
   const ocsp = createOcsp({ ...deps, statusesOf: createStatuses({ ...deps, standingOf }) })
   const anchors = createGatewayAnchors({ ...deps, crls })
   return {
-    /** In the transaction that stops devices or users. */
+    /** Called in the transaction that suspends or removes devices or users. */
     revokeOf: spcs.revokeOf,
-    /** In the transaction that ends authorities. */
+    /** Called in the transaction that ends authorities. */
     revokeIssuedBy: spcs.revokeIssuedBy,
     countOfIssuer: spcs.countOfIssuer,
     endsOf: spcs.endsOf,
     isAwaited: anchors.isAwaited,
     expiries: createCertificateExpiries(deps),
-    /** What certificates point to. */
+    /** Serves the addresses in certificates. */
     pki: createPki({ ...deps, crls, ocsp }),
     jobs: certificateJobs({ ...deps, spcs, crls }),
     prunes: [pruneSpcs, pruneCrls],

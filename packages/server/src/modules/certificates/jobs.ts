@@ -6,8 +6,8 @@ import { tenantsWithSuperseded } from './spc/spcs.queries.ts'
 import type { Spcs } from './spc/spcs.ts'
 
 /**
- * What was rotated is listed once an hour and not as it ends: a fleet rotates all day, and each list goes to every
- * gateway. Whoever asks here is told at once.
+ * Rotated certificates are listed once an hour and not as each ends: a fleet rotates all day, and each CRL goes to
+ * every gateway. OCSP and validation report them at once.
  */
 export const certificateJobs = ({
   db,

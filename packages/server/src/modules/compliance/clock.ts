@@ -8,17 +8,17 @@ export type ClockDeps = {
   db: Database
   log: Log
   notifications: Pick<NotificationRules, 'notify' | 'closeOthers'>
-  /** Where the deployment itself is administered. */
+  /** The home tenant, in which the deployment is administered. */
   home: () => Promise<TenantId | undefined>
 }
 const kind = 'clock.untrusted'
 
-/** What comes before whatever goes for good by the clock. */
+/** Checks the clock before anything is purged by it. */
 export function createClockWatch({ db, log, notifications, home }: ClockDeps) {
-  /** The wall clock of this machine is the witness: time itself is the database's. */
+  /** Compares the database clock, which decides, with the clock of this machine. */
   const look = (tx: Tx) => checkClock(tx, new Date(Date.now()))
 
-  /** Administrators hear of it in the transaction in which the clock ceases to be trusted, and once. */
+  /** Notifies administrators once, in the transaction that ends the trust in the clock. */
   const lookAndTell = (tenant: TenantId) =>
     db.inTenant(
       tenant,

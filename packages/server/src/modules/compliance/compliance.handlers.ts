@@ -13,7 +13,7 @@ import { viewRetention } from './retention.view.ts'
 type Deps = { db: Database; pager: Pager; retention: RetentionRules; holds: Holds }
 
 export function complianceHandlers({ db, pager, retention, holds }: Deps) {
-  /** Its tag leaves out what is measured: a read that goes on record would change it for the next one. */
+  /** The ETag leaves out measured values: an audited read would change them for the next read. */
   const shown = (state: RetentionState) => {
     const content = viewRetention(state)
     return versioned(state.version, content, { ...content, classes: content.classes.map(withoutMeasures) })

@@ -6,7 +6,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 
 export type HoldRow = Selectable<Tables['legal_holds']>
 
-/** Until commit nothing is purged; whoever purges afterwards sees what this transaction placed. */
+/** Blocks purges until commit. A later purge sees the rows of this transaction. */
 export const stopPurges = (tx: Tx) => sql`select stop_purges()`.execute(tx)
 
 export const isThere = (tx: Tx, tenant: TenantId): Promise<boolean> =>
@@ -32,7 +32,10 @@ export const insertHold = (tx: Tx, row: Insertable<Tables['legal_holds']>): Prom
   tx.insertInto('legal_holds').values(row).returningAll().executeTakeFirstOrThrow()
 
 type Release = Pick<HoldRow, 'released_by_type' | 'released_by_id' | 'released_by_name' | 'release_reason'>
-/** The row, for the one call that did it. By the database's clock, which says when what it kept may go. */
+/**
+ * Releases a hold. Only one concurrent call gets the row. The database clock sets the time, since it also decides when
+ * the held data may be purged.
+ */
 export const releaseHold = (tx: Tx, tenant: TenantId, id: string, release: Release): Promise<HoldRow | undefined> =>
   tx
     .updateTable('legal_holds')

@@ -9,14 +9,14 @@ import { usernameOf } from '../identity/index.ts'
 import type { HoldRow } from './holds.queries.ts'
 import * as queries from './holds.queries.ts'
 
-/** What purges ask of each hold grows with them. */
+/** Maximum number of active holds. Each hold makes purges slower. */
 const mostStanding = 1000
 
-/** Whose data is held; of neither it is everybody's. */
+/** User or device whose data is held; all data if both are null. */
 type Subject = { user: string | null; device: string | null }
 type Scope = { classes: RetentionClass[]; subject: Subject }
 
-/** Legal holds: while one stands nothing that it covers is purged, whatever the tenant set. */
+/** Legal holds: data under an active hold is never purged, regardless of the tenant's retention periods. */
 export function createHolds({ db, audit, now }: { db: Database; audit: Audit; now: () => Date }) {
   const record = (
     tx: Tx,
@@ -45,12 +45,12 @@ export function createHolds({ db, audit, now }: { db: Database; audit: Audit; no
   }
 
   return {
-    /** Once it is answered, nothing that it covers goes. */
+    /** Once this returns, nothing under the hold is purged. */
     place: (actor: Actor, { classes, subject }: Scope, reason: string): Promise<HoldRow> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const tenant = actor.tenantId
         await queries.stopPurges(tx)
-        // A deletion that came first has let go of all that a hold would keep.
+        // A tenant that is already deleted has lost its data.
         if (!(await queries.isThere(tx, tenant))) missing('tenant')
         const subject_name = await nameOf(tx, tenant, subject)
         if ((await queries.countStanding(tx, tenant)) >= mostStanding)

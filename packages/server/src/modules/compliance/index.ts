@@ -10,17 +10,17 @@ import { createHolds } from './holds.ts'
 import { createPurges } from './purges.ts'
 import { createRetentionRules } from './retention.ts'
 
-/** For how long data is kept, what may not go, and that what went is on record. */
+/** Retention periods, legal holds, and audited purges. */
 export function createCompliance(deps: {
   db: Database
   pager: Pager
   audit: Audit
   now: () => Date
   log: Log
-  /** What of a class goes, of every module. */
+  /** Purge rules of all modules. */
   prunes: readonly Prune[]
   notifications: Pick<NotificationRules, 'notify' | 'closeOthers'>
-  /** Where the deployment itself is administered. */
+  /** The home tenant, in which the deployment is administered. */
   home: () => Promise<TenantId | undefined>
 }) {
   return {

@@ -7,18 +7,18 @@ import { minute } from '../../kernel/time.ts'
 import { type Audit, findBeginning } from '../audit/index.ts'
 import { type ClockDeps, createClockWatch } from './clock.ts'
 
-/** A purge that somebody asks for takes so long for each kind of what is over at most, and leaves the rest to the hours. */
+/** Maximum time per purge rule when a purge is requested, in ms. The hourly job does the rest. */
 const turnMs = minute
 
 type Deps = ClockDeps & { audit: Audit; prunes: readonly Prune[] }
 
-/** What jobs that purge ask before, and say after. */
+/** Clock check before purges, and audit events after them. */
 export function createPurges(deps: Deps) {
   const { db, audit, prunes } = deps
   const lookAtClock = createClockWatch(deps)
   const forget = createForgetting({ db, prunes })
 
-  /** False where nothing is left. */
+  /** False if no unrecorded purge is left. */
   async function recordOne(tx: Tx, tenant: TenantId): Promise<boolean> {
     const purge = await takeUnrecorded(tx, tenant)
     if (!purge) return false
@@ -28,14 +28,14 @@ export function createPurges(deps: Deps) {
       class: name,
       count: unrecorded,
       up_to: up_to.toISOString(),
-      // Without gaps, so that the number says where it began.
+      // Purged sequence numbers have no gaps, so the count gives the first one.
       ...(last !== undefined && { from_seq: last - unrecorded + 1, up_to_seq: last }),
       ...(months.length > 0 && { months }),
     })
     return true
   }
 
-  /** What went is put on record once, by whoever comes first, also after a run that was cut off. */
+  /** Records each purge once, whichever process comes first, also after an aborted run. */
   async function record(tenant: TenantId): Promise<void> {
     while (await db.inTenant(tenant, (tx) => recordOne(tx, tenant), background));
   }
@@ -43,7 +43,7 @@ export function createPurges(deps: Deps) {
   return {
     record,
     checkClock: lookAtClock,
-    /** What is over of a tenant goes now, as it would with the next hour and by the same rules. */
+    /** Purges expired data of the tenant now, by the same rules as the hourly job. */
     now: async (tenant: TenantId, signal: AbortSignal) => {
       await lookAtClock()
       const { purged } = await forget(tenant, { turnMs, signal })

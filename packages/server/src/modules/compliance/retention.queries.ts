@@ -3,7 +3,7 @@ import type { Tx } from '../../db/database.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-/** What the tenant set; a class that is absent is kept as the deployment says. */
+/** Periods set by the tenant. A missing class has the period of the deployment. */
 export type SetDays = Selectable<Tables['retention_settings']>['days']
 export type StoredRetention = Pick<Selectable<Tables['retention_settings']>, 'days' | 'settles_at'>
 
@@ -13,7 +13,7 @@ const settingsOf = (tx: Tx, tenant: TenantId) =>
 export const readRetention = (tx: Tx, tenant: TenantId): Promise<StoredRetention | undefined> =>
   settingsOf(tx, tenant).executeTakeFirst()
 
-/** Holds the row until commit, so that of two changes the second sees the first. */
+/** Locks the row until commit, so that a concurrent change sees this one. */
 export const lockRetention = async (tx: Tx, tenant: TenantId, at: Date): Promise<StoredRetention> => {
   await tx
     .insertInto('retention_settings')
@@ -23,7 +23,7 @@ export const lockRetention = async (tx: Tx, tenant: TenantId, at: Date): Promise
   return settingsOf(tx, tenant).forUpdate().executeTakeFirstOrThrow()
 }
 
-/** The database says itself until when what became shorter settles. */
+/** The database itself computes when shorter periods take effect. */
 export const writeRetention = async (tx: Tx, tenant: TenantId, days: SetDays, at: Date): Promise<Date> =>
   (
     await tx
@@ -35,19 +35,19 @@ export const writeRetention = async (tx: Tx, tenant: TenantId, days: SetDays, at
   ).settles_at
 
 export type Bounds = Pick<Selectable<Tables['retention_periods']>, 'class' | 'most'>
-/** What a tenant may set, at most. */
+/** Upper limits for the tenant's periods. */
 export const readBounds = (tx: Tx): Promise<Bounds[]> =>
   tx.selectFrom('retention_periods').select(['class', 'most']).execute()
 
 export type Period = Pick<Selectable<Tables['retention_periods']>, 'class' | 'least' | 'most' | 'settles_at'> & {
-  /** For how long it is kept by whoever set these days; null for good. */
+  /** Effective period with these settings; null: kept forever. */
   days: number | null
-  /** Rows; `is_estimate` says that they were not counted. Bytes are always an estimate. */
+  /** Number of rows; `is_estimate`: not counted exactly. Bytes are always an estimate. */
   n: number
   bytes: number
   is_estimate: boolean
   oldest: Date | null
-  /** Whether a hold keeps some of it, and all of it. */
+  /** A legal hold keeps some of it (`held`) or all of it (`all_held`). */
   held: boolean
   all_held: boolean
 }
@@ -61,7 +61,10 @@ export const measure = async (tx: Tx, tenant: TenantId, set: SetDays): Promise<P
   return rows
 }
 
-/** Until when nothing is purged, since the clock leapt or is not what `witness` says; undefined while it is trusted. */
+/**
+ * Time until which nothing is purged, because the clock jumped or differs from `witness`. Undefined while the clock is
+ * trusted.
+ */
 export const checkClock = async (tx: Tx, witness: Date): Promise<Date | undefined> => {
   const { rows } = await sql<{ until: Date | null }>`
     select nullif(greatest(check_clock(${witness}), now()), now()) as until`.execute(tx)

@@ -10,19 +10,19 @@ import type { Expected } from '../../kernel/version.ts'
 import { type Audit, findBeginning } from '../audit/index.ts'
 import * as queries from './retention.queries.ts'
 
-/** Rows that are over are counted as far as this. */
+/** Maximum number of expired rows counted. */
 const mostCounted = 10_000
 
 type Deps = { db: Database; audit: Audit; now: () => Date; prunes: readonly Prune[] }
 
-/** For how long data of a tenant is kept: what it set, and what follows from that. */
+/** Retention periods of a tenant and their effects. */
 export function createRetentionRules({ db, audit, now, prunes }: Deps) {
-  /** What follows from these days, whether they are set or only tried. */
+  /** Computes the effects of these periods, whether they are stored or only tried. */
   async function follow(tx: Tx, tenant: TenantId, { days, settles_at }: queries.StoredRetention) {
     const periods = await queries.measure(tx, tenant, days)
     return {
       days: daysOf(days),
-      /** Of what is set; days that are only tried have none. */
+      /** Version of the stored periods. Periods that are only tried have none of their own. */
       version: daysOf(days),
       settlesAt: settles_at,
       periods,
@@ -34,7 +34,7 @@ export function createRetentionRules({ db, audit, now, prunes }: Deps) {
     }
   }
 
-  /** Nobody keeps for longer than the deployment does. What stands already may stay when that is lowered. */
+  /** No tenant may keep data longer than the deployment. An existing period may stay when that limit is lowered. */
   function refuseBeyond(periods: readonly queries.Bounds[], before: RetentionDays, after: RetentionDays): void {
     for (const { class: name, most } of periods) {
       const days = after[name]
@@ -50,8 +50,8 @@ export function createRetentionRules({ db, audit, now, prunes }: Deps) {
       ),
 
     /**
-     * Replaces all; the same again changes and records nothing. What is shorter can be taken back for a day. It is
-     * measured afterwards: what takes long there undoes no setting.
+     * Replaces all periods. Unchanged periods change and record nothing. A shorter period can be reverted for a day.
+     * The effects are measured in a second transaction, so that a slow measurement cannot undo the change.
      */
     replace: async (
       actor: Actor,
@@ -86,7 +86,7 @@ const keptFor = (periods: readonly queries.Period[], set: queries.SetDays) =>
     ),
   )
 
-/** As the status names them. */
+/** Field names as in the API. */
 const prefixed = (days: RetentionDays) =>
   Object.fromEntries(Object.entries(days).map(([name, n]) => [`days.${name}`, n]))
 const daysOf = (set: queries.SetDays): RetentionDays =>

@@ -6,7 +6,7 @@ import type { RetentionState } from './retention.ts'
 
 type View = Output<Contract['getRetention']>
 
-/** When the jobs that purge run (`app-jobs.ts`): each hour, what lies by months by another. */
+/** Minutes of the hour at which the purge jobs run (`app-jobs.ts`): one for rows, one for monthly partitions. */
 const rowsAt = 30 * minute
 const monthsAt = 10 * minute
 const byMonths: readonly string[] = ['vpn_sessions', 'telemetry', 'metering']
@@ -49,7 +49,7 @@ function viewClass(p: Period, state: RetentionState): View['classes'][number] {
   }
 }
 
-/** A month goes once all of it is over: before that nothing of it does. */
+/** A monthly partition is dropped only when all of it has expired. */
 function nextPurge(p: Period, own: number | null, { at, over, settlesAt, distrustedUntil }: RetentionState): Date {
   const goesByMonths = byMonths.includes(p.class) && own === null
   const isAwaited = goesByMonths && !over.get(p.class)

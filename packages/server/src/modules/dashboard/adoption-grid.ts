@@ -1,6 +1,6 @@
 import { day, hour, minute, second } from '../../kernel/time.ts'
 
-/** From which age of a publication on points lie how far apart (ms). After the last age there are none. */
+/** Intervals between points (ms), by age of the publication. After `followedMs` there are no more points. */
 const parts = [
   { fromMs: 0, stepMs: 10 * second },
   { fromMs: 10 * minute, stepMs: 5 * minute },
@@ -8,7 +8,7 @@ const parts = [
 ] as const
 export const followedMs = 30 * day
 
-/** The times at which adoption is asked for, after one (ms; null: from the publication on) and up to another. */
+/** Times of the points after `afterMs` (null: from the publication on) and up to `untilMs`, in ms. */
 export function gridTimes(publishedMs: number, afterMs: number | null, untilMs: number): number[] {
   const times: number[] = []
   for (const [i, { fromMs, stepMs }] of parts.entries()) {

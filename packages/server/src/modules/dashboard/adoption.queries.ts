@@ -13,7 +13,7 @@ export type Point = {
 }
 export type LastPoint = Point & { tenant_id: TenantId; bundle_id: string }
 
-/** Across tenants: the newest point of each of these versions. */
+/** Bypasses tenant isolation. The newest point of each of these versions. */
 export const lastPoints = async (tx: Tx, tenants: readonly TenantId[], bundles: readonly string[]) => {
   const { rows } = await sql<LastPoint>`
     select last.* from unnest(${tenants}::uuid[], ${bundles}::uuid[]) as b (tenant_id, bundle_id)
@@ -23,7 +23,7 @@ export const lastPoints = async (tx: Tx, tenants: readonly TenantId[], bundles: 
   return rows
 }
 
-/** A point that is there already stays: two jobs write the same time once. */
+/** An existing point stays: two concurrent jobs store the same time once. */
 export const insertPoints = (tx: Tx, tenant: TenantId, bundleId: string, points: readonly Point[]) =>
   tx
     .insertInto('policy_adoption')
@@ -40,5 +40,5 @@ export const pointsOf = (tx: Tx, tenant: TenantId, bundleId: string): Promise<Po
     .orderBy('at')
     .execute()
 
-/** Points of a version that is still kept. Those of a deleted version go with it. */
+/** Purges old points of versions that are still kept. The points of a deleted version are deleted with it. */
 export const pruneAdoption = deleting('policy_adoption', sql`at < ${purgeTime} - interval '400 days'`)

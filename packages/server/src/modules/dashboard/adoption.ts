@@ -12,13 +12,13 @@ import { followedMs, gridTimes } from './adoption-grid.ts'
 import type { DashboardDeps } from './deps.ts'
 
 type Shown = Output<Contract['getPolicyAdoption']>
-/** A run of the job that comes this late still finds the points that were due; older ones come with the next point. */
+/** A job run delayed by up to this time still finds the due points. Older ones are added with the next point. */
 const lookBackMs = 90 * second
 const atOnce = 500
 
-/** How far published versions had got over time: points that a job takes while something is pending. */
+/** Adoption of published versions over time. A job samples it while devices or gateways are pending. */
 export function createAdoption({ db, now, policy }: Pick<DashboardDeps, 'db' | 'now' | 'policy'>) {
-  /** Versions that are delivered, not adopted by all, and due for a point. */
+  /** Finds delivered versions that are not fully adopted and are due for a point. */
   async function due(nowMs: number): Promise<Map<TenantId, Map<string, LastPoint | undefined>>> {
     const published = await policy.publishedSince(new Date(nowMs - followedMs))
     const found = new Map<TenantId, Map<string, LastPoint | undefined>>()
@@ -57,7 +57,7 @@ export function createAdoption({ db, now, policy }: Pick<DashboardDeps, 'db' | '
         .filter((g) => g.seq !== null && g.seq >= bundle.seq)
         .map((g) => (g.seq_at ?? g.applied_at)?.getTime() ?? 0)
       const points = grid.map((time, i): Point => {
-        // A device or gateway that says the same once more is not later for that: it stays counted.
+        // A repeated confirmation has a later time, but must not lower the count.
         const devices = atLeast(last?.devices_applied, reach.applied, reach.applied - (later[i] ?? 0))
         const said = confirmed.filter((ms) => ms <= time.getTime()).length
         const applied = atLeast(last?.gateways_applied, confirmed.length, said)
@@ -103,7 +103,7 @@ export function createAdoption({ db, now, policy }: Pick<DashboardDeps, 'db' | '
 }
 export type Adoption = ReturnType<typeof createAdoption>
 
-/** A figure between what was counted before and what is counted now. */
+/** Clamps a figure between the previous count and the current count. */
 const atLeast = (before: number | undefined, most: number, figure: number): number =>
   Math.min(most, Math.max(figure, before ?? 0, 0))
 
@@ -114,7 +114,7 @@ const isSame = (a: Point, b: Point | undefined): boolean =>
   a.gateways_applied === b.gateways_applied &&
   a.gateways_pending === b.gateways_pending
 
-/** When so many percent had applied it first. */
+/** Seconds until the given percentage had applied the version first. */
 function timesOf(
   points: readonly Point[],
   sinceMs: number,

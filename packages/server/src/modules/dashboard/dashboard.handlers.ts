@@ -24,7 +24,7 @@ export const dashboardHandlers = ({
   start: StartOfTenant
 }) =>
   ({
-    // Nothing of it can be set, so its tag names what is shown alone.
+    // Nothing here can be modified, so the ETag depends only on the content.
     dashboardOverview: async ({ actor }) => versioned(null, await readOverview(actor.tenantId)),
     listPendingAdoption: ({ actor, params, query }) =>
       listPending(actor.tenantId, idOf('policy_bundle', params.bundle_id), query),

@@ -8,7 +8,7 @@ import type { Gateways } from '../gateways/index.ts'
 import type { Policy } from '../policy/index.ts'
 import type { Tenancy } from '../tenancy/index.ts'
 
-/** Each module counts its own; what is put together here is written nowhere. */
+/** Each module counts its own objects. The dashboard only combines the numbers and stores none of them. */
 export type DashboardDeps = {
   db: Database
   pager: Pager

@@ -4,7 +4,7 @@ import { purgeTime } from '../../db/kept.ts'
 import { deleting } from '../../db/retention.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-/** Across tenants: those that have no sample of a day yet. */
+/** Bypasses tenant isolation. Tenants without a sample for a day. */
 export const tenantsWithoutDay = async (tx: Tx, tenants: readonly TenantId[], day: Date): Promise<TenantId[]> => {
   const { rows } = await sql<{ tenant_id: TenantId }>`
     select t.tenant_id from unnest(${tenants}::uuid[]) as t (tenant_id)

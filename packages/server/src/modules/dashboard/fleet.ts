@@ -13,7 +13,7 @@ type Shown = Output<Contract['readFleetMetrics']>
 const freshMs = minute / 2
 const atOnce = 1000
 
-/** Devices by platform and version: now, and a sample of each day. */
+/** Devices by platform and version: the current counts, and one sample per day. */
 export function createFleetMetrics({ db, now, tenants }: Pick<DashboardDeps, 'db' | 'now' | 'tenants'>) {
   const startOf = (ms: number): Date => new Date(Math.floor(ms / day) * day)
   const current = createRecent({
@@ -33,7 +33,7 @@ export function createFleetMetrics({ db, now, tenants }: Pick<DashboardDeps, 'db
       return {
         at: at.toISOString(),
         ...versions,
-        // Only enrollment writes them, by the same vocabulary.
+        // Only enrollment writes these values, with the same vocabulary.
         platforms: versions.platforms as Shown['platforms'],
         os_versions: versions.os_versions as Shown['os_versions'],
         days: kept.map(({ day: sampled, platforms, client_versions, ...counts }) => ({
@@ -44,7 +44,7 @@ export function createFleetMetrics({ db, now, tenants }: Pick<DashboardDeps, 'db
         })),
       }
     },
-    /** A day that has its sample costs nothing: the first replica takes it. */
+    /** The first replica takes the sample of the day. Later runs cost nothing. */
     sample: async (): Promise<void> => {
       const today = startOf(now().getTime())
       const all = await tenants()

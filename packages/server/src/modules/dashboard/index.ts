@@ -9,7 +9,7 @@ import { createOverview } from './overview.ts'
 import { createPendingAdoption } from './pending-adoption.ts'
 import { createStart } from './start.ts'
 
-/** How the fleet of a tenant stands, at a glance and over time. */
+/** State of a tenant's fleet, current and over time. */
 export function createDashboard(deps: DashboardDeps) {
   const readMetrics = createMetrics(deps)
   const readOverview = createOverview({ ...deps, readMetrics })

@@ -5,7 +5,7 @@ import type { DashboardDeps } from './deps.ts'
 type Metrics = Output<Contract['readMetrics']>
 type Asked = { from?: string; to?: string; step?: 'hour' | 'day' }
 
-/** Series for charts: what metering and counters added up, and what the record counts, step by step. */
+/** Time series for charts: traffic and sessions from metering, and event counts from the audit log. */
 export const createMetrics =
   ({ tenancy, audit }: Pick<DashboardDeps, 'tenancy' | 'audit'>) =>
   async (tenant: TenantId, asked: Asked): Promise<Metrics> => {

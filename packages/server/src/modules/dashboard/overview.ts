@@ -14,18 +14,18 @@ import { adoptionBy } from './pending-adoption.ts'
 
 type Overview = Output<Contract['dashboardOverview']>
 
-/** What is counted in memory and by counters; what every device says that it applies; what moves by the hour. */
+/** Maximum age of each part, in ms: counts of the current state, policy adoption, hourly values. */
 const freshMs = { standing: 2 * second, adoption: 15 * second, hourly: minute }
 const mostEnding = 5
 
 /**
- * What is shown is put together of parts, each of which is read at most once in its time for all who look at a tenant:
- * nobody's request reads the devices, the record or the sessions of a large tenant.
+ * The overview consists of parts, each read at most once in its time for all viewers of a tenant. No request reads the
+ * devices, audit log or sessions of a large tenant by itself.
  */
 export function createOverview(deps: DashboardDeps & { readMetrics: ReadMetrics }) {
   const { db, now, devices, gateways, policy, expiry, tenancy, readMetrics } = deps
 
-  /** What has to be asked of the database is asked in one transaction, while memory is counted. */
+  /** Reads from the database in one transaction, while memory is counted. */
   async function readStanding(tenant: TenantId) {
     const [{ status, effective_status, posture }, byStatus, { used, revoked, suspended, alerts }] = await Promise.all([
       devices.count(tenant),

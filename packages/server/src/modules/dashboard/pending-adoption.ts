@@ -9,21 +9,21 @@ import type { DashboardDeps } from './deps.ts'
 type Enforced = Awaited<ReturnType<typeof enforcedBy>>[number]
 type Pending = Output<Contract['listPendingAdoption']>['items'][number]
 type Found = { place: Place; shown: Pending }
-/** `end`: how far it has come, where there is more. */
+/** `end`: position reached, if there is more. */
 type Compared = { found: Found[]; end: Place | undefined }
 
-/** How many devices are compared at a time, and at most for a page, which may be short then and says how to go on. */
+/** Devices compared at once, and at most for one page. A page may be short, and its cursor continues the list. */
 const atOnce = 1000
 const mostCompared = 20_000
 
-/** Whether what a gateway enforces is as new as a version; one that was never heard of enforces nothing. */
+/** Counts the gateways that enforce this version or a later one. A gateway that has never reported is left out. */
 export const adoptionBy = (gateways: readonly Enforced[], seq: number) => {
   const heard = gateways.filter((g) => g.last_seen_at !== null)
   const pending = heard.filter((g) => g.seq === null || g.seq < seq)
   return { applied: heard.length - pending.length, pending }
 }
 
-/** Who lags behind a version that is delivered: gateways first, each kind by id. */
+/** Lists the gateways and devices that lag behind a delivered version: gateways first, each kind by ID. */
 export function createPendingAdoption({
   db,
   pager,

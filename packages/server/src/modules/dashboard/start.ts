@@ -15,10 +15,10 @@ import type { DashboardDeps } from './deps.ts'
 
 type Start = Output<Contract['getStart']>
 type Step = Start['steps'][number]
-/** Since when each step is done, for any caller. */
+/** Completion time of each step, the same for every caller. */
 type DoneSince = Record<StartStepName, Date | undefined>
 
-/** The permission that reads the thing which a step is about. A caller without it is not shown since when that exists. */
+/** Permission to read the object of each step. Without it, a caller does not see the completion time. */
 const readPermissions: Record<StartStepName, Permission> = {
   sign_in: contract.listIdentityProviders.access.permission,
   gateway: contract.listAllGateways.access.permission,
@@ -29,14 +29,14 @@ const readPermissions: Record<StartStepName, Permission> = {
   audit_forwarding: contract.listSiemConnectors.access.permission,
 }
 
-/** Each is the first row of an index. */
+/** Each read takes the first row of an index. */
 const readDone = async (tx: Tx, tenant: TenantId): Promise<DoneSince> => {
   const device = await firstDeviceAt(tx, tenant)
   return {
     sign_in: await firstProviderAt(tx, tenant),
     gateway: await reported.firstGatewayAt(tx, tenant),
     policy: await firstPublishAt(tx, tenant),
-    // Old tokens are purged, and their devices stay.
+    // Old tokens are purged, but their devices stay.
     enrollment_token: (await firstTokenAt(tx, tenant)) ?? device,
     device_enrolled: device,
     device_online: await reported.firstSessionAt(tx, tenant),
@@ -44,7 +44,7 @@ const readDone = async (tx: Tx, tenant: TenantId): Promise<DoneSince> => {
   }
 }
 
-/** How far a tenant is set up: computed from what exists, so that nothing has to be ticked off. */
+/** Setup progress of a tenant, computed from existing objects, so that no step has to be ticked off. */
 export function createStart({ db, now, tenancy }: Pick<DashboardDeps, 'db' | 'now' | 'tenancy'>) {
   const doneIn = createRecent<DoneSince>({
     freshMs: 3 * second,
@@ -52,7 +52,7 @@ export function createStart({ db, now, tenancy }: Pick<DashboardDeps, 'db' | 'no
     read: (tenant) => db.inTenant(tenant, (tx) => readDone(tx, tenant)),
   })
 
-  /** Only a person has an account of their own, in the tenant in which they sign in. */
+  /** Only a person has an account, in the tenant of the sign-in. */
   const ownFactor = ({ principal }: Actor): Promise<Date | undefined> =>
     principal.kind === 'session'
       ? db.inTenant(principal.tenantId, (tx) => secondFactorAt(tx, principal.tenantId, principal.userId))

@@ -3,11 +3,11 @@ import { createWriteBehind } from '../../kernel/write-behind.ts'
 import { touchDevices } from './devices.queries.ts'
 import type { FleetDevice } from './fleet-device.ts'
 
-/** A device that polls every few seconds is written once in this time. */
+/** Minimum time between two writes for one device, in ms. */
 const withinMs = 30_000
 const statementSize = 2000
 
-/** When devices were last seen: written in batches, apart from what policy depends on. */
+/** Times at which devices were last seen. Written in batches, separate from the data that policies depend on. */
 export function createActivity({ db, onError }: { db: Database; onError: (e: unknown) => void }) {
   const behind = createWriteBehind({
     onError,

@@ -2,23 +2,23 @@ import { createHash } from 'node:crypto'
 import type { TenantId } from '../../kernel/actor.ts'
 import { canonicalAddress } from '../../kernel/cidr.ts'
 
-/** Addresses of 100.64.0.0/10 (RFC 6598) that a tenant's devices take in order. */
+/** Number of addresses of 100.64.0.0/10 (RFC 6598) for the devices of a tenant. */
 export const addressCapacity = 2 ** 22 - 3
-/** The one behind them is every gateway's: a device has one tunnel, so that each is the same next hop. */
+/** The next address is shared by all gateways: a device has one tunnel, so every gateway is the same next hop. */
 const gatewayNumber = addressCapacity + 1
 
 export const gatewayAddressesOf = (tenant: TenantId): { ipv4: string; ipv6: string } =>
   addressesOf(tenant, gatewayNumber)
 
-/** The networks that all addresses of a tenant lie in. */
+/** Networks that contain all addresses of a tenant. */
 export const overlayOf = (tenant: TenantId): { ipv4: string; ipv6: string } => ({
   ipv4: '100.64.0.0/10',
   ipv6: `${spell([...prefixOf(tenant), 0, 0, 0, 0, 0])}/48`,
 })
 
 /**
- * The overlay addresses of a device: its number in 100.64.0.0/10, and in the tenant's own unique local prefix
- * (RFC 4193: fd and 40 bits derived from the tenant's id).
+ * Overlay addresses of a device: its number in 100.64.0.0/10, and in the tenant's unique local prefix (RFC 4193: fd and
+ * 40 bits derived from the tenant's ID).
  */
 export function addressesOf(tenant: TenantId, number: number): { ipv4: string; ipv6: string } {
   const v4 = (100 << 24) + (64 << 16) + number
@@ -29,8 +29,8 @@ export function addressesOf(tenant: TenantId, number: number): { ipv4: string; i
 }
 
 /**
- * The numbers of the addresses that a text means: a whole address, or the first octets of an IPv4 address with a dot
- * behind each. Undefined where it means none of the tenant.
+ * Address numbers that a text denotes: a whole address, or the first octets of an IPv4 address, each followed by a dot.
+ * Undefined if none is in the tenant's networks.
  */
 export function addressNumbersOf(tenant: TenantId, text: string): { from: number; to: number } | undefined {
   const octets = /^(?:\d{1,3}\.){2,3}$/.test(text) ? text.split('.').slice(0, -1).map(Number) : undefined
@@ -46,7 +46,7 @@ export function addressNumbersOf(tenant: TenantId, text: string): { from: number
   const isOurs = number >= 0 && Object.values(addressesOf(tenant, number)).includes(address)
   return isOurs ? { from: number, to: number } : undefined
 }
-/** The number that the last two groups of an IPv6 address in its one spelling say. */
+/** Number in the last two groups of an IPv6 address in canonical form. */
 const lastGroups = (address: string): number => {
   const [low = '', high = ''] = address.split(':').reverse()
   return (Number.parseInt(high || '0', 16) << 16) + Number.parseInt(low || '0', 16)
@@ -54,7 +54,7 @@ const lastGroups = (address: string): number => {
 const offsetOf = (address: string): number =>
   address.split('.').reduce((sum, octet) => sum * 256 + Number(octet), 0) - ((100 << 24) + (64 << 16))
 
-/** RFC 5952 for eight groups whose longest run of zeros is the one in their middle. */
+/** RFC 5952 form of eight groups whose longest run of zeros is in the middle. */
 function spell(groups: readonly number[]): string {
   let [from, to] = [3, 6]
   while (groups[from - 1] === 0) from--

@@ -9,10 +9,10 @@ export type DeviceCounts = {
   effective_status: Record<EffectiveStatus, number>
   posture: Record<PostureVerdict, number>
 }
-/** The clock is read once for so many devices. */
+/** Devices counted between two reads of the clock. */
 const between = 256
 
-/** How many devices there are, from memory, where those that are revoked are not. */
+/** Counts the devices in memory. Revoked devices are not there, so their count is 0. */
 export const createDeviceCounts =
   ({ fleet, now }: { fleet: Fleet; now: () => Date }) =>
   async (tenant: TenantId): Promise<DeviceCounts> => {

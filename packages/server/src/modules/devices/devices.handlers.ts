@@ -115,9 +115,9 @@ export function deviceHandlers({
   } satisfies Partial<Handlers>
 }
 
-/** How many rows a page looks at: of filters that cost a look at other rows, fewer. */
+/** Number of rows visited for one page. Filters that need rows of other tables get fewer. */
 const walkedWith = (dense: Dense): number =>
-  // Each costs a look at its user, at locks and at groups; or at sessions.
+  // Each row needs a look-up of its user, of locks and of groups, or of sessions.
   dense.has('presence') || dense.has('gateway_id') || dense.has('channel')
     ? 2_000
     : dense.has('effective_status')

@@ -3,7 +3,10 @@ import type { Tx } from '../../db/database.ts'
 import type { DeviceStatus } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-/** Rows by which devices are found by a tag or a group of their own. In order, as all do who write several. */
+/**
+ * Inserts the rows by which devices are found by tag and by own group. Sorted, as in every writer of several rows, to
+ * avoid deadlocks.
+ */
 export async function labelDevices(
   tx: Tx,
   tenant: TenantId,
@@ -29,7 +32,7 @@ export async function labelDevices(
       .execute()
 }
 
-/** From which states an operation moves a device, and where to. Revocation is final: nothing leaves `revoked`. */
+/** State transitions of each operation. Revocation is final: no operation leaves `revoked`. */
 export const moves = {
   approve: { from: ['pending'], to: 'active' },
   suspend: { from: ['pending', 'active'], to: 'suspended' },
@@ -39,8 +42,8 @@ export const moves = {
 export type Move = keyof typeof moves
 
 /**
- * The status predicate is the lock: of two concurrent moves exactly one gets a device's row back. Rows are locked in
- * the order of their ids, as by everyone who changes several.
+ * The status predicate acts as the lock: of two concurrent operations exactly one gets a device's row back. Rows are
+ * locked in ID order, as in every writer of several rows, to avoid deadlocks.
  */
 export const moveDevices = async (tx: Tx, tenant: TenantId, ids: readonly string[], move: Move, at: Date) => {
   const from = [...moves[move].from]
@@ -67,7 +70,7 @@ export const moveDevices = async (tx: Tx, tenant: TenantId, ids: readonly string
   return moved
 }
 
-/** In order, as all do who write several. */
+/** Sorted, as in every writer of several rows, to avoid deadlocks. */
 const freeAddresses = async (tx: Tx, tenant: TenantId, revoked: readonly { address_number: number }[]) => {
   if (revoked.length === 0) return
   await sql`
@@ -77,7 +80,7 @@ const freeAddresses = async (tx: Tx, tenant: TenantId, revoked: readonly { addre
   )
 }
 
-/** Revokes what these users have, in one statement however many there are. */
+/** Revokes all devices of these users in one statement. */
 export const revokeOfUsers = async (tx: Tx, tenant: TenantId, userIds: readonly string[], at: Date) => {
   const { rows } = await sql<{ device_id: string; name: string; address_number: number }>`
     with locked as (
@@ -106,7 +109,7 @@ export type DevicePatch = {
   user_id?: string | null
 }
 
-/** Locked, so that the audit event's before and after are those of this change. */
+/** Locks the device, so that the audit event shows the values before and after this change. */
 export const lockDevice = (tx: Tx, tenant: TenantId, deviceId: string) =>
   tx
     .selectFrom('devices')
@@ -133,7 +136,7 @@ export const updateDevice = async (tx: Tx, tenant: TenantId, deviceId: string, p
   await labelDevices(tx, tenant, [{ device_id: deviceId, tags: patch.tags, group_ids: [] }])
 }
 
-/** The new generation was used: the one before it ends. */
+/** Ends the previous generation, because the new one has been used. */
 export const endPreviousGeneration = async (tx: Tx, tenant: TenantId, deviceId: string, generation: number) =>
   (await tx
     .updateTable('devices')
@@ -146,7 +149,7 @@ export const endPreviousGeneration = async (tx: Tx, tenant: TenantId, deviceId: 
     .executeTakeFirst()) !== undefined
 
 /**
- * Marks of life, many at once; a late one never turns the time back. In order, as all do who write several of these
+ * Updates last-seen times in a batch; a late update never sets one back. Sorted, as in every writer of several of these
  * rows.
  */
 export const touchDevices = (tx: Tx, marks: { tenant_id: string; device_id: string; at: Date }[]) =>
@@ -158,7 +161,7 @@ export const touchDevices = (tx: Tx, marks: { tenant_id: string; device_id: stri
         set last_seen_at = greatest(device_activity.last_seen_at, excluded.last_seen_at)`.execute(tx)
 
 export type Seen = { tenantId: TenantId; deviceId: string; at: Date; applied: { digest: string; at: Date } | null }
-/** One row a device. The newest word on what a device applied wins; marks never go back. */
+/** Expects one entry per device. The newest confirmation of an applied policy wins; times are never set back. */
 export const markDevices = (tx: Tx, seen: readonly Seen[]) => {
   const column = <T>(of: (s: Seen) => T) => seen.map(of)
   return sql`
@@ -174,7 +177,7 @@ export const markDevices = (tx: Tx, seen: readonly Seen[]) => {
       applied_at = greatest(a.applied_at, excluded.applied_at)`.execute(tx)
 }
 
-/** Passes the tenant wall: tenants with devices that a sweep may have to revoke. */
+/** Bypasses tenant isolation. Tenants with ephemeral devices that a sweep may have to revoke. */
 export const tenantsWithEphemerals = async (tx: Tx): Promise<TenantId[]> => {
   const rows = await tx
     .selectFrom('devices')
@@ -187,8 +190,8 @@ export const tenantsWithEphemerals = async (tx: Tx): Promise<TenantId[]> => {
 }
 
 /**
- * Devices of ephemeral tokens that were silent for longer than the token allows, while somebody listened (for
- * `listenedMs` now) for as long as that, or as any device needs to come back.
+ * Ephemeral devices that were silent for longer than their token allows. They count only if the server has been
+ * listening (`listenedMs`) for that time, or for the time that any device needs to reconnect (`comeBackMs`).
  */
 export const silentEphemerals = async (
   tx: Tx,

@@ -3,13 +3,13 @@ import type { Tx } from '../../db/database.ts'
 import type { EffectiveStatus, UserState } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-/** Of `devices`: what locks it beside its user, as `LockedBy`; null: nothing. */
+/** Lock of a row of `devices`, other than by its user, as `LockedBy`; null if there is none. */
 export const lockedBy = (tenant: TenantId) => sql`case
   when exists (select from locked_targets(${tenant}, 'tenant')) then 'tenant'
   when devices.device_id in (select * from locked_targets(${tenant}, 'device')) then 'device'
   when devices.group_ids && array(select * from locked_targets(${tenant}, 'group')) then 'group' end`
 
-/** Of `users u`: how the user stands for the devices, as `UserState`. */
+/** State of a row of `users u`, as `UserState`. */
 export const userState = (tenant: TenantId) => sql`case
   when u.deleted_at is not null then 'deleted'
   when u.user_id in (select * from locked_targets(${tenant}, 'user')) then 'locked'
@@ -17,13 +17,13 @@ export const userState = (tenant: TenantId) => sql`case
     and m.group_id in (select * from locked_targets(${tenant}, 'group'))) then 'group_locked'
   when u.status = 'suspended' then 'suspended' else 'active' end`
 
-/** Of `devices` and their user. */
+/** Lock and user state of a row of `devices`. */
 export const bindings = (tenant: TenantId) => ({
   lockedBy: lockedBy(tenant),
   user: sql`(select ${userState(tenant)} from users u where u.tenant_id = ${tenant} and u.user_id = devices.user_id)`,
 })
 
-/** The effective status of `devices` at a time: `effectiveOf` says the same of one row. */
+/** Effective status of a row of `devices` at a time. `effectiveOf` computes the same for one device in memory. */
 export const effectiveStatus = (tenant: TenantId, at: Date) => {
   const { lockedBy: lock, user } = bindings(tenant)
   return sql<EffectiveStatus>`case when devices.status = 'revoked' then 'revoked' else (
@@ -39,7 +39,7 @@ export const effectiveStatus = (tenant: TenantId, at: Date) => {
 export const hasEffectiveStatus = (tenant: TenantId, wanted: EffectiveStatus, at: Date) =>
   sql<boolean>`${wanted} = ${effectiveStatus(tenant, at)}`
 
-/** The status that devices of an effective status have, where all of them have the same. */
+/** Own status of all devices with an effective status, if they share one. */
 export const statusBehind: Partial<Record<EffectiveStatus, 'pending' | 'active' | 'suspended' | 'revoked'>> = {
   active: 'active',
   expired: 'active',
@@ -48,7 +48,7 @@ export const statusBehind: Partial<Record<EffectiveStatus, 'pending' | 'active' 
   revoked: 'revoked',
 }
 
-/** How a user stands for the devices, and whether all devices of the tenant are locked. */
+/** State of a user, and whether all devices of the tenant are locked. */
 export const findUserState = async (tx: Tx, tenant: TenantId, userId: string) => {
   const { rows } = await sql<{ state: UserState; tenant_locked: boolean }>`
     select ${userState(tenant)} as state, exists (select from locked_targets(${tenant}, 'tenant')) as tenant_locked

@@ -3,9 +3,9 @@ import type { DeviceStatus, EffectiveStatus, LockedBy, UserState } from '../../d
 type Facts = {
   status: DeviceStatus
   lockedBy: LockedBy | null
-  /** Null: it has no user. */
+  /** Null if the device has no user. */
   user: UserState | null
-  /** When its credential ends (ms). */
+  /** Expiry of the device's credential (ms). */
   credentialUntil: number
 }
 export type Effective = { status: EffectiveStatus; reason: string | null }
@@ -16,7 +16,7 @@ type Blocker = {
   reason: string
 }
 
-/** All that keeps the devices of a user out whatever they are themselves. */
+/** Reasons of the user and the tenant that block a user's devices, regardless of the devices' own state. */
 export function blockersOfUser(user: UserState | null, isTenantLocked: boolean): Blocker[] {
   const locked = (reason: string): Blocker => ({ status: 'locked', kind: 'lock', reason })
   return [
@@ -30,7 +30,7 @@ export function blockersOfUser(user: UserState | null, isTenantLocked: boolean):
   ]
 }
 
-/** All that keeps a device out, the first of which is its effective status. */
+/** All reasons that block a device. The first one is its effective status. */
 export function blockersOf({ status, lockedBy, user, credentialUntil }: Facts, nowMs: number): Blocker[] {
   const itself = (of: 'revoked' | 'suspended' | 'pending', reason: string): Blocker[] =>
     status === of ? [{ status: of, kind: 'device', reason }] : []
@@ -47,7 +47,7 @@ export function blockersOf({ status, lockedBy, user, credentialUntil }: Facts, n
     ...(credentialUntil <= nowMs ? [{ status: 'expired', kind: 'credential', reason: ended } as const] : []),
   ].sort((a, b) => order.indexOf(a.status) - order.indexOf(b.status))
 }
-/** Which of several is said. */
+/** Precedence of the reasons. */
 const order: readonly Blocker['status'][] = [
   'revoked',
   'user_deleted',
@@ -59,8 +59,8 @@ const order: readonly Blocker['status'][] = [
 ]
 
 /**
- * What a device is worth now, and why: its own status, its user's, locks, and its credential together.
- * `hasEffectiveStatus` of the queries has the same order.
+ * Effective status of a device and its reason, from its own status, its user, locks and its credential. The query
+ * `effectiveStatus` has the same precedence.
  */
 export function effectiveOf(facts: Facts, nowMs: number): Effective {
   const [first] = blockersOf(facts, nowMs)

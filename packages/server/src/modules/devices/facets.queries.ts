@@ -6,10 +6,10 @@ import { effectiveStatus } from './effective.queries.ts'
 import { channelOf, denseAll, type Judged } from './filter.queries.ts'
 import { selectDevices } from './find.queries.ts'
 
-/** Which devices are looked at: ids, or numbers of addresses that are drawn. */
+/** Devices to examine: by ID, or by sampled address numbers. */
 export type Looked = { candidates: ReturnType<typeof sql> } | { addresses: readonly number[] }
 
-/** How many of the devices that are looked at fit the filter, and with which values. */
+/** Counts the examined devices that match the filter, by value. */
 export function countFacets(
   tx: Tx,
   tenant: TenantId,
@@ -38,7 +38,7 @@ export function countFacets(
   return countByFacet(tx, matched, counted, mostValues)
 }
 
-/** The devices that are looked at and fit the filter. */
+/** Examined devices that match the filter. */
 export const selectMatching = (tx: Tx, tenant: TenantId, judged: Judged, looked: Looked) =>
   selectDevices(tx, tenant, judged, denseAll(judged)).where(
     'candidates' in looked
@@ -46,7 +46,7 @@ export const selectMatching = (tx: Tx, tenant: TenantId, judged: Judged, looked:
       : sql<boolean>`devices.address_number = any(${looked.addresses}::bigint[])`,
   )
 
-/** The highest number of an address that a device of the tenant was given. */
+/** Highest address number assigned to a device of the tenant. */
 export const highestAddress = async (tx: Tx, tenant: TenantId): Promise<number> => {
   const row = await tx
     .selectFrom('devices')

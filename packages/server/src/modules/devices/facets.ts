@@ -7,23 +7,23 @@ import * as queries from './facets.queries.ts'
 import { findCandidates, type Judged } from './filter.queries.ts'
 import type { GivenFilter } from './read-filter.ts'
 
-/** So many addresses are drawn where a filter may fit more devices than are counted. */
+/** Number of addresses sampled if a filter may match more devices than are counted exactly. */
 const drawn = 5000
 
 /**
- * One address of each of `most` equal parts of the numbers up to `highest`, the same ones each time: an estimate then
- * moves only with the fleet. Numbers of addresses have nothing to do with what a device is.
+ * Picks one address number from each of `most` equal parts of the numbers up to `highest`. The choice is always the
+ * same, so that an estimate changes only with the fleet. Address numbers are unrelated to the properties of devices.
  */
 export function drawAddresses(highest: number, most = drawn): number[] {
   const parts = Math.min(most, highest)
   return Array.from({ length: parts }, (_, i) => {
-    // A multiplicative hash of the part, in [0, 1): no step that a batch of devices could be in time with.
+    // Multiplicative hash of the part, in [0, 1). A fixed step could coincide with a batch of similar devices.
     const jitter = (Math.imul(i + 1, 0x9e3779b1) >>> 0) / 2 ** 32
     return 1 + Math.floor(((i + jitter) * highest) / parts)
   })
 }
 
-/** How many devices a filter fits: exact up to 10,000, else estimated from devices that are drawn. */
+/** Number of devices that match a filter: exact up to 10,000, else estimated from a sample. */
 export function createDeviceFacets({
   db,
   now,
@@ -33,7 +33,7 @@ export function createDeviceFacets({
   now: () => Date
   judge: (tenant: TenantId, given: GivenFilter) => Promise<Judged>
 }) {
-  /** The devices to look at, and the number of devices that each of them stands for. */
+  /** Chooses the devices to examine, and the number of devices that each of them represents. */
   async function choose(tx: Tx, tenant: TenantId, judged: Judged): Promise<{ looked: Looked; each: number }> {
     const candidates = await findCandidates(tx, tenant, judged)
     if (candidates) return { looked: { candidates }, each: 1 }

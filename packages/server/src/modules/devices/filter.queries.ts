@@ -6,7 +6,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 import { fittingUpTo } from './fitting.queries.ts'
 import { presenceOf, seenKey } from './presence.queries.ts'
 
-/** Ids are UUIDs. */
+/** IDs are UUIDs. */
 export type DeviceFilter = {
   q?: string
   status?: DeviceStatus
@@ -28,14 +28,14 @@ export type DeviceFilter = {
   channel?: 'canary' | 'stable'
   gateway_id?: string
 }
-/** To whom a policy canary that is under way goes, and what its percentage is drawn with. */
+/** Targets of a running policy canary, and the salt for its percentage. */
 export type CanaryReach = {
   salt: Buffer
   percent: number
   groupIds: ReadonlySet<string>
   deviceIds: ReadonlySet<string>
 }
-/** A filter, and with what it is judged. */
+/** A filter with the values needed to evaluate it. */
 export type Judged = { filter: DeviceFilter; at: Date; canary: CanaryReach | undefined; onlineSince: Date }
 
 const sought = [
@@ -43,12 +43,12 @@ const sought = [
   ...(['client_version', 'client_version_before', 'os_version', 'gateway_id'] as const),
 ] as const
 type Sought = (typeof sought)[number]
-/** Columns of `devices` with an index that has the order of `enrolled_at`, and no other. */
+/** Columns of `devices` with an index in the order of `enrolled_at` only. */
 const plain = ['status', 'user_id', 'platform', 'token_id', 'provider_id'] as const
 type Plain = (typeof plain)[number]
-/** Filters that no index serves at all. */
+/** Filters without any index. */
 const unindexed = ['arch', 'channel'] as const
-/** Filters that fit so many devices that a walk in the list's order finds a page sooner than their index. */
+/** `Dense`: filters that match so many devices that a walk in list order finds a page sooner than their index. */
 type Filter = Sought | Plain | (typeof unindexed)[number]
 export type Dense = ReadonlySet<Filter>
 export type Sort = 'enrolled_at' | 'name' | 'last_seen_at' | 'client_version'
@@ -61,11 +61,11 @@ const fittingOf = (tenant: TenantId, { filter, onlineSince }: Judged, name: Soug
     onlineSince,
   )
 
-/** Whether the filter fits devices that are in no index of it, or most devices. */
+/** True if the filter also matches devices that its index lacks, or matches most devices. */
 const isSurelyDense = ({ posture, effective_status }: DeviceFilter, name: Sought): boolean => {
   // A device without a report is unknown too.
   if (name === 'posture') return posture === 'unknown'
-  // The device's own status says most of it.
+  // These two depend on locks and users. The others are mostly determined by the device's own status.
   if (name === 'effective_status') return effective_status !== 'locked' && effective_status !== 'user_suspended'
   return false
 }
@@ -91,11 +91,11 @@ export async function denseFilters(tx: Tx, tenant: TenantId, judged: Judged, sor
   return dense
 }
 
-/** Of a count: more of them are estimated. */
+/** Maximum number of devices counted exactly. More are estimated. */
 const countedExactly = 10_000
 const fittingToCount = fittingUpTo(countedExactly)
 /**
- * The ids of devices among which all are that a filter fits, no more than are counted exactly; undefined: there are
+ * Device IDs that include all matches of the filter, at most as many as are counted exactly. Undefined if there are
  * more.
  */
 export async function findCandidates(tx: Tx, tenant: TenantId, judged: Judged) {
@@ -110,17 +110,20 @@ export async function findCandidates(tx: Tx, tenant: TenantId, judged: Judged) {
   for (const choice of choices) if (await isRare(tx, choice, countedExactly)) return choice
   return undefined
 }
-/** All conditions are judged device by device. */
+/** Every condition is evaluated device by device. */
 export const denseAll = ({ filter }: Judged): Dense =>
   new Set([...sought, ...plain, ...unindexed].filter((name) => filter[name] !== undefined))
 
-/** The conditions on columns that have an index with the order of `enrolled_at`. */
+/** Conditions on columns that have an index in the order of `enrolled_at`. */
 export const plainConditions = (filter: DeviceFilter) =>
   plain.flatMap((name) =>
     filter[name] === undefined ? [] : [sql<boolean>`${sql.ref(`devices.${name}`)} = ${filter[name]}`],
   )
 
-/** The effective channel of `devices`; `TenantPolicy.reaches` says the same of one. A revoked device gets no canary. */
+/**
+ * Effective channel of a row of `devices`. `TenantPolicy.reaches` computes the same for one device. A revoked device
+ * gets no canary.
+ */
 export function channelOf(tenant: TenantId, canary: CanaryReach | undefined) {
   if (!canary) return sql<'canary' | 'stable'>`'stable'`
   const { salt, percent, groupIds, deviceIds } = canary
@@ -143,7 +146,7 @@ const hasVerdict = (verdict: PostureVerdict) => {
     : said(sql`p.verdict = ${verdict}`)
 }
 
-/** All other conditions of a filter. With `offset 0` the planner looks up a condition device by device. */
+/** All other conditions of a filter. `offset 0` makes the planner evaluate a condition device by device. */
 export function conditionsOf(tenant: TenantId, judged: Judged, dense: Dense, sort: Sort) {
   const { filter: f, canary, onlineSince } = judged
   const all = plainConditions(f)
@@ -170,14 +173,14 @@ export function conditionsOf(tenant: TenantId, judged: Judged, dense: Dense, sor
       sql`devices.client_version_key >= '1' and devices.client_version_key < version_key(${f.client_version_before})`,
     )
   if (f.os_version !== undefined) all.push(sql`devices.os_version = ${f.os_version}`)
-  // As an expression: statistics of the column would have the planner read all devices where few fit.
+  // As a sub-select: with the column's statistics the planner would read all devices even if few match.
   if (f.arch) all.push(sql`(select devices.arch offset 0) = ${f.arch}`)
   if (f.channel) all.push(sql`${channelOf(tenant, canary)} = ${f.channel}`)
   if (f.gateway_id) all.push(sql`session.gateway_id = ${f.gateway_id}::uuid`)
   return all
 }
 
-/** The range of an order's own column in which all are that a filter fits: a walk begins and ends there. */
+/** Range of the sort column that contains all matches. A walk begins and ends there. */
 export function rangeOf({ filter: f, onlineSince }: Judged, sort: Sort) {
   const all: ReturnType<typeof sql<boolean>>[] = []
   if (sort === 'name' && f.q) all.push(hasPrefix('devices.name_key', f.q))

@@ -6,7 +6,7 @@ import { bindings, hasEffectiveStatus, statusBehind } from './effective.queries.
 import { conditionsOf, type Dense, type Judged, plainConditions, rangeOf, type Sort } from './filter.queries.ts'
 import { presenceOf } from './presence.queries.ts'
 
-/** What is shown of a device; its key, for one, is not. */
+/** Columns that the API shows. The public key, for example, is not among them. */
 const shown = [
   ...(['tenant_id', 'device_id', 'user_id', 'name', 'platform', 'os_version', 'client_version', 'serial'] as const),
   ...(['tags', 'group_ids', 'status', 'channel', 'jkt', 'wireguard_public_key', 'address_number'] as const),
@@ -19,7 +19,7 @@ type Base = ReturnType<typeof fromDevices>
 const fromDevices = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('devices')
-    // Looked up device by device (offset 0), whatever the planner thinks of the filter.
+    // Looked up device by device (`offset 0`), regardless of the planner's estimates for the filter.
     .leftJoinLateral(
       (eb) =>
         eb
@@ -31,7 +31,7 @@ const fromDevices = (tx: Tx, tenant: TenantId) =>
           .as('activity'),
       (j) => j.onTrue(),
     )
-/** The same in the order of when devices were last seen: every device has a row of activity. */
+/** The same, ordered by last-seen time. Every device has a row of activity. */
 const fromActivity = (tx: Tx, tenant: TenantId) =>
   tx.selectFrom('device_activity as activity').innerJoinLateral(
     (eb) =>
@@ -45,7 +45,7 @@ const fromActivity = (tx: Tx, tenant: TenantId) =>
     (j) => j.onTrue(),
   ) as unknown as Base
 
-/** Devices with what stands in other tables, filtered, for one order of the list. */
+/** Devices with data from other tables, filtered, for one order of the list. */
 export function selectDevices(tx: Tx, tenant: TenantId, judged: Judged, dense: Dense, sort: Sort = 'enrolled_at') {
   const bySeen = sort === 'last_seen_at'
   const { lockedBy, user } = bindings(tenant)
@@ -70,7 +70,7 @@ export function selectDevices(tx: Tx, tenant: TenantId, judged: Judged, dense: D
           .where('s.tenant_id', '=', tenant)
           .whereRef('s.device_id', '=', 'devices.device_id')
           .where('s.state', '=', 'active')
-          // Spares it to look into the months of those that ended.
+          // Lets the planner skip the monthly partitions of ended sessions.
           .where('s.ended_at', 'is', null)
           .orderBy('s.started_at', 'desc')
           .orderBy('s.session_id', 'desc')
@@ -95,7 +95,7 @@ export function selectDevices(tx: Tx, tenant: TenantId, judged: Judged, dense: D
   return q
 }
 
-/** What a list walks when a filter fits so many that no index serves it: its devices without that filter. */
+/** Rows that a list visits if a filter matches too many devices for its index: the devices without that filter. */
 export const walkDevices = (tx: Tx, tenant: TenantId, judged: Judged, dense: Dense, sort: Sort) => {
   if (dense.size === 0) return undefined
   const { filter } = judged

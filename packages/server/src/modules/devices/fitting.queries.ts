@@ -5,8 +5,8 @@ import type { TenantId } from '../../kernel/actor.ts'
 import { seenKey } from './presence.queries.ts'
 
 /**
- * The devices of a filter, from an index of its own, and no more than one beyond `most`. It may find more: the exact
- * condition applies too.
+ * Devices that a filter matches, from the filter's own index, at most `most` + 1. May include others: the exact
+ * condition also applies.
  */
 export const fittingUpTo = (most: number) => {
   const fits = (column: string, from: ReturnType<typeof sql>, inIndexOrder: readonly string[]) =>

@@ -7,19 +7,19 @@ import type { FleetRow, UserRow } from './fleet.queries.ts'
 import type { Proven } from './proven.ts'
 
 export const none: readonly string[] = []
-/** The groups of a device with those of its user: one list for all who have the same two. */
+/** Cached unions of a device's groups and its user's groups: devices with the same two lists share one. */
 const unions = new WeakMap<readonly string[], WeakMap<readonly string[], readonly string[]>>()
 
-/** What decides about the devices of a user. One object for each user, which all its devices share. */
+/** User data that decides about devices. All devices of a user share one object. */
 export class FleetUser {
-  /** Nothing was read yet: it is out until it is. */
+  /** Suspended until the user has been read. */
   state: UserState = 'suspended'
   groupIds: readonly string[] = none
-  /** When it last proved a second factor. */
+  /** Time at which the user last proved a second factor. */
   mfaAt: number | null = null
-  /** The tenant's sequence number as of which this was read; nothing was read of a user whom nobody knows. */
+  /** Tenant sequence number as of which this was read; 0 if the user has not been read. */
   seq = 0
-  /** A change touched it and it was not read since. */
+  /** A change has touched the user since the last read. */
   isStale = false
   deviceIds: string[] = []
 
@@ -33,22 +33,22 @@ export class FleetUser {
 
 export type Posture = { facts: Readonly<Record<string, unknown>>; reported_at: number; verdict: PostureVerdict }
 
-/** What a policy last selected for a device, and for which times. */
+/** The policy variant last selected for a device, and the time range in which it applies. */
 export type Selected = {
-  /** Identifies the policy, without keeping it alive. */
+  /** Identifies the policy without keeping it in memory. */
   readonly by: object
-  /** Empty once the variant had to make room for others. */
+  /** Null once the variant was evicted. */
   readonly slot: { readonly variant: Variant | null; used: boolean }
   readonly from: number
   readonly until: number
 }
 
-/** A WireGuard key that its device has replaced, and until when (ms) it is served beside the new one. */
+/** WireGuard key that the device has replaced, and the time (ms) until which it is served beside the new one. */
 type PreviousKey = { readonly key: string; readonly until: number }
 
 /**
- * What decides about a device, as held in memory: another object once its row has changed. What hangs on its user is
- * asked of the user, so that the two can never disagree. Ids are UUIDs, times are ms.
+ * Device data in memory that decides about access. A changed row creates a new object. User data is read from the
+ * shared user object, so the two can never disagree. IDs are UUIDs, times are ms.
  */
 export class FleetDevice {
   readonly tenantId: TenantId
@@ -56,11 +56,11 @@ export class FleetDevice {
   readonly userId: string | null
   readonly name: string
   readonly platform: string
-  /** The version that the device says it runs; any text, or null. */
+  /** Client version as reported by the device: any text, or null. */
   readonly clientVersion: string | null
   readonly arch: DeviceArchitecture | null
   readonly status: Exclude<DeviceStatus, 'revoked'>
-  /** What locks it beside its user, whatever its status. */
+  /** Lock on the tenant, the device or one of its own groups, independent of its status. */
   readonly lockedBy: LockedBy | null
   readonly channel: 'auto' | 'canary' | 'stable'
   readonly tags: readonly string[]
@@ -71,17 +71,17 @@ export class FleetDevice {
   readonly wireguardPublicKey: string | null
   readonly previousWireguardKey: PreviousKey | null
   readonly addressNumber: number
-  /** When its credential ends unless it is renewed. */
+  /** Expiry of the device's credential unless it is renewed. */
   readonly credentialUntil: number
-  /** As it was last told of: of the facts those that a check of the current policy reads (`held-reports.ts`). */
+  /** Last announced report, with only the facts that checks of the current policy read (`held-reports.ts`). */
   posture: Posture | null
-  /** Left here by the policy module. */
+  /** Set by the policy module. */
   selected: Selected | null = null
-  /** Left here by the verifier. */
+  /** Set by the verifier. */
   proven: Proven | null
-  /** When it was last noted as seen by this replica. */
+  /** Time at which this replica last noted the device as seen. */
   seenAt: number
-  /** Of the requests that it may make, until when it has used them here: see `kernel/rate-limit.ts`. */
+  /** Time until which the device has used its request quota on this replica, see `kernel/rate-limit.ts`. */
   usedUntil: number
   readonly #user: FleetUser | null
   readonly #ownGroupIds: readonly string[]
@@ -127,29 +127,29 @@ export class FleetDevice {
     this.#seq = row.seq
   }
 
-  /** What was read of its report, as of the tenant's sequence number. */
+  /** Stores a report as of the tenant's sequence number. */
   takeReport(posture: Posture | null, seq: number): void {
     this.posture = posture
     this.selected = null
     this.#seq = Math.max(this.#seq, seq)
   }
-  /** Active, and its user not suspended. */
+  /** True if the device is active and neither locked nor blocked by its user. */
   get usable(): boolean {
     return this.status === 'active' && !this.isSuspended
   }
-  /** Of a suspended user none may do anything, whatever the device's own status; nor may one that is locked. */
+  /** True if the device is suspended or locked, or if its user is not active. */
   get isSuspended(): boolean {
     return this.status === 'suspended' || this.lockedBy !== null || (this.userState ?? 'active') !== 'active'
   }
-  /** Null: it has no user. */
+  /** Null if the device has no user. */
   get userState(): UserState | null {
     return this.#user?.state ?? null
   }
-  /** What it is worth at a time (ms), and why. */
+  /** Effective status at a time (ms), with its reason. */
   effectiveAt(nowMs: number): Effective {
     return effectiveOf(this.#binding, nowMs)
   }
-  /** All that keeps it out at a time (ms). */
+  /** All reasons that block the device at a time (ms). */
   blockersAt(nowMs: number): ReturnType<typeof blockersOf> {
     return blockersOf(this.#binding, nowMs)
   }
@@ -157,11 +157,11 @@ export class FleetDevice {
     const { status, lockedBy, userState: user, credentialUntil } = this
     return { status, lockedBy, user, credentialUntil }
   }
-  /** When its user last proved a second factor, to this server. */
+  /** Time at which its user last proved a second factor to this server. */
   get mfaAt(): number | null {
     return this.#user?.mfaAt ?? null
   }
-  /** Its own groups and those of its user. */
+  /** The groups of the device and of its user. */
   get groupIds(): readonly string[] {
     const ofUser = this.#user?.groupIds ?? none
     if (this.#ownGroupIds.length === 0) return ofUser
@@ -171,11 +171,11 @@ export class FleetDevice {
     unions.set(this.#ownGroupIds, known.set(ofUser, union))
     return union
   }
-  /** The tenant's sequence number as of which all of this holds: nothing newer is known of it. */
+  /** Tenant sequence number up to which this data is current. */
   get seq(): number {
     return this.#user && this.#user.seq > this.#seq ? this.#user.seq : this.#seq
   }
-  /** A change touched its user, who was not read since. */
+  /** A change has touched the user since the last read. */
   get isStale(): boolean {
     return this.#user?.isStale ?? false
   }

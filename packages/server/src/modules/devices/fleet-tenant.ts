@@ -5,30 +5,30 @@ import { FleetDevice, FleetUser, none, type Posture } from './fleet-device.ts'
 import { HeldReports } from './held-reports.ts'
 import { createShared } from './shared.ts'
 
-/** What was stale when a read began. */
+/** Stale entries at the beginning of a read. */
 type Stale = { devices: ReadonlyMap<string, number>; users: ReadonlyMap<string, number> }
 
-/** More users than this are not looked at one by one in one piece: all is read anew. */
+/** With more users than this, a change of all users drops the tenant, which is then loaded again as a whole. */
 const mostMarked = 100_000
 const readAtOnce = 5000
-/** So many are read before the others at once: a small part of what a page of them takes. */
+/** Maximum number of devices read ahead of the others: a small part of the cost of a page. */
 const mostAsked = 500
 
 /**
- * The devices of one tenant that are not revoked, and the users they belong to. What a change has touched is stale
- * until it was read after it.
+ * Devices of one tenant that are not revoked, with their users. An entry touched by a change is stale until it has been
+ * read again.
  */
 export class FleetTenant {
   readonly tenantId: TenantId
   readonly devices = new Map<string, FleetDevice>()
   readonly #users = new Map<string, FleetUser>()
-  /** By id, with the number of the touch: a later one is not undone by a read that began before it. */
+  /** By ID, with the number of the touch: a read that began before a later touch does not clear it. */
   readonly #staleDevices = new Map<string, number>()
   readonly #staleUsers = new Map<string, number>()
   #touches = 0
   readonly reports = new HeldReports()
   refreshing: Promise<void> | undefined
-  /** Of what is being read, the part that comes next. */
+  /** The next part of the running read. */
   #step = newStep()
   #asked = 0
   readonly #texts = createShared<string>()
@@ -39,7 +39,7 @@ export class FleetTenant {
     this.tenantId = tenantId
   }
 
-  /** False when all of it must be read anew. */
+  /** Marks changed entries as stale. False if the whole tenant must be loaded again. */
   touch(changes: readonly Change[]): boolean {
     const touch = ++this.#touches
     for (const { kind, subject } of changes) {
@@ -60,13 +60,13 @@ export class FleetTenant {
   get isTrue(): boolean {
     return this.reports.areTrue && this.#staleDevices.size === 0 && this.#staleUsers.size === 0
   }
-  /** Whether what is held of one device is true as of every change told. */
+  /** True if the data of this device is current as of all known changes. */
   isTrueOf(deviceId: string, device: FleetDevice | undefined): boolean {
     return this.reports.areTrueOf(deviceId) && !this.#staleDevices.has(deviceId) && !device?.isStale
   }
   /**
-   * Has a device read before the others; the promise is of the next part of what is read, which may be another.
-   * Undefined where enough are asked for: more of them would only keep all from being read.
+   * Requests that a device is read ahead of the others. The promise resolves after the next part of the read, which may
+   * be for another device. Undefined if the maximum is reached, since more requests would only delay the read of all.
    */
   ask(deviceId: string): Promise<void> | undefined {
     if (this.#asked === mostAsked) return undefined
@@ -75,7 +75,7 @@ export class FleetTenant {
     if (!isComing) this.#staleDevices.set(deviceId, ++this.#touches)
     return this.#step.promise
   }
-  /** Whoever waits for one device looks again; with an error nobody goes on to wait. */
+  /** Wakes the callers that wait for single devices: they check again, or fail with the error. */
   stepped(error?: unknown): void {
     const { resolve, reject } = this.#step
     this.#step = newStep()
@@ -83,11 +83,11 @@ export class FleetTenant {
     if (error === undefined) resolve()
     else reject(error)
   }
-  /** Some of it, as much as is read at once. */
+  /** Stale entries, as many as one read takes. */
   get stale(): Stale {
     return { devices: someOf(this.#staleDevices), users: someOf(this.#staleUsers) }
   }
-  /** Takes what a read found of what was stale when it began. What it did not find is no device, or no user. */
+  /** Applies the result of a read of these stale entries. Devices that were not found are removed. */
   settle(stale: Stale, users: readonly UserRow[], devices: readonly FleetRow[]): void {
     for (const row of users) this.putUser(row)
     for (const row of devices) this.putDevice(row)
@@ -108,7 +108,7 @@ export class FleetTenant {
     const user = this.#users.get(row.user_id) ?? new FleetUser()
     this.#users.set(row.user_id, user)
     user.read(row, this.#list(row.group_ids))
-    // What was selected for its devices was selected for what the user was.
+    // Variants selected for its devices were selected for the user's previous state.
     for (const id of user.deviceIds) {
       const device = this.devices.get(id)
       if (device) device.selected = null
@@ -132,7 +132,7 @@ export class FleetTenant {
     const held = facts ? this.#facts(JSON.stringify(facts), () => facts) : noFacts
     return { facts: held, reported_at: reported_at.getTime(), verdict: verdict ?? 'unknown' }
   }
-  /** Users without a device decide nothing here. */
+  /** Users without a device have no effect here. */
   dropIdleUsers(): void {
     for (const [id, user] of this.#users) if (user.deviceIds.length === 0) this.#users.delete(id)
   }
@@ -140,7 +140,10 @@ export class FleetTenant {
     return [...(this.#users.get(userId)?.deviceIds ?? none)]
   }
 
-  /** A user may be one that nothing was read of yet, made before its first device: suspended until it is. */
+  /**
+   * Returns the shared user object. A user created just before its first device is not read yet, and counts as
+   * suspended until then.
+   */
   #userOf(userId: string): FleetUser {
     const known = this.#users.get(userId)
     if (known) return known

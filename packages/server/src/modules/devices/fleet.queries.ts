@@ -28,18 +28,18 @@ export type FleetRow = Pick<
   | 'credential_expires_at'
 > & { status: Exclude<DeviceStatus, 'revoked'>; locked_by: LockedBy | null; seq: number } & PostureRow
 type Posture = Selectable<Tables['device_postures']>
-/** Null: it never reported. */
+/** Null if the device has never reported. */
 type PostureRow = { [K in 'facts' | 'reported_at' | 'verdict']: Posture[K] | null }
 
-/** Of a report only the facts that are asked for. */
+/** Only the named facts of a report. */
 const postureOf = (names: readonly string[]) =>
   sql`${names.length === 0 ? sql`null` : sql`(select jsonb_object_agg(name, p.facts -> name) from unnest(${names}::text[]) as name where p.facts ? name)`} as facts,
     p.reported_at, p.verdict`
 
 type Condition = ReturnType<typeof sql>
 /**
- * `which` is asked of the devices and of their reports: pages of the two are merged, and each page would otherwise read
- * the reports of all before it.
+ * `which` is applied to devices and to reports: both are merge-joined by page, and a page would otherwise read the
+ * reports of all pages before it.
  */
 const devicesWhere = async (
   tx: Tx,
@@ -63,14 +63,14 @@ const devicesWhere = async (
     )
   ).rows
 
-/** The next `limit` devices that are not revoked after an id, in id order. */
+/** The next `limit` devices after an ID, in ID order, without revoked ones. */
 export const devicesAfter = (tx: Tx, tenant: TenantId, facts: readonly string[], after: string, limit: number) =>
   devicesWhere(tx, tenant, facts, (id) => sql`${id} > ${after}`, sql`order by devices.device_id limit ${limit}`)
 
 export const devicesById = (tx: Tx, tenant: TenantId, facts: readonly string[], ids: readonly string[]) =>
   devicesWhere(tx, tenant, facts, (id) => sql`${id} = any(${ids}::uuid[])`)
 
-/** The next `limit` reports after a device's id, in id order: all of them, or those that nobody was told of. */
+/** The next `limit` reports after a device ID, in ID order: all, or only those that were not announced. */
 export const posturesAfter = async (
   tx: Tx,
   tenant: TenantId,
@@ -98,7 +98,7 @@ const usersWhere = async (tx: Tx, tenant: TenantId, where: Condition) =>
       where u.tenant_id = ${tenant} and ${where}`.execute(tx)
   ).rows
 
-/** The next `limit` users after an id, in id order, with their groups. */
+/** The next `limit` users after an ID, in ID order, with their groups. */
 export const usersAfter = (tx: Tx, tenant: TenantId, after: string, limit: number) =>
   usersWhere(tx, tenant, sql`u.user_id > ${after} order by u.user_id limit ${limit}`)
 

@@ -10,9 +10,10 @@ const page = 5000
 const first = '00000000-0000-0000-0000-000000000000'
 
 /**
- * The fleet in memory: what decides about every device of a tenant, read once and kept true by the change log, so that
- * a warm poll, a publish and a gateway's delta ask no database. A touched device is read again, together with others
- * touched meanwhile, before anyone sees it. A device that is not here is none: revoked or never enrolled.
+ * In-memory fleet: the data that decides about every device of a tenant. It is loaded once and kept current by the
+ * change log, so that a warm poll, a publication and a gateway's delta need no database. A changed device is read
+ * again, in a batch with others, before any caller sees it. Devices that are missing here are revoked or were never
+ * enrolled.
  */
 export function createFleet({
   db,
@@ -22,7 +23,7 @@ export function createFleet({
   idle,
 }: {
   db: Database
-  /** The checks of the tenant's policies in force. Given by the policy module. */
+  /** Checks of the tenant's policies in force. Provided by the policy module. */
   checks: (tenant: TenantId) => Promise<Checks>
   idle: Idle
 } & Memory) {
@@ -69,7 +70,7 @@ export function createFleet({
     return tenant
   }
 
-  /** Reads what is stale until nothing is. */
+  /** Reads stale entries until none is left. */
   async function refresh(tenant: FleetTenant): Promise<void> {
     while (!tenant.isTrue) await (tenant.reports.areTrue ? refreshStale(tenant) : refreshReports(tenant))
   }
@@ -87,8 +88,8 @@ export function createFleet({
     tenant.stepped()
   }
   /**
-   * The policy changed: unless all of its checks held before, the reports that nobody was told of are read again, or
-   * all of them where it reads a fact that is not held.
+   * After a policy change: reads unannounced reports again, unless all checks of the policy were in force before. Reads
+   * all reports if the policy needs a fact that is not in memory.
    */
   async function refreshReports(tenant: FleetTenant): Promise<void> {
     const { reports } = tenant
@@ -96,13 +97,16 @@ export function createFleet({
     const wanted = await checks(tenant.tenantId)
     if (reports.isGoodFor(wanted) || (await readReports(tenant, wanted, touches))) reports.settle(wanted, touches)
   }
-  /** What a policy that is not published would be told of reports. */
+  /** Reads the reports that an unpublished policy would need. */
   async function tryReports(tenant: FleetTenant, wanted: Checks): Promise<void> {
     const { reports } = tenant
     if (reports.isTriedFor(wanted, performance.now())) return
     if (await readReports(tenant, wanted, reports.touches)) reports.try(wanted, performance.now())
   }
-  /** Between two pages comes whoever is asked for. False: the policy changed again, which ends it. */
+  /**
+   * Reads stale devices between the pages, for callers that wait for single ones. False if the policy changed again,
+   * which ends the read.
+   */
   async function readReports(tenant: FleetTenant, wanted: Checks, touches: number): Promise<boolean> {
     const { tenantId, reports } = tenant
     const which = reports.begin(wanted, touches)
@@ -123,7 +127,7 @@ export function createFleet({
     return reports.touches === touches
   }
 
-  /** Begins to read what is not true, where nobody has. */
+  /** Starts a refresh unless one is running. */
   function startRefresh(tenant: FleetTenant, wanted?: Checks): Promise<void> {
     if (tenant.refreshing) return tenant.refreshing
     const read = async () => {
@@ -140,18 +144,18 @@ export function createFleet({
       }
     }
     tenant.refreshing = read()
-    // Whoever waits for one device hears of a failure by the step.
+    // Callers that wait for a single device get the error from `stepped`.
     tenant.refreshing.catch(() => {})
     return tenant.refreshing
   }
-  /** The tenant with nothing stale in it. */
+  /** Returns the tenant once nothing in it is stale. */
   async function settled(found: FleetTenant | Promise<FleetTenant>, wanted?: Checks): Promise<FleetTenant> {
     const tenant = await found
     const isIn = () => tenant.isTrue && (!wanted || tenant.reports.isTriedFor(wanted, performance.now()))
     while (!isIn()) await startRefresh(tenant, wanted)
     return tenant
   }
-  /** One device, when nothing of it is stale. */
+  /** Returns a device once it is not stale. */
   async function settledDevice(found: FleetTenant | Promise<FleetTenant>, deviceId: string) {
     const tenant = await found
     for (;;) {
@@ -164,13 +168,15 @@ export function createFleet({
   }
 
   return {
-    /** How many tenants are held. */
+    /** Number of tenants in memory. */
     held: tenants.size,
-    /** Runs when a tenant is held no longer: what was kept with its devices goes with them. */
+    /**
+     * Registers a callback that runs when a tenant is dropped from memory, together with data kept with its devices.
+     */
     onDrop: (f: (tenant: TenantId) => void): void => {
       onDrop.push(f)
     },
-    /** True as of the last applied change; at once where it is held and proven. */
+    /** Current as of the last applied change. Synchronous if the device is in memory and current. */
     device: (tenantId: TenantId, deviceId: string): FleetDevice | undefined | Promise<FleetDevice | undefined> => {
       const tenant = tenants.get(tenantId)
       if (!(tenant instanceof Promise)) {
@@ -179,7 +185,7 @@ export function createFleet({
       }
       return settledDevice(tenant, deviceId)
     },
-    /** All of them; `wanted` are the checks of a policy that is not published, for which they shall be good too. */
+    /** All devices. `wanted`: checks of an unpublished policy, for which the reports must be good enough too. */
     all: async (tenantId: TenantId, wanted?: Checks): Promise<ReadonlyMap<string, FleetDevice>> =>
       (await settled(tenants.get(tenantId), wanted)).devices,
     devicesOfUser: async (tenantId: TenantId, userId: string) =>

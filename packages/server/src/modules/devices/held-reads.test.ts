@@ -9,7 +9,7 @@ import { type Caller, createHeldReads } from './held-reads.ts'
 
 const tenant = '00000000-0000-7000-8000-000000000001' as TenantId
 
-/** A herd of which everybody has `old`. */
+/** Starts `size` held reads that all have `old`. */
 async function startHerd(size: number) {
   let listener: Listener | undefined
   const reads = createHeldReads({
@@ -27,7 +27,7 @@ async function startHerd(size: number) {
     decline: () => assert.fail('there is room'),
   }
   let looks = 0
-  // What is new has to be signed before it can be given, once for all.
+  // A new representation must be signed once for all readers before it can be returned.
   const read = () => {
     looks++
     const made = new Representation<object>(tag, Buffer.from(tag))
@@ -87,7 +87,7 @@ test('who is answered late is given what holds then', async () => {
   assert.deepEqual([herd.answered[0], herd.answered.at(-1)], ['"new"', '"newer"'])
 })
 
-/** Which of the tenant's devices, `0` to `2`, look again after a change; user `jane` has device `1`. */
+/** Returns the devices of the tenant, `0` to `2`, that read again after a change. User `jane` has device `1`. */
 async function whoLooksAfter(change: Change): Promise<string[]> {
   let listener: Listener | undefined
   const reads = createHeldReads({

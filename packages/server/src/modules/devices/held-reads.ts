@@ -8,17 +8,17 @@ import { type Change, type ChangeKind, type Changes, everything } from '../../me
 import { createWaiters } from '../../memory/waiters.ts'
 import type { Fleet } from './fleet.ts'
 
-/** Devices that wait at once for one thing. */
+/** Maximum number of devices that wait for one resource. */
 const most = 50_000
-/** So many are answered in one turn of the loop: about two milliseconds, then others have theirs. */
+/** Answers in one turn of the event loop. They take about 2 ms; then other work gets a turn. */
 const perTurn = 5
 
 export type Caller = { tenantId: TenantId; id: string }
 type Read<C, T> = (caller: C) => Representation<T> | Promise<Representation<T>>
 
 /**
- * Reads of devices that may be held until there is something new. A change of a device or of its user has that device
- * look again; a change of a kind in `concernAll`, or of every device or user at once, has all of the tenant look.
+ * Held reads of devices (long polls). A change of a device or of its user makes that device read again. A change of a
+ * kind in `concernAll`, or of all devices or users, makes all devices of the tenant read again.
  */
 export function createHeldReads({
   changes,
@@ -29,7 +29,10 @@ export function createHeldReads({
   changes: Pick<Changes, 'listen'>
   fleet: Pick<Fleet, 'devicesOfUser'>
   concernAll: readonly ChangeKind[]
-  /** Who waits looks at least this often, for what changes without a word; Infinity where nothing does. */
+  /**
+   * Maximum time between two reads of a waiting device, for values that change without a change event; Infinity if
+   * there are none.
+   */
   longestLookMs: number
 }) {
   const waiters = createWaiters({ max: most, perTurn, oneFirst: true })
@@ -45,7 +48,7 @@ export function createHeldReads({
         (ids) => {
           for (const id of ids) waiters.wake(tenant, id)
         },
-        // Who can't be told apart is woken.
+        // All devices are woken if the user's devices cannot be determined.
         () => waiters.wakeAll(tenant),
       )
   }
@@ -66,9 +69,9 @@ export function createHeldReads({
     const deadline = performance.now() + hold.seconds * second
     try {
       for (let isWoken = false; ; isWoken = true) {
-        // Looked at after entering, and again after every wake-up: nothing that comes between is missed.
+        // Reads after registering, and again after every wake-up, so that no change in between is missed.
         let given = read(caller)
-        // What a herd needs is made once for all of it. Whoever waited for that waits for a turn, and looks again.
+        // A value for many devices is computed once. Each of them then waits for a turn and reads again.
         if (given instanceof Promise) given = await (isWoken ? given.then(pace).then(() => read(caller)) : given)
         const left = deadline - performance.now()
         if (left <= 0 || !hold.knows(given)) return given
@@ -81,15 +84,15 @@ export function createHeldReads({
   }
 
   return {
-    /** At once, where the caller does not have it yet or does not wait; warm calls are synchronous. */
+    /** Answers at once if the caller lacks the current value or does not wait. Warm calls are synchronous. */
     readOrWait: <C extends Caller, T>(caller: C, read: Read<C, T>, hold: Hold | undefined) =>
       whenReady(read(caller), (given) => (hold?.knows(given) ? next(caller, read, hold) : given)),
-    /** For what concerns every device of a tenant and is no change of its own. */
+    /** Wakes all devices of a tenant, for events other than a change. */
     wakeAll: waiters.wakeAll,
     waiting: waiters.count,
-    /** Whether a device of the tenant waits. */
+    /** True if a device of the tenant waits. */
     isAwaited: waiters.hasAny,
-    /** Answers every held request; none is held from now on. */
+    /** Answers all held requests, and holds none from now on. */
     stop: waiters.stop,
   }
 }

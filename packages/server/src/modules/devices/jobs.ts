@@ -8,10 +8,10 @@ import type { Lifecycle } from './lifecycle.ts'
 import { forgetProofs } from './proofs.queries.ts'
 import type { Waiting } from './waiting.ts'
 
-/** A sweep takes so many at a time until nothing is left. */
+/** Devices revoked at once. A sweep repeats until none is left. */
 const sweepSize = 1000
 
-/** After a break in which nobody could hear them, devices that are there are heard of within this. */
+/** Time within which running devices reconnect after an outage of the server, in ms. */
 const comeBackMs = 15 * minute
 
 type Deps = {
@@ -22,7 +22,7 @@ type Deps = {
   waiting: Pick<Waiting, 'sweep'>
 }
 export function deviceJobs({ db, now, lifecycle, listening, waiting }: Deps) {
-  /** Revokes the devices of ephemeral tokens that fell silent. */
+  /** Revokes ephemeral devices that fell silent. */
   async function revokeSilent(): Promise<void> {
     const at = now()
     const listenedMs = at.getTime() - (await listening.since()).getTime()

@@ -5,8 +5,9 @@ import type { TenantId } from '../../kernel/actor.ts'
 import type { Granted } from '../../kernel/allowance.ts'
 
 /**
- * Until commit whoever takes or gives up one of these WireGuard keys takes turns. Before anything else: who waits for a
- * row of the unique index while holding the tenant's epoch, which the row's holder wants next, would be in a deadlock.
+ * Serializes, until commit, transactions that take or release one of these WireGuard keys. Must come first, because a
+ * transaction that waits for a row of the unique index must not hold the tenant's epoch. The holder of the row takes
+ * the epoch next, so that would be a deadlock.
  */
 export const holdTunnelKeys = async (tx: Tx, tenant: TenantId, keys: readonly string[]): Promise<void> => {
   if (keys.length === 0) return
@@ -16,13 +17,13 @@ export const holdTunnelKeys = async (tx: Tx, tenant: TenantId, keys: readonly st
     tx,
   )
 }
-// Any number serves that no other user of the database takes; the second key is one of 64.
+// Any number that nothing else in the database uses. The second lock key is one of 64.
 const tunnelKeyLock = 7_264_406
 
 /**
- * Which of these keys are those of devices. Waits here for whoever changes such a device, who will want the tenant's
- * epoch next: later, holding the epoch, it would be a deadlock. Looked up key by key, which is quick whatever the
- * planner knows of a table that grows.
+ * Returns those of these keys that belong to devices. Waits for transactions that change such a device, because they
+ * take the tenant's epoch next: to wait later, while holding the epoch, would deadlock. Separate look-ups are fast,
+ * even with outdated statistics of a growing table.
  */
 export async function lockKeys(tx: Tx, tenant: TenantId, jkts: readonly string[]): Promise<Set<string>> {
   if (jkts.length === 0) return new Set()
@@ -41,8 +42,8 @@ export async function lockKeys(tx: Tx, tenant: TenantId, jkts: readonly string[]
 }
 
 /**
- * `count` device numbers of the tenant: such as were given back a day ago or longer, then the next that nobody had.
- * Locks the tenant's epoch until commit. The count runs on over the last address there is.
+ * Takes `count` address numbers of the tenant: first those released at least a day ago, then the next unused ones.
+ * Locks the tenant's epoch until commit. The counter also runs past the last address.
  */
 export async function takeAddresses(tx: Tx, tenant: TenantId, count: number): Promise<number[]> {
   const { rows } = await sql<{ address_number: number }>`
@@ -62,7 +63,7 @@ export async function takeAddresses(tx: Tx, tenant: TenantId, count: number): Pr
   return [...used, ...Array.from({ length: fresh }, (_, i) => addresses - fresh + 1 + i)]
 }
 
-/** Numbers that were taken and not used after all. */
+/** Releases numbers that were taken but not used. */
 export async function giveBackAddresses(tx: Tx, tenant: TenantId, numbers: readonly number[]): Promise<void> {
   if (numbers.length === 0) return
   await tx
@@ -90,7 +91,7 @@ export type NewDevice = Pick<
   | 'ephemeral_seconds'
   | 'enrolled_at'
 > & { tags: readonly string[]; group_ids: readonly string[]; status: 'pending' | 'active' } & EnrolledBy
-/** How a device came, with what that method leaves in its row. */
+/** Enrollment method of a device, with the columns that it fills. */
 export type EnrolledBy =
   | { enrolled_method: 'token'; token_id: string; provider_id: null }
   | {
@@ -98,7 +99,7 @@ export type EnrolledBy =
       token_id: null
       provider_id: string
     }
-/** Returns the ids of those inserted: all but whose key, of either kind, has become that of another device. */
+/** Returns the IDs of the inserted devices. A device is left out if one of its keys now belongs to another device. */
 export async function insertDevices(
   tx: Tx,
   _: Granted,
@@ -119,7 +120,7 @@ export async function insertDevices(
   return new Set(rows.map((r) => r.device_id))
 }
 
-/** Which of these WireGuard keys devices have. */
+/** Returns those of these WireGuard keys that devices have. */
 export const takenWireguardKeys = async (tx: Tx, tenant: TenantId, keys: readonly string[]): Promise<Set<string>> => {
   if (keys.length === 0) return new Set()
   const rows = await tx
@@ -132,7 +133,10 @@ export const takenWireguardKeys = async (tx: Tx, tenant: TenantId, keys: readonl
   return new Set(rows.flatMap((r) => r.wireguard_public_key ?? []))
 }
 
-/** Which of these WireGuard keys devices still have beside a newer one. It stays so for who holds the keys. */
+/**
+ * Returns those of these WireGuard keys that devices still have beside a newer one. The result is stable for a caller
+ * that called `holdTunnelKeys`.
+ */
 export async function givenUpKeys(tx: Tx, tenant: TenantId, keys: readonly string[], at: Date): Promise<Set<string>> {
   if (keys.length === 0) return new Set()
   const { rows } = await sql<{ key: string }>`

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-/** Of a revoked device too; undefined where there is none. */
+/** Name of a device, also of a revoked one. Undefined if there is none. */
 export const deviceNameOf = async (tx: Tx, tenant: TenantId, deviceId: string): Promise<string | undefined> =>
   (
     await tx
@@ -14,7 +14,7 @@ export const deviceNameOf = async (tx: Tx, tenant: TenantId, deviceId: string): 
   )?.name
 
 export type Assigned = { deviceId: string; digest: string }
-/** Of these devices, which stand by id, those that have not said that they apply what each is to. */
+/** Returns those of these devices (in ID order) that have not confirmed the policy assigned to them. */
 export const notApplying = async (tx: Tx, tenant: TenantId, assigned: readonly Assigned[], most: number) => {
   const { rows } = await sql<{
     device_id: string

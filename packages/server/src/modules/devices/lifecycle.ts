@@ -16,11 +16,11 @@ import type { Waiting } from './waiting.ts'
 
 type Outcome = { device_id: string; outcome: 'changed' | 'unchanged' | 'failed'; error?: string }
 
-/** Why, and of which version its maker knows. */
+/** Reason of the change, and the version that the caller has seen. */
 type With = { reason: string | undefined; expected: Expected }
 
 const batchLimit = 10_000
-/** Devices that are told of one by one; of more it is told that every device may have changed. */
+/** Maximum number of devices announced one by one. Above it, a change of all devices is announced. */
 const mostTold = 10_000
 
 export function createLifecycle({
@@ -40,9 +40,7 @@ export function createLifecycle({
   entitlements: Entitlements
   waiting: Pick<Waiting, 'moved'>
 }) {
-  /**
-   * Moves devices and everything that hangs on it: sessions end, gateways and replicas hear of it, all is on record.
-   */
+  /** Changes the status of devices, ends their sessions if necessary, and records audit events. */
   async function move(tx: Tx, source: Source, ids: readonly string[], operation: Move, reason: string | undefined) {
     const tenant = source.tenantId
     const moved = await queries.moveDevices(tx, tenant, ids, operation, now())
@@ -75,7 +73,7 @@ export function createLifecycle({
     )
   }
 
-  /** A device that comes back counts again. */
+  /** A reactivated device counts against the limit again. */
   const placesFor = async (tx: Tx, tenant: TenantId, operation: Move) =>
     operation === 'reactivate' ? entitlements.hold(tx, tenant, 'devices') : undefined
 
@@ -85,7 +83,7 @@ export function createLifecycle({
       : `a device that is ${status} can not be changed by ${operation}`
 
   return {
-    /** Returns whether anything changed. Repeating an operation that already holds changes nothing. */
+    /** Returns false if the device already has the target status; nothing is changed then. */
     change: (actor: Actor, deviceId: string, operation: Move, { reason, expected }: With): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const places = await placesFor(tx, actor.tenantId, operation)
@@ -103,7 +101,7 @@ export function createLifecycle({
 
     update: (actor: Actor, deviceId: string, patch: DevicePatch, { reason, expected }: With): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
-        // The user first, so that a deletion of the user sees the device or is seen here.
+        // The user comes first, so that a concurrent deletion of the user sees the device or is seen here.
         if (patch.user_id) await requireNotStronger(tx, actor, patch.user_id, 'device.user_id')
         const before = (await queries.lockDevice(tx, actor.tenantId, deviceId)) ?? missing('device')
         expected.require(versionOf(before))
@@ -128,7 +126,7 @@ export function createLifecycle({
         return true
       }),
 
-    /** One transaction: all named devices that can move do, each with its outcome. */
+    /** One transaction: changes all named devices that can change, and returns an outcome for each. */
     changeMany: (
       actor: Actor,
       which: { ids: string[] } | { judged: Judged },
@@ -174,10 +172,7 @@ export function createLifecycle({
         return results
       }),
 
-    /**
-     * Revokes the devices of users who are deleted, in one statement however many there are. The caller ends their VPN
-     * sessions and certificates.
-     */
+    /** Revokes the devices of deleted users, in one statement. The caller ends their VPN sessions and certificates. */
     endDevicesOf: (async (tx, source, users, reason) => {
       const userIds = users.map((user) => user.user_id)
       const revoked = await queries.revokeOfUsers(tx, source.tenantId, userIds, now())
@@ -186,7 +181,7 @@ export function createLifecycle({
       return { count: revoked.length, changes: subjects.map((subject) => ({ kind: 'device', subject })) }
     }) satisfies EndOfUsers,
 
-    /** For sweeps: revokes without a person. */
+    /** For jobs: revokes devices without an acting person. */
     revokeAll: (source: Source, ids: string[], reason: string) =>
       db.inTenant(source.tenantId, async (tx) => {
         const moved = await move(tx, source, ids, 'revoke', reason)
@@ -212,7 +207,7 @@ async function matching(tx: Tx, tenant: TenantId, judged: Judged): Promise<strin
   return rows.map((r) => encodeId('device', r.device_id))
 }
 
-/** What of a device is set; what it reports moves by itself. */
+/** Version of a device: the properties that are set, not those that the device reports. */
 export const versionOf = ({ device_id, name, tags, channel, user_id, status, updated_at }: Settable) => ({
   device_id,
   name,
@@ -224,7 +219,7 @@ export const versionOf = ({ device_id, name, tags, channel, user_id, status, upd
 })
 type Settable = NonNullable<Awaited<ReturnType<typeof queries.lockDevice>>>
 
-/** As on the wire: events hold no other ids. */
+/** IDs as in the API: audit events contain no others. */
 const shown = (field: keyof DevicePatch, device: DevicePatch) =>
   field === 'user_id' && device.user_id ? encodeId('user', device.user_id) : device[field]
 const differences = (before: DevicePatch, patch: DevicePatch): Changed =>

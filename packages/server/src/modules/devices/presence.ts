@@ -1,5 +1,5 @@
 import { onlineSeconds } from '@holdfast/contract/devices'
 import { second } from '../../kernel/time.ts'
 
-/** A device that was seen then or later is online. */
+/** A device seen at this time or later is online. */
 export const onlineSince = (at: Date) => new Date(at.getTime() - onlineSeconds * second)

@@ -3,8 +3,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 import { createSlices } from '../../kernel/time-slice.ts'
 
 /**
- * What the signature of a device's credential proved. Whether the device may still use it is asked of the fleet every
- * time.
+ * Verified content of a device's credential. The fleet decides for each request whether the device may still use it.
  */
 export class Proven {
   readonly digest: string
@@ -13,11 +12,11 @@ export class Proven {
   readonly generation: number
   readonly jkt: string | undefined
   readonly expiresAt: number
-  /** Which keys of its tenant it was proved with. */
+  /** Identifies the tenant's keys with which it was verified. */
   readonly keys: object
-  /** The key of its proofs, where there is room for it. */
+  /** Parsed header of its proofs, if the cache had capacity. */
   header: ProofHeader | undefined
-  /** Its device has left the fleet, or has another. */
+  /** The device has left the fleet, or has a newer credential. */
   isOver = false
   constructor(digest: string, found: Omit<Proven, 'digest' | 'header' | 'isOver'>) {
     this.digest = digest
@@ -31,14 +30,14 @@ export class Proven {
 }
 
 /**
- * An imported key takes about 3 KB, three times as much as all else of a device; importing it costs half a
+ * An imported key takes about 3 KB, three times as much as the rest of a device. Importing it costs half a
  * verification.
  */
 const mostHeaders = 10_000
 
 /**
- * What was proved of each device's credential, kept with the device: bounded by the fleet, so that no device's request
- * costs another its place. By the credential's digest it is found; what is over there goes as new ones come.
+ * Verified credentials, kept with their devices. The fleet bounds their number, so that no device evicts another's.
+ * They are found by the digest of the credential. Outdated entries are removed as new ones arrive.
  */
 export function createProvenCredentials({ isCurrent }: { isCurrent: (proven: Proven) => boolean }) {
   const byDigest = new Map<string, Proven>()
@@ -47,7 +46,7 @@ export function createProvenCredentials({ isCurrent }: { isCurrent: (proven: Pro
   const left = new FinalizationRegistry<undefined>(() => headers--)
 
   const isGood = (proven: Proven) => !proven.isOver && isCurrent(proven)
-  /** Two are looked at for each that comes, so that never more than about half of them are over. */
+  /** Examines two entries for each new one, so that at most about half of them are outdated. */
   function sweep(): void {
     for (let n = 0; n < 2; n++) {
       const { value, done } = walk.next()
@@ -64,7 +63,7 @@ export function createProvenCredentials({ isCurrent }: { isCurrent: (proven: Pro
       const proven = byDigest.get(digest)
       return proven && isGood(proven) ? proven : undefined
     },
-    /** A device has one: the newest. */
+    /** Stores the newest credential of a device, its only one. */
     keep: (device: { proven: Proven | null }, proven: Proven): void => {
       const before = device.proven
       if (before && isGood(before)) {
@@ -79,7 +78,7 @@ export function createProvenCredentials({ isCurrent }: { isCurrent: (proven: Pro
       byDigest.set(proven.digest, proven)
       sweep()
     },
-    /** The first that come keep theirs; none loses it to another. */
+    /** First come, first served: no device loses its header to another. */
     keepHeader: (proven: Proven, take: () => ProofHeader): void => {
       if (!proven.header && headers >= mostHeaders) return
       const header = take()
@@ -87,7 +86,7 @@ export function createProvenCredentials({ isCurrent }: { isCurrent: (proven: Pro
       headers++
       left.register(header, undefined)
     },
-    /** All that is over goes: many became so at once, and perhaps none comes any more. */
+    /** Removes all outdated entries. Needed when many become outdated at once, since new ones may not arrive. */
     sweepAll: async (): Promise<void> => {
       const slice = createSlices()
       for (const proven of byDigest.values()) {

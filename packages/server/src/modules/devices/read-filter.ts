@@ -5,7 +5,7 @@ import { decodeId } from '../../kernel/ids.ts'
 import { readAgo } from '../../kernel/instant.ts'
 import type { DeviceFilter } from './filter.queries.ts'
 
-/** A filter of devices, as the contract has it. */
+/** Device filter as in the API. */
 export type GivenFilter = NonNullable<Given<Contract['changeDevices']>['body']['filter']>
 
 const nouns = {
@@ -16,7 +16,10 @@ const nouns = {
   gateway_id: 'gateway',
 } as const satisfies Partial<Record<keyof DeviceFilter, Noun>>
 
-/** TypeIDs → UUIDs, and bounds in the past → times. A malformed one is 422 and named; an id in a query was refused before. */
+/**
+ * Converts TypeIDs to UUIDs, and ages to times. Throws 422 with the field for a malformed ID. IDs in a query string
+ * were checked before.
+ */
 export function readFilter({ seen_within, unseen_for, ...given }: GivenFilter, at: Date): DeviceFilter {
   const filter: DeviceFilter = { ...given }
   for (const [field, noun] of Object.entries(nouns) as [keyof typeof nouns, Noun][]) {

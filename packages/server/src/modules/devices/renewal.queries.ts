@@ -17,16 +17,16 @@ export type Renewal = Pick<
   | 'arch'
 >
 const isNew = (key: string | null) => sql`coalesce(${key}::text <> wireguard_public_key, ${key}::text is not null)`
-/** The generation before, which is still good, has the WireGuard key before. */
+/** The previous generation is still valid and has the previous WireGuard key. */
 const isUnderWay = sql`coalesce(previous_wireguard_until = previous_generation_until, false)`
 
-/** The WireGuard key that a device brings, if any, and until when the one that it replaces is served beside it. */
+/** New WireGuard key of the device, if any, and the time until which the replaced key is served beside it. */
 type TunnelKey = { key: string | null; previousUntil: Date }
 
 /**
- * Moves a device to its next generation; of two renewals at once exactly one gets the row. A renewal whose answer was
- * lost (the generation before is still good) replaces the key that it brought, and not the one that the device goes on
- * using.
+ * Moves a device to its next generation. Of two concurrent renewals exactly one gets the row. A renewal may be repeated
+ * because its answer was lost, while the previous generation is still valid. It then replaces the key of the lost
+ * renewal, not the key that the device still uses.
  */
 export const renewDevice = (
   tx: Tx,

@@ -1,10 +1,10 @@
-/** Remembers what it was shown for at least `windowMs`, in two halves that take turns. */
+/** Remembers marks for at least `windowMs`, in two sets that rotate. */
 export function createReplayGuard(windowMs: number) {
   let current = new Set<string>()
   let previous = new Set<string>()
   let turnedAt = 0
   return {
-    /** True the first time. */
+    /** True if the mark is new. */
     isFirst: (mark: string, nowMs: number): boolean => {
       if (nowMs - turnedAt > windowMs) {
         previous = nowMs - turnedAt > 2 * windowMs ? new Set() : current

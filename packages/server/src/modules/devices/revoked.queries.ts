@@ -6,8 +6,8 @@ const isOver = (before: ReturnType<typeof overBefore>) => sql<boolean>`revoked_a
   and ${isNotHeld('revoked_devices', { user: 'user_id', device: 'device_id' })}`
 
 /**
- * Forgets devices that were revoked long enough ago, with what is known of them. What happened to them stays on
- * record, and so do their sessions; their names, keys and addresses were free since the revocation.
+ * Purges devices revoked long ago, with their activity and posture. Their audit events and sessions stay. Their names,
+ * keys and addresses have been free since the revocation.
  */
 export const pruneRevoked: Prune = {
   ...purging('revoked_devices', 'devices', isOver),

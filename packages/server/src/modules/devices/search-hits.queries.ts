@@ -8,7 +8,10 @@ export const findDevices = (tx: Tx, tenant: TenantId, ids: readonly string[], at
     .where('devices.device_id', '=', sql<string>`any(${ids}::uuid[])`)
     .execute()
 
-/** Devices whose address number lies in a range. The address of a revoked device may be that of another one. */
+/**
+ * Devices with an address number in the range. Revoked devices are left out, since their address may have been
+ * reassigned.
+ */
 export const findIdsByAddress = async (
   tx: Tx,
   tenant: TenantId,

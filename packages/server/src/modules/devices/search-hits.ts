@@ -5,7 +5,7 @@ import { type Move, moves } from './devices.queries.ts'
 import { findDevices, findIdsByAddress } from './search-hits.queries.ts'
 import { effectiveStatusOf } from './view.ts'
 
-/** Devices as a search shows them: found by name and serial number, and by overlay address. */
+/** Devices in search results, found by name, serial number or overlay address. */
 export const createDeviceHits = ({ now }: { now: () => Date }): StoredSource => ({
   kind: 'device',
   noun: 'device',

@@ -1,4 +1,4 @@
-/** Equal values are held once, up to this many; beyond it they are shared anew. */
+/** Maximum number of distinct values shared at once. Beyond it, sharing starts over. */
 const most = 20_000
 
 export function createShared<V>() {

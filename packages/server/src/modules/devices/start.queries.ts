@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-/** When the first device was enrolled, of those that are still kept. */
+/** Time of the first enrollment among the devices that are still stored. */
 export const firstDeviceAt = async (tx: Tx, tenant: TenantId): Promise<Date | undefined> => {
   const row = await tx
     .selectFrom('devices')

@@ -2,7 +2,10 @@ import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-/** Devices whose credential counts, and how many of them have not fetched a trust set of this version or a later one. */
+/**
+ * Number of devices with a valid credential, and of those that have not fetched this or a later version of the trust
+ * set.
+ */
 export async function trustCoverageOfDevices(tx: Tx, tenant: TenantId, version: number) {
   const { rows } = await sql<{ total: number; behind: number }>`
     select count(*) as total, count(*) filter (where coalesce(a.trust_version, 0) < ${version}) as behind
@@ -11,7 +14,7 @@ export async function trustCoverageOfDevices(tx: Tx, tenant: TenantId, version: 
   return rows[0] ?? { total: 0, behind: 0 }
 }
 
-/** Marks of devices of all tenants, one each; they never go back. */
+/** Stores fetched versions for devices of all tenants, one entry each; a version is never set back. */
 export const markTrust = (tx: Tx, marks: readonly { tenant_id: string; device_id: string; version: number }[]) =>
   sql`insert into device_activity (tenant_id, device_id, trust_version)
       select m.tenant_id, m.device_id, m.version

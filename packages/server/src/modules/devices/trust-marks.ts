@@ -7,7 +7,7 @@ import { markTrust } from './trust-coverage.queries.ts'
 const withinMs = 5 * second
 const statementSize = 2000
 
-/** The newest trust set that each device has fetched, written in batches, apart from what policy depends on. */
+/** Newest trust set fetched by each device. Written in batches, separate from the data that policies depend on. */
 export function createTrustMarks({ db, onError }: { db: Database; onError: (e: unknown) => void }) {
   const behind = createWriteBehind<number>({
     onError,

@@ -28,7 +28,10 @@ import { rememberProofs } from './proofs.queries.ts'
 import { createProvenCredentials, Proven } from './proven.ts'
 import { createReplayGuard } from './replay.ts'
 
-/** A proof counts for this long before and after the time that it bears, and is remembered longer than both. */
+/**
+ * Maximum difference between a proof's time and the server's, in either direction. Proofs are remembered for longer
+ * than both together.
+ */
 export const proofSeconds = 60
 const rememberProofMs = (2 * proofSeconds + 10) * 1000
 
@@ -55,14 +58,14 @@ export function createDeviceVerifier({
   now: () => Date
   onSeen: (device: FleetDevice, at: Date) => void
 }) {
-  // Which keys of a tenant a credential was proved with: a change of trust ends what that tenant's keys proved, and
-  // nothing else.
+  // Identity of each tenant's keys for verified credentials. A change of trust invalidates the credentials of that
+  // tenant and no others.
   const keysOf = new Map<TenantId, object>()
   const isCurrent = ({ tenantId, keys }: Proven) => keysOf.get(tenantId) === keys
   const proven = createProvenCredentials({ isCurrent })
-  // Credentials of devices that are in no fleet any more, with their names, by digest. Revocation is final.
+  // Credentials of revoked devices, with the device's name, by digest. Revocation is final.
   const gone = new BoundedMap<string, { of: Proven; name: string }>(10_000)
-  // A tenant that this replica has not heard of is hardly ever a new one.
+  // A tenant unknown to this replica is hardly ever a new one.
   const strangers = createRateLimiter(1)
   const reads = createReplayGuard(rememberProofMs)
   const remember = createGroupCommit<{ tenant: TenantId; proof: Buffer }, boolean>(
@@ -90,7 +93,7 @@ export function createDeviceVerifier({
   })
 
   const tenantOf = ({ tid }: DeviceCredentialClaims) => decodeId('tenant', tid) as TenantId | undefined
-  /** Kept with the device, whose texts it shares. */
+  /** Stored with the device, whose strings it shares. */
   async function keep(claims: DeviceCredentialClaims, digest: string, keys: object): Promise<Proven | undefined> {
     const [tenantId, deviceId] = [tenantOf(claims), decodeId('device', claims.sub)]
     if (!tenantId || !deviceId) return undefined
@@ -109,7 +112,7 @@ export function createDeviceVerifier({
     return keys
   }
 
-  /** Made-up tenants cost a comparison with the database now and then, and not one each. */
+  /** Limits the database comparisons that invented tenants cause. */
   async function isTenant(tenant: TenantId): Promise<boolean> {
     if (!feed.knows(tenant) && strangers.take('', 120, performance.now()) === 0) await feed.catchUp()
     return feed.knows(tenant)
@@ -126,7 +129,7 @@ export function createDeviceVerifier({
     return keep(verifyDeviceCredential(token, key, expected), digest, keys)
   }
 
-  /** Why a credential that was issued to this device is none any more, whatever has become of the device. */
+  /** Reason why the device's credential is no longer valid, apart from the state of the device. */
   function whyNot(v: Proven, device: FleetDevice, nowMs: number): Reason | undefined {
     if (v.expiresAt <= nowMs) return 'expired'
     if (v.generation === device.generation) return (v.jkt ?? null) === device.jkt ? undefined : 'superseded'
@@ -168,7 +171,7 @@ export function createDeviceVerifier({
     maxAgeSeconds: proofSeconds,
   })
 
-  /** Whether it is the device itself that is refused: then it may hear what has become of it. */
+  /** True if the caller is the device itself. Only then it learns the state of the device. */
   function isItself({ jkt, expiresAt }: Proven, token: string, incoming: Incoming): boolean {
     const at = now()
     if (expiresAt <= at.getTime() || jkt === undefined) return expiresAt > at.getTime()
@@ -182,8 +185,8 @@ export function createDeviceVerifier({
   }
 
   /**
-   * Whoever holds the credential must show its key, and each proof counts once. What a device may ask is counted by
-   * what it proved, so nobody else uses it up; and what is remembered of proofs is bounded by it.
+   * The caller must prove possession of the credential's key, and each proof counts once. Requests are counted only
+   * after the proof, so that nobody else can use up a device's quota. The quota also bounds the stored proofs.
    */
   function prove(
     v: Proven,
@@ -202,7 +205,7 @@ export function createDeviceVerifier({
         onHeader: (take) => proven.keepHeader(v, take),
       })
       return whenReady(rates.takeOfDevice(device), () => {
-        // Reads change nothing, so a replica's own memory is enough; a change is proven once for all replicas.
+        // A read changes nothing, so the memory of one replica is enough. A write is checked across all replicas.
         if (incoming.method !== 'GET') return remember({ tenant: v.tenantId, proof: proofKey(proof.jkt, proof.jti) })
         return reads.isFirst(hash('sha256', `${proof.jkt}${proof.jti}`, 'base64url'), at.getTime())
       })
@@ -216,10 +219,10 @@ export function createDeviceVerifier({
     })
   }
 
-  /** Another replica has just enrolled the device or renewed its credential, and this one has not heard of it yet. */
+  /** Another replica has just enrolled the device or renewed its credential, and this replica does not know yet. */
   const isAheadOf = (v: Proven, device: FleetDevice | undefined) => !device || v.generation > device.generation
 
-  /** The fleet holds only devices that are not revoked. */
+  /** The fleet has no revoked devices. */
   async function refuseRevoked(v: Proven, token: string, incoming: Incoming): Promise<Verdict> {
     const row = await db.inTenant(v.tenantId, (tx) => findDevice(tx, v.tenantId, v.deviceId, now()))
     if (row?.status !== 'revoked') return undefined
@@ -284,7 +287,7 @@ export function createDeviceVerifier({
   return (token: string, incoming: Incoming): Verdict | Promise<Verdict> => {
     const digest = hash('sha256', token, 'base64url')
     const seen = proven.get(digest)
-    // What is left of a tenant that was deleted is not looked at.
+    // Ignores entries of a deleted tenant.
     const known = seen && feed.knows(seen.tenantId) ? seen : undefined
     if (!known) return isGone(digest, token, incoming) ?? checkCold(token, digest, incoming)
     return whenReady(fleet.device(known.tenantId, known.deviceId), (device) => check(known, device, token, incoming))

@@ -11,7 +11,7 @@ export type FleetVersions = {
   other_os_versions: number
 }
 type Row = {
-  /** Which of the columns the row is counted by: 3 platform, 5 client version, 2 platform and system, 7 all. */
+  /** Value of `grouping()` for the row: 3 by platform, 5 by client version, 2 by platform and system, 7 all. */
   counted_by: number
   platform: string | null
   client_version: string | null
@@ -20,7 +20,7 @@ type Row = {
 }
 const by = { platform: 3, client: 5, system: 2, all: 7 }
 
-/** Devices that are not revoked by platform, client version and system; of versions those that most devices have. */
+/** Devices by platform, client version and system, without revoked ones. Of the versions only the most frequent. */
 export const countVersions = async (tx: Tx, tenant: TenantId, most: number): Promise<FleetVersions> => {
   const { rows } = await sql<Row>`
     select counted_by, platform, client_version, os_version, devices from (
@@ -50,8 +50,7 @@ export const countVersions = async (tx: Tx, tenant: TenantId, most: number): Pro
 }
 
 /**
- * Of devices that say that they apply one of these digests: how many said so after each of these times, which are in
- * order.
+ * Of the devices that apply one of these digests, the number that confirmed it after each of these times (ascending).
  */
 export const appliedLater = async (
   tx: Tx,

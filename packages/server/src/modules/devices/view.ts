@@ -7,12 +7,12 @@ import type { findDevice } from './find.queries.ts'
 
 type DeviceRow = NonNullable<Awaited<ReturnType<typeof findDevice>>>
 type DeviceView = Output<Contract['getDevice']>
-/** What the policy module says of a device now. */
+/** Channel and policy digest of a device, from the policy module. */
 export type PolicyOf = { channel: 'canary' | 'stable'; digest: string } | undefined
 
 const time = (date: Date | null) => date?.toISOString() ?? null
 
-/** The effective status of a device as a list has it, and why. */
+/** Effective status of a device row, and its reason. */
 export const effectiveStatusOf = (
   d: Pick<DeviceRow, 'status' | 'locked_by' | 'user_state' | 'credential_expires_at'>,
   at: Date,
@@ -25,7 +25,7 @@ const effective = (d: DeviceRow, at: Date) => {
   return { effective_status: status, effective_status_reason: reason }
 }
 
-/** Whose names `viewDevice` shows. */
+/** Objects whose names `viewDevice` shows. */
 export const namedBy = (rows: readonly DeviceRow[]) => ({
   user: rows.map((d) => d.user_id),
   group: rows.flatMap((d) => d.group_ids),

@@ -3,11 +3,11 @@ import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 const waitingLock = 7_264_433
-/** Until commit nobody else judges which devices of the tenant wait. */
+/** Locks, until commit, the decision which devices of the tenant wait. */
 export const holdWaiting = (tx: Tx, tenant: TenantId) =>
   sql`select pg_advisory_xact_lock(${sql.lit(waitingLock)}, hashtext(${tenant}::text))`.execute(tx)
 
-/** How many devices wait for approval, counted up to `most`, and when the newest of these was enrolled. */
+/** Number of devices that wait for approval, counted up to `most`, and the enrollment time of the newest. */
 export const countWaiting = async (
   tx: Tx,
   tenant: TenantId,
@@ -20,7 +20,7 @@ export const countWaiting = async (
   return rows[0] ?? { count: 0, newestAt: null }
 }
 
-/** Passes the tenant wall: tenants with devices that wait for approval. */
+/** Bypasses tenant isolation. Tenants with devices that wait for approval. */
 export const tenantsWithWaiting = async (tx: Tx): Promise<TenantId[]> => {
   const rows = await tx.selectFrom('devices').select('tenant_id').distinct().where('status', '=', 'pending').execute()
   return rows.map((r) => r.tenant_id)

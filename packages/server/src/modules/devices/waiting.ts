@@ -7,9 +7,9 @@ import { countWaiting, holdWaiting, tenantsWithWaiting } from './waiting.queries
 
 const job = 'watch_waiting_devices'
 const kind = 'device.awaiting_approval'
-/** The moves of this time are judged together. */
+/** Changes within this time are handled together. */
 const gatherMs = 300
-/** Beyond it the notification says "more than". */
+/** Above it, the notification says "more than". */
 const mostCounted = 10_000
 
 export type WaitingNotices = Pick<
@@ -17,8 +17,9 @@ export type WaitingNotices = Pick<
   'notify' | 'close' | 'restate' | 'closedByPersonAt' | 'tenantsWithOpen'
 >
 /**
- * Keeps one open notification in each tenant that has devices waiting for approval. It carries their number and is
- * closed when none waits. The moves of devices start a look; the job finds what a replica that ended has left.
+ * Keeps one open notification in each tenant with devices that wait for approval. It shows their number and is closed
+ * when none waits. Status changes of devices trigger an update. The job does the updates that a terminated replica
+ * left.
  */
 export function createWaiting({
   db,
@@ -33,7 +34,7 @@ export function createWaiting({
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> = Promise.resolve()
 
-  /** The lock makes the last look the one that counts: it sees all that was committed before it began. */
+  /** The lock makes the last update decisive: it sees everything committed before it began. */
   const look = (tenant: TenantId): Promise<void> =>
     db.inTenant(
       tenant,
@@ -47,7 +48,7 @@ export function createWaiting({
     )
   async function tell(tx: Tx, tenant: TenantId, notice: Notice & { dedupe_key: string }, newestAt: Date) {
     if (await notifications.restate(tx, tenant, notice)) return
-    // A person who took it out of the inbox knows of the devices that waited then.
+    // A person who closed the notification knows the devices that waited then.
     const closedAt = await notifications.closedByPersonAt(tx, tenant, kind)
     if (closedAt === undefined || newestAt > closedAt) await notifications.notify(tx, tenant, notice)
   }
@@ -62,7 +63,7 @@ export function createWaiting({
   }
 
   return {
-    /** Devices of the tenant began or ended to wait, or may have. */
+    /** Devices of the tenant may have started or stopped waiting. */
     moved: (tenant: TenantId): void => {
       due.add(tenant)
       timer ??= setTimeout(() => {
@@ -73,7 +74,7 @@ export function createWaiting({
       const waiting = await db.acrossTenants(tenantsWithWaiting, background)
       await eachTenant(new Set([...waiting, ...(await notifications.tenantsWithOpen(kind))]), look)
     },
-    /** The job of another replica looks at the tenants that are still due. */
+    /** The job of another replica updates the tenants that are still due. */
     stop: async (): Promise<void> => {
       clearTimeout(timer)
       await running

@@ -5,7 +5,7 @@ export const noCounts: RunCounts = {
   groups: { created: 0, updated: 0, emptied: 0, unchanged: 0 },
   memberships: { added: 0, removed: 0 },
 }
-/** What one push changed. */
+/** Changes made by one push. */
 export type Pushed = {
   users?: Partial<RunCounts['users']>
   groups?: Partial<RunCounts['groups']>

@@ -4,7 +4,7 @@ import type { Audit } from '../audit/index.ts'
 import type { Owned } from '../identity/index.ts'
 import type { Notify } from '../notifications/index.ts'
 
-/** The parts that the runs of directories share; each file takes those that it needs. */
+/** Dependencies of directory runs. Each file takes those that it needs. */
 export type RunDeps = {
   db: Database
   audit: Audit

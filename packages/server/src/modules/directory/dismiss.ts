@@ -7,8 +7,8 @@ import * as queries from './runs.queries.ts'
 import { freeWindow } from './scim/windows.queries.ts'
 
 /**
- * What is held was a mistake: nothing of it is ever applied. What is provisioned goes on counting in its hour, so that
- * more of the same is held anew. Undefined for a run that is not held.
+ * Discards a held run as a mistake: none of it is ever applied. Provisioned changes keep counting within their hour, so
+ * that more of the same is held again. Undefined for a run that is not held.
  */
 export const createDismiss =
   ({ db, audit, now }: { db: Database; audit: Audit; now: () => Date }) =>
@@ -19,7 +19,7 @@ export const createDismiss =
       if (found?.status !== 'held' || found.directory_id === null) return undefined
       const { directory_id: directory, provider } = found
       await queries.lockDirectory(tx, tenant, directory)
-      // What is counted is locked before runs are, as in a push.
+      // Windows are locked before runs, as in a push.
       await freeWindow(tx, tenant, directory, id, null)
       if (!(await queries.cancelHeld(tx, tenant, id, { failure: reason ?? 'It was cancelled.', at: now() })))
         return undefined

@@ -2,18 +2,18 @@ import type { HeldReason } from '@holdfast/contract/directory'
 import type { Before, Plan } from './plan.ts'
 import type { Said } from './snapshot.ts'
 
-/** Users who may go in one run without a word: so many, or this share of all, whichever is more. */
+/** Limits for users removed by one run without confirmation: this number or this share of all, whichever is greater. */
 const fewUsers = 5
 const shareOfUsers = 0.1
-/** Groups up to this size may lose everybody. */
+/** Groups up to this size may lose all members. */
 const smallGroup = 5
 const listed = 20
 
-/** How many of so many active users may go, and how many of so many members a group may lose. */
+/** Number of active users who may be removed, and number of members that a group may lose. */
 export const mostUsers = (active: number): number => Math.max(fewUsers, Math.floor(active * shareOfUsers))
 export const mostMembers = (had: number): number => (had > smallGroup ? Math.floor(had / 2) : Number.POSITIVE_INFINITY)
 
-/** Why a plan looks like a mistake of the directory and not like its will; empty where it does not. */
+/** Reasons why a plan looks like a mistake of the directory. Empty if it does not. */
 export function heldReasons(said: Pick<Said, 'users'>, before: Before, { changes, moved }: Plan): HeldReason[] {
   const active = before.users.filter((u) => u.status === 'active').length
   const suspended = changes.changedUsers.filter((u) => u.before.status === 'active' && u.after.status === 'suspended')

@@ -26,7 +26,7 @@ type DirectoryDeps = {
   pager: Pager
   now: () => Date
   publicUrl: string
-  /** Seals what directories are asked with. */
+  /** Encrypts the credentials of directory sources. */
   kek: Kek
   outbound: Pick<Outbound, 'request' | 'refusalOf'>
   identity: Pick<Identity, 'owned'>
@@ -35,7 +35,7 @@ type DirectoryDeps = {
   onError: (e: unknown) => void
 }
 
-/** Keeps users and groups as the directories of a tenant say. */
+/** Synchronizes users and groups with the directories of a tenant. */
 export function createDirectory(deps: DirectoryDeps) {
   const { identity, notifications, tenancy } = deps
   const parts = { ...deps, owned: identity.owned, notify: notifications.notify }

@@ -8,12 +8,15 @@ import { isToGo, namesToAsk, peopleOf, planOf } from './plan.ts'
 import type { Said } from './snapshot.ts'
 import { summaryOf } from './summary.ts'
 
-/** Of what was passed over, so many are kept with the run. */
+/** Number of problems stored with the run. */
 const problemsKept = 100
-/** Names of one statement. */
+/** Names per statement. */
 const askedAtOnce = 5000
 
-/** What would change now, and whether it looks like a mistake. Whoever applies it holds the directory. */
+/**
+ * Computes the changes and checks whether they look like a mistake. A caller that applies them holds the directory
+ * lock.
+ */
 export const createJudge =
   (owned: Owned) => async (tx: Tx, behalf: Behalf, directory: string | undefined, said: Said) => {
     const tenant = behalf.source.tenantId
@@ -47,11 +50,11 @@ export const createJudge =
   }
 type Judged = Awaited<ReturnType<ReturnType<typeof createJudge>>>
 
-/** Nobody touches who may do more than they. */
+/** True if the user has a role that allows more than the acting principal may do. Such users must not be changed. */
 export const isStronger = ({ mayHandle }: Pick<Behalf, 'mayHandle'>, user: Pick<OwnedUser, 'roles'>): boolean =>
   user.roles !== null && rolesOf(user).some((role) => isRole(role) && !mayHandle(role))
 
-/** What a run keeps of its judgement. */
+/** Results of the assessment that a run stores. */
 export const columnsOf = ({ counts, diff, plan }: Judged) => ({
   counts,
   diff,

@@ -1,19 +1,19 @@
-/** Somebody who has, or wants, a name that only one may have. */
+/** An entry that has or wants a name which must be unique. */
 export type Claim = {
-  /** The name it has now; undefined where it has none. */
+  /** The current name; undefined if it has none. */
   has: string | undefined
-  /** The name that its directory gives it; undefined where it keeps what it has. */
+  /** The name from its directory; undefined to keep the current one. */
   wants: string | undefined
-  /** The name to take where somebody else wants the one it has; undefined where it makes no room. */
+  /** The name to take if another entry gets the current one; undefined if the entry does not give up its name. */
   instead?: string | null
 }
 
-/** Names are one however they are written. */
+/** Names are compared without regard to case. */
 const keyOf = (name: string) => name.toLowerCase()
 
 /**
- * Who has which name in the end; undefined: none. `taken` by those who are no part of this. Of several who want one the
- * first gets it. Whoever can not get what it wants keeps what it has, also against others who want that.
+ * Assigns the names; undefined: none. `taken`: names of entries outside this list. The first of several entries that
+ * want a name gets it. An entry whose wish is refused keeps its current name, even if another entry wants that.
  */
 export function allotNames(
   claims: readonly Claim[],

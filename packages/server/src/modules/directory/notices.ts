@@ -5,7 +5,7 @@ import type { Directory } from './runs.queries.ts'
 
 type Named = Pick<Directory, 'directory_id' | 'provider'>
 
-/** While it is open, no second one is made of the directory: each newer snapshot supersedes what was held. */
+/** While it is open, the directory gets no second one, since each newer snapshot supersedes a held run. */
 export function heldNotice(
   runId: string,
   { directory_id, provider }: Named,
@@ -31,7 +31,7 @@ export function heldNotice(
 
 type Failing = Named & { kind: string }
 
-/** Once, until it works again. */
+/** Sent once, until the directory can be read again. */
 export const failingNotice = (runId: string, { directory_id, provider, kind }: Failing, failure: string): Notice => ({
   kind: 'directory.failing',
   severity: 'warning',

@@ -5,30 +5,30 @@ import type { NewGroup, NewUser, OwnedChanges, OwnedGroup, OwnedUser, Pair, User
 import { allotNames, type Claim } from './names.ts'
 import type { Said, SaidGroup, SaidUser } from './snapshot.ts'
 
-/** What is held of a directory. The members of a group are the ids of users, 16 bytes each. */
+/** Stored state of a directory. The members of a group are concatenated user IDs, 16 bytes each. */
 export type Before = {
   users: readonly OwnedUser[]
   groups: readonly OwnedGroup[]
   members: readonly { group_id: string; users: Buffer | null }[]
 }
-/** Names that users and groups have who are none of this directory's. */
+/** Names of users and groups that do not belong to this directory. */
 type Taken = { username: ReadonlySet<string>; group: ReadonlySet<string> }
-/** Users who stay as they are, and why. */
+/** Users who must not be changed, and the reason. */
 type Frozen = ReadonlyMap<string, 'last_administrator' | 'stronger_user'>
 
-/** Someone whom the directory names, or named before; those whom it names stand in its order. */
+/** A user whom the directory names now or named before. The users that it names now are in its order. */
 type Person = {
   said: SaidUser | undefined
   before: OwnedUser | undefined
   id: string
-  /** Whose external id it has: somebody whom the directory named no more, under another name. */
+  /** The former owner of this external ID, whom the directory no longer named and who had another name. */
   replaces?: OwnedUser
 }
 type Group = { said: SaidGroup | undefined; before: OwnedGroup | undefined; id: string }
 type MovedGroup = { group: Group; name: string; had: number; added: number; removed: number }
 export type Plan = { changes: OwnedChanges; problems: readonly Problem[]; moved: readonly MovedGroup[] }
 
-/** So many are gone through at once. */
+/** Entries processed between two pauses. */
 const step = 1000
 
 function* mapped<T, U>(list: readonly T[], make: (item: T, place: number) => U): Steps<U[]> {
@@ -41,9 +41,9 @@ function* mapped<T, U>(list: readonly T[], make: (item: T, place: number) => U):
 }
 
 /**
- * An external id that comes back under another name, after its directory did not name it, belongs to somebody else: a
- * new user, who inherits nothing. One that comes back without a readable name may be either, so it counts as not named.
- * `mayReplace` says whether the one before may be deleted.
+ * Matches the directory's users with the stored ones. An external ID may return under another name after the directory
+ * did not name it. It then belongs to a different person: a new user who inherits nothing. Without a readable name the
+ * identity is unclear, so the entry counts as not named. `mayReplace` tells whether the former user may be deleted.
  */
 export function* peopleOf(
   { users }: Pick<Said, 'users'>,
@@ -74,10 +74,10 @@ export function* peopleOf(
   for (const user of known.values()) people.push({ said: undefined, before: user, id: user.user_id })
   return people
 }
-/** Whether the directory no longer lets the user in. */
+/** True if the directory no longer admits the user. */
 export const isToGo = ({ said, before }: Person): boolean => before?.status === 'active' && said?.active !== true
 
-/** Names that are wanted and not had, which others may have. */
+/** New names that other entries may already have. */
 export const namesToAsk = (
   people: readonly Person[],
   { groups }: Pick<Said, 'groups'>,
@@ -92,7 +92,7 @@ export const namesToAsk = (
   }
 }
 
-/** What has to change so that what is held of a directory is what the directory says. */
+/** Computes the changes that bring the stored state to the directory's content. */
 export async function planOf(
   said: Said,
   before: Before,
@@ -110,7 +110,7 @@ export async function planOf(
   }
 }
 
-/** What an entry is called whose name another one has now. */
+/** Name of an entry whose name now belongs to another entry. */
 export const madeRoom = (name: string, id: string) => `${name.slice(0, 240)}~${id.slice(-12)}`
 
 function* planUsers(
@@ -124,7 +124,7 @@ function* planUsers(
 }> {
   const isKept = ({ replaces }: Person) => replaces !== undefined && frozen.has(replaces.user_id)
   const isFrozen = (p: Person) => frozen.has(p.id) || isKept(p)
-  // Who is new and may not come in takes no name.
+  // A new user who is inactive or has no readable name takes no name.
   const comesIn = ({ said, before }: Person) =>
     before !== undefined || (said?.active === true && said.username !== undefined)
   const usernames = allotNames(
@@ -143,7 +143,7 @@ function* planUsers(
   for (const [i, person] of people.entries()) {
     if (i % step === 0) yield
     const { said, before, id, replaces } = person
-    // Who stays has an entry of their own, which says so.
+    // The former user stays and has an entry of its own, which reports the problem.
     if (isKept(person)) continue
     const username = usernames.names[i]
     const external_id = said?.externalId ?? before?.external_id ?? ''
@@ -169,7 +169,7 @@ function* planUsers(
       })
     if (typeof username !== 'string') continue
     if (said) known.add(i)
-    // An address that can't be read changes nothing; one that is no longer given is let go.
+    // An unreadable address changes nothing; a missing one removes the stored address.
     const email = said?.email === undefined ? (before?.email ?? null) : said.email
     if (!before) {
       created.push({ user_id: id, external_id, username, email, display_name: said?.displayName ?? '' })
@@ -191,7 +191,9 @@ function afterOf(before: OwnedUser, said: SaidUser | undefined, username: string
   const common = { user_id: before.user_id, username, email, absent: said === undefined }
   return { ...common, display_name: said?.displayName ?? before.display_name, ...letIn(before, said?.active === true) }
 }
-/** A suspension by the directory is lifted when the directory lets the user in again; an administrator's is not. */
+/**
+ * A suspension by the directory ends when the directory admits the user again. A suspension by an administrator stays.
+ */
 export function letIn({ status, suspended_by_directory }: Standing, active: boolean): Standing {
   if (active) return { status: suspended_by_directory ? 'active' : status, suspended_by_directory: false }
   return status === 'suspended'
@@ -199,7 +201,7 @@ export function letIn({ status, suspended_by_directory }: Standing, active: bool
     : { status: 'suspended', suspended_by_directory: true }
 }
 type Standing = Pick<UserAfter, 'status' | 'suspended_by_directory'>
-/** To be changed. */
+/** The stored state of a user, as a base for changes. */
 export const sameAs = ({ roles: _, external_id: __, ...user }: OwnedUser): UserAfter => user
 const isOther = (before: OwnedUser, after: UserAfter): boolean =>
   before.username !== after.username ||
@@ -244,7 +246,7 @@ function planGroups(said: Said, before: Before, taken: Taken, problems: Problem[
   return { all: kept, created, renamed }
 }
 
-/** Of a UUID, as the members of a group are kept: one behind the other. */
+/** Bytes of a UUID in the concatenated members of a group. */
 const idBytes = 16
 
 async function planMembers(
@@ -270,7 +272,7 @@ async function planMembers(
     const [came, went] = [added.length, removed.length]
     for (let at = 0; at < ids.length; at += idBytes) {
       if (slices.isOver()) await slices.next()
-      // Members who are none of this directory's are none of its business.
+      // Members who do not belong to this directory are not changed.
       const place = placeOf.get(ids.slice(at, at + idBytes))
       if (place === undefined) continue
       had.push(place)

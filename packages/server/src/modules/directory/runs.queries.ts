@@ -54,7 +54,7 @@ const selectDirectory = (tx: Tx, tenant: TenantId, provider: string) =>
 export const findDirectory = (tx: Tx, tenant: TenantId, provider: string): Promise<Directory | undefined> =>
   selectDirectory(tx, tenant, provider).executeTakeFirst()
 
-/** Holds it until commit: what a run finds, and what it judges by it, is of one run at a time. */
+/** Locks the directory until commit, so that only one run at a time reads and judges its state. */
 export const lockDirectory = (tx: Tx, tenant: TenantId, id: string): Promise<Directory | undefined> =>
   tx
     .selectFrom('directories')
@@ -99,7 +99,7 @@ export const insertRun = (tx: Tx, { counts, held_because, diff, problems, ...run
     })
     .execute()
 
-/** A held run becomes what its confirmation has made of it. True for the one call that did it. */
+/** Replaces a held run by the result of its confirmation. True for the one call that did. */
 export const settleHeld = async (
   tx: Tx,
   tenant: TenantId,
@@ -128,7 +128,7 @@ export const settleHeld = async (
   return row !== undefined
 }
 
-/** True for the one call after which nobody can confirm it any more. */
+/** Cancels a held run, which can then no longer be confirmed. True for the one call that did. */
 export const cancelHeld = (
   tx: Tx,
   tenant: TenantId,
@@ -145,7 +145,9 @@ export const cancelHeld = (
       .returning('run_id'),
   )
 
-/** Another run has come; what was held is confirmed by nobody any more. The directory is held. */
+/**
+ * Supersedes held runs after a newer run, so that they can no longer be confirmed. The caller holds the directory lock.
+ */
 export const supersedeHeld = async (tx: Tx, tenant: TenantId, directory: string, by: string): Promise<void> => {
   const { rows } = await sql<{ run_id: string }>`
     with locked as (
@@ -166,7 +168,7 @@ export const selectRuns = (tx: Tx, tenant: TenantId, { provider, status }: Filte
 export const findRun = (tx: Tx, tenant: TenantId, id: string): Promise<RunRow | undefined> =>
   selectRuns(tx, tenant).where('run_id', '=', id).executeTakeFirst()
 
-/** The run that a snapshot had, where it was taken; also one that was held and let go, which no pull called off is. */
+/** The run of a snapshot that was accepted, including one that was held and dismissed. Cancelled pulls are left out. */
 export async function runOfSnapshot(
   tx: Tx,
   tenant: TenantId,
@@ -174,7 +176,7 @@ export async function runOfSnapshot(
   snapshot: string,
 ): Promise<RunRow | undefined> {
   const its = selectRuns(tx, tenant).where('directory_id', '=', directory).where('snapshot_id', '=', snapshot)
-  // Each by an index of its own.
+  // Each query uses its own index.
   const taken = await its.where('status', 'in', ['applied', 'held', 'unchanged', 'superseded']).executeTakeFirst()
   return taken ?? its.where('status', '=', 'cancelled').where('source_id', 'is', null).executeTakeFirst()
 }
@@ -194,7 +196,7 @@ export const newestRun = (tx: Tx, tenant: TenantId, directory: string, which: Wh
     .executeTakeFirst()
 }
 
-/** True for the one call that undid it. */
+/** True for the one call that marked it. */
 export const markUndone = async (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> => {
   const row = await tx
     .updateTable('directory_runs')
@@ -225,8 +227,8 @@ export const deleteContent = (tx: Tx, tenant: TenantId, run: string) =>
   tx.deleteFrom('directory_run_contents').where('tenant_id', '=', tenant).where('run_id', '=', run).execute()
 
 /**
- * What a run took with it goes with it. One that is held waits for as long as nobody confirms it; all stay while a
- * legal hold keeps all of the tenant.
+ * Purges runs with their content. A held run stays until it is confirmed or cancelled. All runs stay while a legal hold
+ * covers the whole tenant.
  */
 export const pruneRuns = deleting(
   'directory_runs',

@@ -14,12 +14,12 @@ import { readSnapshot } from './snapshot.ts'
 import { type Content, newRun, type Origin, type Taking } from './taking.ts'
 import { unlessTaken } from './unless-taken.ts'
 
-/** How far the clock of a directory may be ahead. */
+/** Maximum time by which a directory's clock may be ahead, in ms. */
 const aheadMs = 10 * minute
 
-/** Snapshots that are sent, and what is done about one that is held. */
+/** Pushed snapshots, and the confirmation of held ones. */
 export function createRuns({ db, now, owned, taking }: Pick<RunDeps, 'db' | 'now' | 'owned'> & { taking: Taking }) {
-  /** That a run came to nothing is on record beside the refusal, unless the database is what failed. */
+  /** Stores a failed run after an internal error, if the database is available. */
   async function noteFailure(actor: Actor, origin: Origin, started: Date): Promise<void> {
     const tenant = actor.tenantId
     await db.inTenant(tenant, async (tx) => {
@@ -63,7 +63,7 @@ export function createRuns({ db, now, owned, taking }: Pick<RunDeps, 'db' | 'now
       }
     },
 
-    /** Applies what is held, by what holds now. Whoever comes second gets the run as the first has made it. */
+    /** Applies a held run, based on the current state. Of two calls, the second gets the run as the first left it. */
     confirm: async (actor: Actor, id: string, reason: string | undefined): Promise<RunRow> => {
       const tenant = actor.tenantId
       const read = await db.inTenant(

@@ -4,7 +4,7 @@ import { hasControls, oneLine } from '../../kernel/text.ts'
 import { createSlices } from '../../kernel/time-slice.ts'
 import { canonicalEmail, newUsername } from '../identity/index.ts'
 
-/** What a directory says of a user; what of it can not be taken is undefined. */
+/** A user in a directory; unusable values are undefined. */
 export type SaidUser = {
   externalId: string
   username: string | undefined
@@ -12,12 +12,15 @@ export type SaidUser = {
   email: string | null | undefined
   active: boolean
 }
-/** Members are places in the list of users. A group whose external id is refused has no name, so that none is made. */
+/**
+ * Members are indexes in the list of users. A group whose external ID is refused has no name, so that it is not
+ * created.
+ */
 export type SaidGroup = { externalId: string; name: string | undefined; members: ReadonlySet<number> }
-/** A whole directory as a source of any kind says it: a pushed snapshot is one, the pages of a pull may be another. */
+/** A whole directory from any source: a pushed snapshot, or the merged pages of a pull. */
 export type Said = { users: readonly SaidUser[]; groups: readonly SaidGroup[]; problems: readonly Problem[] }
 
-/** Checks a snapshot against itself and brings names to their one spelling. 422 names the place of what is given twice. */
+/** Checks a snapshot for consistency and normalizes names. Throws 422 with the position of a duplicate. */
 export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'users' | 'groups'>): Promise<Said> {
   const slices = createSlices()
   const problems: Problem[] = []
@@ -90,7 +93,7 @@ export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'u
   }
 }
 
-/** SCIM refuses such an id with 400; in a snapshot the entry is passed over, and one that is stored keeps its name. */
+/** SCIM refuses such an ID with 400. In a snapshot the entry is skipped, and a stored entry keeps its name. */
 function refusesExternalId(externalId: string, problems: Problem[]): boolean {
   if (!hasControls(externalId, false)) return false
   const detail = 'externalId must not have control characters, line breaks or marks of the reading direction'
@@ -104,7 +107,7 @@ function requireNew(known: Map<string, number>, name: string, field: string, pla
   known.set(name, place)
 }
 
-/** Null: there is none. Undefined: it is none. */
+/** Null if there is no address, undefined if it is invalid. */
 function emailOf(text: string | undefined): string | null | undefined {
   if (text === undefined) return null
   return /^[^@\s]+@[^@\s]+$/.test(text) ? canonicalEmail(text) : undefined

@@ -6,7 +6,10 @@ const keptBy: Record<Directory['source'], string> = {
   scim: 'by an identity provider that provisions it (SCIM)',
 }
 
-/** A directory is kept by what made it known: entries that two of them know by other ids would be there twice. */
+/**
+ * A directory can be written only by the kind of source that created it. Two sources with different IDs would create
+ * entries twice.
+ */
 export function requireSource(
   { provider, source }: Pick<Directory, 'provider' | 'source'>,
   wanted: Directory['source'],

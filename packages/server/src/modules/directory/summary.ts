@@ -2,7 +2,7 @@ import { type DiffItem, diffChanges, type RunCounts } from '@holdfast/contract/d
 import type { OwnedUser, UserAfter } from '../identity/index.ts'
 import type { Before, Plan } from './plan.ts'
 
-/** Of each kind of change. */
+/** Number of listed changes of each kind. */
 const sampled = 25
 
 const kindOf = (before: OwnedUser, after: UserAfter): DiffItem['change'] | undefined => {
@@ -18,7 +18,7 @@ const namesOf = (before: OwnedUser, after: UserAfter): string[] => [
     : [`displayName ${before.display_name} -> ${after.display_name}`]),
 ]
 
-/** What a plan changes, counted, and some of it by name. */
+/** Counts the changes of a plan, and lists some of them. */
 export function summaryOf({ changes, moved }: Plan, before: Before): { counts: RunCounts; diff: DiffItem[] } {
   const all = new Map<DiffItem['change'], number>(diffChanges.map((change) => [change, 0]))
   const diff: DiffItem[] = []

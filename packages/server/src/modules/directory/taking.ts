@@ -17,10 +17,10 @@ import { isNothing } from './summary.ts'
 import { contentOf } from './undo.ts'
 import { unlessTaken } from './unless-taken.ts'
 
-/** What a run is of: a pushed snapshot, or a directory that was read. */
+/** Identity of a run's content: a pushed snapshot or a pulled directory. */
 export type Origin = Pick<DirectorySnapshot, 'provider' | 'snapshot_id'> & { generatedAt: Date }
 export type Content = Pick<DirectorySnapshot, 'users' | 'groups'>
-/** A whole directory, checked against itself, that is to become a run. */
+/** A whole directory, checked for consistency, for a new run. */
 type Reading = {
   runId: string
   origin: Origin
@@ -28,7 +28,7 @@ type Reading = {
   content: Content
   startedAt: Date
   confirmed: boolean
-  /** Writes the row of the run, before anything else of runs is touched. */
+  /** Writes the run's row, before any other row of runs is changed. */
   write: (tx: Tx, run: NewRun) => Promise<unknown>
 }
 type ApplyWith = {
@@ -37,15 +37,18 @@ type ApplyWith = {
   counts: RunCounts
   reason?: string | undefined
   places: Allowance
-  /** Writes the row of the run, once it is known what has become of it. */
+  /** Writes the run's row, once the result is known. */
   write: (status: 'applied' | 'unchanged') => Promise<void>
 }
 
-/** Brings what is held of a directory to what it says: judged under the directory's lock, applied in one transaction. */
+/**
+ * Updates the stored state of a directory to its content. Changes are judged under the directory lock and applied in
+ * one transaction.
+ */
 export function createTaking({ db, audit, changes, now, owned, notify }: RunDeps) {
   const judge = createJudge(owned)
 
-  /** Makes the changes, keeps what it takes to undo them, and records the run; the last of its transaction. */
+  /** Applies the changes, stores the data for an undo, and records the run. Must come last in the transaction. */
   async function apply(
     tx: Tx,
     behalf: Behalf,
@@ -83,7 +86,10 @@ export function createTaking({ db, audit, changes, now, owned, notify }: RunDeps
     })
   }
 
-  /** Refuses what is not newer than what was taken; a snapshot that was taken has its run already. */
+  /**
+   * Refuses a snapshot that is not newer than the last accepted one. Returns the existing run of a snapshot that was
+   * accepted before.
+   */
   async function requireNewer(
     tx: Tx,
     tenant: TenantId,
@@ -103,7 +109,7 @@ export function createTaking({ db, audit, changes, now, owned, notify }: RunDeps
     return undefined
   }
 
-  /** Says what would change, and changes nothing. */
+  /** Computes the changes without applying them. */
   function dryRun(behalf: Behalf, { runId, origin, said, startedAt, write }: Reading): Promise<RunRow> {
     const tenant = behalf.source.tenantId
     return db.inTenant(

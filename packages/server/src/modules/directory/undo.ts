@@ -14,7 +14,7 @@ import * as queries from './runs.queries.ts'
 type Members = Record<string, string[]>
 type Content = { suspended: string[]; added: Members; removed: Members; counts: RunCounts }
 
-/** What it takes to undo a plan that is applied. */
+/** Data needed to undo an applied plan. */
 export function contentOf({ changes }: Plan, counts: RunCounts): string {
   const suspended = changes.changedUsers
     .filter(({ before, after }) => before.status === 'active' && after.status === 'suspended')
@@ -61,7 +61,7 @@ const nothing: Pick<Undone, 'undone' | 'left'> = {
   },
 }
 
-/** Puts back what the newest applied run of a directory took away, where nobody has touched it since. */
+/** Reverts the suspensions and membership changes of a directory's newest applied run, except those changed since. */
 export const createUndo =
   ({ db, audit, changes, now, owned }: RunDeps) =>
   (actor: Actor, id: string, reason: string | undefined): Promise<Undone> => {

@@ -1,4 +1,4 @@
-/** A name that somebody took between the look and the write: it begins again, and sees them. */
+/** Retries if another transaction took a name between check and write; the retry sees that name. */
 export async function unlessTaken<T>(work: () => Promise<T>): Promise<T> {
   for (let n = 1; ; n++)
     try {

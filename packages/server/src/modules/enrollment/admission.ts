@@ -11,7 +11,7 @@ import type { ProvenKey } from './proven-key.ts'
 export const wireguardKeyTaken =
   'is the key of another device or of a gateway, or was given up within the hour: make a new one'
 
-/** What a device says of itself. */
+/** Properties reported by the device. */
 export type DeviceInput = {
   name: string
   platform: string
@@ -21,7 +21,7 @@ export type DeviceInput = {
   serial?: string
   wireguard_public_key?: string
 }
-/** What comes with the way by which it is enrolled. */
+/** Conditions set by the enrollment method. */
 type Terms = {
   readonly tags: string[]
   readonly group_ids: string[]
@@ -35,10 +35,10 @@ export type Enrolled = Issued & {
   status: 'pending' | 'active'
   jkt: string | null
 }
-/** By what one comes: an enrollment token, or the word of an identity provider. */
+/** Enrollment by token, or by an identity provider. */
 type Way = Extract<By, { method: 'token' }> | Vouched
 
-/** The end of every enrollment: a device that joins the others of its tenant, and its first credential. */
+/** Last step of every enrollment: stores the device and issues its first credential. */
 export const createAdmission =
   ({
     settings,
@@ -110,7 +110,7 @@ const joinedByToken = (
 ): { userId: string | null; addressNumber: number } | Undone =>
   typeof outcome === 'number' ? { userId, addressNumber: outcome } : { refused: outcome, userId: userId ?? undefined }
 
-/** What whoever may enroll is told of what is in the way; anything else is for the caller to say. */
+/** Explains refusals that an authorized caller may know. Returns for all others, which the caller must handle. */
 export function refuseOpenly(refusal: Undone['refused'], { max_devices_per_user: most }: Terms): void {
   if (refusal === 'too_many_devices')
     fail('entitlement_exceeded', `the user has ${most} devices, which is the most that this way allows`)

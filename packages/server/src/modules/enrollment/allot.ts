@@ -1,33 +1,33 @@
 import type { EnrollmentMethod } from '@holdfast/contract/vocabulary'
 
 export type ProviderMethod = Exclude<EnrollmentMethod, 'token'>
-/** What one enrolls by, with all that the method needs; `method` is what the device's row and its credential say. */
+/** Enrollment method with the data that it needs. `method` is stored with the device and in its credential. */
 export type By =
   | { method: 'token'; tokenId: string; userId: string | null }
-  /** `ticket`: the digest of the challenge that this enrollment takes. */
+  /** `ticket`: digest of the challenge used for this enrollment. */
   | { method: ProviderMethod; providerId: string; userId: string; ticket: Buffer }
-/** One who asks to enroll, as far as others may be in the way. Ids are UUIDs. */
+/** An applicant, with the data that decides between concurrent ones. IDs are UUIDs. */
 export type Asks = {
   by: By
   /** RFC 7638 thumbprint of the device key; null without one. */
   jkt: string | null
-  /** How many devices the user may have with this one. */
+  /** Maximum number of the user's devices, including this one. */
   maxDevicesPerUser: number | null
 }
 export type Situation<A extends Asks> = {
-  /** Whose proof was seen before. */
+  /** Applicants whose proof was used before. */
   replayed: ReadonlySet<A>
-  /** Whose ticket was taken before. */
+  /** Applicants whose ticket was used before. */
   spent: ReadonlySet<A>
-  /** Identity providers that enroll devices now. */
+  /** Identity providers that currently enroll devices. */
   openProviders: ReadonlySet<string>
-  /** Uses that a token has left; one that is missing here may not be used at all. */
+  /** Remaining uses of each token. A token that is missing here must not be used. */
   usesLeft: ReadonlyMap<string, number>
-  /** Devices that a user has; one who is missing here may have none. */
+  /** Number of devices of each user. A user who is missing here must not enroll any. */
   devicesOf: ReadonlyMap<string, number>
-  /** Keys of devices. */
+  /** Keys of existing devices. */
   takenKeys: ReadonlySet<string>
-  /** How many more devices the tenant may have. */
+  /** Number of further devices that the tenant may have. */
   room: number
 }
 export type Verdict =
@@ -42,8 +42,8 @@ export type Verdict =
   | 'no_place_left'
 
 /**
- * Who of a batch may enroll, in order of arrival: the same as if they came one after the other. Whoever is refused
- * takes nothing from those behind.
+ * Decides which applicants of a batch may enroll, with the same result as one after the other. A refused applicant uses
+ * up nothing.
  */
 export function allot<A extends Asks>(batch: readonly A[], s: Situation<A>): Verdict[] {
   const usesLeft = new Map(s.usesLeft)

@@ -5,7 +5,7 @@ import { AppError } from '../../kernel/app-error.ts'
 import type { RecordAttempts } from './attempts.ts'
 import type { Outcome, Undone } from './batch.ts'
 
-/** Names why a token's use is refused, for its administrators; the answer to the device stays as it is. */
+/** Attaches the reason of a refused token use, for administrators. The answer to the device is unchanged. */
 export function because<T>(reason: AttemptReason, refuse: () => T): T {
   try {
     return refuse()
@@ -26,7 +26,7 @@ const usualReason: Record<ErrorCode, AttemptReason> = {
   internal_error: 'server_error',
 }
 
-/** Of those who were refused when they joined the others. */
+/** Reasons for applicants refused in a batch. */
 const reasonOfVerdict: Record<Exclude<Outcome, number>, AttemptReason> = {
   token_spent: 'used_up',
   proof_replayed: 'key_proof_replayed',
@@ -36,7 +36,7 @@ const reasonOfVerdict: Record<Exclude<Outcome, number>, AttemptReason> = {
   wireguard_key_taken: 'wireguard_key_in_use',
   no_place_left: 'plan_limit_reached',
   no_address_left: 'addresses_exhausted',
-  // Only an enrollment by an identity provider is refused for these.
+  // Only enrollments by an identity provider are refused for these.
   provider_closed: 'invalid_request',
   challenge_spent: 'invalid_request',
 }
@@ -49,15 +49,15 @@ const reasonOfCredential: Partial<Record<RefusedCredential['reason'], AttemptRea
   tenant_suspended: 'tenant_suspended',
 }
 
-/** Notes refused uses of enrollment tokens, at the two places that every refusal passes. */
+/** Records refused uses of enrollment tokens, at the two places that every refusal passes. */
 export const createRefusedAttempts = ({ note }: Pick<RecordAttempts, 'note'>) => ({
-  /** A token that was issued here and is no credential any more. */
+  /** A token issued here that is no longer valid. */
   ofCredential: ({ of, tenantId, id, reason }: RefusedCredential, sourceIp: string): void => {
     const why = reasonOfCredential[reason]
     if (of === 'enrollment_token' && why)
       note({ tenantId, tokenId: id, sourceIp, platform: null, outcome: 'refused', reason: why })
   },
-  /** A good token whose request was refused. */
+  /** A valid token whose request was refused. */
   ofRequest: ({ principal, tenantId, sourceIp }: Actor, error: AppError, body: unknown): void => {
     if (principal.kind !== 'enrollment_token' || sourceIp === null) return
     const reason = error.attemptReason ?? usualReason[error.code]
@@ -65,7 +65,7 @@ export const createRefusedAttempts = ({ note }: Pick<RecordAttempts, 'note'>) =>
   },
 })
 
-/** As a body says it that may have been refused unread. */
+/** Reads the platform from a body that may not have been validated. */
 function platformIn(body: unknown): string | null {
   const { device } = (body ?? {}) as { device?: { platform?: unknown } | null }
   const platform = typeof device === 'object' ? device?.platform : undefined

@@ -3,10 +3,13 @@ import type { Tx } from '../../db/database.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-/** The newest of some uses of a token, and how many of these were refused. */
+/** The newest use of a token, and the number of refused ones. */
 export type Attempts = Tables['enrollment_attempts']
 
-/** One row a token. The newest use wins, whichever replica writes last; refusals add up. Writes rows of all tenants. */
+/**
+ * Expects one row per token. The newest use wins, whichever replica writes last; refusals are added up. Writes rows of
+ * all tenants.
+ */
 export const addAttempts = (tx: Tx, attempts: readonly Attempts[]) =>
   sql`insert into enrollment_attempts as a
       (tenant_id, token_id, refused, last_at, outcome, reason, source_ip, platform)
@@ -22,7 +25,7 @@ export const addAttempts = (tx: Tx, attempts: readonly Attempts[]) =>
       platform = case when excluded.last_at >= a.last_at then excluded.platform else a.platform end,
       last_at = greatest(a.last_at, excluded.last_at)`.execute(tx)
 
-/** By token; one without a use has no entry. */
+/** By token. A token without uses has no entry. */
 export const attemptsOf = async (
   tx: Tx,
   tenant: TenantId,

@@ -6,10 +6,10 @@ import type { Attempts } from './attempts.queries.ts'
 
 /** Uses within this time are written together. */
 const gatherMs = 100
-/** A token is written at most once in this time, however often it is used. */
+/** Minimum time between two writes, in ms, however often tokens are used. */
 const betweenMs = second
 const statementSize = 2000
-/** More tokens than these wait for no write: their uses show with the next one. */
+/** Maximum number of tokens waiting for a write. Uses of further tokens are dropped until the next write. */
 const mostTokens = 20_000
 
 type Attempt = { tenantId: TenantId; tokenId: string; sourceIp: string; platform: string | null } & (
@@ -18,8 +18,8 @@ type Attempt = { tenantId: TenantId; tokenId: string; sourceIp: string; platform
 )
 
 /**
- * Remembers how enrollment tokens are used, so that an administrator sees a device before it is enrolled. The uses of a
- * second share a write: a caller who hammers a token costs no more than one who uses it.
+ * Records uses of enrollment tokens, so that an administrator sees a device before it is enrolled. Uses within a second
+ * share a write, so heavy use of a token costs no more than a single use.
  */
 export function createAttempts({
   write,

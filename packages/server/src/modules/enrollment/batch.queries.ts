@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-/** How many uses each of these tokens has left. One that is revoked, expired or of another kind is missing. */
+/** Locks tokens and returns their remaining uses. Tokens that are revoked, expired or of another kind are missing. */
 export async function lockTokens(
   tx: Tx,
   tenant: TenantId,
@@ -24,7 +24,7 @@ export async function lockTokens(
   return new Map(rows.map((t) => [t.token_id, t.max_uses === 0 ? Number.POSITIVE_INFINITY : t.max_uses - t.uses]))
 }
 
-/** Which of these users somebody else holds just now. */
+/** Returns those of these users whose rows another transaction has locked. */
 export async function heldUsers(tx: Tx, tenant: TenantId, userIds: readonly string[]): Promise<Set<string>> {
   const select = () =>
     tx
@@ -39,8 +39,8 @@ export async function heldUsers(tx: Tx, tenant: TenantId, userIds: readonly stri
 }
 
 /**
- * How many devices each of these users has; one who is suspended, locked or deleted is missing. Enrollments for one
- * user count one after the other.
+ * Locks users and returns their numbers of devices. Users who are suspended, locked or deleted are missing. The lock
+ * serializes enrollments for a user.
  */
 export async function lockUsers(tx: Tx, tenant: TenantId, userIds: readonly string[]): Promise<Map<string, number>> {
   if (userIds.length === 0) return new Map()
@@ -55,7 +55,7 @@ export async function lockUsers(tx: Tx, tenant: TenantId, userIds: readonly stri
     .orderBy('user_id')
     .forNoKeyUpdate()
     .execute()
-  // A statement of its own, so that it sees what was committed while the lock was waited for.
+  // A separate statement, so that it sees rows committed while this transaction waited for the lock.
   const { rows } = await sql<{ user_id: string; devices: number }>`
     select user_id, count(*) as devices from devices
      where tenant_id = ${tenant} and user_id = any(${userIds}::uuid[]) and status <> 'revoked'
@@ -64,7 +64,7 @@ export async function lockUsers(tx: Tx, tenant: TenantId, userIds: readonly stri
   return new Map(active.map(({ user_id }) => [user_id, devices.get(user_id) ?? 0]))
 }
 
-/** Takes uses of tokens that are locked and have them. */
+/** Counts uses of tokens that are locked and have enough uses left. */
 export async function useTokens(tx: Tx, tenant: TenantId, uses: ReadonlyMap<string, number>, at: Date): Promise<void> {
   if (uses.size === 0) return
   await sql`update enrollment_tokens t set uses = t.uses + u.uses, last_used_at = ${at}

@@ -18,29 +18,29 @@ import { type Again, type Once, spendProofs } from './once.ts'
 
 type Applicant = Asks & {
   source: Source
-  /** What the proof of the key is remembered by; null without a key. */
+  /** Key under which the proof is remembered; null without a device key. */
   proof: Buffer | null
-  /** What `by` does not say of it. */
+  /** All columns except those that follow from `by`. */
   device: Omit<joining.NewDevice, 'address_number' | 'user_id' | keyof joining.EnrolledBy>
 }
-/** Nobody holds a user for longer but who changes very many at once. */
+/** Only transactions that change very many users lock a user for longer. */
 const impatient: Patience = { ...foreground, lock: 250 }
-/** What an identity provider vouches for; who it is, is found out in the transaction. */
+/** Enrollment by an identity provider. The transaction itself resolves the account. */
 export type Vouched = { method: ProviderMethod; providerId: string; ticket: Buffer; recognise: Newcomer['recognise'] }
-/** Which of these identity providers enroll devices; until commit it stays so. */
+/** Returns those of these identity providers that enroll devices, and keeps this stable until commit. */
 type HoldProviders = (tx: Tx, tenant: TenantId, providerIds: readonly string[]) => Promise<ReadonlySet<string>>
-/** The number of the device's overlay address, or why there is none. */
+/** Number of the device's overlay address, or the reason of the refusal. */
 export type Outcome = number | Refusal
 type Refusal = Exclude<Verdict, 'granted'> | 'no_address_left' | 'wireguard_key_taken'
-/** `userId`: who was refused, where that is a user who was there before. */
+/** `userId`: the refused user, if the user existed before. */
 export type Undone = { refused: Refusal | Unrecognised; userId: string | undefined }
 
 /**
- * Enrollments of a tenant that come at once share a transaction: they would wait for each other's commit anyway, since
- * each takes the same token's use and the tenant's next address. Whatever the batch, it is the same few statements.
+ * Concurrent enrollments of a tenant share a transaction. Separate ones would wait for each other's commit anyway,
+ * since each needs a use of the same token and the tenant's next address. Any batch takes the same few statements.
  *
- * Rows are locked in one order, by all replicas: the counter of devices, what counts once, providers, users, tokens,
- * devices that have the keys, the tenant's epoch.
+ * All replicas lock rows in one order: the counter of devices, proofs and tickets, providers, users, tokens, devices
+ * that have the keys, the tenant's epoch.
  */
 export function createBatches({
   db,
@@ -57,7 +57,7 @@ export function createBatches({
   entitlements: Entitlements
   now: () => Date
 }) {
-  /** Each tenant has a queue of its own: none waits for, or is refused because of, another. */
+  /** Each tenant has its own queue, so that no tenant delays another or uses up its capacity. */
   const queues = new BoundedMap<TenantId, (applicant: Applicant) => Promise<Outcome | 'busy'>>(10_000)
 
   const write = (tenant: TenantId, batch: readonly Applicant[], patience: Patience): Promise<Outcome[]> =>
@@ -72,7 +72,10 @@ export function createBatches({
       patience,
     )
 
-  /** Whose user somebody else holds for long, as a run of a directory does, leaves the batch and keeps nobody waiting. */
+  /**
+   * An applicant whose user is locked for long, for example by a directory run, leaves the batch, so that the others do
+   * not wait.
+   */
   async function writeFree(tenant: TenantId, batch: readonly Applicant[]): Promise<(Outcome | 'busy')[]> {
     const users = distinct(batch.map((a) => a.by.userId))
     if (users.length === 0) return write(tenant, batch, foreground)
@@ -100,7 +103,7 @@ export function createBatches({
     return { places, again: await spendProofs(tx, once, at) }
   }
 
-  /** `moved` is told with the devices. */
+  /** `moved`: changes to announce together with the devices. */
   async function settle(
     tx: Tx,
     tenant: TenantId,
@@ -134,7 +137,7 @@ export function createBatches({
     return verdicts.map((verdict) => (verdict === 'granted' ? (outcomes[next++] as Outcome) : verdict))
   }
 
-  /** Some may be left out after all. */
+  /** Inserts the devices. Some may still be refused. */
   async function enroll(
     tx: Tx,
     tenant: TenantId,
@@ -182,7 +185,7 @@ export function createBatches({
   }
 
   return {
-    /** Settles once the device is durable, or says why there is none. */
+    /** Resolves once the device is durable, or with the reason of the refusal. */
     join: async (tenant: TenantId, applicant: Applicant): Promise<Outcome> => {
       let queue = queues.get(tenant)
       if (!queue) {
@@ -206,8 +209,8 @@ export function createBatches({
     },
 
     /**
-     * The same alone, for whom a provider vouches for: who that is, is found out in this transaction too, where need
-     * be by making a user of them. Whoever is refused leaves nothing.
+     * Enrolls a single applicant by an identity provider. The same transaction resolves the account and creates the
+     * user if necessary. A refusal rolls everything back.
      */
     joinVouched: (
       tenant: TenantId,
@@ -236,7 +239,7 @@ export function createBatches({
 }
 export type Batches = ReturnType<typeof createBatches>
 
-/** Undoes the transaction of one who came alone. */
+/** Rolls back the transaction of a single applicant. */
 class NotJoined extends Error {
   readonly outcome: Undone
   constructor(outcome: Undone) {
@@ -245,7 +248,7 @@ class NotJoined extends Error {
   }
 }
 
-/** Of one who comes alone: whether anything else is worth a look. */
+/** Refusal of a single applicant because of a used ticket or proof. */
 const refusalOf = ({ spent, replayed }: Again): Refusal | undefined =>
   spent.size > 0 ? 'challenge_spent' : replayed.size > 0 ? 'proof_replayed' : undefined
 
@@ -253,7 +256,7 @@ const tokenOf = (by: By) => (by.method === 'token' ? by.tokenId : null)
 const providerOf = (by: By) => (by.method === 'token' ? null : by.providerId)
 const ticketOf = (by: By) => (by.method === 'token' ? null : by.ticket)
 
-/** What a method leaves in the row of its device. */
+/** Columns of the device's row that follow from the method. */
 function ofRow(by: By): joining.EnrolledBy & { user_id: string | null } {
   const { userId: user_id } = by
   if (by.method === 'token') return { user_id, enrolled_method: by.method, token_id: by.tokenId, provider_id: null }

@@ -3,13 +3,13 @@ import type { Incoming, PresentedToken, Verdict } from '../../http/authenticate.
 import type { TenantId } from '../../kernel/actor.ts'
 import { minute } from '../../kernel/time.ts'
 
-/** Long enough for a person to sign in at their identity provider. */
+/** Long enough for a person to sign in at the identity provider. */
 export const challengeLife = 15 * minute
 
 /**
- * What begins an enrollment by an identity provider: the ID token is asked for with a nonce made of it and of the
- * device's key. It is stored nowhere. The MAC says that it was given out here, of which tenant it is and when it ends;
- * that it was used is remembered in the transaction that enrolls its device, and only so long as it would be good.
+ * Challenges that begin an enrollment by an identity provider: the nonce of the ID token is derived from the challenge
+ * and the device's key. Challenges are not stored. Their MAC proves origin, tenant and expiry. A used challenge is
+ * remembered in the transaction that enrolls the device, until the challenge expires.
  */
 export function createChallenges({ peppers, now }: { peppers: Peppers; now: () => Date }) {
   return {
@@ -18,14 +18,14 @@ export function createChallenges({ peppers, now }: { peppers: Peppers; now: () =
       return { challenge: token, expiresAt: challengeEnd({ id }) }
     },
 
-    /** One that was used still says who asks, so that a device whose answer was lost gets it again. */
+    /** A used challenge still identifies the caller, so that a device whose answer was lost can get it again. */
     verify: (presented: PresentedToken, { dpop: proof, method }: Incoming): Verdict => {
       const { tenant: tenantId, token, digest } = presented
       const expiresAt = challengeEnd(presented)
       const left = expiresAt.getTime() - now().getTime()
       const it = { tenantId, id: uuidOf(digest), name: 'enrollment challenge' }
       if (left <= 0) return { ...it, kind: 'refused', of: 'enrollment_challenge', reason: 'expired' }
-      // Nobody here gives out one that is good for longer.
+      // No challenge issued here lasts longer.
       if (left > challengeLife + minute) return undefined
       return { ...it, kind: 'enrollment_challenge', presented: { token, proof, method }, digest, expiresAt }
     },
@@ -33,7 +33,7 @@ export function createChallenges({ peppers, now }: { peppers: Peppers; now: () =
 }
 export type Challenges = ReturnType<typeof createChallenges>
 
-/** The first half of a digest, in the shape of an id. */
+/** First half of a digest, formatted as a UUID. */
 function uuidOf(digest: Buffer): string {
   const hex = digest.toString('hex', 0, 16)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`

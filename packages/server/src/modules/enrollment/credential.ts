@@ -6,13 +6,13 @@ import { day } from '../../kernel/time.ts'
 import { addressesOf } from '../devices/index.ts'
 import type { Trust } from '../trust/index.ts'
 
-/** 30 days with a key, one day without; renewed after two thirds. */
+/** 30 days with a device key, one day without. Renewal is due after two thirds. */
 const lifetime = { dpop: 30 * day, none: day }
 
 type Term = { start: number; expiresAt: Date; renewAfter: Date }
 export type Issued = Term & { credential: string; addresses: { ipv4: string; ipv6: string }; trustVersion: number }
 
-/** JWT times are whole seconds; the row says the same. */
+/** JWT times are whole seconds, and the row has the same times. */
 export function termOf(jkt: string | null, at: Date): Term {
   const life = lifetime[jkt ? 'dpop' : 'none']
   const start = Math.floor(at.getTime() / 1000) * 1000
@@ -25,13 +25,13 @@ type Holder = {
   jkt: string | null
   generation: number
   addressNumber: number
-  /** How it was enrolled, whatever has been renewed since. */
+  /** Method of the original enrollment, also after renewals. */
   method: EnrollmentMethod
 }
 
 /**
- * In two steps, since a device's address is known only when the device is durable: what may fail comes before that, and
- * what comes after needs nobody.
+ * Two steps, because a device's address is known only once the device is durable. Steps that depend on others and may
+ * fail come first; the second step only signs.
  */
 export const createIssuer =
   ({ trust, publicUrl }: { trust: Trust; publicUrl: string }) =>

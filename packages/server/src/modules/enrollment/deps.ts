@@ -12,7 +12,7 @@ import type { SourceFailures } from '../identity/index.ts'
 import type { Entitlements, Tenancy } from '../tenancy/index.ts'
 import type { Trust } from '../trust/index.ts'
 
-/** What the rooms of this module share; each takes the part it needs. Nothing here may be left out. */
+/** Dependencies of this module's layers. Each takes the part that it needs; none is optional. */
 export type EnrollmentDeps = {
   db: Database
   audit: Audit
@@ -28,7 +28,7 @@ export type EnrollmentDeps = {
   peppers: Peppers
   publicUrl: string
   origins: Origins
-  /** Told of a tenant in which a device begins to wait for approval. */
+  /** Called with the tenant in which a device starts to wait for approval. */
   deviceWaits: (tenant: TenantId) => void
   onError: (e: Error) => void
   now: () => Date

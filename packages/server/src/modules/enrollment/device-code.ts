@@ -10,16 +10,16 @@ import { noProof } from './enroll-oidc.ts'
 import type { ProvenKey, ReadKey } from './proven-key.ts'
 import type { Vouching } from './vouching.ts'
 
-/** So much earlier than its challenge a grant ends, so that the machine hears of it. */
+/** A grant ends this much earlier than its challenge, so that the machine still learns of it. */
 const earlier = minute
-/** Questions of one machine; the provider is asked at its own interval whatever they are. */
+/** Request limit of one machine. The provider is polled at its own interval, independent of this. */
 const asksPerMinute = 300
 
 /**
- * By a device authorization grant (RFC 8628), for a machine without a browser: a person approves it at the identity
- * provider, on a screen of theirs. There is no nonce that could bind what comes of it to the machine's key. So the
- * grant is ours: the machine has a challenge and proves its key with every request, and sees neither the provider's
- * code nor its tokens.
+ * Enrollment by a device authorization grant (RFC 8628), for a machine without a browser: a person approves it at the
+ * identity provider, on another screen. No nonce can bind the provider's answer to the machine's key. Therefore the
+ * server holds the grant: the machine has a challenge, proves its key with every request, and sees neither the
+ * provider's code nor its tokens.
  */
 export function createDeviceCode({
   federation: { deviceGrants },
@@ -39,11 +39,11 @@ export function createDeviceCode({
     const given = { key: public_key, field: 'public_key' }
     return vouching.provenKey(
       (reason) => refuse(actor, reason),
-      // A HEAD is a GET, and its proof names HEAD.
+      // A HEAD is handled as a GET, but its proof names HEAD.
       () => readKey(presented, { method: presented.method, path }, given) ?? failField('DPoP', noProof),
     )
   }
-  /** Whoever refuses before a provider is known: as often for one address as enrollments may fail. */
+  /** Refuses before a provider is known. Such refusals count against the address's limit of failed enrollments. */
   async function refuse(actor: Machine, reason: string): Promise<never> {
     await vouching.requireFew(actor)
     return vouching.refusing(actor, { method, providerId: undefined })(reason)
@@ -56,7 +56,7 @@ export function createDeviceCode({
       { providerId, public_key }: { providerId: string | undefined; public_key?: object },
     ) => {
       await vouching.requireFew(actor)
-      // Of whom nothing is proved yet, no id is said to be there or not.
+      // An unauthenticated caller does not learn whether an ID exists.
       if (providerId === undefined) return refuse(actor, 'unknown_provider')
       const key = await keyOf(actor, contract.beginDeviceCode, public_key)
       const until = new Date(actor.principal.expiresAt.getTime() - earlier)

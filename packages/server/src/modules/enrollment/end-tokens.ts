@@ -9,7 +9,7 @@ import { findTokensMadeBy, revokeTokensMadeBy, revokeTokensOf, tenantsWithTokens
 
 type Deps = { db: Database; audit: Audit; now: () => Date }
 
-/** Records in the audit log that these tokens are revoked. Returns the changes for the caller to record. */
+/** Writes the revocation of these tokens to the audit log. Returns the changes, which the caller must record. */
 async function recordRevoked(
   audit: Audit,
   tx: Tx,
@@ -35,7 +35,7 @@ async function recordRevoked(
   return revoked.map((t) => ({ kind: 'enrollment_token', subject: t.token_id }))
 }
 
-/** Revokes the enrollment tokens whose devices would be those of these users. */
+/** Revokes the enrollment tokens that would enroll devices for these users. */
 export const createEndTokens =
   ({ audit, now }: Deps): EndOfUsers =>
   async (tx, source, users, reason) => {
@@ -50,7 +50,7 @@ export const createEndTokens =
     return { count: changes.length, changes }
   }
 
-/** The enrollment tokens that people or API keys made, for any user. */
+/** Enrollment tokens created by these users or API keys, for any user. */
 export const createTokensOfMakers = ({ db, audit, now }: Deps): TokensOfMakers => ({
   find: (tx, tenant, makers) => findTokensMadeBy(tx, tenant, makers, now()),
   revoke: async (tx, source, makers, reason) =>

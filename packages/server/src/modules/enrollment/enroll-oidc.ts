@@ -20,9 +20,9 @@ type OidcInput = {
 }
 
 /**
- * By an identity provider. Its ID token says who the person is, and its nonce for which challenge and which key they
- * signed in: whoever steals the token enrolls nothing with it. What a request costs before its challenge and its key
- * are proved is two hashes and a signature.
+ * Enrollment by an OpenID Connect provider. The ID token identifies the person. Its nonce binds it to one challenge and
+ * one device key, so a stolen token enrolls nothing. Until the challenge and the key are proved, a request costs two
+ * hashes and a signature check.
  */
 export const createEnrollByOidc =
   ({
@@ -39,7 +39,7 @@ export const createEnrollByOidc =
     const { providerId, device, public_key } = input
     const refuse = vouching.refusing(actor, { method: 'oidc', providerId })
     await vouching.requireFew(actor)
-    // Of whom nothing is proved yet, no id is said to be there or not.
+    // An unauthenticated caller does not learn whether an ID exists.
     if (providerId === undefined) return refuse('unknown_provider')
     const by = { method: 'oidc', providerId } as const
     const given = { key: public_key, field: 'public_key' }
@@ -56,7 +56,7 @@ export type EnrollByOidc = ReturnType<typeof createEnrollByOidc>
 
 export const noProof = 'prove the device key with a DPoP header (RFC 9449) whose ath is the hash of the challenge'
 
-/** An ID token, or a code that an application of ours was given for one. */
+/** Reads an ID token, or a code issued to one of our applications to get one. */
 function grantOf({ id_token, code, code_verifier, redirect_uri, client_id, iss }: OidcInput): EnrollmentGrant {
   const ofCode = { code, code_verifier, redirect_uri, client_id }
   const given = Object.entries({ ...ofCode, iss }).find(([, value]) => value !== undefined)

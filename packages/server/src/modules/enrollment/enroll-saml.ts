@@ -10,8 +10,8 @@ import type { Vouching } from './vouching.ts'
 type Machine = Actor<'enrollment_challenge'>
 
 /**
- * By a provider of SAML: the person is sent to it with a request that stands for the challenge and the key of their
- * device, and the response to it enrolls that key alone.
+ * Enrollment by a SAML provider. The person is sent to the provider with a request bound to the challenge and the
+ * device's key. The response enrolls only that key.
  */
 export function createEnrollBySaml({
   federation: { samlEnrolling },
@@ -42,7 +42,7 @@ export function createEnrollBySaml({
       }: { providerId: string | undefined; redirectUri: string; public_key?: object },
     ) => {
       await vouching.requireFew(actor)
-      // Of whom nothing is proved yet, no id is said to be there or not.
+      // An unauthenticated caller does not learn whether an ID exists.
       if (providerId === undefined) return vouching.refusing(actor, { method, providerId })('unknown_provider')
       const asked = { providerId, redirectUri }
       const key = await keyOf(actor, contract.beginEnrollmentBySaml, public_key)

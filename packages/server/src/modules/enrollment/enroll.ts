@@ -9,7 +9,7 @@ import type { RecordAttempts } from './attempts.ts'
 import type { Undone } from './batch.ts'
 import type { ReadKey } from './proven-key.ts'
 
-/** By an enrollment token: what one request can settle alone, before it joins the others that want the same token. */
+/** Enrollment by token: the checks of a single request, before it joins the batch of its tenant. */
 export const createEnroll =
   ({
     settings,
@@ -65,7 +65,7 @@ function refuse(refused: Undone['refused'], terms: Parameters<typeof refuseOpenl
   return unauthorized()
 }
 
-/** Refuses a token that is used from an address outside its networks. */
+/** Refuses a token used from an address outside its networks. */
 export function requireAllowedAddress({ principal, sourceIp }: Actor<'enrollment_token'>): void {
   const { allowed_cidrs } = principal.terms
   if (allowed_cidrs.length > 0 && !isWithin(sourceIp, allowed_cidrs))

@@ -2,7 +2,7 @@ import type { Actor } from '../../kernel/actor.ts'
 import type { Enroller, Federation } from '../federation/index.ts'
 import { requireAllowedAddress } from './enroll.ts'
 
-/** The identity providers by which devices enroll, for whoever may begin that. */
+/** Lists the identity providers that enroll devices, for callers who may start an enrollment. */
 export const createListEnrollers =
   ({ federation }: { federation: Pick<Federation, 'enrollers'> }) =>
   (actor: Actor): Promise<readonly Enroller[]> => {

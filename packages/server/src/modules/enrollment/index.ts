@@ -54,7 +54,7 @@ export function createEnrollment(deps: EnrollmentDeps) {
     tokensOfMakers: createTokensOfMakers(deps),
     prunes: [pruneTokens],
     searchHits: createTokenHits(deps),
-    /** Writes what is still in memory; at stop. */
+    /** Writes the counts that are still in memory. Called at shutdown. */
     stop: () => Promise.all([vouching.flush(), attempts.flush()]),
     refusedAttempts: createRefusedAttempts(attempts),
     provenKeyOf: provenKeyBy(common.readKey),

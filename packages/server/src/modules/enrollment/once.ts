@@ -3,12 +3,12 @@ import { minute, second } from '../../kernel/time.ts'
 import { proofSeconds, rememberProofs } from '../devices/index.ts'
 import { challengeLife } from './challenge.ts'
 
-/** What counts once of one who asks. */
+/** Single-use values of an applicant. */
 export type Once = { proof: Buffer | null; ticket: Buffer | null }
-/** Who brings what counts once for the second time, by their places in the batch. */
+/** Applicants with a value that was used before, by their index in the batch. */
 export type Again = { replayed: ReadonlySet<number>; spent: ReadonlySet<number> }
 
-/** Remembers what counts once, proofs of a key and tickets, until it has expired. */
+/** Stores single-use values, proofs of a key and tickets, until they expire. Returns those used before. */
 export async function spendProofs(tx: Tx, batch: readonly Once[], at: Date): Promise<Again> {
   const given = (what: keyof Once) =>
     batch.flatMap(({ [what]: once }, place) => (once === null ? [] : [{ place, once }]))

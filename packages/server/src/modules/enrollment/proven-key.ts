@@ -8,14 +8,14 @@ import { proofSeconds } from '../devices/index.ts'
 export type ProvenKey = {
   jkt: string
   jwk: PublicJwk
-  /** What the proof is remembered by, so that it counts once. */
+  /** Key under which the proof is remembered, so that it counts once. */
   proof: Buffer
 }
 
-/** A credential as it was shown, and the DPoP header over it that came with it. */
+/** A presented credential, and its DPoP header. */
 type Presented = { token: string; proof: unknown }
 
-/** Reads the key that a DPoP header proves over a token. Anything wrong with the proof is the same 401. */
+/** Reads the key that a DPoP header proves for a token. Any invalid proof is the same 401. */
 export const createKeyReader =
   ({ origins, now }: { origins: Origins; now: () => Date }) =>
   (
@@ -44,7 +44,7 @@ export const createKeyReader =
   }
 export type ReadKey = ReturnType<typeof createKeyReader>
 
-/** The thumbprint of the key that a request with what enrolls proves; null where it brings no proof. */
+/** Thumbprint of the key proved by a request with an enrollment token or challenge; null without a proof. */
 export const provenKeyBy =
   (readKey: ReadKey) =>
   (

@@ -25,14 +25,14 @@ type RenewInput = {
 
 const takenKey = () => failField('wireguard_public_key', wireguardKeyTaken)
 
-/** How long the generation before, and the WireGuard key before, are good beside the new ones at most. */
+/** Maximum time for which the previous generation and the previous WireGuard key stay valid beside the new ones. */
 const overlap = hour
 
 /**
- * A new generation of the credential, by its holder; with `new_public_key` also of its key, which proves itself in the
- * header DPoP-New-Key. The old generation ends at the first use of the new one, or after an hour. Asked again with the
- * old one (an answer was lost), it repeats the new generation. A WireGuard key that is replaced is served beside the
- * new one for as long, so that its tunnel goes on until the first handshake with the new one.
+ * Issues a new generation of a device's credential. With `new_public_key` it also replaces the device key, which the
+ * header DPoP-New-Key must prove. The old generation ends at the first use of the new one, or after an hour. A repeated
+ * request with the old generation, after a lost answer, repeats the new generation. A replaced WireGuard key is served
+ * beside the new one for an hour. The tunnel therefore stays up until the first handshake with the new key.
  */
 export const createRenew =
   ({

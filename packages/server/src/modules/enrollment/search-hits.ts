@@ -2,7 +2,7 @@ import { joinDetail, type StoredSource } from '../../kernel/search.ts'
 import { statusOf } from './tokens.handlers.ts'
 import { findTokens } from './tokens.queries.ts'
 
-/** Enrollment tokens as a search shows them: found by name and hint. */
+/** Enrollment tokens in search results, found by name or hint. */
 export const createTokenHits = ({ now }: { now: () => Date }): StoredSource => ({
   kind: 'enrollment_token',
   noun: 'enrollment_token',

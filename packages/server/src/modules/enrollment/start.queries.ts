@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-/** When the first enrollment token was made, of those that are still kept. */
+/** Creation time of the first enrollment token among those that are still stored. */
 export const firstTokenAt = async (tx: Tx, tenant: TenantId): Promise<Date | undefined> => {
   const row = await tx
     .selectFrom('enrollment_tokens')

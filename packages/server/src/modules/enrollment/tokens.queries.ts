@@ -18,7 +18,7 @@ export const findToken = (tx: Tx, tenant: TenantId, tokenId: string) =>
     .where('token_id', '=', tokenId)
     .executeTakeFirst()
 
-/** Until commit nobody else revokes it. */
+/** Locks the token until commit, so that no other transaction revokes it. */
 export const lockToken = (tx: Tx, tenant: TenantId, tokenId: string) =>
   tx
     .selectFrom('enrollment_tokens')
@@ -37,7 +37,7 @@ export const findByLookup = (tx: Tx, tenant: TenantId, lookup: string) =>
     .where('lookup', '=', lookup)
     .executeTakeFirst()
 
-/** Revoked before expired before exhausted before active. */
+/** Status precedence: revoked, expired, exhausted, active. */
 export const selectTokens = (tx: Tx, tenant: TenantId, f: { status?: TokenStatus; q?: string }, at: Date) => {
   let q = tx.selectFrom('enrollment_tokens').selectAll().where('tenant_id', '=', tenant)
   if (f.status) q = q.where('revoked_at', f.status === 'revoked' ? 'is not' : 'is', null)
@@ -56,7 +56,7 @@ export const findTokens = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
     .where('token_id', '=', sql<string>`any(${ids}::uuid[])`)
     .execute()
 
-/** Of two concurrent revokes exactly one gets the row back. */
+/** Of two concurrent revocations exactly one gets the row back. */
 export const revokeToken = (tx: Tx, tenant: TenantId, tokenId: string, at: Date) =>
   tx
     .updateTable('enrollment_tokens')
@@ -67,7 +67,7 @@ export const revokeToken = (tx: Tx, tenant: TenantId, tokenId: string, at: Date)
     .returningAll()
     .executeTakeFirst()
 
-/** Those of these users that are in use, each returned to one caller. */
+/** Revokes the unexpired tokens of these users. Of concurrent callers, only one gets a given token back. */
 export const revokeTokensOf = async (tx: Tx, tenant: TenantId, users: readonly string[], at: Date) => {
   const { rows } = await sql<{ token_id: string; name: string }>`
     with locked as (
@@ -80,7 +80,7 @@ export const revokeTokensOf = async (tx: Tx, tenant: TenantId, users: readonly s
   return rows
 }
 
-/** Those in use that one of `makers` (TypeIDs) made. */
+/** Tokens created by one of `makers` (TypeIDs) that are neither revoked nor expired. */
 export const findTokensMadeBy = async (tx: Tx, tenant: TenantId, makers: readonly string[], at: Date) => {
   const { rows } = await sql<{ token_id: string }>`
     select token_id from enrollment_tokens
@@ -89,7 +89,10 @@ export const findTokensMadeBy = async (tx: Tx, tenant: TenantId, makers: readonl
   return rows.map((r) => r.token_id)
 }
 
-/** Revokes those in use that one of `makers` (TypeIDs) made; each is returned to one caller. */
+/**
+ * Revokes the unexpired tokens created by one of `makers` (TypeIDs). Of concurrent callers, only one gets a given token
+ * back.
+ */
 export const revokeTokensMadeBy = async (tx: Tx, tenant: TenantId, makers: readonly string[], at: Date) => {
   const { rows } = await sql<{ token_id: string; name: string }>`
     with locked as (
@@ -102,7 +105,7 @@ export const revokeTokensMadeBy = async (tx: Tx, tenant: TenantId, makers: reado
   return rows
 }
 
-/** Reads rows of all tenants: a platform administrator makes tokens in any of them. */
+/** Bypasses tenant isolation: a platform administrator may create tokens in any tenant. */
 export const tenantsWithTokensMadeBy = async (tx: Tx, makers: readonly string[], at: Date) => {
   const { rows } = await sql<{ tenant_id: TenantId }>`
     select distinct tenant_id from enrollment_tokens
@@ -111,7 +114,7 @@ export const tenantsWithTokensMadeBy = async (tx: Tx, makers: readonly string[],
   return rows.map((r) => r.tenant_id)
 }
 
-/** A token that no device came by; those of devices stay as long as their devices. */
+/** Purges tokens without devices. A token with devices stays as long as they do. */
 export const pruneTokens = purging(
   'enrollment_tokens',
   'enrollment_tokens',

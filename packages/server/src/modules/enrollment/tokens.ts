@@ -33,12 +33,12 @@ type TokenInput = {
 }
 export type TokenRow = NonNullable<Awaited<ReturnType<typeof queries.findToken>>>
 
-/** `installLines` hold the secret, as `secret` does. */
+/** `installLines` contain the secret, like `secret`. */
 type Generated = { secret: string; row: TokenRow; installLines: InstallLines }
 
 type TokenTerms = NonNullable<Awaited<ReturnType<typeof queries.findByLookup>>>
 
-/** What of a token is set after it was made; its uses count by themselves. */
+/** Version of a token: the fields that can change by request. Its uses are not part of it. */
 export const versionOf = ({ token_id, revoked_at }: TokenRow) => ({ token_id, revoked_at })
 
 export function createTokens({
@@ -62,7 +62,7 @@ export function createTokens({
     target: { type: 'enrollment_token', id: encodeId('enrollment_token', row.token_id), name: row.name || null },
   })
 
-  /** What a token lets its holder do never changes; its uses and its end are judged under its lock when it is used. */
+  /** The terms of a token never change. Its remaining uses and expiry are checked under its lock at enrollment. */
   const known = createCredentialCache<PresentedToken, TokenTerms>({
     max: 50_000,
     feed,
@@ -129,7 +129,7 @@ export function createTokens({
         return { row, attempts: (await attemptsOf(tx, tenant, [id])).get(id) }
       }),
 
-    /** Repeating it returns the token and records nothing. */
+    /** A repeated call returns the token and records nothing. */
     revoke: (
       actor: Actor,
       id: string,
@@ -156,8 +156,8 @@ export function createTokens({
       }),
 
     /**
-     * A revoked or expired token is no credential. A spent one still says who asks, so that a device whose answer was
-     * lost gets it again under its Idempotency-Key; it enrolls nobody.
+     * A revoked or expired token is refused. An exhausted one still identifies the caller, so that a device whose
+     * answer was lost gets it again under its Idempotency-Key; it enrolls no other device.
      */
     verify: async (asked: PresentedToken, { dpop: proof }: Incoming): Promise<Verdict> => {
       const { tenant: tenantId, token } = asked

@@ -3,7 +3,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Enrolled } from './admission.ts'
 
-/** What every way of enrolling answers. */
+/** Answer of every enrollment method. */
 export const viewEnrolled = (tenant: TenantId, e: Enrolled): Output<Contract['enroll']> => ({
   device_id: encodeId('device', e.deviceId),
   tenant_id: encodeId('tenant', tenant),

@@ -11,14 +11,14 @@ import { type Admission, type DeviceInput, type Enrolled, refuseOpenly } from '.
 import type { ProviderMethod } from './allot.ts'
 import type { ProvenKey } from './proven-key.ts'
 
-/** Of which provider, where that is known. */
+/** `providerId` is undefined while the provider is unknown. */
 type Attempt = { method: ProviderMethod; providerId: string | undefined }
 type By = Attempt & { providerId: string }
 type Refused = (reason: string, userId?: string) => Promise<never>
 
 /**
- * What all enrollments by an identity provider share. Whatever can't be proved is the same 401; why is in the audit
- * event alone. How often that may happen to one address is bounded as for sign-ins, on all replicas together.
+ * Shared part of all enrollments by an identity provider. Every failed proof is the same 401; only the audit event has
+ * the reason. Failures per address are limited as for sign-ins, across all replicas.
  */
 export function createVouching({
   audit,
@@ -31,7 +31,7 @@ export function createVouching({
   settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
   failures: SourceFailures
   admit: Admission
-  /** Hears of counts that could not be put on record. */
+  /** Called when counts could not be recorded. */
   onError: (e: Error) => void
 }) {
   const throttled = createTally<Source>({
@@ -43,7 +43,7 @@ export function createVouching({
   const sourceOf = ({ tenantId, sourceIp }: Actor) => `enrollment ${tenantId} ${sourceBlock(sourceIp)}`
 
   return {
-    /** 429 for an address at which too many have failed. */
+    /** Throws 429 for an address with too many failures. */
     requireFew: async (actor: Actor): Promise<void> => {
       const { login } = await settings(actor.tenantId)
       const wait = await failures.secondsToWait(actor.tenantId, sourceOf(actor), login)
@@ -64,7 +64,7 @@ export function createVouching({
         return unauthorized()
       },
 
-    /** The key that a request proves. A proof that does not hold is refused like all else that can't be proved. */
+    /** Reads the key that a request proves. An invalid proof is refused like any other failed proof. */
     provenKey: async (refuse: Refused, read: () => ProvenKey): Promise<ProvenKey> => {
       try {
         return read()
@@ -74,7 +74,7 @@ export function createVouching({
       }
     },
 
-    /** Enrolls the device of somebody whom a provider proved. */
+    /** Enrolls the device of a person whom a provider has authenticated. */
     enroll: async (
       actor: Actor<'enrollment_challenge'>,
       of: By,
@@ -89,13 +89,13 @@ export function createVouching({
       return refuse(enrolled.refused, enrolled.userId)
     },
 
-    /** Writes what was counted lately; at stop. */
+    /** Writes recent counts. Called at shutdown. */
     flush: throttled.flush,
   }
 }
 export type Vouching = ReturnType<typeof createVouching>
 
-/** What is counted for a minute holds nothing that was presented. */
+/** Counts are kept for a minute and contain nothing that was presented. */
 const strangerOf = ({ tenantId, sourceIp, userAgent, requestId, origin }: Actor): Source => ({
   ...{ tenantId, sourceIp, userAgent, requestId, origin },
   ...{ type: 'address', id: null, name: sourceIp, claim: null },

@@ -7,7 +7,7 @@ import type { NotificationRules } from '../notifications/index.ts'
 
 type Source = (tenant: TenantId) => Promise<readonly Expiry[]>
 
-/** What the rooms of this module share; each takes the part it needs. */
+/** Dependencies of this module. Each file picks the ones that it needs. */
 export type ExpiryDeps = {
   db: Database
   pager: Pager
@@ -15,11 +15,11 @@ export type ExpiryDeps = {
   onError: (e: unknown) => void
   tenants: () => Promise<readonly TenantId[]>
   notifications: Pick<NotificationRules, 'notify' | 'closeOthers'>
-  /** Of which there may be many, read page by page. */
+  /** API keys. There may be many, so they are read page by page. */
   keys: Pick<Access, 'endingKeys' | 'countEndingKeys'>
-  /** Whatever else ends: each is asked for all of it. */
+  /** Sources of everything else that ends. Each returns all of its items at once. */
   sources: readonly Source[]
   spcsByDay: (tenant: TenantId) => Promise<{ day: string; count: number }[]>
-  /** What ends of the deployment itself is shown in the tenant where that is administered. */
+  /** Expiries of the deployment itself. They appear only in the tenant that administers the deployment. */
   deployment: { isHome: (tenant: TenantId) => Promise<boolean>; license: Source; tlsCertificate: Buffer | undefined }
 }

@@ -12,13 +12,13 @@ import { certificatesIn } from './tls.ts'
 
 type Query = Static<Contract['listExpiries']['query']>
 type Summary = NonNullable<Output<Contract['listExpiries']>['summary']>
-/** What breaks ties is a UUID; of a key, its own. */
+/** `tie`: a UUID that orders items with the same end. An API key has its own id. */
 type Placed = Expiry & { tie: string }
 
-/** Keys that have ended are named for so long; whatever else has ended, for as long as it is in use. */
+/** Time for which an expired API key stays listed, in ms. Everything else stays listed as long as it is in use. */
 export const endedKeysFor = 30 * day
 
-/** What runs out, collected where it stands: keys page by page, and what there is little of as a whole. */
+/** Collects everything that expires. API keys are read page by page; the other sources are short and are read whole. */
 export function createExpiries({
   pager,
   now,
@@ -32,7 +32,7 @@ export function createExpiries({
   const sourcesOf = async (tenant: TenantId) =>
     (await isHome(tenant)) ? [...sources, license, async () => shown] : sources
 
-  /** All but keys, soonest first. */
+  /** Returns everything but API keys, soonest first. */
   async function others(tenant: TenantId, at: Date): Promise<Placed[]> {
     const found: Expiry[] = []
     for (const source of await sourcesOf(tenant)) found.push(...(await source(tenant)))
@@ -66,7 +66,10 @@ export function createExpiries({
   return {
     sourcesOf,
 
-    /** How much somebody has to renew, and at most so many of it, soonest first. */
+    /**
+     * Counts the expiries by status, and lists the first `most` that an administrator has to renew within 30 days,
+     * soonest first.
+     */
     soonest: async (tenant: TenantId, most: number) => {
       const at = now()
       const few = await others(tenant, at)
@@ -75,7 +78,7 @@ export function createExpiries({
       return { ...(await count(tenant, few, at)), soonest: items, at }
     },
 
-    /** A page as of a moment; the first one comes with a summary of everything, whatever is asked for. */
+    /** Reads a page. The first page comes with a summary, which ignores the filters. */
     read: async (tenant: TenantId, query: Query) => {
       const at = now()
       const few = await others(tenant, at)
@@ -88,13 +91,13 @@ export function createExpiries({
 }
 export type Expiries = ReturnType<typeof createExpiries>
 
-/** Nobody asks for what has ended and was not needed any more. */
+/** Leaves out an expired item that needed no renewal. */
 const isOfInterest = ({ renewal, expiresAt }: Expiry, at: Date) => renewal !== 'not_needed' || expiresAt > at
 
 const inOrder = (a: Pick<Placed, 'expiresAt' | 'tie'>, b: Pick<Placed, 'expiresAt' | 'tie'>): number =>
   a.expiresAt.getTime() - b.expiresAt.getTime() || (a.tie < b.tie ? -1 : Number(a.tie > b.tie))
 
-/** The same for the same thing and end, so that a page goes on where the one before stopped. */
+/** Derives a stable UUID from an item and its end, so that paging can resume after it. */
 function tieOf({ type, id, name, expiresAt }: Expiry): string {
   const digest = hash('sha256', JSON.stringify([type, id, name, expiresAt]), 'hex')
   return digest.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
@@ -116,7 +119,7 @@ const keysWhile = (status: ExpiryStatus | undefined, at: Date): { after: Date; u
   return { after: after < oldest ? oldest : after, ...until }
 }
 
-/** Which keys a filter fits, by when they end; undefined: none. */
+/** Returns the span of ends of the API keys that a filter admits, or undefined if it admits no key. */
 function keysWithin({ type, status, within_days, renews_itself }: Query, at: Date) {
   if (renews_itself === true || (type !== undefined && type !== 'api_key')) return undefined
   const { after, until } = keysWhile(status, at)

@@ -5,7 +5,7 @@ import { expiryHandlers, viewExpiry } from './expiry.handlers.ts'
 import { pruneWarnings } from './warnings.queries.ts'
 import { createWarnings } from './warnings.ts'
 
-/** What runs out, and that administrators hear of it in time. */
+/** Lists what expires, and notifies administrators in time. */
 export function createExpiry(deps: ExpiryDeps) {
   const expiries = createExpiries(deps)
   const warnings = createWarnings({ ...deps, expiries })

@@ -12,7 +12,7 @@ const nouns: Partial<Record<ExpiryType, readonly [one: string, many: string]>> =
   crl: ['CRL', 'CRLs'],
   tls_certificate: ['TLS certificate', 'TLS certificates'],
 }
-/** What happens then, and what to do before. */
+/** Effect of each expiry, and the step that prevents it. */
 const advice: Record<ExpiryType, string> = {
   api_key: 'What uses it is refused then: make another one and put it there.',
   gateway_secret: 'The gateway is shut out then: give it its new secret.',
@@ -29,7 +29,7 @@ const advice: Record<ExpiryType, string> = {
   license: 'Nothing can be added once its grace is over: load another one.',
 }
 
-/** Of things of one type that have passed a threshold together, soonest first. */
+/** Builds the notice for items of one type that passed a threshold together, soonest first. */
 export function noticeOf(
   [first, ...more]: readonly [Expiry, ...Expiry[]],
   days: Threshold,

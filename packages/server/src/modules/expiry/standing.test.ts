@@ -25,7 +25,7 @@ test('what somebody has to renew passes one threshold after the other, to the mi
     [30 + ms, 30, 14 + ms, 14, 7 + ms, 7, 1 + ms, 1, 0, -5].map((d) => passed(d)),
     [undefined, 30, 30, 14, 14, 7, 7, 1, 1, 1],
   )
-  // A day after it was made, with a life of so many days.
+  // Threshold of an item one day after it was made, for each lifetime in days.
   const living = (days: number) => passed(days - 1, { since: inDays(-1) })
   assert.deepEqual([32, 31, 30, 15, 14, 8, 7, 2, 1].map(living), [
     ...[undefined, 30, undefined],

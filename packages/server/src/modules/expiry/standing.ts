@@ -2,16 +2,19 @@ import type { ExpiryStatus } from '@holdfast/contract/vocabulary'
 import type { Expiry } from '../../kernel/expiry.ts'
 import { day } from '../../kernel/time.ts'
 
-/** Days before the end, nearest first, at which administrators hear of it. */
+/** Days before the end at which administrators are notified, nearest first. */
 const thresholds = [1, 7, 14, 30] as const
 export type Threshold = (typeof thresholds)[number]
 export const firstWarning = 30 * day
 
-/** Nobody has to do anything about it, so far. */
+/** True while nobody has to act: no renewal is needed, or the automatic one is not overdue yet. */
 export const renewsItself = ({ renewal }: Pick<Expiry, 'renewal'>, at: Date): boolean =>
   renewal === 'not_needed' || (renewal instanceof Date && at < renewal)
 
-/** When what somebody has to renew ends: after one time and, where there is another, no later than that. */
+/**
+ * Returns the span in which an item of a status ends: later than `after` and, if set, no later than `until`. Only for
+ * items that somebody has to renew.
+ */
 export function endsWhile(status: ExpiryStatus, at: Date): { after: Date; until?: Date } {
   const after = (days: number) => new Date(at.getTime() + days * day)
   if (status === 'expired') return { after: new Date(0), until: at }
@@ -27,8 +30,8 @@ export function statusOf(expiry: Pick<Expiry, 'renewal' | 'expiresAt'>, at: Date
 }
 
 /**
- * The nearest threshold that has passed. What was made to live no longer than a threshold is not warned of at it, but
- * what should have renewed itself is.
+ * Returns the nearest threshold that has passed. An item renewed by hand skips a threshold that is not shorter than its
+ * whole lifetime. An item that should have renewed itself skips none.
  */
 export function thresholdOf(expiry: Expiry, at: Date): Threshold | undefined {
   if (renewsItself(expiry, at)) return undefined

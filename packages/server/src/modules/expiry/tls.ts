@@ -1,14 +1,16 @@
 import { X509Certificate } from 'node:crypto'
 import type { Expiry } from '../../kernel/expiry.ts'
 
-/** The certificates that a listener shows (PEM, its own one first), for as long as its process runs. */
+/**
+ * Reads the certificates that a listener presents (PEM, leaf first). They stay the same as long as its process runs.
+ */
 export const certificatesIn = (pem: string): Expiry[] =>
   (pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []).map((text) => {
     const certificate = new X509Certificate(text)
     return {
       type: 'tls_certificate',
       id: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
-      // One that names hosts may have no subject.
+      // A certificate that names hosts may have no subject.
       name: (certificate.subjectAltName ?? certificate.subject ?? certificate.serialNumber).split(/, |\n/)[0] ?? '',
       since: certificate.validFromDate,
       expiresAt: certificate.validToDate,

@@ -5,13 +5,16 @@ import { deleting } from '../../db/retention.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Expiry } from '../../kernel/expiry.ts'
 
-/** A thing with an end, at a threshold: administrators hear of it once. */
+/** An item that has passed a threshold. Administrators are notified of each pair once. */
 export type Passed = Pick<Expiry, 'type' | 'id'> & { endsAt: Date; days: number }
 const given = (passed: readonly Passed[]) => sql`unnest(${passed.map((p) => p.type)}::text[],
   ${passed.map((p) => p.id)}::text[], ${passed.map((p) => p.endsAt.toISOString())}::timestamptz[],
   ${passed.map((p) => p.days)}::int[]) with ordinality as given (type, id, ends_at, days, position)`
 
-/** Of any number of callers at once, one is told of each: which of them nobody had claimed, as they were given. */
+/**
+ * Claims items that nobody has claimed yet, and returns those in the given order. Of concurrent callers exactly one
+ * claims each item.
+ */
 export const claim = async <P extends Passed & { cause: string }>(
   tx: Tx,
   tenant: TenantId,
@@ -29,7 +32,7 @@ export const claim = async <P extends Passed & { cause: string }>(
 const keyOf = ({ type, id, endsAt, days }: Omit<Passed, 'type'> & { type: string }) =>
   `${type} ${id} ${endsAt.toISOString()} ${days}`
 
-/** By which notifications administrators have heard of these. */
+/** Returns the causes of the notifications that already cover these items. */
 export const causesOf = async (tx: Tx, tenant: TenantId, passed: readonly Passed[]): Promise<Set<string>> => {
   const { rows } = await sql<{ cause: string }>`
     select distinct w.cause from ${given(passed)}
@@ -38,5 +41,7 @@ export const causesOf = async (tx: Tx, tenant: TenantId, passed: readonly Passed
   return new Set(rows.map((r) => r.cause))
 }
 
-/** As long as notifications that were acknowledged. What ended so long ago and is still in use is said again. */
+/**
+ * Kept as long as acknowledged notifications. An item that ended so long ago and is still in use is warned of again.
+ */
 export const pruneWarnings = deleting('expiry_warnings', sql`warned_at < ${purgeTime} - interval '180 days'`)

@@ -12,13 +12,13 @@ import * as queries from './warnings.queries.ts'
 type Key = Awaited<ReturnType<ExpiryDeps['keys']['endingKeys']>>[number]
 type Due = queries.Passed & { days: Threshold; expiry: Expiry; cause: string }
 
-/** Keys are looked at in portions of so many. */
+/** Number of API keys read at once. */
 const portion = 5000
 
 /**
- * Warns of each thing once at each threshold: what passes one at the same time and is of the same type in one
- * notification, which is closed when nothing in it stands there any more, as it was renewed, is gone, or has passed the
- * next threshold.
+ * Warns of each item once at each threshold. Items of one type that pass a threshold at the same time share one
+ * notification. It is closed when none of its items is at that threshold any more: renewed, deleted, or past the next
+ * threshold.
  */
 export function createWarnings({
   db,
@@ -31,7 +31,7 @@ export function createWarnings({
 }: Pick<ExpiryDeps, 'db' | 'now' | 'onError' | 'tenants' | 'notifications' | 'keys'> & {
   expiries: Pick<Expiries, 'sourcesOf'>
 }) {
-  /** What ends soon or has ended, in portions; undefined where something could not be asked for. */
+  /** Yields batches of what ends soon or has ended. Yields undefined for a source that failed. */
   async function* look(tenant: TenantId, at: Date): AsyncGenerator<readonly Expiry[] | undefined, void> {
     const given = <E>(asked: Promise<E>): Promise<E | undefined> =>
       asked.catch((e: unknown) => {
@@ -51,7 +51,10 @@ export function createWarnings({
     }
   }
 
-  /** By which notifications administrators have heard of these, now. */
+  /**
+   * Notifies administrators of the items that are new, and returns the causes of the notifications that cover any of
+   * them.
+   */
   const raise = (tenant: TenantId, due: readonly Due[]): Promise<Set<string>> =>
     db.inTenant(
       tenant,
@@ -77,7 +80,7 @@ export function createWarnings({
       const due = dueAmong(found ?? [], at)
       if (due.length > 0) for (const cause of await raise(tenant, due)) standing.add(cause)
     }
-    // What could not be asked for may still stand.
+    // The items of a failed source may still be due, so their notifications stay open.
     if (isWhole) await notifications.closeOthers(jobSource(tenant, 'warn_of_expiry'), 'expiring', standing)
   }
 

@@ -9,7 +9,7 @@ import type { Audit } from '../audit/index.ts'
 import type { ByProvider } from '../identity/index.ts'
 import type { Tenancy } from '../tenancy/index.ts'
 
-/** What the rooms of this module share; each takes the part it needs. Nothing here may be left out. */
+/** Dependencies of this module. Each part takes those that it needs; none is optional. */
 export type FederationDeps = {
   db: Database
   audit: Audit
@@ -17,7 +17,7 @@ export type FederationDeps = {
   feed: Memory['feed']
   pager: Pager
   now: () => Date
-  /** What a token says that this deployment minted. */
+  /** Reads the claims of a token that this deployment issued. */
   readToken: Access['readToken']
   peppers: Peppers
   kek: Kek
@@ -25,6 +25,6 @@ export type FederationDeps = {
   outbound: Pick<Outbound, 'request' | 'refusalOf'>
   tenancy: Pick<Tenancy, 'settings' | 'tenantByName' | 'nameOf' | 'exists' | 'listTenantIds' | 'enforcesSso'>
   people: ByProvider
-  /** Hears of what could not be written. */
+  /** Reports errors of writes that failed. */
   onError: (e: Error) => void
 }

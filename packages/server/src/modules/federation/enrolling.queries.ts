@@ -19,7 +19,10 @@ export const selectEnrollers = (tx: Tx, tenant: TenantId, most: number) =>
     .limit(most)
     .execute()
 
-/** Those of them that are there and turned on. Until commit they stay so; any number of others hold them at once. */
+/**
+ * Locks (FOR SHARE) those of the providers that are enabled for enrollment, until commit. Other transactions may hold
+ * the same locks.
+ */
 export async function holdEnrollers(tx: Tx, tenant: TenantId, providerIds: readonly string[]): Promise<string[]> {
   if (providerIds.length === 0) return []
   const rows = await enrolling(tx, tenant)

@@ -13,17 +13,20 @@ import { FederationError, type Proven } from './proven.ts'
 import { findProvider, type ProviderRow } from './providers.queries.ts'
 import type { Unrecognised } from './recognise.ts'
 
-/** What is listed at once. */
+/** Most providers in one list. */
 const mostEnrollers = 50
 const issuedWithinSeconds = (10 * minute) / second
 
-/** What somebody who enrolls brings from a provider: an ID token, or a code that a client of ours was given. */
+/**
+ * Proof that an enrolling person brings from a provider: an ID token, or a code that the provider gave to one of our
+ * mobile clients.
+ */
 export type EnrollmentGrant =
   | { idToken: string }
   | { code: string; verifier: string; redirectUri: string; clientId: string; iss: string | undefined }
-/** Why nobody was proved. */
+/** Reason why no person was proved. */
 export type NotProven = { refused: FederationError['reason'] | Unrecognised | 'unknown_provider' }
-/** What an application has to know of a provider; the last three are OpenID Connect's. */
+/** Public settings of a provider for an enrolling application. The last three are for OpenID Connect. */
 export type Enroller = Pick<ProviderRow, 'provider_id' | 'name' | 'kind'> & {
   issuer: string
   client_ids: string[]
@@ -31,13 +34,13 @@ export type Enroller = Pick<ProviderRow, 'provider_id' | 'name' | 'kind'> & {
   device_code: boolean
 }
 
-/** Providers that say whose a device is. Enrollment asks them; it decides about the device alone. */
+/** Providers that tell the owner of a device at enrollment. Enrollment decides about the device itself. */
 export function createEnrolling({
   db,
   oidc,
   newcomer,
 }: Pick<FederationDeps, 'db'> & { oidc: Pick<Oidc, 'finish' | 'verify'>; newcomer: Newcomers }) {
-  /** The clients of mobile applications are public: no secret goes with their codes. */
+  /** The clients of mobile applications are public, so their codes are exchanged without a secret. */
   async function prove(provider: ProviderRow, grant: EnrollmentGrant, nonce: string): Promise<Proven> {
     const { kind, issuer, mobile_client_ids: audiences, scopes } = oidcOf(provider)
     const mappedClaims = mappedClaimsOf(db, provider)
@@ -45,7 +48,7 @@ export function createEnrolling({
     if ('idToken' in grant) return oidc.verify({ kind, issuer, mappedClaims }, grant.idToken, within)
     const { code, verifier, redirectUri, clientId, iss } = grant
     if (!audiences.includes(clientId)) throw new FederationError('audience', 'The code is of another application.')
-    // The application has compared the state of the answer itself.
+    // The application has compared the state of the answer itself, so any value serves.
     const state = newUuid()
     const answer = new URLSearchParams({ code, state, ...(iss !== undefined && { iss }) })
     const client = { kind, issuer, clientId, clientSecret: undefined, scopes, mappedClaims }
@@ -71,11 +74,11 @@ export function createEnrolling({
         }),
       ),
 
-    /** Which of these providers enroll devices; until commit it stays so. */
+    /** Returns those of the providers that enroll devices. They stay so until commit. */
     holdEnrollers: async (tx: Tx, tenant: TenantId, providerIds: readonly string[]): Promise<ReadonlySet<string>> =>
       new Set(await queries.holdEnrollers(tx, tenant, providerIds)),
 
-    /** Somebody whom a provider vouches for, or why it does not. */
+    /** Returns the person that a provider vouches for, or the reason for the refusal. */
     identify: async (
       by: Source,
       providerId: string,

@@ -52,7 +52,7 @@ export function createFederation(deps: FederationDeps) {
     pages: { ...signInPaths.pages, ...signOut.pages },
     forms: signInPaths.forms,
     endSessionAt: signOut.endSessionAt,
-    /** Writes what is still in memory; at stop. */
+    /** Writes counts and results that are still in memory; at stop. */
     stop: () => Promise.all([deviceGrants.stop(), logout.flush(), opening.flush()]),
     waysIn: signIn.waysIn,
     handlers: federationHandlers({ ...deps, providers, logout }),

@@ -14,7 +14,7 @@ const claimsOfOidc: ClaimNames = {
   display_name: 'name',
   groups: 'groups',
 }
-/** Names that an administrator gives to the attributes, where the product has none of its own. */
+/** Attribute names for products without names of their own; an administrator sets them up at the provider. */
 const plainAttributes: ClaimNames = {
   username: 'username',
   email: 'email',
@@ -33,11 +33,11 @@ const attributesOf: Readonly<Record<SamlPreset, ClaimNames>> = {
   },
 }
 
-/** What a provider calls its claims, where nobody said. */
+/** Default names of the claims for a kind of provider. */
 export const claimsOf = (kind: IdentityProviderKind, preset: SamlPreset = 'generic'): ClaimNames =>
   kind === 'saml' ? attributesOf[preset] : claimsOfOidc
 
-/** A provider has the settings of its kind, and no others. */
+/** Checks that a provider has the settings of its kind and no others. */
 export function requireKind<O, S>(
   kind: IdentityProviderKind,
   { oidc, saml }: { oidc?: O | null | undefined; saml?: S | null | undefined },
@@ -50,7 +50,7 @@ export function requireKind<O, S>(
   return { oidc: oidc ?? failField('oidc', `is needed for a provider of kind ${kind}`), saml: null }
 }
 
-/** A provider of OpenID Connect. Throws FederationError for one of SAML. */
+/** Returns the settings of a provider of OpenID Connect. Throws FederationError for one of SAML. */
 export function oidcOf({ kind, oidc }: Pick<ProviderRow, 'kind' | 'oidc'>) {
   if (kind === 'saml' || !oidc) throw new FederationError('client', 'The provider does not speak OpenID Connect.')
   return { kind, ...oidc }
@@ -62,9 +62,9 @@ export const withDefaults = (kind: Exclude<IdentityProviderKind, 'saml'>, given:
   ...given,
 })
 
-/** Of a provider of SAML: what is set by hand, or what was read where its metadata are. */
+/** Settings of a SAML identity provider: those set by hand, else those read from its metadata. */
 export const idpOf = ({ saml, saml_found }: Pick<ProviderRow, 'saml' | 'saml_found'>) => saml?.idp ?? saml_found
 
-/** Who says whose account it is; undefined while the metadata of a provider have not been read. */
+/** Issuer of the accounts of a provider. Undefined while the metadata of a SAML provider have not been read. */
 export const issuerOf = (provider: Pick<ProviderRow, 'oidc' | 'saml' | 'saml_found'>): string | undefined =>
   provider.oidc?.issuer ?? idpOf(provider)?.entity_id

@@ -5,13 +5,16 @@ import type { FederationDeps } from './deps.ts'
 import type { ProviderRow } from './providers.queries.ts'
 import { selectOffered } from './sign-in.queries.ts'
 
-/** While identity providers are the only way in (`login.enforce_sso`), one that people sign in with stays. */
+/** Keeps one provider for sign-in while identity providers are the only way to sign in (`login.enforce_sso`). */
 export function createLastWay({ people, tenancy }: Pick<FederationDeps, 'people' | 'tenancy'>) {
   return {
-    /** Comes first in its transaction: of two that are turned off at once the second judges by what the first left. */
+    /**
+     * First lock of its transaction. Of two providers that are turned off at once, the second is judged after the
+     * first.
+     */
     hold: people.holdAdministrators,
 
-    /** 422 for the last. Only after `hold`, as turning the setting on is. */
+    /** 422 for the last provider. Call it only after `hold`; turning the setting on takes the same lock. */
     refuseLast: async (tx: Tx, tenant: TenantId, provider: ProviderRow): Promise<void> => {
       if (!provider.enabled || !provider.sign_in || !(await tenancy.enforcesSso(tx, tenant))) return
       if ((await selectOffered(tx, tenant, 2)).length < 2)
@@ -21,7 +24,7 @@ export function createLastWay({ people, tenancy }: Pick<FederationDeps, 'people'
         )
     },
 
-    /** 422 where there is none. Only after `hold`. */
+    /** 422 if there is no provider for sign-in. Call it only after `hold`. */
     requireOne: async (tx: Tx, tenant: TenantId): Promise<void> => {
       if ((await selectOffered(tx, tenant, 1)).length === 0)
         failField(

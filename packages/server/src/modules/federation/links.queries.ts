@@ -5,7 +5,7 @@ import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 type Link = Selectable<Tables['user_identities']>
-/** An account at a provider: nothing else ever says whose it is. */
+/** An account at a provider. These three values alone identify it. */
 export type Account = Pick<Link, 'provider_id' | 'issuer' | 'subject'>
 export type LinkRow = Link & { provider_name: string }
 
@@ -31,7 +31,7 @@ export const findLink = (tx: Tx, tenant: TenantId, { provider_id, issuer, subjec
     .where('subject', '=', subject)
     .executeTakeFirst()
 
-/** False when the account belongs to somebody already. */
+/** False if the account is already linked to a user. */
 export const insertLink = (tx: Tx, link: Link): Promise<boolean> =>
   happened(
     tx
@@ -41,7 +41,10 @@ export const insertLink = (tx: Tx, link: Link): Promise<boolean> =>
       .returning('user_id'),
   )
 
-/** False when the account is not this user's any more; else it stays so until commit. The user's row is locked. */
+/**
+ * False if the account is no longer linked to this user. Otherwise the link is locked until commit. The user's row is
+ * already locked.
+ */
 export const holdLink = (tx: Tx, tenant: TenantId, user: string, account: Account): Promise<boolean> =>
   happened(
     tx
@@ -55,7 +58,7 @@ export const holdLink = (tx: Tx, tenant: TenantId, user: string, account: Accoun
       .forNoKeyUpdate(),
   )
 
-/** The same for a sign-in with it. */
+/** Like `holdLink`, and also stores the time of the sign-in. */
 export const useLink = (tx: Tx, tenant: TenantId, user: string, account: Account, at: Date): Promise<boolean> =>
   happened(
     tx
@@ -69,7 +72,7 @@ export const useLink = (tx: Tx, tenant: TenantId, user: string, account: Account
       .returning('user_id'),
   )
 
-/** True for the one call that ended it. */
+/** True for the one call that ended the link. */
 export const deleteLink = (
   tx: Tx,
   tenant: TenantId,
@@ -87,8 +90,9 @@ export const deleteLink = (
   )
 
 /**
- * The users with one of these roles who have an account at the provider, whatever its issuer was. Deleted ones too,
- * since they may be brought back. Each holder of a role is looked up by itself: a join may walk all linked users.
+ * Returns the users with one of these roles who have a linked account at the provider, under any issuer. Deleted users
+ * are included, since they may be restored. Each holder of a role is looked up by itself: a join may walk all linked
+ * users.
  */
 export const selectLinkedWithRole = async (
   tx: Tx,
@@ -106,7 +110,7 @@ export const selectLinkedWithRole = async (
   return rows
 }
 
-/** Ends all links of these users to the provider; rows are locked in the order of their keys. */
+/** Ends all links of these users to the provider. Rows are locked in the order of their keys. */
 export const deleteLinksTo = async (
   tx: Tx,
   tenant: TenantId,
@@ -125,7 +129,7 @@ export const deleteLinksTo = async (
   return rows
 }
 
-/** All of these users; their rows are locked. */
+/** Ends all links of these users. Their user rows are locked. */
 export const deleteLinksOf = async (tx: Tx, tenant: TenantId, users: readonly string[]) => {
   const { rows } = await sql<Pick<Link, 'user_id' | 'provider_id' | 'subject'>>`
     with locked as (

@@ -11,12 +11,12 @@ import * as queries from './links.queries.ts'
 import { holdProvider } from './providers.queries.ts'
 
 const mostOfUser = 100
-/** UUIDs, and what the provider calls the account. */
+/** A link to make or end: UUIDs of the user and the provider, and the provider's subject of the account. */
 type Wanted = { user: string; provider: string; subject: string; reason: string | undefined }
 
 /**
- * Which account at a provider is whose. Whoever links one lets its holder be that user, so it takes the same right as
- * setting a password; name and mail address link nobody.
+ * Links of users to their accounts at providers. A link lets the account's holder sign in as the user, so it needs the
+ * same right as setting a password. Names and email addresses never link an account.
  */
 export function createLinks({
   db,
@@ -46,7 +46,7 @@ export function createLinks({
     link: (actor: Actor, wanted: Wanted): Promise<{ link: LinkRow; changed: boolean }> => {
       const { tenantId: tenant } = actor
       const { user, provider, subject } = wanted
-      // With a stolen session an attacker would keep a way in that asks for neither password nor code.
+      // A stolen session could otherwise add a lasting way to sign in that asks for neither password nor code.
       if (actor.principal.kind === 'session' && actor.principal.userId === user)
         requirePresence(actor, 'this adds a way to sign in beside your password and code', now())
       if (storable(subject, 255) !== subject) failField('subject', 'has characters that can not be stored')
@@ -78,7 +78,7 @@ export function createLinks({
       })
     },
 
-    /** False when there was no such link. */
+    /** False if there was no such link. */
     unlink: (actor: Actor, wanted: Wanted): Promise<boolean> => {
       const { tenantId: tenant } = actor
       const { user, provider } = wanted

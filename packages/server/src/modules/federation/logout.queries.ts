@@ -5,7 +5,7 @@ import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-/** False when it was brought before. */
+/** False if the token was used before. */
 export const spendLogoutToken = (tx: Tx, token: Selectable<Tables['logout_tokens']>): Promise<boolean> =>
   happened(
     tx
@@ -16,8 +16,8 @@ export const spendLogoutToken = (tx: Tx, token: Selectable<Tables['logout_tokens
   )
 
 /**
- * Whether somebody has signed out again while they were on the way here: of this session of the provider, or of all of
- * them after their ID token was issued. The provider's row is held, so that no other token counts until commit.
+ * True if a logout token covers this sign-in: for its session at the provider, or for all sessions of the account,
+ * issued after the ID token. The provider's row is locked, so no other logout token is stored before commit.
  */
 export const wasSignedOut = (
   tx: Tx,

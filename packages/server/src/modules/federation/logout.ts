@@ -17,7 +17,7 @@ import { strangerAt } from './refused-returns.ts'
 
 type Refusal = FederationError['reason'] | Extract<Unrecognised, 'turned_off' | 'provider_changed' | 'replayed'>
 
-/** One sentence for all of it. */
+/** One message for every reason. */
 const refuse = (): never => fail('forbidden', 'the logout token is not accepted')
 
 type LogoutDeps = Pick<FederationDeps, 'db' | 'audit' | 'changes' | 'tenancy' | 'people' | 'onError'> & {
@@ -26,11 +26,11 @@ type LogoutDeps = Pick<FederationDeps, 'db' | 'audit' | 'changes' | 'tenancy' | 
 }
 
 /**
- * What a provider says of somebody who has signed out there (OpenID Connect Back-Channel Logout): a token counts once,
- * and ends the sessions that it names on every replica. Whoever brings another is told nothing but that.
+ * Back-channel logout (OpenID Connect Back-Channel Logout): a token counts once, and ends the sessions that it names on
+ * every replica. The answer to a refused token gives no reason.
  */
 export function createLogout({ db, audit, changes, tenancy, people, oidc, opening, onError }: LogoutDeps) {
-  // Anybody may bring what is none: it is on record at once, and then by its count.
+  // Anybody can send an invalid token. The first refusal is recorded at once, the following ones as a count.
   const refusals = createTally<Source & { provider: ProviderRow; reason: Refusal }>({
     onError,
     keyOf: ({ tenantId, provider, reason, name }) => `${tenantId} ${provider.provider_id} ${reason} ${name}`,
@@ -52,7 +52,10 @@ export function createLogout({ db, audit, changes, tenancy, people, oidc, openin
     }
   }
 
-  /** One transaction. Nobody opens a session by this provider meanwhile: who comes later finds the token. */
+  /**
+   * Ends the sessions in one transaction. The lock on the provider keeps it from opening sessions meanwhile; a later
+   * sign-in finds the token.
+   */
   const end = (by: Source, provider: ProviderRow, { subject, sid, issuedAt, jti }: SignedOut) =>
     db.inTenant(by.tenantId, async (tx): Promise<Refusal | undefined> => {
       const { tenantId } = by
@@ -79,7 +82,7 @@ export function createLogout({ db, audit, changes, tenancy, people, oidc, openin
       if (ended.length > 0) await changes.record(tx, tenantId, ended)
     })
 
-  /** Throws `forbidden` for whatever is not believed, and `rate_limited`. */
+  /** Throws `forbidden` for a token that is not accepted, and `rate_limited`. */
   async function logout(
     { tenantName, providerId, token }: { tenantName: string; providerId: string | undefined; token: string },
     caller: Caller,

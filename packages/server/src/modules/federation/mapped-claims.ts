@@ -3,8 +3,8 @@ import { findLink } from './links.queries.ts'
 import type { ProviderRow } from './providers.queries.ts'
 
 /**
- * Claims that decide something about a person: those of groups where any are mapped, and those of the profile where a
- * user may be made of somebody whose account is not linked.
+ * Returns the names of claims that affect a person: the groups where any are mapped, and the profile where a user may
+ * be created for an account that is not linked.
  */
 export const mappedClaimsOf =
   (db: FederationDeps['db'], row: ProviderRow) =>

@@ -6,24 +6,32 @@ import type { Proven } from './proven.ts'
 import type { ProviderRow } from './providers.queries.ts'
 import { createRecognise, Refused, saidBy, type Unrecognised } from './recognise.ts'
 
-/** Somebody whom a provider proved: on what terms their device comes, and whose it is, in the transaction of that. */
+/**
+ * A person that a provider proved: the terms for their device, and the function that finds or makes their user. That
+ * function runs in the transaction of the enrollment.
+ */
 export type Newcomer = {
   terms: { requires_approval: boolean; max_devices_per_user: number | null }
   recognise: (tx: Tx) => Promise<Recognised | Unrecognised>
 }
-/** `isNew`: the user is made in this transaction. `moved`: what its end has to tell, beside the device. */
+/**
+ * `isNew`: the user is made in this transaction. `moved`: changes to record at its end, in addition to the device's.
+ */
 type Recognised = { userId: string; isNew: boolean; moved: readonly Change[] }
 
 type Way = {
-  /** Whether the provider, as it is in the transaction, enrolls devices in this way. */
+  /** True if the provider, as it is in the transaction, enrolls devices in this way. */
   allows: (held: ProviderRow) => boolean
-  /** Whether devices that come in this way wait for approval, whatever the provider says of others. */
+  /** True if devices enrolled in this way wait for approval, even if the provider's own setting requires none. */
   requiresApproval?: boolean
-  /** Last, with all rows held: uses up what the proof stands for. Undefined, or why that can't be. */
+  /** Uses up the proof. Runs last, with all rows locked. Returns undefined, or the reason for the refusal. */
   spend?: (tx: Tx) => Promise<Unrecognised | undefined>
 }
 
-/** No sign-in: nobody opens a session by it. What a provider says of groups is settled here; throws FederationError. */
+/**
+ * Enrollment candidates; no session is opened for them. The groups in the proof are read here, which throws
+ * FederationError.
+ */
 export function createNewcomers(deps: Pick<FederationDeps, 'people' | 'now'>) {
   const recognise = createRecognise(deps)
   return (
@@ -33,7 +41,7 @@ export function createNewcomers(deps: Pick<FederationDeps, 'people' | 'now'>) {
     { allows, spend, requiresApproval = false }: Way,
   ): Newcomer => {
     const said = saidBy(provider, proven)
-    // What the request stands for is the device.
+    // The request's idempotency claim belongs to the device.
     const source = { ...by, claim: null }
     return {
       terms: {

@@ -12,18 +12,18 @@ import { findProvider, type ProviderRow } from './providers.queries.ts'
 import { createRecognise, partyOf, Refused, saidBy, type Unrecognised, usernameSaid } from './recognise.ts'
 import { type Comer, createRefusedReturns, type ReturnReason, type SignInWay, strangerAt } from './refused-returns.ts'
 
-/** How long somebody may take at the provider. */
+/** Time for a person to sign in at the provider. */
 export const waitsForMs = 10 * minute
-/** Of one address, on the way to a provider and back; each costs a transaction. */
+/** Limit per source address for requests on the way to a provider and back. Each costs a transaction. */
 const stepsPerMinute = 1200
 
 const signIn = { allows: (held: ProviderRow) => held.sign_in, isSignIn: true }
 
 export type SignedIn = { token: string; expiresAt: Date; next: string | null }
-/** Who asks for what, as a page says it. `browser` is the value of its cookie, old or new. */
+/** A request to sign in, as a page sends it. `browser` is the value of its cookie, old or new. */
 export type Wanted = { tenantName: string; providerId: string; next: string | undefined; browser: string | undefined }
 
-/** What every way in by an identity provider has in common, whatever proves the person. */
+/** Common part of all sign-ins through an identity provider, for both protocols. */
 export function createOpening(
   deps: Pick<
     FederationDeps,
@@ -49,7 +49,7 @@ export function createOpening(
     return unauthorized()
   }
 
-  /** Throws `rate_limited`, which is on record in this tenant where it is known. */
+  /** Throws `rate_limited`, which is recorded in this tenant if it is known. */
   async function takeStep(caller: Comer, tenant?: TenantId): Promise<void> {
     const wait = steps.take(sourceBlock(caller.sourceIp), stepsPerMinute, performance.now())
     if (wait === 0) return
@@ -69,10 +69,10 @@ export function createOpening(
   return {
     takeStep,
     refuseReturn: returns.refuse,
-    /** Writes what was only counted so far; at stop. */
+    /** Writes counts that are still in memory; at stop. */
     flush: returns.flush,
 
-    /** The provider that somebody wants to sign in with. Throws `unauthorized` where nobody can, and `rate_limited`. */
+    /** Returns the provider for a sign-in. Throws `unauthorized` if nobody can sign in with it, and `rate_limited`. */
     wanted: async (
       way: SignInWay,
       { tenantName, providerId }: Wanted,
@@ -90,13 +90,13 @@ export function createOpening(
       return { tenant, by, provider }
     },
 
-    /** The cookie of a browser: the one that it has, where that is of this tenant, so that several ways lead back. */
+    /** Returns the browser's cookie. A cookie of this tenant is kept, so that several sign-ins can run at once. */
     browserOf: (tenant: TenantId, shown: string | undefined) => {
       const known = shown === undefined ? undefined : readToken(shown)
       return known?.prefix === 'hfl' && known.tenant === tenant ? known : mintToken(peppers, 'hfl', tenant)
     },
 
-    /** What goes wrong at a provider is put on record and is 401. */
+    /** Records a provider's failure in the audit log and answers 401. */
     refusing: async <T>(by: Source, provider: ProviderRow, work: () => Promise<T>): Promise<T> => {
       try {
         return await work()
@@ -106,7 +106,7 @@ export function createOpening(
       }
     },
 
-    /** One transaction: who it is, what they may do, that the proof counts, and their session. */
+    /** Opens a session in one transaction: finds the user, applies groups and roles, uses up the proof. */
     open: async (
       by: Source,
       provider: ProviderRow,

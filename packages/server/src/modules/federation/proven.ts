@@ -1,16 +1,16 @@
-/** What an identity provider proved of a person: who says so, what a link is made by, and all else that it says. */
+/**
+ * Statements of an identity provider about a person: the issuer, the subject that a link is made with, and the other
+ * claims.
+ */
 export type Proven = {
   issuer: string
   subject: string
   claims: Readonly<Record<string, unknown>>
-  /**
-   * Claims that are mapped and absent, of which the provider could not be asked: an ID token came without an access
-   * token. Their absence says nothing.
-   */
+  /** Mapped claims that are absent and whose value is unknown, because an ID token came without an access token. */
   unknown?: readonly string[]
 }
 
-/** Fixed words for audit events; the person who signs in is never told which. */
+/** Fixed reasons for audit events. The person who signs in never sees them. */
 type FederationReason =
   | 'unreachable'
   | 'discovery'
@@ -36,8 +36,8 @@ type FederationReason =
   | 'encrypted'
 
 /**
- * Why nothing was proved. The message is a sentence for an administrator who tests the provider. Neither holds anything
- * of a token, a code or a secret, and there is no cause: what libraries attach holds all of them.
+ * Failure to prove a person. The message is a sentence for an administrator who tests the provider. Reason and message
+ * contain no part of a token, a code or a secret. There is no `cause`: errors of libraries contain all of these.
  */
 export class FederationError extends Error {
   override readonly name = 'FederationError'

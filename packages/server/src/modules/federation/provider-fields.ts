@@ -9,7 +9,7 @@ export const targetOf = ({ provider_id, name }: Pick<ProviderRow, 'provider_id' 
   name,
 })
 
-/** What of a provider is set; what its metadata say is not. */
+/** Configured part of a provider, for its version. Results of reading its metadata are left out. */
 export const versionOf = ({ saml_found, saml_checked_at, saml_problem, ...set }: ProviderRow) => set
 export const measuredOf = ({ saml_found, saml_checked_at, saml_problem }: ProviderRow): Measured => ({
   saml_found,
@@ -17,7 +17,7 @@ export const measuredOf = ({ saml_found, saml_checked_at, saml_problem }: Provid
   saml_problem,
 })
 
-/** What of a provider is set, its secret apart. */
+/** Configured fields of a provider, without its secret. */
 export const fieldsOf = (p: ProviderFields): ProviderFields => ({
   name: p.name,
   enabled: p.enabled,
@@ -44,7 +44,7 @@ export const fieldsOf = (p: ProviderFields): ProviderFields => ({
   },
 })
 
-/** What an event says of a provider, as on the wire; group mappings have no order. */
+/** Fields of a provider for audit events, as on the wire. Group mappings are sorted, since they have no order. */
 export const factsOf = (p: ProviderFields) => ({
   ...fieldsOf(p),
   saml: p.saml && { ...p.saml, idp: factsOfIdp(p.saml.idp) },

@@ -16,7 +16,7 @@ import { viewEnded } from './vouching.ts'
 import { ofTenant } from './ways.ts'
 
 type View = Output<typeof getIdentityProvider>
-/** What a PUT can not set, and may send back as it is. */
+/** Fields that a PUT cannot change, and may send back unchanged. */
 const fixed = ['provider_id', 'tenant_id', 'kind', 'created_at'] as const
 const fixedOfOidc = ['redirect_uri'] as const
 const fixedOfSaml = ['sp_entity_id', 'acs_url'] as const

@@ -5,11 +5,11 @@ import type { TenantId } from '../../kernel/actor.ts'
 
 export type GroupMapping = { value: string; group_id: string }
 type Stored = Omit<Selectable<Tables['identity_providers']>, 'name_key'>
-/** What the metadata of a provider of SAML said, and whether they could be read last. */
+/** Result of the last reading of a SAML provider's metadata. */
 const measured = ['saml_found', 'saml_checked_at', 'saml_problem'] as const
 export type Measured = Pick<Stored, (typeof measured)[number]>
 export type ProviderRow = Stored & { group_mappings: GroupMapping[] }
-/** What of a provider is set, but its secret. */
+/** Configured fields of a provider, without its secret. */
 export type ProviderFields = Omit<
   ProviderRow,
   | 'tenant_id'
@@ -47,10 +47,10 @@ const mappings = sql<GroupMapping[]>`coalesce((
   from identity_provider_groups g
   where g.tenant_id = identity_providers.tenant_id and g.provider_id = identity_providers.provider_id), '[]')`
 
-/** A version that did not know `device_code` may have written the row. */
+/** An earlier version that did not know `device_code` may have written the row. */
 export const oidcSettings = sql<OidcSettings>`'{"device_code": "off"}'::jsonb || identity_providers.oidc`
 
-/** Those that are there. */
+/** Selects the providers that are not deleted. */
 export const selectProviders = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('identity_providers')
@@ -62,7 +62,7 @@ export const selectProviders = (tx: Tx, tenant: TenantId) =>
 export const findProvider = (tx: Tx, tenant: TenantId, providerId: string): Promise<ProviderRow | undefined> =>
   selectProviders(tx, tenant).where('provider_id', '=', providerId).executeTakeFirst()
 
-/** How many users have an account at each. */
+/** Counts the users with an account at each provider. */
 export async function countLinked(tx: Tx, tenant: TenantId, providerIds: readonly string[]) {
   const rows = await tx
     .selectFrom('user_identities')
@@ -74,7 +74,7 @@ export async function countLinked(tx: Tx, tenant: TenantId, providerIds: readonl
   return new Map(rows.map((r) => [r.provider_id, r.users]))
 }
 
-/** Until commit nobody else changes the provider, deletes it, or links anybody to it. */
+/** Locks the provider (FOR UPDATE) until commit: nobody else changes it, deletes it, or links an account to it. */
 export async function lockProvider(tx: Tx, tenant: TenantId, providerId: string): Promise<ProviderRow | undefined> {
   await tx
     .selectFrom('identity_providers')
@@ -86,7 +86,9 @@ export async function lockProvider(tx: Tx, tenant: TenantId, providerId: string)
   return findProvider(tx, tenant, providerId)
 }
 
-/** Until commit nobody changes or deletes the provider; any number of others hold it at once. */
+/**
+ * Locks the provider (FOR SHARE) until commit: nobody changes or deletes it. Other transactions may hold the same lock.
+ */
 export async function holdProvider(tx: Tx, tenant: TenantId, providerId: string): Promise<ProviderRow | undefined> {
   await tx
     .selectFrom('identity_providers')
@@ -152,7 +154,7 @@ const asText = (f: ProviderFields) => ({
 })
 const measuredAsText = (m: Measured) => ({ ...m, saml_found: m.saml_found && JSON.stringify(m.saml_found) })
 
-/** What was read of a provider whose row is held. */
+/** Stores the result of reading metadata. The provider's row is locked. */
 export async function updateMeasured(tx: Tx, tenant: TenantId, providerId: string, m: Measured): Promise<void> {
   await tx
     .updateTable('identity_providers')
@@ -162,7 +164,7 @@ export async function updateMeasured(tx: Tx, tenant: TenantId, providerId: strin
     .execute()
 }
 
-/** Those of SAML that are in use. */
+/** Selects the enabled SAML providers. */
 export const selectSaml = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('identity_providers')
@@ -176,7 +178,7 @@ export const selectSaml = (tx: Tx, tenant: TenantId) =>
     .execute()
 export type SamlRow = Awaited<ReturnType<typeof selectSaml>>[number]
 
-/** Those whose metadata have not been looked at since then. */
+/** Selects the enabled SAML providers whose metadata have not been read since then. */
 export const selectUnread = (tx: Tx, tenant: TenantId, since: Date, most: number): Promise<ProviderRow[]> =>
   selectProviders(tx, tenant)
     .where('kind', '=', 'saml')
@@ -200,7 +202,7 @@ async function writeMappings(tx: Tx, tenant: TenantId, providerId: string, list:
     .execute()
 }
 
-/** What remains of it says that it was there, and of whom events speak. */
+/** Deletes the provider's data. Its row stays, marked as deleted, for repeated requests and as the target of events. */
 export async function deleteProvider(tx: Tx, tenant: TenantId, providerId: string, at: Date): Promise<void> {
   const tables = [
     ...([

@@ -24,7 +24,7 @@ import type { SamlRefresh } from './saml-refresh.ts'
 import { type GivenSaml, nothingMeasured, type SamlSettings, viewFound } from './saml-settings.ts'
 import { createVouching, type EndedLinks, unlinkedEvents, viewEnded } from './vouching.ts'
 
-/** Absent: as it was, which of a new provider is none; null: none. */
+/** Undefined: unchanged, or no secret for a new provider. Null: no secret. */
 type GivenSecret = string | null | undefined
 type NewProvider = Partial<Omit<ProviderFields, 'oidc' | 'saml' | 'claims'>> & {
   kind: IdentityProviderKind
@@ -34,7 +34,7 @@ type NewProvider = Partial<Omit<ProviderFields, 'oidc' | 'saml' | 'claims'>> & {
   saml?: GivenSaml
 }
 type Replaced = Omit<ProviderFields, 'saml'> & { saml: GivenSaml | null }
-/** What a provider says of itself; one of SAML has nothing of the first. */
+/** Result of a test. `oidc` is null for SAML. */
 type Found = { oidc: Awaited<ReturnType<Oidc['inspect']>> | null; saml: ReturnType<typeof viewFound> }
 
 const defaults = {
@@ -52,7 +52,7 @@ const noProvider = () => missing('identity_provider')
 const nameIndex = 'identity_provider_name_is_unique_in_its_tenant'
 const sealContext = (providerId: string) => `identity_providers/${providerId}/client_secret_jwe`
 
-/** With whom the people of a tenant sign in. One that is enabled has been asked for its discovery or metadata first. */
+/** Identity providers of a tenant. The discovery or metadata of an enabled provider were read first. */
 export function createProviders({
   db,
   audit,
@@ -71,7 +71,10 @@ export function createProviders({
 }) {
   const vouching = createVouching({ people })
 
-  /** One that is not enabled may be prepared before it can be reached. What was measured is undefined where it holds. */
+  /**
+   * Checks a provider by asking it. A disabled one may be prepared before it can be reached. Undefined: the stored
+   * result of the metadata still holds.
+   */
   async function check(
     kind: IdentityProviderKind,
     fields: ProviderFields,
@@ -100,11 +103,11 @@ export function createProviders({
   }
   const sealed = async (providerId: string, secret: string) => seal(kek, sealContext(providerId), Buffer.from(secret))
 
-  /** What was read at an address says nothing of another one, which may have been set while this one was looked at. */
+  /** Keeps the stored result only for the same metadata address; the address may have changed during the read. */
   const stillMeasured = (before: ProviderRow, { saml: set }: ProviderFields): Measured =>
     before.saml?.metadata_url === set?.metadata_url ? measuredOf(before) : nothingMeasured
 
-  /** Last in its transaction. With a provider that opens no session any more, those that it opened end. */
+  /** Last step of its transaction. If the provider opens no sessions any more, the sessions that it opened end. */
   async function settle(tx: Tx, actor: Actor, id: string, stillOpens: boolean, more: Change[] = []): Promise<void> {
     const ended = stillOpens ? [] : await people.endProviderSessions(tx, actor, id, null)
     await changes.record(tx, actor.tenantId, [{ kind: 'identity_provider', subject: id }, ...more, ...ended])
@@ -113,7 +116,7 @@ export function createProviders({
   async function look(actor: Actor, row: ProviderRow): Promise<Found> {
     if (!row.saml) return { oidc: await oidc.inspect(oidcOf(row)), saml: null }
     if (row.saml.metadata_url === null) return { oidc: null, saml: viewFound(row) }
-    // What is kept of it changes nothing that somebody set, so no claim of this request is settled with it.
+    // The stored result changes no setting, so it does not settle the idempotency claim of this request.
     const read = await saml.refresh({ ...actor, claim: null }, row)
     if (read instanceof FederationError) throw read
     return { oidc: null, saml: viewFound({ ...row, saml_found: read }) }
@@ -176,7 +179,9 @@ export function createProviders({
       )
     },
 
-    /** `allow` refuses by what is there, under the row's lock. A change that changes nothing leaves no trace. */
+    /**
+     * `allow` throws for a row that it refuses, under the row's lock. A request that changes nothing writes nothing.
+     */
     replace: async (
       actor: Actor,
       id: string,
@@ -204,7 +209,7 @@ export function createProviders({
           const isChanged = Object.keys(changed).length > 0 || isNewSecret
           const unlinked = await vouching.settle(tx, actor, before, fields, { isNewSecret, endLinks })
           if (!isChanged) return { row: before, ended: { links: [], changes: [] } }
-          // Whoever may change a provider may not be shown its secret, which goes to whom the issuer names.
+          // A person who may change a provider may still not see its secret, which is sent to the issuer.
           if (secret === undefined && before.client_secret_jwe !== null && fields.oidc?.issuer !== before.oidc?.issuer)
             failField('oidc.client_secret', 'must be given again with another issuer, where it is sent from now on')
           await queries.updateProvider(tx, tenant, id, fields, {
@@ -229,7 +234,7 @@ export function createProviders({
       )
     },
 
-    /** False when it was deleted before. */
+    /** False if the provider was deleted before. */
     remove: (actor: Actor, id: string, expected: Expected): Promise<boolean> => {
       const tenant = actor.tenantId
       return db.inTenant(tenant, async (tx) => {
@@ -251,7 +256,10 @@ export function createProviders({
       })
     },
 
-    /** What its discovery or its metadata say now, or why it can't be used. What was read of metadata is kept. */
+    /**
+     * Returns the current discovery or metadata, or the reason why the provider cannot be used. Metadata that were read
+     * are stored.
+     */
     test: async (actor: Actor, id: string): Promise<Found | FederationError> => {
       const tenant = actor.tenantId
       const row = (await db.inTenant(tenant, (tx) => queries.findProvider(tx, tenant, id))) ?? noProvider()
@@ -268,7 +276,7 @@ export function createProviders({
       return found
     },
 
-    /** What a provider of OpenID Connect knows of us, its secret opened. */
+    /** Returns our client settings at a provider of OpenID Connect, with its secret decrypted. */
     clientOf: async (row: ProviderRow): Promise<OidcProvider> => {
       const { kind, issuer, client_id: clientId, scopes } = oidcOf(row)
       const { provider_id, client_secret_jwe: jwe } = row

@@ -3,5 +3,5 @@ import { pruneLogoutTokens } from './logout.queries.ts'
 import { pruneAssertions, pruneSamlRequests } from './saml-requests.queries.ts'
 import { pruneRequests } from './sign-in.queries.ts'
 
-/** What nobody asks for any more. */
+/** Deletes of expired rows. */
 export const prunes = [pruneRequests, pruneSamlRequests, pruneAssertions, pruneGrants, pruneLogoutTokens]

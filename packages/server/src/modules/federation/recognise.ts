@@ -9,7 +9,7 @@ import { groupsOf } from './oidc/claims.ts'
 import type { Proven } from './proven.ts'
 import { holdProvider, type ProviderRow } from './providers.queries.ts'
 
-/** Why somebody whom a provider proved is nobody here. */
+/** Reason why a person that a provider proved has no user here. */
 export type Unrecognised =
   | 'turned_off'
   | 'provider_changed'
@@ -22,12 +22,12 @@ export type Unrecognised =
   | 'replayed'
   | 'signed_out'
 type Evidence = { provider: ProviderRow; proven: Proven; said: ReturnType<typeof saidBy> }
-/** What somebody comes for: whether the provider may let them, and whether it is a sign-in. */
+/** Purpose of the proof: a test that the provider allows it, and whether it is a sign-in. */
 type Purpose = { allows: (held: ProviderRow) => boolean; isSignIn: boolean }
 
 /**
- * Who somebody is here whom a provider vouches for, in the transaction of what they came for: the user whom the account
- * is linked to, or one whom the provider may make; in the groups and roles that it decides about. Throws `Refused`.
+ * Finds the user of a person that a provider vouches for, or makes one if the provider may. Applies the groups and
+ * roles that the provider decides. Runs in the caller's transaction. Throws `Refused`.
  */
 export const createRecognise =
   ({ people, now }: Pick<FederationDeps, 'people' | 'now'>) =>
@@ -41,7 +41,7 @@ export const createRecognise =
     await people.hold(tx, by, said.roles.decides)
     const held = (await holdProvider(tx, tenant, provider.provider_id)) ?? refuseWith('turned_off')
     if (!held.enabled || !allows(held) || issuerOf(held) !== proven.issuer) refuseWith('turned_off')
-    // Groups, roles and terms are those of before the provider was asked; who changed one of them meanwhile meant it.
+    // Groups, roles and terms were read before the provider was asked. A change since then must not be ignored.
     if (held.updated_at.getTime() !== provider.updated_at.getTime()) refuseWith('provider_changed')
     const at = now()
     const known = await links.findLink(tx, tenant, account)
@@ -59,12 +59,12 @@ export const createRecognise =
     return { userId, username, isNew: !known, isMoved: !known || isFollowed }
   }
 
-/** What a provider says of groups and roles, among those that it decides about. Throws FederationError. */
+/** Returns the groups and roles that a provider states, among those that it decides. Throws FederationError. */
 export function saidBy({ claims, group_mappings, role_mappings, kind }: ProviderRow, proven: Proven) {
-  // Absent groups of which the provider could not be asked change nothing.
+  // Absent groups change nothing if the provider could not be asked for them.
   const isUnknown = proven.unknown?.includes(claims.groups) === true
   const decides = !isUnknown && group_mappings.length + role_mappings.length > 0
-  // A provider that was asked and says nothing of groups says that there are none: Okta leaves an empty claim out.
+  // If the provider was asked and states no groups, there are none: Okta leaves an empty claim out.
   const values = new Set(decides ? groupsOf(kind, proven.claims, claims.groups) : [])
   const said = <T extends string>(list: readonly { value: string; to: T }[]) => ({
     decides: isUnknown ? [] : [...new Set(list.map((m) => m.to))],
@@ -76,7 +76,7 @@ export function saidBy({ claims, group_mappings, role_mappings, kind }: Provider
   }
 }
 
-/** Whom nobody linked gets a user of their own, where the provider may make one. */
+/** Makes a user for an account that is not linked, if the provider may. */
 async function provision(
   tx: Tx,
   source: Source,
@@ -90,7 +90,7 @@ async function provision(
   const profile = { username: named(username), email: named(email), displayName: named(display_name) }
   const made = await people.provision(tx, source, profile, { id: provider.provider_id, name: provider.name }, places)
   if (typeof made !== 'string') return { user_id: made.userId, provisioned: true }
-  // Of two first sign-ins at once the second waited for the name.
+  // Of two concurrent first sign-ins the second waits for the username. It then finds the link.
   if (await links.findLink(tx, source.tenantId, accountOf(provider, proven))) throw new RunAgain('linked meanwhile')
   return refuseWith(made)
 }
@@ -99,11 +99,14 @@ function claimIn({ claims }: Proven, name: string): string | undefined {
   const value = Object.hasOwn(claims, name) ? claims[name] : undefined
   return typeof value === 'string' && value !== '' ? value : undefined
 }
-/** The username that a provider says of a person; their subject where it says none. */
+/** Username that a provider states for a person; else their subject. */
 export const usernameSaid = ({ claims }: ProviderRow, proven: Proven): string =>
   claimIn(proven, claims.username) ?? proven.subject
 
-/** Somebody may have linked the account to another user meanwhile: then the user that was made goes again. */
+/**
+ * Links the account to the new user. If it was linked to another user meanwhile, the transaction runs again without the
+ * new user.
+ */
 async function link(
   tx: Tx,
   tenant: TenantId,
@@ -128,10 +131,10 @@ export const partyOf = ({ provider_id, name }: Pick<ProviderRow, 'provider_id' |
 const refuseWith = (reason: Unrecognised): never => {
   throw new Refused(reason)
 }
-/** Undoes the transaction of whoever came, and says why. */
+/** Rolls the transaction back, with the reason. */
 export class Refused extends Error {
   readonly reason: Unrecognised
-  /** Of the user who was not let in, where that is a user of this tenant. */
+  /** Username of a refused user of this tenant. */
   readonly username: string | undefined
   constructor(reason: Unrecognised, username?: string) {
     super(reason)

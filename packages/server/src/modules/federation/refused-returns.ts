@@ -7,7 +7,7 @@ import { findProvider } from './providers.queries.ts'
 import { partyOf } from './recognise.ts'
 import { plainTenant } from './ways.ts'
 
-/** Why a browser that asks for a provider, or comes back from one, is not led any further. */
+/** Reasons for refusing a browser that asks for a provider or comes back from one. */
 const returnReasons = [
   'unknown_tenant',
   'unknown_provider',
@@ -22,7 +22,7 @@ const returnReasons = [
 ] as const
 export type ReturnReason = (typeof returnReasons)[number]
 
-/** How a browser goes to a provider. */
+/** Protocol of a sign-in. */
 export type SignInWay = 'oidc' | 'saml'
 type Place = { tenant: TenantId | undefined; providerId: string | undefined }
 type RefusedReturn = Source & { way: SignInWay; providerId: string | undefined; reason: ReturnReason; block: string }
@@ -36,8 +36,8 @@ export const strangerAt = (tenantId: TenantId, { sourceIp, userAgent, requestId,
 })
 
 /**
- * Records what anybody can bring to the pages of a sign-in without a request of their own. Of each address and reason
- * the first of a minute is on record at once, and the others with their count.
+ * Records refused requests that anybody can send to the sign-in pages. Per address and reason the first in a minute is
+ * recorded at once, the others as a count.
  */
 export function createRefusedReturns({
   db,
@@ -65,12 +65,15 @@ export function createRefusedReturns({
     record: ({ block: _, ...by }, count) =>
       audit.note(by, 'auth.throttled', { credential: 'identity_provider', refused: count }, { outcome: 'refused' }),
   })
-  /** A token may outlive its tenant, and a browser may bring none. */
+  /**
+   * Returns the tenant for the audit event, else the default tenant. A token may outlive its tenant, and a browser may
+   * bring none.
+   */
   const tenantOf = async (tenant: TenantId | undefined) =>
     tenant !== undefined && (await tenancy.exists(tenant)) ? tenant : tenancy.tenantByName(plainTenant)
 
   return {
-    /** Throws `unauthorized`. */
+    /** Records the refusal and throws `unauthorized`. */
     refuse: async (
       { way, reason, tenant, providerId }: Place & { way: SignInWay; reason: ReturnReason },
       caller: Comer,
@@ -94,8 +97,8 @@ export function createRefusedReturns({
 }
 type FoundRequest = { provider_id: string; browser_digest: Buffer | null; expires_at: Date }
 /**
- * Why a browser has no request to take. A request that is over is deleted some time later, and then looks like one that
- * was spent.
+ * Returns why a browser's request could not be taken. An expired request is deleted some time later, and then looks
+ * like one that was used.
  */
 export function whyNoRequest(
   found: FoundRequest | undefined,

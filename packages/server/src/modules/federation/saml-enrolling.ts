@@ -11,18 +11,18 @@ import type { Saml } from './saml/saml.ts'
 import * as queries from './saml-requests.queries.ts'
 import { samlOf } from './saml-settings.ts'
 
-/** Of a machine: the digest of the challenge that it enrolls with, and its key. */
+/** Key of a machine: the digest of its enrollment challenge, and the thumbprint of its key. */
 type Machine = { ticket: Buffer; jkt: string }
 type Begun = { requestId: string; url: string; expiresAt: Date }
 type NotProven = {
   refused: FederationError['reason'] | Unrecognised | 'unknown_provider' | 'unknown_request'
-  /** Undefined where no request says which provider it was sent to. */
+  /** Undefined if no known request names the provider. */
   providerId: string | undefined
 }
 
 /**
- * People who enroll a device by SAML. The request that their browser is sent away with is bound to the challenge and
- * the key of the device, so whoever gets hold of the response enrolls nothing with it.
+ * Enrollment of devices by SAML. The request of the browser is bound to the challenge and the key of the device, so a
+ * stolen response enrolls no other device.
  */
 export function createSamlEnrolling(
   deps: Pick<FederationDeps, 'db' | 'audit' | 'now' | 'readToken' | 'peppers' | 'publicUrl'> & {
@@ -35,7 +35,7 @@ export function createSamlEnrolling(
   const isOpen = ({ enabled, enrollment }: ProviderRow) => enabled && enrollment
 
   return {
-    /** Each is kept and put on record, so of one address as many begin as of people who sign in. */
+    /** Each request is stored and recorded, so the rate limit of sign-ins applies. */
     begin: async (
       by: Actor,
       { ticket, jkt }: Machine,
@@ -75,7 +75,10 @@ export function createSamlEnrolling(
       }
     },
 
-    /** Somebody whom a provider vouches for in answer to a request of this machine, or why it does not. */
+    /**
+     * Returns the person that a provider vouches for in answer to a request of this machine, or the reason for the
+     * refusal.
+     */
     identify: async (
       by: Source,
       { ticket, jkt }: Machine,

@@ -7,7 +7,7 @@ import type { FederationDeps } from './deps.ts'
 import { idpOf } from './kinds.ts'
 import { type SamlRow, selectSaml } from './providers.queries.ts'
 
-/** The ends of the certificates that identity providers of SAML sign with, and of their metadata. */
+/** Expiries of the certificates that SAML identity providers sign with, and of their metadata. */
 export const createSamlExpiries =
   ({ db }: Pick<FederationDeps, 'db'>) =>
   async (tenant: TenantId): Promise<Expiry[]> => {
@@ -15,7 +15,7 @@ export const createSamlExpiries =
     return rows.flatMap((row) => [...ofCertificates(row), ...ofMetadata(row)])
   }
 
-/** Metadata with an address are read once an hour. What can't be read since then renews nothing. */
+/** Renewal of an expiry. Metadata with an address are read once an hour; a failed read renews nothing. */
 const renewalOf = ({ saml, saml_checked_at, saml_problem }: SamlRow, end: Date): Expiry['renewal'] => {
   if (saml?.idp) return 'by_hand'
   return saml_problem === null ? end : (saml_checked_at ?? end)

@@ -8,15 +8,15 @@ import { targetOf } from './provider-fields.ts'
 import { lockProvider, type ProviderRow, selectUnread, updateMeasured } from './providers.queries.ts'
 import { factsOfIdp, type SamlFound, type SamlSettings } from './saml-settings.ts'
 
-/** The job comes once an hour. */
+/** Shorter than the job's interval of an hour. */
 const readAgainAfter = 50 * minute
 const mostOfTenant = 100
-/** A provider that is slow takes seconds, and keeps those of its own tenant waiting alone. */
+/** A slow provider takes seconds and delays only the providers of its own tenant. */
 const tenantsAtOnce = 8
 
 /**
- * Reads the metadata of providers anew, so that a certificate that a provider changes arrives before it signs with it.
- * What can't be read leaves what was found before, until the end that it named itself; a sign-in never reads anything.
+ * Reads the metadata of providers again, so that a new certificate arrives before the provider signs with it. A failed
+ * read keeps the last result until its own end of validity. A sign-in never reads metadata.
  */
 export function createSamlRefresh({
   db,
@@ -26,7 +26,7 @@ export function createSamlRefresh({
   onError,
   settings,
 }: Pick<FederationDeps, 'db' | 'audit' | 'now' | 'tenancy' | 'onError'> & { settings: Pick<SamlSettings, 'readAt'> }) {
-  /** Another entity id is another provider, whose accounts would be others: somebody has to say that it is meant. */
+  /** Another entity id means another provider with other accounts. An administrator must confirm such a change. */
   async function read({ saml, saml_found: known }: ProviderRow): Promise<SamlFound | FederationError> {
     try {
       const found = await settings.readAt(saml?.metadata_url ?? '')
@@ -41,7 +41,7 @@ export function createSamlRefresh({
     }
   }
 
-  /** For the provider as it is now, unless its address was changed, or read by somebody else, meanwhile. */
+  /** Stores the result, unless the address changed or another replica stored a result meanwhile. */
   const keep = (by: Source, row: ProviderRow, read: SamlFound | FederationError): Promise<void> =>
     db.inTenant(
       by.tenantId,
@@ -75,7 +75,7 @@ export function createSamlRefresh({
   return {
     refresh,
 
-    /** Those of all tenants whose turn it is; how many were read. */
+    /** Reads the metadata that are due in all tenants. Returns the number of providers. */
     sweep: async (): Promise<number> => {
       const since = new Date(now().getTime() - readAgainAfter)
       let done = 0

@@ -10,7 +10,7 @@ type Assertion = Omit<Selectable<Tables['saml_assertions']>, 'tenant_id'>
 
 export const insertRequest = (tx: Tx, request: Request) => tx.insertInto('saml_requests').values(request).execute()
 
-/** The request of this browser for this provider, for the one call that shows its state first. */
+/** Takes the request of this browser for this provider. Only the first call with its state gets it. */
 export const takeRequest = (
   tx: Tx,
   tenant: TenantId,
@@ -27,7 +27,7 @@ export const takeRequest = (
     .returningAll()
     .executeTakeFirst()
 
-/** Whose a request is that could not be taken, also where it is over. */
+/** Returns a request that could not be taken, also an expired one. */
 export const findRequest = (
   tx: Tx,
   tenant: TenantId,
@@ -42,7 +42,7 @@ export const findRequest = (
 
 type OfDevice = { state_digest: Buffer; challenge_digest: Buffer; jkt: string }
 
-/** A request of a device, for whoever shows its state; to whom the response is handed. */
+/** Returns the address to which the response for a device is handed over. Any browser with the state may ask. */
 export const findHandOver = (
   tx: Tx,
   tenant: TenantId,
@@ -59,7 +59,7 @@ export const findHandOver = (
     .where('expires_at', '>', at)
     .executeTakeFirst()
 
-/** The same for the device itself: its challenge and its key are those that the request was begun with. */
+/** Returns the request for the device itself. Challenge and key must be those that began the request. */
 export const findRequestOfDevice = (tx: Tx, tenant: TenantId, key: OfDevice, at: Date): Promise<Request | undefined> =>
   tx
     .selectFrom('saml_requests')
@@ -71,7 +71,7 @@ export const findRequestOfDevice = (tx: Tx, tenant: TenantId, key: OfDevice, at:
     .where('expires_at', '>', at)
     .executeTakeFirst()
 
-/** True for the one enrollment that uses it up. */
+/** True for the one enrollment that uses the request. */
 export const takeRequestOfDevice = (tx: Tx, tenant: TenantId, key: OfDevice, at: Date): Promise<boolean> =>
   happened(
     tx
@@ -84,7 +84,7 @@ export const takeRequestOfDevice = (tx: Tx, tenant: TenantId, key: OfDevice, at:
       .returning('state_digest'),
   )
 
-/** Those of these assertions that nobody brought before; from now on they have been brought. */
+/** Stores these assertions as used. Returns those that were not used before. */
 export async function spendAssertions(
   tx: Tx,
   tenant: TenantId,

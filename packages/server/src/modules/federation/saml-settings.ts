@@ -18,17 +18,17 @@ type Idp = NonNullable<Settings['idp']>
 export type SamlFound = NonNullable<Measured['saml_found']>
 export type GivenSaml = Partial<Settings> & { metadata_xml?: string; preset?: SamlPreset }
 
-/** Bytes of metadata that are read; those of Entra ID are a quarter of it. */
+/** Maximum size of metadata, in bytes; those of Entra ID need a quarter of it. */
 const maxMetadataBytes = 256 * 1024
 export const nothingMeasured: Measured = { saml_found: null, saml_checked_at: null, saml_problem: null }
 
-/** What a provider of SAML is set up by: an address of its metadata, the metadata themselves, or what stands in them. */
+/** Settings of a SAML provider: an address of its metadata, the metadata themselves, or their content. */
 export function createSamlSettings({
   outbound,
   saml,
   now,
 }: Pick<FederationDeps, 'outbound' | 'now'> & { saml: Pick<Saml, 'readMetadata'> }) {
-  /** What a provider says of itself at an address. Throws FederationError. */
+  /** Reads the metadata at an address. Throws FederationError. */
   async function readAt(url: string): Promise<SamlFound> {
     const headers = { accept: 'application/samlmetadata+xml, application/xml;q=0.9, text/xml;q=0.8' }
     const { status, body } = await outbound
@@ -58,7 +58,9 @@ export function createSamlSettings({
   return {
     readAt,
 
-    /** What is set, whole and checked; metadata that were given are read. 422 for what can't be used. */
+    /**
+     * Returns complete and checked settings, and reads metadata that were given. 422 for settings that cannot be used.
+     */
     settle: ({ metadata_xml, preset: _, ...given }: GivenSaml): Settings => {
       const settings: Settings = {
         metadata_url: null,
@@ -79,7 +81,7 @@ export function createSamlSettings({
       return { ...settings, idp: idp && checked(idp) }
     },
 
-    /** What stands at the address of the metadata now; 422 where that is nothing to use. */
+    /** Reads the metadata at the address now; 422 if they cannot be used. */
     measure: async (url: string): Promise<Measured> => {
       try {
         return { saml_found: await readAt(url), saml_checked_at: now(), saml_problem: null }
@@ -114,7 +116,8 @@ function checked({ entity_id, sso_url, certificates }: Idp): Idp {
 }
 
 /**
- * Who we are to a provider, and where it posts its answers: an address without an underscore, which Okta does not take.
+ * Our entity id and the address for the provider's answers. The address has no underscore, since Okta does not accept
+ * one.
  */
 export function spOf(publicUrl: string, providerId: string) {
   const id = encodeId('identity_provider', providerId)
@@ -124,7 +127,7 @@ export function spOf(publicUrl: string, providerId: string) {
   }
 }
 
-/** A provider as SAML has it. Throws FederationError for one that can't be used now. */
+/** Settings of a provider for SAML. Throws FederationError if it cannot be used now. */
 export function samlOf(publicUrl: string, provider: ProviderRow, now: Date): SamlProvider {
   const { saml } = provider
   if (!saml) throw new FederationError('client', 'The provider does not speak SAML.')
@@ -143,7 +146,7 @@ export function samlOf(publicUrl: string, provider: ProviderRow, now: Date): Sam
   }
 }
 
-/** What people are sent to and whose signatures count, for whoever sets it up. */
+/** Sign-in address and certificates in use, for administrators. */
 export function viewFound(provider: Pick<ProviderRow, 'saml' | 'saml_found'>) {
   const idp = idpOf(provider)
   if (!idp) return null
@@ -166,7 +169,7 @@ export function viewFound(provider: Pick<ProviderRow, 'saml' | 'saml_found'>) {
 }
 const fingerprintOf = (colons: string) => colons.replaceAll(':', '').toLowerCase()
 
-/** Of an identity provider, as an event says it. */
+/** Fields of an identity provider for audit events. */
 export const factsOfIdp = (idp: Idp | null) =>
   idp && {
     entity_id: idp.entity_id,

@@ -10,9 +10,9 @@ import type { Saml } from './saml/saml.ts'
 import * as queries from './saml-requests.queries.ts'
 import { samlOf, spOf } from './saml-settings.ts'
 
-/** A response for a device, whose application listens on the machine of the browser. */
+/** A response for a device, whose application listens on the browser's machine. */
 export type HandOver = { handTo: string; providerName: string; samlResponse: string; relayState: string }
-/** What a browser posts when the provider sends it back. */
+/** Fields of the form that a browser posts when the provider sends it back. */
 type SamlReturn = {
   providerId: string | undefined
   samlResponse: string | undefined
@@ -21,8 +21,8 @@ type SamlReturn = {
 }
 
 /**
- * Administrators sign in with a provider of SAML 2.0: one browser, one request, one response, one assertion. What the
- * browser is sent away with (RelayState) is a token that says nothing but which request it is, so it leads nowhere.
+ * Sign-in of administrators by SAML 2.0: one browser, one request, one response, one assertion. RelayState is a token
+ * that only identifies the request, so it cannot redirect anywhere.
  */
 export function createSamlSignIn(
   deps: Pick<FederationDeps, 'db' | 'now' | 'readToken' | 'peppers' | 'publicUrl' | 'tenancy'> & {
@@ -58,7 +58,7 @@ export function createSamlSignIn(
     },
 
     /**
-     * A browser is back: of somebody who signs in, or who enrolls a device, to which their response is handed unread.
+     * Handles the browser's return. The response for a device is handed over unread; otherwise a session is opened.
      * Throws `unauthorized` for everything that is not the one response to a request.
      */
     finish: async (
@@ -104,7 +104,7 @@ export function createSamlSignIn(
       })
     },
 
-    /** What a provider needs to know of us; undefined for what is no provider of SAML. Anybody may read it. */
+    /** Returns our metadata for a provider; undefined for one that does not use SAML. Anybody may read them. */
     metadata: async (tenantName: string, providerId: string, caller: Caller): Promise<string | undefined> => {
       await opening.takeStep(caller)
       const tenant = await tenancy.tenantByName(tenantName)

@@ -9,17 +9,17 @@ import type { HandOver, SamlSignIn } from './saml-sign-in.ts'
 import type { SignIn } from './sign-in.ts'
 import { type Offered, pathTo, plainTenant } from './ways.ts'
 
-/** A page that somebody never asked for says nothing of providers. */
+/** Names no provider, since the visitor may not have asked for the page. */
 const failed = 'That sign-in did not work. Try again, or ask an administrator, who finds the reason in the audit log.'
 
-/** Long enough for whoever is sent away. */
+/** Lifetime of the cookie: as long as a sign-in may take. */
 const life = `Max-Age=${waitsForMs / second}`
 
 /**
- * The way of a browser to an identity provider and back; no page here needs a script. The session's cookie is Strict,
- * so the last step starts from a page of this site. The cookie of the way is Lax where the provider sends the browser
- * back, and None where it lets it post (SAML): that no other site can make use of it is because it opens nothing but
- * the one request that this browser began, to which nobody else has the answer.
+ * Pages that send a browser to an identity provider and receive it back; none needs a script. The session's cookie is
+ * Strict, so the last step starts from a page of this site. The cookie of the sign-in is Lax if the provider redirects
+ * back (OpenID Connect), and None if it posts (SAML). Another site gains nothing by None: the cookie opens only the
+ * request that this browser began, and only the provider has the answer to it.
  */
 export function signInPages({ signIn, saml, publicUrl }: { signIn: SignIn; saml: SamlSignIn; publicUrl: string }) {
   const prefix = publicUrl.startsWith('https:') ? '__Host-' : ''
@@ -64,7 +64,7 @@ export function signInPages({ signIn, saml, publicUrl }: { signIn: SignIn; saml:
   const signedIn = (way: keyof typeof ways, { token, next }: SignedIn): Page => {
     const to = next ?? '/admin'
     const [name, sameSite] = ways[way]
-    // The way is behind the browser; what named it is of no more use.
+    // The sign-in is finished, so its cookie is deleted.
     const over = `${name}=; Path=/; HttpOnly; Secure; SameSite=${sameSite}; Max-Age=0`
     return {
       status: 200,
@@ -116,8 +116,8 @@ export function signInPages({ signIn, saml, publicUrl }: { signIn: SignIn; saml:
 type Posted = Readonly<Record<string, string>>
 
 /**
- * The response goes on to a port of the person's own machine, by their click: whoever was talked into somebody else's
- * enrollment sees what it is, and their machine has nobody who listens.
+ * Page that passes the response to a port of the person's own machine, by a click. A person who was tricked into
+ * another person's enrollment can see that, and nothing listens on their machine.
  */
 const handOverPage = ({ handTo, providerName, samlResponse, relayState }: HandOver): Page => ({
   headers: {

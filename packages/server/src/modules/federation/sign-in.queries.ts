@@ -8,7 +8,7 @@ type Request = Selectable<Tables['sign_in_requests']>
 
 export const insertRequest = (tx: Tx, request: Request) => tx.insertInto('sign_in_requests').values(request).execute()
 
-/** The request of this browser for this provider, for the one call that shows its state first. */
+/** Takes the request of this browser for this provider. Only the first call with its state gets it. */
 export const takeRequest = (
   tx: Tx,
   tenant: TenantId,
@@ -25,7 +25,7 @@ export const takeRequest = (
     .returningAll()
     .executeTakeFirst()
 
-/** Whose a request is that could not be taken, also where it is over. */
+/** Returns a request that could not be taken, also an expired one. */
 export const findRequest = (
   tx: Tx,
   tenant: TenantId,
@@ -40,7 +40,7 @@ export const findRequest = (
 
 export const pruneRequests = deleting('sign_in_requests', sql`expires_at < now()`)
 
-/** Whom anybody may choose to sign in with. */
+/** Selects the providers that the sign-in page offers. */
 export const selectOffered = (tx: Tx, tenant: TenantId, most: number) =>
   tx
     .selectFrom('identity_providers')

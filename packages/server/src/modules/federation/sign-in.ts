@@ -18,15 +18,15 @@ import { type Offered, pathTo, plainTenant } from './ways.ts'
 
 const mostOffered = 50
 
-/** What the browser showed when it came back. */
+/** Values that the browser brings when it comes back. */
 type Return = { providerId: string | undefined; answer: URLSearchParams; browser: string | undefined }
 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest()
 const sealContext = (stateDigest: Buffer) => `sign_in_requests/${stateDigest.toString('base64url')}/verifier_jwe`
 
 /**
- * Administrators sign in with an identity provider: one browser, one request, one answer. Whatever fails is the same
- * 401, and no other way in opens because of it; why is in the audit event.
+ * Sign-in of administrators by OpenID Connect: one browser, one request, one answer. Every failure is the same 401, and
+ * opens no other way to sign in. The audit event has the reason.
  */
 export function createSignIn(
   deps: Pick<
@@ -39,7 +39,7 @@ export function createSignIn(
   },
 ) {
   const { db, now, readToken, peppers, kek, tenancy, oidc, providers, opening } = deps
-  // Anybody may ask for the page that shows them.
+  // Cached: anybody may ask for the page that shows them.
   const heldOffered = held<readonly Offered[]>(deps, {
     kinds: ['identity_provider'],
     load: (tenant) => db.inTenant(tenant, (tx) => queries.selectOffered(tx, tenant, mostOffered)),
@@ -55,7 +55,10 @@ export function createSignIn(
   const redirectUri = (providerId: string) => redirectUriOf(deps.publicUrl, providerId)
 
   return {
-    /** What the sign-in page of a tenant offers, and whether that is all. A tenant that is not there offers nothing. */
+    /**
+     * Returns the providers on the sign-in page of a tenant, and whether they are the only way to sign in. An unknown
+     * tenant offers nothing.
+     */
     waysIn: async (tenantName: string, caller: Caller) => {
       if (tenantName !== plainTenant) await opening.takeStep(caller)
       const tenant = await tenancy.tenantByName(tenantName)
@@ -64,21 +67,19 @@ export function createSignIn(
       const offered = await heldOffered.get(tenant)
       return { offered: offered.map((o) => ({ path: pathTo(o, tenantName), name: o.name })), isOnlyWay }
     },
-    /** Those that can be chosen, for a name that anybody may make up. */
+    /** Returns the providers to choose from. The tenant name may be invented, so the rate limit applies. */
     offeredOf: async (tenantName: string, caller: Caller): Promise<readonly Offered[]> => {
       await opening.takeStep(caller)
       return offered(tenantName)
     },
 
-    /**
-     * Sends a browser to a provider. Throws `unauthorized` for whatever can't be signed in with, and `rate_limited`.
-     */
+    /** Sends a browser to a provider. Throws `unauthorized` for a provider that cannot be used, and `rate_limited`. */
     begin: async (wanted: Wanted, caller: Caller): Promise<{ url: string; browser: string }> => {
       const { tenant, by, provider } = await opening.wanted('oidc', wanted, caller)
       const { url, state, nonce, verifier } = await opening.refusing(by, provider, async () =>
         oidc.begin(await providers.clientOf(provider), {
           redirectUri: redirectUri(provider.provider_id),
-          // It names the tenant, also to a browser that has lost its cookie.
+          // Names the tenant, also for a browser that has lost its cookie.
           state: mintToken(peppers, 'hfr', tenant).token,
         }),
       )
@@ -100,7 +101,7 @@ export function createSignIn(
       return { url, browser: browser.token }
     },
 
-    /** The browser is back. Throws `unauthorized` for everything that is not this browser's one answer. */
+    /** Handles the browser's return. Throws `unauthorized` for everything that is not this browser's one answer. */
     finish: async ({ providerId, answer, browser }: Return, caller: Caller): Promise<SignedIn> => {
       const state = answer.get('state') ?? undefined
       const shown = presented(browser, 'hfl')

@@ -12,12 +12,12 @@ import type { Opening } from './opening.ts'
 import { findProvider } from './providers.queries.ts'
 import { plainTenant } from './ways.ts'
 
-/** Who signs out waits no longer for a provider that says nothing. */
+/** A sign-out does not wait longer for a provider that does not answer. */
 const withinMs = 2 * second
 
 /**
- * The way to end the session at the provider too (OpenID Connect RP-Initiated Logout), for a browser whose session here
- * has ended already. A provider that can't be asked, or has no such place, is left alone.
+ * Ends the session at the provider too (OpenID Connect RP-Initiated Logout), for a browser whose session here has
+ * already ended. A provider that cannot be asked, or has no such endpoint, is skipped.
  */
 export function createSignOut(
   deps: Pick<FederationDeps, 'db' | 'tenancy' | 'publicUrl'> & {
@@ -47,7 +47,7 @@ ${out ? `<a class="choice" href="${escapeHtml(out.url)}">Sign out at ${escapeHtm
   })
 
   return {
-    /** Where a browser ends its session with a provider; undefined where that is not known. */
+    /** Returns the address where a browser ends its session with a provider; undefined if it is unknown. */
     endSessionAt: async (tenant: TenantId, providerId: string): Promise<string | undefined> =>
       (await wayOut(tenant, providerId))?.url,
 

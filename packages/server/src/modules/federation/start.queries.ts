@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-/** When the first of the identity providers in use was made. */
+/** Returns the creation time of the first enabled identity provider. */
 export const firstProviderAt = async (tx: Tx, tenant: TenantId): Promise<Date | undefined> => {
   const row = await tx
     .selectFrom('identity_providers')

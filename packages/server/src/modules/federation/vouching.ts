@@ -22,7 +22,7 @@ const turnsOff = (before: boolean, after: boolean) => before && !after
 const grows = (before: number | null, after: number | null) => before !== null && (after === null || after > before)
 const looserDeviceCode = ['off', 'approval', 'on']
 
-/** Either side null: a provider has the settings of its kind, and keeps its kind. */
+/** Compares settings of which either side may be null: a provider has the settings of its kind, and keeps its kind. */
 const within =
   <T extends object>(each: EachOf<T>) =>
   (before: T | null, after: T | null): boolean => {
@@ -35,8 +35,8 @@ function widens<T extends object>(each: EachOf<T>, before: T, after: T): boolean
 }
 
 /**
- * Which changes of a setting let a provider vouch for more, or otherwise. The name vouches for nobody, and a change
- * that only narrows lets nobody in: neither is listed here as true.
+ * Tests for each setting: true if a change lets a provider vouch for more people or otherwise. The name vouches for
+ * nobody, and a change that only narrows admits nobody: both give false.
  */
 const vouching: EachOf<Settings> = {
   name: never,
@@ -65,21 +65,20 @@ const vouching: EachOf<Settings> = {
 }
 
 type EndedLink = { user_id: string; username: string; subject: string }
-/** What ended of people who may do more than the caller; `changes` are recorded by whoever called. */
+/** Ended links of people with more permissions than the caller. The caller records `changes`. */
 export type EndedLinks = { links: readonly EndedLink[]; changes: Change[] }
 type Asked = { isNewSecret: boolean; endLinks: boolean }
 
 /**
- * A change of what vouches for people is a change of those people. Only somebody who may do all that each linked person
- * may decides by whose keys they come in, and only somebody who may give a role, a group or an account decides by whose
- * word it is given.
+ * Permission checks for changes of a provider. A change of a provider's proof affects all linked people. So the caller
+ * must have all permissions of each linked person, and must be allowed to give each mapped role, group or account.
  */
 export function createVouching({ people }: Pick<FederationDeps, 'people'>) {
   const need = (actor: Actor, permission: Permission, why: string) => {
     if (!permissionsOf(actor).has(permission)) fail('forbidden', `${why} needs the permission ${permission}`)
   }
 
-  /** 403 unless the caller may give by hand what the provider gives by its mappings. */
+  /** 403 unless the caller may give the roles, groups and accounts that the provider gives. */
   function requireMayMap(actor: Actor, before: ProviderFields | undefined, after: ProviderFields): void {
     const all = [...(before ? [before] : []), after]
     const roles = all.flatMap((p) => p.role_mappings)
@@ -92,12 +91,12 @@ export function createVouching({ people }: Pick<FederationDeps, 'people'>) {
   }
 
   return {
-    /** A new provider vouches for nobody who is there: links name their provider. */
+    /** A new provider has no linked users, since each link names its provider. */
     requireMayMake: (actor: Actor, fields: ProviderFields): void => requireMayMap(actor, undefined, fields),
 
     /**
-     * 403 where the change is not the caller's to make. The provider's row is locked, so nobody is linked meanwhile.
-     * With `endLinks` the links of stronger people end instead, which are returned.
+     * 403 if the caller may not make this change. The provider's row is locked, so no account is linked meanwhile. With
+     * `endLinks` the links of people with more permissions end instead, and are returned.
      */
     settle: async (
       tx: Tx,
@@ -125,7 +124,10 @@ export function createVouching({ people }: Pick<FederationDeps, 'people'>) {
       return ended.map((link) => ({ ...link, username: names.get(link.user_id) ?? '' }))
     },
 
-    /** The sessions that the provider opened by links that ended. After the provider is written, as tables are locked. */
+    /**
+     * Ends the sessions that the provider opened by the ended links. Runs after the provider is written, in the order
+     * of table locks.
+     */
     endSessions: async (tx: Tx, actor: Actor, providerId: string, of: readonly EndedLink[]): Promise<EndedLinks> => ({
       links: of,
       changes: of.length === 0 ? [] : await people.endProviderSessions(tx, actor, providerId, usersOf(of)),
@@ -135,7 +137,7 @@ export function createVouching({ people }: Pick<FederationDeps, 'people'>) {
 
 const usersOf = (ended: readonly EndedLink[]) => [...new Set(ended.map((link) => link.user_id))]
 
-/** As an event and an answer say it. */
+/** Ended links for an event and an answer. */
 export function viewEnded({ links: ended, changes }: EndedLinks) {
   const users = usersOf(ended)
   return {
@@ -146,7 +148,7 @@ export function viewEnded({ links: ended, changes }: EndedLinks) {
   }
 }
 
-/** For each link that ended what unlinking it by hand leaves on record. */
+/** Returns for each ended link the audit event of a manual unlink. */
 export const unlinkedEvents = (source: Actor, provider_id: string, { links: ended }: EndedLinks) =>
   ended.map(({ user_id: user, username, subject }) => {
     const user_id = encodeId('user', user)

@@ -14,7 +14,7 @@ import type { Entitlements, Tenancy } from '../tenancy/index.ts'
 import type { Trust } from '../trust/index.ts'
 import type { SnapshotSize } from './pull/chunk.ts'
 
-/** What the rooms of this module share; each takes the part it needs. */
+/** Dependencies of this module. Each part takes those that it needs. */
 export type GatewaysDeps = {
   db: Database
   audit: Audit
@@ -23,19 +23,22 @@ export type GatewaysDeps = {
   signals: Signals
   pager: Pager
   now: () => Date
-  /** Keys the digests of stored secrets. */
+  /** HMAC keys for the digests of stored secrets. */
   peppers: Peppers
-  /** The deployment-wide gateway service secrets; each of them is good. */
+  /** Deployment-wide gateway service secrets; any of them is valid. */
   serviceSecrets: readonly string[]
   entitlements: Entitlements
-  /** Adds what a report carried to the usage of the tenant. */
+  /** Adds the traffic of a report to the tenant's usage. */
   meter: Tenancy['meter']
   fleet: Fleet
   policy: Pick<Policy, 'at' | 'atVersions' | 'versionsAt' | 'bundleFor' | 'rulesUsingPool'>
-  /** How large a pool's snapshot is before it is cut into chunks, and how large those are. */
+  /** Limit of peers in an unchunked snapshot, and size of the chunks beyond it. */
   snapshotSize: SnapshotSize
   notifications: Pick<NotificationRules, 'notify' | 'closeOthers' | 'tenantsWithOpen'>
-  /** Of these devices those that have had a certificate, and when the newest in use ends; null: none is. */
+  /**
+   * Returns for each of these devices that ever had a certificate the end of the newest one in use; null if none is in
+   * use.
+   */
   certificateEnds: (tx: Tx, tenant: TenantId, deviceIds: readonly string[]) => Promise<ReadonlyMap<string, Date | null>>
   trust: Pick<Trust, 'signerFor' | 'versionOf'>
   listening: Listening

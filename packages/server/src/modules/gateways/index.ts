@@ -29,7 +29,7 @@ export { trustCoverageOfGateways } from './registry/gateways.queries.ts'
 export { keysOfGateways } from './registry/identity.queries.ts'
 export * as reported from './reports/reported.queries.ts'
 
-/** Gateways, what they must enforce and what they report: pools, secrets, sessions, metering, unified policy. */
+/** Gateways: pools, secrets, sessions, metering and unified policy. */
 export function createGateways(deps: GatewaysDeps) {
   const registry = createRegistry(deps)
   const activity = createActivity(deps)
@@ -51,7 +51,7 @@ export function createGateways(deps: GatewaysDeps) {
       ...truth.handlers,
       ...health.handlers,
     },
-    /** For the pipe's table of verifiers. */
+    /** Verifies gateway credentials, for the request pipeline. */
     verifyGateway: secrets.verify,
     service: secrets.service,
     endVpnSessions,

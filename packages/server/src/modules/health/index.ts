@@ -3,14 +3,14 @@ import { createReadiness, type ReadinessDeps } from './readiness.ts'
 
 export { createListening, type Listening } from './listening.ts'
 
-/** Whether this replica may be sent requests. */
+/** Readiness: tells if this replica can take requests. */
 export function createHealth(deps: ReadinessDeps) {
   const readiness = createReadiness(deps)
   return {
     handlers: healthHandlers(readiness),
-    /** Someone can sign in from now on. */
+    /** Called when sign-in has become possible. */
     open: readiness.open,
-    /** Not ready from now on. */
+    /** Called at shutdown; the replica is no longer ready. */
     close: readiness.close,
     jobs: [{ name: 'forget_replicas', cron: '25 4 * * *', run: readiness.forgetOthers }],
   }

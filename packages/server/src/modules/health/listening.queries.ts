@@ -2,10 +2,16 @@ import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { second } from '../../kernel/time.ts'
 
-/** A sweep a minute says that somebody listens: one that is missing is a break, and so is a clock that leapt. */
+/**
+ * Each sweep, once a minute, records that the deployment listens. A missing sweep interrupts that, and so does a clock
+ * that jumps.
+ */
 const breakMs = 90 * second
 
-/** Somebody listens now; since when without a break. The clock is looked at once the row is held. */
+/**
+ * Records that the deployment listens now, and returns since when it has listened without interruption. The statement
+ * reads the clock after it has locked the row.
+ */
 export const listen = async (tx: Tx): Promise<Date> => {
   const { rows } = await sql<{ since: Date }>`
     insert into listening as l (since, heard_at) values (clock_timestamp(), clock_timestamp())

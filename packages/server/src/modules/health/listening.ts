@@ -2,14 +2,14 @@ import { background, type Database } from '../../db/database.ts'
 import * as queries from './listening.queries.ts'
 
 /**
- * Silence says something of those who are silent only while somebody listened. Every sweep that judges by silence asks
- * here, and says by that that the deployment listens: after an outage of the replicas, of their jobs or of the database
- * the first of them begins anew.
+ * The absence of reports is evidence only while the deployment could receive them. Every sweep that judges by absence
+ * calls this, and by that records that the deployment listens. After an outage of the replicas, of their jobs or of the
+ * database the period starts anew.
  */
 export const createListening = ({ db }: { db: Database }) => ({
   /**
-   * Since when it listens, by the database's clock. Whoever judges as of a moment takes that before: what stalls in
-   * between is then after it.
+   * Returns since when the deployment listens, by the database's clock. A caller that judges as of some time must read
+   * that time first: a stall in between then falls after it.
    */
   since: (): Promise<Date> => db.acrossTenants(queries.listen, background),
 })

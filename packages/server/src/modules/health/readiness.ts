@@ -7,14 +7,14 @@ import { forgetSilent, markSeen } from './replicas.queries.ts'
 export type ReadinessDeps = { db: Database; feed: Pick<Feed, 'isFresh' | 'catchUp'> }
 
 const probeEveryMs = 500
-/** How long one write proves that writes are possible. */
+/** Time for which one committed write proves that writes are possible. */
 const provenForMs = 800
 const briefly: Patience = { ...foreground, total: second, connect: second / 2, statement: second, lock: second }
 
 /**
- * A replica is ready when a request that came now would be answered: its memory is proven, or is when it has been
- * compared with the database, and a write was committed lately. The write is tried when someone asks, once for all who
- * do.
+ * A replica is ready if it could answer a request now: its cache is coherent, or becomes so when it catches up with the
+ * database, and a write was committed lately. The write is tried only when readiness is asked for, once for all
+ * concurrent callers.
  */
 export function createReadiness({ db, feed }: ReadinessDeps) {
   const replica = randomUUID()

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 
-/** A write of this replica's own, so that no two wait for each other. */
+/** Each replica writes its own row, so that replicas never wait for each other. */
 export const markSeen = (tx: Tx, replica: string) =>
   sql`insert into replicas (replica_id, seen_at) values (${replica}, clock_timestamp())
     on conflict (replica_id) do update set seen_at = excluded.seen_at`.execute(tx)

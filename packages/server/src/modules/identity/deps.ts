@@ -12,7 +12,7 @@ import type { Tenancy } from '../tenancy/index.ts'
 
 export { defaultPasswordParams as usualPasswordCost, type PasswordParams as PasswordCost } from '@holdfast/crypto'
 
-/** Tells the administrators of a tenant, in the transaction of what it tells of. */
+/** Notifies the administrators of a tenant, in the transaction of the reported change. */
 export type Notify = (
   tx: Tx,
   tenant: TenantId,
@@ -22,12 +22,14 @@ export type Notify = (
     title: string
     detail: string
     subject: { type: 'user'; id: string | null; name: string }
-    /** While a notification of this cause is open, no second one is made. */
+    /** Identifies the cause. While a notification with this key is open, no second one is created. */
     dedupe_key?: string
   },
 ) => Promise<unknown>
 
-/** The files that the page of the web console loads, by name, and the paths of the views; `$name` stands for one segment. */
+/**
+ * Files that the page of the web console loads, by name, and the paths of its views. `$name` stands for one segment.
+ */
 export type ConsolePage = {
   paths: readonly string[]
   script: string
@@ -35,7 +37,7 @@ export type ConsolePage = {
   styles: readonly string[]
 }
 
-/** What the rooms of this module share; each takes the part it needs. Nothing here may be left out. */
+/** Dependencies of this module. Each part takes those that it needs; none is optional. */
 export type IdentityDeps = {
   db: Database
   audit: Audit
@@ -46,27 +48,32 @@ export type IdentityDeps = {
   peppers: Peppers
   kek: Kek
   publicUrl: string
-  /** Undefined where the web console was not built. */
+  /** Undefined if the web console was not built. */
   consoleBuild: ConsolePage | undefined
   origins: Origins
-  /** What a hash of a password costs. */
+  /** Cost parameters of password hashes. */
   passwordCost: PasswordCost
   tenancy: Pick<Tenancy, 'settings' | 'nameOf' | 'tenantByName' | 'enforcesSso' | 'holdEnforcement' | 'entitlements'>
-  /** Ids of the rules of the published policy that name this group. */
+  /** Returns the ids of rules of the published policy that name this group. */
   rulesUsingGroup: (tx: Tx, tenant: TenantId, groupId: string) => Promise<readonly string[]>
   offboarding: Offboarding
-  /** Releases the lock of a user, in the transaction that lets them in again; false where there is none. */
+  /** Releases the lock of a user, in the transaction that lets them in again. False if there is none. */
   releaseLockOf: (tx: Tx, source: Source, user: string) => Promise<boolean>
-  /** The API keys by which a user goes on without signing in. */
+  /** API keys by which a user keeps access without signing in. */
   keysOfUser: KeysOfUser
   notify: Notify
-  /** Whom the sign-in page of a tenant offers, and whether nothing else opens it. Throws `rate_limited`. */
+  /**
+   * Returns the identity providers on a tenant's sign-in page, and whether they are the only way to sign in. Throws
+   * `rate_limited`.
+   */
   waysIn: (
     tenantName: string,
     caller: Caller,
   ) => Promise<{ offered: readonly { path: string; name: string }[]; isOnlyWay: boolean }>
-  /** Where a browser whose session has ended ends the one with its identity provider too; undefined if nowhere. */
+  /**
+   * Returns the address where a browser also ends its session with the identity provider; undefined if there is none.
+   */
   endSessionAt: (tenant: TenantId, providerId: string) => Promise<string | undefined>
-  /** Hears of "last seen" times that could not be written yet. */
+  /** Reports "last seen" times that could not be written yet. */
   onError: (e: Error) => void
 }

@@ -37,24 +37,24 @@ export function createIdentity(given: IdentityDeps) {
     searchHits: createPeopleHits(deps),
     createUser,
     createFirstAdmin,
-    /** Hashed beforehand, written with the tenant. */
+    /** Hashes the password before the transaction that creates the tenant. */
     prepareAdministrator: createTenantAdministrators(deps),
-    /** For whoever runs the server: a break-glass user who comes in whatever became of the others. */
+    /** For the operator of the server: makes a break-glass user able to sign in, independent of all other accounts. */
     recover: createRecovery({ ...deps, sessions }),
     breakGlass,
     requireStoppable: createRequireStoppable({ ...deps, breakGlass }),
-    /** Ends the admin sessions of users in the transaction that keeps them out; the caller records the changes. */
+    /** Ends the admin sessions of users, in the transaction that stops the users. The caller records the changes. */
     endAdminSessions: sessions.endOfUsers,
     endAccess: createEndAccess({ ...deps, sessions }),
     owned: createOwned(deps),
-    /** For the pipe: throws where a change needs a fresh one-time code that the session has not shown. */
+    /** For the request pipeline: throws if a change needs a fresh one-time code that the session has not shown. */
     requireStepUp: stepUp.require,
     jobs: [
       { name: 'end_idle_sessions', cron: '* * * * *', run: sessions.sweep },
       { name: 'forget_login_failures', cron: '10 * * * *', run: () => db.acrossTenants(forgetFailures, background) },
     ],
     stop: () => Promise.all([sessions.flush(), login.flush()]),
-    /** Sign-in by identity providers, in the transactions of those who decide it. */
+    /** Sign-in by identity providers, in the transactions of the callers. */
     people: createByProvider({ ...deps, sessions }),
     failures: createSourceFailures(deps),
     browser: createPages({ ...deps, ...rules, me }),

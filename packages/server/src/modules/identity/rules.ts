@@ -12,7 +12,7 @@ import { createSteps } from './signin/sign-in-steps.ts'
 import { createStepUp } from './signin/step-up.ts'
 import { createTotp } from './signin/totp.ts'
 
-/** Sign-in and what hangs on it, each made once, in the order in which they use each other. */
+/** Parts of sign-in and account rules, each created once, in the order of their dependencies. */
 export function createRules(deps: IdentityDeps & { hasher: PasswordHasher }) {
   const sessions = createSessions(deps)
   const breakGlass = createBreakGlass({ ...deps, sessions })

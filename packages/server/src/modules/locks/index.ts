@@ -3,7 +3,7 @@ import { lockHandlers } from './locks.handlers.ts'
 import { pruneLocks } from './locks.queries.ts'
 import { createLocks, type LocksDeps } from './locks.ts'
 
-/** What is kept out at once, whatever else holds. */
+/** Locks: they deny access at once, whatever the status of their target. */
 export function createLocking(deps: LocksDeps & { pager: Pager }) {
   const locks = createLocks(deps)
   return {

@@ -35,7 +35,7 @@ export const lockHandlers = ({ db, pager, locks }: { db: Database; pager: Pager;
     },
   }) satisfies Partial<Handlers>
 
-/** Everything of a tenant is named by the tenant, which is the own one. */
+/** A lock of a tenant always targets the actor's own tenant. */
 function targetOf({ tenantId }: Actor, { type, id }: { type: Target['type']; id?: string }): Target {
   if (id === undefined) return type === 'tenant' ? { type, id: tenantId } : failField('target.id', 'is required')
   return { type, id: idOf(type, id) }

@@ -29,7 +29,7 @@ type NewLock = {
   by: StoredParty
   expiresInSeconds: number | undefined
 }
-/** Undefined where the target is locked already: of any number of callers one makes the lock. */
+/** Inserts a lock. Undefined if the target is locked already: of concurrent callers one makes the lock. */
 export const insertLock = (tx: Tx, tenant: TenantId, lock: NewLock, at: Date): Promise<LockRow | undefined> =>
   tx
     .insertInto('locks')
@@ -53,7 +53,10 @@ export const insertLock = (tx: Tx, tenant: TenantId, lock: NewLock, at: Date): P
     .returningAll()
     .executeTakeFirst()
 
-/** As the row it has become, for the one that released it; `isDue`: only where its time is over, as the database says. */
+/**
+ * Releases a lock, and returns the new row to the one caller that released it. `isDue`: only if the lock has expired by
+ * the database's clock.
+ */
 export const releaseLock = (
   tx: Tx,
   tenant: TenantId,
@@ -71,8 +74,8 @@ export const releaseLock = (
 }
 
 /**
- * Passes the tenant wall: locks whose time is over, the oldest first, and those whose target is gone, for good as all
- * that is deleted or revoked. With a tenant that is deleted go its locks.
+ * Across tenants: locks that have expired, the oldest first, and locks whose target is deleted or revoked, both of
+ * which are final. Deleting a tenant removes its locks.
  */
 export const dueLocks = async (tx: Tx, limit: number) => {
   const { rows } = await sql<{ tenant_id: TenantId; lock_id: string; is_over: boolean }>`
@@ -92,7 +95,7 @@ export const dueLocks = async (tx: Tx, limit: number) => {
   return rows
 }
 
-/** What a target that can be locked is called; undefined where there is none. A device that is revoked is none. */
+/** Returns the name of a target, or undefined if no such target can be locked. A revoked device cannot be locked. */
 export const nameOf = async (tx: Tx, tenant: TenantId, { type, id }: Target): Promise<string | undefined> => {
   const named = {
     device: sql`select name from devices where tenant_id = ${tenant} and device_id = ${id} and status <> 'revoked'`,
@@ -105,7 +108,7 @@ export const nameOf = async (tx: Tx, tenant: TenantId, { type, id }: Target): Pr
   return rows[0]?.name
 }
 
-/** Of a group, those whom and which it binds, each at most `limit`. */
+/** Returns the users and the devices of a group, each at most `limit`. */
 export const boundByGroup = async (tx: Tx, tenant: TenantId, group: string, limit: number) => {
   const users = await sql<{ id: string }>`
     select user_id as id from group_members where tenant_id = ${tenant} and group_id = ${group} limit ${limit}`.execute(
@@ -118,5 +121,5 @@ export const boundByGroup = async (tx: Tx, tenant: TenantId, group: string, limi
   return { users: users.rows.map((r) => r.id), devices: devices.rows.map((r) => r.id) }
 }
 
-/** A lock that was released is kept as long as usage is, and while all of a tenant is held. */
+/** A released lock is kept as long as usage is, and while a legal hold covers the whole tenant. */
 export const pruneLocks = deleting('locks', sql`released_at < ${purgeTime} - interval '400 days' and ${isNotAllHeld}`)

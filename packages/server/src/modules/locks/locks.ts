@@ -14,24 +14,27 @@ export type LocksDeps = {
   audit: Audit
   changes: Changes
   now: () => Date
-  /** End VPN sessions, in the transaction that locks. */
+  /** Ends VPN sessions, in the transaction that makes the lock. */
   gateways: Pick<Gateways, 'endVpnSessions' | 'endSessionsAt'>
   identity: Pick<Identity, 'endAdminSessions'> & { breakGlass: Pick<Identity['breakGlass'], 'requireAnother'> }
 }
 
-/** More than these are told of as all users, or devices, of the tenant. */
+/** Above this number of users or devices, one change covers the whole tenant. */
 const mostTold = 5000
-/** Ended at once by the job. */
+/** Number of locks that one run of the job ends. */
 const perRound = 500
 const job = 'end_locks'
 
 /**
- * Locks keep out, whatever the status is of what they bind; statuses stay as they are, so a release leaves everything
- * as it would be without the lock. Whoever decides about a device, a session or a key reads them beside it, and the
- * change of what is bound has all replicas and gateways look.
+ * Locks deny access whatever the status of their target. They change no status, so a release leaves everything as if
+ * there had been no lock. Each decision about a device, a session or a key reads the locks too. The change of a target
+ * makes all replicas and gateways reread it.
  */
 export function createLocks({ db, audit, changes, now, gateways, identity }: LocksDeps) {
-  /** What runs ends with the lock: of a large group or a tenant the first, the rest with the next reports. */
+  /**
+   * Ends running sessions along with the lock. Of a large group or a tenant it ends the first ones; the others end with
+   * the next reports.
+   */
   async function cut(tx: Tx, source: Source, { type, id }: Target): Promise<Change[]> {
     const { tenantId: tenant } = source
     if (type === 'gateway' || type === 'tenant')
@@ -45,7 +48,7 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
     await gateways.endVpnSessions(tx, source, { userIds: [id] }, 'suspended')
     return identity.endAdminSessions(tx, source, [id])
   }
-  /** What replicas and gateways must look at. */
+  /** Returns the changes that replicas and gateways must apply. */
   async function touched(tx: Tx, tenant: TenantId, { type, id }: Target): Promise<Change[]> {
     if (type === 'tenant') return [{ kind: 'device', subject: everything }]
     if (type !== 'group') return [{ kind: type, subject: id }]
@@ -81,7 +84,7 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
   }
 
   return {
-    /** `changed` false: it was locked already, and stays as it was. */
+    /** `changed` is false if the target was locked already; that lock stays as it was. */
     create: (
       actor: Actor,
       target: Target,
@@ -117,13 +120,16 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
           : { lock: (await queries.findLock(tx, actor.tenantId, id)) ?? missing('lock'), changed: false }
       }),
 
-    /** In the transaction of whoever lets a user in, and tells of the user. False: nothing binds them. */
+    /**
+     * Releases the lock of a user, in the transaction of a caller that records the user's change itself. False if the
+     * user has no active lock.
+     */
     releaseOfUser: async (tx: Tx, source: Source, user: string): Promise<boolean> => {
       const lock = await queries.findActive(tx, source.tenantId, { type: 'user', id: user })
       return lock !== undefined && (await free(tx, source, lock.lock_id, undefined)) !== undefined
     },
 
-    /** Releases locks whose time is over, or whose target is gone. Says how many. */
+    /** Releases locks that have expired or whose target is gone. Returns their number. */
     endDue: async (): Promise<number> => {
       const due = await db.acrossTenants((tx) => queries.dueLocks(tx, perRound), background)
       let ended = 0

@@ -4,13 +4,13 @@ import type { Mailer } from './mail.ts'
 import { type Message, mailSubject, mailText, webhookBody } from './message.ts'
 import { sendWebhook } from './webhook.ts'
 
-/** `error`: one sentence for an administrator. `gone`: the receiver says that it will never be there again. */
+/** `error`: one sentence for an administrator. `gone`: the receiver says that the URL is gone for good. */
 export type Outcome = { ok: boolean; error: string | null; gone?: boolean }
 export type Sendable = Omit<Message, 'kind'> & { kind: string }
 
 const mailWithinMs = 45_000
 
-/** One attempt over one channel. Never throws for what lies with the other side. */
+/** Makes one attempt over one channel. Never throws for a fault of the receiver. */
 export function createChannels(deps: {
   outbound: Pick<Outbound, 'request'>
   mailer: Mailer | undefined

@@ -5,7 +5,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 
 type Delivery = Selectable<Tables['notification_deliveries']>
 type Notification = Selectable<Tables['notifications']>
-/** `attempts`: this one included. */
+/** `attempts` includes this one. */
 export type Claimed = Pick<Delivery, 'tenant_id' | 'notification_id' | 'channel' | 'recipient' | 'attempts'> &
   Pick<
     Notification,
@@ -15,7 +15,7 @@ export type Claimed = Pick<Delivery, 'tenant_id' | 'notification_id' | 'channel'
 const due = (tx: Tx, at: Date) =>
   tx.selectFrom('notification_deliveries').where('state', '=', 'pending').where('next_attempt_at', '<=', at)
 
-/** Passes the tenant wall: tenants with something due, who has waited longest first. */
+/** Across tenants: tenants with a due delivery, the longest waiting first. */
 export const tenantsDue = async (tx: Tx, at: Date, most: number): Promise<TenantId[]> => {
   const rows = await due(tx, at)
     .select('tenant_id')
@@ -26,7 +26,7 @@ export const tenantsDue = async (tx: Tx, at: Date, most: number): Promise<Tenant
   return rows.map((r) => r.tenant_id)
 }
 
-/** Takes what is due, oldest first. Nobody else takes it before `until`. */
+/** Claims due deliveries, oldest first. No other replica claims them before `until`. */
 export const claimDue = async (
   tx: Tx,
   tenant: TenantId,
@@ -46,7 +46,7 @@ export const claimDue = async (
   return rows
 }
 
-/** What another replica did with the row after its claim ran out stands. */
+/** Matches only a row that is still claimed: another replica's result after the claim ran out stands. */
 const claimed = (tx: Tx, c: Claimed) =>
   tx
     .updateTable('notification_deliveries')

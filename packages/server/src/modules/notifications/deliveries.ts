@@ -7,18 +7,18 @@ import type { Notify } from './notifications.ts'
 import type { ChannelSettings, Stored } from './settings.ts'
 
 /**
- * Before each attempt, from the failure before it; the times that Standard Webhooks proposes. After the last it is
- * given up.
+ * Delay before each attempt, counted from the previous failure; the schedule that Standard Webhooks proposes. After the
+ * last attempt the delivery fails.
  */
 const waits = [0, 5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour]
-/** Longer than any attempt takes: what was claimed so long ago belongs to a replica that has ended. */
+/** Longer than any attempt takes. A claim older than this belongs to a replica that has ended. */
 const claimMs = 2 * minute
 const perRound = 32
 const perTenant = 4
-/** What is due sooner than the next run of the job has a timer of its own. */
+/** A delivery that is due before the next run of the job gets a timer of its own. */
 const ownTimerMs = minute
 
-/** Brings notifications to mail and webhook, each at least once, until it succeeds or is given up. */
+/** Delivers notifications by mail and webhook, each at least once, until it succeeds or fails for good. */
 export function createDeliveries(deps: {
   db: Database
   now: () => Date
@@ -33,7 +33,7 @@ export function createDeliveries(deps: {
   let running: Promise<void> | undefined
   let again = false
 
-  /** Undefined: the settings have changed, and nothing is to be sent any more. */
+  /** Undefined if the settings have changed and nothing is to be sent any more. */
   async function attempt(c: queries.Claimed, stored: Stored): Promise<Outcome | undefined> {
     const { email, webhook } = stored
     const id = encodeId('notification', c.notification_id)
@@ -54,7 +54,7 @@ export function createDeliveries(deps: {
       else await queries.postpone(tx, c, outcome.error ?? '', new Date(at.getTime() + wait))
     })
 
-  /** 410: nothing more goes to this URL, and the administrators hear of it where they still can. */
+  /** On a 410 response: turns the webhook off, fails its pending deliveries, and notifies administrators. */
   const giveUpWebhook = (c: queries.Claimed, url: string) =>
     db.inTenant(c.tenant_id, async (tx) => {
       if (!(await settings.turnOffWebhook(tx, c.tenant_id, url))) return false
@@ -82,7 +82,7 @@ export function createDeliveries(deps: {
       onError(e)
       return { ok: false, error: 'A fault of this deployment kept it from being sent.' }
     })
-    // Stopped in the middle: the claim runs out and another replica tries again.
+    // The attempt was aborted: the claim runs out and another replica tries again.
     if (stopping.signal.aborted) return
     if (!outcome) return record(c, { ok: false, error: 'The settings no longer send it there.' }, undefined)
     if (outcome.gone && stored.webhook.url !== null && (await giveUpWebhook(c, stored.webhook.url))) return
@@ -91,7 +91,7 @@ export function createDeliveries(deps: {
     if (!outcome.ok && wait !== undefined && wait < ownTimerMs) wakeIn(wait)
   }
 
-  /** What is due, of each tenant a few, so that one whose receiver is slow does not hold up the others. */
+  /** Claims due deliveries, a few per tenant, so that a slow receiver does not hold up other tenants. */
   async function claim(): Promise<queries.Claimed[]> {
     const at = now()
     const until = new Date(at.getTime() + claimMs)
@@ -112,7 +112,9 @@ export function createDeliveries(deps: {
     }
   }
 
-  /** Settles when nothing is due any more. One run at a time; a call during one leads to another right after it. */
+  /**
+   * Resolves when nothing is due any more. Runs one at a time; a call during a run causes another run right after it.
+   */
   function deliver(): Promise<void> {
     if (running) {
       again = true
@@ -141,7 +143,7 @@ export function createDeliveries(deps: {
   return {
     deliver,
     wake: () => wakeIn(0),
-    /** What runs is called off; it is due again when its claim runs out. */
+    /** Aborts running attempts. They are due again when their claim runs out. */
     stop: async (): Promise<void> => {
       stopping.abort()
       for (const timer of timers) clearTimeout(timer)

@@ -29,11 +29,11 @@ type NotificationsDeps = {
   outbound: Outbound
   signals: Parameters<typeof createNotificationRules>[0]['signals']
   tenantName: (tenant: TenantId) => Promise<string | undefined>
-  /** Hears of deliveries that could not be tried or written down. */
+  /** Receives failures to attempt or to record a delivery. */
   onError: (e: Error) => void
 }
 
-/** What administrators should hear of: an inbox, and its delivery by mail and webhook. */
+/** Notifications for administrators: the inbox, and delivery by mail and webhook. */
 export function createNotifications(deps: NotificationsDeps) {
   const mailer = deps.smtpUrl === undefined ? undefined : createMailer(deps.smtpUrl, deps.publicUrl)
   const mailAvailable = mailer !== undefined
@@ -51,7 +51,7 @@ export function createNotifications(deps: NotificationsDeps) {
     tenantsWithOpen: rules.tenantsWithOpen,
     restate: rules.restate,
     closedByPersonAt: rules.closedByPersonAt,
-    /** Which gateways are silent, another module knows: whoever makes this one says whom to ask. */
+    /** Another module knows the silent gateways, so the caller passes a function that returns them. */
     jobs: (silentGateways: () => Promise<Silence>) => [
       { name: 'deliver_notifications', cron: '* * * * *', run: deliveries.deliver },
       { name: 'watch_gateways', cron: '* * * * *', run: () => watch.watchGateways(silentGateways) },

@@ -3,7 +3,7 @@ import type { Transporter } from 'nodemailer'
 import { oneLine, plainLines } from './text.ts'
 
 type Letter = {
-  /** Makes the Message-ID, together with the recipient: a repeated letter has the same one. */
+  /** Together with the recipient, determines the Message-ID: a repeated mail has the same one. */
   id: string
   recipient: string
   subject: string
@@ -16,8 +16,8 @@ const silentForMs = 20_000
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 /**
- * Letters over SMTP, one recipient each, plain text. `smtps://` speaks TLS from the first byte; `smtp://` must upgrade
- * with STARTTLS before anything is said, but on loopback. The envelope has configured addresses only.
+ * Sends plain-text mail over SMTP, one recipient each. `smtps://` uses TLS from the first byte. `smtp://` must upgrade
+ * with STARTTLS before anything else, except on loopback. The envelope contains configured addresses only.
  */
 export function createMailer(smtpUrl: string, publicUrl: string) {
   const url = new URL(smtpUrl)
@@ -44,14 +44,14 @@ export function createMailer(smtpUrl: string, publicUrl: string) {
       auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) },
     }),
   }
-  /** Read with the first letter. */
+  /** The mail library is loaded with the first mail. */
   const open = () => {
     transport ??= import('nodemailer').then(({ createTransport }) => createTransport(options))
     return transport
   }
 
   return {
-    /** Settles when the server has taken the letter over. Throws an Error with one sentence. */
+    /** Resolves when the server has accepted the mail. Throws an Error with one sentence. */
     send: async ({ id, recipient, subject, text, at }: Letter): Promise<void> => {
       const digest = createHash('sha256').update(`${id}\0${recipient}`).digest('hex').slice(0, 32)
       try {
@@ -74,7 +74,7 @@ export function createMailer(smtpUrl: string, publicUrl: string) {
 }
 export type Mailer = ReturnType<typeof createMailer>
 
-/** What the server said stays out of it: it may repeat what it was told. */
+/** Leaves out the server's reply text, which may repeat what was sent to it. */
 function sentenceOf(e: unknown): string {
   const { responseCode, code } = e as { responseCode?: unknown; code?: unknown }
   if (typeof responseCode === 'number') return `The mail server refused the letter (${responseCode}).`

@@ -6,7 +6,7 @@ export type Message = Pick<
   'tenant_id' | 'kind' | 'severity' | 'title' | 'detail' | 'subject_type' | 'subject_id' | 'subject_name' | 'created_at'
 >
 
-/** The body of a webhook, in the shape that Standard Webhooks proposes: type, timestamp, data. */
+/** Returns the body of a webhook in the shape that Standard Webhooks proposes: type, timestamp, data. */
 export const webhookBody = (id: string, m: Omit<Message, 'kind'> & { kind: string }): string =>
   JSON.stringify({
     type: m.kind,

@@ -14,7 +14,7 @@ type NewNotification = Omit<
 >
 export type Acknowledger = { type: string; id: string | null; name: string | null }
 
-/** False where a notification of the same cause is open: of any number of callers at once, one is told true. */
+/** False if a notification of the same cause is open. Of concurrent callers exactly one gets true. */
 export const insert = (tx: Tx, tenant: TenantId, row: NewNotification): Promise<boolean> =>
   happened(
     tx
@@ -73,7 +73,7 @@ export const find = (tx: Tx, tenant: TenantId, id: string) =>
   select(tx, tenant, { state: 'all' }).where('notification_id', '=', id).executeTakeFirst()
 export type NotificationRow = NonNullable<Awaited<ReturnType<typeof find>>>
 
-/** Of two acknowledgements exactly one is told that it was the one. */
+/** True for exactly one of two concurrent acknowledgements. */
 export const markAcknowledged = (tx: Tx, tenant: TenantId, id: string, by: Acknowledger, at: Date) =>
   happened(
     tx
@@ -90,7 +90,7 @@ export const markAcknowledged = (tx: Tx, tenant: TenantId, id: string, by: Ackno
       .returning('notification_id'),
   )
 
-/** Gives an open notification another text. False where it is not open any more. */
+/** Replaces the text of an open notification. False if it is not open any more. */
 export const restate = (tx: Tx, tenant: TenantId, id: string, text: Pick<NewNotification, 'title' | 'detail'>) =>
   happened(
     tx
@@ -102,7 +102,7 @@ export const restate = (tx: Tx, tenant: TenantId, id: string, text: Pick<NewNoti
       .returning('notification_id'),
   )
 
-/** When a person last took a notification of a cause out of the inbox. */
+/** Returns when a person last acknowledged a notification of a cause. */
 export const closedByPersonAt = async (tx: Tx, tenant: TenantId, dedupeKey: string): Promise<Date | undefined> => {
   const row = await tx
     .selectFrom('notifications')
@@ -114,7 +114,7 @@ export const closedByPersonAt = async (tx: Tx, tenant: TenantId, dedupeKey: stri
   return row?.at ?? undefined
 }
 
-/** Of these causes those that there ever was a notification of. */
+/** Returns those of the causes that ever had a notification. */
 export const knownCauses = async (tx: Tx, tenant: TenantId, keys: readonly string[]): Promise<Set<string>> => {
   const rows = await tx
     .selectFrom('notifications')
@@ -126,7 +126,7 @@ export const knownCauses = async (tx: Tx, tenant: TenantId, keys: readonly strin
   return new Set(rows.flatMap((r) => r.dedupe_key ?? []))
 }
 
-/** Passes the tenant wall: tenants in which something of a kind is open. */
+/** Across tenants: tenants with an open notification of a kind. */
 export const tenantsWithOpen = async (tx: Tx, kind: Kind): Promise<TenantId[]> => {
   const rows = await tx
     .selectFrom('notifications')
@@ -138,7 +138,7 @@ export const tenantsWithOpen = async (tx: Tx, kind: Kind): Promise<TenantId[]> =
   return rows.map((r) => r.tenant_id)
 }
 
-/** At most one: a second one of its cause is not made. */
+/** At most one exists: no second one of the same cause is made. */
 export const openOf = (tx: Tx, tenant: TenantId, dedupeKey: string) =>
   tx
     .selectFrom('notifications')
@@ -157,7 +157,7 @@ export const openOfKind = (tx: Tx, tenant: TenantId, kind: Kind) =>
     .where('acknowledged_at', 'is', null)
     .execute()
 
-/** How many are open of each severity, as far as `most`. */
+/** Counts open notifications by severity, each up to `most`. */
 export const countOpen = async (tx: Tx, tenant: TenantId, most: number): Promise<Record<Severity, number>> => {
   const { rows } = await sql<{ severity: Severity; n: number }>`
     select s.severity, (select count(*) from (
@@ -167,7 +167,7 @@ export const countOpen = async (tx: Tx, tenant: TenantId, most: number): Promise
   return { info: 0, warning: 0, critical: 0, ...Object.fromEntries(rows.map((r) => [r.severity, r.n])) }
 }
 
-/** Acknowledged ones. Deliveries go with their notification. */
+/** Purges acknowledged notifications. Their deliveries are deleted with them. */
 export const pruneNotifications = purging(
   'notifications',
   'notifications',

@@ -11,18 +11,17 @@ import { oneLine, plainLines } from './text.ts'
 export type Notice = {
   kind: NotificationKind
   severity: NotificationSeverity
-  /** One line: what happened, to whom. */
+  /** One line: the event and its subject. */
   title: string
-  /** Sentences: why it matters and what can be done. */
+  /** Sentences: why it matters, and what to do about it. */
   detail: string
-  /** What it is about; `id` as on the wire. */
+  /** Subject of the notification; `id` in its API form. */
   subject: { type: string; id: string | null; name: string | null }
-  /** Names the cause: while a notification of it is open, no second one is made. */
+  /** Key of the cause. While a notification of it is open, no second one is made. */
   dedupe_key?: string
 }
 /**
- * Inserts in the caller's transaction and sends once that is committed. Returns the new id, or undefined for a
- * duplicate.
+ * Inserts in the caller's transaction, and sends after its commit. Returns the new id, or undefined for a duplicate.
  */
 export type Notify = (tx: Tx, tenant: TenantId, notice: Notice) => Promise<string | undefined>
 
@@ -35,7 +34,7 @@ export function createNotificationRules(deps: {
   settings: Pick<ChannelSettings, 'read'>
   mailAvailable: boolean
   signals: Pick<Signals, 'tellAfter'>
-  /** Called after the commit of what is to be delivered. */
+  /** Called after the commit of new deliveries. */
   wake: () => void
 }) {
   const { db, audit, now, settings, mailAvailable, signals, wake } = deps
@@ -78,7 +77,7 @@ export function createNotificationRules(deps: {
 
   return {
     notify,
-    /** Gives the open notification of a cause another text; false where none is open. It is not sent again. */
+    /** Replaces the text of the open notification of a cause. False if none is open. It is not sent again. */
     restate: async (tx: Tx, tenant: TenantId, notice: Notice & { dedupe_key: string }): Promise<boolean> => {
       const open = await queries.openOf(tx, tenant, notice.dedupe_key)
       if (!open) return false
@@ -87,14 +86,14 @@ export function createNotificationRules(deps: {
       return queries.restate(tx, tenant, open.notification_id, { title, detail: plainLines(notice.detail, 4000) })
     },
     closedByPersonAt: queries.closedByPersonAt,
-    /** Closes what is open of a cause, in the transaction that ends the cause. */
+    /** Closes the open notification of a cause, in the transaction that ends the cause. */
     close: async (tx: Tx, source: Source, dedupeKey: string): Promise<void> => {
       const open = await queries.openOf(tx, source.tenantId, dedupeKey)
       if (open) await acknowledgeAs(tx, source, bySystem, open)
     },
     /**
-     * Closes what is open of a kind and has none of these causes any more. Causes that may come back meanwhile are read
-     * in the transaction that closes, where they are locked.
+     * Closes open notifications of a kind whose cause is not among these. Causes that may return in the meantime are
+     * read, and locked, in the closing transaction: pass a function for them.
      */
     closeOthers: async (
       source: Source,
@@ -109,10 +108,10 @@ export function createNotificationRules(deps: {
             await acknowledgeAs(tx, source, bySystem, open)
         })
     },
-    /** Passes the tenant wall: in which tenants something of a kind is open. */
+    /** Across tenants: tenants with an open notification of a kind. */
     tenantsWithOpen: (kind: NotificationKind): Promise<TenantId[]> =>
       db.acrossTenants((tx) => queries.tenantsWithOpen(tx, kind)),
-    /** Idempotent: what is acknowledged keeps the name of who was first. */
+    /** Idempotent: an acknowledged notification keeps the name of the first person. */
     acknowledge: (actor: Actor, id: string): Promise<{ row: queries.NotificationRow; changed: boolean }> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const found = (await queries.find(tx, actor.tenantId, id)) ?? missing('notification')

@@ -15,7 +15,7 @@ export const read = (tx: Tx, tenant: TenantId): Promise<StoredSettings | undefin
     .where('tenant_id', '=', tenant)
     .executeTakeFirst()
 
-/** Holds the row until commit, so that of two changes the second sees the first. */
+/** Locks the row until commit, so that the second of two changes sees the first. */
 export const lock = async (tx: Tx, tenant: TenantId, at: Date): Promise<StoredSettings> => {
   await tx
     .insertInto('notification_settings')

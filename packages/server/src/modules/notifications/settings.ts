@@ -15,11 +15,11 @@ import type { Audit, Changed } from '../audit/index.ts'
 import * as queries from './settings.queries.ts'
 
 export type Stored = { email: EmailSettings; webhook: WebhookSettings; secretJwe: string | null }
-/** Whose URL stays where it is absent: it is never shown, so who replaces the rest may not know it. */
+/** Settings to store. The URL is never shown, so a caller may not know it: an absent `url` keeps the stored one. */
 type Wanted = { email: EmailSettings; webhook: Omit<WebhookSettings, 'url'> & { url?: string | null } }
 
 const sealContext = (tenant: TenantId) => `notification_settings/${tenant}/webhook_secret_jwe`
-/** Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes, which are the key of the HMAC. */
+/** Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes, which are the HMAC key. */
 const mintSecret = () => `whsec_${randomBytes(32).toString('base64')}`
 
 export function createChannelSettings({
@@ -57,8 +57,8 @@ export function createChannelSettings({
     read: async (tx: Tx, tenant: TenantId): Promise<Stored> => withDefaults(await queries.read(tx, tenant)),
 
     /**
-     * Replaces what is set; `allow` refuses by what is there. A first webhook URL makes a secret, and so does
-     * `rotates`: it is returned once.
+     * Replaces the settings. `allow` may refuse after it sees the stored ones. The first webhook URL creates a secret,
+     * and so does `rotates`; the secret is returned once.
      */
     replace: async (
       actor: Source,
@@ -66,7 +66,7 @@ export function createChannelSettings({
       { rotates, allow }: { rotates: boolean; allow: (before: Stored) => void },
     ): Promise<{ stored: Stored; secret: string | null }> => {
       const tenant = actor.tenantId
-      // Sealing is slow, so it is done before the transaction knows whether it is needed.
+      // Sealing is slow, so it happens before the transaction, even if the secret then turns out not to be needed.
       const secret = mintSecret()
       const sealed = await seal(kek, sealContext(tenant), Buffer.from(secret))
       return db.inTenant(tenant, async (tx) => {
@@ -87,7 +87,9 @@ export function createChannelSettings({
       })
     },
 
-    /** The receiver at this URL is gone for good. False when the webhook was turned off or turned elsewhere before. */
+    /**
+     * Turns off the webhook because its URL is gone for good. False if it was already turned off or has another URL.
+     */
     turnOffWebhook: async (tx: Tx, tenant: TenantId, url: string): Promise<boolean> => {
       const at = now()
       const before = withDefaults(await queries.lock(tx, tenant, at))
@@ -113,7 +115,7 @@ const withDefaults = (row: queries.StoredSettings | undefined): Stored => ({
   secretJwe: row?.webhook_secret_jwe ?? null,
 })
 
-/** The path of a webhook's URL is often what lets a caller in: nobody is shown more than its origin. */
+/** The path of a webhook's URL is often a credential, so only the origin is ever shown. */
 const originOf = (url: string | null): string | null => url && new URL(url).origin
 
 function differences(before: Stored, after: Stored): Changed {

@@ -1,15 +1,15 @@
-/** Ends of lines, other control characters, and marks that turn the direction of text around. */
+/** Line breaks, other control characters, and marks that change the direction of text. */
 const disturbing = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
 const cut = (text: string, max: number) => {
   const characters = [...text]
   return characters.length > max ? `${characters.slice(0, max - 1).join('')}…` : text
 }
 
-/** For titles, names and mail headers: names come from people and devices. `max` in characters. */
+/** Cleans titles, names and mail headers, because names come from people and devices. `max` in characters. */
 export const oneLine = (text: string, max: number): string =>
   cut(text.replaceAll(disturbing, ' ').replaceAll(/ {2,}/g, ' ').trim(), max)
 
-/** For bodies: lines stay, other control characters do not. */
+/** Cleans bodies: keeps line breaks and removes other control characters. */
 export const plainLines = (text: string, max: number): string =>
   cut(
     text

@@ -7,7 +7,7 @@ import type { ChannelSettings } from './settings.ts'
 
 type Result = { channel: 'email' | 'webhook'; recipient: string | null; ok: boolean; error: string | null }
 
-/** Sends a message of kind `test` to every destination, once, and says how each of them took it. */
+/** Sends one message of kind `test` to every destination, and returns the result of each. */
 export function createTester({
   db,
   audit,

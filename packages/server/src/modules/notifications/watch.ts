@@ -5,29 +5,30 @@ import { encodeId } from '../../kernel/ids.ts'
 import * as queries from './notifications.queries.ts'
 import type { Notice, NotificationRules } from './notifications.ts'
 
-/** A gateway that has fallen silent. */
+/** A gateway that has stopped reporting. */
 type SilentGateway = { tenantId: TenantId; gatewayId: string; name: string; lastSeenAt: Date }
-/** `isListenedFor`: somebody would have heard them for as long as makes them down. */
+/** `isListenedFor`: the deployment could have received reports for as long as makes a gateway down. */
 export type Silence = { gateways: readonly SilentGateway[]; isListenedFor: boolean }
 type Caused = Notice & { dedupe_key: string }
 
 type WatchDeps = { db: Database; rules: Pick<NotificationRules, 'notify' | 'closeOthers' | 'tenantsWithOpen'> }
-/** Work that runs by itself and looks for what administrators should know. */
+/** Jobs that look for conditions that administrators should know. */
 export function createWatch({ db, rules }: WatchDeps) {
-  /** Each cause once and for all: acknowledging does not bring it back. */
+  /** Notifies of each cause once ever: it does not return after it was acknowledged. */
   const raiseOnce = (tenant: TenantId, notices: readonly Caused[]) =>
     db.inTenant(tenant, async (tx) => {
       const keys = notices.map((n) => n.dedupe_key)
       const known = await queries.knownCauses(tx, tenant, keys)
-      // In one order everywhere: two replicas that raise the same causes wait for each other, not in a circle.
+      // The same order everywhere, so that two replicas that raise the same causes cannot deadlock.
       for (const notice of notices.toSorted((a, b) => (a.dedupe_key < b.dedupe_key ? -1 : 1)))
         if (!known.has(notice.dedupe_key)) await rules.notify(tx, tenant, notice)
     })
 
   return {
     /**
-     * One notification for each silence, closed by the system when the gateway reports again or is taken out of use.
-     * While nobody could hear them none is made, and those that are open stay.
+     * Makes one notification for each outage of a gateway. The system closes it when the gateway reports again or is
+     * decommissioned. While the deployment could not receive reports, it makes none, and those of silent gateways stay
+     * open.
      */
     watchGateways: async (silentGateways: () => Promise<Silence>): Promise<void> => {
       const { gateways, isListenedFor } = await silentGateways()

@@ -4,15 +4,15 @@ import type { Outbound } from '../../outbound/outbound.ts'
 const timeoutMs = 15_000
 const maxAnswerBytes = 64 * 1024
 
-/** Standard Webhooks, symmetric: `v1,` and base64(HMAC-SHA256(secret, `id.timestamp.body`)). */
+/** Signs a webhook as Standard Webhooks, symmetric: `v1,` and base64(HMAC-SHA256(secret, `id.timestamp.body`)). */
 function signWebhook(secret: string, id: string, timestamp: number, body: string): string {
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
   return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
 }
 
 /**
- * Sends one message. `id` stays the same over retries, so that receivers know a repeated one. Any 2xx is success, a
- * redirect is not. Throws OutboundError where there is no answer.
+ * Sends one message. `id` stays the same over retries, so that receivers can detect a repetition. Any 2xx is success, a
+ * redirect is not. Throws OutboundError if there is no response.
  */
 export async function sendWebhook(
   outbound: Pick<Outbound, 'request'>,

@@ -58,9 +58,9 @@ export function createOffboarding(parts: () => OffboardingParts) {
   return {
     /**
      * Ends everything that deleted users were given: roles, credentials, devices with their certificates, and sessions.
-     * The users' rows are locked, and the caller has taken them out of their groups. Links to accounts of deleted users
-     * stay: they give nothing, and keep a provider from making a new user of a deleted one. Those of `returning` users
-     * end.
+     * The users' rows are locked, and the caller has removed the users from their groups. Links of deleted users to
+     * provider accounts stay: they give no access, and keep a provider from creating a new user for a deleted one. The
+     * links of `returning` users end.
      */
     cutAccess: async (
       tx: Tx,
@@ -96,8 +96,8 @@ export function createOffboarding(parts: () => OffboardingParts) {
     },
 
     /**
-     * Ends the credentials of this user, and the API keys and enrollment tokens that the user made. Roles, groups and
-     * devices stay. The caller ends the sessions.
+     * Ends the credentials of this user, and the API keys and enrollment tokens that the user created. Roles, groups
+     * and devices stay. The caller ends the sessions.
      */
     endCredentials: async (tx: Tx, source: Source, user: NamedUser, reason: string) => {
       const { second_factors, linked_accounts, keys_made, enrollment_tokens } = parts()

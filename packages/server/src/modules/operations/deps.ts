@@ -1,6 +1,6 @@
 import type { Handlers } from '../../http/handlers.ts'
 
-/** How others show what they have. */
+/** Read operations of other modules, which the exports call. */
 export type Reads = Pick<
   Handlers,
   | 'getSecuritySettings'

@@ -9,12 +9,12 @@ type Call = Parameters<Handlers['exportOperations']>[0]
 type Page = { items: readonly object[]; next_cursor: string | null }
 type Section = { permission: Permission | readonly Permission[]; read: (call: Call, page: PageOf) => Promise<Page> }
 type PageOf = { limit: number; cursor?: string }
-/** As of every list. */
+/** The default of every list. */
 const usualLimit = 50
 
 /**
- * An export is the lists that there are, one after the other, each read as its own operation reads it, if the caller
- * may read it there. A cursor is the place of a list and that list's own cursor.
+ * An export concatenates lists. Each is read by its own operation, if the caller may read it there. A cursor is the
+ * name of a list and that list's own cursor.
  */
 export function exportHandlers({ reads, now }: OperationsDeps) {
   const sections = sectionsOf(reads)
@@ -46,7 +46,7 @@ function placeIn(given: readonly Exported[], cursor: string): { type: Exported; 
 
 type Single = 'getSecuritySettings' | 'getEnrollmentSettings' | 'getNotificationSettings' | 'getRetention'
 function sectionsOf(reads: Reads): Record<Exported, Section> {
-  /** A list as its operation gives it. */
+  /** Returns the section of a list, read by its operation. */
   const list = (operation: Exclude<keyof Reads, 'listGateways' | Single>): Section => ({
     permission: permissionOf(operation),
     read: async (call, query) => (await reads[operation]({ ...call, query } as never)) as Page,
@@ -78,7 +78,7 @@ function sectionsOf(reads: Reads): Record<Exported, Section> {
     api_key: list('listApiKeys'),
     release: list('listReleases'),
     gateway_health: list('gatewayHealth'),
-    // Those that bind: it is what the list shows unless asked otherwise.
+    // Only active locks, which is the default of the list.
     lock: list('listLocks'),
     signer: list('listSigners'),
     expiry: list('listExpiries'),
@@ -89,7 +89,10 @@ function sectionsOf(reads: Reads): Record<Exported, Section> {
 
 const permissionOf = (operation: keyof Reads): Permission => contract[operation].access.permission
 
-/** Pool by pool: the cursor of the pools up to this one, this one, and the cursor of its gateways. */
+/**
+ * Reads the gateways pool by pool. The cursor has three parts: the cursor of the pools before the current one, the
+ * current pool, and the cursor of its gateways.
+ */
 async function gatewaysOf(reads: Reads, call: Call, { limit, cursor = '' }: PageOf): Promise<Page> {
   const [ofPools = '', lastPool = '', ofGateways = ''] = cursor.split(' ')
   const pools = await reads.listGatewayPools({
@@ -100,7 +103,7 @@ async function gatewaysOf(reads: Reads, call: Call, { limit, cursor = '' }: Page
   const [pool] = items
   if (!pool) return { items: [], next_cursor: null }
   const { pool_id } = pool
-  // Another pool stands in the place of one that was deleted: it is read from its beginning.
+  // If the pool was deleted, another one takes its position. It is read from its beginning.
   const query = { limit, ...(ofGateways && lastPool === pool_id && { cursor: ofGateways }) }
   const found = (await reads.listGateways({ ...call, params: { pool_id }, query } as never)) as Page
   if (found.next_cursor !== null) return { ...found, next_cursor: `${ofPools} ${pool_id} ${found.next_cursor}` }

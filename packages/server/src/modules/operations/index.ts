@@ -1,5 +1,5 @@
 import type { OperationsDeps } from './deps.ts'
 import { exportHandlers } from './export.handlers.ts'
 
-/** What concerns the deployment as a whole, in the words of the modules that have it. */
+/** Operations on the deployment as a whole, built from those of other modules. */
 export const createOperations = (deps: OperationsDeps) => ({ handlers: exportHandlers(deps) })

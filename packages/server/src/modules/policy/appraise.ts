@@ -3,7 +3,7 @@ import type { Appraise } from '../devices/index.ts'
 import type { PolicyStore } from './store.ts'
 import { factsOf } from './tenant-policy.ts'
 
-/** The checks of the policy that a device is under now, ready to judge any report of it. */
+/** Returns the checks of the policy that a device is under now, as a function that evaluates any report of it. */
 export const createAppraisal =
   (store: Pick<PolicyStore, 'at'>): Appraise =>
   async (tenant, device) => {

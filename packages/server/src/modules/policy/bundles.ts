@@ -8,10 +8,12 @@ import * as queries from './policy.queries.ts'
 import type { ReachOf } from './reach.ts'
 import type { PolicyStore } from './store.ts'
 
-/** `seq`: from which number on gateways have it; devices by id, each with what it is to apply. */
+/**
+ * `seq`: the sequence number from which gateways have the version. `devices`: sorted by id, each with its assignment.
+ */
 type Delivered = { seq: number; devices: Assigned[] }
 
-/** Published versions, each with how far it has got. */
+/** Published versions, each with its delivery progress. */
 export function createBundles({
   db,
   pager,
@@ -48,7 +50,7 @@ export function createBundles({
         next_cursor: found.next_cursor,
       }
     },
-    /** What is delivered now, by channel, and how far that has got: a canary only while it is under way. */
+    /** The versions delivered now, by channel, with their progress. A canary is included only while it is under way. */
     current: async (tenant: TenantId) => {
       const { runningCanary, versions: newest } = await store.at(tenant)
       const versions = [runningCanary?.version, newest.stable].filter((v) => typeof v === 'number')
@@ -56,7 +58,7 @@ export function createBundles({
       const reach = await reachOf(tenant, versions)
       return rows.map((bundle) => ({ bundle, reach: reach(bundle.version) }))
     },
-    /** To whom a version is delivered; undefined where it is not any more. */
+    /** Returns the devices that get a version, or undefined if it is not delivered any more. */
     deliveredTo: async (tenant: TenantId, bundleId: string): Promise<Delivered | undefined> => {
       const { version, seq } =
         (await db.inTenant(tenant, (tx) => queries.placeOfBundle(tx, tenant, bundleId))) ?? missing('policy_bundle')
@@ -68,12 +70,12 @@ export function createBundles({
         const variant = policy.variantOf(device, at)
         if (variant.version === version) devices.push({ deviceId: device.deviceId, digest: variant.digest })
       })
-      // Most of them stand in this order already.
+      // Most of them are in this order already.
       return { seq, devices: devices.sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1)) }
     },
-    /** Across tenants: versions that are delivered and were published after a time. */
+    /** Across tenants: delivered versions that were published after a time. */
     publishedSince: (after: Date) => db.acrossTenants((tx) => queries.deliveredSince(tx, after), background),
-    /** One published version, and whether it is delivered now; undefined where there is none. */
+    /** Returns one published version, and if it is delivered now. Undefined if it does not exist. */
     published: async (tenant: TenantId, bundleId: string) => {
       const bundle = await db.inTenant(tenant, (tx) => queries.placeOfBundle(tx, tenant, bundleId))
       if (!bundle) return undefined

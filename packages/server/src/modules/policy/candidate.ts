@@ -22,7 +22,7 @@ import { AppError } from '../../kernel/app-error.ts'
 import { decodeId, encodeId } from '../../kernel/ids.ts'
 import * as directory from './directory.queries.ts'
 
-/** A document that was read, resolved, compiled and tested: everything but published. */
+/** A document that was parsed, resolved, compiled and tested, but not published. */
 export type Candidate = {
   document: object
   digest: string
@@ -64,13 +64,13 @@ export function createCandidates({
 }
 export type ReadCandidate = ReturnType<typeof createCandidates>
 
-/** 422 with every error at its position in the body. */
+/** Throws 422 with every error at its position in the body. */
 export function refuseDocument(errors: readonly DocumentError[]): never {
   const placed = errors.map((e) => ({ field: e.field ? `policy.${e.field}` : 'policy', message: e.message }))
   throw new AppError('validation_error', `${placed[0]!.field}: ${placed[0]!.message}`, { errors: placed })
 }
 
-/** What the names stand for: UUIDs, but for pools, which appear in what devices get, TypeIDs. */
+/** Ids of the names in a document: UUIDs, except for pools, which have TypeIDs because devices get them. */
 type Found = Lookup & { groupsOf: ReadonlyMap<string, readonly string[]> }
 const nobody: Found = {
   users: new Map(),
@@ -80,7 +80,7 @@ const nobody: Found = {
   groupsOf: new Map(),
 }
 
-/** Asks only for what the document names. */
+/** Looks up only the names that the document uses. */
 async function lookUp(tx: Tx, tenant: TenantId, references: References): Promise<Found> {
   type Find = (tx: Tx, tenant: TenantId, names: string[], ids: string[]) => Promise<{ name: string; id: string }[]>
   const find = async (kind: 'users' | 'groups' | 'pools', noun: 'user' | 'group' | 'gateway_pool', by: Find) => {

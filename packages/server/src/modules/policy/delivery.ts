@@ -8,13 +8,13 @@ import type { BundleBody, DigestBody, Made, Signing, Standing } from './signing.
 import type { PolicyStore } from './store.ts'
 import type { Turns } from './turns.ts'
 
-/** Memory that changes under every look is given up on; the next request tries again. */
+/** Most retries while the cache keeps changing. Beyond them the request fails, and the client retries. */
 const most = 20
 
 /**
- * What devices are given. The sequence number is read together with what it numbers: device, user and policy as of the
- * tenant's newest change that was applied here, evaluated at that change's own time. So one number stands for one
- * digest of a device, on every replica; what only time changes is given a number first (`turns.ts`).
+ * The policy that a device gets. The sequence number is read together with what it numbers: device, user and policy as
+ * of the tenant's newest change applied here, evaluated at the time of that change. So on every replica one number
+ * always gives a device the same digest. A change by time alone gets a number first (`turns.ts`).
  */
 export function createDelivery({
   fleet,
@@ -31,7 +31,7 @@ export function createDelivery({
   signing: Signing
   now: () => Date
 }) {
-  /** Undefined: no such device, or one that may not ask. */
+  /** Undefined if the device does not exist or is suspended. */
   function standingOf(
     tenant: TenantId,
     deviceId: string,
@@ -41,11 +41,11 @@ export function createDelivery({
     if (tries > most) throw new AppError('internal_error', 'unexpected server error', { retryAfterSeconds: 1 })
     const device = fleet.device(tenant, deviceId)
     const policy = store.at(tenant)
-    // Both are looked at in one turn of the loop, or both again.
+    // Both must be read in one turn of the event loop; otherwise both are read again.
     if (device instanceof Promise || policy instanceof Promise) return Promise.all([device, policy]).then(again)
     if (!device || device.isSuspended) return undefined
     const moment = feed.momentOf(tenant)
-    // Read from a snapshot that is newer than what was heard of.
+    // The rows come from a snapshot that is newer than the last change received.
     if (device.seq > moment.seq || policy.seq > moment.seq) return feed.catchUp().then(again)
     const { slot, from, until } = policy.selectedOf(device, moment.atMs)
     const askedMs = now().getTime()
@@ -63,7 +63,7 @@ export function createDelivery({
       (standing) => standing && whenReady(signing.pointerFor(standing), (made) => of(standing, made)),
     )
 
-  /** Warm calls are synchronous. */
+  /** Calls are synchronous if everything is cached. */
   return {
     standingOf,
     digest: (tenant: TenantId, deviceId: string) => answer<DigestBody>(tenant, deviceId, (_, made) => made.digest),

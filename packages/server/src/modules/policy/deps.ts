@@ -12,9 +12,9 @@ import type { Notify } from '../notifications/index.ts'
 import type { Trust } from '../trust/index.ts'
 import type { Availability } from './questions.ts'
 
-/** Reads what gateways and devices reported of VPN sessions. The gateways module gives it. */
+/** Reads the reports of gateways and devices about VPN sessions. The gateways module provides it. */
 type SessionHistory = {
-  /** Devices that were connected or failed to connect since a moment. */
+  /** Devices that connected or failed to connect since a time. */
   heardSince: (tx: Tx, tenant: TenantId, since: Date) => Promise<readonly ReportedDevice[]>
   /** Sessions that began in the last days and used named resources, the newest first. */
   recordedSessions: (
@@ -24,7 +24,7 @@ type SessionHistory = {
   ) => Promise<readonly RecordedSession[]>
 }
 
-/** What the rooms of this module share; each takes the part it needs. */
+/** Dependencies of this module. Each file picks the ones that it needs. */
 export type PolicyDeps = {
   db: Database
   audit: Audit
@@ -34,12 +34,12 @@ export type PolicyDeps = {
   fleet: Fleet
   trust: Trust
   notify: Notify
-  /** Whether gateways can be reached. Given by the gateways module. */
+  /** Availability of gateways. The gateways module provides it. */
   gateways: () => Availability
   sessionHistory: SessionHistory
-  /** When a tenant that nobody asks for leaves memory. */
+  /** Decides when an idle tenant leaves the cache. */
   idle: Idle
-  /** What the gateways of this deployment look up by themselves. */
+  /** Facts that the gateways of this deployment can look up themselves. */
   gatewaysKnow: GatewayKnowledge
   now: () => Date
   onError: (e: unknown) => void

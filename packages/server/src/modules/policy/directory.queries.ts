@@ -4,10 +4,10 @@ import type { TenantId } from '../../kernel/actor.ts'
 
 type Found = { name: string; id: string }
 
-// One join for each way to name something, not one join with `or`, which would compare every name with every row.
+// One join for each kind of name. A single join with `or` would compare every name with every row.
 
 /**
- * Users by user_id or username, else by e-mail; a name that fits more than one user in the first of these is found for
+ * Finds users by user_id or username, else by e-mail. A name that matches several users by user_id or username finds
  * none.
  */
 export const usersNamed = async (tx: Tx, tenant: TenantId, names: readonly string[], ids: readonly string[]) =>
@@ -49,13 +49,13 @@ export const poolsNamed = async (tx: Tx, tenant: TenantId, names: readonly strin
     )
   ).rows
 
-/** Keeps groups from being deleted until commit; returns those that are there. */
+/** Locks groups against deletion until commit. Returns those that exist. */
 export const holdGroups = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
   heldOf(
     sql<{ id: string }>`select group_id::text as id from groups
       where tenant_id = ${tenant} and group_id = any(${ids}::uuid[]) order by group_id for key share`.execute(tx),
   )
-/** The same for pools, which come after groups. */
+/** Does the same for pools, which are locked after groups. */
 export const holdPools = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
   heldOf(
     sql<{ id: string }>`select pool_id::text as id from gateway_pools
@@ -70,7 +70,7 @@ export const groupsOfUsers = async (tx: Tx, tenant: TenantId, userIds: readonly 
       where tenant_id = ${tenant} and user_id = any(${userIds}::uuid[]) group by user_id`.execute(tx)
   ).rows
 
-/** The last report of a device. */
+/** Returns the last report of a device. */
 export const reportOfDevice = async (tx: Tx, tenant: TenantId, deviceId: string) => {
   const row = await tx
     .selectFrom('device_postures')
@@ -82,7 +82,7 @@ export const reportOfDevice = async (tx: Tx, tenant: TenantId, deviceId: string)
 }
 
 type Parties = { users: readonly string[]; groups: readonly string[]; devices: readonly string[] }
-/** Names by UUID; a party that is gone is missing. */
+/** Returns names by UUID. A deleted party is left out. */
 export const namesOfParties = async (tx: Tx, tenant: TenantId, { users, groups, devices }: Parties) => {
   const { rows } = await sql<Found>`
     select user_id::text as id, username as name from users

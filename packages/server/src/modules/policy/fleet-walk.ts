@@ -1,10 +1,10 @@
 import type { FleetDevice } from '../devices/index.ts'
 
-/** A walk over a fleet gives way to other work after this long; the clock is read once for so many devices. */
+/** A walk yields to other work after this time, in ms. The clock is read once for each `between` devices. */
 const sliceMs = 5
 const between = 32
 
-/** Calls `visit` for every device that is usable, or for all, a slice of time after the other. */
+/** Calls `visit` for every device that is usable, or for all, in slices of time. */
 export async function walkFleet(
   devices: ReadonlyMap<string, FleetDevice>,
   visit: (device: FleetDevice) => void,

@@ -4,7 +4,7 @@ import type { Fleet, FleetDevice } from '../devices/index.ts'
 import { walkFleet } from './fleet-walk.ts'
 import { checksOf, factsOf, type Rollout, type TenantPolicy } from './tenant-policy.ts'
 
-/** What a version keeps of its impact. */
+/** Impact as stored with a version. */
 export type StoredImpact = ReturnType<typeof diffPolicies> & {
   status: 'running' | 'done'
   devices_examined: number
@@ -14,13 +14,13 @@ export type StoredImpact = ReturnType<typeof diffPolicies> & {
   warnings: string[]
 }
 
-/** From so many different policies on, a fleet that has more than one for every few devices is split too finely. */
+/** A fleet is split too finely if it has this many variants, and more than one for each few devices. */
 const manyVariants = 1000
 const devicesPerVariant = 4
 
 /**
- * What a policy does to the fleet: one walk with both policies, which gives way to other work. A document under which
- * nearly every device has a policy of its own costs a signature and bytes for each of them: that is said.
+ * Computes the impact of a policy on the fleet in one walk over both policies, which yields to other work. Each variant
+ * costs a signature and bytes, so a document under which nearly every device has its own variant gets a warning.
  */
 export const createImpactOf =
   ({ fleet, now }: { fleet: Fleet; now: () => Date }) =>
@@ -28,7 +28,7 @@ export const createImpactOf =
     tenant: TenantId,
     before: TenantPolicy,
     after: CompiledPolicy,
-    /** Of a canary; without one it goes to every device. */
+    /** Rollout of a canary. Without one the policy goes to every device. */
     rollout?: Rollout,
     /** Called for each device that was examined. */
     visit?: (device: FleetDevice, change: DeviceImpact) => void,

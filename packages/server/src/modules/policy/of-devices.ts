@@ -7,7 +7,7 @@ import type { Delivery } from './delivery.ts'
 import type { PolicyDeps } from './deps.ts'
 import type { PolicyStore } from './store.ts'
 
-/** What the transport and other modules ask of the policy that a device is under. */
+/** Answers about the policy of a single device, for the transport and other modules. */
 export function createOfDevices({
   changes,
   fleet,
@@ -16,26 +16,26 @@ export function createOfDevices({
   delivery,
 }: Pick<PolicyDeps, 'changes' | 'fleet' | 'now'> & { store: PolicyStore; delivery: Delivery }) {
   const waits = createHeldReads({ changes, fleet, concernAll: ['policy'], longestLookMs: Infinity })
-  // A device that is gone meanwhile has no credential.
+  // A device that was deleted in the meantime has no valid credential.
   const digest = ({ tenantId, id }: Caller) =>
     whenReady(delivery.digest(tenantId, id), (given) => given ?? unauthorized())
   const bundle = ({ tenantId, id }: Caller) =>
     whenReady(delivery.bundle(tenantId, id), (given) => given ?? unauthorized())
   return {
-    /** What a device asks again and again, for the transport to answer in front of the router. */
+    /** Endpoints that devices poll. The transport answers them before it reaches the router. */
     reads: {
       '/v1/policy/digest': (device: Caller, hold: Hold | undefined) => waits.readOrWait(device, digest, hold),
       '/v1/policy/bundle': (device: Caller, hold: Hold | undefined) => waits.readOrWait(device, bundle, hold),
     },
-    /** Undefined: no such device, or one that may not ask. */
+    /** Undefined if the device does not exist or is suspended. */
     bundleFor: delivery.bundle,
-    /** At once where the fleet and the policy are held. */
+    /** Synchronous if the fleet and the policy are cached. */
     policyOf: (tenant: TenantId, deviceId: string) =>
       whenReady(
         fleet.device(tenant, deviceId),
         (device) => device && whenReady(store.at(tenant), (policy) => policy.variantOf(device, now().getTime())),
       ),
-    /** Undefined: no canary is under way. */
+    /** Undefined if no canary is under way. */
     canaryOf: async (tenant: TenantId) => (await store.at(tenant)).canaryReach,
     waiting: waits.waiting,
     isAwaited: waits.isAwaited,

@@ -2,7 +2,7 @@ import { namedAtMost } from '@holdfast/contract/policy-reach'
 import { createSlices } from '../../kernel/time-slice.ts'
 import type { FleetDevice } from '../devices/index.ts'
 
-/** Rules that are named for one user or group. */
+/** Most rules listed for one user or group. */
 const rulesAtMost = 10
 
 type User = { devices: number; rules: Set<string>; groups: readonly string[] | Set<string> }
@@ -14,8 +14,8 @@ export type FoundParties = {
 }
 
 /**
- * Counts users, groups and devices of which something is true, and picks those that are named: the users that come
- * first, and the groups of which the largest share is concerned.
+ * Counts the users, groups and devices that a condition holds for, and picks those to list: the first users, and the
+ * groups with the largest share.
  */
 export function createPartyCount() {
   const users = new Map<string, User>()
@@ -58,7 +58,7 @@ export function createPartyCount() {
   }
 
   return {
-    /** `rule`: the one by which it is so. */
+    /** `rule`: the rule that makes the condition hold. */
     examine: ({ userId, groupIds }: FleetDevice, isConcerned: boolean, rule?: string): void => {
       for (const id of groupIds) examined.set(id, (examined.get(id) ?? 0) + 1)
       if (!isConcerned) return
@@ -72,7 +72,7 @@ export function createPartyCount() {
       else addUser(userId, groupIds, rule)
     },
 
-    /** Once. */
+    /** Call it once only. */
     result: async (): Promise<FoundParties> => {
       const slices = createSlices()
       for (const user of users.values()) {

@@ -6,7 +6,7 @@ import type { FoundParties } from './party-count.ts'
 
 export type NamedParties = ReturnType<typeof named>
 
-/** The same parties as the API shows them, with their names, which one transaction reads. */
+/** Returns the same parties in their API form, with names that one transaction reads. */
 export async function nameParties(
   db: Database,
   tenant: TenantId,

@@ -7,7 +7,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 
 type Channel = Selectable<Tables['policy_channels']>['channel']
 
-/** By channel: the newest version that was published to it, and what it holds. */
+/** Returns the newest version published to each channel, with its content. */
 export const inForce = async (tx: Tx, tenant: TenantId) => {
   const rows = await tx
     .selectFrom('policy_channels as c')
@@ -22,13 +22,13 @@ export const inForce = async (tx: Tx, tenant: TenantId) => {
 
 export type InForce = Awaited<ReturnType<typeof inForce>>
 
-/** A canary ends with the next version on stable. */
+/** Returns the canary that is under way. It ends with the next version on stable. */
 export const canaryUnderWay = (found: InForce) => {
   const canary = found.get('canary')
   return canary && canary.version > (found.get('stable')?.version ?? 0) ? canary : undefined
 }
 
-/** The resolved documents of all channels, as of this statement. */
+/** Returns the resolved documents of all channels, as of this statement. */
 export const resolutionsInForce = async (tx: Tx, tenant: TenantId) => {
   const rows = await tx
     .selectFrom('policy_channels as c')
@@ -73,7 +73,7 @@ export const findBundles = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
     .where('bundle_id', '=', sql<string>`any(${ids}::uuid[])`)
     .execute()
 
-/** `resources` and `hosts` of the document that the stable channel delivers; undefined where it delivers nothing. */
+/** Returns `resources` and `hosts` of the document on stable, or undefined if stable delivers nothing. */
 export const currentDestinations = async (tx: Tx, tenant: TenantId) => {
   const { rows } = await sql<{
     resources: Record<string, { cidrs?: string[]; dns?: string[]; services?: string[] }> | null
@@ -96,7 +96,7 @@ export const deliveredSince = async (tx: Tx, after: Date) =>
     .where('b.published_at', '>', after)
     .execute()
 
-/** What each channel delivers, with the tenant's sequence number in the same snapshot. */
+/** Returns the version that each channel delivers, and the tenant's sequence number in the same snapshot. */
 export const currentVersions = async (tx: Tx, tenant: TenantId) => {
   const { rows } = await sql<{ seq: number; canary: number | null; stable: number | null }>`
     select e.seq, canary.version as canary, stable.version as stable from tenant_epochs e
@@ -106,7 +106,7 @@ export const currentVersions = async (tx: Tx, tenant: TenantId) => {
   return rows[0] ?? { seq: 0, canary: null, stable: null }
 }
 
-/** The newest version with this content. */
+/** Returns the newest version with this content. */
 export const bundleByDigest = (tx: Tx, tenant: TenantId, digest: string) =>
   tx
     .selectFrom('policy_bundles')
@@ -117,7 +117,7 @@ export const bundleByDigest = (tx: Tx, tenant: TenantId, digest: string) =>
     .limit(1)
     .executeTakeFirst()
 
-/** Published versions without their documents. */
+/** Selects published versions without their documents. */
 export const selectBundles = (tx: Tx, tenant: TenantId, channel: Channel | undefined) => {
   const q = tx
     .selectFrom('policy_bundles')
@@ -147,7 +147,7 @@ export const bundlesOfVersions = (tx: Tx, tenant: TenantId, versions: readonly n
     .orderBy('channel')
     .execute()
 
-/** What each channel delivered when the tenant was at a sequence number. */
+/** Returns the version that each channel delivered when the tenant was at a sequence number. */
 export const channelsAt = async (tx: Tx, tenant: TenantId, seq: number) =>
   (
     await sql<{ channel: Channel; version: number }>`
@@ -155,7 +155,10 @@ export const channelsAt = async (tx: Tx, tenant: TenantId, seq: number) =>
       where tenant_id = ${tenant} and seq <= ${seq} order by channel, version desc`.execute(tx)
   ).rows
 
-/** The next version of the tenant; locks its epoch until commit, so versions and sequence numbers agree in order. */
+/**
+ * Takes the next version of the tenant. It locks the tenant's epoch until commit, so that versions and sequence numbers
+ * have the same order.
+ */
 export const takeVersion = async (tx: Tx, tenant: TenantId): Promise<number> =>
   (
     await tx
@@ -205,7 +208,7 @@ const unfinished = (tx: Tx, before: Date) =>
     .where(sql<boolean>`impact ->> 'status' = 'running'`)
     .where('published_at', '<', before)
 
-/** Passes the tenant wall: tenants with publishes whose impact nobody works out any more. */
+/** Across tenants: tenants with a publish whose impact no process computes any more. */
 export const tenantsWithUnfinishedImpacts = async (tx: Tx, before: Date): Promise<TenantId[]> =>
   (await unfinished(tx, before).select('tenant_id').distinct().limit(20).execute()).map((r) => r.tenant_id)
 
@@ -216,7 +219,7 @@ export const unfinishedImpacts = async (tx: Tx, tenant: TenantId, before: Date):
 
 type Signed = { digest: string; bundle: string; expires_at: Date }
 
-/** Signed bytes by content: those that somebody has signed and that do not end too soon. */
+/** Returns stored signed bytes by digest, if they do not expire too soon. */
 export const findVariants = (
   tx: Tx,
   tenant: TenantId,
@@ -240,7 +243,9 @@ export async function deleteVariants(tx: Tx, tenant: TenantId, digests: readonly
     delete from policy_variants v using locked where v.tenant_id = ${tenant} and v.digest = locked.digest`.execute(tx)
 }
 
-/** First signer wins; bytes that end too soon are replaced. Returns what is stored now. */
+/**
+ * Stores signed bytes. The first signer wins; bytes that expire too soon are replaced. Returns the bytes stored now.
+ */
 export const putVariants = async (
   tx: Tx,
   tenant: TenantId,
@@ -270,7 +275,7 @@ export const putVariants = async (
 
 export const pruneVariants = deleting('policy_variants', sql`expires_at < ${purgeTime} - interval '1 day'`)
 
-/** The newest 200 stay, and what is delivered. A gateway's delta reaches back for a day. */
+/** Keeps the newest 200 and those being delivered. A gateway's delta reaches back for a day. */
 export const pruneBundles = purging(
   'policy',
   'policy_bundles',
@@ -281,7 +286,7 @@ export const pruneBundles = purging(
       where c.tenant_id = policy_bundles.tenant_id and c.version = policy_bundles.version)`,
 )
 
-/** How many devices say that they apply each of these digests. */
+/** Counts the devices that report each of these digests as applied. */
 export const appliedCounts = (tx: Tx, tenant: TenantId, digests: readonly string[]) =>
   tx
     .selectFrom('device_activity')
@@ -296,7 +301,7 @@ export const tenantSalt = async (tx: Tx, tenant: TenantId) =>
   (await tx.selectFrom('tenants').select('canary_salt').where('tenant_id', '=', tenant).executeTakeFirstOrThrow())
     .canary_salt
 
-/** Passes the tenant wall: tenants in which a device has reported its posture. */
+/** Across tenants: tenants in which a device has reported its posture. */
 export const tenantsWithReports = async (tx: Tx): Promise<TenantId[]> =>
   (
     await sql<{ tenant_id: TenantId }>`

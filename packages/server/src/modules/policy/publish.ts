@@ -25,18 +25,18 @@ type PublishInput = {
   policy?: Record<string, unknown>
   from?: { channel?: Channel; version?: number; digest?: string }
   rollout?: { percent?: number; group_ids?: string[]; device_ids?: string[] }
-  /** What the publisher saw on the channel. */
+  /** Digest that the publisher last saw on the channel. */
   previous_digest?: string | null
   note?: string
   allow_failing_tests?: boolean
   gate?: GateTerms
   override_gate?: boolean
-  /** Stable replaces a canary that is under way. */
+  /** Allows stable to end a canary that is under way. */
   supersede?: boolean
 }
 type Measured = Awaited<ReturnType<ImpactOf>>
 
-/** How long a publish waits for its impact before it commits; and after that, before it answers with what is known. */
+/** Time in ms that a publish waits for its impact before it commits, and again before it answers without it. */
 const patienceMs = { before: 100, after: 300 }
 
 export function createPublishing({
@@ -56,7 +56,7 @@ export function createPublishing({
   now: () => Date
   onError: (e: unknown) => void
 }) {
-  /** What another channel, version or digest holds; a canary that is over holds nothing. */
+  /** Returns the document of another channel, version or digest. A canary that has ended has none. */
   async function documentOf(tenant: TenantId, from: NonNullable<PublishInput['from']>): Promise<unknown> {
     if (Object.keys(from).length !== 1) failField('from', 'name one of channel, version and digest')
     const row = await db.inTenant(tenant, async (tx) => {
@@ -108,7 +108,10 @@ export function createPublishing({
       )
   }
 
-  /** Stable ends a canary that is under way, unless it is what the canary holds. The caller holds the versions. */
+  /**
+   * Publishing to stable ends a canary that is under way. Refuses that unless both have the same content. The caller
+   * holds the lock of the versions.
+   */
   function refuseSuperseding(inForce: queries.InForce, { digest }: Candidate): void {
     const canary = queries.canaryUnderWay(inForce)
     if (!canary || canary.digest === digest) return
@@ -119,8 +122,8 @@ export function createPublishing({
   }
 
   /**
-   * A rollback needs something to go back to: another document than stable delivers, or a canary to end. The caller
-   * holds the versions.
+   * Refuses a rollback without effect: stable delivers this document already, and no canary would end. The caller holds
+   * the lock of the versions.
    */
   function refuseSame(inForce: queries.InForce, { channel, from }: PublishInput, { digest }: Candidate): void {
     const stable = inForce.get('stable')
@@ -131,14 +134,15 @@ export function createPublishing({
     )
   }
 
-  /** The caller holds the versions. */
+  /** Refuses if the channel has changed since the publisher read it. The caller holds the lock of the versions. */
   function refuseStale({ channel, previous_digest: seen }: PublishInput, previous: string | null): void {
     if (seen === undefined || seen === previous) return
     failField('previous_digest', `${channel} holds ${previous ?? 'nothing'} by now`)
   }
 
   /**
-   * A name that was deleted since it was resolved; from here on it can't be until the policy that names it is in force.
+   * Refuses a name whose object was deleted since it was resolved. The lock then prevents a deletion until the policy
+   * is in force.
    */
   async function requireNamed(tx: Tx, tenant: TenantId, { resolved }: Candidate): Promise<void> {
     const groups = Object.entries(resolved.groups)
@@ -191,7 +195,7 @@ export function createPublishing({
         gate: input.gate ? termsOf(input.gate) : null,
       })
       const { compiled } = candidate
-      // Only what was committed: a version number that was rolled back is given again.
+      // Only after commit: a version number that was rolled back is issued again.
       db.afterCommit(tx, () => store.remember(tenant, { version, seq: bundle.seq, rollout, compiled }))
       return bundle
     })
@@ -213,9 +217,8 @@ export function createPublishing({
 
   return {
     /**
-     * What it does to the fleet is looked at first, so that nothing but the commit stands between the request and its
-     * answer; what takes longer is written down when it is known. Of what devices have applied nothing is asked here:
-     * none has heard of this version yet.
+     * Publishes a version. The impact is computed before, so that only the commit remains; an impact that takes longer
+     * is stored later. Applied counts are not queried, because no device can have the new version yet.
      */
     publish: async (actor: Actor, input: PublishInput): Promise<{ bundle: BundleRow; reach: Reach }> => {
       const tenant = actor.tenantId
@@ -236,7 +239,7 @@ export function createPublishing({
       const measuring = impactOf(tenant, before, candidate.compiled, goesTo).catch(failed)
       const known = await within(patienceMs.before, measuring)
       const bundle = await commit(actor, input, candidate, rollout, storedOf(diff, known))
-      // Said to be known once it can be read.
+      // Reported as known only after it is stored.
       const storing = async (): Promise<Measured | undefined> => {
         const found = await measuring
         if (found) await write(tenant, bundle.version, storedOf(diff, found))
@@ -253,7 +256,7 @@ export function createPublishing({
       return { bundle: { ...bundle, impact: storedOf(diff, found) }, reach }
     },
 
-    /** Impacts whose process ended before they were known. */
+    /** Computes impacts whose process ended before they were stored. */
     finishImpacts: async (): Promise<void> => {
       const before = new Date(now().getTime() - 2 * minute)
       const tenants = await db.acrossTenants((tx) => queries.tenantsWithUnfinishedImpacts(tx, before), background)

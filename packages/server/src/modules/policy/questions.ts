@@ -27,16 +27,20 @@ export type Question = {
   mfa_at?: string
 }
 
-/** What keeps a connection from being made: rules of the policy, or anything beside them. */
+/** Reason that prevents a connection: rules of the policy, or something outside of it. */
 export type Blocker = {
   kind: 'policy' | 'device' | 'user' | 'lock' | 'credential' | 'gateway' | 'session'
   detail: string
 }
-/** Who asks: a device as the fleet knows it, or a user without a device; and what keeps them out beside the policy. */
+/**
+ * Subject of a question: a device as the fleet caches it, or a user without a device, with the reasons outside of the
+ * policy that deny access.
+ */
 type Asker = { facts: DeviceFacts; device: FleetDevice | undefined; blocked: Blocker[] }
 /**
- * Pools by pool_id, and whether a device is sent to a gateway of each now; until when gateways keep a device out; the
- * plan's limit of VPN sessions where it leaves no room for a new one in these pools (null: in any).
+ * Facts of the gateways module: for each pool (by pool_id), whether any of its gateways is offered to devices now;
+ * until when gateways block a device; and the plan's session limit if it has no room for a new session in these pools
+ * (null: in any pool).
  */
 export type Availability = {
   poolsUp: (tenant: TenantId) => Promise<readonly { poolId: string; name: string; isUp: boolean }[]>
@@ -61,7 +65,7 @@ export function createQuestions({
   gateways: () => Availability
   now: () => Date
 }) {
-  /** `checks`: those of a policy that is not published. */
+  /** `checks`: those of an unpublished policy. */
   async function askerOf(tenant: TenantId, q: Question, checks?: Checks): Promise<Asker> {
     if ((q.device_id === undefined) === (q.user_id === undefined))
       failField('device_id', 'name a device_id or a user_id, one of the two')
@@ -83,7 +87,7 @@ export function createQuestions({
     return { facts: known, device: undefined, blocked: blocked.map(ofUser) }
   }
 
-  /** The fleet need not know the last report; what is shown of it is what was reported. */
+  /** The fleet cache may lack parts of the last report, so the explanation shows the stored one. */
   async function withReport(tenant: TenantId, asker: Asker): Promise<Asker> {
     if (!asker.device?.posture) return asker
     const { deviceId } = asker.device
@@ -91,7 +95,7 @@ export function createQuestions({
     return { ...asker, facts: { ...asker.facts, posture } }
   }
 
-  /** The fleet knows only devices that are not revoked. */
+  /** Looks up a revoked device, which the fleet cache does not have. */
   async function revoked(tenant: TenantId, id: string): Promise<Asker> {
     const [known] = await db.inTenant(tenant, (tx) => devicesNamed(tx, tenant, [id]))
     if (!known) missing('device')
@@ -99,7 +103,7 @@ export function createQuestions({
     return { facts, device: undefined, blocked: [{ kind: 'device', detail: 'the device is revoked' }] }
   }
 
-  /** Of a second factor the gateways know what we know, unless the question says otherwise. */
+  /** Gateways are assumed to know the same second factor as the server, unless the question states another time. */
   const contextOf = (q: Question, device: FleetDevice | undefined): ConnectionContext => ({
     at: q.at === undefined ? now().getTime() : Date.parse(q.at),
     ...(q.source_ip !== undefined && { source_ip: q.source_ip }),
@@ -108,13 +112,13 @@ export function createQuestions({
   })
   const decideFor = (compiled: CompiledPolicy, asker: Asker, q: Question): Decision =>
     decide(compiled, asker.facts, contextOf(q, asker.device), targetIn(compiled, q.target))
-  /** What a document decides for somebody who may be kept out beside it. */
+  /** Returns the decision of a document. A reason outside of the policy takes precedence. */
   const effectiveFor = (compiled: CompiledPolicy, asker: Asker, q: Question): Decision => {
     const [first] = asker.blocked
     return first ? { ...decidedByNone, reason: first.detail } : decideFor(compiled, asker, q)
   }
 
-  /** None of the pools through which the rules lead has a gateway to which a device is sent now. */
+  /** Blocks if no pool of the decision has a gateway that is offered to devices now. */
   async function withoutGateway(tenant: TenantId, { decision, pools }: Decision): Promise<Blocker[]> {
     if (decision === 'deny') return []
     const known = await gateways().poolsUp(tenant)
@@ -135,7 +139,7 @@ export function createQuestions({
     ]
   }
 
-  /** Metering ends a new session for which the plan has no room. */
+  /** Blocks a new session for which the plan has no room. Metering would end it. */
   async function withoutRoom(tenant: TenantId, { facts, device }: Asker, { decision, pools }: Decision) {
     if (decision === 'deny') return []
     const of = device ? { device_id: device.deviceId } : { user_id: facts.user_id ?? '' }
@@ -162,7 +166,7 @@ export function createQuestions({
       const posture = evaluateChecks(version.compiled, asker.facts, contextOf(q, asker.device).at)
       return { decision, blockedBy, channel, version: version.version, posture }
     },
-    /** The same question under two policies; a target that only one of them knows is denied by the other. */
+    /** Answers the same question under two policies. A target that only one of them knows is denied by the other. */
     compare: async (tenant: TenantId, q: Question, after: CompiledPolicy) => {
       const asker = await askerOf(tenant, q, checksOf([after]))
       const policy = await store.at(tenant)
@@ -172,7 +176,7 @@ export function createQuestions({
   }
 }
 
-/** A target that a policy knows; refused by its field. */
+/** Parses a target that the policy knows. Refuses an unknown one by its field. */
 export function targetIn(compiled: CompiledPolicy, text: string): Target {
   const target =
     parseTarget(text) ??
@@ -180,7 +184,7 @@ export function targetIn(compiled: CompiledPolicy, text: string): Target {
   if (!isKnown(compiled, target)) failField('target', `the policy has no resource or host "${text}"`)
   return target
 }
-/** An address is known to every policy. */
+/** Every policy knows addresses. */
 const isKnown = ({ resolved }: CompiledPolicy, target: Target): boolean => {
   const { resources = {}, hosts = {} } = resolved.document
   return !('name' in target) || Object.hasOwn(resources, target.name) || Object.hasOwn(hosts, target.name)
@@ -193,7 +197,7 @@ function decideOrUnknown(work: () => Decision): Decision {
     return { ...decidedByNone, reason: 'the published policy does not know this target' }
   }
 }
-/** No rule decided. */
+/** The decision if no rule matches. */
 const decidedByNone: Omit<Decision, 'reason'> = {
   decision: 'deny',
   rule_id: null,
@@ -203,7 +207,7 @@ const decidedByNone: Omit<Decision, 'reason'> = {
   would_allow: [],
 }
 const told = ({ kind, reason }: { kind: Blocker['kind']; reason: string }): Blocker => ({ kind, detail: reason })
-/** The sentences of a device, said of a user. */
+/** Rewords the text about a device's user for a question about the user. */
 const ofUser = ({ kind, detail }: Blocker): Blocker => ({ kind, detail: detail.replace('its user', 'the user') })
 export type Questions = ReturnType<typeof createQuestions>
 export type Explanation = Awaited<ReturnType<Questions['explain']>>

@@ -8,7 +8,7 @@ import type { Reach } from './view.ts'
 
 const notCurrent: Reach = { current: false, variants: 0, applied: 0, pending: 0, digests: [] }
 
-/** How far the current versions have got: variants, and devices that say they apply theirs. */
+/** Delivery progress of the current versions: their variants, and the devices that report to apply them. */
 export function createReach({
   db,
   fleet,

@@ -19,7 +19,7 @@ const versionHits: StoredSource = {
     })),
 }
 
-/** Published versions, and the resources and hosts of the policy in force, as a search shows them. */
+/** Search hits for published versions, and for the resources and hosts of the policy in force. */
 export function createPolicyHits({ db, idle, ...memory }: { db: Database; idle: Idle } & Memory): {
   versions: StoredSource
   resources: HeldSource

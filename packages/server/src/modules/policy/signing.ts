@@ -13,7 +13,7 @@ import * as queries from './policy.queries.ts'
 
 const bundleType = 'policy-bundle+jws'
 const pointerType = 'policy-pointer+jwt'
-/** A bundle is good for a day and signed anew for those who ask after half of it; a pointer for an hour, likewise. */
+/** A bundle is valid for a day, a pointer for an hour. Each is signed again on a request after half of that. */
 const bundleLifetime = day
 const pointerLifetime = hour
 const defaultPollSeconds = 30
@@ -22,19 +22,22 @@ type Delivered = { channel: 'canary' | 'stable'; version: number; digest: string
 export type DigestBody = Delivered & { poll_seconds: number }
 export type BundleBody = Delivered & { bundle: string }
 
-/** What a device has, and the moment at which it has it. Nothing else is signed under that moment's number. */
+/**
+ * The variant of a device, and the moment of the change log at which it has it. Nothing else is signed with that
+ * moment's number.
+ */
 export type Standing = {
   device: FleetDevice
   variant: Variant
   from: number
   moment: Moment
-  /** When it asked. */
+  /** Time of the request, in ms. */
   askedMs: number
 }
 
-/** What was made of a variant at a moment: the signed pointer and the bytes of both answers. */
+/** Results made from a variant at a moment: the signed pointer and the bytes of both answers. */
 export type Made = {
-  /** As whose keys it was signed. */
+  /** Identifies the tenant's set of keys at signing; see `keysOf`. */
   keys: object
   moment: Moment
   renewAt: number
@@ -42,15 +45,15 @@ export type Made = {
   digest: Representation<DigestBody>
   bundle: Representation<BundleBody> | undefined
   bundleRenewAt: number
-  /** While it is made: once for all who ask. */
+  /** Pending while the bundle is made, once for all concurrent requests. */
   bundling: Promise<Representation<BundleBody>> | undefined
 }
 
 type SignedBundle = { bundle: string; expires_at: Date }
 
 /**
- * Bundles are signed by whoever needs them first and stored, so that every replica serves the same bytes; pointers and
- * answers are kept beside the variant and sent as they are.
+ * Signs bundles on the first request and stores them, so that every replica serves the same bytes. Pointers and answers
+ * are cached with the variant and sent unchanged.
  */
 export function createSigning({
   db,
@@ -63,7 +66,8 @@ export function createSigning({
   trust: Pick<Trust, 'signerFor' | 'keyFor'>
   now: () => Date
 }) {
-  // As whose keys of a tenant something was signed: a change of trust ends what was made before it.
+  // Object that identifies each tenant's current set of keys. A change of trust replaces it, which invalidates
+  // everything signed before.
   const keysOf = new Map<TenantId, object>()
   changes.listen('values', {
     changed: (tenant, list) => {
@@ -81,8 +85,8 @@ export function createSigning({
   }
   const made = new WeakMap<Variant, Made>()
   const making = new WeakMap<Variant, Promise<Made>>()
-  // After a publish everyone comes for the same few bundles: those that are asked for together share their
-  // transactions. What keeps one tenant from its bundles keeps no other.
+  // After a publish all devices request the same few bundles, so concurrent requests share transactions. A failure of
+  // one tenant does not affect the others.
   const signedBundle = createGroupCommit<{ tenant: TenantId; variant: Variant }, () => SignedBundle>(
     async (asked) => {
       const tenants = Map.groupBy(asked, (a) => a.tenant)
@@ -126,8 +130,8 @@ export function createSigning({
   }
 
   /**
-   * Devices of a variant share a pointer that is not older than what any of them was given the variant for: a change of
-   * the device, of its policy, or the time at which it was evaluated.
+   * Devices of a variant share a pointer. It must be at least as new as the variant of each of them: as the change of
+   * the device, that of its policy, and the time of the evaluation.
    */
   function pointerFor(standing: Standing): Made | Promise<Made> {
     const { device, variant, from, askedMs } = standing
@@ -149,8 +153,8 @@ export function createSigning({
   }
 
   /**
-   * Says nothing of channel and version: versions that share this content share these bytes, and the pointer says
-   * which.
+   * The bundle has no channel or version, so that versions with the same content share these bytes. The pointer has
+   * both.
    */
   async function signBundles(
     tenant: TenantId,
@@ -187,15 +191,15 @@ export function createSigning({
         found.set(v.digest, v)
     return found
   }
-  /** Whether its key does: one that was compromised ends what it signed. */
+  /** True if the key of a bundle is still valid. A compromised key invalidates its signatures. */
   async function counts(tenant: TenantId, bundle: string): Promise<boolean> {
     const { kid } = decodeJws(bundle).header
     return typeof kid === 'string' && (await trust.keyFor(tenant, kid, 'policy')) !== undefined
   }
 
   /**
-   * Its tag names all that it says. One that was signed anew has another: who asks conditionally must not keep the old
-   * one until its end.
+   * The ETag covers the whole answer. A bundle that was signed again gets a new one, or a conditional request would
+   * keep the old bundle until it expires.
    */
   async function makeBundle(tenant: TenantId, variant: Variant, m: Made): Promise<Representation<BundleBody>> {
     const signed = await signedBundle({ tenant, variant })

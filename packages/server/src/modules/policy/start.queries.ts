@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-/** When the first version of the policy was published, of those that are still kept. */
+/** Returns when the first version of the policy that is still kept was published. */
 export const firstPublishAt = async (tx: Tx, tenant: TenantId): Promise<Date | undefined> => {
   const row = await tx
     .selectFrom('policy_bundles')

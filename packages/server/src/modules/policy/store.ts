@@ -20,7 +20,7 @@ const nothingPublished: Version = {
   }),
 }
 
-/** For the variants of all current policies, and for those of an earlier one while somebody compares with it. */
+/** Cache sizes: for the variants of all current policies, and for those of an earlier one during a comparison. */
 const variantBytes = 128 * 1024 * 1024
 const earlierBytes = 32 * 1024 * 1024
 
@@ -35,7 +35,7 @@ export function createPolicyStore({ db, changes, feed, idle }: { db: Database; i
   const compiled = new BoundedMap<string, Version>(64)
   const salts = new Map<TenantId, Buffer>()
 
-  // A database that was set back may give a version's number to another document.
+  // After a restore of the database a version number may belong to another document.
   changes.listen('values', { changed: () => {}, forgotten: () => compiled.clear() })
 
   async function readVersion(tx: Tx, tenant: TenantId, version: number): Promise<Version> {
@@ -74,14 +74,14 @@ export function createPolicyStore({ db, changes, feed, idle }: { db: Database; i
   )
 
   return {
-    /** The policy that holds now; the promise only while it is being read or memory is not proven fresh. */
+    /** The policy in force. A promise only while it is being read, or while the cache is not known to be fresh. */
     at: current.get,
-    /** An earlier pair of versions, for deltas. */
+    /** Returns an earlier pair of versions, for deltas. */
     atVersions: (tenant: TenantId, versions: Versions) =>
       db.inTenant(tenant, (tx) => build(tx, tenant, { ...versions, seq: 0 }, createVariantBudget(earlierBytes))),
     versionsAt: (tenant: TenantId, seq: number): Promise<Versions> =>
       db.inTenant(tenant, async (tx) => pair(await queries.channelsAt(tx, tenant, seq))),
-    /** A version that this replica has just compiled, so that it need not do so again. */
+    /** Stores a version that this replica has just compiled. */
     remember: (tenant: TenantId, version: Version) => compiled.set(`${tenant}|${version.version}`, version),
   }
 }

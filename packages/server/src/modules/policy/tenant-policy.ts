@@ -13,7 +13,7 @@ import type { Slot, VariantBudget } from './variants.ts'
 
 export type { Variant } from '@holdfast/policy'
 export type Channel = 'canary' | 'stable'
-/** A published version, ready to answer. */
+/** A published and compiled version. */
 export type Version = {
   version: number
   /** The tenant's sequence number of its publication. */
@@ -25,7 +25,7 @@ export type Rollout = { percent: number; groupIds: ReadonlySet<string>; deviceId
 
 const nothing: Selection = { key: '', rules: [], checks: [], valid_until: null }
 
-/** What the checks of policies read, and each by what its outcome follows from. */
+/** Returns the facts that the checks of policies read, and for each check the parts that its outcome depends on. */
 export const checksOf = (policies: readonly CompiledPolicy[]): Checks => {
   const checks = policies.flatMap((policy) => policy.checks)
   return {
@@ -48,24 +48,24 @@ export const factsOf = (device: FleetDevice): DeviceFacts => ({
 })
 
 /**
- * The policy of a tenant as a pair of versions. Which variant a device gets is worked out at its first question and
- * remembered for as long as the device stays what it is: a changed device is another object.
+ * The policy of a tenant as a pair of versions. The variant of a device is computed on its first request and stored on
+ * the device object. A changed device is a new object.
  */
 export class TenantPolicy {
   /** The tenant's sequence number as of which this was read. */
   readonly seq: number
   readonly versions: { canary: number | null; stable: number | null }
-  /** Those of every policy that some device is under. */
+  /** The checks of every policy that some device is under. */
   readonly checks: Checks
   readonly #canary: Version | undefined
   readonly #stable: Version
   readonly #salt: Buffer
   readonly #budget: VariantBudget
   readonly #slots = new Map<string, Slot>()
-  // What devices remember of this policy: they must not keep it alive.
+  // Marks entries on device objects as made by this policy, without keeping the policy alive.
   readonly #mark = {}
 
-  /** `stable` of version 0 stands for a tenant that has published nothing: everything is denied. */
+  /** `stable` with version 0 means that the tenant has published nothing: everything is denied. */
   constructor(
     { canary, stable, salt, seq }: { canary: Version | undefined; stable: Version; salt: Buffer; seq: number },
     budget: VariantBudget,
@@ -83,38 +83,38 @@ export class TenantPolicy {
   get inForce(): readonly CompiledPolicy[] {
     return [this.#stable, this.#canary].flatMap((version) => version?.compiled ?? [])
   }
-  /** The number of the newest version, on whichever channel. */
+  /** Number of the newest version on either channel. */
   get newest(): number {
     return Math.max(this.versions.canary ?? 0, this.versions.stable ?? 0)
   }
-  /** Whether time alone can give a device another variant: a check that decides about rules has a freshness. */
+  /** True if time alone can change the variant of a device: a check that decides about rules has a freshness. */
   get isTimed(): boolean {
     return [this.#stable, this.#canary].some((v) => v?.compiled.checks.some((c) => c.enforcement === 'enforce'))
   }
-  /** Whether a version that is given out has a resource or a host of this name. */
+  /** True if a delivered version has a resource or a host of this name. */
   names(resource: string): boolean {
     return [this.#stable, this.#canary].some((v) => {
       const { resources = {}, hosts = {} } = v?.compiled.resolved.document ?? {}
       return Object.hasOwn(resources, resource) || Object.hasOwn(hosts, resource)
     })
   }
-  /** The version of a canary that is under way. */
+  /** The canary version that is under way. */
   get runningCanary(): Version | undefined {
     return this.#canary
   }
 
-  /** Of a canary that is under way: its rollout, and what its percentage is drawn with. */
+  /** The rollout of the canary under way, and the salt of its percentage. */
   get canaryReach(): (Rollout & { salt: Buffer }) | undefined {
     return this.#canary && { salt: this.#salt, ...this.#canary.rollout }
   }
 
-  /** Canary only while a canary version is newer than stable: nobody stays behind on an old canary. */
+  /** Canary only while its version is newer than stable: no device stays on an old canary. */
   channelOf(device: FleetDevice): Channel {
     const canary = this.#canary
     return canary && this.reaches(canary.rollout, device) ? 'canary' : 'stable'
   }
 
-  /** Whether a canary with this rollout goes to the device. */
+  /** True if a canary with this rollout includes the device. */
   reaches({ percent, groupIds, deviceIds }: Rollout, device: FleetDevice): boolean {
     if (device.channel === 'stable') return false
     if (device.channel === 'canary' || deviceIds.has(device.deviceId)) return true
@@ -130,7 +130,7 @@ export class TenantPolicy {
     return channel === 'canary' && this.#canary ? this.#canary : this.#stable
   }
 
-  /** What the device gets at a time, and from when until when that is so. */
+  /** Returns the variant of the device at a time, and the span of time in which it stays the same. */
   selectedOf(device: FleetDevice, atMs: number): Selected {
     const known = device.selected
     if (known?.by === this.#mark && known.slot.variant && known.from <= atMs && atMs < known.until) {
@@ -144,7 +144,7 @@ export class TenantPolicy {
     const selected: Selected = {
       by: this.#mark,
       slot,
-      // Without a check nothing of it depends on time.
+      // Without a check the selection does not depend on time.
       from: selection.checks.length === 0 ? Number.NEGATIVE_INFINITY : atMs,
       until: selection.valid_until ?? Number.POSITIVE_INFINITY,
     }
@@ -156,13 +156,13 @@ export class TenantPolicy {
     return this.selectedOf(device, atMs).slot.variant!
   }
 
-  /** What a device gets, and until when if nothing but time passes (ms; null: for good). */
+  /** Returns the variant of a device, and until when it stays the same if only time passes (ms; null: forever). */
   selectionOf(device: FleetDevice, atMs: number): { variant: Variant; validUntil: number | null } {
     const { slot, until } = this.selectedOf(device, atMs)
     return { variant: slot.variant!, validUntil: Number.isFinite(until) ? until : null }
   }
 
-  /** Gives back what it takes of the budget; it may still be asked by those who hold it. */
+  /** Returns its bytes to the budget. It still works for callers that hold it. */
   release(): void {
     for (const slot of [...this.#slots.values()]) this.#budget.release(slot)
   }
@@ -187,6 +187,6 @@ export class TenantPolicy {
   }
 }
 
-/** 0–9999, stable for a device: raising a rollout's percentage only adds devices. */
+/** Returns 0–9999, constant for a device: raising the percentage of a rollout only adds devices. */
 const bucketOf = (salt: Buffer, deviceId: string): number =>
   createHash('sha256').update(salt).update('\x1f').update(deviceId).digest().readUInt32BE(0) % 10_000

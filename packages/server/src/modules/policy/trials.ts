@@ -8,7 +8,7 @@ import { type NamedParties, nameParties } from './party-names.ts'
 import type { Question, Questions } from './questions.ts'
 import type { PolicyStore } from './store.ts'
 
-/** What a document would do if it were published. */
+/** Dry runs of a document before it is published. */
 export function createTrials({
   db,
   store,

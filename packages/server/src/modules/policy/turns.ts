@@ -8,13 +8,13 @@ import { walkFleet } from './fleet-walk.ts'
 import * as queries from './policy.queries.ts'
 import type { PolicyStore } from './store.ts'
 
-/** A change names at most so many devices. */
+/** Most devices that one change names. */
 const batch = 2000
 
 /**
- * What time alone does to devices: the end of a report that a check reads. A device whose time is over is logged as a
- * change, so that what it gets from then on has a number of its own and gateways hear of it. Ends are those of the
- * policy that holds now, whatever held when the report came.
+ * Effects of time alone on devices: the freshness of a report that a check reads ends. Such a device is logged as a
+ * change, so that its new variant gets its own sequence number and gateways are notified. The freshness is that of the
+ * policy in force now, not of the one when the report arrived.
  */
 export function createTurns({
   db,
@@ -40,7 +40,7 @@ export function createTurns({
     }
   }
 
-  /** The devices whose selection, as of the tenant's newest change, is over. */
+  /** Returns the devices whose selection, as of the tenant's newest change, has expired. */
   async function overdue(tenant: TenantId): Promise<string[]> {
     const policy = await store.at(tenant)
     if (!policy.isTimed) return []
@@ -54,7 +54,7 @@ export function createTurns({
   }
 
   return {
-    /** Logs that a device's time is over; devices of one turn of the loop share a change. */
+    /** Logs that the selection of a device has expired. Devices of one turn of the event loop share a change. */
     take: (tenant: TenantId, deviceId: string): Promise<void> => {
       const known = gathering.get(tenant)
       if (known) {
@@ -69,7 +69,7 @@ export function createTurns({
       gathering.set(tenant, { ids, logged })
       return logged
     },
-    /** For those who don't ask themselves, so that gateways hear of them: all that are over, of all tenants. */
+    /** Logs all expired devices of all tenants, because a device that does not poll must reach the gateways too. */
     sweep: async (): Promise<void> => {
       const tenants = await db.acrossTenants((tx) => queries.tenantsWithReports(tx), background)
       await eachTenant(tenants, async (tenant) => log(tenant, await overdue(tenant)))

@@ -7,8 +7,8 @@ import { resolutionsInForce } from './policy.queries.ts'
 type Names = ReadonlySet<string>
 
 /**
- * Which parts of the policies that are delivered name a group or a pool. Asked in the transaction that holds the
- * thing's row: a publish holds it too, so one of them sees the other.
+ * Finds the parts of the delivered policies that name a group or a pool. It is called in the transaction that locks the
+ * row of the group or pool. A publish locks it too, so one of them sees the other.
  */
 export function createUses() {
   const using = async (

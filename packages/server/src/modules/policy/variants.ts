@@ -1,16 +1,16 @@
 import type { Variant } from '@holdfast/policy'
 
-/** A place for a variant, which is empty once the variant had to make room. */
+/** A cache slot of a variant. It is empty once the variant was evicted. */
 export type Slot = { variant: Variant | null; used: boolean; readonly bytes: number; readonly leave: () => void }
 
-/** What a variant costs beside its content: its pointer, its answers and the objects around them. */
+/** Memory of a variant besides its content, in bytes: its pointer, its answers and the objects around them. */
 const overheadBytes = 3000
-/** The content as objects, and again in the signed bundle and its answer. */
+/** The content exists as objects, in the signed bundle, and in its answer. */
 const copies = 3
 
 /**
- * The variants of all policies in memory, within a budget of bytes. What was not asked for lately makes room; whoever
- * needs it again makes it again, with the same digest.
+ * Cache of the variants of all policies, bounded in bytes. Variants that were not used lately are evicted. The next
+ * request makes an evicted one again, with the same digest.
  */
 export function createVariantBudget(maxBytes: number) {
   const slots = new Set<Slot>()

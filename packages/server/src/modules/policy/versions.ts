@@ -11,7 +11,7 @@ import * as queries from './policy.queries.ts'
 import type { Channel, Rollout } from './tenant-policy.ts'
 import type { BundleRow } from './view.ts'
 
-/** What becomes a version. `previous`: the digest of what the channel delivered before. */
+/** Content of a new version. `previous`: the digest that the channel delivered before. */
 type Published = {
   channel: Channel
   previous: string | null
@@ -23,11 +23,11 @@ type Published = {
   impact: StoredImpact
   note: string
   gate: GateTerms | null
-  /** Whether it is on stable against the gate of a canary with the same content. */
+  /** True if the version is on stable although the gate of a canary with the same content has not passed. */
   overridden: boolean
 }
 
-/** Puts versions in force, in the transaction of whoever took the number (`takeVersion`). */
+/** Puts versions in force, in the caller's transaction, which took the number (`takeVersion`). */
 export function createVersions({ audit, changes, now }: { audit: Audit; changes: Changes; now: () => Date }) {
   return {
     put: async (tx: Tx, source: Source, version: number, given: Published): Promise<BundleRow> => {

@@ -8,17 +8,17 @@ import type { Blocker, Explanation } from './questions.ts'
 
 export type BundleRow = Awaited<ReturnType<ReturnType<typeof selectBundles>['execute']>>[number]
 type BundleView = Output<Contract['listPolicyBundles']>['items'][number]
-/** What only the fleet knows of a version that is current; nothing of one that is not. */
+/** Facts that only the fleet knows, and only of a version that is current. */
 export type Reach = {
   current: boolean
   variants: number
   applied: number
   pending: number
-  /** Of the variants that some device is to have. */
+  /** Digests of the variants that some device should have. */
   digests: readonly string[]
 }
 
-/** Whose names `viewBundle` shows. */
+/** Ids whose names `viewBundle` shows. */
 export const namedBy = (bundles: readonly BundleRow[]) => ({
   group: bundles.flatMap((b) => b.rollout_group_ids),
   makers: bundles.map((b) => b.published_by),

@@ -17,12 +17,12 @@ import { checksOf, factsOf, type TenantPolicy } from './tenant-policy.ts'
 
 type Asked = Given<Contract['whoReaches']>['body']
 type Found = Output<Contract['whoReaches']>
-/** By which document a device is judged, and what that says of the target. */
+/** The document that a device is judged by, and the test of the target under it. */
 type Judges = { by: Found['judged_by']; version: number | null; of: (device: FleetDevice) => ReachTest }
 
 /**
- * Finds the devices that reach a target: each device of the fleet is judged as `explain` judges it, a slice of time
- * after the other. Devices that something beside the policy keeps out reach nothing.
+ * Finds the devices that reach a target. Each device of the fleet is judged as `explain` does it, in slices of time. A
+ * device that is denied outside of the policy reaches nothing.
  */
 export function createReaching({
   db,
@@ -128,7 +128,7 @@ export function createReaching({
 }
 export type Reaching = ReturnType<typeof createReaching>
 
-/** A target that only one of the two policies knows is out of reach under the other. */
+/** A target that only one of the two policies knows is unreachable under the other. */
 function eitherOf(stable: () => ReachTest, canary: () => ReachTest): Record<'stable' | 'canary', ReachTest> {
   const testOr = (make: () => ReachTest): ReachTest | AppError => {
     try {

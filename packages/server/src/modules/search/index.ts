@@ -10,11 +10,11 @@ export type SearchingDeps = {
   gateways: { searchHits: readonly HeldSource[]; sessionHits: SessionSource }
   policy: { searchHits: { versions: StoredSource; resources: HeldSource } }
   identity: { searchHits: readonly StoredSource[] }
-  /** Undefined where the console was not built: no page of it is found. */
+  /** Undefined if the console was not built: no page is found then. */
   consoleBuild: { paths: readonly string[] } | undefined
 } & Record<'devices' | 'enrollment' | 'access', { searchHits: StoredSource }>
 
-/** One search over all kinds, in the words of the modules that have them. */
+/** One search over all kinds. Each module provides the words of its own objects. */
 export function createSearching({
   db,
   feed,

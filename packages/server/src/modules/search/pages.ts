@@ -6,13 +6,13 @@ type Page = {
   path: string
   name: string
   permission?: Permission
-  /** Other words that people look for it by. */
+  /** Other words that people use for the page. */
   also: readonly string[]
 }
 
 /**
- * The pages of the console that set something, or that no other kind leads to. `createPageSource` leaves out those that
- * the console does not have yet.
+ * Pages of the console that hold settings, or that no other kind leads to. `createPageSource` leaves out pages that the
+ * console lacks.
  */
 const pages: readonly Page[] = [
   { path: '/admin/me', name: 'My account', also: ['profile', 'password', 'second factor', 'theme', 'sign out'] },
@@ -86,7 +86,7 @@ const pages: readonly Page[] = [
   { path: '/admin/system', name: 'System', permission: 'operations:read', also: ['health', 'version', 'readiness'] },
 ]
 
-/** Only pages that the console of this deployment has: `paths` are those of its build. */
+/** Finds only pages that the console of this deployment has. `paths`: the pages of its build. */
 export const createPageSource = (paths: readonly string[]): HeldSource => ({
   kind: 'settings_page',
   match: (actor, text, most) => {

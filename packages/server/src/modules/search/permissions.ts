@@ -2,7 +2,7 @@ import { contract } from '@holdfast/contract'
 import type { Permission, SearchAction, SearchKind } from '@holdfast/contract/vocabulary'
 import { playbookPermissions } from '../workflows/index.ts'
 
-/** The permission that the list of a kind asks for; a settings page has its own. */
+/** Permission for the list of each kind. Each settings page has its own. */
 export const readPermissions: Readonly<Record<SearchKind, Permission | undefined>> = {
   device: contract.listDevices.access.permission,
   user: contract.listUsers.access.permission,
@@ -21,7 +21,7 @@ const { operations: ofDevices } = contract.changeDevice
 const { operations: ofUsers } = contract.changeUser
 const drain = [contract.drainGateway.access.permission]
 
-/** The permissions that an action on a kind needs, all of them; an action that is not here is not offered. */
+/** Permissions that an action on a kind needs, all of them. An action that is missing here is not offered. */
 export const actionPermissions: Readonly<
   Record<SearchKind, Readonly<Partial<Record<SearchAction, readonly Permission[]>>>>
 > = {

@@ -12,7 +12,7 @@ type Hit = Output<Contract['search']>['items'][number]
 
 const usualLimit = 8
 const nouns: Partial<Record<SearchKind, Noun>> = { policy_version: 'policy_bundle' }
-/** Their id is no TypeID. */
+/** Kinds whose ids are not TypeIDs. */
 const named: readonly SearchKind[] = ['policy_resource', 'settings_page']
 
 export const searchHandlers = ({ search }: { search: Search }) =>

@@ -13,15 +13,15 @@ type SearchDeps = {
   held: readonly HeldSource[]
   sessions: SessionSource
 }
-/** The hits of a kind, the best first; one more than were asked for says that there are more. */
+/** Hits of a kind, the best first. One more hit than requested means that there are more. */
 type Hits = { kind: SearchKind; matches: Match[] }
 type Ranks = Map<string, Rank>
 
-/** VPN sessions are looked for among those of so many devices, and so many users, that fit. */
+/** VPN sessions are searched among those of at most this many matching devices, and as many matching users. */
 const mostSubjects = 200
 
 export function createSearch({ db, feed, stored, held, sessions }: SearchDeps) {
-  /** By kind the ids that fit, the best first, each once. */
+  /** Returns the matching ids of each kind, the best first, each once. */
   async function ranksOf(tx: Tx, actor: Actor, sources: readonly StoredSource[], text: string, most: number) {
     const kinds = sources.map((s) => s.kind)
     const ranks = new Map<string, Ranks>(kinds.map((kind) => [kind, new Map()]))
@@ -40,7 +40,7 @@ export function createSearch({ db, feed, stored, held, sessions }: SearchDeps) {
   }
 
   async function hitsOf(tx: Tx, actor: Actor, { kind, find }: StoredSource, ranks: Ranks, most: number): Promise<Hits> {
-    // A sort of an array keeps the order of equals: that of the index.
+    // The sort is stable: equal ranks keep the order of the index.
     const best = [...ranks].sort(([, a], [, b]) => a - b).slice(0, most)
     if (best.length === 0) return { kind, matches: [] }
     const ids = best.map(([id]) => id)
@@ -85,7 +85,7 @@ export function createSearch({ db, feed, stored, held, sessions }: SearchDeps) {
     const searched = searchKinds.filter((kind) => (kinds?.includes(kind) ?? true) && mayRead(kind))
     const isSearched = (source: { kind: SearchKind }) => searched.includes(source.kind)
     const most = limit + 1
-    // A gateway that another replica has just registered is found too.
+    // Also finds a gateway that another replica has just registered.
     if (held.some(isSearched)) await feed.catchUp()
     const inMemory = await Promise.all(
       held.filter(isSearched).map(async ({ kind, match }) => ({ kind, matches: await match(actor, text, most) })),
@@ -97,7 +97,7 @@ export function createSearch({ db, feed, stored, held, sessions }: SearchDeps) {
       sources.length === 0 && !withSessions
         ? []
         : await db.inTenant(actor.tenantId, async (tx) => {
-            // A name has several words, so there are more entries than things.
+            // A name has several words, so there are more entries than objects.
             const ranks = await ranksOf(tx, actor, sources, text, withSessions ? mostSubjects : 3 * most)
             const of = (kind: string): Ranks => ranks.get(kind) ?? new Map()
             const found: Hits[] = []

@@ -6,9 +6,8 @@ import type { TenantId } from '../../kernel/actor.ts'
 type WordHit = { kind: string; subject_id: string; place: 0 | 1; is_exact: boolean }
 
 /**
- * Finds the things with a word that begins with a text: of each kind at most `most` entries that begin a name and as
- * many others, in the order of the index, so that a text that fits a million names costs what one that fits a few
- * costs.
+ * Finds objects with a word that begins with a text. Reads at most `most` entries that begin a name and as many others
+ * of each kind, in the order of the index. So the cost does not depend on how many names match.
  */
 export const findWords = async (
   tx: Tx,

@@ -1,6 +1,9 @@
 import { withConnection } from '../../db/connection.ts'
 
-/** The ids of the master keys under which a database has data, asked before a migration: it may be of any version. */
+/**
+ * Returns the ids of the master keys under which a database has data. It is called before a migration, so the schema
+ * may be of any version.
+ */
 export const masterKeysInUse = (url: string): Promise<string[]> =>
   withConnection(url, async (connection) => {
     const [there] = await connection.ask<{ tenants: boolean; master_keys: boolean }>(

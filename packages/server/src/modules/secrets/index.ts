@@ -8,7 +8,7 @@ export type { Peppers } from '@holdfast/crypto'
 export { masterKeysInUse } from './in-use.ts'
 export { MasterKeyError, openPeppers, presenceOf } from './registry.ts'
 
-/** The master keys: which there are, what is under each, and what takes it from one to the next. */
+/** The master keys: their list, the amount of data under each, and the job that moves data to the current one. */
 export function createSecrets(deps: {
   db: Database
   kek: Kek

@@ -4,7 +4,7 @@ import type { Tables } from '../../db/tables/index.ts'
 
 export type MasterKeyRow = Selectable<Tables['master_keys']>
 
-/** Whoever says something of the master keys takes turns until commit. */
+/** Serializes changes of the master keys until commit. */
 export const holdMasterKeys = (tx: Tx) => sql`select pg_advisory_xact_lock(7264413)`.execute(tx)
 
 export const readMasterKeys = (tx: Tx): Promise<MasterKeyRow[]> =>
@@ -27,10 +27,13 @@ export const setCounts = (tx: Tx, version: number, counts: Counts) => ofVersion(
 export const markUnused = (tx: Tx, version: number, at: Date) =>
   ofVersion(tx, version).set({ unused_since: at }).where('unused_since', 'is', null).execute()
 
-/** Locks that a replica shares for as long as its change feed is connected: one number says what it does with a key. */
+/**
+ * Advisory locks that a replica shares while its change feed is connected. Each shows that the replica reads or writes
+ * with a key version.
+ */
 export const presence = { reads: 7_264_411, writes: 7_264_412 } as const
 
-/** A running replica: the versions of the keys that it reads, and those that it writes under. */
+/** Key versions that a running replica reads with, and those that it writes with. */
 export type Replica = { reads: number[]; writes: number[] }
 
 export async function runningReplicas(tx: Tx): Promise<Replica[]> {

@@ -5,22 +5,22 @@ import { background, connectDatabase, type Database, type Tx } from '../../db/da
 import { minute, second } from '../../kernel/time.ts'
 import * as queries from './registry.queries.ts'
 
-/** Master keys that are not as the database needs them: a failure that the operator can mend. */
+/** The master keys do not match the database. The operator can fix this. */
 export class MasterKeyError extends Error {}
 
 type GivenKey = { id: string; pepper: KeyObject }
-/** What of the lines of the master key file is needed here; the first one writes. */
+/** The parts of the master key file that this module needs. The first key is used for writing. */
 export type GivenKeys = { kek: Kek; masterKeys: readonly [GivenKey, ...GivenKey[]] }
 
 const contextOf = (id: string) => `master_keys/${id}/pepper`
 const howTo = 'see docs/master-key.md'
 
-/** Whether something is under it. */
+/** True if data may still be stored under the key. */
 export const isNeeded = (row: queries.MasterKeyRow): boolean => row.written_at !== null && row.unused_since === null
 
-/** What is not stored and still on its way lives no longer: a challenge, a sign-in, a transaction whose replica ended. */
+/** Longest lifetime of a value that is not stored yet: a challenge, a sign-in, a transaction whose replica ended. */
 const onItsWayMs = 15 * minute
-/** Whether nothing was under it for so long that nothing will come to be. */
+/** True if the key has been unused for so long that no new data can appear under it. */
 export const isOver = ({ unused_since }: queries.MasterKeyRow, now: Date): boolean =>
   unused_since !== null && now.getTime() - unused_since.getTime() >= onItsWayMs
 
@@ -33,8 +33,8 @@ function requireNeeded(rows: readonly queries.MasterKeyRow[], { masterKeys }: Gi
 }
 
 /**
- * Gives each master key that is new its version, and reads the peppers of all that ever were. A start without a key
- * that is in use ends here.
+ * Assigns a version to each new master key, and reads the peppers of all keys there ever were. Fails if a key that is
+ * in use is missing.
  */
 export async function openPeppers(databaseUrl: string, given: GivenKeys): Promise<Peppers> {
   const { kek, masterKeys } = given
@@ -55,14 +55,14 @@ export async function openPeppers(databaseUrl: string, given: GivenKeys): Promis
 }
 
 /**
- * The rows of all keys, with those of the file. The first start says at once that it writes, so that whoever comes with
- * other keys is refused. Undefined where another key began to write meanwhile.
+ * Registers the keys of the file and returns the rows of all keys. The first start also marks its key as writing, so
+ * that a start with other keys is refused. Undefined if another key began to write in the meantime.
  */
 async function register(db: Database, given: GivenKeys): Promise<queries.MasterKeyRow[] | undefined> {
   const { kek, masterKeys } = given
   const before = await db.acrossTenants(queries.readMasterKeys, background)
   requireNeeded(before, given)
-  // Under a key that whoever starts must have.
+  // The peppers are sealed under the newest key in use, because every replica must have that one.
   const newest = before.findLast(isNeeded)?.key_id
   const sealing = newest === undefined ? kek : under(kek, newest)
   const sealed = await Promise.all(masterKeys.map(({ id, pepper }) => seal(sealing, contextOf(id), pepper.export())))
@@ -82,7 +82,7 @@ async function register(db: Database, given: GivenKeys): Promise<queries.MasterK
   }, background)
 }
 
-/** To seal under one of the keys that only open otherwise. */
+/** Returns the key-encryption key that seals under another of its keys, which otherwise only opens. */
 function under(kek: Kek, kid: string): Kek {
   const key = kek.others.get(kid)
   return key ? { ...kek, kid, key } : kek
@@ -98,18 +98,24 @@ async function openFormer(kek: Kek, id: string, jwe: string | null): Promise<Key
   return createSecretKey(bytes)
 }
 
-/** What the change feed of this replica says as long as it is connected: which keys it reads, and writes under. */
+/**
+ * Presence that the change feed of this replica announces while it is connected: the key versions that it reads and
+ * writes with.
+ */
 export const presenceOf = ({ all, current }: Peppers): (readonly [number, number])[] => [
   ...all.filter((p) => !p.isRetired).map((p) => [queries.presence.reads, p.version] as const),
   [queries.presence.writes, current.version],
 ]
 
-/** A replica that has just ended may still be seen; one that runs is seen for longer. */
+/**
+ * Time to wait for a replica that just ended and still shows as running. A replica that really runs shows for longer.
+ */
 const seenForMs = 5 * second
 
 /**
- * Before anything is written under the first key, and after this replica has said that it runs: every other one can
- * read what will be written, and this one what others write. Of two that start at once the second sees the first.
+ * Marks the first key as writing, before anything is written under it and after this replica has announced its
+ * presence. Refuses unless every other replica can read that key, and this one has every key in use. Of two replicas
+ * that start at once the second sees the first.
  */
 export async function beginWriting(db: Database, given: GivenKeys, peppers: Peppers): Promise<void> {
   const { version } = peppers.current

@@ -14,16 +14,16 @@ import { day } from '../../kernel/time.ts'
 import * as queries from './registry.queries.ts'
 import { isNeeded, isOver } from './registry.ts'
 
-/** So many that neither a turn of the loop nor a transaction is long. */
+/** Batch sizes that keep both a turn of the event loop and a transaction short. */
 const batches = { sealed: 50, digest: 500 } as const
 
 type Count = Counted & { of: SecretColumn }
 
 /**
- * Takes all that a former master key sealed or digested to the one that writes now, and notes of each key how much is
- * under it. A key under which nothing is, and under which no replica writes, is not needed any more; it is looked at
- * until nothing can come to be under it, and is needed again if something does. Whatever ends in between, the next run
- * goes on: a value is replaced only where it still is what was read.
+ * Moves everything that a former master key sealed or digested to the current one, and counts what is left under each
+ * key. A key is marked unused once no data is under it and no replica writes with it. It is checked until no new data
+ * can appear under it; if some does, the key is in use again. An interrupted run is continued by the next one: a value
+ * is replaced only if it is still the one that was read.
  */
 export function createRewrap(deps: {
   db: Database
@@ -52,7 +52,7 @@ export function createRewrap(deps: {
     return `\\x${takenTo(peppers, digest, current).toString('hex')}`
   }
 
-  /** All of one tenant's in one column that one key made. What can not be opened stays as it is. */
+  /** Moves the values of one tenant, column and key. A value that cannot be opened stays as it is. */
   async function take({ of, tenant, mark }: Count): Promise<number> {
     const limit = batches[of.kind]
     let moved = 0
@@ -77,7 +77,7 @@ export function createRewrap(deps: {
       await queries.readMasterKeys(tx),
       await queries.runningReplicas(tx),
     ])
-    // A replica that writes under a newer key does it.
+    // Left to a replica that writes with a newer key.
     if (rows.some((row) => row.version > current && row.written_at !== null)) return 0
     const former = rows.filter((row) => row.version !== current && isNeeded(row))
     const isDone = rows.every((row) => row.version === current || row.written_at === null || isOver(row, now()))
@@ -91,7 +91,7 @@ export function createRewrap(deps: {
     let moved = 0
     for (const count of counts) {
       if ((versionOf(count) ?? 0) >= current) continue
-      // What fails for one stops no other; it is counted below.
+      // A failure of one column does not stop the others. Its values stay in the count below.
       moved += await take(count).catch((e: Error) => {
         onError(e)
         return 0

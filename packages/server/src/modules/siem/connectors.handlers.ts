@@ -9,7 +9,7 @@ import type { SetAside } from './set-aside.ts'
 import type { TryOut } from './try-out.ts'
 import { view, viewDeadLetter } from './view.ts'
 
-/** What a PUT can not set, and may send back as it is. */
+/** Fields that a PUT cannot change. It may send them back unchanged. */
 const fixed = ['connector_id', 'tenant_id', 'kind', 'created_at'] as const
 
 type HandlerDeps = {

@@ -4,12 +4,12 @@ import type { Destination, SiemTables } from '../../db/tables/siem.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { StreamRow } from './delivery/streams.queries.ts'
 
-/** `previous_signs`: the secret that it had before is not over, by the database's clock; null where there is none. */
+/** `previous_signs`: true while the previous secret is still valid, by the database's clock; null if there is none. */
 export type ConnectorRow = Selectable<SiemTables['siem_connectors']> & { previous_signs: boolean | null }
-/** What of a connector is set, but its credential. */
+/** Settings of a connector without its credential. */
 export type ConnectorFields = Pick<ConnectorRow, 'name' | 'format' | 'enabled'> & { destination: Destination }
 
-/** Those that are there. */
+/** Leaves out deleted connectors. */
 export const selectConnectors = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('siem_connectors')
@@ -21,7 +21,7 @@ export const selectConnectors = (tx: Tx, tenant: TenantId) =>
 export const findConnector = (tx: Tx, tenant: TenantId, id: string): Promise<ConnectorRow | undefined> =>
   selectConnectors(tx, tenant).where('connector_id', '=', id).executeTakeFirst()
 
-/** Until commit nobody else changes it; rows that refer to it may be added. */
+/** Locks a connector against changes until commit. Rows that refer to it may still be added. */
 export const lockConnector = (tx: Tx, tenant: TenantId, id: string): Promise<ConnectorRow | undefined> =>
   selectConnectors(tx, tenant).where('connector_id', '=', id).forNoKeyUpdate().executeTakeFirst()
 
@@ -33,10 +33,10 @@ export const wasDeleted = async (tx: Tx, tenant: TenantId, id: string): Promise<
     .where('connector_id', '=', id)
     .executeTakeFirst()) !== undefined
 
-/** Until commit whoever makes a connector in this tenant takes turns, so that all of them are counted. */
+/** Serializes the creation of connectors in this tenant until commit, so that the count is exact. */
 export const takeTurns = (tx: Tx, tenant: TenantId) =>
   sql`select pg_advisory_xact_lock(${sql.lit(makingLock)}, hashtext(${tenant}::text))`.execute(tx)
-// Any number serves that no other user of the database takes.
+// Arbitrary, but no other use of two-key advisory locks may have it.
 const makingLock = 7_264_413
 
 export const countConnectors = async (tx: Tx, tenant: TenantId): Promise<number> => {
@@ -75,7 +75,7 @@ export const updateConnector = (
     .execute()
 
 type Emptied = { at: Date; destination: Destination }
-/** Nothing stays that could hold a secret. */
+/** Deletes a connector and overwrites everything that could hold a secret. */
 export const markDeleted = (tx: Tx, tenant: TenantId, id: string, { at, destination }: Emptied) =>
   tx
     .updateTable('siem_connectors')
@@ -87,7 +87,7 @@ export const markDeleted = (tx: Tx, tenant: TenantId, id: string, { at, destinat
 export const deleteStreams = (tx: Tx, tenant: TenantId, id: string) =>
   tx.deleteFrom('siem_streams').where('tenant_id', '=', tenant).where('connector_id', '=', id).execute()
 
-/** Where a stream stands against the record, by the database's clock. */
+/** State of a stream compared with the audit log, by the database's clock. */
 export type Standing = StreamRow & {
   lag_events: number
   next_seq: number | null
@@ -107,7 +107,9 @@ export async function standings(tx: Tx, tenant: TenantId, ids: readonly string[]
   return new Map(rows.map((row) => [row.stream_id, row]))
 }
 
-/** Connectors of which administrators may have been told so; until commit none goes well or ill. */
+/**
+ * Locks the streams with a problem that administrators may have been notified of. Until commit none recovers or fails.
+ */
 export async function lockTroubled(tx: Tx, tenant: TenantId, by: 'standing still' | 'dead letters'): Promise<string[]> {
   const rows = await tx
     .selectFrom('siem_streams')

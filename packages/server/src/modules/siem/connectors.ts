@@ -23,19 +23,19 @@ import { checkDestination, nowhere, originOf, receiverOf, withUsualBom, withUsua
 import { endPrevious, keepPrevious } from './previous.queries.ts'
 import { targetOf } from './target.ts'
 
-/** A connector and where its forwarding stands. */
+/** A connector and the progress of its forwarding. */
 export type Shown = { connector: ConnectorRow; standing: Standing }
 type NewConnector = Pick<ConnectorRow, 'name' | 'format'> & {
   kind: SiemConnectorKind
   enabled?: boolean
   destination: Partial<Destination>
 }
-/** `url` that is absent stays: it is never shown. */
+/** Replacement settings. The URL is never shown, so an absent `url` keeps the stored one. */
 type Replacement = Omit<ConnectorFields, 'destination'> & {
   destination: Omit<Destination, 'url'> & { url?: string }
 }
 
-/** Each has a stream of its own that is looked after. */
+/** Limit per tenant, because each connector has a stream of its own. */
 const mostConnectors = 20
 
 export const noConnector = () => missing('siem_connector')
@@ -50,7 +50,7 @@ type ConnectorsDeps = {
   notices: Pick<Notices, 'recovered'>
 }
 
-/** Where the record of a tenant is forwarded to: what is set of it. */
+/** Connectors that a tenant's audit log is forwarded to: their settings. */
 export function createConnectors({ db, audit, pager, now, kek, outbound, notices }: ConnectorsDeps) {
   const sealed = (id: string, credential: string) => seal(kek, sealContext(id), Buffer.from(credential))
   const requireCredential = (kind: SiemConnectorKind, isSet: boolean) =>
@@ -62,7 +62,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
       tenant,
       connectors.map((c) => c.connector_id),
     )
-    // One that was deleted in between is left out.
+    // A connector that was deleted in between is left out.
     return connectors.flatMap((connector) => {
       const standing = standings.get(connector.connector_id)
       return standing ? [{ connector, standing }] : []
@@ -91,7 +91,9 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
 
     get: (tenant: TenantId, id: string): Promise<Shown> => db.inTenant(tenant, (tx) => show(tx, tenant, id)),
 
-    /** The secret of a webhook is made here where none is given, and returned once. */
+    /**
+     * Creates a connector. Without a given credential, the secret of a webhook is generated here, and returned once.
+     */
     create: async (actor: Actor, given: NewConnector, credential: string | null | undefined) => {
       const { kind, name, format, enabled = true } = given
       const destination = withUsualBom(kind, format, withUsualPort(kind, { ...nowhere, ...given.destination }))
@@ -103,7 +105,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
       const tenant = actor.tenantId
       const connector_id = newUuid()
       const credential_jwe = opener === null ? null : await sealed(connector_id, opener)
-      // What was committed before has its place then, and is not sent.
+      // Events committed before get their sequence numbers now, and are not sent.
       await audit.catchUp(tenant)
       const work = () =>
         db.inTenant(tenant, async (tx) => {
@@ -125,8 +127,8 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
     },
 
     /**
-     * `allow` refuses by what is there, under the row's lock. Whatever is changed, a connector that stands still goes
-     * on; what is on its way ends and is sent anew. A change that changes nothing leaves no trace.
+     * `allow` may refuse the change after it sees the stored row, under its lock. Any change makes a parked connector
+     * continue. A batch in transit is aborted and sent again. A change without effect is not recorded.
      */
     replace: async (
       actor: Actor,
@@ -148,13 +150,14 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
           if (credential) checkCredential(kind, credential)
           const credential_jwe = credential === undefined ? before.credential_jwe : newJwe
           requireCredential(kind, credential_jwe !== null)
-          // Whoever may change a connector may not be shown its credential, which goes to where it leads.
+          // The credential goes to the new address. A caller who may change a connector may not be allowed to see its
+          // credential.
           if (credential === undefined && receiverOf(destination) !== receiverOf(before.destination))
             if (before.credential_jwe !== null && kind !== 'webhook')
               failField('credential', 'must be given again with another origin or tls: there it is sent from now on')
           const fields = { ...given.fields, destination }
           const changed = changesOf(before, fields)
-          // Neither is shown on record: some URLs hold a secret.
+          // The audit log shows neither: some URLs hold a secret.
           const isNewCredential = credential_jwe !== before.credential_jwe
           const replaced = {
             ...(destination.url !== before.destination.url && { url: 'replaced' }),
@@ -178,7 +181,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
       return after
     },
 
-    /** False when it was deleted before. */
+    /** False if it was already deleted. */
     remove: async (actor: Actor, id: string, expected: Expected): Promise<boolean> => {
       const tenant = actor.tenantId
       const isRemoved = await db.inTenant(tenant, async (tx) => {
@@ -205,13 +208,19 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
 }
 export type Connectors = ReturnType<typeof createConnectors>
 
-/** What of a connector is set; how its forwarding goes is not, nor that a day is over. */
+/**
+ * Returns the settings that the version (ETag) of a connector depends on. The progress of forwarding does not count,
+ * nor the end of the previous secret.
+ */
 export const versionOf = (connector: ConnectorRow) => {
   const { previous_credential_jwe: _, previous_until: _until, previous_signs: _signs, ...set } = connector
   return set
 }
 
-/** As on the wire, where of a URL only its origin is shown; of the authorities their SHA-256 in hexadecimal. */
+/**
+ * Returns the settings in their API form, with only the origin of the URL, and the SHA-256 of the CA certificates in
+ * hexadecimal.
+ */
 const factsOf = ({ name, format, enabled, destination }: ConnectorFields) => {
   const { url, tls, ...others } = destination
   const { ca_pem, server_name } = tls

@@ -6,16 +6,16 @@ import type { ConnectorRow } from './connectors.queries.ts'
 import type { Target } from './sinks/sink.ts'
 import { isWebhookSecret } from './sinks/webhook.ts'
 
-/** Of the one that it had before too, which is moved as it is. */
+/** Context for sealing. The previous credential has the same one, because it is moved unchanged. */
 export const sealContext = (connectorId: string) => `siem_connectors/${connectorId}/credential_jwe`
 
-/** Standard Webhooks: 24 to 64 bytes, which are the key of the HMAC. */
+/** Standard Webhooks: 24 to 64 bytes, which are the HMAC key. */
 export const mintWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
 const taking: readonly SiemConnectorKind[] = ['webhook', 'splunk_hec', 'opensearch']
 export const takesCredential = (kind: SiemConnectorKind): boolean => taking.includes(kind)
 
-/** 422 where a credential can not be one of this kind. */
+/** Throws 422 if the credential does not fit this kind of connector. */
 export function checkCredential(kind: SiemConnectorKind, credential: string): void {
   if (!takesCredential(kind)) failField('credential', `is not of ${kind}`)
   if (kind === 'webhook' && !isWebhookSecret(credential))
@@ -23,7 +23,7 @@ export function checkCredential(kind: SiemConnectorKind, credential: string): vo
   if (/[^\x20-\x7e]/.test(credential)) failField('credential', 'must be printable ASCII')
 }
 
-/** Where it leads, with what opens it. */
+/** Returns the destination with the opened credential. */
 export async function openTarget(kek: Kek, connector: ConnectorRow): Promise<Target> {
   const { connector_id, kind, format, destination, credential_jwe, previous_signs, previous_credential_jwe } = connector
   const opened = async (jwe: string | null) =>

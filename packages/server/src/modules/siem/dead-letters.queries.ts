@@ -13,8 +13,8 @@ const inConnector = (tx: Tx, { tenant_id, connector_id }: Of) =>
 export const selectDeadLetters = (tx: Tx, of: Of) => inConnector(tx, of).selectAll()
 
 /**
- * Of one connector. One that is there already, of another sending, is told anew; it is of an export as long as only
- * exports were refused it. Says how many were not there.
+ * Inserts dead letters of one connector. One that exists gets the new reason. It counts as one of an export only while
+ * nothing but exports were refused it. Returns the number of new ones.
  */
 export async function insertDeadLetters(tx: Tx, rows: readonly Omit<DeadLetterRow, 'replaying'>[]): Promise<number> {
   const [first] = rows
@@ -34,7 +34,7 @@ export async function insertDeadLetters(tx: Tx, rows: readonly Omit<DeadLetterRo
   return inserted.filter((row) => row.is_new).length
 }
 
-/** Says how many of these places, or all, are to be sent again. */
+/** Marks these, or all, to be sent again. Returns their number. */
 export async function markReplaying(tx: Tx, { tenant_id, connector_id }: Of, places: readonly number[] | 'all') {
   let q = tx
     .updateTable('siem_dead_letters')
@@ -46,7 +46,7 @@ export async function markReplaying(tx: Tx, { tenant_id, connector_id }: Of, pla
   return Number(numUpdatedRows)
 }
 
-/** None is to be sent again. */
+/** Cancels all replays of dead letters. */
 export const unmarkReplaying = (tx: Tx, { tenant_id, connector_id }: Of) =>
   tx
     .updateTable('siem_dead_letters')
@@ -59,7 +59,7 @@ export const unmarkReplaying = (tx: Tx, { tenant_id, connector_id }: Of) =>
 export const nextReplaying = (tx: Tx, of: Of, limit: number): Promise<DeadLetterRow[]> =>
   selectDeadLetters(tx, of).where('replaying', '=', true).orderBy('seq').limit(limit).execute()
 
-/** Not sent again for now, and why. */
+/** Cancels the replay of these dead letters, with the reason. */
 export async function putBack(
   tx: Tx,
   { tenant_id, connector_id }: Of,
@@ -75,7 +75,7 @@ export async function putBack(
     where d.tenant_id = ${tenant_id} and d.connector_id = ${connector_id} and d.seq = e.seq`.execute(tx)
 }
 
-/** They were taken, or their events are forgotten. Returns those that there were. */
+/** Deletes dead letters that were delivered, or whose events were deleted. Returns those that existed. */
 export async function deleteDeadLetters(tx: Tx, { tenant_id, connector_id }: Of, places: readonly number[] | 'all') {
   if (places.length === 0) return []
   let q = tx.deleteFrom('siem_dead_letters').where('tenant_id', '=', tenant_id).where('connector_id', '=', connector_id)
@@ -87,7 +87,7 @@ export const isDeadLetter = async (tx: Tx, of: Of, seq: number): Promise<boolean
   (await inConnector(tx, of).select('seq').where('seq', '=', seq).executeTakeFirst()) !== undefined
 
 const isOld = sql`failed_at < ${purgeTime} - interval '90 days'`
-/** Dead letters after 90 days: they count as lost then, but those that only an export was refused. */
+/** Deletes dead letters after 90 days. They then count as lost, except those that only an export was refused. */
 export const pruneDeadLetters: Prune = {
   isDue: deleting('siem_dead_letters', isOld).isDue,
   take: async (tx, tenant: TenantId, limit) => {
@@ -109,5 +109,5 @@ export const pruneDeadLetters: Prune = {
     return Number(rows[0]?.amount ?? 0)
   },
 }
-/** Exports 30 days after their end. */
+/** Deletes exports 30 days after their end. */
 export const pruneExports = deleting('siem_streams', sql`finished_at < ${purgeTime} - interval '30 days'`)

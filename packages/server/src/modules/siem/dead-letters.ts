@@ -5,7 +5,7 @@ import { findConnector } from './connectors.queries.ts'
 import { noConnector } from './connectors.ts'
 import { selectDeadLetters } from './dead-letters.queries.ts'
 
-/** The events of a connector that its receiver refused. */
+/** Lists the events of a connector that its receiver refused. */
 export const createDeadLetters =
   ({ db, pager }: { db: Database; pager: Pager }) =>
   (tenant: TenantId, connector_id: string, query: PageQuery) =>

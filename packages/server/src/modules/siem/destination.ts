@@ -11,7 +11,7 @@ export const nowhere: Destination = {
 const syslogPort = 6514
 
 type Field = Exclude<keyof Destination, 'tls' | 'bom'>
-/** What each kind needs, and what it may have beside that. */
+/** Fields that each kind requires (`needs`), and those that it allows besides (`takes`). */
 export const destinationFields: Readonly<
   Record<SiemConnectorKind, { needs: readonly Field[]; takes: readonly Field[]; tls: boolean }>
 > = {
@@ -24,19 +24,19 @@ export const destinationFields: Readonly<
 
 export const isSyslog = (kind: SiemConnectorKind): boolean => kind === 'syslog_tls' || kind === 'syslog_tcp'
 
-/** Whether a byte order mark stands before the text of a message (RFC 5424 §6.4); null where there is no such text. */
+/** True if a byte order mark precedes the text of a message (RFC 5424 §6.4). Null if the kind has no such text. */
 export const bomOf = (kind: SiemConnectorKind, { bom }: Destination): boolean | null =>
   isSyslog(kind) ? (bom ?? true) : null
 
-/** Text in JSON can be written in ASCII, which needs no mark and which every receiver takes. */
+/** JSON can be written in ASCII, which needs no byte order mark and which every receiver accepts. CEF gets the mark. */
 export const withUsualBom = (kind: SiemConnectorKind, format: SiemFormat, d: Destination): Destination =>
   isSyslog(kind) && d.bom == null ? { ...d, bom: format === 'cef' } : d
 
-/** Syslog over TLS has a port of its own (RFC 5425 §4.1). */
+/** Syslog over TLS has a default port of its own (RFC 5425 §4.1). */
 export const withUsualPort = (kind: SiemConnectorKind, d: Destination): Destination =>
   kind === 'syslog_tls' && d.port === null ? { ...d, port: syslogPort } : d
 
-/** 422 by field where a connector of this kind could not send there. */
+/** Throws 422 by field if a connector of this kind could not send there. */
 export function checkDestination(
   kind: SiemConnectorKind,
   d: Destination,
@@ -73,6 +73,6 @@ function isCertificates(pem: string): boolean {
 }
 
 export const originOf = (url: string | null): string | null => (url === null ? null : new URL(url).origin)
-/** Whom a credential is shown to, and by what it is known: with another one it is not sent unless it is given again. */
+/** Identity of the receiver of a credential. If it changes, the credential must be given again. */
 export const receiverOf = ({ url, tls }: Destination): string =>
   JSON.stringify([originOf(url), tls.ca_pem, tls.server_name])

@@ -27,7 +27,7 @@ type SiemDeps = {
   audit: Audit
   pager: Pager
   now: () => Date
-  /** Seals what receivers are opened with. */
+  /** Seals the credentials of receivers. */
   kek: Kek
   outbound: Outbound
   notifications: Pick<NotificationRules, 'notify' | 'closeOthers' | 'tenantsWithOpen'>
@@ -36,7 +36,7 @@ type SiemDeps = {
   onError: (e: unknown) => void
 }
 
-/** Forwards the record of each tenant to where its security operations read it. */
+/** Forwards the audit log of each tenant to its SIEM. */
 export function createSiem(deps: SiemDeps) {
   const syslogOrigin = syslogOriginOf(deps)
   const notices = createNotices(deps)
@@ -44,7 +44,7 @@ export function createSiem(deps: SiemDeps) {
   const connectors = createConnectors(parts)
   const shown = { ...parts, show: connectors.show }
   const rooms = { connectors, deadLetters: createDeadLetters(deps), tryOut: createTryOut(parts) }
-  /** `wake`: events of a tenant have their places. */
+  /** `wake`: called when events of a tenant have got their sequence numbers. */
   const delivering = createDeliveries({ ...parts, send: createSending(parts) })
   return {
     handlers: {

@@ -13,9 +13,9 @@ const set = (tx: Tx, { tenant_id, connector_id }: Of, previous: Previous) =>
     .where('connector_id', '=', connector_id)
     .execute()
 
-/** Until a receiver has the new secret. */
+/** Time in which the previous secret stays valid, so that the receiver can switch. */
 const hours = sql.lit(24)
-/** Of a connector whose row is held: what was its secret signs beside the new one for a day. */
+/** Keeps the previous secret of a locked connector. It signs in addition to the new one for a day. */
 export const keepPrevious = (tx: Tx, before: Of & Pick<ConnectorRow, 'credential_jwe'>) =>
   set(tx, before, {
     previous_credential_jwe: before.credential_jwe,
@@ -24,7 +24,7 @@ export const keepPrevious = (tx: Tx, before: Of & Pick<ConnectorRow, 'credential
 export const endPrevious = (tx: Tx, of: Of) => set(tx, of, { previous_credential_jwe: null, previous_until: null })
 
 const isOver = sql`previous_until <= clock_timestamp()`
-/** Nobody signs with it any more, and nothing needs it. */
+/** Deletes previous secrets that are no longer valid. */
 export const prunePrevious: Prune = {
   isDue: (tenant) => sql<boolean>`exists (select from siem_connectors where tenant_id = ${tenant} and ${isOver})`,
   take: async (tx, tenant, limit) => {

@@ -19,11 +19,11 @@ type ReplayDeps = {
   show: (tx: Tx, tenant: Actor['tenantId'], id: string) => Promise<Shown>
 }
 
-/** Sends again what was sent, or was refused. A connector that stands still goes on with it. */
+/** Sends events or dead letters again. A parked connector continues. */
 export function createReplay({ db, audit, notices, show }: ReplayDeps) {
   /**
-   * The stream goes on from an earlier place; says how many events that is again. Dead letters that wait to be sent
-   * again wait no more.
+   * Moves the stream back to an earlier position. Returns the number of events that are sent again. Pending replays of
+   * dead letters are cancelled.
    */
   async function moveBack(tx: Tx, connector: ConnectorRow, stream: StreamRow, after_seq: number): Promise<number> {
     const state = connector.enabled ? 'flowing' : 'stopped'

@@ -21,7 +21,7 @@ type SetAsideDeps = {
   show: (tx: Tx, tenant: Actor['tenantId'], id: string) => Promise<Shown>
 }
 
-/** A connector goes on behind the event that it stands on, which is a dead letter from then on. */
+/** Makes the event that blocks a connector a dead letter, and continues after it. */
 export function createSetAside({ db, audit, now, notices, show }: SetAsideDeps) {
   async function nextOf(tx: Tx, { tenant_id, after_seq }: StreamRow) {
     const [stored] = await nextEvents(tx, tenant_id, { ...everything, after_seq: after_seq ?? 0 }, 1)
@@ -46,7 +46,7 @@ export function createSetAside({ db, audit, now, notices, show }: SetAsideDeps) 
       const event_id = decodeId('audit_event', next.event_id) ?? ''
       const letter = { ...of, seq, event_id, kind: next.kind, reason, failed_at: now(), of_export: false }
       const added = await insertDeadLetters(tx, [letter])
-      // Places before it that have no event any more.
+      // Sequence numbers before it that have no event any more.
       const lost = Math.max(0, seq - 1 - Math.max(from, stream.furthest_seq))
       await passOver(tx, stream, { from, to: seq, lost, added })
       const state = connector.enabled ? 'flowing' : 'stopped'

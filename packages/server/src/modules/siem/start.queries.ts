@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-/** When the first of the connectors in use was made. */
+/** Returns when the first of the enabled connectors was made. */
 export const firstConnectorAt = async (tx: Tx, tenant: TenantId): Promise<Date | undefined> => {
   const row = await tx
     .selectFrom('siem_connectors')

@@ -13,16 +13,16 @@ import type { Sent, SinkDeps } from './sinks/sink.ts'
 import { sendTo } from './sinks/sinks.ts'
 import { targetOf } from './target.ts'
 
-/** Longer than a receiver that stalls is waited for, so that the answer says what it did not do. */
+/** Longer than the time to detect a stalled receiver, so that the answer can describe the stall. */
 const longestMs = 20 * second
 
 type TryOutDeps = SinkDeps & { db: Database; audit: Audit; kek: Kek; notices: Pick<Notices, 'recovered'> }
 
-/** Sends one event that is on no record, at place 0, and says what the receiver made of it. */
+/** Sends one test event, with sequence number 0 and not in the audit log, and returns the receiver's answer. */
 export function createTryOut(deps: TryOutDeps) {
   const { db, audit, kek, notices, now, syslogOrigin } = deps
 
-  /** One that stands still goes on: what was wrong is mended. */
+  /** Makes a parked connector continue: the test shows that the fault is fixed. */
   async function resume(tx: Tx, tenant_id: TenantId, stream_id: string): Promise<boolean> {
     const stream = await lockStream(tx, { tenant_id, stream_id })
     if (stream?.state !== 'parked') return false

@@ -35,7 +35,7 @@ function deliveryOf(s: Shown['standing']): SiemConnector['delivery'] {
     state,
     problem: s.problem,
     delivered_seq: s.after_seq ?? 0,
-    // Of several that were not taken together nobody knows which one it is.
+    // Of several events that were refused together, the faulty one is unknown.
     next_seq: (state === 'retrying' || state === 'parked') && s.batch_events === 1 ? s.next_seq : null,
     lag_events: isOn ? (s.lag_events ?? 0) : null,
     lag_seconds: isOn ? Math.floor(age / second) : null,

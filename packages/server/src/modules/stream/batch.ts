@@ -5,17 +5,17 @@ import { type Change, everything } from '../../memory/changes.ts'
 import type { Subjects } from '../../memory/signals.ts'
 import { listsOfAudit, listsOfChange, onlyNamed } from './kinds.ts'
 
-/** The events beside the lists. */
+/** Events other than changes of lists. */
 export type Topic = 'raised' | 'ended' | 'run' | 'gateway' | 'adoption'
 type Bag = Map<ChangedKind | `event ${Topic}`, Set<string> | 'many'>
 
 /**
- * The changes since the last batch, bounded: of each list the ids of a few, or that there are many. Batches of a
- * reader who does not keep up become one.
+ * The changes since the last batch, bounded: of each list a few ids, or that there are many. Batches for a slow reader
+ * are merged.
  */
 export class Batch {
   readonly #bag: Bag = new Map()
-  /** The changes are not known: everything may have changed. */
+  /** The changes are unknown: everything may have changed. */
   isReset = false
   auditSeq: number | undefined
 
@@ -37,7 +37,7 @@ export class Batch {
     this.isReset = true
     this.#bag.clear()
   }
-  /** The ids of a list or topic in this batch; undefined: none. */
+  /** Returns the ids of a list or topic in this batch, or undefined if there are none. */
   of(kind: ChangedKind): ReadonlySet<string> | 'many' | undefined {
     return this.#bag.get(kind)
   }
@@ -53,11 +53,11 @@ export class Batch {
     this.auditSeq = other.auditSeq ?? this.auditSeq
   }
 
-  /** A change in the change log. */
+  /** Adds a change of the change log. */
   change({ kind, subject }: Pick<Change, 'kind' | 'subject'>): void {
     for (const list of listsOfChange[kind]) {
       const noun = nounOf(list)
-      // The subject of a change of a CRL is the signer.
+      // The subject of a CRL change is the signer.
       const isOther = noun === undefined || subject === everything || kind === 'crl'
       this.list(list, isOther ? 'many' : [encodeId(noun, subject)])
     }
@@ -66,7 +66,7 @@ export class Batch {
     if (kind === 'policy' || kind === 'device') this.topic('adoption', [])
   }
 
-  /** An audit event; its record is read only where it says something of a list. */
+  /** Adds an audit event. Parses its record only if the kind concerns a list. */
   audit(kind: AuditKind, record: string): void {
     const lists = listsOfAudit[kind]
     if (lists.length === 0) return
@@ -88,7 +88,7 @@ export class Batch {
         ids.filter((id) => id.startsWith('wfr_')),
       )
   }
-  /** Of these kinds there were more events than are looked at. */
+  /** Adds events of a kind that were too many to read one by one. */
   auditMany(kind: AuditKind): void {
     for (const list of listsOfAudit[kind]) this.list(list, 'many')
     if (kind === 'notification.acknowledged') this.topic('ended', 'many')
@@ -110,7 +110,7 @@ export class Batch {
       this.topic('gateway', ids(topic))
     } else this.topic('adoption', [])
   }
-  /** Signals may be lost: each list and event that only signals tell of may have changed. */
+  /** Signals may have been lost: marks every list and event that depends on signals only. */
   signalsLost(): void {
     for (const topic of ['notification', 'vpn_session', 'workflow_run', 'gateway', 'adoption'] as const)
       this.signal(topic, 'many')
@@ -122,7 +122,7 @@ const nounOf = (kind: ChangedKind) => {
   return 'noun' in known ? known.noun : undefined
 }
 
-/** The ids that an event names: its target, and the fields of its kind. The actor is not among them. */
+/** Returns the ids in an event: its target, and the fields of its kind. The actor is left out. */
 function idsIn({ target, actor: _, tenant_id: __, ...fields }: Record<string, unknown>): string[] {
   const named = typeof target === 'object' && target !== null && 'id' in target ? target.id : undefined
   const values = [named, ...Object.values(fields)].flat()

@@ -2,16 +2,16 @@ import { minute, second } from '../../kernel/time.ts'
 import type { StreamDeps } from './deps.ts'
 import type { OpenStream } from './open-stream.ts'
 
-/** A session is warned so long before it ends. */
+/** A session is warned this long before it ends, in ms. */
 const warnedBeforeMs = 2 * minute
-/** Whether a session was prolonged after the warning is looked at so often, in memory. */
+/** After the warning, the cache is checked this often for an extended session, in ms. */
 const lookAgainMs = 2 * second
-/** An API key may run out at any time. */
+/** An API key may expire at any time. */
 const keyEveryMs = second
 
 /**
- * Judges the credential of a stream anew: at a change of what it rests on, and when its time may be over. Until it is
- * judged the stream sends nothing.
+ * Checks the credential of a stream again: when something that it depends on changes, and when it may have expired. The
+ * stream sends nothing until the check is done.
  */
 export function createCheck({ db, now, statusOf, idleExpiresAt }: StreamDeps) {
   async function judge(stream: OpenStream): Promise<void> {
@@ -32,12 +32,12 @@ export function createCheck({ db, now, statusOf, idleExpiresAt }: StreamDeps) {
     }
     const absolute = principal.expiresAt.getTime()
     let idle = principal.idleExpiresAt.getTime()
-    // Only then is it worth a statement what another replica knows.
+    // Another replica may know a later end. Only now is that worth a statement.
     if (Math.min(idle, absolute) - warnedBeforeMs <= at && stream.warnedOf !== Math.min(idle, absolute))
       idle = (await db.inTenant(principal.tenantId, (tx) => idleExpiresAt(tx, principal)))?.getTime() ?? idle
     const ends = Math.min(idle, absolute)
     const isNear = ends - warnedBeforeMs <= at
-    // Also where the session goes on: a client that was warned is told.
+    // A client that was warned is also told that its session continues.
     const isSaid = stream.warnedOf === undefined ? !isNear : stream.warnedOf === ends
     if (!isSaid) stream.warn(new Date(ends), idle <= absolute ? 'idle' : 'absolute')
     if (!isNear) stream.warnedOf = undefined
@@ -50,14 +50,14 @@ export function createCheck({ db, now, statusOf, idleExpiresAt }: StreamDeps) {
     stream.checksDue++
     if (stream.checksDue > 1) return
     try {
-      // A change that comes while it is judged asks for another look.
+      // A change during the check requires another one.
       for (let due = 0; due !== stream.checksDue && !stream.isEnded; ) {
         due = stream.checksDue
         await judge(stream)
       }
       stream.resume()
     } finally {
-      // Where the database does not answer the next beat tries again; nothing is sent until then.
+      // If the database does not answer, the next heartbeat retries. Nothing is sent until then.
       stream.checksDue = 0
     }
   }

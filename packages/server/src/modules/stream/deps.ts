@@ -13,7 +13,7 @@ export type StreamDeps = {
   now: () => Date
   audit: Pick<Audit, 'headOf' | 'since'>
   statusOf: (tenant: TenantId) => string | Promise<string>
-  /** When a session ends for inactivity, also by what other replicas have written. Null: it has ended. */
+  /** Returns when a session ends for inactivity, including activity that other replicas wrote. Null if it has ended. */
   idleExpiresAt: (tx: Tx, session: Principal<'session'>) => Promise<Date | null>
   onError: (e: unknown) => void
 }

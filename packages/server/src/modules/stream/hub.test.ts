@@ -25,7 +25,7 @@ const device = (subject: string = randomUUID()): Change => ({ kind: 'device', su
 const begins = { id: '1-1', missed: new Batch() }
 const textOf = async (bytes: AsyncIterator<Uint8Array>) => new TextDecoder().decode((await bytes.next()).value)
 
-/** A hub whose database counts what it is asked. */
+/** A hub whose database counts its statements. */
 function open(t: TestContext) {
   const state = { asked: 0, seq: 1, watched: 0, head: Promise.resolve(1) }
   let listener: Listener | undefined

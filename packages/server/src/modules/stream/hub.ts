@@ -8,11 +8,11 @@ import type { OpenStream } from './open-stream.ts'
 import { missedSince } from './resume.ts'
 import { Watch } from './watch.ts'
 
-/** Open streams of one session or API key; the oldest ends for one more. */
+/** Most open streams of one session or API key. One more ends the oldest. */
 const mostOfCaller = 3
-/** A replaced stream stays open until its client takes the last event, or until the database answers. */
+/** A replaced stream stays open until its client reads the last event, or until the database answers. */
 const mostOfCallerWithEnded = 2 * mostOfCaller
-/** Of all sessions and API keys of a person. */
+/** Most streams of all sessions and API keys of a person. */
 const mostOfPerson = 20
 const mostOfTenant = 200
 const mostOfAll = 2000
@@ -22,14 +22,14 @@ const tooMany = () =>
     retryAfterSeconds: 30,
   })
 
-/** All open streams of this replica. While there is none it does nothing. */
+/** All open streams of this replica. It does nothing while there is none. */
 export function createHub(deps: StreamDeps) {
   const { changes, signals, feed, audit, now, onError } = deps
   const watches = new Map<TenantId, Promise<Watch>>()
   const watching = new Map<TenantId, Watch>()
   const open = new Set<OpenStream>()
   const ofTenant = new Map<TenantId, number>()
-  /** By what a change may name that ends a stream, or what it may tell: `user:<uuid>`. */
+  /** Streams by the subject of the changes that may end or alter them, such as `user:<uuid>`. */
   const bySubject = new Map<string, Set<OpenStream>>()
   const check = createCheck(deps)
   let isStopped = false
@@ -49,7 +49,7 @@ export function createHub(deps: StreamDeps) {
       watch.note((batch) => {
         for (const change of list) batch.change(change)
       })
-      // A change is in the audit log too, so it is found even where its signal is lost.
+      // A change is in the audit log too, so its event is found even if its signal is lost.
       watch.lookAtAudit()
     },
     forgotten: (tenant) => {
@@ -108,7 +108,7 @@ export function createHub(deps: StreamDeps) {
     watching.get(stream.tenant)?.streams.delete(stream)
     endUnused(stream.tenant)
   }
-  /** A tenant without a stream is not watched. */
+  /** Stops watching a tenant without a stream. */
   function endUnused(tenant: TenantId): void {
     const watch = watching.get(tenant)
     if (!watch || ofTenant.has(tenant)) return
@@ -134,16 +134,19 @@ export function createHub(deps: StreamDeps) {
   }
 
   return {
-    /** Its bytes, until it ends. `lastEventId`: the last event that the client has read, as it says. */
+    /**
+     * Returns the bytes of the stream until it ends. `lastEventId`: the last event that the client reports to have
+     * read.
+     */
     open: async (stream: OpenStream, lastEventId: string | undefined, gone: AbortSignal) => {
       if (isStopped) stream.end('stopping')
       enter(stream)
-      // Also where nobody begins to read its bytes.
+      // Needed even if nobody starts to read the bytes.
       gone.addEventListener('abort', () => leave(stream), { once: true })
       try {
         const watch = await watchOf(stream.tenant)
         if (gone.aborted) {
-          // The client left before the tenant was watched.
+          // The client disconnected before the tenant was watched.
           endUnused(stream.tenant)
           return stream.bytes(gone, { id: watch.id, missed: new Batch() })
         }
@@ -160,7 +163,7 @@ export function createHub(deps: StreamDeps) {
       }
     },
     count: () => open.size,
-    /** Ends all, and those that come later at once. */
+    /** Ends all streams; those that open later end at once. */
     stop: (): void => {
       isStopped = true
       for (const stream of open) stream.end('stopping')
@@ -181,7 +184,7 @@ const credentialOf = ({ principal }: Actor<'session' | 'api_key'>): string =>
   principal.kind === 'session' ? `admin_session:${principal.id}` : `api_key:${principal.id}`
 const personOf = ({ principal }: Actor<'session' | 'api_key'>): string | null =>
   principal.kind === 'session' ? principal.userId : principal.ownerId
-/** The subjects of changes that may end or alter the rights of the caller. */
+/** Returns the subjects of changes that may end or alter the rights of the caller. */
 const subjectsOf = (actor: Actor<'session' | 'api_key'>): string[] => {
   const { principal } = actor
   const user = personOf(actor)

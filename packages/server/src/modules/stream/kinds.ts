@@ -5,12 +5,12 @@ import type { ChangeKind } from '../../memory/changes.ts'
 type Lists = readonly ChangedKind[]
 const none: Lists = []
 
-/** The lists that a change in the change log concerns. */
+/** Lists that a change in the change log affects. */
 export const listsOfChange: Readonly<Record<ChangeKind, Lists>> = {
   device: ['devices'],
   user: ['users'],
   group: ['groups'],
-  // The audit event names the version.
+  // The audit event has the version.
   policy: none,
   pool: ['pools'],
   gateway: ['gateways'],
@@ -28,7 +28,7 @@ export const listsOfChange: Readonly<Record<ChangeKind, Lists>> = {
   workflow_run: ['runs'],
 }
 
-/** The lists that an audit event says something new for. The ids are those of the event that are of the list. */
+/** Lists that an audit event affects. The ids come from the event, as far as they belong to the list. */
 export const listsOfAudit: Readonly<Record<AuditKind, Lists>> = {
   'login.succeeded': none,
   'login.challenged': none,
@@ -171,6 +171,6 @@ export const listsOfAudit: Readonly<Record<AuditKind, Lists>> = {
   'view.updated': none,
   'view.deleted': none,
 }
-/** These change only where an event names one: not every enrollment is by a token. */
+/** Lists that change only if an event names one of their ids: not every enrollment uses a token. */
 export const onlyNamed: ReadonlySet<ChangedKind> = new Set(['tokens'])
 export const auditKindsOfLists = (Object.keys(listsOfAudit) as AuditKind[]).filter((k) => listsOfAudit[k].length > 0)

@@ -8,22 +8,22 @@ import { bytesOf, eventsOf, heartbeatText, retryText, type Scope, textOf } from 
 type EndReason = (typeof streamEnds)[number]
 const heartbeatMs = 15 * second
 const retryMs = 2 * second
-/** A client that takes no notice of `replaced` does not take the place of its successor at once. */
+/** Keeps a client that ignores `replaced` from displacing its successor at once. */
 const retryOfReplacedMs = 600 * second
 
-/** One open stream. It holds one batch at most for a client that reads slowly. */
+/** One open stream. It buffers at most one batch for a slow client. */
 export class OpenStream {
   readonly tenant: TenantId
   readonly actor: Actor<'session' | 'api_key'>
   readonly stands: Stands
   readonly scope: Scope
-  /** When its credential is judged next (ms, by the clock of the database). */
+  /** Time of the next check of the credential (ms, by the clock of the database). */
   checkAt = 0
-  /** While its credential is judged nothing is sent. */
+  /** Nothing is sent while the credential is checked. */
   isChecking = false
-  /** How often that was asked for since it began. */
+  /** Number of checks requested since the running one began. */
   checksDue = 0
-  /** For which end of the session it was warned. */
+  /** The end of the session (ms) that the client was warned of. */
   warnedOf: number | undefined
   #waiting = new Batch()
   #warning: { at: string; cause: 'idle' | 'absolute' } | undefined
@@ -39,7 +39,7 @@ export class OpenStream {
     this.scope = given.scope
     this.#id = ''
   }
-  /** `id`: where the tenant stands with this batch. */
+  /** `id`: the position of the tenant after this batch. */
   push(batch: Batch, id: string): void {
     this.#waiting.merge(batch)
     this.#nextId = id
@@ -55,7 +55,7 @@ export class OpenStream {
     this.#end ??= reason
     this.#wake()
   }
-  /** Sends the batch that was held back while the credential was judged. */
+  /** Sends the batch that was held back during the check of the credential. */
   resume(): void {
     this.isChecking = false
     this.#wake()
@@ -63,12 +63,15 @@ export class OpenStream {
   get isEnded(): boolean {
     return this.#end !== undefined
   }
-  /** At every heartbeat of the change feed. */
+  /** Called at every heartbeat of the change feed. */
   beat(): void {
     if (performance.now() - this.#sentAt >= heartbeatMs) this.#wake()
   }
 
-  /** Until it ends or `gone` is aborted. `begins`: the id of where the tenant stands, and the missed changes. */
+  /**
+   * Yields bytes until the stream ends or `gone` is aborted. `begins`: the tenant's current position, and the missed
+   * changes.
+   */
   async *bytes(gone: AbortSignal, begins: { id: string; missed: Batch }): AsyncGenerator<Uint8Array> {
     this.#id = begins.id
     this.#nextId = begins.id
@@ -102,7 +105,7 @@ export class OpenStream {
   #take(): string {
     if (this.#end !== undefined) {
       const retry = this.#end === 'replaced' ? retryText(retryOfReplacedMs) : ''
-      // Not all at once where a replica stops.
+      // Spreads the reconnects when a replica stops.
       const later = this.#end === 'stopping' ? retryText(Math.round(retryMs * (0.5 + Math.random()))) : ''
       return retry + later + textOf({ event: 'end', id: this.#id, data: { reason: this.#end } })
     }
@@ -119,7 +122,7 @@ export class OpenStream {
     }
     return text
   }
-  /** Only the last event bears the new id: a client that loses the connection before it gets the batch again. */
+  /** Only the last event has the new id: a client that loses the connection earlier gets the batch again. */
   #textOfBatch(batch: Batch, id: string): string {
     const events = eventsOf(batch, this.scope)
     const before = this.#id

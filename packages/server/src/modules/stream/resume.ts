@@ -15,8 +15,8 @@ const read = (id: string): [seq: number, auditSeq: number] | undefined => {
 }
 
 /**
- * The changes after an event that a client names, up to where the tenant stands. The change log has it for a day;
- * where it does not, or never gave that number, everything may have changed.
+ * Returns the changes from the event that a client names up to the tenant's current position. The change log keeps them
+ * for a day. If it lacks one, or never issued that number, everything may have changed.
  */
 export async function missedSince(
   { db, audit }: Pick<StreamDeps, 'db' | 'audit'>,
@@ -35,7 +35,7 @@ export async function missedSince(
   }
   const rows =
     known[0] === seq ? [] : await db.inTenant(tenant, (tx) => changesBetween(tx, tenant, known[0], seq, mostChanges))
-  // Each number has a change: one that is absent was pruned, or never given out before a restore.
+  // Each number has a change. A missing one was pruned, or was never issued before a restore.
   if (new Set(rows.map((r) => r.seq)).size !== seq - known[0]) {
     missed.reset()
     return missed

@@ -7,18 +7,21 @@ import type { OpenStream } from './open-stream.ts'
 /** At most four batches a second. A batch waits for the audit event of its change. */
 const gatherMs = 100
 const betweenMs = 250
-/** Until other replicas have heard that somebody watches here. */
+/** Time until other replicas know that this one watches the tenant. */
 const settleMs = 1500
-/** Events of one batch whose ids are looked at. */
+/** Most events of one batch whose ids are read. */
 const mostEvents = 200
 
 type WatchDeps = Pick<StreamDeps, 'audit' | 'feed' | 'onError'>
 
-/** The streams of one tenant on this replica, and what is gathered for them. It has a timer only while something waits. */
+/**
+ * The streams of one tenant on this replica, and the changes collected for them. A timer runs only while changes are
+ * pending.
+ */
 export class Watch {
   readonly tenant: TenantId
   readonly streams = new Set<OpenStream>()
-  /** Up to which sequence number of the audit log the streams were told. */
+  /** Sequence number of the audit log up to which the streams were notified. */
   auditSeq: number
   readonly #deps: WatchDeps
   readonly #unwatch: () => void
@@ -37,7 +40,7 @@ export class Watch {
     this.#settling = setTimeout(() => this.lookAtAudit(), settleMs).unref()
   }
 
-  /** Where the tenant stands with all that was told. */
+  /** Current position of the tenant: the number of the change log, and that of the audit log. */
   get id(): string {
     return `${this.#deps.feed.seqOf(this.tenant)}-${this.auditSeq}`
   }
@@ -88,7 +91,7 @@ export class Watch {
       if (head > this.auditSeq) this.#batch.auditSeq = head
       this.auditSeq = Math.max(head, this.auditSeq)
     } catch (e) {
-      // The next look finds it.
+      // The next read of the audit log repeats this.
       this.#looksAtAudit = true
       throw e
     }

@@ -13,10 +13,13 @@ import type { Batch, Topic } from './batch.ts'
 export type Scope = { kinds: ReadonlySet<ChangedKind>; permissions: ReadonlySet<Permission>; isFiltered: boolean }
 type Unnumbered = { [K in StreamEventName]: Omit<Extract<StreamEvent, { event: K }>, 'id'> }[StreamEventName]
 
-/** An event that is no list belongs to one: a client that asked for some lists gets it only with that list. */
+/**
+ * The list that each event which is not a change of a list belongs to. A client that requested some lists gets the
+ * event only with that list.
+ */
 const listOfEvent = { alert: 'notifications', run: 'runs', gateway: 'gateways', adoption: 'policy' } as const
 
-/** The events of a batch that the scope allows. */
+/** Returns the events of a batch that the scope allows. */
 export function eventsOf(batch: Batch, scope: Scope): Unnumbered[] {
   const events: Unnumbered[] = []
   const may = (event: keyof typeof eventPermissions): boolean =>
@@ -34,7 +37,7 @@ export function eventsOf(batch: Batch, scope: Scope): Unnumbered[] {
     return ids === undefined ? [] : [{ kind, ...take(ids) }]
   })
   if (changes.length > 0) events.push({ event: 'changed', data: { changes } })
-  // Each of these has a bound of its own: they are few.
+  // Each of these has a limit of its own, because they are few.
   const some = (topic: Topic) => {
     left = mostChangedIds
     return take(batch.ofTopic(topic))
@@ -52,11 +55,11 @@ export function eventsOf(batch: Batch, scope: Scope): Unnumbered[] {
 }
 
 const encoder = new TextEncoder()
-/** Text of a stream (HTML standard, "Server-sent events"). Data is JSON, which has no line break. */
+/** Returns an event as text (HTML standard, "Server-sent events"). Data is JSON, which has no line break. */
 export const textOf = ({ event, id, data }: Unnumbered & { id: string }): string =>
   `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`
-/** How long a client waits before it opens the stream anew. */
+/** Sets the delay after which a client reconnects. */
 export const retryText = (ms: number): string => `retry: ${ms}\n\n`
-/** A comment keeps the connection alive; the id of an empty event is remembered, and nothing is dispatched. */
+/** A comment keeps the connection alive. The client stores the id of an empty event, and dispatches nothing. */
 export const heartbeatText = (id: string): string => `:\nid: ${id}\n\n`
 export const bytesOf = (text: string): Uint8Array => encoder.encode(text)

@@ -10,7 +10,7 @@ import type { LicenseFiles } from './license/license-file.ts'
 import type { Enforcement } from './settings/settings.ts'
 import type { PrepareAdministrator } from './tenants/lifecycle.ts'
 
-/** What other modules know is given as functions: this one stands below them. */
+/** Dependencies of this module. It is below the other modules, so their facts are passed as functions. */
 export type TenancyDeps = {
   db: Database
   audit: Audit
@@ -27,8 +27,8 @@ export type TenancyDeps = {
   prepareAdministrator: PrepareAdministrator
   /** Makes a tenant's keys and certificates. */
   provision: (tenant: TenantId) => Promise<unknown>
-  /** Comes before whatever goes for good by the clock. */
+  /** Called before anything is deleted permanently by the clock. */
   checkClock: () => Promise<void>
-  /** What a deleted tenant has outside of the database goes first. */
+  /** Deletes a tenant's contents outside of the database. Called before its rows are erased. */
   removeContents: (tenant: TenantId) => Promise<void>
 }

@@ -27,22 +27,22 @@ export function createTenancy(deps: TenancyDeps) {
     enforcesSso: settings.enforcesSso,
     holdEnforcement: settings.holdEnforcement,
     settings: (tenant: TenantId): SecuritySettings | Promise<SecuritySettings> => settings.read(tenant),
-    /** The lines for a new enrollment token, with its secret. */
+    /** Returns the install lines for a new enrollment token, which contain its secret. */
     installLines: async (tx: Tx, tenant: TenantId, token: TokenOfLines): Promise<InstallLines> =>
       linesForToken(await rules.enrollmentSettings.read(tx, tenant), { ...token, server: deps.publicUrl }),
     dismissedSteps: rules.dismissedSteps,
     entitlements,
     meter: usage.meter,
-    /** Of all tenants together, what is counted of each. */
+    /** Returns the total of each counted metric over all tenants. */
     totals: () => deps.db.acrossTenants(totalsOf),
     usageOf: usage.of,
     usageNow: usage.standing,
     loadLicense: license.load,
-    /** Where the deployment itself is administered. */
+    /** Returns the tenant that administers the deployment. */
     home: () => known.tenantByName(defaultTenant),
     isHome: async (tenant: TenantId): Promise<boolean> => (await known.nameOf(tenant)) === defaultTenant,
     licenseExpiries: license.expiries,
-    /** Writes what is still in memory; at stop. */
+    /** Called at shutdown: writes what is still in memory. */
     stop: exceeded.flush,
     prunes: pruneUsage,
     jobs: tenancyJobs({ ...deps, ...known, ...rules }),

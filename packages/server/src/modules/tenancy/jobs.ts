@@ -22,7 +22,7 @@ export function tenancyJobs(deps: TenancyDeps & Rules & ReturnType<typeof create
         await watch(await counters.fold())
       },
     },
-    // Limits, plans, the license and the bytes of the month move without a counter.
+    // Limits, plans, the license and the bytes of the month change without a counter.
     {
       name: 'watch_entitlements',
       cron: '*/10 * * * *',

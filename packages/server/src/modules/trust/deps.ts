@@ -6,10 +6,10 @@ import type { Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
 import type { KeyProviders } from './keys/provider.ts'
 
-/** How many there are, and how many of them have not fetched a trust set of this version or a later one. */
+/** Number of devices or gateways, and how many of them have not fetched a trust set of this version or later. */
 export type Coverage = { total: number; behind: number }
 
-/** What the rooms of this module share; each takes the part it needs. */
+/** Dependencies of this module. Each file picks the ones that it needs. */
 export type TrustDeps = {
   db: Database
   audit: Audit
@@ -19,12 +19,12 @@ export type TrustDeps = {
   providers: KeyProviders
   now: () => Date
   onError: (e: unknown) => void
-  /** Of devices and gateways. Given by their modules. */
+  /** Coverage of devices and of gateways. Their modules provide it. */
   coverageOf: (tx: Tx, tenant: TenantId, version: number) => Promise<{ devices: Coverage; gateways: Coverage }>
-  /** A device has fetched the set of this version. */
+  /** Called when a device has fetched the set of this version. */
   onFetched: (tenant: TenantId, deviceId: string, version: number) => void
-  /** Certificates of an authority that still count. Given by the certificates module. */
+  /** Counts the valid certificates of an authority. The certificates module provides it. */
   certificatesOf: (tx: Tx, tenant: TenantId, issuerId: string, at: Date) => Promise<number>
-  /** Revokes what these authorities issued, in the transaction that ends them. */
+  /** Revokes all certificates of these authorities, in the transaction that ends them. */
   revokeIssuedBy: (tx: Tx, source: Source, issuerIds: readonly string[], at: Date) => Promise<void>
 }

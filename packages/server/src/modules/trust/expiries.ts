@@ -16,7 +16,7 @@ type Found = {
   set: SignedTrustSet | undefined
 }
 
-/** The ends of authorities, of keys that retire, and of the newest trust set. */
+/** The expiries of authorities, of retiring keys, and of the newest trust set. */
 export const createExpiries = ({ db, now, trusted }: Pick<TrustDeps, 'db' | 'now'> & { trusted: Trusted }) => {
   const read = (tenant: TenantId): Promise<Found> =>
     db.inTenant(tenant, async (tx) => ({
@@ -24,7 +24,9 @@ export const createExpiries = ({ db, now, trusted }: Pick<TrustDeps, 'db' | 'now
       crosses: await keyQueries.crossesOf(tx, tenant),
       set: (await setQueries.newestSet(tx, tenant))?.document as SignedTrustSet | undefined,
     }))
-  /** A set is issued anew when somebody asks for it. False where that fails: then the old one is what there is. */
+  /**
+   * Requests the trust set, which is issued anew on request. False if that fails: the old one is then still the newest.
+   */
   const issue = async (tenant: TenantId): Promise<boolean> => {
     try {
       await trusted.trusted(tenant)
@@ -45,7 +47,7 @@ const expiriesOf = ({ rows, crosses, set }: Found): Expiry[] => [
   ...rows.flatMap((row) => (row.certificate === null ? (retiring(row) ?? []) : authority(row, row.certificate))),
   ...crosses.map(({ subject_id, certificate, created_at: since, not_after: expiresAt }): Expiry => {
     const id = encodeId('signer', subject_id)
-    // It ends with one of its roots, which is said of that root.
+    // It ends with one of its roots, and that root is listed itself.
     return {
       type: 'cross_certificate',
       id,
@@ -66,12 +68,12 @@ function authority({ signer_id, purpose, state, created_at, retire_after }: keyQ
   if (state === 'retiring')
     return { ...of, type, expiresAt: retire_after && retire_after < ends ? retire_after : ends, renewal: 'not_needed' }
   const renewed = new Date(created_at.getTime() + renewIssuingAfter + day)
-  // An issuing CA that is shortened by the end of its root has no successor under it.
+  // The lifetime of this issuing CA was cut by the end of its root, so it has no successor under that root.
   const renewal = type === 'issuing_ca' && renewed < ends ? renewed : 'by_hand'
   return { ...of, type, expiresAt: ends, renewal }
 }
 
-/** A key has an end once another one signs in its place. */
+/** A key has an end once another one has replaced it. */
 const retiring = ({ signer_id, purpose, activated_at, created_at, retire_after }: keyQueries.KeyRow) =>
   retire_after
     ? ({

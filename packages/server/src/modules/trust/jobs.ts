@@ -32,7 +32,7 @@ export function trustJobs({
       (tenant) => rotation.renewIssuing(jobSource(tenant, 'renew_issuing_cas')),
     )
   }
-  /** After the commit that ended them; a token that is away is asked again by the next run. */
+  /** Destroys keys in the token after the commit that ended them. If the token is unavailable, the next run retries. */
   const destroy = async (): Promise<number> => {
     const token = providers.find((provider) => provider.destroy)
     const due = token ? await db.acrossTenants(dueToDestroy, background) : []

@@ -16,17 +16,17 @@ import * as setQueries from './sets/sets.queries.ts'
 import { createSteps } from './sets/steps.ts'
 import { listedIn, type SignedTrustSet, saysSo, signTrustSet } from './sets/trust-set.ts'
 
-/** `set` is looked at again after `reviewAfter`. */
+/** `set` is checked again after `reviewAfter`. */
 type Held = {
   keyring: Keyring
   set: SignedTrustSet
   reviewAfter: Date
   representation: Representation<SignedTrustSet>
 }
-/** A set that could not be followed by another stays, until its end, and is tried again so often. */
+/** A set that could not be renewed stays valid until its end. Renewal is retried this often, in ms. */
 const followAgainMs = minute
 
-/** The keys of each tenant and the newest set that says what they are, held until one of them changes. */
+/** The keys of each tenant and the newest trust set that matches them, cached until one of them changes. */
 export function createTrusted({
   db,
   changes,
@@ -45,7 +45,8 @@ export function createTrusted({
       fence: fenceAt(await fencedAt(tx, tenant)),
     }))
   /**
-   * The first keys and certificates of a tenant; of two makers at once all of the first one's and none of the other's.
+   * Makes the first keys and certificates of a tenant. Of two concurrent callers the first one's are all kept, and none
+   * of the other's.
    */
   async function makeKeys(tenant: TenantId) {
     const { root, issuing } = await makeHierarchy(provider, tenant, now())
@@ -55,11 +56,11 @@ export function createTrusted({
   }
   async function load(tenant: TenantId): Promise<Held> {
     const found = await read(tenant)
-    // Whoever made the tenant may have ended before its keys were there.
+    // The process that made the tenant may have ended before it made the keys.
     const { rows, crosses, newest, fence } = found.rows.length > 0 ? found : await makeKeys(tenant)
     const keyring = await openKeyring(providers, rows, crosses)
     const current = newest?.document as SignedTrustSet | undefined
-    // One of before a restore may be older than what clients have.
+    // A trust set from before a restore may be older than the clients' one.
     const isKnown = newest !== undefined && newest.version > fence
     const holds = current && isKnown && now() < new Date(current.refresh_after) && saysSo(current, keyring)
     const { set, reviewAfter } = holds
@@ -69,7 +70,10 @@ export function createTrusted({
     return { keyring, set, reviewAfter, representation }
   }
 
-  /** Another set. While the keys that sign it are away, the one before serves those who have signed things to verify. */
+  /**
+   * Issues another set. While its signing keys are unavailable, the previous set stays in use, so that clients can
+   * verify what is signed.
+   */
   async function follow(tenant: TenantId, keyring: Keyring, before: SignedTrustSet | undefined, version: number) {
     try {
       const set = await issue(tenant, keyring, version)
@@ -81,7 +85,7 @@ export function createTrusted({
     }
   }
 
-  /** The next version; where another replica was faster, its set. */
+  /** Issues the next version. If another replica was faster, returns its set. */
   async function issue(tenant: TenantId, keyring: Keyring, version: number): Promise<SignedTrustSet> {
     const set = await signTrustSet(tenant, keyring, version + 1, now())
     return db.inTenant(tenant, async (tx) => {
@@ -93,7 +97,7 @@ export function createTrusted({
     })
   }
 
-  /** Of two makers at once the first one's key holds. */
+  /** Of two concurrent callers the first one's key is kept. */
   async function makeMissing(tenant: TenantId, purpose: Purpose): Promise<void> {
     const key = await makeKey(providers, purpose)
     await db.inTenant(tenant, async (tx) => {
@@ -110,8 +114,7 @@ export function createTrusted({
   return {
     trusted,
     /**
-     * The set as every reader gets it; who believes one so old that no key of it signed this one gets those that lead
-     * to it, too.
+     * Returns the set for every reader. A client whose set is too old to verify this one also gets the sets in between.
      */
     anchors: async (tenant: TenantId, since: number | undefined) => {
       const { representation, set, keyring } = await trusted(tenant)
@@ -123,12 +126,12 @@ export function createTrusted({
         Buffer.from(JSON.stringify({ ...set, steps })),
       )
     },
-    /** Makes the first keys, certificates and trust set of a tenant; once. */
+    /** Makes the first keys, certificates and trust set of a tenant. Idempotent. */
     provision: async (tenant: TenantId): Promise<void> => {
       await trusted(tenant)
     },
     keyring: async (tenant: TenantId): Promise<Keyring> => (await trusted(tenant)).keyring,
-    /** The active key for a purpose; the first one is made when it is first asked for, and in the trust set at once. */
+    /** Returns the active key for a purpose. The first request makes the key and adds it to the trust set at once. */
     signerFor: async (tenant: TenantId, purpose: Purpose): Promise<Signer> => {
       const signer = (await trusted(tenant)).keyring.signers.get(purpose)
       if (signer) return signer
@@ -138,7 +141,7 @@ export function createTrusted({
         Promise.reject(new Error(`the tenant has no active key for ${purpose}`))
       )
     },
-    /** The key of this tenant with this `kid`, if it may verify what `purpose` signs. */
+    /** Returns the key of this tenant with this `kid`, if it may verify signatures of `purpose`. */
     keyFor: (
       tenant: TenantId,
       kid: string,
@@ -151,7 +154,7 @@ export function createTrusted({
       const t = trusted(tenant)
       return t instanceof Promise ? t.then(pick) : pick(t)
     },
-    /** The same as whoever reads the trust set finds it. */
+    /** Returns the same key as a reader of the trust set finds. */
     publishedKey: async (tenant: TenantId, kid: string, purpose: Purpose): Promise<PublicJwk | undefined> => {
       const key = (await trusted(tenant)).keyring.verifiers.get(kid)
       return key?.purpose === purpose ? key.jwk : undefined

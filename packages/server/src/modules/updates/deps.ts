@@ -9,7 +9,7 @@ import type { Notify } from '../notifications/index.ts'
 import type { Policy } from '../policy/index.ts'
 import type { Trust } from '../trust/index.ts'
 
-/** Where packages are kept, and how much they may be (bytes). */
+/** Location of packages, and their limits in bytes. */
 export type StoreOptions = {
   dir: string
   bucket: { url: string; region: string } | undefined
@@ -18,7 +18,7 @@ export type StoreOptions = {
 }
 export type BucketCredential = { accessKeyId: string; secretAccessKey: string }
 
-/** What the rooms of this module share; each takes the part it needs. */
+/** Dependencies of this module. Each file picks the ones that it needs. */
 export type UpdatesDeps = {
   db: Database
   audit: Audit
@@ -33,6 +33,6 @@ export type UpdatesDeps = {
   packages: StoreOptions
   bucketCredential: BucketCredential | undefined
   now: () => Date
-  /** Hears of what goes on without it. */
+  /** Receives errors that do not stop the work. */
   onError: (e: unknown) => void
 }

@@ -23,11 +23,11 @@ import { pruneMetadata } from './tuf/tuf.queries.ts'
 
 export type { PackageStore } from './store/store.ts'
 
-/** A bucket where the deployment has one, else a folder. */
+/** Returns a bucket store if a bucket is configured, otherwise a folder store. */
 export const createPackageStore = ({ dir, bucket }: StoreOptions, credential: BucketCredential | undefined) =>
   bucket && credential ? createBucketStore({ ...bucket, ...credential }) : createFolderStore(dir)
 
-/** Releases of the client: their packages, to whom they are offered, and how a device makes sure of what it gets. */
+/** Releases of the client: their packages, the rollout, and the TUF metadata by which a device verifies them. */
 export function createUpdates(given: UpdatesDeps) {
   const deps = {
     ...given,
@@ -48,9 +48,9 @@ export function createUpdates(given: UpdatesDeps) {
     },
     jobs: updateJobs({ ...deps, repositories, roots, sweep: sweep.run }),
     prunes: [pruneMetadata],
-    /** Removes what a process that ended left behind on this machine. Where packages are concerns nothing else. */
+    /** Removes uploads that an ended process left on this machine. It does not affect stored packages. */
     start: (): void => void deps.incoming.sweep().catch(deps.onError),
-    /** Takes what a tenant has out of the store, before its rows are erased. */
+    /** Removes everything of a tenant from the store, before its rows are erased. */
     removeAll: (tenant: TenantId): Promise<void> => sweep.removeAll(tenant),
   }
 }

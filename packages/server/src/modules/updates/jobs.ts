@@ -18,7 +18,7 @@ export const updateJobs = ({
   {
     name: 'renew_update_metadata',
     cron: '5 * * * *',
-    /** Also where nobody asks: whoever comes after days finds metadata that are good. */
+    /** Refreshes metadata without a request too, so that a client that returns after days finds valid metadata. */
     run: async () =>
       eachTenant(await tenants(), async (tenant) => {
         if (!(await db.inTenant(tenant, (tx) => hasMetadata(tx, tenant)))) return

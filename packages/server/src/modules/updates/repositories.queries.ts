@@ -1,7 +1,9 @@
 import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-/** Until commit nobody else publishes, adds a package or changes the root: what is a matter of all of them is judged. */
+/**
+ * Serializes publishing, adding packages and changing the root until commit, so that rules about all of them are exact.
+ */
 export async function lockRepository(tx: Tx, tenant: TenantId): Promise<void> {
   await tx
     .insertInto('update_repositories')

@@ -4,7 +4,7 @@ import { createViews, type ViewsDeps } from './views.ts'
 
 export type { ViewsDeps } from './views.ts'
 
-/** Filters of lists under a name. */
+/** Saved views: named filters of lists. */
 export const createSavedViews = (deps: ViewsDeps) => ({
   handlers: viewHandlers({ views: createViews(deps) }),
   prunes: [pruneViews],

@@ -19,9 +19,9 @@ type Parameter = TSchema & {
   maxLength?: number
 }
 
-/** A page of a list is no part of a view. */
+/** Parameters of paging, which are not part of a view. */
 const ofPage = ['cursor', 'limit']
-/** A time before now: 30 minutes, 24 hours, 7 days. */
+/** A time relative to now, such as -30m, -24h or -7d. */
 const relativeTime = /^-[1-9]\d{0,3}[mhd]$/
 
 const parametersOf = (list: ViewList): Record<string, Parameter> => {
@@ -29,7 +29,7 @@ const parametersOf = (list: ViewList): Record<string, Parameter> => {
   return Object.fromEntries(Object.entries(properties).filter(([name]) => !ofPage.includes(name)))
 }
 
-/** Refuses what the list would refuse: a name that is no parameter of it, or a value that the parameter can't have. */
+/** Rejects the same parameters as the list does: an unknown name, or an invalid value. */
 export function requireParameters(list: ViewList, query: Readonly<Record<string, string>>): void {
   const known = parametersOf(list)
   for (const [name, value] of Object.entries(query)) {

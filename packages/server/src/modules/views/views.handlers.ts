@@ -4,7 +4,7 @@ import { requireSame, versioned } from '../../kernel/version.ts'
 import type { ViewRow } from './views.queries.ts'
 import { type Views, versionOf } from './views.ts'
 
-/** Fields that a PUT can not set, and may send back as they are. */
+/** Fields that a PUT cannot change. It may send them back unchanged. */
 const fixed = ['view_id', 'list', 'created_at'] as const
 
 export const viewHandlers = ({ views }: { views: Views }) =>

@@ -7,7 +7,7 @@ import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 type ViewList = Tables['saved_views']['list']
-/** The caller: a person of the tenant or nobody, and the lists that the caller may read. */
+/** The caller: a person of the tenant (or null), and the lists that the caller may read. */
 export type Viewer = { person: string | null; lists: readonly ViewList[] }
 
 const selectViews = (tx: Tx, tenant: TenantId) =>
@@ -21,7 +21,7 @@ const selectViews = (tx: Tx, tenant: TenantId) =>
     .where('tenant_id', '=', tenant)
     .where('deleted_at', 'is', null)
 
-/** Own views, and shared ones of lists that the viewer may read. */
+/** Returns the viewer's own views, and shared views of lists that the viewer may read. */
 export const selectVisible = (
   tx: Tx,
   tenant: TenantId,
@@ -39,13 +39,13 @@ export const findVisible = (tx: Tx, tenant: TenantId, viewer: Viewer, id: string
   selectVisible(tx, tenant, viewer, {}).where('view_id', '=', id).executeTakeFirst()
 export type ViewRow = NonNullable<Awaited<ReturnType<typeof findVisible>>>
 
-/** Until commit whoever adds or shares a view in this tenant takes turns, so that all of them are counted. */
+/** Serializes adding and sharing of views in this tenant until commit, so that the count is exact. */
 export const takeTurns = (tx: Tx, tenant: TenantId) =>
   sql`select pg_advisory_xact_lock(${sql.lit(addingLock)}, hashtext(${tenant}::text))`.execute(tx)
-// Any number serves that no other user of the database takes.
+// Arbitrary, but no other use of advisory locks may have it.
 const addingLock = 7_264_431
 
-/** Nobody else changes it until commit. Read after the lock. */
+/** Locks a view until commit, then reads it. */
 export const lockView = async (tx: Tx, tenant: TenantId, viewer: Viewer, id: string): Promise<ViewRow | undefined> => {
   await tx
     .selectFrom('saved_views')
@@ -57,7 +57,7 @@ export const lockView = async (tx: Tx, tenant: TenantId, viewer: Viewer, id: str
   return findVisible(tx, tenant, viewer, id)
 }
 
-/** Whether the viewer could have seen a view that is deleted now. */
+/** True if the view is deleted and the viewer could have seen it. */
 export const wasDeleted = async (tx: Tx, tenant: TenantId, { person, lists }: Viewer, id: string): Promise<boolean> =>
   (await tx
     .selectFrom('saved_views')
@@ -105,7 +105,7 @@ export const updateView = (tx: Tx, tenant: TenantId, id: string, { name, query, 
     .where('view_id', '=', id)
     .where('deleted_at', 'is', null)
     .execute()
-/** True for the one call that did it. */
+/** True for the one call that deleted the view. */
 export const deleteView = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> =>
   happened(
     tx
@@ -117,7 +117,7 @@ export const deleteView = (tx: Tx, tenant: TenantId, id: string, at: Date): Prom
       .returning('view_id'),
   )
 
-/** A day after their deletion, and the private views of people who are gone, which nobody can see. */
+/** Purges views one day after their deletion, and the private views of deleted users, which nobody can see. */
 export const pruneViews = deleting(
   'saved_views',
   sql`(deleted_at < ${purgeTime} - interval '1 day' or not shared and exists (select from users u

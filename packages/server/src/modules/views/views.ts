@@ -23,7 +23,7 @@ import * as queries from './views.queries.ts'
 export type ViewsDeps = { db: Database; audit: Audit; pager: Pager; now: () => Date }
 
 const permissionOf = (list: ViewList): Permission => contract[viewLists[list]].access.permission
-/** An API key has no person, and neither has a visitor from another tenant. */
+/** Null for an API key, and for a visitor from another tenant. */
 const personOf = ({ principal, tenantId }: Actor): string | null =>
   principal.kind === 'session' && principal.tenantId === tenantId ? principal.userId : null
 const viewerOf = (actor: Actor): Viewer => {
@@ -32,7 +32,7 @@ const viewerOf = (actor: Actor): Viewer => {
 }
 const mayChangeShared = (actor: Actor): boolean => permissionsOf(actor).has(sharedViewPermission)
 
-/** Saved views: a person's own, and those that a tenant shares. Nothing but these rows depends on them. */
+/** Saved views: those of a person, and those that a tenant shares. Nothing else depends on these rows. */
 export function createViews({ db, audit, pager, now }: ViewsDeps) {
   const unlessTaken = <T>(work: () => Promise<T>) =>
     refuseTaken('name', 'view_name_is_unique_for_its_owner', work, 'is the name of another view of this list')
@@ -42,7 +42,7 @@ export function createViews({ db, audit, pager, now }: ViewsDeps) {
     if (!permissionsOf(actor).has(permissionOf(list)))
       fail('forbidden', `the list ${list} needs the permission ${permissionOf(list)}`)
   }
-  /** Judged under the lock of the tenant's views (`takeTurns`). `adds`: the counts to which the change adds. */
+  /** Checked under the lock of the tenant's views (`takeTurns`). `adds`: the counts that the change increases. */
   async function requireRoom(tx: Tx, tenant: TenantId, owner: string | null, adds: { own: boolean; shared: boolean }) {
     const { own, shared } = await queries.countViews(tx, tenant, owner)
     if (adds.own && owner !== null && own >= viewLimits.own)
@@ -104,7 +104,10 @@ export function createViews({ db, audit, pager, now }: ViewsDeps) {
       )
     },
 
-    /** `allow` refuses by what is there, under the lock. A change that changes nothing leaves no trace. */
+    /**
+     * `allow` may refuse the change after it sees the stored row, under the lock. A change without effect is not
+     * recorded.
+     */
     replace: (actor: Actor, id: string, wanted: ViewFields, allow: (before: ViewRow) => void): Promise<ViewRow> => {
       const { tenantId: tenant } = actor
       const viewer = viewerOf(actor)
@@ -154,5 +157,5 @@ export function createViews({ db, audit, pager, now }: ViewsDeps) {
 export type Views = ReturnType<typeof createViews>
 
 const fieldsOf = ({ name, query, shared }: ViewFields): ViewFields => ({ name, query, shared })
-/** The fields of a view that can be set. */
+/** The fields of a view that its version (ETag) depends on. */
 export const versionOf = (view: ViewRow) => ({ view_id: view.view_id, ...fieldsOf(view) })

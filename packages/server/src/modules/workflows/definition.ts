@@ -3,24 +3,24 @@ import type { Permission, WorkflowKind } from '@holdfast/contract/vocabulary'
 import type { Static, TObject } from 'typebox'
 import type { StoredCall, StoredParty } from '../../db/tables/operations.ts'
 
-/** What is over by the tenant's retention goes now. */
+/** Call that purges data past the tenant's retention now. */
 export const purge = { operation: 'purge_retention' } as const satisfies StoredCall
-/** What waits until every gateway that can be reached enforces what the run has changed. */
+/** Call that waits until every reachable gateway enforces the changes of the run. */
 export const confirmation = { operation: 'confirm_gateways' } as const satisfies StoredCall
 
-/** One step: a call of an operation, what it would change, and whether the next ones are worth trying without it. */
+/** One step: a call of an operation, the objects that it would change, and what happens if it fails. */
 export type Step = {
   call: StoredCall
   summary: string
   affects: readonly StoredParty[]
   onError: 'stop' | 'continue'
 }
-/** Reads as whoever asks for the run, with their rights. */
+/** Reads with the rights of the caller who requests the run. */
 export type Look = <K extends Operation>(operation: K, input: Input<Contract[K]>) => Promise<Output<Contract[K]>>
 
-/** What a run must be able to do, asked before it begins. */
+/** Checks of what a run must be able to do, made before it begins. */
 export type Checks = {
-  /** Throws where the user (a TypeID) can't be stopped by whoever asks. What it would warn of, as a text for a summary. */
+  /** Throws if the caller may not stop the user (a TypeID). Returns the warnings as text for a summary. */
   stoppable: (userId: string) => Promise<string>
 }
 
@@ -32,14 +32,14 @@ export type Definition<P extends TObject = TObject> = {
   permissions: readonly Permission[]
   secondApprover: 'never' | 'always' | ((params: Static<P>) => boolean)
   /**
-   * What would be done, in order, as things are now. Changes nothing. What would refuse the first step is refused here,
-   * before anything runs.
+   * Plans the steps in order, from the current state, without any change. An error that would stop the first step is
+   * thrown here, before anything runs.
    */
   steps(params: Static<P>, look: Look, reason: string | undefined, checks: Checks): Promise<Step[]>
 }
 export const definition = <const P extends TObject>(d: Definition<P>): Definition => d
 
-/** A call as its operation takes it: what does not fit the contract does not compile. */
+/** Builds a call with the input of its operation. The compiler checks it against the contract. */
 export const callOf = <K extends Operation>(operation: K, input: Input<Contract[K]>): StoredCall => ({
   operation,
   ...(input as object),

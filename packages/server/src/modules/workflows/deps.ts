@@ -12,7 +12,7 @@ import type { Confirmations } from '../gateways/index.ts'
 import type { NotificationRules } from '../notifications/index.ts'
 
 type Call = StoredCall & { query?: object }
-/** What the rooms of this module share; each takes the part it needs. */
+/** Dependencies of this module. Each file picks the ones that it needs. */
 export type WorkflowsDeps = {
   db: Database
   audit: Audit
@@ -23,9 +23,12 @@ export type WorkflowsDeps = {
   now: () => Date
   onError: (e: unknown) => void
   standingOf: Access['standingOf']
-  /** Operations of the contract, by the handlers that everybody's requests reach; asked for when they are all there. */
+  /**
+   * Runs operations of the contract with the handlers of normal requests. It is a function because the handlers are
+   * made later.
+   */
   perform: () => {
-    /** A permission that the call needs and the actor does not have. */
+    /** Returns a permission that the call needs and the actor lacks. */
     lacks: (actor: Actor, call: Call) => string | undefined
     needsStepUp: (call: Call) => boolean
     run: (actor: Actor, call: Call) => Promise<unknown>
@@ -33,10 +36,10 @@ export type WorkflowsDeps = {
     validate: (schema: TSchema, value: unknown) => void
   }
   requireStepUp: (actor: Actor) => Promise<void>
-  /** Throws what stopping a user (a UUID) would be refused with; what it would warn of. */
+  /** Throws the error that stopping a user (a UUID) would cause. Returns the warnings. */
   requireStoppable: (actor: Actor, userId: string) => Promise<readonly { code: string; message: string }[]>
   confirmations: Confirmations
   notifications: Pick<NotificationRules, 'notify' | 'close'>
-  /** Purges what is over of the tenant, until the signal; how many rows of each class went. */
+  /** Purges data of the tenant past its retention, until the signal. Returns the number of rows of each class. */
   purgeNow: (tenant: TenantId, signal: AbortSignal) => Promise<ReadonlyMap<string, number>>
 }

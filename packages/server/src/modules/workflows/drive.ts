@@ -14,7 +14,10 @@ import type { CarryOut } from './step.ts'
 
 const mostWatched = 1000
 const perLook = 100
-/** Most of a run's time is waiting for gateways: what happened at once is to be answered at once. */
+/**
+ * Most runs carried out at once. A run mostly waits for gateways. One that finishes at once must not be queued behind
+ * those.
+ */
 const atOnce = { perKey: 16, total: 64, waiting: 256 }
 
 type DriveDeps = Pick<WorkflowsDeps, 'db' | 'changes' | 'now' | 'onError' | 'signals'> & {
@@ -24,8 +27,8 @@ type DriveDeps = Pick<WorkflowsDeps, 'db' | 'changes' | 'now' | 'onError' | 'sig
 }
 
 /**
- * Carries out runs, each on one replica at a time: whoever has its lease, which is a row and no transaction. Every
- * replica hears of a run and looks again when the lease of who carries it out should have been renewed.
+ * Carries out runs. One replica at a time holds the lease of a run, which is a row, not an open transaction. Every
+ * replica is notified of a run, and checks it again after the time in which its lease should have been renewed.
  */
 export function createDriver({ db, changes, now, onError, signals, carryOut, end, runs }: DriveDeps) {
   const gate = createGate(atOnce)
@@ -33,7 +36,10 @@ export function createDriver({ db, changes, now, onError, signals, carryOut, end
   const watched = new Map<string, NodeJS.Timeout>()
   const stopping = new AbortController()
 
-  /** The next step of a run that is still this replica's; undefined when there is none, or it is not. */
+  /**
+   * Begins the next step of a run and returns it. Undefined if there is none, or if another replica has the lease. Ends
+   * the run after its last step.
+   */
   const begin = (lease: Lease) =>
     db.inTenant(lease.tenant, async (tx) => {
       const run = await queries.keepRun(tx, lease)
@@ -83,7 +89,7 @@ export function createDriver({ db, changes, now, onError, signals, carryOut, end
     try {
       await carry(lease, run)
     } catch (e) {
-      // Whoever comes next goes on: after a stop at once, after a fault a little later.
+      // The next holder of the lease continues: at once after a shutdown, a little later after a fault.
       const wait = stopping.signal.aborted ? 0 : second
       await db.inTenant(tenant, (tx) => queries.keepRun(tx, lease, wait)).catch(onError)
       if (!stopping.signal.aborted) onError(e)
@@ -92,7 +98,7 @@ export function createDriver({ db, changes, now, onError, signals, carryOut, end
     }
   }
 
-  /** Settles when this replica has done what it can of the run; never rejects. */
+  /** Resolves when this replica has done everything it can for the run. Never rejects. */
   function start(tenant: TenantId, id: string): Promise<void> {
     const before = working.get(id)
     if (before || stopping.signal.aborted) return before ?? Promise.resolve()
@@ -103,7 +109,7 @@ export function createDriver({ db, changes, now, onError, signals, carryOut, end
     return work
   }
 
-  /** Looks again after every lease until the run has ended. */
+  /** Checks the run after each lease period until it has ended. */
   function watch(tenant: TenantId, id: string): void {
     if (watched.has(id) || watched.size >= mostWatched || stopping.signal.aborted) return
     const look = async () => {
@@ -125,7 +131,10 @@ export function createDriver({ db, changes, now, onError, signals, carryOut, end
 
   return {
     start,
-    /** Goes on with what nobody carries out, looks again at what somebody does, and does what is due. */
+    /**
+     * Continues runs without a lease, watches the others, and handles runs that are due: unapproved ones, and those to
+     * undo.
+     */
     run: async (): Promise<void> => {
       for (const run of await db.acrossTenants((tx) => due.unapprovedRuns(tx, perLook), background))
         await runs.endUnapproved(run.tenant_id, run.workflow_run_id).catch(onError)
@@ -135,18 +144,18 @@ export function createDriver({ db, changes, now, onError, signals, carryOut, end
         if (run.is_free) void start(run.tenant_id, run.workflow_run_id)
         else watch(run.tenant_id, run.workflow_run_id)
     },
-    /** Each run is let go when the step has ended that is under way; another replica goes on with it. */
+    /** Called at shutdown. A run is released after its current step, and another replica continues it. */
     letGo: (): void => {
       stopping.abort()
       for (const timer of watched.values()) clearTimeout(timer)
     },
-    /** After that: settles when nothing is under way here. */
+    /** Called after `letGo`. Resolves when no run is active here. */
     stop: async (): Promise<void> => void (await Promise.all(working.values())),
   }
 }
 export type Driver = ReturnType<typeof createDriver>
 
-/** Whose run it is, as its end is on record. */
+/** Returns the source for the audit event of the end of a run: its requester. */
 const sourceOf = ({ tenant_id, workflow_run_id, requested_by: by }: RunRow): Source => ({
   tenantId: tenant_id,
   type: by.type as Source['type'],

@@ -4,7 +4,7 @@ import { isNotAllHeld, purgeTime } from '../../db/kept.ts'
 import { deleting, type Prune } from '../../db/retention.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-/** Passes the tenant wall: runs that have not ended, those first that nobody carries out. */
+/** Across tenants: runs that have not ended, those without a lease first. */
 export const openRuns = async (tx: Tx, limit: number) => {
   const { rows } = await sql<{ tenant_id: TenantId; workflow_run_id: string; is_free: boolean }>`
     select tenant_id, workflow_run_id, claimed_until <= clock_timestamp() as is_free
@@ -12,7 +12,7 @@ export const openRuns = async (tx: Tx, limit: number) => {
     order by claimed_until limit ${limit}`.execute(tx)
   return rows
 }
-/** Passes the tenant wall: runs that nobody has approved in time. */
+/** Across tenants: runs that were not approved in time. */
 export const unapprovedRuns = async (tx: Tx, limit: number) => {
   const { rows } = await sql<{ tenant_id: TenantId; workflow_run_id: string }>`
     select tenant_id, workflow_run_id from workflow_runs
@@ -20,7 +20,7 @@ export const unapprovedRuns = async (tx: Tx, limit: number) => {
     order by approval_expires_at limit ${limit}`.execute(tx)
   return rows
 }
-/** Passes the tenant wall: runs that have ended and whose time is over. */
+/** Across tenants: ended runs whose undo is due. */
 export const runsToUndo = async (tx: Tx, limit: number) => {
   const { rows } = await sql<{ tenant_id: TenantId; workflow_run_id: string }>`
     select tenant_id, workflow_run_id from workflow_runs
@@ -31,7 +31,10 @@ export const runsToUndo = async (tx: Tx, limit: number) => {
 
 const isOldSecret = (tenant: TenantId) =>
   sql`tenant_id = ${tenant} and result ? 'secret_jwe' and finished_at < now() - interval '1 day'`
-/** A sealed secret is there for whoever asked for it to bring it out: what it takes the place of works for hours. */
+/**
+ * Deletes sealed secrets that the requester had time to fetch. The secret that each one replaces is valid for hours
+ * only.
+ */
 export const pruneSealed: Prune = {
   isDue: (tenant) => sql<boolean>`exists (select from workflow_steps where ${isOldSecret(tenant)})`,
   take: async (tx, tenant, limit) => {
@@ -45,7 +48,7 @@ export const pruneSealed: Prune = {
   },
 }
 
-/** A run is kept as long as usage is, and while all of a tenant is held. */
+/** A run is kept as long as usage is, and while a legal hold covers the whole tenant. */
 export const pruneRuns = deleting(
   'workflow_runs',
   sql`finished_at < ${purgeTime} - interval '400 days' and undo_at is null and ${isNotAllHeld}`,

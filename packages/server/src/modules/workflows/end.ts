@@ -6,7 +6,7 @@ import { evidenceOf } from './evidence.ts'
 import type { Ended, RunRow, StepRow } from './runs.queries.ts'
 import { endRun } from './runs.queries.ts'
 
-/** The end of a run, with what it was fixed in a digest that the audit log says too. True for the one who ends it. */
+/** Ends a run, and stores a digest of its evidence that the audit log has too. True for the caller that ended it. */
 export const createEnd =
   ({ audit, now }: Pick<WorkflowsDeps, 'audit' | 'now'>) =>
   async (

@@ -4,8 +4,8 @@ import { encodeId } from '../../kernel/ids.ts'
 import type { Ended, RunRow, StepRow } from './runs.queries.ts'
 
 /**
- * All that a run did, in one form (RFC 8785) and with its SHA-256. Ids are TypeIDs, times RFC 3339. It is kept for
- * long, and holds no secret, sealed or not.
+ * Returns everything that a run did in canonical form (RFC 8785), with its SHA-256. Ids are TypeIDs, times RFC 3339. It
+ * is kept for a long time and contains no secret, sealed or not.
  */
 export function evidenceOf(run: RunRow, steps: readonly StepRow[], status: Ended, at: Date) {
   const { credential: _, stands_for: __, ...requested_by } = run.requested_by

@@ -5,11 +5,14 @@ import { failField } from '../../kernel/app-error.ts'
 import { callOf, definition, type Step } from './definition.ts'
 import { pageSize, walk } from './steps.ts'
 
-/** A step each. */
+/** Most gateways of one run: each is a step. */
 const mostGateways = 500
 const Coordinate = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' })
 
-/** New secrets are answered once, to nobody who waits here: they are kept as only whoever asked can read them. */
+/**
+ * A new secret is shown only once, and the requester does not wait for it. So it is sealed to the requester's key and
+ * stored.
+ */
 export const rotateGatewaySecrets = definition({
   kind: 'workflow',
   name: 'rotate_gateway_secrets',

@@ -11,7 +11,7 @@ import { createCarryOut } from './step.ts'
 
 export { playbookPermissions } from './playbooks.ts'
 
-/** Workflows and incident playbooks: operations one after the other, as whoever asks for them. */
+/** Workflows and incident playbooks: sequences of operations with the rights of the requester. */
 export function createWorkflows(deps: WorkflowsDeps) {
   const rights = createRights(deps)
   const plans = createPlans({ ...deps, rights })
@@ -34,7 +34,7 @@ export function createWorkflows(deps: WorkflowsDeps) {
     handlers: runHandlers({ ...deps, plans, runs, driver }),
     jobs: [{ name: job, cron: '* * * * *', run: driver.run }],
     prunes: [pruneSealed, pruneRuns],
-    /** What runs were left by a process that is gone; at start. */
+    /** Called at the start: continues runs that an ended process left. */
     begin: driver.run,
     letGo: driver.letGo,
     stop: driver.stop,

@@ -5,7 +5,7 @@ import type { Notice } from '../notifications/index.ts'
 export const causeOf = (runId: string) => `workflow.awaiting_approval:${runId}`
 
 type Waiting = { id: string; kind: WorkflowKind; name: string; requester: string | null; reason: string | undefined }
-/** Of a run that begins once somebody else has approved it. */
+/** Notice of a run that waits for the approval of another person. */
 export const waitingNotice = ({ id, kind, name, requester, reason }: Waiting): Notice => {
   const runId = encodeId('workflow_run', id)
   const why = reason === undefined ? '' : ` (${reason})`

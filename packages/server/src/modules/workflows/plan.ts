@@ -11,19 +11,22 @@ import type { Rights } from './rights.ts'
 import { isReversible } from './takes-back.ts'
 import { workflows } from './workflows.ts'
 
-/** Of what a step would change, so many are named. */
+/** Most objects that a step names. */
 const mostNamed = 100
 export type Planned = { definition: Definition; secondApprover: boolean; steps: readonly Step[] }
 
 type PlansDeps = Pick<WorkflowsDeps, 'perform' | 'requireStepUp' | 'requireStoppable' | 'now'> & { rights: Rights }
 
-/** What each workflow would do for whoever asks, and whether they may. */
+/** Plans of each workflow for a caller, and the check of the caller's permissions. */
 export function createPlans({ perform, rights, requireStepUp, requireStoppable, now }: PlansDeps) {
   const all: readonly Definition[] = [...workflows(now), ...playbooks]
   const shapes = new Map(all.map((d) => [d, Closed({ params: d.params })]))
   const ofKind = (kind: WorkflowKind) => all.filter((d) => d.kind === kind)
 
-  /** Refused as a whole, before anything is done: nobody runs through a workflow what they may not do themselves. */
+  /**
+   * Refuses the whole run before anything is done, so that nobody uses a workflow for a step that they may not do
+   * themselves.
+   */
   async function requireMay(actor: Actor, calls: readonly StoredCall[], isReal: boolean): Promise<void> {
     for (const call of calls) {
       const permission = rights.lacks(actor, call)
@@ -38,7 +41,7 @@ export function createPlans({ perform, rights, requireStepUp, requireStoppable, 
       const call = { operation, ...(input as object) }
       const permission = rights.lacks(actor, call)
       if (permission) return fail('forbidden', `this needs the permission ${permission}`)
-      // A look is not what the Idempotency-Key of the request stands for.
+      // The Idempotency-Key of the request does not cover this read.
       return (await perform().run({ ...actor, claim: null }, call)) as never
     }
 
@@ -70,7 +73,7 @@ export function createPlans({ perform, rights, requireStepUp, requireStoppable, 
 }
 export type Plans = ReturnType<typeof createPlans>
 
-/** A step as it is kept. */
+/** Returns a step as it is stored. */
 export const stored = ({ call, summary, affects, onError }: Step) => ({
   action: call.operation,
   summary,

@@ -137,7 +137,7 @@ export const playbooks: readonly Definition[] = [
   }),
 ]
 
-/** The permissions that a caller needs to run a playbook with its usual parameters. */
+/** Returns the permissions that a caller needs to run a playbook with its default parameters. */
 export const playbookPermissions = (name: string): readonly Permission[] => [
   contract.runPlaybook.access.permission,
   ...(playbooks.find((playbook) => playbook.name === name)?.permissions ?? []),

@@ -5,7 +5,7 @@ import { encodeId } from '../../kernel/ids.ts'
 import type { Access } from '../access/index.ts'
 import type { RunRow } from './runs.queries.ts'
 
-/** Who asks, so that the run can go on without them. */
+/** Returns the requester as it is stored, so that the run can continue without them. */
 export function requesterOf({ principal, type, id, name, origin, sourceIp, userAgent }: Actor): Requester {
   if (principal.kind !== 'session' && principal.kind !== 'api_key') return fail('forbidden', 'an administrator runs it')
   const user_id = principal.kind === 'session' ? principal.userId : principal.ownerId
@@ -21,13 +21,13 @@ export function requesterOf({ principal, type, id, name, origin, sourceIp, userA
   }
 }
 
-/** The people behind a request, and the account that it spoke for; nobody for a key of the deployment. */
+/** Returns the people behind a request, and the account that it spoke for. Empty for a key of the deployment. */
 export const personsOf = ({ credential: { user_id }, stands_for = [] }: Requester): readonly string[] =>
   user_id === null ? stands_for : [...stands_for, user_id]
 
 /**
- * Whoever asked for a run, with what they may do now. The audit log has what they change under the run's id as
- * `request_id`. Undefined when they may do nothing any more.
+ * Returns the requester of a run with their present rights. In the audit log their changes have the run's id as
+ * `request_id`. Undefined if they have no rights any more.
  */
 export const createActorOf =
   (standingOf: Access['standingOf']) =>
@@ -44,7 +44,7 @@ export const createActorOf =
             ...common,
             kind: 'session',
             userId: credential.user_id ?? '',
-            // Nobody is there while a run goes on: it is no proof of a recent sign-in.
+            // The requester is not present during a run, so it proves no recent sign-in.
             startedAt: new Date(0),
             expiresAt: run.created_at,
             idleSeconds: 0,

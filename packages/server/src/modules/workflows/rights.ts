@@ -5,15 +5,15 @@ import { permissionsOf } from '../../kernel/actor.ts'
 import { confirmation, purge } from './definition.ts'
 import type { WorkflowsDeps } from './deps.ts'
 
-/** What runs do beside operations of the contract, and what that needs: a purge as much as setting the days. */
+/** Rights for steps that are not operations of the contract. A purge needs the same as a change of retention. */
 const own: Readonly<Record<string, { permission: Permission | undefined; stepUp: boolean }>> = {
   [confirmation.operation]: { permission: undefined, stepUp: false },
   [purge.operation]: { permission: 'audit:write', stepUp: true },
 }
 
-/** What somebody needs for a step, whether it is an operation of the contract or not. */
+/** Rights that a step needs, whether it is an operation of the contract or not. */
 export const createRights = ({ perform }: Pick<WorkflowsDeps, 'perform'>) => ({
-  /** A permission that the call needs and the actor does not have. */
+  /** Returns a permission that the call needs and the actor lacks. */
   lacks: (actor: Actor, call: StoredCall): string | undefined => {
     const rule = own[call.operation]
     if (!rule) return perform().lacks(actor, call)

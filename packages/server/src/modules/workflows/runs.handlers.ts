@@ -15,7 +15,7 @@ import { isReversible } from './takes-back.ts'
 import { type RunDetail, viewDefinition, viewDetail, viewPlan, viewRun } from './view.ts'
 import { createWaiting } from './waiting.ts'
 
-/** An answer waits this long for the end of what it began; longer runs are asked for. */
+/** Time that an answer waits for the end of a run, in ms. The state of longer runs has to be requested. */
 const answerWithinMs = 8 * second
 const lastRuns = 20
 
@@ -34,7 +34,7 @@ export function runHandlers({
   const detail = async (tenant: TenantId, run: Run): Promise<RunDetail> =>
     viewDetail(run, await waitingOf(tenant, run.steps))
 
-  /** As it stands when it has ended, or after a while. */
+  /** Returns the run after its end, or after a timeout. */
   async function settled(tenant: TenantId, id: string): Promise<RunDetail> {
     await Promise.race([driver.start(tenant, id), delay(answerWithinMs, undefined, { ref: false })])
     return detail(tenant, await runs.get(tenant, id))

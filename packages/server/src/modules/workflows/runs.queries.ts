@@ -6,16 +6,16 @@ import type { StoredCall, StoredParty } from '../../db/tables/operations.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { day, second } from '../../kernel/time.ts'
 
-/** All of a run but its evidence, which may be long and which few ask for. */
+/** A run without its evidence, which may be long and is rarely requested. */
 export type RunRow = Omit<Selectable<Tables['workflow_runs']>, 'evidence'>
 export type StepRow = Selectable<Tables['workflow_steps']>
 export type Ended = 'succeeded' | 'failed' | 'cancelled'
 
-/** A replica that is gone is waited for this long; one that is there renews its lease in time. */
+/** Length of a lease, in ms. A running replica renews it in time. */
 export const leaseMs = 10_000
-/** What was looked at a day ago is planned anew. */
+/** Time in ms in which a run can be approved. A later one has to be planned again. */
 const approvalMs = day
-// Leases and ends are judged by the clock of the database: a replica may believe whatever its own says.
+// Leases and deadlines are judged by the database's clock, because a replica's own may be wrong.
 const dbNow = sql<Date>`clock_timestamp()`
 const inMs = (ms: number) => sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'`
 
@@ -43,7 +43,7 @@ export const findEvidence = (tx: Tx, tenant: TenantId, id: string) =>
     .where('workflow_run_id', '=', id)
     .executeTakeFirst()
 
-/** Until commit nobody else moves it or begins a step of it. */
+/** Locks a run until commit, so that no other transaction changes its state or begins a step. */
 export const lockRun = (tx: Tx, tenant: TenantId, id: string): Promise<RunRow | undefined> =>
   selectRuns(tx, tenant, undefined).where('workflow_run_id', '=', id).forUpdate().executeTakeFirst()
 
@@ -69,10 +69,10 @@ type NewRun = Omit<
   | 'claimed_until'
   | 'finished_at'
 >
-/** When a run that begins now is taken back by itself; null where nobody asked for that. */
+/** Time at which a run that begins now is undone automatically. Null if that was not requested. */
 const undoAt = sql<Date | null>`clock_timestamp() + undo_after_seconds * interval '1 second'`
 
-/** False where the run that it would undo is being undone already, or was. */
+/** False if the run that it would undo already has an undo. */
 export async function insertRun(tx: Tx, run: NewRun, steps: readonly NewStep[]): Promise<boolean> {
   const made = await happened(
     tx
@@ -116,7 +116,7 @@ export async function insertRun(tx: Tx, run: NewRun, steps: readonly NewStep[]):
 const runOf = (tx: Tx, tenant: TenantId, id: string) =>
   tx.updateTable('workflow_runs').where('tenant_id', '=', tenant).where('workflow_run_id', '=', id)
 
-/** False: it is too late. */
+/** False if it is too late. */
 export const approveRun = (tx: Tx, tenant: TenantId, id: string, by: StoredParty, at: Date) =>
   happened(
     runOf(tx, tenant, id)
@@ -132,7 +132,7 @@ export const approveRun = (tx: Tx, tenant: TenantId, id: string, by: StoredParty
       .returning('workflow_run_id'),
   )
 
-/** Whoever carries it out ends it with the step that is under way. */
+/** Cancels a run. Its driver ends it after the current step. */
 export const cancelRun = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> =>
   happened(
     runOf(tx, tenant, id)
@@ -142,7 +142,7 @@ export const cancelRun = (tx: Tx, tenant: TenantId, id: string, at: Date): Promi
       .returning('workflow_run_id'),
   )
 
-/** What has failed is tried again, by whoever comes first. */
+/** Resumes a run: failed steps are tried again by the first driver. */
 export const resumeRun = async (tx: Tx, tenant: TenantId, id: string): Promise<boolean> => {
   const resumed = await happened(
     runOf(tx, tenant, id)
@@ -168,7 +168,7 @@ export const resumeRun = async (tx: Tx, tenant: TenantId, id: string): Promise<b
   return resumed
 }
 
-/** Only the driver that has it, or where there is none whoever moves it under its lock. */
+/** Called only by the driver with the lease, or without a driver under the lock of the run. */
 export const endRun = (
   tx: Tx,
   tenant: TenantId,
@@ -183,7 +183,7 @@ export const endRun = (
   )
 
 export type Lease = { tenant: TenantId; id: string; by: string }
-/** Of any number of replicas one gets it. */
+/** Takes the lease. Of concurrent replicas exactly one gets it. */
 export const claimRun = (tx: Tx, { tenant, id, by }: Lease) =>
   runOf(tx, tenant, id)
     .set({ claimed_by: by, claimed_until: inMs(leaseMs) })
@@ -192,7 +192,7 @@ export const claimRun = (tx: Tx, { tenant, id, by }: Lease) =>
     .returning(columns)
     .executeTakeFirst()
 
-/** For so long, as it is now. Undefined: it has ended, or another replica has it. */
+/** Renews the lease for `ms` from now. Undefined if the run has ended or another replica has the lease. */
 export const keepRun = (tx: Tx, { tenant, id, by }: Lease, ms = leaseMs): Promise<RunRow | undefined> =>
   runOf(tx, tenant, id)
     .set({ claimed_until: inMs(ms) })
@@ -208,7 +208,7 @@ const stepOf = (tx: Tx, { tenant, id }: Lease, step: number) =>
     .where('workflow_run_id', '=', id)
     .where('step', '=', step)
 
-/** How each step of a run stands, without what it is given and has said. */
+/** Returns the state of each step of a run, without input and result. */
 export const standOf = (tx: Tx, { tenant, id }: Lease) =>
   tx
     .selectFrom('workflow_steps')
@@ -218,7 +218,7 @@ export const standOf = (tx: Tx, { tenant, id }: Lease) =>
     .orderBy('step')
     .execute()
 
-/** The run is held by its driver. */
+/** The driver holds the lock of the run. */
 export const beginStep = (tx: Tx, lease: Lease, step: number, at: Date): Promise<StepRow> =>
   stepOf(tx, lease, step)
     .set({
@@ -247,14 +247,14 @@ export const endStep = (tx: Tx, lease: Lease, step: number, outcome: Outcome, at
     )
     .execute()
 
-/** Keeps the result so far of a step that is under way. */
+/** Stores the preliminary result of the current step. */
 export const noteResult = (tx: Tx, lease: Lease, step: number, result: Record<string, unknown>) =>
   stepOf(tx, lease, step)
     .set({ result: JSON.stringify(result) })
     .where('status', '=', 'running')
     .execute()
 
-/** The run that undoes another, unless it was called off. */
+/** Returns the run that undoes another one, unless it was cancelled. */
 export const undoingOf = async (tx: Tx, tenant: TenantId, id: string): Promise<string | undefined> => {
   const q = selectRuns(tx, tenant, undefined).where('undo_of', '=', id).where('status', '<>', 'cancelled')
   return (await q.executeTakeFirst())?.workflow_run_id

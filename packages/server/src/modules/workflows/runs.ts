@@ -21,24 +21,24 @@ export type Asked = {
   reason: string | undefined
   undoAfterSeconds: number | undefined
 }
-/** A run that is there: its row and its steps. */
+/** A run: its row and its steps. */
 export type Run = { run: RunRow; steps: StepRow[] }
 type RunsDeps = Pick<WorkflowsDeps, 'db' | 'audit' | 'changes' | 'feed' | 'now' | 'notifications'> & {
   plans: Plans
   actorOf: ActorOf
   end: ReturnType<typeof createEnd>
-  /** Called after the commit that lets a run begin or go on. */
+  /** Called after the commit that lets a run begin or continue. */
   begun: (tenant: TenantId, id: string) => void
 }
 
-/** How runs begin, are approved, called off, gone on with and taken back. What they do, the driver does. */
+/** State changes of runs: start, approve, cancel, resume and undo. The driver carries out the steps. */
 export function createRuns({ db, audit, changes, feed, now, notifications, plans, actorOf, end, begun }: RunsDeps) {
   const read = async (tx: Tx, tenant: TenantId, id: string): Promise<Run> => ({
     run: (await queries.findRun(tx, tenant, id)) ?? missing('workflow_run'),
     steps: await queries.stepsOf(tx, tenant, id),
   })
 
-  /** Last: replicas hear of it, so that one of them goes on with it should this one end. */
+  /** Called last in the transaction. Notifies the replicas, so that another one continues the run if this one ends. */
   async function set(tx: Tx, tenant: TenantId, id: string): Promise<void> {
     await changes.record(tx, tenant, [{ kind: 'workflow_run', subject: id }])
     db.afterCommit(tx, () => begun(tenant, id))
@@ -51,7 +51,7 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
     steps: readonly Step[]
     undoOf: string | null
   }
-  /** Undefined where it would undo what is being undone already. */
+  /** Undefined if the run to undo already has an undo. */
   async function insert(tx: Tx, actor: Actor, what: What, asked: Omit<Asked, 'name'>): Promise<string | undefined> {
     const { tenantId: tenant } = actor
     const id = newUuid()
@@ -87,7 +87,10 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
     return id
   }
 
-  /** Whoever made an account, or set what it signs in with, a day before they asked or since, could act as it. */
+  /**
+   * Refuses an approver whose account the requester made, or whose password, factor or link the requester set, within a
+   * day before the request or since. The requester could act as that account.
+   */
   async function requireSecondPerson(tx: Tx, { principal }: Actor, run: RunRow): Promise<void> {
     if (principal.kind !== 'session') return
     const people = personsOf(run.requested_by)
@@ -113,7 +116,7 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
     await notifications.close(tx, actor, causeOf(run.workflow_run_id))
     return true
   }
-  /** A step that is under way ends first, and what it did is noted; whoever carries it out then ends the run. */
+  /** Cancels a run. The current step ends first and its result is stored; then the driver ends the run. */
   async function cancel(tx: Tx, by: Source, { run, steps }: Run): Promise<boolean> {
     if (run.status === 'succeeded' || run.status === 'failed')
       fail('validation_error', `the run has ${run.status}: undo it instead`)
@@ -130,7 +133,7 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
     return queries.resumeRun(tx, run.tenant_id, run.workflow_run_id)
   }
 
-  /** The steps that were made, taken back in the opposite order. */
+  /** Returns the calls that undo completed steps, in reverse order. */
   const takingBack = (steps: readonly StepRow[]): Step[] =>
     steps
       .toReversed()
@@ -156,7 +159,7 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
   return {
     get: (tenant: TenantId, id: string) => db.inTenant(tenant, (tx) => read(tx, tenant, id)),
 
-    /** A dry run leaves nothing but its audit event. */
+    /** A dry run leaves only its audit event. */
     noteDryRun: (actor: Actor, workflow: string): Promise<void> =>
       db.inTenant(actor.tenantId, (tx) => audit.record(tx, actor, 'workflow.started', { workflow, dry_run: true }, {})),
 
@@ -168,7 +171,7 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
         return id
       }),
 
-    /** Answers the run that is to be shown: of an undo the one that undoes. */
+    /** Returns the run to show: for an undo the new run. */
     change: async (
       actor: Actor,
       kind: WorkflowKind,
@@ -200,7 +203,7 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
       })
     },
 
-    /** Calls a run off that nobody has approved in time. */
+    /** Cancels a run that was not approved in time. */
     endUnapproved: (tenant: TenantId, id: string): Promise<void> =>
       db.inTenant(tenant, async (tx) => {
         const run = await queries.lockRun(tx, tenant, id)
@@ -210,7 +213,7 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
         await recordChange(tx, source, run, 'cancel', 'nobody has approved it within a day')
       }),
 
-    /** Takes a run back whose time is over, as whoever asked for it: with what they may do now. */
+    /** Undoes a due run with the present rights of its requester. */
     undoDue: async (tenant: TenantId, id: string): Promise<void> => {
       const found = await db.inTenant(tenant, (tx) => queries.findRun(tx, tenant, id))
       const actor = found && (await actorOf(found))
@@ -228,7 +231,7 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
     },
   }
 
-  /** What it did stays, and the record says why. */
+  /** Keeps the effects of the run, and audits the reason. */
   async function refuseUndo(tx: Tx, run: RunRow): Promise<void> {
     await queries.dropUndoAt(tx, run.tenant_id, run.workflow_run_id)
     const workflow_run_id = encodeId('workflow_run', run.workflow_run_id)

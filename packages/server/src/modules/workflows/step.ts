@@ -16,21 +16,21 @@ import type { Outcome, RunRow, StepRow } from './runs.queries.ts'
 import { pageSize, walk } from './steps.ts'
 import { isReversible, type Recorded, resultOf, saidBy, sealedResultOf, undoOf } from './takes-back.ts'
 
-/** How often heartbeats are looked at: often at first, since most gateways say so at once. */
+/** Interval between checks of heartbeats, in ms: short at first, because most gateways confirm at once. */
 const confirmEveryMs = { first: 100, later: second }
 const firstMs = 3 * second
-/** A gateway that a change does not concern says so with its next pull. */
+/** Time limit in ms. A gateway that a change does not concern confirms with its next pull. */
 const confirmWithinMs = 60 * second
-/** After so many attempts what is no refusal and no outage is given up. */
+/** Attempts before a step fails, for errors that are neither a refusal nor an outage. */
 const mostAttempts = 5
 
-/** Keeps what a step has found out before its end. */
+/** Stores the preliminary result of a step before its end. */
 type Note = (result: Record<string, unknown>) => Promise<void>
 
 /**
- * Carries out one step. The change settles a claim in its own transaction, as that of an Idempotency-Key does: whatever
- * ends in between, and whoever else believes to carry out the same step, it is made once. What a request would be
- * refused with fails the step; an outage throws, and the step is tried again.
+ * Carries out one step. The change settles a claim in its own transaction, like that of an Idempotency-Key. So it is
+ * made once, whatever process ends in between, and even if two replicas carry out the same step. An error that would
+ * refuse a request fails the step. An outage throws, and the step is tried again.
  */
 export function createCarryOut({
   db,
@@ -51,17 +51,17 @@ export function createCarryOut({
       const said = await perform().run({ ...actor, claim }, input)
       return { status: 'succeeded', result: await sealedResultOf(input, said), undo: undoOf(input, said) }
     } finally {
-      // What was settled stays; what changed nothing is free to be asked again.
+      // A settled claim stays. The claim of a call without effect can be used again.
       await db.inTenant(run.tenant_id, (tx) => claims.drop(tx, claim)).catch(() => {})
     }
   }
   /**
-   * It was made before this replica came to it, and what it answered is not to be had any more. Nothing is asked for
-   * again, since somebody may have changed it since: the record has what the step did.
+   * The change was made before this replica took over, and its answer is lost. It is not repeated, because somebody may
+   * have changed the object since. The effects are read from the audit log.
    */
   async function foundMade(actor: Actor, input: StoredCall): Promise<Outcome> {
     const note = { made_before: true }
-    // What it answered went with the process: the next one takes the place of the secret that nobody has.
+    // The secret in the answer is lost, so a new one replaces it.
     if (input.recipient) {
       const result = await sealedResultOf(input, await perform().run({ ...actor, claim: null }, input))
       return { status: 'succeeded', result: { ...result, ...note }, undo: [] }
@@ -84,12 +84,12 @@ export function createCarryOut({
     )
     const said = saidBy(input, events)
     const undo = undoOf(input, said)
-    // Tried again: an event has its place within a second or two.
+    // Retried, because an event gets its sequence number within a second or two.
     if (undo.length === 0) throw new Error('the record does not have yet what a step has changed')
     return { status: 'succeeded', result: { ...resultOf(said), ...note }, undo }
   }
 
-  /** Of what is there as it begins: what is changed later is waited for by whoever changes it. */
+  /** Waits for the changes up to the beginning of this step. Later changes are not its concern. */
   async function confirm(run: RunRow, signal: AbortSignal, note: Note): Promise<Outcome> {
     const seq = await confirmations.newestTold(run.tenant_id, run.seq_before)
     if (seq === null) return { status: 'succeeded', result: { seq }, undo: [] }

@@ -1,7 +1,7 @@
 import type { StoredParty } from '../../db/tables/operations.ts'
 import { because, callOf, type Look, type Step } from './definition.ts'
 
-/** All devices of a user that are not revoked yet, in one transaction. */
+/** Builds the calls that revoke all devices of a user, in one transaction. */
 export async function revokeDevicesOf(
   user_id: string,
   look: Look,
@@ -22,8 +22,8 @@ export async function revokeDevicesOf(
 }
 
 /**
- * A lock refuses the keys of a user until it is released, and no enrollment token that the user made. Keys and tokens
- * that somebody else may have are ended for good.
+ * A lock suspends the keys of a user until it is released, but not the enrollment tokens that the user made. Keys and
+ * tokens that another person may have are revoked for good.
  */
 export async function revokeKeysOf(
   user_id: string,
@@ -44,10 +44,13 @@ export async function revokeKeysOf(
 }
 
 export const pageSize = 200
-/** Pages of a list that are read at most. */
+/** Most pages of a list that are read. */
 const mostPages = 500
 
-/** Items of a list, page by page, until `take` says that there is enough. False: there was more than is looked at. */
+/**
+ * Reads the items of a list page by page, until `take` returns that there are enough. False if the list has more than
+ * the limit.
+ */
 export async function walk<T>(
   read: (cursor: string | undefined) => Promise<{ items: readonly T[]; next_cursor: string | null }>,
   take: (item: T) => 'go on' | 'enough',

@@ -4,14 +4,14 @@ import { callOf } from './definition.ts'
 
 type Said = { changed?: boolean; lock?: { lock_id: string }; results?: { device_id: string; outcome: string }[] }
 type TakesBack = {
-  /** Whether a call of the operation can be taken back at all. */
+  /** True if a call of the operation can be undone at all. */
   fits: (body: Record<string, unknown>) => boolean
-  /** What takes back what it has changed; nothing where it changed nothing. */
+  /** Returns the calls that undo its changes. Empty if it changed nothing. */
   calls: (body: Record<string, unknown>, said: Said) => StoredCall[]
-  /** What it said of that, from the events that its run has left. */
+  /** Reconstructs the answer of the operation from the audit events of its run. */
   said: (body: Record<string, unknown>, events: readonly Recorded[]) => Said
 }
-/** An event of the record, as far as it matters here. */
+/** The fields of an audit event that are needed here. */
 export type Recorded = {
   kind: string
   operation?: string
@@ -19,7 +19,7 @@ export type Recorded = {
   lock_id?: string
 }
 
-/** What takes an operation back. A revocation, a published version and a rotation are for good. */
+/** Undo calls of each operation. A revocation, a published version and a rotation cannot be undone. */
 const takesBack: Readonly<Record<string, TakesBack>> = {
   createLock: {
     fits: () => true,
@@ -62,11 +62,11 @@ export const isReversible = (call: StoredCall): boolean => takesBack[call.operat
 export const undoOf = (call: StoredCall, said: unknown): StoredCall[] =>
   isReversible(call) ? (takesBack[call.operation]?.calls(bodyOf(call), said as Said) ?? []) : []
 
-/** The same that an operation said, by what its run has left on record. */
+/** Reconstructs the answer of an operation from the audit events of its run. */
 export const saidBy = (call: StoredCall, events: readonly Recorded[]): object =>
   takesBack[call.operation]?.said(bodyOf(call), events) ?? {}
 
-/** Of what an operation says what a run keeps: how much it changed and under which names; never a secret. */
+/** Fields of an answer that a run stores: counts and names, never a secret. */
 const kept = [
   'changed',
   'matched',
@@ -88,7 +88,7 @@ export const resultOf = (said: unknown): Record<string, unknown> => {
   return lock ? { ...result, lock_id: lock.lock_id } : result
 }
 
-/** With it the secret that an operation answers, for the one who can open it. */
+/** Adds the secret in an answer, sealed so that only the recipient can open it. */
 export async function sealedResultOf({ recipient }: StoredCall, said: unknown): Promise<Record<string, unknown>> {
   const { secret } = said as { secret?: string }
   return recipient && secret ? { ...resultOf(said), secret_jwe: await sealTo(recipient, secret) } : resultOf(said)

@@ -36,7 +36,7 @@ export const viewRun = (run: RunRow): RunView => ({
 })
 
 export type ShownConfirmations = RunDetail['steps'][number]['confirmations']
-/** `confirmations`: of the step that waits for gateways now. */
+/** `confirmations`: those of the step that waits for gateways now. */
 export const viewDetail = ({ run, steps }: Run, confirmations: ReadonlyMap<number, ShownConfirmations>): RunDetail => ({
   ...viewRun(run),
   steps: steps.map((s) => viewStep(s, confirmations.get(s.step) ?? null)),
@@ -59,7 +59,7 @@ const viewStep = (s: StepRow, confirmations: ShownConfirmations) => ({
   finished_at: time(s.finished_at),
 })
 
-/** A run that would be, as one that is. */
+/** Returns a planned run in the form of a real one. */
 export const viewPlan = (
   { definition, secondApprover, steps }: Planned,
   actor: Actor,

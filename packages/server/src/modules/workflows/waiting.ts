@@ -5,15 +5,15 @@ import type { WorkflowsDeps } from './deps.ts'
 import type { StepRow } from './runs.queries.ts'
 import type { ShownConfirmations } from './view.ts'
 
-/** So many gateways are shown; all of them are counted. */
+/** Most gateways listed. The counts cover all of them. */
 const shownAtMost = 200
 
-/** Which gateways the running step of a run still waits for, as they say now. At most one step runs. */
+/** Returns the gateways that the running step waits for, in their present state. At most one step runs. */
 export const createWaiting =
   (confirmations: WorkflowsDeps['confirmations']) =>
   async (tenant: TenantId, steps: readonly StepRow[]): Promise<ReadonlyMap<number, ShownConfirmations>> => {
     const step = steps.find((s) => s.status === 'running' && s.action === confirmation.operation)
-    // The driver notes the number as soon as it waits for it.
+    // The driver stores the number as soon as the wait begins.
     const seq = step?.result.seq
     if (!step || typeof seq !== 'number') return new Map()
     const found = await confirmations.each(tenant, seq)

@@ -16,7 +16,7 @@ import {
 import { rotateGatewaySecrets } from './gateway-secrets.ts'
 import { pageSize, revokeDevicesOf, walk } from './steps.ts'
 
-/** As many as one operation takes. */
+/** Limit of a single operation. */
 const most = 10_000
 const tooMany = (what: string) => failField('params', `${what}: more than one run takes; do the oldest first`)
 
@@ -112,7 +112,7 @@ export const workflows = (now: () => Date): readonly Definition[] => [
     secondApprover: 'never',
     steps: async ({ channel = 'stable', version: wanted }, look) => {
       const { items } = await look('listPolicyBundles', { query: { channel, limit: 200 } })
-      // The newest may be an older one, published again.
+      // The newest version may have the content of an older one, published again.
       const before = items.find(({ digest }) => digest !== items[0]?.digest)
       const version = wanted ?? before?.version ?? failField('params.version', `${channel} has no other version before`)
       const body = { channel, from: { version }, supersede: true, note: `rolled back to version ${version}` } as const
@@ -189,7 +189,10 @@ export const workflows = (now: () => Date): readonly Definition[] => [
   }),
 ]
 
-/** Active ones, as many as one run takes; whoever enrolled later than that can not have been unseen for so long. */
+/**
+ * Returns active devices, up to the limit of one run. A device that enrolled later cannot have been unseen for that
+ * long.
+ */
 async function devicesUnseenSince(since: string, look: Look): Promise<StoredParty[]> {
   const stale: StoredParty[] = []
   const whole = await walk(

@@ -7,22 +7,22 @@ import { blockPlaces, unread } from '../words/words.queries.ts'
 import { behindSeq, type Filter } from './conditions.queries.ts'
 import type { Order } from './order.queries.ts'
 
-/** How many blocks a page looks into. */
+/** Maximum number of blocks read for a page. */
 const most = 4
 
 export type Range = readonly [first: number, last: number]
-/** Places that may fit, and up to where in the order nothing that fits stands anywhere else. */
+/** Ranges of sequence numbers that may hold matches. Up to `end`, in the order, no match lies outside them. */
 type Stretch = { ranges: readonly Range[]; end?: Place | undefined }
 
-/** Blocks in which something may fit: by their words, and by when what is in them happened. */
+/** Blocks that may hold matches, selected by words and by time range. */
 const blocksFor = (tenant: TenantId, { terms, from, to }: Filter, before: number) =>
   sql`${terms ? sql`audit_blocks_with(${terms.flatMap(wordsOf)}::text[])` : sql`(select block, first_at, last_at from audit_words where tenant_id = ${tenant}) as b`}
     where block < ${before} and ${from ? sql`last_at >= ${from}` : sql`true`} and ${to ? sql`first_at < ${to}` : sql`true`}`
 const rangeOf = (block: number): Range => [block * blockPlaces + 1, (block + 1) * blockPlaces]
 
 /**
- * The next blocks in an order in which something may fit, and the places that are in no block yet. Undefined where that
- * gets nobody further: with much that no index has yet, or in a time in which more blocks than these overlap.
+ * Finds the next blocks in the order that may hold matches, and the events that are in no block yet. Undefined if this
+ * makes no progress: too many events are not indexed yet, or too many blocks overlap in time.
  */
 export async function stretchWith(
   tx: Tx,
@@ -56,18 +56,18 @@ export async function stretchWith(
 }
 const tailOf = ({ block, head }: { block: number; head: number }): Range => [block * blockPlaces + 1, head]
 
-/** What of these ranges lies between two places. */
+/** Clips the ranges to `first`…`last`. */
 export const between = (ranges: readonly Range[], first: number, last: number): readonly Range[] =>
   ranges.flatMap(([a, b]): Range[] => {
     const [from, to] = [Math.max(a, first), Math.min(b, last)]
     return from <= to ? [[from, to]] : []
   })
 
-/** Before and after all ties. */
+/** Smaller and greater than every tie. */
 const firstTie = '00000000-0000-0000-0000-000000000000'
 const lastTie = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** Where a block begins and ends in an order, and whether one moment or place comes before another in it. */
+/** Near and far end of a block in the order, and the comparison of two positions in it. */
 function sidesOf({ by, descending }: Order) {
   const [first, last] =
     by === 'seq' ? [sql`block * ${blockPlaces}`, sql`(block + 1) * ${blockPlaces} + 1`] : [sql`first_at`, sql`last_at`]
@@ -76,7 +76,7 @@ function sidesOf({ by, descending }: Order) {
   return descending ? { near: last, far: first, isAhead } : { near: first, far: last, isAhead }
 }
 
-/** All places in which something may fit, however many. */
+/** All ranges of sequence numbers that may hold matches, without a limit. */
 export async function rangesWith(tx: Tx, tenant: TenantId, f: Filter): Promise<Range[]> {
   const tail = await unread(tx, tenant)
   const { rows } = await sql<{ block: number }>`
@@ -84,7 +84,7 @@ export async function rangesWith(tx: Tx, tenant: TenantId, f: Filter): Promise<R
   return [...rows.map(({ block }) => rangeOf(block)), tailOf(tail)]
 }
 
-/** The events at these places. In the order of one index, so that it is that one which is asked. */
+/** Events in these ranges. Each part is ordered by `seq`, so that the planner uses the index on it. */
 export const eventsAt = (tenant: TenantId, ranges: readonly Range[]) =>
   sql.join(
     (ranges.length > 0 ? ranges : [[1, 0] as const]).map(
@@ -95,8 +95,8 @@ export const eventsAt = (tenant: TenantId, ranges: readonly Range[]) =>
   )
 
 /**
- * Nothing that has its place after one happened before this moment; undefined where that is not known, with much that
- * no index has yet.
+ * Lower bound for the time of the events after `after_seq`. Undefined if there are none, or if too many events are not
+ * indexed yet.
  */
 export async function earliestBehind(tx: Tx, tenant: TenantId, f: Filter): Promise<string | undefined> {
   const tail = await unread(tx, tenant)

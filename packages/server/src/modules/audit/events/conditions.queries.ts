@@ -3,7 +3,7 @@ import { hasExactPrefix, hasPrefix } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { patternOf } from '../../../kernel/words.ts'
 
-/** What is asked for: an event fits when it fits all of it. */
+/** Search filter. An event matches if it meets all conditions. */
 export type Filter = {
   kinds?: readonly string[]
   actor_id?: string
@@ -17,13 +17,16 @@ export type Filter = {
   from?: Date
   to?: Date
   after_seq?: number
-  /** Members of the record that some kinds have; their words are among `terms` too, by which blocks are found. */
+  /** Members that only some kinds have. Their words are also in `terms`, which select the blocks. */
   operation?: string
   reason?: string
   username?: string
-  /** What the kind, or an id or a name of actor or target, begins with. */
+  /** Prefix of the kind, or of the ID or name of actor or target. */
   q?: string
-  /** What must stand in the record, each as it is written. */
+  /**
+   * Texts that the record must contain: as written except for the case of ASCII letters, and with whole words at both
+   * ends.
+   */
   terms?: readonly string[]
 }
 
@@ -32,23 +35,25 @@ export type Condition = RawBuilder<boolean>
 export const allOf = (conditions: readonly Condition[]): Condition =>
   conditions.length > 0 ? sql<boolean>`(${sql.join(conditions, sql` and `)})` : sql<boolean>`true`
 
-/** The window of time. */
+/** The time window. */
 export const within = ({ from, to }: Filter): Condition =>
   allOf([...(from ? [sql<boolean>`at >= ${from}`] : []), ...(to ? [sql<boolean>`at < ${to}`] : [])])
 
-/** What has its place after one. */
+/** Events after a sequence number. */
 export const behindSeq = ({ after_seq }: Filter): Condition[] =>
   after_seq === undefined ? [] : [sql<boolean>`seq > ${after_seq}`]
 
 /**
- * What lies behind the head of the record was not given its place, whoever put it there. Nearly everything is before
- * it: written so that no index is asked for that.
+ * Excludes rows past the head: they have no assigned sequence number, no matter how they were inserted. Nearly all rows
+ * match, so `seq + 0` keeps the planner from using an index for this.
  */
 export const isPlaced = (tenant: TenantId): Condition =>
   sql<boolean>`seq + 0 <= (select seq from audit_heads where tenant_id = ${tenant})`
 
 const equals = ['request_id', 'target_id', 'actor_id', 'source_ip', 'outcome'] as const
-/** Columns that must have a value, what is usually rarest first. What succeeded is nearly everything, and has no index. */
+/**
+ * Columns with a required value, usually the rarest first. `success` has no index, because nearly all events have it.
+ */
 export const columnsOf = (f: Filter) =>
   equals.flatMap((column) => {
     const value = f[column]
@@ -58,7 +63,7 @@ const isValue = (column: string, value: string) => sql<boolean>`${sql.ref(column
 
 export const isOneOf = (kinds: readonly string[]) => sql<boolean>`kind = any(${kinds}::text[])`
 
-/** What a search by prefix looks into: each has an index, so what fits little is found by them. */
+/** Columns of a prefix search. Each has an index, so rare values are found quickly. */
 export const searched = [
   ['kind', hasExactPrefix],
   ['actor_id', hasExactPrefix],
@@ -74,7 +79,7 @@ export const begins = (q: string): Condition => {
   return sql<boolean>`(${any})`
 }
 
-/** What no index serves: it is looked for in what is found otherwise. */
+/** Conditions without an index. They filter the events that the other conditions find. */
 export const othersOf = (f: Filter): Condition[] => [
   ...(f.outcome === 'success' ? [isValue('outcome', f.outcome)] : []),
   ...(f.origin === undefined ? [] : [says('{origin}', 'origin', f.origin)]),
@@ -86,7 +91,7 @@ export const othersOf = (f: Filter): Condition[] => [
   ...(f.terms ?? []).map((term) => sql<boolean>`record collate "C" ~* ${patternOf(term)}`),
 ]
 
-/** All that is asked for but the window of time and the place. */
+/** All conditions except the time window and the sequence number. */
 export const conditionsOf = (f: Filter): Condition[] => [
   ...columnsOf(f).map(({ condition }) => condition),
   ...(f.kinds ? [isOneOf(f.kinds)] : []),
@@ -94,18 +99,18 @@ export const conditionsOf = (f: Filter): Condition[] => [
   ...othersOf(f),
 ]
 
-/** A member of the record. That its text is there at all is asked first: it costs a tenth of taking it apart. */
+/** Compares a member of the record. `like` runs first: it costs a tenth of parsing the JSON. */
 const says = (path: string, name: string, value: string) =>
   sql<boolean>`(record like ${`%${literal(JSON.stringify({ [name]: value }).slice(1, -1))}%`} and record::jsonb #>> ${path} = ${value})`
 
-/** Failed sign-ins call it `failure_reason`, which ends in the same letters. */
+/** Failed sign-ins name it `failure_reason`, which ends in the same letters. */
 const saysReason = (value: string) =>
   sql<boolean>`(record like ${`%reason":${literal(JSON.stringify(value))}%`}
     and ${value} in (record::jsonb ->> 'reason', record::jsonb ->> 'failure_reason'))`
-/** Also one of several that were told to wait. */
+/** Also matches one of several usernames that were throttled together. */
 const saysUsername = (value: string) =>
   sql<boolean>`(record like '%"username%' and (lower(record::jsonb ->> 'username') = lower(${value})
     or coalesce(jsonb_exists(record::jsonb #> '{details,usernames}', ${value}), false)))`
 
-/** For `like`. */
+/** Escapes a text for `like`. */
 const literal = (text: string) => text.replaceAll(/[\\%_]/g, '\\$&')

@@ -14,7 +14,10 @@ import type { Order } from './order.queries.ts'
 
 type Deps = { db: Database; pager: Pager; now: () => Date; catchUp: (tenant: TenantId) => Promise<void> }
 
-/** Whoever has seen the answer to a change finds it on record: places are given before anything is read. */
+/**
+ * Each handler first assigns outstanding sequence numbers, so that a client that has received the answer to a change
+ * finds its event.
+ */
 export const eventHandlers = ({ db, pager, now, catchUp }: Deps) =>
   ({
     listAuditEvents: async ({ actor, query: { sort = '-timestamp', ...query } }) => {
@@ -66,7 +69,7 @@ const orderOf = (sort: NonNullable<Given<Contract['listAuditEvents']>['query']['
   descending: sort.startsWith('-'),
 })
 
-/** A bucket is a millisecond at least. */
+/** A bucket is at least 1 ms long. */
 function startsOf(from: Date, to: Date, buckets: number): Date[] {
   const length = to.getTime() - from.getTime()
   if (length < buckets) fail('bad_request', 'to: must lie after from, by a millisecond for each bucket')

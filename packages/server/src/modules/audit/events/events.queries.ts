@@ -10,10 +10,10 @@ import { pathsOf, placePath, rarestOf, windowPath } from './paths.queries.ts'
 export type Row = { event_id: string; at_key: string; seq: number; record: string; hash: Buffer }
 type Conditions = readonly RawBuilder<boolean>[]
 
-/** How many events a page of a walk looks at: each of them may be looked through. */
+/** Number of events that a walk visits for one page. Each may have to be searched. */
 const walked = 4_000
 
-/** The next events in an order, of those that one of these conditions fits; an index gives them in that order. */
+/** The next events in the order that match one of `arms`. An index delivers them in that order. */
 const along = (
   tenant: TenantId,
   arms: Conditions,
@@ -29,9 +29,9 @@ const along = (
   )}) as arms order by ${orderBy(order)} limit ${most}`
 
 /**
- * What comes after a place, no more than so many, and where it looked no further: a page looks at a bounded number of
- * events, however many there are. What fits few is found by its index; else the order is walked, along an index of what
- * is asked for where there is one, and the rest is looked for in what that finds.
+ * Reads at most `most` events after a position, and returns the position where it stopped searching. A page visits a
+ * bounded number of events, however large the log is. A rare condition is served by its index. Otherwise the log is
+ * walked in the order, along an index of one condition if there is one, and the other conditions filter the result.
  */
 export async function readEvents(
   tx: Tx,
@@ -44,7 +44,7 @@ export async function readEvents(
   const columns = pathsOf(tenant, f)
   const walk = isByTime ? columns.find((path) => path.arms.length > 0) : undefined
   const arms = walk?.arms ?? [sql<boolean>`true`]
-  /** What bounds the other order. */
+  /** The condition that bounds the other order. */
   const beside = isByTime ? isBounded.place && placePath(tenant, f) : isBounded.window && windowPath(tenant, f)
   const start = [...(after ? [compare(order, '>', after)] : []), ...(isByTime ? [within(f)] : behindSeq(f))]
   const isServed = columns.every((path) => path === walk) && !beside && othersOf(f).length === 0
@@ -65,14 +65,15 @@ export async function readEvents(
   if (earliest !== undefined) start.push(sql<boolean>`at >= cast(${earliest} as timestamptz)`)
   const end = stretch ? stretch.end : await endOf(tx, along(tenant, arms, start, { order, most: walked }), order)
   const bounded = [...start, ...(end ? [compare(order, '<=', end)] : [])]
-  // The bound counts; the number only keeps others of their conditions out of the walk, and what came since within it.
+  // `end` bounds the walk. The limit only keeps the planner from moving the outer conditions into the walk, and leaves
+  // space for events added since.
   const next = stretch
     ? sql`select * from (${eventsAt(tenant, stretch.ranges)}) as e where ${allOf(bounded)} order by ${orderBy(order)} limit ${4 * walked}`
     : along(tenant, arms, bounded, { order, most: 4 * walked })
   return { found: await read(next, asked), end }
 }
 
-/** Where a walk of its whole length ends, by its index alone; undefined where the log ends before. */
+/** Position at which a walk of full length ends, read from its index alone. Undefined if the log ends earlier. */
 async function endOf(tx: Tx, walk: RawBuilder<unknown>, order: Order): Promise<Place | undefined> {
   const place =
     order.by === 'seq' ? sql`cast(seq as text) as key, '' as tie` : sql`cast(at as text) as key, event_id as tie`

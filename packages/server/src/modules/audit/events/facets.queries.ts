@@ -4,10 +4,10 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { allOf, type Condition } from './conditions.queries.ts'
 
 export type FacetName = 'kind' | 'actor' | 'origin' | 'outcome'
-/** How many events of a bucket (from 1) have a value. `name`: the name of an actor in the newest of them. */
+/** Number of events with a value in a bucket (from 1). `name`: name of the actor in the newest of them. */
 export type FacetRow = { facet: FacetName; value: string; bucket: number; n: number; name: string | null }
 
-/** Columns, but for the origin, which only the record has. */
+/** Columns, except for the origin, which only the JSON of the record has. */
 const values: Record<FacetName, RawBuilder<unknown>> = {
   kind: sql`kind`,
   actor: sql`actor_id`,
@@ -21,7 +21,7 @@ const pairsOf = (facets: readonly FacetName[]) => {
 }
 const newestName = sql`(array_agg(f.name order by at desc) filter (where f.name is not null))[1] as name`
 
-/** Of events that are all looked at. */
+/** Counts exactly, over all given events. */
 export const exactFacets = async (
   tx: Tx,
   events: RawBuilder<unknown>,
@@ -34,7 +34,7 @@ export const exactFacets = async (
   return rows
 }
 
-/** Of a sample: each event stands for as many as its bucket's weight says. */
+/** Counts by a sample: each event is multiplied by the weight of its bucket. */
 export const sampledFacets = async (
   tx: Tx,
   tenant: TenantId,

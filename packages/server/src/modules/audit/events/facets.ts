@@ -2,12 +2,12 @@ import type { Contract, Output } from '@holdfast/contract'
 import { fail } from '../../../kernel/app-error.ts'
 import type { FacetName, FacetRow } from './facets.queries.ts'
 
-/** So many values of a facet are listed; the others are counted together. */
+/** Maximum number of values listed for a facet. The others are counted together. */
 const listedAtMost = 50
 
 type Facet = Output<Contract['auditHistogram']>['facets'][number]
 
-/** `kind,actor` → both; the schema has checked each. */
+/** `kind,actor` → both names. The schema has already checked each. */
 export function facetNamesOf(text: string | undefined): FacetName[] {
   const names = (text?.split(',') ?? []) as FacetName[]
   if (new Set(names).size < names.length) fail('bad_request', 'facets: names one of them twice')

@@ -20,7 +20,7 @@ export function filterOf(query: Query): Filter {
   }
 }
 
-/** `login.*,account.locked` → the kinds that it names. */
+/** `login.*,account.locked` → the matching kinds. */
 function kindsOf(text: string): AuditKind[] {
   const named = text.split(',').flatMap((name) => {
     const found = auditKinds.filter((kind) =>
@@ -31,11 +31,11 @@ function kindsOf(text: string): AuditKind[] {
   return [...new Set(named)]
 }
 
-/** An index knows the words of a record, so there must be one. */
+/** The index holds words, so the text must contain one. */
 const termsOf = (text: string): string[] =>
   wordsOf(text).length > 0 ? text.split(/\s+/).filter(Boolean) : fail('bad_request', 'text: has no word in it')
 
-/** A date-time of RFC 3339 can name moments that do not exist as instants, such as a leap second. */
+/** RFC 3339 allows times that JavaScript cannot represent, such as a leap second. */
 function instant(name: string, text: string): Date {
   const at = new Date(text)
   return Number.isNaN(at.getTime()) ? fail('bad_request', `${name}: is not a moment in time`) : at

@@ -6,19 +6,19 @@ import { allOf, type Condition, conditionsOf, type Filter, isPlaced, within } fr
 import { exactFacets, type FacetName, type FacetRow, sampledFacets } from './facets.queries.ts'
 import { pathsOf, rarestOf, windowPath } from './paths.queries.ts'
 
-/** How many events an estimate looks at, over all buckets. */
+/** Number of events sampled for an estimate, over all buckets. */
 const sampled = 8_000
-/** So many places are looked through, one after the other, where nothing that fits can stand anywhere else. */
+/** Maximum number of candidate events that are counted exactly. */
 const lookedThrough = 16 * 1024
 
 const everywhere: readonly Range[] = [[1, Number.MAX_SAFE_INTEGER]]
 
 type Window = Filter & { from: Date; to: Date }
 type Counted = { counts: number[]; estimated: boolean; facets: FacetRow[] }
-/** `facets`: by what else the events are counted, from the same events. */
+/** `facets`: additional counts, made from the same events. */
 type Asked = { starts: readonly Date[]; facets: readonly FacetName[] }
 
-/** How many events lie in each bucket, which begin at `starts`, in time, up to the end of the window. */
+/** Counts the events in each bucket. Buckets begin at `starts`, in ascending order; the last ends with the window. */
 export async function countEvents(tx: Tx, tenant: TenantId, f: Window, { starts, facets }: Asked): Promise<Counted> {
   const asked = [...conditionsOf(f), within(f), isPlaced(tenant)]
   const counted = async (events: RawBuilder<unknown>): Promise<Counted> => ({
@@ -46,8 +46,8 @@ async function exactly(
 }
 
 /**
- * Places grow with time, so the places at the bounds of a bucket say how many lie in it; a sample says which share
- * fits, of those places that may.
+ * Estimates the counts. Sequence numbers grow with time, so the numbers at the bounds of a bucket give its size. A
+ * sample of the candidates gives the share that matches.
  */
 async function estimate(
   tx: Tx,
@@ -79,7 +79,7 @@ async function estimate(
   return { counts, estimated: true, facets }
 }
 
-/** The places of the first events at or after these moments; of none, the one after the last. */
+/** Sequence number of the first event at or after each time. If there is none, the number after the last event. */
 async function placesAt(tx: Tx, tenant: TenantId, moments: readonly Date[]): Promise<number[]> {
   const { rows } = await sql<{ seq: number }>`
     select coalesce(
@@ -87,7 +87,7 @@ async function placesAt(tx: Tx, tenant: TenantId, moments: readonly Date[]): Pro
         order by at, event_id limit 1),
       (select seq + 1 from audit_heads where tenant_id = ${tenant}), 1) as seq
     from unnest(${moments}::timestamptz[]) with ordinality as m (at, i) order by m.i`.execute(tx)
-  // A clock that was off must not turn the order around.
+  // Clock errors must not reverse the order.
   let highest = 0
   return rows.map(({ seq }) => (highest = Math.max(highest, seq)))
 }
@@ -95,8 +95,8 @@ async function placesAt(tx: Tx, tenant: TenantId, moments: readonly Date[]): Pro
 const sizeOf = (ranges: readonly Range[]): number => ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0)
 
 /**
- * At most so many of these places, one of each part, wherever in it: what comes round regularly is neither met nor
- * missed.
+ * Picks at most `most` sequence numbers, one from each equal part and at a pseudo-random offset. A fixed step would hit
+ * or miss periodic events.
  */
 function spread(ranges: readonly Range[], most: number): number[] {
   const size = sizeOf(ranges)
@@ -105,7 +105,7 @@ function spread(ranges: readonly Range[], most: number): number[] {
   const found = Array.from({ length: count }, (_, i) => Math.floor(((i + noise(offset + i)) * size) / count))
   return [...new Set(placesOf(ranges, found))]
 }
-/** The n-th of these places, for each of these numbers, which grow. */
+/** Maps positions within the ranges, in ascending order, to sequence numbers. */
 function placesOf(ranges: readonly Range[], numbers: readonly number[]): number[] {
   const found: number[] = []
   let skipped = 0
@@ -117,7 +117,7 @@ function placesOf(ranges: readonly Range[], numbers: readonly number[]): number[
   }
   return found
 }
-/** From 0 to 1, for the same number the same: who asks again is told the same. */
+/** Pseudo-random number from 0 to 1, the same for the same input, so that a repeated query gets the same answer. */
 function noise(n: number): number {
   const x = Math.sin(n) * 43_758.5453
   return x - Math.floor(x)

@@ -3,7 +3,7 @@ import type { Place } from '../../../db/page.ts'
 
 export type Order = { by: 'timestamp' | 'seq'; descending: boolean }
 
-/** In the order of the list: `>` is behind the place, `<=` up to it. */
+/** Compares in the order of the list: `>` means after the position, `<=` up to it. */
 export function compare({ by, descending }: Order, operator: '>' | '<=', [key, tie]: Place) {
   const as = sql.raw(descending ? { '>': '<', '<=': '>=' }[operator] : operator)
   return by === 'seq'

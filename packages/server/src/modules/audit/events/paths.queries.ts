@@ -15,21 +15,24 @@ import {
 } from './conditions.queries.ts'
 
 type What = RawBuilder<unknown>
-/** Something asked for that an index serves. */
+/** A condition with an index. */
 type Path = {
   condition: Condition
-  /** Conditions that each have an index in the order of time, and together find the same; none where nobody walks it. */
+  /**
+   * Conditions that together match the same events, each with an index in time order. Empty if this path cannot be
+   * walked.
+   */
   arms: readonly Condition[]
-  /** As many rows as fit it, few and one of each index at most, without a look at the log itself. */
+  /** At most `few` + 1 rows per index, read without visiting the table. Shows how rare the condition is. */
   counted: What
-  /** All that fits it within the window, if that is few. */
+  /** All matches within the window, at most `few` + 1 per index. */
   events: What
 }
 
-/** So many kinds are walked along the index of each; of more every event that is walked is asked for its kind. */
+/** Up to this number of kinds, each kind's index is walked. With more, the walk checks the kind of every event. */
 const walkedKinds = 10
 
-/** What usually is rarest comes first. */
+/** Paths of the filter, usually the rarest first. */
 export function pathsOf(tenant: TenantId, f: Filter): Path[] {
   const path = (condition: Condition, arms: readonly Condition[], scan: (what: What) => What): Path => ({
     ...{ condition, arms, counted: scan(sql`at`), events: scan(sql`*`) },
@@ -52,25 +55,25 @@ export function pathsOf(tenant: TenantId, f: Filter): Path[] {
   ]
 }
 
-/** What lies within the window, for whoever asks in the order of places. */
+/** Events within the time window. For lists ordered by sequence number. */
 export function windowPath(tenant: TenantId, f: Filter): Path {
   const scan = (what: What) => inIndexOrder(tenant, what, [within(f)], ['at'])
   return { condition: within(f), arms: [], counted: scan(sql`at`), events: scan(sql`*`) }
 }
 
-/** What has its place after one, for whoever asks in the order of time. */
+/** Events after the sequence number. For lists ordered by time. */
 export function placePath(tenant: TenantId, f: Filter): Path {
   const scan = (what: What) => inIndexOrder(tenant, what, behindSeq(f), ['seq'])
   return { condition: allOf(behindSeq(f)), arms: [], counted: scan(sql`seq`), events: scan(sql`*`) }
 }
 
-/** Ordered as the index is, so that nothing else is read, whatever the planner thinks of the conditions. */
+/** Ordered as the index is, so that the planner reads only this index, regardless of its estimates. */
 const inIndexOrder = (tenant: TenantId, what: What, conditions: readonly Condition[], columns: readonly string[]) =>
   sql`(select ${what} from audit_log where tenant_id = ${tenant} and ${allOf(conditions)}
     order by ${sql.join(['tenant_id', ...columns].map((c) => sql.ref(c)))} limit ${few + 1})`
 
 const isKind = (kind: string) => sql<boolean>`kind = ${kind}`
-/** However many kinds, one scan is planned. */
+/** The planner plans one scan for any number of kinds. */
 const ofKinds = (tenant: TenantId, kinds: readonly string[], f: Filter, what: What) =>
   sql`(select e.* from unnest(${kinds}::text[]) as asked (name), lateral ${inIndexOrder(
     tenant,
@@ -79,7 +82,7 @@ const ofKinds = (tenant: TenantId, kinds: readonly string[], f: Filter, what: Wh
     ['kind', 'at'],
   )} as e limit ${few + 1})`
 
-/** What begins so in several columns is found in the first of them. */
+/** An event that matches in several columns is returned only for the first of them. */
 function beginning(q: string, fitting: (what: What, column: string, conditions: readonly Condition[]) => What) {
   const all = searched.map(([column, has]) => ({ column, condition: has(column, q) }))
   const arms = (what: What, before: (i: number) => readonly Condition[]) =>
@@ -91,7 +94,7 @@ function beginning(q: string, fitting: (what: What, column: string, conditions: 
   return { counted: arms(sql`at`, () => []), events: arms(sql`*`, (i) => all.slice(0, i).map(isNot)) }
 }
 
-/** Of what an index serves the rarest, where it fits few. */
+/** Returns the rarest condition with an index, if it matches few events. */
 export async function rarestOf(tx: Tx, paths: readonly Path[]): Promise<Path | undefined> {
   if (paths.length === 0) return undefined
   const counts = paths.map(({ counted }) => sql`(select count(*) from (${counted}) as counted)`)

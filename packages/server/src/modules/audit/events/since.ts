@@ -5,16 +5,16 @@ import { eventsSince, headOf } from './since.queries.ts'
 
 type Since = {
   head: number
-  /** In the order of their sequence numbers. */
+  /** Ordered by sequence number. */
   events: readonly { kind: AuditKind; record: string }[]
-  /** There are more than were read: of these kinds. */
+  /** Kinds of the events beyond those that were read. */
   more: readonly AuditKind[]
 }
 
 export const createSince = ({ db }: { db: Database }) => ({
-  /** Where the audit log of the tenant ends. */
+  /** Sequence number of the last event of the tenant's audit log. */
   headOf: (tenant: TenantId): Promise<number> => db.inTenant(tenant, (tx) => headOf(tx, tenant)),
-  /** The events of these kinds behind a sequence number, at most so many; of more than that only their kinds. */
+  /** Events of these kinds after a sequence number, at most `most`. Of further events only the kinds. */
   since: async (tenant: TenantId, after: number, kinds: readonly AuditKind[], most: number): Promise<Since> => {
     const { head, events, more } = await db.inTenant(tenant, (tx) => eventsSince(tx, tenant, after, kinds, most))
     return {

@@ -1,7 +1,10 @@
-/** Why an export did not come to its end, as its record says it. `not_taken`: whoever took it went away, or was slow. */
+/**
+ * Reason why an export did not finish, as written to the audit log. `not_taken`: the client disconnected or was too
+ * slow.
+ */
 export type Cause = 'not_taken' | 'stopping' | 'revoked' | 'purged' | 'broken' | 'error'
 
-/** What an export may expect to break off for: its record says it, and nothing else needs to. */
+/** Expected abort of an export. It is written to the audit log and needs no other report. */
 export class BrokenOff extends Error {
   override readonly name: string = 'BrokenOff'
   readonly why: Cause

@@ -1,6 +1,6 @@
 import { BrokenOff } from './broken-off.ts'
 
-/** What stands at a place is not what was recorded there, whatever its hash says. */
+/** The row at a sequence number is not the recorded event, even if its hash matches. */
 export class BrokenPlace extends BrokenOff {
   override readonly name = 'BrokenPlace'
   readonly seq: number

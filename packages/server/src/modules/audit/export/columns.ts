@@ -9,8 +9,8 @@ type Named = { id?: unknown; name?: unknown } | null
 type Said = Readonly<Record<string, unknown>> & { actor?: Named; target?: Named }
 
 /**
- * Events are found by columns beside their record, which no hash covers, and by its text as it is written: both must be
- * those of the record. `before` is the row before, if there was one. Throws `BrokenPlace`.
+ * Checks that the search columns of a row and the formatting of its text match the record. No hash covers them, but
+ * searches use them. `before` is the previous row, if any. Throws `BrokenPlace`.
  */
 export function requireAsRecorded(row: Row, before: Pick<Row, 'seq' | 'hash'> | undefined): void {
   const { seq, record } = row
@@ -19,7 +19,7 @@ export function requireAsRecorded(row: Row, before: Pick<Row, 'seq' | 'hash'> | 
   const column = otherColumn(row, said)
   if (column !== undefined) throw new BrokenPlace(seq, `its column ${column} is not what its record says`)
   if (JSON.stringify(said) === record || canonical(said) === record) return
-  // What was written before there were hashes may be written otherwise, and was hashed so.
+  // Records from before the hash chain may be formatted differently. Their hash was made of that text.
   const known = seq === 1 ? noHash : before?.seq === seq - 1 ? before.hash : undefined
   if (known && !auditHash(known, seq, record).equals(row.hash))
     throw new BrokenPlace(seq, 'its record is not written as it was hashed')
@@ -37,7 +37,7 @@ function parsed(record: string): unknown {
     return undefined
   }
 }
-/** Undefined for what has no such form: nested too deep, or half of a surrogate pair. */
+/** Undefined for values that have no canonical form: nested too deep, or with half of a surrogate pair. */
 function canonical(said: Said): string | undefined {
   try {
     return canonicalJson(said)
@@ -46,7 +46,7 @@ function canonical(said: Said): string | undefined {
   }
 }
 
-/** The first column that says something else. */
+/** Returns the first column that differs from the record. */
 function otherColumn(row: Row, said: Said): keyof Row | undefined {
   const { actor, target } = said
   if (said.event_id !== encodeId('audit_event', row.event_id)) return 'event_id'
@@ -59,7 +59,7 @@ function otherColumn(row: Row, said: Said): keyof Row | undefined {
 }
 const plain = ['kind', 'outcome', 'source_ip', 'request_id'] as const
 
-/** The database made the key, by the rules of a locale: which letters are small ones differs. */
+/** The database made the key with the lower-case rules of its locale, which may differ from these. */
 const isKeyOf = (key: string | null, name: unknown): boolean =>
   key === name ||
   (key !== null && typeof name === 'string' && (key === name.toLowerCase() || folded(key) === folded(name)))

@@ -4,7 +4,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 
 type Place = { seq: number; hash: string }
 
-/** Where the record of the tenant ends; nothing before it is ever added. */
+/** Head of the tenant's audit log. No event is ever inserted before it. */
 export async function headOf(tx: Tx, tenant: TenantId): Promise<Place> {
   const row = await tx
     .selectFrom('audit_heads')
@@ -18,8 +18,9 @@ const noHash = '00'.repeat(32)
 export type Window = { after: number; upTo: number; most: number; mostBytes: number }
 
 /**
- * What fits with its place after one and up to another, in order, with the columns that it is found by: about so many,
- * and no more once they are of so many bytes, but of one place all. `bytes` counts from the first.
+ * Matching events from `after` (exclusive) to `upTo` (inclusive), in order, with the search columns. Stops at about
+ * `most` events or once `mostBytes` bytes are reached, but never between rows with the same sequence number. `bytes`
+ * counts from the first event.
  */
 export const eventsBetween = (
   tx: Tx,
@@ -54,13 +55,16 @@ const columns = [
   ...(['target_id', 'target_name_key', 'source_ip', 'request_id'] as const),
 ]
 
-/** Places up to this one are no longer kept. */
+/** Events up to this sequence number have been purged. */
 export async function beginsAfter(tx: Tx, tenant: TenantId): Promise<number> {
   const { rows } = await sql<{ seq: number }>`select audit_begins_after(${tenant}) as seq`.execute(tx)
   return rows[0]?.seq ?? 0
 }
 
-/** Of a place that was purged the tree over the record knows it; null before the beginning of that. */
+/**
+ * Hash at a sequence number. For a purged event it is read from the hash tree; null if it is from before the tree
+ * began.
+ */
 export async function hashAt(tx: Tx, tenant: TenantId, seq: number): Promise<string | null> {
   if (seq === 0) return noHash
   const hash = (table: 'audit_log' | 'audit_beginnings' | 'audit_leaves') =>
@@ -80,8 +84,8 @@ export async function hashAt(tx: Tx, tenant: TenantId, seq: number): Promise<str
 }
 
 /**
- * The record of the last export that came to its end with this digest. Those that hold no event have the same bytes,
- * whatever was asked for.
+ * Audit event of the newest export that finished with this digest. All exports without events have the same bytes, so
+ * the filter and format must match too, if given.
  */
 export async function exportedAs(
   tx: Tx,

@@ -20,7 +20,7 @@ import { createPlaces } from './places.ts'
 import { createRunning } from './running.ts'
 
 const manifestType = 'audit-export+jws'
-/** Events written in one turn of the process. */
+/** Number of events written before other work of the process gets a turn. */
 const together = 50
 
 export type ExportsDeps = {
@@ -28,7 +28,7 @@ export type ExportsDeps = {
   now: () => Date
   catchUp: (tenant: TenantId) => Promise<void>
   audit: Pick<ReturnType<typeof createRecorder>, 'note'>
-  /** Of what says where the record stands. Given by the module of trust. */
+  /** Signing keys of checkpoints. Provided by the trust module. */
   keys: { signer: (tenant: TenantId) => Promise<Signer> }
   onError: (e: unknown) => void
 }
@@ -107,7 +107,7 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
         ...at,
       })
       const { manifest } = signed
-      // On record before its end is sent: whoever has all of it can ask for its manifest.
+      // Recorded before the end is sent, so that a client with the complete file can fetch its manifest.
       await audit
         .note(
           actor,
@@ -116,7 +116,7 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
           { target: { type: 'audit_export', id: manifest.sha256, name: null }, details: { manifest } },
         )
         .catch((e: unknown) => {
-          // It may be on record that it succeeded.
+          // The success may be in the audit log already.
           isOver = e instanceof UnknownOutcome
           throw e
         })
@@ -127,7 +127,8 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
       if (cause === 'error') onError(e)
       if (!(e instanceof BrokenPlace)) throw e
       onError(new BrokenRecord(tenant, `is not what was recorded at place ${e.seq}: ${e.message}`))
-      // What is cut may lose its last bytes: whoever can be told hears it at its end, where the manifest would be.
+      // An aborted response may lose its last bytes. Formats with a trailer report the error there, in place of the
+      // manifest.
       if (!layout.broken) throw e
       yield Buffer.from(layout.broken(e))
     } finally {
@@ -138,7 +139,7 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
 
   async function begin(actor: Actor, asked: Asked, filter: Filter, layout: Layout, { ended, stands }: Taker) {
     places.take(actor.tenantId, ended)
-    // What can't be signed in the end is not begun.
+    // Refuses early if the manifest could not be signed at the end.
     await keys.signer(actor.tenantId)
     await catchUp(actor.tenantId)
     const at = await db.inTenant(actor.tenantId, (tx) => standing(tx, actor.tenantId))
@@ -149,7 +150,7 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
   }
 
   return {
-    /** On record before the first byte, and again at its end. 429 while too many are on their way. */
+    /** Recorded before the first byte and again at the end. Throws 429 if too many exports are running. */
     begin: async (...given: Parameters<typeof begin>) => {
       const over = running.begin()
       try {
@@ -158,7 +159,7 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
         over()
       }
     },
-    /** 404 where no export came to its end with this digest, and as it was asked for where that is said. */
+    /** Throws 404 if no export finished with this digest (and this filter and format, if given). */
     manifest: async (actor: Actor, sha256: string, asked: Asked | undefined): Promise<Signed> => {
       await catchUp(actor.tenantId)
       const record = await db.inTenant(actor.tenantId, (tx) => exportedAs(tx, actor.tenantId, sha256, asked))
@@ -167,12 +168,12 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
       return sign(actor.tenantId, details.manifest)
     },
     letGo: running.letGo,
-    /** Settles once what runs is on record as ended. */
+    /** Resolves when all running exports have ended and their end is in the audit log. */
     ended: running.ended,
   }
 }
 
-/** Where the record ends, and what was signed of it. */
+/** Head of the audit log, and its newest checkpoint. */
 async function standing(tx: Tx, tenant: TenantId): Promise<Pick<Signed['manifest'], 'head' | 'checkpoint'>> {
   const head = await headOf(tx, tenant)
   const [newest] = await checkpointsAfter(tx, tenant, { after: head.seq + 1, descending: true, most: 1 })

@@ -4,7 +4,7 @@ import { createExports, type ExportsDeps } from './export.ts'
 
 export type ExportDeps = ExportsDeps & { publicUrl: string; oidArc: string }
 
-/** The record as a file, and what proves it. */
+/** Exports of the audit log as files, with their manifests. */
 export function createExport(deps: ExportDeps) {
   const exports = createExports(deps)
   const { letGo, ended } = exports

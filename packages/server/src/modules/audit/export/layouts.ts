@@ -7,18 +7,18 @@ import { printableJson } from '../formats/text.ts'
 import type { BrokenPlace } from './broken-place.ts'
 
 export type Signed = Output<Contract['getAuditExportManifest']>
-/** How a file is put together. */
+/** Layout of an export file. */
 export type Layout = {
   type: string
   extension: string
   head: string
-  /** `isFirst`: nothing stands before it but the head. */
+  /** `isFirst`: only the head stands before this event. */
   event: (stored: Stored, isFirst: boolean) => string
-  /** What the manifest covers too, and stands before it. */
+  /** Text between the last event and the manifest. The manifest's digest covers it. */
   end: string
-  /** The last line, where the manifest stands in the file. */
+  /** Last line of the file, if the file contains its manifest. */
   manifest?: (signed: Signed) => string
-  /** The last line instead, where the record is not what was recorded. */
+  /** Last line instead, if an event is not as it was recorded. */
   broken?: (place: BrokenPlace) => string
 }
 

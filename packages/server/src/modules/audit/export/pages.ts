@@ -6,16 +6,16 @@ import { BrokenOff } from './broken-off.ts'
 import { type Row, requireAsRecorded } from './columns.ts'
 import { beginsAfter, eventsBetween, type Window } from './export.queries.ts'
 
-/** Events read together, and how large they may be until no more are: what an export holds in memory, about twice. */
+/** Events and bytes read for one page. An export holds about twice this in memory. */
 const most = 500
 const mostBytes = 1024 * 1024
-/** How many places one statement may look at: few where much fits, more and more where little does. */
+/** Maximum span of sequence numbers for one statement. The span grows while few events match. */
 const widest = 32_000
 
 /**
- * What fits, up to a place, a page at a time. Each page is one short transaction, begun when the one before was
- * taken: whoever takes slowly holds no connection of the database. Throws once what was still to be read is no
- * longer kept, and `BrokenPlace` behind the last event that is as it was recorded.
+ * Yields the matching events up to `end`, in pages. Each page is one short transaction that begins when the previous
+ * page was consumed, so a slow client holds no database connection. Throws if events still to be read are purged, and
+ * throws `BrokenPlace` after the last intact event.
  */
 export async function* pagesUpTo(
   db: Database,
@@ -27,7 +27,7 @@ export async function* pagesUpTo(
   let width = most
   let isBegun = false
   let before: Row | undefined
-  /** The first of these that are as they were recorded, and what the next is not. */
+  /** Returns the leading rows that are as recorded, and the error of the next one. */
   function recorded(rows: readonly Row[]): { page: Stored[]; broken?: unknown } {
     const page: Stored[] = []
     for (const row of rows)
@@ -40,9 +40,11 @@ export async function* pagesUpTo(
       }
     return { page }
   }
-  /** A page and how far it goes; what was read for it is none of what it holds. */
+  /**
+   * Reads a page and how far it reaches. The result keeps no reference to the rows, so that their memory can be freed.
+   */
   async function read(window: Window) {
-    // In this order: whatever is gone before the events are read is seen to be gone.
+    // The order matters: a purge that precedes the reading of events shows in `beginning`.
     const { rows, beginning } = await db.inTenant(
       tenant,
       async (tx) => ({

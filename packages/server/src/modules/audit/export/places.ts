@@ -4,12 +4,12 @@ import { AppError } from '../../../kernel/app-error.ts'
 const mostOfTenant = 2
 const mostOfAll = 32
 
-/** Exports on their way: each has memory of its own for as long as its taker likes, so there are few. */
+/** Limits concurrent exports. Each holds memory for as long as its client likes. */
 export function createPlaces() {
   const taken = new Map<TenantId, number>()
   let all = 0
   return {
-    /** One, until it has ended. 429 where none is left. */
+    /** Takes one slot, until `ended` aborts. Throws 429 if none is free. */
     take: (tenant: TenantId, ended: AbortSignal): void => {
       const own = taken.get(tenant) ?? 0
       if (own >= mostOfTenant || all >= mostOfAll)

@@ -1,9 +1,9 @@
-/** What runs until its taker has all of it, so that whoever stops can wait for what it still writes. */
+/** Tracks running exports, so that the shutdown can wait for their last writes. */
 export function createRunning() {
   const ends = new Set<Promise<void>>()
   let isStopping = false
   return {
-    /** Call what it gives back at its end. */
+    /** Registers an export. The caller calls the returned function at its end. */
     begin: (): (() => void) => {
       const { promise, resolve } = Promise.withResolvers<void>()
       ends.add(promise)
@@ -15,7 +15,7 @@ export function createRunning() {
     letGo: (): void => {
       isStopping = true
     },
-    /** Whoever takes is being cut, or will be. */
+    /** True once the shutdown has begun. Running exports are cut then. */
     isStopping: (): boolean => isStopping,
     ended: async (): Promise<void> => {
       while (ends.size > 0) await Promise.all(ends)

@@ -2,12 +2,12 @@ import { isIP } from 'node:net'
 import { type Event, nameOf, ownFields, readEvent, type Stored } from './event.ts'
 import { printable } from './text.ts'
 
-/** The version of what the fields mean, not of the program. */
+/** Version of the field semantics, not of the program. */
 const deviceVersion = '1'
-/** Of 10. */
+/** On a scale of 10. */
 const severities = { success: 3, refused: 6, failed: 8 } as const
 
-/** One line of the Common Event Format, version 0. What has no key of its own is JSON in `cs5` and `cs6`. */
+/** One line of the Common Event Format, version 0. Fields without a CEF key are JSON in `cs5` and `cs6`. */
 export function cef(stored: Stored): string {
   const event = readEvent(stored)
   const head = ['CEF:0', 'Holdfast', 'Holdfast', deviceVersion, event.kind, event.kind.replaceAll(/[._]/g, ' ')]
@@ -42,7 +42,7 @@ function extension(event: Event): string {
     .join(' ')
 }
 
-/** `src` takes IPv4 alone. */
+/** `src` takes only IPv4. */
 function addressOf(ip: string | null): Record<string, string> {
   if (ip === null) return {}
   return isIP(ip) === 4 ? { src: ip } : labelled('c6a2', 'Source IPv6 Address', ip)

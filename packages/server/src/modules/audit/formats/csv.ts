@@ -26,41 +26,47 @@ const columns: readonly (readonly [name: string, of: (event: Event) => string | 
   ['key_id', (e) => own(e, 'key_id')],
 ]
 
-/** A field that the kind of an event declares, where it is one text. */
+/** A field declared by the kind of the event, if it is a string. */
 function own(event: Event, name: string): string | undefined {
   const value = (event as Readonly<Record<string, unknown>>)[name]
   return typeof value === 'string' ? value : undefined
 }
 
-/** A line of RFC 4180 with its end, every cell quoted. */
+/** A line of RFC 4180 with its line end. Every cell is quoted. */
 const line = (cells: readonly string[]) => `${cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')}\r\n`
 
 export const csvHeader = line([...columns.map(([name]) => name), 'record'])
 
 /**
- * The columns are for eyes: what a spreadsheet would take for a formula has an apostrophe in front. The last one,
- * `record`, is the text that was hashed, as JSON of the same value.
+ * The columns are for display: text that a spreadsheet would take for a formula is prefixed with an apostrophe. The
+ * last column, `record`, is the hashed text, as JSON of the same value.
  */
 export function csv(stored: Stored): string {
   const event = readEvent(stored)
   return line([...columns.map(([, of]) => shown(of(event) ?? '')), shownJson(stored.record)])
 }
 
-/** A spreadsheet computes what begins with one of these, also full-width, and some after blanks or quotes. */
+/**
+ * A spreadsheet evaluates text that begins with one of these signs, also in full width, and sometimes after blanks or
+ * quotes.
+ */
 const formula = `[\\s"'\\p{Cf}\\ufffd]*[=+\\-@\\uff1d\\uff0b\\uff0d\\uff20]`
 const begins = new RegExp(`^(?=${formula})`, 'u')
-/** Where the list separator of the reader is a semicolon or a tab, a cell begins there too. */
+/**
+ * If the reader's list separator is not the comma, quotes do not protect a cell, and a new one may begin after these
+ * signs.
+ */
 const beginsWithin = new RegExp(`([;,])(?=${formula})`, 'gu')
-/** Most cells are nothing of the kind, which costs a tenth to see. */
+/** Most cells match this, which costs a tenth of the full check. */
 const isPlain = /^[0-9A-Za-z][^;,]*$/
 function shown(text: string): string {
   const seen = printable(text)
   return isPlain.test(seen) ? seen : seen.replace(begins, "'").replaceAll(beginsWithin, "$1'")
 }
 
-/** JSON begins with a brace. A semicolon stands in texts alone, which may escape it. */
+/** JSON begins with a brace. A semicolon occurs only in strings, where it can be escaped. */
 const semicolon = new RegExp(`;(?=${formula})`, 'gu')
-/** What Excel holds in one cell; what is beyond begins cells of its own, wherever that is. */
+/** Longest cell in Excel. Longer text continues in further cells, split at any position. */
 const longestCell = 32_767
 const texts = /"(?:[^"\\]|\\.)*"/g
 const formulaSign = /[=+\-@\uff1d\uff0b\uff0d\uff20]/g

@@ -1,6 +1,6 @@
 import type { Contract, Output } from '@holdfast/contract'
 
-/** An event in its place. `record` is the text that its hash was made of: the event without `seq` and `hash`. */
+/** An event with its sequence number. `record` is the hashed text: the event without `seq` and `hash`. */
 export type Stored = { seq: number; hash: string; record: string }
 export type Event = Output<Contract['listAuditEvents']>['items'][number]
 
@@ -10,7 +10,7 @@ export const readEvent = ({ seq, hash, record }: Stored): Event => ({
   hash,
 })
 
-/** Whose name is not known has an id, or at least a type. */
+/** The name, or else the ID, or else the type. */
 export const nameOf = (who: Event['actor']): string => who.name ?? who.id ?? who.type
 
 const common = new Set(
@@ -18,6 +18,6 @@ const common = new Set(
     ' ',
   ),
 )
-/** What its kind declares. */
+/** The fields declared by the kind. */
 export const ownFields = (event: Event): Record<string, unknown> =>
   Object.fromEntries(Object.entries(event).filter(([name]) => !common.has(name)))

@@ -6,7 +6,9 @@ import { newUuid } from '../../../kernel/ids.ts'
 import { arrivalOf } from '../record.ts'
 import type { Stored } from './event.ts'
 
-/** What somebody would put into a name to leave their record: each alone is in every run, and mixtures of them. */
+/**
+ * Strings that an attacker could put into a name to break out of the record. Every run tests each alone, and mixtures.
+ */
 export const attacks = [
   ...[
     '\r\n',
@@ -87,7 +89,7 @@ export const texts: fc.Arbitrary<Texts> = fc.record({
 
 const storedOf = (record: string, seq = 7): Stored => ({ seq, hash: hash('sha256', `${seq}${record}`), record })
 
-/** A failed sign-in, as it is put on record, of somebody who chose all these texts. */
+/** A failed sign-in as recorded, in which an attacker chose all these texts. */
 export function hostileEvent({ agent, name, target, username, detail }: Texts): Stored {
   const more = {
     outcome: 'failed' as const,
@@ -119,5 +121,5 @@ export function eventOf<K extends AuditKind>(
   return storedOf(arrivalOf(source, kind, fields, more, new Date('2026-01-31T09:30:00.250Z')).record)
 }
 
-/** Whatever any reader takes for the end of a line. */
+/** Splits at every character that some reader takes for a line end. */
 export const lines = (text: string): string[] => text.split(/\r\n|[\n\v\f\r\u001c-\u001e\u0085\u2028\u2029]/)

@@ -8,7 +8,7 @@ import { readEvent } from './event.ts'
 import { eventOf, hostileEvent, lines, texts } from './hostile.fixture.ts'
 import { json } from './json.ts'
 
-/** Nobody sees any of these, or what stands behind them. */
+/** Characters that are invisible, or hide the text after them. */
 const hidden =
   /[\p{Cc}\u00ad\u115f\u1160\u180e\u202e\u2800\u3164\ufeff\uffa0]|\u034f|[\ufe00-\ufe0f]|[\u{e0000}-\u{e007f}]/u
 
@@ -29,7 +29,9 @@ test('JSON: one event is one line, and without seq and hash the record that was 
 
 const rows = (text: string) =>
   parse<Record<string, string>>(text, { columns: true, record_delimiter: '\r\n', relax_quotes: false })
-/** As a spreadsheet looks at a cell, and stricter: blanks, quotes and what can't be seen hide no formula; `'` makes it text. */
+/**
+ * As strict as a spreadsheet and stricter: blanks, quotes and invisible characters hide no formula; `'` makes it text.
+ */
 const isFormula = (cell: string) => /^[\s"\p{Cc}\p{Cf}\ufffd]*[=+\-@＝＋－＠]/u.test(cell)
 
 test('CSV: one event is one row of as many cells, and its last one the record that was hashed', () => {

@@ -13,12 +13,12 @@ const values: Readonly<Record<string, (value: unknown) => boolean>> = {
   boolean: (value) => typeof value === 'boolean',
   integer: isWhole,
   long: isWhole,
-  // Milliseconds: no second count, no text.
+  // Milliseconds: rejects seconds and text.
   timestamp: (value) => isWhole(value) && (value as number) > 1e12,
   json: isObject,
 }
 
-/** Throws where an event is not what its class of the schema says. */
+/** Throws if an event violates the schema of its class. */
 export function requireOcsf(event: Ocsf): void {
   requireShape(event, classes[event.class_uid] ?? assert.fail(`class ${event.class_uid}`), `${event.class_uid}`)
   assert.equal(event.type_uid, event.class_uid * 100 + event.activity_id)
@@ -48,7 +48,7 @@ function requireValue(value: unknown, { type }: Attribute, at: string): void {
   requireShape(value as Record<string, unknown>, objects[type] ?? assert.fail(`object ${type}`), at)
 }
 
-/** A number has its caption beside it; 99 has what the source says, and has to. */
+/** A number's caption stands in its sibling field. For 99 the sibling must hold the source's own value. */
 function requireCaption(
   beside: Record<string, unknown>,
   given: unknown,

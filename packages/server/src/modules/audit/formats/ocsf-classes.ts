@@ -1,6 +1,6 @@
 import type { AuditKind } from '@holdfast/contract/vocabulary'
 
-/** Classes of OCSF 1.9.0, by name, with their number. */
+/** Classes of OCSF 1.9.0 by name, with their numbers. */
 export const classes = {
   authentication: { uid: 3002, caption: 'Authentication' },
   entity: { uid: 3004, caption: 'Entity Management' },
@@ -10,7 +10,7 @@ export const classes = {
 } as const
 export type OcsfClass = keyof typeof classes
 
-/** Activities of each class, by what we call them; everything else is 99, Other, under the name of the kind. */
+/** Activities of each class by our own verbs. Any other verb is 99, Other, with the kind as caption. */
 const verbs: Record<OcsfClass, Readonly<Record<string, readonly [id: number, caption: string]>>> = {
   authentication: { logon: [1, 'Logon'], logoff: [2, 'Logoff'], preauth: [6, 'Preauth'] },
   entity: {
@@ -48,7 +48,10 @@ const verbs: Record<OcsfClass, Readonly<Record<string, readonly [id: number, cap
   api: { POST: [1, 'Create'], GET: [2, 'Read'], PUT: [3, 'Update'], PATCH: [3, 'Update'], DELETE: [4, 'Delete'] },
 }
 
-/** Kinds that are told by name; the others by their noun. `operation`: the verb is the event's field of that name. */
+/**
+ * Kinds mapped by their full name. The others are mapped by their noun. `operation`: the verb is the event's field of
+ * that name.
+ */
 const known: { [K in AuditKind]?: readonly [OcsfClass, verb: string] } = {
   'login.succeeded': ['authentication', 'logon'],
   'login.failed': ['authentication', 'logon'],
@@ -69,7 +72,7 @@ const known: { [K in AuditKind]?: readonly [OcsfClass, verb: string] } = {
   'api_key.revoked': ['user', 'key_off'],
   'group.changed': ['group', 'operation'],
   'api_key.used': ['api', 'endpoint'],
-  // Of who is locked, which is the target.
+  // The entity is the target: the locked object.
   'lock.set': ['entity', 'suspend'],
   'lock.released': ['entity', 'reactivate'],
   'legal_hold.placed': ['entity', 'created'],
@@ -78,7 +81,7 @@ const known: { [K in AuditKind]?: readonly [OcsfClass, verb: string] } = {
   'siem_connector.resumed': ['entity', 'reactivate'],
   'policy.replayed': ['api', ''],
 }
-/** What an administrator manages: its kinds are told as Entity Management, but for refusals, tests and reports. */
+/** Objects that administrators manage. Their kinds map to Entity Management, except refusals, tests and reports. */
 const managed = new Set(
   (
     'device device_grant enrollment_token policy gateway gateway_pool identity_provider directory_source ' +
@@ -96,7 +99,7 @@ function byNoun(kind: string): readonly [OcsfClass, verb: string] {
 
 type Activity = { of: OcsfClass; id: number; caption: string }
 
-/** `said` are the fields that the kind declares. */
+/** `said`: the fields declared by the kind. */
 export function activityOf(kind: string, said: Record<string, unknown>): Activity {
   const [of, how] = (Object.hasOwn(known, kind) && known[kind as AuditKind]) || byNoun(kind)
   const verb = verbOf(kind, how, said)

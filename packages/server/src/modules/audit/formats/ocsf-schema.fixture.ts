@@ -1,18 +1,18 @@
 /**
- * Facts of the schema of OCSF 1.9.0 (schema.ocsf.io), of each class and object that we write: its attributes without
- * those of profiles, as far as we might use them. What is not named here is unknown.
+ * Facts from the schema of OCSF 1.9.0 (schema.ocsf.io), for each class and object that we write: the attributes we
+ * might use, without those of profiles. An attribute not named here is unknown.
  */
 export type Attribute = {
   type: string
   isRequired: boolean
   isArray: boolean
-  /** Each number that it may be, with its caption, which stands in the sibling. */
+  /** The allowed numbers, each with its caption, which stands in the sibling field. */
   captions?: Readonly<Record<number, string>>
   sibling?: string
 }
 export type Shape = { attributes: Readonly<Record<string, Attribute>>; atLeastOne?: readonly string[] }
 
-/** `string!` is required, `user[]` a list; what is no type of a value is an object. */
+/** `string!` is required, `user[]` is a list. A type that is not a value type is an object. */
 function attributesOf(written: Readonly<Record<string, string>>): Record<string, Attribute> {
   return Object.fromEntries(
     Object.entries(written).map(([name, type]) => [
@@ -106,7 +106,7 @@ export const objects: Readonly<Record<string, Shape>> = {
   },
 }
 
-/** The attributes of every class. */
+/** Attributes of every class. */
 const ofAll = attributesOf({
   ...{
     activity_name: 'string',

@@ -12,10 +12,9 @@ const statuses = {
 } as const
 
 /**
- * One event of OCSF 1.9.0, one line of JSON. `raw_data` is the record that was hashed, so that the chain can be
- * checked from this form too; it is left out of an event that would be longer than `mostBytes` with it, since
- * everything is in it twice. `attestation_list` is left out because its fingerprint would be of the OCSF event, which
- * nobody signed.
+ * One OCSF 1.9.0 event as one line of JSON. `raw_data` is the hashed record, so that this format can be checked against
+ * the hash chain too. An event that would exceed `mostBytes` with it goes without, since all its content appears twice.
+ * `attestation_list` is left out: its fingerprint would cover the OCSF event, which is not signed.
  */
 export function ocsf(stored: Stored, mostBytes = Number.POSITIVE_INFINITY): string {
   const event = ocsfOf(stored)
@@ -63,7 +62,7 @@ function ocsfOf(stored: Stored) {
   }
 }
 
-/** People and what signs in like them are users; what runs by itself is an application. */
+/** Principals that sign in are users. A job is an application. */
 function actorOf(actor: Event['actor']) {
   if (actor.type === 'job') return { app_name: nameOf(actor), ...optional({ app_uid: actor.id }) }
   return { user: principal(actor) }
@@ -78,17 +77,17 @@ const optional = <T extends Record<string, unknown>>(fields: T) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))
 
 const text = (value: unknown) => (typeof value === 'string' ? value : undefined)
-/** Whom it was about: the target, or who is named by the fields of the kind. A key that nobody owns is its own user. */
+/** The affected user: the target, or the user named by the fields of the kind. A key without owner is its own user. */
 function userOf({ actor, target }: Event, { user_id, username }: Record<string, unknown>) {
   if (target?.type === 'user') return party(target)
   const named = optional({ name: text(username), uid: text(user_id) })
   return Object.keys(named).length > 0 ? named : principal(target ?? actor)
 }
-/** An API key is a credential of whose rights bound it. */
+/** An API key is a credential of the user whose permissions limit it. */
 const credentialOf = ({ key_id }: Record<string, unknown>) =>
   typeof key_id === 'string' && { programmatic_credentials: [{ uid: key_id, type: 'API Key' }] }
 
-/** What each class asks for beside what all have. */
+/** Additional fields of each class. */
 const ofClass: Record<OcsfClass, (event: Event, said: Record<string, unknown>) => object> = {
   authentication: (event, said) => ({
     user: userOf(event, said),

@@ -11,7 +11,7 @@ import { octetCounted, syslog } from './syslog.ts'
 
 const origin = { hostname: 'vpn.example.com', enterprise: 32473 }
 
-/** By the grammar of RFC 5424 §6 alone. */
+/** Parses by the grammar of RFC 5424 §6 alone. */
 function parseSyslog(message: string) {
   const head =
     /^<(\d{1,3})>1 (\S+) ([!-~]{1,255}) ([!-~]{1,48}) ([!-~]{1,128}) ([!-~]{1,32}) \[([!-<>-\\^-~]{1,32})(?= )/.exec(
@@ -79,7 +79,10 @@ test('a host that is no host name is the nil value', () => {
   assert.equal(parseSyslog(message).host, '-')
 })
 
-/** By the words of the format's guide: seven fields by pipes, then keys and values, with `\` in front of `\`, `|`, `=`. */
+/**
+ * Parses by the text of the format's guide: seven fields separated by pipes, then keys and values; `\` escapes `\`,
+ * `|`, `=`.
+ */
 function parseCef(line: string) {
   const fields: string[] = []
   let at = 0

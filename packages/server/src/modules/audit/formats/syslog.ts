@@ -7,23 +7,23 @@ const facility = 10
 const severities = { success: 6, refused: 4, failed: 3 } as const
 
 export type SyslogOrigin = {
-  /** Who says it: a host name. */
+  /** Host name of the sender. */
   hostname: string
-  /** Private enterprise number, under which the structured data is named (RFC 5424 §7.2.2). */
+  /** Private enterprise number in the name of the structured data (RFC 5424 §7.2.2). */
   enterprise: number
 }
 
 const exampleEnterprise = 32473
-/** An arc that is not below a private enterprise number has none: that for examples (RFC 5612) stands there. */
+/** An OID arc that is not below a private enterprise number has none. The example number (RFC 5612) is used then. */
 export const syslogOriginOf = ({ publicUrl, oidArc }: { publicUrl: string; oidArc: string }): SyslogOrigin => ({
-  // RFC 5424 §6.2.4 wants an address of IPv6 without the brackets of URLs.
+  // RFC 5424 §6.2.4 requires IPv6 addresses without the brackets of URLs.
   hostname: new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, '$1'),
   enterprise: Number(/^1\.3\.6\.1\.4\.1\.(\d+)/.exec(oidArc)?.[1] ?? exampleEnterprise),
 })
 
 /**
- * One message of RFC 5424, without a frame and without a line feed anywhere. Its text is UTF-8 with a BOM (§6.4) unless
- * `bom` is false: the event as JSON unless another is given, such as that of CEF.
+ * One RFC 5424 message, without framing and without any line feed. The text is UTF-8 with a BOM (§6.4) unless `bom` is
+ * false. It is the event as JSON, unless another `message` is given, such as CEF.
  */
 export function syslog(
   stored: Stored,
@@ -36,13 +36,13 @@ export function syslog(
   return `${header} [audit@${enterprise}${parameters(event)}] ${bom ? '\ufeff' : ''}${message}`
 }
 
-/** As RFC 6587 §3.4.1 and RFC 5425 §4.3 send it: the number of its bytes in front. */
+/** Octet counting of RFC 6587 §3.4.1 and RFC 5425 §4.3: the number of bytes comes first. */
 export const octetCounted = (message: string): string => `${Buffer.byteLength(message)} ${message}`
 
 function parameters(event: Event): string {
   const { seq, hash, event_id, tenant_id, kind, outcome, actor, target, source_ip, request_id } = event
   const named = {
-    // MSGID has no room for the longest kinds.
+    // MSGID cuts long kinds, so `kind` is a parameter too.
     ...{ seq: String(seq), hash, event_id, tenant_id, kind, outcome },
     ...{ actor: nameOf(actor), target: target && nameOf(target), source_ip, request_id },
   }
@@ -54,5 +54,5 @@ function parameters(event: Event): string {
 /** RFC 5424 §6.3.3. */
 const escaped = (value: string) => printable(value).replaceAll(/["\\\]]/g, (c) => `\\${c}`)
 
-/** PRINTUSASCII without spaces (RFC 5424 §6), at most so many; the nil value where nothing is left. */
+/** PRINTUSASCII without spaces (RFC 5424 §6), cut at `longest` characters. The nil value if nothing is left. */
 const token = (text: string, longest: number) => text.replaceAll(/[^!-~]/g, '').slice(0, longest) || '-'

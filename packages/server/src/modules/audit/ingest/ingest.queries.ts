@@ -8,8 +8,8 @@ import type { TenantId } from '../../../kernel/actor.ts'
 type Report = { tenantId: TenantId; gatewayId: string; at: Date }
 
 /**
- * Notes under which ids, of printable ASCII, a gateway reports, for good with the transaction; answers those that were
- * known.
+ * Stores the event IDs (printable ASCII) that a gateway reports. They count once the transaction commits. Returns the
+ * IDs that were already known.
  */
 export async function noteReported(tx: Tx, { tenantId, gatewayId, at }: Report, ids: Iterable<string>) {
   const { rows } = await sql<{ known: string[] }>`
@@ -18,5 +18,8 @@ export async function noteReported(tx: Tx, { tenantId, gatewayId, at }: Report, 
 }
 
 const old = deleting('audit_ingested', sql`received_at < ${purgeTime} - interval '30 days'`)
-/** The ids under which gateways have reported; the events stay. Many come in an hour, and a row is small. */
+/**
+ * Purges the IDs under which gateways have reported; the events stay. An hour brings many of these small rows, hence
+ * the higher limit.
+ */
 export const pruneReported: Prune = { ...old, take: (tx, tenant, limit) => old.take(tx, tenant, 20 * limit) }

@@ -8,30 +8,30 @@ import type { Arrival } from '../audit.queries.ts'
 import { noteReported } from './ingest.queries.ts'
 import { eventReader, type GivenEvent } from './read-event.ts'
 
-/** Events of one gateway, known ones too; each replica counts what it is sent itself. */
+/** Limit for the events of one gateway, including known ones. Each replica counts separately. */
 const mostPerMinute = 60_000
-/** Longer ones count as several. */
+/** Bytes of a usual event. Longer ones count as several. */
 const usualLength = 1024
 
 type Deps = {
   db: Database
   now: () => Date
-  /** Gives the events of one report their places in the record. */
+  /** Assigns sequence numbers to the events of one report. */
   place: (tx: Tx, events: readonly [Arrival, ...Arrival[]]) => Promise<void>
 }
-/** The events of one request, by the ids that their gateway gave them. */
+/** The events of one request, by the IDs that the gateway gave them. */
 type Report = { tenantId: TenantId; gatewayId: string; at: Date; events: ReadonlyMap<string, Arrival> }
 
 const byGateway = (a: Report, b: Report) => Number(a.gatewayId > b.gatewayId) - Number(a.gatewayId < b.gatewayId)
 
-/** What gateways put on record: the requests of the same moment share a commit, and each event counts once. */
+/** Ingests the events of gateways. Concurrent requests share a commit, and each event counts once. */
 export function createIngest({ db, now, place }: Deps) {
   const join = createGroupCommit<Report, number>(
     (reports) =>
       db.acrossTenants(async (tx) => {
         const unknown = new Map<Report, ReadonlyMap<string, Arrival>>()
-        // In one order, whoever else notes the same; and all of it before the first place is given: who holds the head
-        // of a record waits for nobody.
+        // All requests insert IDs in the same order, which avoids deadlocks. They do so before the first sequence
+        // number is assigned: a transaction that holds a head must not wait.
         for (const report of reports.toSorted(byGateway)) {
           const events = new Map(report.events)
           for (const id of await noteReported(tx, report, events.keys())) events.delete(id)
@@ -43,7 +43,7 @@ export function createIngest({ db, now, place }: Deps) {
         }
         return reports.map((report) => unknown.get(report)?.size ?? 0)
       }),
-    // An item is a thousand events, or a mebibyte: few of them are a batch, and not many more may wait.
+    // One item holds up to a thousand events or 1 MiB, so batch and queue are small.
     { tenantOf: ({ tenantId }) => tenantId, maxBatch: 4, maxQueue: 128, maxPerTenant: 64 },
   )
 

@@ -10,9 +10,9 @@ import { arrivalsOf, kept } from '../record.ts'
 export type GivenEvent = Given<Contract['ingestAuditEvents']>['body']['events'][number]
 
 /**
- * Reads the events of one report: each as it is put on record, or why not. They are the gateway's word: the gateway is
- * the actor, whatever it says of others is the target or a detail, and what this server sees itself (time, address,
- * request) is not the gateway's to say.
+ * Reads the events of one report: each as it will be recorded, or the error. They are claims of the gateway. The
+ * gateway is the actor; anything that it says about others is the target or a detail. The server sets the facts that it
+ * observes itself (time, address, request).
  */
 export function eventReader(actor: Actor<'gateway'>, received: Date): (e: GivenEvent) => Arrival | { error: string } {
   const arrivalOf = arrivalsOf(actor, received)
@@ -39,7 +39,7 @@ export function eventReader(actor: Actor<'gateway'>, received: Date): (e: GivenE
   }
 }
 
-/** In the order in which the record has them. */
+/** Sorted as the record sorts its members. */
 function cut(details: NonNullable<GivenEvent['details']>) {
   const members: typeof details = {}
   for (const name of Object.keys(details).sort()) {

@@ -16,17 +16,17 @@ import { fencedAt } from '../../../memory/fenced.ts'
 import * as queries from './proof.queries.ts'
 import { BrokenRecord, type Tiles } from './tiles.ts'
 
-/** At least so long after one the next one is made because somebody asks. */
+/** Minimum time between two checkpoints made on request. */
 const apartMs = 2 * second
 
-/** The keys that sign checkpoints. Given by the module of trust. */
+/** Keys that sign checkpoints. Provided by the trust module. */
 export type CheckpointKeys = {
   signer: (tenant: TenantId) => Promise<Signer>
-  /** Undefined for a key that has ended. */
+  /** Undefined for a key that is no longer published. */
   published: (tenant: TenantId, kid: string) => Promise<PublicJwk | undefined>
 }
 
-/** What was signed of the record of a tenant, and what is to be signed next. */
+/** Signed checkpoints of a tenant's audit log. */
 export function createCheckpoints({
   db,
   now,
@@ -43,13 +43,16 @@ export function createCheckpoints({
   tiles: Tiles
 }) {
   /**
-   * The name of a log, which it has for itself (C2SP tlog-checkpoint). Set back to a backup it is another one: what was
-   * signed of places after that stays true of the one before, and this one gets others there.
+   * Unique name of a log (C2SP tlog-checkpoint). A log restored from a backup gets a new name, since it assigns later
+   * sequence numbers to other events. Checkpoints signed before the restore stay true for the old name.
    */
   const originOf = (tenant: TenantId, fenced: Date | null): string =>
     [new URL(publicUrl).host, 'audit', encodeId('tenant', tenant), ...(fenced ? [fenced.toISOString()] : [])].join('/')
 
-  /** What was signed; of a key that has ended the tiles alone vouch. */
+  /**
+   * Reads a signed checkpoint. If its key is no longer published, the signature is not checked, and only the tiles
+   * confirm the content.
+   */
   function read(tenant: TenantId, { note, size }: queries.CheckpointRow, jwk: PublicJwk | undefined): Checkpoint {
     try {
       return jwk ? openCheckpoint(note, [jwk]) : peekCheckpoint(note)
@@ -59,7 +62,7 @@ export function createCheckpoints({
     }
   }
 
-  /** Nothing is signed that contradicts what was signed before: a log that was changed, or wound back. */
+  /** Refuses to sign a log that contradicts an earlier checkpoint, because it was modified or truncated. */
   async function requireGrown(tenant: TenantId, row: queries.CheckpointRow, to: number): Promise<void> {
     const { size } = row
     const signed = read(tenant, row, await keys.published(tenant, row.kid))
@@ -69,10 +72,13 @@ export function createCheckpoints({
     if (!root?.equals(signed.root)) throw new BrokenRecord(tenant, `is not what was signed up to place ${size}`)
   }
 
-  /** One at the present end of the record; where that has one, the same. Undefined of an empty record. */
+  /**
+   * Makes a checkpoint at the head of the log. Returns the existing one if it already covers the head; undefined for an
+   * empty log.
+   */
   async function make(tenant: TenantId): Promise<queries.CheckpointRow | undefined> {
     await catchUp(tenant)
-    // In this order: what was signed meanwhile elsewhere is of no more than there is.
+    // The order matters: a checkpoint signed by another replica meanwhile covers no more than `size`.
     const { size, newest, fenced } = await db.inTenant(tenant, async (tx) => ({
       fenced: await fencedAt(tx, tenant),
       newest: await queries.newestCheckpoint(tx, tenant),
@@ -91,7 +97,7 @@ export function createCheckpoints({
   }
 
   const making = new Map<TenantId, ReturnType<typeof make>>()
-  /** Whoever asks meanwhile waits for the same one. */
+  /** Concurrent callers share the same run. */
   function makeShared(tenant: TenantId): ReturnType<typeof make> {
     const made = making.get(tenant) ?? make(tenant).finally(() => making.delete(tenant))
     making.set(tenant, made)
@@ -102,8 +108,9 @@ export function createCheckpoints({
   return {
     make,
     /**
-     * The newest, made now where it does not reach so far, or the trust set no longer has the key that signed it. Each
-     * question about what is new would make one, as it is on record itself: after one that is young the next one waits.
+     * Returns a checkpoint that covers `seq`. Makes a new one if the newest does not reach that far, or if its key is
+     * no longer in the trust set. Each such request is audited and would need yet another checkpoint, so it waits until
+     * the newest is old enough.
      */
     reaching: async (tenant: TenantId, seq: number): Promise<queries.CheckpointRow> => {
       let row = await newestOf(tenant)
@@ -116,7 +123,7 @@ export function createCheckpoints({
         }
       }
       if (!row || !isPublished || row.size < seq) row = await makeShared(tenant)
-      // What was being made may have begun before this place was there.
+      // The shared run may have begun before this event was sequenced.
       if (row && row.size < seq) row = await makeShared(tenant)
       if (row && row.size >= seq) return row
       throw new BrokenRecord(tenant, `ends before place ${seq}`)

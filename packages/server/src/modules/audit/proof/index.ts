@@ -22,13 +22,13 @@ type Trust = {
   signerFor: (tenant: TenantId, purpose: 'audit-checkpoint') => Promise<Signer>
   publishedKey: (tenant: TenantId, kid: string, purpose: 'audit-checkpoint') => Promise<PublicJwk | undefined>
 }
-/** Of the module of trust, which is made after this one. */
+/** Keys of the trust module, which is created after this one. */
 export const checkpointKeysOf = (trust: () => Trust): CheckpointKeys => ({
   signer: (tenant) => trust().signerFor(tenant, 'audit-checkpoint'),
   published: (tenant, kid) => trust().publishedKey(tenant, kid, 'audit-checkpoint'),
 })
 
-/** Evidence that the record only grew: the Merkle tree over it, signed every few minutes. */
+/** Evidence that the audit log is append-only: a Merkle tree over it, signed every few minutes. */
 export function createProof(deps: ProofDeps) {
   const tiles = createTiles(deps)
   const checkpoints = createCheckpoints({ ...deps, tiles })

@@ -11,13 +11,13 @@ export type Tile = Omit<Selectable<Tables['audit_tiles']>, 'tenant_id'>
 export type CheckpointRow = Omit<Selectable<Tables['audit_checkpoints']>, 'tenant_id'>
 export type TilePlace = Pick<Tile, 'level' | 'number'>
 
-/** How many events the record has. */
+/** Number of events in the audit log. */
 export async function sizeOf(tx: Tx, tenant: TenantId): Promise<number> {
   const head = await tx.selectFrom('audit_heads').select('seq').where('tenant_id', '=', tenant).executeTakeFirst()
   return head?.seq ?? 0
 }
 
-/** Tenants whose record does not end where their newest checkpoint does; each is one look at two indexes. */
+/** Tenants whose newest checkpoint is not at the head of the log. Each tenant costs two index look-ups. */
 export async function tenantsToSign(tx: Tx): Promise<TenantId[]> {
   const { rows } = await sql<{ tenant_id: TenantId }>`
     select h.tenant_id from audit_heads h where h.seq <> coalesce((
@@ -27,7 +27,7 @@ export async function tenantsToSign(tx: Tx): Promise<TenantId[]> {
   return rows.map((r) => r.tenant_id)
 }
 
-/** The hashes of the next places after this one that are known, in their order. */
+/** The known hashes after a sequence number, in order. */
 export async function entriesAfter(tx: Tx, tenant: TenantId, seq: number, most: number) {
   const next = (table: 'audit_log' | 'audit_leaves') =>
     tx
@@ -39,7 +39,7 @@ export async function entriesAfter(tx: Tx, tenant: TenantId, seq: number, most: 
       .limit(most)
       .execute()
   const kept = await next('audit_log')
-  // What is purged comes first: where nothing is, there are no leaves beside the record.
+  // Purged events come first. If there are none, `audit_leaves` need not be read.
   if (kept[0]?.seq === seq + 1 || most === 0) return kept
   const purged = (await next('audit_leaves')).filter((leaf) => kept[0] === undefined || leaf.seq < kept[0].seq)
   return [...purged, ...kept].slice(0, most)
@@ -54,7 +54,7 @@ export const findEvent = (tx: Tx, tenant: TenantId, eventId: string) =>
     .where(isPlaced(tenant))
     .executeTakeFirst()
 
-/** How many tiles of a level are full: they are written in their order. */
+/** Number of full tiles of a level. Tiles are written in order. */
 export async function countTiles(tx: Tx, tenant: TenantId, level: number): Promise<number> {
   const last = await tx
     .selectFrom('audit_tiles')
@@ -67,7 +67,7 @@ export async function countTiles(tx: Tx, tenant: TenantId, level: number): Promi
   return last ? last.number + 1 : 0
 }
 
-/** Of two at it at once both have the same to write. */
+/** Two concurrent writers write the same values. */
 export const insertTiles = (tx: Tx, tenant: TenantId, tiles: readonly Tile[]) =>
   tx
     .insertInto('audit_tiles')
@@ -86,7 +86,7 @@ export const findTiles = (tx: Tx, tenant: TenantId, places: readonly TilePlace[]
     )
     .execute()
 
-/** The roots of the tiles of a level from this one on, no more than make up a tile of the next level. */
+/** Roots of the level's tiles from this one on, at most as many as one tile of the next level holds. */
 export const rootsFrom = (tx: Tx, tenant: TenantId, { level, number }: TilePlace, most: number) =>
   tx
     .selectFrom('audit_tiles')
@@ -120,7 +120,7 @@ export const pruneCheckpoints = deleting(
   sql`created_at < ${purgeTime} - interval '7 days' and is_thinned(audit_checkpoints)`,
 )
 
-/** False where somebody else was faster. */
+/** False if another replica was faster. */
 export const insertCheckpoint = (tx: Tx, tenant: TenantId, row: CheckpointRow): Promise<boolean> =>
   happened(
     tx

@@ -6,12 +6,12 @@ import * as queries from './proof.queries.ts'
 
 const width = 256
 const hashBytes = 32
-/** A tile is a tree of this height. */
+/** Height of the tree in one tile. */
 const tileHeight = 8
-/** What is hashed at once; requests are answered in between. */
+/** Tiles hashed in one go. Requests are served in between. */
 const tilesAtOnce = 16
 
-/** The record does not hold what it held when it was written, or signed. */
+/** The audit log is not as it was when it was written or signed. */
 export class BrokenRecord extends Error {
   override readonly name = 'BrokenRecord'
 
@@ -20,7 +20,7 @@ export class BrokenRecord extends Error {
   }
 }
 
-/** The hashes of each tile's place, as far as they are there. */
+/** The hashes in a tile, as many as exist. */
 type Row = readonly Buffer[]
 const split = (hashes: Buffer): Buffer[] =>
   Array.from({ length: hashes.length / hashBytes }, (_, i) => hashes.subarray(i * hashBytes, (i + 1) * hashBytes))
@@ -32,7 +32,7 @@ const tileOf = (level: number, number: number, row: Row): queries.Tile => ({
   root: rootOver(leavesOf(level, row)),
 })
 
-/** Where the hash of a complete subtree is computed from: a part of a tile. */
+/** Position of the part of a tile from which the hash of a complete subtree is computed. */
 function placeOf({ height, index }: MerkleNode) {
   const level = Math.floor(height / tileHeight)
   const count = 2 ** (height % tileHeight)
@@ -41,9 +41,9 @@ function placeOf({ height, index }: MerkleNode) {
 }
 const keyOf = ({ level, number }: queries.TilePlace) => `${level}/${number}`
 
-/** The tree over the record of a tenant, by its tiles. */
+/** The Merkle tree over a tenant's audit log, stored as tiles. */
 export function createTiles({ db }: { db: Database }) {
-  /** The hashes of places from `first + 1` on. Throws `BrokenRecord` where one is missing. */
+  /** Hashes of the events from `first + 1` on. Throws `BrokenRecord` if one is missing. */
   async function entries(tx: Tx, tenant: TenantId, first: number, most: number): Promise<Buffer[]> {
     const rows = await queries.entriesAfter(tx, tenant, first, most)
     return rows.map(({ seq, hash }, i) => {
@@ -54,11 +54,13 @@ export function createTiles({ db }: { db: Database }) {
   const roots = async (tx: Tx, tenant: TenantId, level: number, first: number): Promise<Buffer[]> =>
     (await queries.rootsFrom(tx, tenant, { level, number: first }, width)).map(({ root }) => root)
 
-  /** A tile that is not full yet, as far as it goes. */
+  /** The existing hashes of a tile that is not full yet. */
   const begun = (tx: Tx, tenant: TenantId, { level, number }: queries.TilePlace): Promise<Buffer[]> =>
     level === 0 ? entries(tx, tenant, number * width, width) : roots(tx, tenant, level - 1, number * width)
 
-  /** Or full: another replica has filled it meanwhile, and a purge took what it is made of. */
+  /**
+   * Falls back to the full tile: another replica may have filled it meanwhile, and a purge may have removed its events.
+   */
   const begunOrFull = (tx: Tx, tenant: TenantId, place: queries.TilePlace): Promise<Buffer[]> =>
     begun(tx, tenant, place).catch(async (e: unknown) => {
       const [tile] = e instanceof BrokenRecord ? await queries.findTiles(tx, tenant, [place]) : []
@@ -66,7 +68,7 @@ export function createTiles({ db }: { db: Database }) {
       return split(tile.hashes)
     })
 
-  /** Says how many tiles it wrote. Nothing is hashed while a transaction is open. */
+  /** Returns the number of tiles written. Nothing is hashed while a transaction is open. */
   async function fillEntries(tenant: TenantId, size: number): Promise<number> {
     const { from, hashes } = await db.inTenant(
       tenant,
@@ -97,7 +99,7 @@ export function createTiles({ db }: { db: Database }) {
     return true
   }
 
-  /** These tiles, full or begun, by their keys. */
+  /** Reads these tiles, full or partial, by key. */
   async function read(tenant: TenantId, places: readonly queries.TilePlace[]): Promise<Map<string, Row>> {
     const wanted = new Map(places.map((place) => [keyOf(place), place]))
     return db.inTenant(tenant, async (tx) => {
@@ -109,13 +111,13 @@ export function createTiles({ db }: { db: Database }) {
   }
 
   return {
-    /** Writes the tiles that are full at this size and not there yet. */
+    /** Writes the missing tiles that are full at this size. */
     fill: async (tenant: TenantId, size: number): Promise<void> => {
       while ((await fillEntries(tenant, size)) > 0);
       for (let level = 1; size >= width ** (level + 1); level++) while (await fillNext(tenant, level));
     },
 
-    /** The hashes of these spans, from the tiles that they touch. */
+    /** Hashes of these spans, computed from their tiles. */
     hashesOf: async (tenant: TenantId, spans: readonly Span[]): Promise<Buffer[]> => {
       const parts = spans.map((span) => nodesOf(span).map(placeOf))
       const rows = await read(tenant, parts.flat())
@@ -127,7 +129,7 @@ export function createTiles({ db }: { db: Database }) {
       return parts.map((places) => joined(places.map(hashOf)))
     },
 
-    /** The hash of one place, also of one whose event is purged; that before the first is 32 zeros. */
+    /** Hash of one event, also of a purged one. For 0 it is 32 zero bytes. */
     entryAt: async (tenant: TenantId, seq: number): Promise<Buffer> => {
       if (seq === 0) return Buffer.alloc(hashBytes)
       const place = { level: 0, number: Math.floor((seq - 1) / width) }

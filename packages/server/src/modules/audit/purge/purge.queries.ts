@@ -4,12 +4,12 @@ import { overBefore } from '../../../db/kept.ts'
 import type { Prune } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** The first places of a record, by when they were given. */
+/** The oldest events of the log, with the time at which they were sequenced. */
 const first = (tenant: TenantId, most: number) => sql`(
   select seq, sequenced_at from audit_log where tenant_id = ${tenant} and seq > (select audit_begins_after(${tenant}))
   order by seq limit ${most})`
 
-/** The oldest of the record, in the order of its places; the database alone takes it. */
+/** Purges the oldest events in sequence order. Only a database function can delete them. */
 export const pruneRecord: Prune = {
   kept: {
     class: 'audit',
@@ -17,7 +17,7 @@ export const pruneRecord: Prune = {
     over: (tenant, before, most) =>
       sql<number>`(select count(*) from ${first(tenant, most)} as oldest where sequenced_at < ${before})`,
   },
-  // Places that lie ahead, since the clock was wrong then, say nothing: the next one does.
+  // A sequencing time in the future comes from a wrong clock. It is skipped, and the next event decides.
   isDue: (tenant) =>
     sql<boolean>`coalesce((select sequenced_at < ${overBefore('audit')} from audit_log
       where tenant_id = ${tenant} and seq > (select audit_begins_after(${tenant})) and sequenced_at <= now()
@@ -28,6 +28,6 @@ export const pruneRecord: Prune = {
   },
 }
 
-/** After which place the record begins, if some of it has gone. */
+/** Last purged sequence number, if events have been purged. */
 export const findBeginning = (tx: Tx, tenant: TenantId) =>
   tx.selectFrom('audit_beginnings').select(['seq', 'hash']).where('tenant_id', '=', tenant).executeTakeFirst()

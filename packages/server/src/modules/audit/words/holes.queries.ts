@@ -3,7 +3,7 @@ import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { blockPlaces } from './words.queries.ts'
 
-/** Blocks whose words lack, though those of a later one are there; no more than so many. */
+/** Blocks without indexed words before the newest indexed block, at most `most`. */
 export async function holesOf(tx: Tx, tenant: TenantId, most: number): Promise<number[]> {
   const { rows } = await sql<{ block: number }>`
     select block from generate_series(audit_begins_after(${tenant}) / ${blockPlaces}::bigint,

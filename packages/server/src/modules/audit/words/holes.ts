@@ -3,14 +3,14 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { holesOf } from './holes.queries.ts'
 import { noteWords, type Read } from './words.queries.ts'
 
-/** Looked up together. */
+/** Blocks per query. */
 const most = 1_000
 
 type ReadBlock = (tenant: TenantId, block: number) => Promise<Read>
 
 /**
- * Reads blocks again that lack among those that were read. They are read in their order, so that none lacks unless
- * somebody took it away; each process looks once.
+ * Indexes missing blocks again. Blocks are indexed in order, so one is missing only if it was deleted. Each process
+ * checks a tenant once.
  */
 export function createHoles({ db, readBlock }: { db: Database; readBlock: ReadBlock }) {
   const looked = new Set<TenantId>()

@@ -7,17 +7,20 @@ import { wordsOnce } from '../../../kernel/words.ts'
 import { createHoles } from './holes.ts'
 import { blockPlaces, noteWords, type Read, readPart, unread } from './words.queries.ts'
 
-/** Blocks of one tenant before it is the turn of the others. */
+/** Blocks of one tenant before other tenants get a turn. */
 const inATurn = 16
-/** Places after which blocks are looked for: fewer than a block has, since every replica counts only what it gave. */
+/**
+ * Number of sequenced events after which new blocks are looked for. Less than a block, since a replica counts only its
+ * own.
+ */
 const lookPlaces = blockPlaces / 4
 
 /**
- * Reads the words of every block of the record once, behind the sequencer: nobody waits for it. What a process leaves
- * undone, whoever comes next begins with.
+ * Indexes the words of each block once, after the sequencer; no request waits for it. Blocks that a process leaves
+ * undone are indexed by the next one.
  */
 export function createWordIndexer({ db, onError }: { db: Database; onError: (e: unknown) => void }) {
-  /** Places that were given since a tenant's blocks were last looked at; at first it is not known. */
+  /** Events sequenced since a tenant's blocks were last checked. Unknown at first, hence due at once. */
   const given = new Map<TenantId, number>()
   const due = new Set<TenantId>()
   let isStopped = false
@@ -53,7 +56,7 @@ export function createWordIndexer({ db, onError }: { db: Database; onError: (e: 
     while (due.size > 0 && !isStopped) {
       const tenants = [...due]
       due.clear()
-      // What is left is found when more places are given.
+      // The rest is found when more events are sequenced.
       await eachTenant(tenants, readBlocks).catch((e: unknown) => {
         if (!isAway(e)) onError(e)
       })
@@ -62,7 +65,7 @@ export function createWordIndexer({ db, onError }: { db: Database; onError: (e: 
   }
 
   return {
-    /** So many places of the tenant were given. */
+    /** `count` events of the tenant were sequenced. */
     placed: (tenant: TenantId, count: number): void => {
       const places = (given.get(tenant) ?? lookPlaces) + count
       given.set(tenant, places % lookPlaces)

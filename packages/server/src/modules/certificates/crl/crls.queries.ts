@@ -8,13 +8,13 @@ import type { TenantId } from '../../../kernel/actor.ts'
 
 type CrlRow = Selectable<Tables['crls']>
 
-/** These authorities have something new to list, as of commit. */
+/** Marks, as of commit, that these authorities have new revocations to list. */
 export const bump = (tx: Tx, tenant: TenantId, issuerIds: readonly string[]) =>
   sql`insert into crls (tenant_id, issuer_id, revision)
       select ${tenant}, i.issuer_id, 1 from unnest(${[...new Set(issuerIds)]}::uuid[]) as i (issuer_id) order by 2
       on conflict (tenant_id, issuer_id) do update set revision = crls.revision + 1`.execute(tx)
 
-/** Authorities whose lists somebody may ask for. */
+/** Authorities that publish CRLs. */
 export const authorityIds = async (tx: Tx, tenant: TenantId): Promise<string[]> => {
   const rows = await tx
     .selectFrom('signing_keys')
@@ -29,7 +29,7 @@ export const authorityIds = async (tx: Tx, tenant: TenantId): Promise<string[]> 
 export const crlsOf = (tx: Tx, tenant: TenantId): Promise<CrlRow[]> =>
   tx.selectFrom('crls').selectAll().where('tenant_id', '=', tenant).execute()
 
-/** Which list of an authority is the newest, without what it says. */
+/** The newest CRL of an authority, without its content. */
 export const newestCrl = (tx: Tx, tenant: TenantId, issuerId: string): Promise<NewestCrl | undefined> =>
   tx
     .selectFrom('crls')
@@ -39,7 +39,7 @@ export const newestCrl = (tx: Tx, tenant: TenantId, issuerId: string): Promise<N
     .executeTakeFirst()
 export type NewestCrl = Pick<CrlRow, 'number' | 'revision' | 'issued_revision' | 'this_update'>
 
-/** When their newest lists were issued, and end. */
+/** Validity periods of the newest CRLs. */
 export const endsOfCrls = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('crls as c')
@@ -51,7 +51,7 @@ export const endsOfCrls = (tx: Tx, tenant: TenantId) =>
     .where('k.state', 'in', ['active', 'retiring'])
     .execute()
 
-/** What the list of an issuing CA says, in the order of serial numbers. */
+/** Entries of an issuing CA's CRL, by serial number. */
 export const revokedBy = (tx: Tx, tenant: TenantId, issuerId: string, endsAfter: Date) =>
   tx
     .selectFrom('spcs')
@@ -63,7 +63,7 @@ export const revokedBy = (tx: Tx, tenant: TenantId, issuerId: string, endsAfter:
     .orderBy('spc_id')
     .execute()
 
-/** Certificates of issuing CAs, and of roots by other roots, that were compromised: for the lists of the roots. */
+/** Compromised certificates of issuing CAs and of cross-signed roots. They belong on the CRLs of the roots. */
 export const compromisedAuthorities = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('signing_keys as k')
@@ -77,7 +77,7 @@ export const compromisedAuthorities = (tx: Tx, tenant: TenantId) =>
     .orderBy('k.retired_at')
     .execute()
 
-/** False where another replica has issued this number already. */
+/** False if another replica has already issued this number. */
 export const putCrl = (
   tx: Tx,
   tenant: TenantId,
@@ -103,8 +103,8 @@ export const putCrl = (
   )
 
 /**
- * Passes the tenant wall: whose authorities have something new to list, or issued their list so long ago. Those that
- * have ended issue none.
+ * Bypasses tenant isolation. Tenants with an authority that has new revocations, or whose CRL is older than
+ * `issuedBefore`. Retired authorities issue none.
  */
 export const tenantsDue = async (tx: Tx, issuedBefore: Date): Promise<TenantId[]> => {
   const rows = await tx
@@ -120,5 +120,5 @@ export const tenantsDue = async (tx: Tx, issuedBefore: Date): Promise<TenantId[]
   return rows.map((r) => r.tenant_id)
 }
 
-/** Authorities that have ended issue no more: what they last said stays for a while, for who asks what became of it. */
+/** Retired authorities issue no CRL. Their last one is kept for a while, for later look-ups. */
 export const pruneCrls = deleting('crls', sql`next_update < ${purgeTime} - interval '90 days'`)

@@ -11,18 +11,18 @@ import type { CertificatesDeps } from '../deps.ts'
 import { serialOf } from '../spc/prepare.ts'
 import * as queries from './crls.queries.ts'
 
-/** How long a list is good for; it is issued anew when something is revoked, and after half of its life. */
+/** Validity of a CRL. A new one is issued after a revocation, and after half of this time. */
 const lifetime = day
-/** Clocks of those who verify may be slow: to them a list that is not valid yet is none. */
+/** Verifiers' clocks may be slow, and a CRL that is not valid yet is useless to them. */
 const backdated = 5 * minute
-/** Revocations that come together are one list. */
+/** Revocations within this time share one CRL. */
 const gatherMs = second
-/** Replicas that list at once; after that the job does. */
+/** Attempts while other replicas issue at the same time. After that the job takes over. */
 const most = 5
-/** What has ended stays listed for a while (RFC 5280 §3.3): somebody's clock may be slow. */
+/** Expired certificates stay listed for a while (RFC 5280 §3.3), since clocks may be slow. */
 const listedAfterEnd = hour
 
-/** The newest list of an authority. */
+/** The newest CRL of an authority. */
 export type Crl = {
   authority: Authority
   number: number
@@ -33,8 +33,8 @@ export type Crl = {
 }
 
 /**
- * Certificate revocation lists (RFC 5280 §5): each authority's newest one, with numbers that only grow. What revokes
- * says so in its transaction (`revision`); whoever issues next lists it, on whichever replica.
+ * Certificate revocation lists (RFC 5280 §5): the newest of each authority, with ascending numbers. A revocation raises
+ * `revision` in its transaction. The replica that issues next lists it.
  */
 export function createCrls({
   db,
@@ -76,8 +76,8 @@ export function createCrls({
   }
 
   /**
-   * False where another replica has issued that number. What is to be listed is read after the revision that it is the
-   * list of: it may only be more.
+   * False if another replica has issued that number. The revocations are read after the revision, so the CRL never
+   * lacks one that the revision counts.
    */
   async function issueOne(tenant: TenantId, authority: Authority): Promise<boolean> {
     const found = await db.inTenant(tenant, async (tx) => {
@@ -104,7 +104,10 @@ export function createCrls({
     })
   }
 
-  /** Of every authority whose list is due; what another replica has issued meanwhile may lack what this one knows. */
+  /**
+   * Issues the due CRLs of all authorities. After losing to another replica it tries again, since that CRL may lack
+   * newer revocations.
+   */
   async function issueDue(tenant: TenantId): Promise<void> {
     const { roots, issuing } = await trust.keyring(tenant)
     for (const authority of [...roots, ...issuing])
@@ -145,13 +148,15 @@ export function createCrls({
 
   return {
     get,
-    /** In the transaction that revokes: what these authorities issued is to be listed, within seconds of its commit. */
+    /**
+     * Called in the transaction that revokes. The CRLs of these authorities are issued within seconds of its commit.
+     */
     changed: async (tx: Tx, tenant: TenantId, issuerIds: readonly string[]): Promise<void> => {
       if (issuerIds.length === 0) return
       await queries.bump(tx, tenant, issuerIds)
       db.afterCommit(tx, () => schedule(tenant))
     },
-    /** For the job: lists that are due, also those that a process which ended had scheduled. */
+    /** For the job: issues due CRLs, including those that a terminated process had scheduled. */
     sweep: async (): Promise<void> => {
       const since = new Date(now().getTime() - lifetime / 2)
       await eachTenant(await db.acrossTenants((tx) => queries.tenantsDue(tx, since), background), issueDue)

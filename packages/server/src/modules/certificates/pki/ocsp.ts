@@ -17,22 +17,21 @@ import type { Authority } from '../../trust/index.ts'
 import type { CertificatesDeps } from '../deps.ts'
 import type { StatusesOf } from './statuses.ts'
 
-/** DER; of what others may keep for a while, since when it is true and until when. */
+/** DER response. `kept`: validity of a response that caches may store. */
 type OcspReply = { der: Buffer; kept?: { since: Date; until: Date } }
 type Signed = Required<OcspReply>
 type Kept = { status: OcspStatus; until: Date; signed: Promise<Signed> }
 type OcspCaller = { tenant: TenantId; authority: Authority; from: string }
 
-/** How long an answer is good for; one that was signed before is given out for half of that. */
+/** Validity of a response. A signed response is reused for half of that. */
 const lifetime = 10 * minute
 const rememberMost = 10_000
-/** Signatures of this replica. Who asks for what was never issued takes none from the others. */
+/** Signature limits of this replica. Requests for certificates that were never issued have a limit of their own. */
 const signaturesPerMinute = { issued: 30_000, unknown: 6000 }
 
 /**
- * Answers to OCSP (RFC 6960). Without a nonce and of one certificate it is signed once and given out as it is (RFC
- * 5019), for as long as the certificate stands as it says. Throws `rate_limited` when more is asked for than can be
- * looked up or signed.
+ * OCSP responder (RFC 6960). A response for one certificate without a nonce is signed once and reused (RFC 5019) until
+ * the certificate's status changes. Throws `rate_limited` if requests exceed the capacity for look-ups or signatures.
  */
 export function createOcsp({ now, statusesOf }: Pick<CertificatesDeps, 'now'> & { statusesOf: StatusesOf }) {
   const responders = new WeakMap<Authority, OcspResponder>()
@@ -64,7 +63,7 @@ export function createOcsp({ now, statusesOf }: Pick<CertificatesDeps, 'now'> & 
     return { der, kept: { since, until } }
   }
 
-  /** Whoever asks for the same at the same time gets the same. */
+  /** Concurrent requests for the same certificate share a signature. */
   function signOnce(authority: Authority, certId: CertId, status: OcspStatus, since: Date): Promise<Signed> {
     const key = `${authority.signerId} ${certId.der.toString('base64url')}`
     const before = remembered.get(key)

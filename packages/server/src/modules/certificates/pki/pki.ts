@@ -21,7 +21,7 @@ type Route = {
 
 const ocspType = 'application/ocsp-response'
 const notFound: Answered = { status: 404, headers: { 'cache-control': 'no-store' } }
-/** Too many ask, or the database is away: nothing is said of any certificate (RFC 6960 §2.3). */
+/** Too many requests, or the database is unavailable: no certificate status is given (RFC 6960 §2.3). */
 const later: Answered = { status: 503, headers: { 'cache-control': 'no-store', 'retry-after': '2' } }
 const tryLater: Answered = {
   status: 200,
@@ -29,17 +29,17 @@ const tryLater: Answered = {
   body: ocspErrorResponse('tryLater'),
 }
 const reads = ['GET', 'HEAD']
-/** RFC 6960 §A.1 has clients send longer requests by POST. */
+/** Clients send longer requests by POST (RFC 6960 §A.1). */
 const longestInPath = 1024
 /**
- * A cache between here and who verifies may hide something newer for so long. A list is good for a day, but the next
- * one need not wait so long.
+ * Maximum time that a cache may hide a newer document. A CRL is valid for a day, but the next one may come much
+ * earlier.
  */
 const hiddenMs = minute
 
 /**
- * What certificates point to, for anybody (RFC 5280 §4.2.1.13, §4.2.2.1, RFC 6960 §A): the list and the certificate of
- * each authority that counts, and answers about what an issuing CA issued. An invented name costs no statement.
+ * Public addresses in certificates (RFC 5280 §4.2.1.13, §4.2.2.1, RFC 6960 §A): CRL and certificate of each published
+ * authority, and OCSP for the issuing CAs. An invented name costs no SQL statement.
  */
 export function createPki({
   trust,
@@ -128,7 +128,7 @@ export function createPki({
   }
 }
 
-/** Base64 in a path, as RFC 6960 §A.1 has it percent-encoded, and as clients send it that do not. */
+/** Decodes base64 in a path. RFC 6960 §A.1 requires percent-encoding, which some clients omit. */
 function inPath(text: string): Buffer | undefined {
   if (text.length > longestInPath) return undefined
   try {
@@ -141,7 +141,7 @@ function inPath(text: string): Buffer | undefined {
 
 type Document = { type: string; tag: string; body: Buffer; since: Date; maxAge: number }
 
-/** What may be kept by anybody, and asked for again with its tag or time (RFC 9110 §13). */
+/** A response that any cache may store and revalidate by ETag or time (RFC 9110 §13). */
 function document(headers: Asked['headers'], { type, tag, body, since, maxAge }: Document): Answered {
   const etag = `"${tag}"`
   const kept = {

@@ -11,15 +11,14 @@ import type { StandingOf } from '../spc/standing.ts'
 type Issued = { issuerId: string; notAfter: Date }
 
 const rememberMost = { issued: 50_000, absent: 20_000 }
-/** What was not issued is looked for again after a while only. */
+/** Time after which an unknown serial number is looked up again. */
 const absentMs = 10 * second
-/** By address. Whoever asks for what was asked for before needs no place. */
+/** Concurrent look-ups, by client address. Cached serial numbers need none. */
 const places = { perKey: 2, total: 8, waiting: 256, waitingPerKey: 32 }
 
 /**
- * What may be said of certificates of an authority, by their serial numbers (RFC 6960 §2.2): `good` is what was issued
- * here and has neither ended nor been revoked. Whether something was issued costs a statement the first time; what has
- * become of it is in memory.
+ * Status of certificates of an authority, by serial number (RFC 6960 §2.2). `good`: issued here, neither expired nor
+ * revoked. The first request for a serial number costs a statement; revocations are in memory.
  */
 export function createStatuses({
   db,
@@ -30,7 +29,7 @@ export function createStatuses({
   const issued = new BoundedMap<string, Issued>(rememberMost.issued)
   const absent = new BoundedMap<string, number>(rememberMost.absent)
   const gate = createGate(places)
-  // A database that was set back has never issued what came later.
+  // A restored database may not have the certificates issued after its backup.
   changes.listen('values', {
     changed: () => {},
     forgotten: () => {
@@ -54,7 +53,7 @@ export function createStatuses({
     }
   }
 
-  /** In the order of the serial numbers (hex). `from` is who asks, as requests are counted. */
+  /** In the order of the serial numbers (hex). `from`: the client, as the rate limit counts it. */
   return async (
     { tenant, issuerId, from }: { tenant: TenantId; issuerId: string; from: string },
     serials: readonly string[],
@@ -72,7 +71,7 @@ export function createStatuses({
 }
 export type StatusesOf = ReturnType<typeof createStatuses>
 
-/** Of what has ended nothing good is said any more: it is kept in memory no longer. */
+/** An expired certificate is never `good`, since its revocation is no longer kept in memory. */
 function judged({ notAfter }: Issued, notGood: NotGood | undefined, at: Date): OcspStatus {
   if (notGood?.revoked_at) {
     const reason = (notGood.reason ?? 'unspecified') as RevocationReason

@@ -7,9 +7,9 @@ import type { SpcRow } from './spcs.queries.ts'
 
 type Owned = { device_id: string; user_id: string | null }
 /**
- * Devices, with whose they were thought to be, and what decides about them: until commit, users first. Absent are those
- * whose rows somebody else holds, or whose user is another one by now. So whoever suspends one comes before or after
- * this as a whole.
+ * Locks devices and their users until commit, users first. The result lacks devices whose row or user is locked by
+ * another transaction, or whose user has changed. A suspension therefore takes effect entirely before or after this
+ * transaction.
  */
 export async function holdDevices(tx: Tx, tenant: TenantId, asked: readonly Owned[]): Promise<Map<string, HeldDevice>> {
   const userIds = [...new Set(asked.flatMap((a) => a.user_id ?? []))]
@@ -55,7 +55,7 @@ export const isDevice = (tx: Tx, tenant: TenantId, deviceId: string): Promise<bo
     tx.selectFrom('devices').select('device_id').where('tenant_id', '=', tenant).where('device_id', '=', deviceId),
   )
 
-/** Of these keys (RFC 7638 thumbprints) those that are a device's, and whose. */
+/** Maps the keys (RFC 7638 thumbprints) that belong to a device to that device. */
 export const devicesWithKeys = async (
   tx: Tx,
   tenant: TenantId,
@@ -70,7 +70,7 @@ export const devicesWithKeys = async (
   return new Map(rows.flatMap((r) => (r.jkt === null ? [] : [[r.jkt, r.device_id]])))
 }
 
-/** How many of a device's certificates count. */
+/** Number of active certificates of each device. */
 export const countsOf = async (
   tx: Tx,
   tenant: TenantId,
@@ -89,7 +89,7 @@ export const countsOf = async (
   return new Map(rows.map((r) => [r.device_id, r.count]))
 }
 
-/** Those that are to be replaced, until commit. */
+/** Locks the certificates to be replaced until commit. The result has only active ones. */
 export const lockActive = async (tx: Tx, tenant: TenantId, spcIds: readonly string[], at: Date) => {
   const rows = await tx
     .selectFrom('spcs')
@@ -104,7 +104,7 @@ export const lockActive = async (tx: Tx, tenant: TenantId, spcIds: readonly stri
   return new Map(rows.map((r) => [r.spc_id, r.device_id]))
 }
 
-/** Those whose key nobody of the tenant has had a certificate for. */
+/** Inserts the certificates whose key is new in the tenant. Returns their IDs. */
 export const insertSpcs = async (tx: Tx, tenant: TenantId, spcs: readonly SpcRow[]): Promise<Set<string>> => {
   const { rows } = await sql<{ spc_id: string }>`
     insert into spcs (tenant_id, spc_id, device_id, user_id, issuer_id, status, certificate, spki_sha256,

@@ -13,9 +13,9 @@ import * as queries from './issue.queries.ts'
 import { createPrepare, keyOfRequest, type Prepared } from './prepare.ts'
 import type { SpcRow } from './spcs.queries.ts'
 
-/** How long a certificate that was rotated stays good beside the one that replaces it. */
+/** Time for which a rotated certificate stays valid beside its replacement. */
 const overlap = hour
-/** Certificates of one device that count at once. */
+/** Maximum number of active certificates of a device. */
 const mostOfDevice = 10
 
 type Asked = Prepared & { source: Source }
@@ -36,9 +36,9 @@ const refusals: Record<Exclude<Refusal, 'busy'>, () => never> = {
 }
 
 /**
- * Issues certificates: signed first, then made to count, those of a tenant that come at once in one transaction. Rows
- * are locked in one order: users, their devices, the certificates that are replaced. Devices and users that somebody
- * else holds are not waited for: whose they are leaves the batch and comes again.
+ * Issues certificates: first signs, then stores them. Concurrent requests of a tenant share a transaction. Rows are
+ * locked in one order: users, their devices, the replaced certificates. The transaction does not wait for locked
+ * devices or users; their requests leave the batch and are retried.
  */
 export function createIssuing(deps: CertificatesDeps) {
   const { db, audit, changes, fleet, now } = deps
@@ -63,7 +63,7 @@ export function createIssuing(deps: CertificatesDeps) {
         const refusal = refusalOf(devices.get(row.device_id))
         if (refusal) return refusal
         if ((keys.get(thumbprint) ?? row.device_id) !== row.device_id) return 'key_taken'
-        // Of those that replace the same one, the first.
+        // Of several requests to replace the same certificate, the first succeeds.
         if (row.replaces !== null) return active.delete(row.replaces) ? 'issued' : 'not_active'
         const count = (counts.get(row.device_id) ?? 0) + 1
         counts.set(row.device_id, count)
@@ -114,7 +114,7 @@ export function createIssuing(deps: CertificatesDeps) {
     }
   }
 
-  /** Revoked devices are in no fleet. */
+  /** The fleet has no revoked devices. */
   async function deviceOf(tenant: TenantId, deviceId: string): Promise<FleetDevice> {
     const device = await fleet.device(tenant, deviceId)
     if (device) return device

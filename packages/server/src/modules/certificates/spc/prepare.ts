@@ -18,12 +18,12 @@ import { addressesOf } from '../pki/addresses.ts'
 import type { SpcRow } from './spcs.queries.ts'
 
 const lifetime = day
-/** Clocks of those who verify may be slow. */
+/** Verifiers' clocks may be slow. */
 const backdated = 5 * minute
-/** What ends sooner is not worth a key. */
+/** Shorter certificates are not issued. */
 const shortest = minute
 
-/** The row as it will be. */
+/** The row to be inserted. */
 export type Prepared = { row: SpcRow; thumbprint: string; chain: string[] }
 
 const words: Partial<Record<CryptoError['code'], string>> = {
@@ -31,7 +31,7 @@ const words: Partial<Record<CryptoError['code'], string>> = {
   bad_signature: 'is not signed by its own key',
 }
 
-/** The key that a request asks a certificate for, and shows to have. */
+/** Reads the key of a certificate request and checks the proof of possession. */
 export function keyOfRequest(csr: string): { publicJwk: PublicJwk; spkiSha256: string } {
   try {
     return readCertificateRequest(csr)
@@ -46,11 +46,14 @@ export const serialOf = (uuid: string): string => uuid.replaceAll('-', '')
 export const uuidOf = (serial: string): string =>
   `${serial.slice(0, 8)}-${serial.slice(8, 12)}-${serial.slice(12, 16)}-${serial.slice(16, 20)}-${serial.slice(20)}`
 
-/** What names this deployment (SPIFFE-ID §2.1): letters, digits, dots, dashes; an IPv6 address has none of them. */
+/**
+ * SPIFFE trust domain of this deployment (SPIFFE-ID §2.1): letters, digits, dots and dashes. IPv6 addresses are
+ * rewritten.
+ */
 export const trustDomainOf = (publicUrl: string): string =>
   new URL(publicUrl).hostname.replaceAll(/[[\]]/g, '').replaceAll(':', '-')
 
-/** A certificate with everything that its row says, signed before the transaction that makes it count. */
+/** Signs a certificate and builds its row, before the transaction that stores it. */
 export function createPrepare({ trust, policyOf, publicUrl, pkiUrl, oidArc, now }: CertificatesDeps) {
   const trustDomain = trustDomainOf(publicUrl)
   const issuers = new WeakMap<Authority, SpcIssuer>()

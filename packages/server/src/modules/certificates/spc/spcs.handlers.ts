@@ -113,7 +113,7 @@ const policyOf = ({ policy_channel, policy_version, policy_digest }: SpcRow) =>
     ? { channel: policy_channel as 'canary' | 'stable', version: policy_version, digest: policy_digest }
     : null
 
-/** By its id or its serial number, which say the same. */
+/** Reads the certificate's ID from `spc_id` or from the serial number, which is the same value. */
 function spcNamed({ spc_id, serial }: { spc_id?: string; serial?: string }): string {
   if ((spc_id === undefined) === (serial === undefined)) failField('spc_id', 'name it by spc_id or by serial')
   if (spc_id !== undefined) return idOf('spc', spc_id)

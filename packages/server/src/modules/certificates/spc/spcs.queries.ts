@@ -20,7 +20,7 @@ export function selectSpcs(tx: Tx, tenant: TenantId, { device_id, status }: SpcF
 export const findSpc = (tx: Tx, tenant: TenantId, spcId: string): Promise<SpcRow | undefined> =>
   selectSpcs(tx, tenant, {}, new Date(0)).where('spc_id', '=', spcId).executeTakeFirst()
 
-/** Of a device, if one is named; the others are not there for it. */
+/** Locks a certificate until commit. With `deviceId`, only a certificate of that device is found. */
 export const lockSpc = (
   tx: Tx,
   tenant: TenantId,
@@ -47,7 +47,7 @@ export const revoke = (
     .returningAll()
     .executeTakeFirst()
 
-/** Of these certificates those that were issued: by whom, and until when. */
+/** Issuer and expiry of those certificates that were issued. */
 export const issuedOf = (tx: Tx, tenant: TenantId, spcIds: readonly string[]) =>
   tx
     .selectFrom('spcs')
@@ -56,7 +56,7 @@ export const issuedOf = (tx: Tx, tenant: TenantId, spcIds: readonly string[]) =>
     .where('spc_id', '=', sql<string>`any(${spcIds}::uuid[])`)
     .execute()
 
-/** Of these devices those that have had a certificate, and when the newest in use ends; null: none is. */
+/** Devices that have had a certificate, with the expiry of the newest active one; null if none is active. */
 export const endsOf = (tx: Tx, tenant: TenantId, deviceIds: readonly string[], at: Date) =>
   tx
     .selectFrom('spcs')
@@ -72,7 +72,7 @@ export const endsOf = (tx: Tx, tenant: TenantId, deviceIds: readonly string[], a
 type End = { reason: string; at: Date }
 const anyNumber = 2 ** 31 - 1
 
-/** Of those that still count; says whose they were. */
+/** Revokes the matching certificates that have not expired. Returns their issuers. */
 const revokeWhere = async (
   tx: Tx,
   tenant: TenantId,
@@ -93,7 +93,7 @@ const revokeWhere = async (
   return rows.map((r) => r.issuer_id)
 }
 
-/** Those of these devices, and of the devices of these users. */
+/** Revokes the certificates of these devices, and of all devices of these users. */
 export const revokeOf = (
   tx: Tx,
   tenant: TenantId,
@@ -112,11 +112,11 @@ export const revokeOf = (
 export const revokeOfIssuers = (tx: Tx, tenant: TenantId, issuerIds: readonly string[], end: End) =>
   revokeWhere(tx, tenant, sql`issuer_id = any(${issuerIds}::uuid[])`, end)
 
-/** Those whose overlap is over, some at a time. */
+/** Revokes superseded certificates whose overlap has ended, at most `limit`. */
 export const revokeSuperseded = (tx: Tx, tenant: TenantId, at: Date, limit: number): Promise<string[]> =>
   revokeWhere(tx, tenant, sql`status = 'superseded' and revoke_after <= ${at}`, { reason: 'superseded', at }, limit)
 
-/** Passes the tenant wall: where an overlap is over. */
+/** Bypasses tenant isolation. Tenants with a superseded certificate whose overlap has ended. */
 export const tenantsWithSuperseded = async (tx: Tx, at: Date): Promise<TenantId[]> => {
   const rows = await tx
     .selectFrom('spcs')
@@ -129,7 +129,7 @@ export const tenantsWithSuperseded = async (tx: Tx, at: Date): Promise<TenantId[
   return rows.map((r) => r.tenant_id)
 }
 
-/** How many in use end on each day (UTC). */
+/** Number of active certificates that expire on each day (UTC). */
 export const endsByDay = async (tx: Tx, tenant: TenantId, at: Date) => {
   const { rows } = await sql<{ day: Date; count: number }>`
     select date_trunc('day', not_after, 'UTC') as day, count(*) as count from spcs
@@ -153,7 +153,10 @@ export const countOfIssuer = async (tx: Tx, tenant: TenantId, issuerId: string, 
 export type NotGood = Pick<SpcRow, 'spc_id' | 'device_id' | 'status' | 'not_after' | 'revoke_after' | 'revoked_at'> & {
   reason: string | null
 }
-/** What of a tenant is superseded or revoked and has not ended; of some of them or of some devices, where they are named. */
+/**
+ * Superseded and revoked certificates of a tenant that have not expired. With `of`, only these certificates and those
+ * of these devices.
+ */
 export const notGood = (
   tx: Tx,
   tenant: TenantId,
@@ -177,5 +180,5 @@ export const notGood = (
     .execute()
 }
 
-/** Kept for a while after their end, for who asks what became of one. */
+/** Kept for a while after expiry, for later look-ups. */
 export const pruneSpcs = deleting('spcs', sql`not_after < ${purgeTime} - interval '90 days'`)

@@ -11,11 +11,11 @@ import type { Issue } from './issue.ts'
 import type { Prepared } from './prepare.ts'
 import * as queries from './spcs.queries.ts'
 
-/** For whom a device asks: itself; an administrator: anyone. */
+/** A device may ask only for itself; an administrator for any device. */
 const ownOf = ({ principal }: Actor): string | undefined => (principal.kind === 'device' ? principal.id : undefined)
 const sweepSize = 1000
 
-/** The life of certificates after they were issued. */
+/** Issuance, rotation and revocation of certificates. */
 export function createSpcs({
   db,
   audit,
@@ -44,7 +44,7 @@ export function createSpcs({
     get: (tenant: TenantId, spcId: string): Promise<queries.SpcRow> =>
       db.inTenant(tenant, async (tx) => (await queries.findSpc(tx, tenant, spcId)) ?? missing('spc')),
 
-    /** To the calling device, or to the one that an administrator names. */
+    /** Issues to the calling device, or to the device that an administrator names. */
     issue: (actor: Actor, deviceId: string | undefined, csr: string): Promise<Prepared> => {
       const own = ownOf(actor)
       if (own !== undefined && deviceId !== undefined && deviceId !== own)
@@ -76,8 +76,8 @@ export function createSpcs({
     },
 
     /**
-     * In the transaction that stops devices or users: ends their certificates for good. That transaction records the
-     * change of the devices or users, which is what tells who holds them.
+     * Called in the transaction that suspends or removes devices or users. Revokes their certificates for good. That
+     * transaction records the change of the devices or users, which invalidates the caches.
      */
     revokeOf: async (
       tx: Tx,
@@ -89,7 +89,7 @@ export function createSpcs({
       await crls.changed(tx, tenant, await queries.revokeOf(tx, tenant, { deviceIds, userIds }, end))
     },
 
-    /** In the transaction that ends authorities, which tells everybody; the roots that remain list them. */
+    /** Called in the transaction that ends authorities and records the change. The remaining roots list them. */
     revokeIssuedBy: async (tx: Tx, { tenantId }: Source, issuerIds: readonly string[], at: Date): Promise<void> => {
       await queries.revokeOfIssuers(tx, tenantId, issuerIds, { reason: 'cACompromise', at })
       await crls.changed(tx, tenantId, await authorityIds(tx, tenantId))
@@ -97,11 +97,11 @@ export function createSpcs({
 
     countOfIssuer: queries.countOfIssuer,
 
-    /** By device that has had a certificate: when the newest in use ends; null: none is in use any more. */
+    /** Devices that have had a certificate, with the expiry of the newest active one; null if none is active. */
     endsOf: async (tx: Tx, tenant: TenantId, deviceIds: readonly string[]): Promise<ReadonlyMap<string, Date | null>> =>
       new Map((await queries.endsOf(tx, tenant, deviceIds, now())).map((r) => [r.device_id, r.not_after])),
 
-    /** For the sweep: what was rotated, and whose overlap is over. */
+    /** For the job: revokes rotated certificates whose overlap has ended. */
     endSuperseded: async (tenant: TenantId): Promise<void> => {
       for (let ended = sweepSize; ended === sweepSize; ) {
         const issuers = await db.inTenant(tenant, async (tx) => {

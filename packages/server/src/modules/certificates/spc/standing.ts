@@ -10,7 +10,7 @@ type Stale = Record<(typeof kinds)[number], Set<string>>
 const noneStale = (): Stale => ({ spcs: new Set(), devices: new Set(), users: new Set() })
 const sizeOf = (stale: Stale) => kinds.reduce((sum, kind) => sum + stale[kind].size, 0)
 
-/** What does not count any more, or not for long, by `spc_id`; and what of it has to be looked at again. */
+/** Superseded and revoked certificates by `spc_id`, and the objects to be read again. */
 type Standing = {
   readonly known: Map<string, NotGood>
   stale: Stale
@@ -18,12 +18,12 @@ type Standing = {
   sweptAt: number
 }
 
-/** More than this is read anew as a whole. */
+/** Above this number the whole set is read again. */
 const mostStale = 2000
 
 /**
- * Which certificates of a tenant are superseded or revoked, in memory. A change of one, of its device or of its user
- * (whose end ends theirs) has only those looked at again, by who asks next.
+ * Superseded and revoked certificates of each tenant, in memory. After a change of a certificate, of its device or of
+ * its user, the next reader refreshes only the affected ones.
  */
 export function createStandings({
   db,
@@ -35,7 +35,7 @@ export function createStandings({
   const { get } = held<Standing>(
     { changes, feed },
     {
-      // What authorities issued ends with them.
+      // Certificates end with the authority that issued them.
       kinds: ['certificate', 'device', 'user', 'trust'],
       load: async (tenant) => {
         const rows = await db.inTenant(tenant, (tx) => notGood(tx, tenant, now()))
@@ -57,7 +57,7 @@ export function createStandings({
     },
   )
 
-  /** What changes meanwhile is stale anew. */
+  /** Changes that arrive meanwhile mark entries stale again. */
   async function refresh(tenant: TenantId, standing: Standing): Promise<void> {
     const { known, stale } = standing
     standing.stale = noneStale()
@@ -79,7 +79,7 @@ export function createStandings({
     for (const [id, { not_after }] of standing.known) if (not_after <= at) standing.known.delete(id)
   }
 
-  /** What is not good of a tenant, as of the newest change. */
+  /** Superseded and revoked certificates of a tenant, up to date with the newest change. */
   return async (tenant: TenantId): Promise<ReadonlyMap<string, NotGood>> => {
     const standing = await get(tenant)
     while (sizeOf(standing.stale) > 0 || standing.refreshing) {

@@ -19,7 +19,7 @@ type Verdict = {
   currentDigest: string | null
 }
 
-/** Certificates that were verified, by the digest of their text; they are shown again and again. */
+/** Number of verified certificates kept, by the digest of their text. The same ones are presented again and again. */
 const rememberMost = 5000
 const unknown: Verdict = {
   status: 'unknown_issuer',
@@ -32,8 +32,8 @@ const unknown: Verdict = {
 export const spcIdOf = ({ serial }: Pick<Spc, 'serial'>): string => encodeId('spc', uuidOf(serial))
 
 /**
- * Whether a certificate counts: signed by an authority of the tenant, within its time, not revoked, of a device that
- * may connect. Nothing is asked of the database but what changed since.
+ * Validates a certificate: signed by an authority of the tenant, within its validity period, not revoked, and of a
+ * device that may connect. Reads only recent changes from the database.
  */
 export function createValidate({
   trust,
@@ -56,7 +56,7 @@ export function createValidate({
     return verifier
   }
 
-  /** Undefined for a certificate of somebody else; what is none is 422. */
+  /** Undefined for a certificate of another issuer. Throws 422 for text that is no certificate. */
   function judge(text: string, issuing: readonly Authority[], tenant: TenantId): Spc | undefined {
     const key = `${tenant} ${hash('sha256', text, 'base64url')}`
     const before = known.get(key)
@@ -88,7 +88,7 @@ export function createValidate({
 }
 export type Validate = ReturnType<typeof createValidate>
 
-/** The first reason that counts. */
+/** Returns the first status that applies. */
 function judged(
   { notBefore, notAfter }: Spc,
   { at, now, notGood, isUsable }: { at: Date; now: Date; notGood: NotGood | undefined; isUsable: boolean },

@@ -3,28 +3,31 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import type { FleetDevice } from '../fleet-device.ts'
 import type { Reported } from './posture.queries.ts'
 
-/** What a device said of itself, and when (ms). */
+/** Facts reported by a device, and the time of the report (ms). */
 export type Report = { readonly facts: Readonly<Record<string, unknown>>; readonly reported_at: number }
 
-/** The last report of a device's row; null: it never reported. */
+/** Last report in a device's row; null if it has never reported. */
 export const reportOf = ({ facts, reported_at }: Pick<Reported, 'facts' | 'reported_at'>): Report | null =>
   facts && reported_at && { facts, reported_at: reported_at.getTime() }
 
-/** What checks make of a report, each in its place; `until`: when that may change without another (ms; Infinity). */
+/**
+ * Outcomes of the checks for a report, in a fixed order. `until`: earliest time at which they may change without a new
+ * report (ms; Infinity).
+ */
 export type Outcomes = { readonly text: string; readonly until: number }
 
-/** Judges reports of one device by the policy that held when this was asked for. */
+/** Evaluates reports of one device by the policy that was in force when the appraiser was requested. */
 export type Appraiser = {
-  /** The tenant's newest version, whether the device is under it or not. */
+  /** Newest version of the tenant, even if the device is under another one. */
   readonly newest: number
-  /** What the device is under. */
+  /** Channel and version that apply to the device. */
   readonly channel: 'canary' | 'stable'
   readonly version: number
-  /** The digest of what it gets at a time (ms). */
+  /** Digest of the device's policy at a time (ms). */
   digestAt: (nowMs: number) => string
   appraise: (report: Report | null, nowMs: number) => PostureResult
-  /** Of the checks of every policy in force: a device may come under another one without a report. */
+  /** Outcomes of the checks of all policies in force: a device may move to another one without a new report. */
   outcomes: (report: Report, nowMs: number) => Outcomes
 }
-/** Given by the policy module. */
+/** Provided by the policy module. */
 export type Appraise = (tenant: TenantId, device: FleetDevice) => Promise<Appraiser>

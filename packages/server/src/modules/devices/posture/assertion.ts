@@ -15,11 +15,14 @@ type Asked = { device_id?: string; user_id?: string; nonce?: string }
 type Assertion = Pick<Standing, 'status' | 'reasons'> & { assertion: string; expires_at: string }
 
 const lifetime = 10 * minute
-/** Assertions that are given out again; each takes about 2 KB. */
+/** Maximum number of assertions kept for reuse. Each takes about 2 KB. */
 const mostShared = 10_000
 type Shared = { says: string; making: Promise<string>; iat: number; exp: number }
 
-/** What the control plane vouches for: that a device, as it is now, reported what its policy's checks ask for. */
+/**
+ * Signed assertions about the posture of a device: its last report, judged by its policy's checks, in its current
+ * state.
+ */
 export function createAssertions({
   db,
   fleet,
@@ -37,7 +40,7 @@ export function createAssertions({
 }) {
   const shared = new BoundedMap<string, Shared>(mostShared)
 
-  /** All that a judgement at a moment waits for. */
+  /** Loads everything needed for a judgement, so that the judgement itself is synchronous. */
   async function judgeOf(tenant: TenantId, reported: Reported): Promise<(nowMs: number) => Judged> {
     const out = shutOut(reported)
     if (out) return () => ({ standing: out, by: undefined, digest: null, checks: [] })
@@ -51,7 +54,7 @@ export function createAssertions({
       return { result, standing: standingOf(report, result, at) }
     }
     return (nowMs) => {
-      // What would not outlive the second in which it is made is judged as what comes after it.
+      // A judgement that would end within the current second is replaced by the following one.
       let judged = standingAt(nowMs)
       while (isOver(judged.standing, nowMs)) judged = standingAt(judged.standing.until)
       const { result, standing } = judged
@@ -60,7 +63,7 @@ export function createAssertions({
     }
   }
 
-  /** Who says the same of a device gives out the same assertion, until half of its life is over. */
+  /** Signs an assertion. One with the same claims is reused until half of its lifetime is over. */
   function sign(signer: Signer, claims: object, until: number, nowMs: number, key: string | undefined) {
     const says = canonicalJson({ ...claims, kid: signer.kid })
     const known = key === undefined ? undefined : shared.get(key)
@@ -86,7 +89,7 @@ export function createAssertions({
       requireTuple(actor, asked, reported)
       const signer = await trust.signerFor(tenant, 'posture')
       const judge = await judgeOf(tenant, reported)
-      // From here on nothing is waited for, so nobody is overtaken by whoever asks a second later.
+      // No waiting from here until the assertion is stored, so that a later request cannot overtake this one.
       const nowMs = now().getTime()
       const judged = judge(nowMs)
       const claims = claimsOf(publicUrl, tenant, reported, judged, nonce)
@@ -102,7 +105,7 @@ export type Assertions = ReturnType<typeof createAssertions>
 const inSeconds = (ms: number): number => Math.floor(ms / second)
 const isOver = ({ until }: Standing, nowMs: number): boolean => inSeconds(until) <= inSeconds(nowMs)
 
-/** A device asks about itself; anyone else names one. */
+/** A device asks about itself. Any other caller names a device. */
 function askedDevice({ principal }: Actor, { device_id }: Asked): string {
   if (principal.kind !== 'device')
     return idOf('device', device_id ?? fail('bad_request', 'device_id: name the device that the assertion is about'))
@@ -111,8 +114,8 @@ function askedDevice({ principal }: Actor, { device_id }: Asked): string {
 }
 
 /**
- * Rule 3: the credential was issued for exactly this tenant, user and device, and they still are what it says. The
- * tenant that a request names was compared with the credential's before (`http/admit.ts`).
+ * Rule 3: the credential was issued for exactly this tenant, user and device, and the device still belongs to that
+ * user. The tenant in the request was compared with the credential's before (`http/admit.ts`).
  */
 function requireTuple({ principal }: Actor, { user_id }: Asked, reported: Reported): void {
   const userId = reported.user_id && encodeId('user', reported.user_id)
@@ -128,7 +131,7 @@ function requireTuple({ principal }: Actor, { user_id }: Asked, reported: Report
 const refuseTuple = (name: string): never =>
   fail('forbidden', `${name} is not that of the credential: a device asks about itself`)
 
-/** RFC 9711 §4.1: 8 to 64 bytes. Each has one spelling, so that whoever compares texts compares bytes. */
+/** RFC 9711 §4.1: 8 to 64 bytes. Each value has one spelling only, so that comparing texts compares bytes. */
 function requireNonce(nonce: string): void {
   const bytes = Buffer.from(nonce, 'base64url')
   if (bytes.toString('base64url') !== nonce || bytes.length < 8 || bytes.length > 64)

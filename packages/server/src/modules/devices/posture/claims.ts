@@ -6,13 +6,13 @@ import type { Standing } from './status.ts'
 
 /** RFC 9711 as JWT (RFC 9782). */
 export const assertionType = 'eat+jwt'
-/** Whoever relies on a device's posture; nothing else that is signed here is for them. */
+/** Relying parties that check the posture of a device. No other signed object here is meant for them. */
 const assertionAudience = 'urn:holdfast:relying-party'
 /** EAT Attestation Results (EAR, draft-ietf-rats-ear-04). */
 const profile = 'tag:ietf.org,2026:rats/ear#04'
 const verifier = { developer: 'Holdfast', build: 'holdfast' }
 
-/** What the device says of itself, as far as relying parties may want it. */
+/** Reported facts that relying parties may need. */
 const summarised = {
   os: 'os.type',
   os_version: 'os.version',
@@ -27,8 +27,8 @@ export type Judged = { standing: Standing; by: Appraiser | undefined; digest: st
 type Passed = { id: string; passed: boolean }
 
 /**
- * All that an assertion says but when it was made. Of a check it names the outcome, never what was expected: the
- * device reads it too.
+ * All claims except the times. Checks appear with their outcome but not their expected value, since the device can read
+ * the assertion too.
  */
 export function claimsOf(
   issuer: string,

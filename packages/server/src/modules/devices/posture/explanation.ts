@@ -6,12 +6,12 @@ import type { Fleet } from '../fleet.ts'
 import { type Appraise, type Appraiser, reportOf } from './appraisal.ts'
 import { findReported, type Reported } from './posture.queries.ts'
 
-/** `by`: undefined of a revoked device, which is under no policy any more. */
+/** `by`: undefined for a revoked device, to which no policy applies. */
 export type Explanation = { reported: Reported; by: Appraiser | undefined; result: PostureResult }
 
 const nothing: PostureResult = { checks: [], verdict: 'unknown', valid_until: null }
 
-/** What every check of the policy that a device is under makes of its last report now: for administrators. */
+/** Outcome of every check of a device's policy for its last report, evaluated now. For administrators. */
 export function createExplanations({
   db,
   fleet,

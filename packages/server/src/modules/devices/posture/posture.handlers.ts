@@ -22,7 +22,7 @@ export const postureHandlers = ({
         verdict: result.verdict,
         reported_at: at.toISOString(),
         next_report_before: time(Number.isFinite(until) ? until : null),
-        // What was asked for is for administrators: whoever holds the device learns which check fails and what to do.
+        // Expected values are for administrators only. The device learns which check fails and the remediation.
         checks: heardOf(result).map(({ id, passed, remediation }) => ({
           id,
           passed,

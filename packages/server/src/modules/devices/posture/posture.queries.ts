@@ -4,18 +4,18 @@ import { happened } from '../../../db/happened.ts'
 import type { DeviceStatus, Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-// Any number serves that no other user of the database takes.
+// Any number that nothing else in the database uses.
 const verdictLock = 7_264_413
 
-/** Until commit no policy of the tenant comes into force; whoever reports shares this. */
+/** Prevents, until commit, that a policy of the tenant comes into force. Reports share this lock. */
 export const shareVerdicts = (tx: Tx, tenant: TenantId) =>
   sql`select pg_advisory_xact_lock_shared(${sql.lit(verdictLock)}, hashtext(${tenant}::text))`.execute(tx)
 
-/** For whoever brings a policy into force: until commit no report of the tenant is judged by the one before. */
+/** Taken to bring a policy into force: until commit no report of the tenant is judged by the previous policy. */
 export const holdVerdicts = (tx: Tx, tenant: TenantId) =>
   sql`select pg_advisory_xact_lock(${sql.lit(verdictLock)}, hashtext(${tenant}::text))`.execute(tx)
 
-/** The report that is stored, locked, with the number of the newest policy. */
+/** Reads and locks the stored report, with the version of the newest policy. */
 export const lockPosture = (tx: Tx, tenant: TenantId, deviceId: string) =>
   tx
     .selectFrom('device_postures')
@@ -33,7 +33,7 @@ type PostureRow = Omit<Selectable<Tables['device_postures']>, 'tenant_id' | 'fac
   facts: object
 }
 type Told = Pick<Selectable<Tables['device_postures']>, 'told_at' | 'told_until'>
-/** Stores the first report of a device; false where there is one by now. */
+/** Stores the first report of a device. False if there is one already. */
 export const insertPosture = (tx: Tx, tenant: TenantId, row: PostureRow, told: Told): Promise<boolean> =>
   happened(
     tx
@@ -43,7 +43,7 @@ export const insertPosture = (tx: Tx, tenant: TenantId, row: PostureRow, told: T
       .returning('device_id'),
   )
 
-/** Stores a report in the place of the one before; `told` where it is told of. */
+/** Replaces the stored report. `told` is set if the report is announced. */
 export const updatePosture = (tx: Tx, tenant: TenantId, { device_id, ...row }: PostureRow, told: Told | undefined) =>
   tx
     .updateTable('device_postures')
@@ -52,7 +52,7 @@ export const updatePosture = (tx: Tx, tenant: TenantId, { device_id, ...row }: P
     .where('device_id', '=', device_id)
     .execute()
 
-/** What an assertion is about: the device and its user as they are now, and its last report. */
+/** Data for an assertion: the current state of the device and its user, and the last report. */
 export const findReported = (tx: Tx, tenant: TenantId, deviceId: string) =>
   tx
     .selectFrom('devices as d')
@@ -60,7 +60,7 @@ export const findReported = (tx: Tx, tenant: TenantId, deviceId: string) =>
     .leftJoin('users as u', (j) => j.on('u.tenant_id', '=', tenant).onRef('u.user_id', '=', 'd.user_id'))
     .select(['d.device_id', 'd.user_id', 'd.name', 'd.jkt', 'd.platform'])
     .select(['p.facts', 'p.facts_digest', 'p.reported_at'])
-    // One that is locked may do what one that is suspended may.
+    // A locked device may do the same as a suspended one.
     .select(
       sql<DeviceStatus>`case when d.status = 'active' and device_is_locked(${tenant}, d.device_id)
         then 'suspended' else d.status end`.as('status'),

@@ -10,10 +10,10 @@ import type { Appraise, Appraiser, Outcomes } from './appraisal.ts'
 import { insertPosture, lockPosture, type StoredPosture, shareVerdicts, updatePosture } from './posture.queries.ts'
 
 /**
- * A report is stored, and told of only where something follows from it. What a policy, a variant or a gateway makes of
- * a device depends on the outcomes of checks and on when these end; a report that moves neither is a row that is
- * written, and nothing else. Policies that ask for other checks have such reports read again (`held-reports.ts`), and
- * none comes into force between the judgement and the commit.
+ * Stores reports, and announces a report only if it has consequences. Policies, variants and gateways depend on the
+ * outcomes of checks and on the time when these end. A report that changes neither is only stored. For policies with
+ * other checks such reports are read again (`held-reports.ts`), and no policy comes into force between judgement and
+ * commit.
  */
 export function createReports({
   db,
@@ -31,7 +31,7 @@ export function createReports({
   now: () => Date
 }) {
   return {
-    /** `until`: when what was last told of the device ends; the next report comes before (ms; Infinity: never). */
+    /** `until`: end of the last announced outcomes, before which the next report is due (ms; Infinity: never). */
     report: async (actor: Actor, facts: Record<string, unknown>) => {
       const at = now()
       const tenant = actor.tenantId
@@ -46,10 +46,10 @@ export function createReports({
       const until = await db.inTenant(tenant, async (tx) => {
         await shareVerdicts(tx, tenant)
         let before = await lockPosture(tx, tenant, device.deviceId)
-        // Of two that are the first, the second one finds the other.
+        // Of two concurrent first reports, the second one finds the other's row.
         if (!before && !(await insertPosture(tx, tenant, row, told)))
           before = (await lockPosture(tx, tenant, device.deviceId)) ?? missing('device')
-        // A later one has overtaken it.
+        // A later report was stored first.
         if (before && before.reported_at > at) return untilOf(before)
         const tells = isToTell(before, appraiser, found, report.reported_at)
         if (before) await updatePosture(tx, tenant, row, tells ? told : undefined)
@@ -75,10 +75,10 @@ export function createReports({
 }
 export type Reports = ReturnType<typeof createReports>
 
-/** Until when what was told of a report counts (ms; Infinity: for good). */
+/** Time until which the announced outcomes apply (ms; Infinity: no end). */
 const untilOf = ({ told_until }: StoredPosture): number => told_until?.getTime() ?? Number.POSITIVE_INFINITY
 
-/** Whether anything follows from a report, beside what was told of the one before. */
+/** True if the report must be announced, compared with the announcement before. */
 function isToTell(
   before: StoredPosture | undefined,
   { newest, outcomes }: Appraiser,
@@ -89,6 +89,6 @@ function isToTell(
   const last = { facts: before.facts, reported_at: before.reported_at.getTime() }
   if (outcomes(last, nowMs).text !== found.text) return true
   const toldUntil = untilOf(before)
-  // What gateways were told ends by itself: they hear of a later end before the last half of it is over.
+  // Announced outcomes expire at gateways. A later end is announced in the second half of the period.
   return found.until < toldUntil || nowMs > (before.told_at.getTime() + toldUntil) / 2
 }

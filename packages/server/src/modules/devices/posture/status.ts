@@ -19,18 +19,18 @@ type Reason = {
     | 'check_unknown'
   check_id: string | null
 }
-/** What is asserted, and until when if nothing but time passes (ms; Infinity: for good). */
+/** Asserted status, and the time at which it changes by itself (ms; Infinity: never). */
 export type Standing = { status: AttestationStatus; reasons: Reason[]; until: number }
 
-/** However long the checks let a report count, nothing is affirmed on an older one. */
+/** Maximum age of a report for `affirming`, in ms, regardless of the checks. */
 const affirmedForMs = hour
 const forGood = Number.POSITIVE_INFINITY
 
-/** The checks whose outcome anybody but an administrator hears: those that apply and are not only audited. */
+/** Checks whose outcome is shown to others than administrators: those that apply and are not only audited. */
 export const heardOf = ({ checks }: PostureResult): CheckResult[] =>
   checks.filter((check) => check.applies && check.enforcement !== 'audit')
 
-/** Whoever may not use the network is never vouched for, whatever the report says. */
+/** A device that may not use the network is always contraindicated, regardless of its report. */
 export function shutOut({ status, user_suspended }: Reported): Standing | undefined {
   const reasons: Reason[] = []
   if (status !== 'active') reasons.push(because(`device_${status}`))
@@ -39,9 +39,9 @@ export function shutOut({ status, user_suspended }: Reported): Standing | undefi
 }
 
 /**
- * The worst that holds: an enforced check that is known to fail contradicts; without a report nothing is said; an old
- * report, a check that is unknown or one that only warns and fails is a warning. Checks that are only audited say
- * nothing, and where no other applies there is nothing to affirm.
+ * The worst applicable status. Contraindicated: an enforced check failed. None: there is no report. Warning: the report
+ * is too old, a check is unknown, or a check that only warns failed. Checks that are only audited do not count. None
+ * again: no other check applies.
  */
 export function standingOf(report: Report | null, result: PostureResult, nowMs: number): Standing {
   const heard = heardOf(result)

@@ -5,24 +5,24 @@ import { OutboundError } from '../../../outbound/outbound-error.ts'
 import { PullError } from './pull-error.ts'
 
 type Answer = { json: unknown; headers: Readonly<Record<string, unknown>> }
-/** Asks the directory with a token. `what` is what is read, for the sentence of a failure. */
+/** Sends a request with a token. `what` names the requested data in error messages. */
 export type Ask = (url: string, what: string, headers?: Record<string, string>) => Promise<Answer>
-/** How a token is asked for: where, and the fields of the form. */
+/** Address and form fields of a token request. */
 export type TokenRequest = { url: string; form: Record<string, string> }
 type Patience = {
-  /** Of one request, whole. */
+  /** For one whole request. */
   timeoutMs: number
-  /** Before each further try. */
+  /** Delay before each retry, in ms. */
   waits: readonly number[]
 }
 type AskingDeps = {
   outbound: Pick<Outbound, 'request'>
-  /** Where the directory is: scheme, host and port of everything that is asked with the token. */
+  /** Scheme, host and port of the directory. Requests with the token go nowhere else. */
   origin: string
   token: () => TokenRequest | Promise<TokenRequest>
   signal: AbortSignal
   patience?: Patience
-  /** Called for each request, and before each wait for another try. */
+  /** Called for each request, and before the wait for each retry. */
   onRequest?: () => void
   onWait?: (ms: number) => Promise<void>
 }
@@ -31,18 +31,18 @@ type Sent = Awaited<ReturnType<Outbound['request']>>
 const usual: Patience = { timeoutMs: 20 * second, waits: [250, second, 4 * second] }
 const maxPageBytes = 8 * 1024 * 1024
 const maxTokenBytes = 64 * 1024
-/** How often "too many requests" is borne with, and for how long at once. */
+/** Maximum number of 429 answers to one request, and longest wait (ms) that a directory may ask for. */
 const mostThrottled = 10
 const longestWait = 2 * minute
-/** A token is not used for so long before its end. */
+/** Time before its expiry at which a token is replaced, in ms; at most half of its lifetime. */
 const earlier = 30 * second
 
-/** Requests to one directory: one token, held here alone, tries within bounds, and no other host. */
+/** HTTP client for one directory: keeps the token in memory only, limits retries, and contacts no other host. */
 export function createAsking(deps: AskingDeps): Ask {
   const { outbound, origin, signal, patience = usual, onRequest = () => {}, onWait = async () => {} } = deps
   let token: { text: string; until: number } | undefined
 
-  /** Tries again where that may help: too many requests, faults of the other side, no answer. */
+  /** Retries after errors that may be temporary: too many requests, server errors, no answer. */
   async function send(what: string, url: string, options: Parameters<Outbound['request']>[1]): Promise<Sent> {
     let throttled = 0
     for (let tried = 0; ; ) {
@@ -111,7 +111,10 @@ export function createAsking(deps: AskingDeps): Ask {
   }
 }
 
-/** Faults of the other side and of the way to it pass; what was refused here, or is too large, stays so. */
+/**
+ * True for server errors and network errors, which may be temporary. A request refused by the outbound rules, or an
+ * answer that is too large, stays so.
+ */
 const mayPass = (outcome: Sent | OutboundError): boolean =>
   outcome instanceof OutboundError ? !['refused', 'too_large'].includes(outcome.code) : outcome.status >= 500
 
@@ -123,7 +126,7 @@ const failureOf = (what: string, outcome: Sent | OutboundError): PullError => {
 }
 function refusalOf(what: string, { status, body }: Sent): PullError {
   const code = fieldsOf(fieldsOf(jsonOf(body)).error).code
-  // Microsoft Graph: what a delta link stood for is not kept any more.
+  // Microsoft Graph no longer keeps the state of the delta link.
   if (status === 410 || (status === 400 && typeof code === 'string' && /^syncState(NotFound|Invalid)$/i.test(code)))
     return new PullError('gone', `${what}: the directory no longer knows what was read before.`)
   if (status === 401) return new PullError('credential', `The directory does not take its own token (${what}).`)
@@ -131,7 +134,7 @@ function refusalOf(what: string, { status, body }: Sent): PullError {
   return new PullError('answer', `${what} could not be read: the directory answered ${status}.`)
 }
 
-/** Milliseconds: `Retry-After` in seconds or as a date, or when Okta counts anew. */
+/** Requested wait in ms: `Retry-After` in seconds or as a date, or the reset time of Okta's rate limit. */
 function askedToWait({ status, headers }: Sent): number {
   const after = headers['retry-after']
   if (typeof after === 'string') {
@@ -152,14 +155,14 @@ function jsonOf(body: Buffer): unknown {
   }
 }
 
-/** The fields of what was answered; none where it is no object. */
+/** Fields of a JSON object; none for any other value. */
 export const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
 export const listOf = (value: unknown, what: string): readonly unknown[] => {
   if (Array.isArray(value)) return value
   throw new PullError('answer', `What the directory answered is no list (${what}).`)
 }
-/** An id is a directory's own name of an entry: without one nothing can be said of it. */
+/** Reads the directory's ID of an entry. An entry without one cannot be identified, so this throws. */
 export const idIn = (entry: Readonly<Record<string, unknown>>, what: string): string => {
   const { id } = entry
   if (typeof id === 'string' && /^[\x21-\x7e]{1,256}$/.test(id)) return id

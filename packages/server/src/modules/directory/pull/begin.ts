@@ -12,7 +12,10 @@ import { nextRun } from './schedule.ts'
 import type { SourceRow } from './sources.queries.ts'
 import * as sources from './sources.queries.ts'
 
-/** The links of Entra ID are good for seven days; and what was read since the last whole reading stays small. */
+/**
+ * Limits for continuing from an earlier reading: delta links of Entra ID are valid for seven days, and the number of
+ * stored pages must stay small.
+ */
 const keptForMs = 6 * day
 const mostKeptPages = 500
 
@@ -20,7 +23,7 @@ type PullOptions = { dry_run?: boolean | undefined; confirm_mass_change?: boolea
 type Begun = { run: RunRow; begun: boolean }
 export const pullJob = 'pull_directories'
 
-/** How a pull begins and is called off; there is one of a source at a time, under the source's lock. */
+/** Starts and cancels pulls. A source has one pull at a time, protected by the lock of the source. */
 export function createBegin({
   db,
   audit,
@@ -31,7 +34,7 @@ export function createBegin({
   db: Database
   audit: Audit
   now: () => Date
-  /** Called after the commit of what is to be read, and of what is to be read no more. */
+  /** Called after commit, with a source to be read or a run to be stopped. */
   started: (tenant: TenantId, source: string) => void
   ended: (run: string) => void
 }) {
@@ -72,7 +75,10 @@ export function createBegin({
     return { run: (await findRun(tx, tenant, run_id)) ?? noRun(), begun: true }
   }
 
-  /** The source is held. False: the pull was over, or is another one. What it has read goes with it. */
+  /**
+   * Cancels a pull; the caller holds the lock of the source. False if the pull has ended or is another one. Pages that
+   * it has read are deleted.
+   */
   async function callOff(tx: Tx, by: Source, source: SourceRow, run_id: string, why: string): Promise<boolean> {
     const { tenantId: tenant } = by
     const { source_id, provider, kept } = source
@@ -100,7 +106,7 @@ export function createBegin({
         return begin(tx, actor, source, options)
       }),
 
-    /** For the one vendor that has a path of its own. */
+    /** For the path that exists only for Keycloak. */
     beginOnly: async (actor: Actor, options: PullOptions): Promise<Begun> => {
       const tenant = actor.tenantId
       return db.inTenant(tenant, async (tx) => {
@@ -118,7 +124,7 @@ export function createBegin({
       })
     },
 
-    /** Where its time has come and nobody was faster. */
+    /** Starts the pull if it is still due. */
     beginDue: (tenant: TenantId, sourceId: string): Promise<void> =>
       db.inTenant(tenant, async (tx) => {
         const source = await sources.lockSource(tx, tenant, sourceId)
@@ -134,7 +140,8 @@ export function createBegin({
         if (found.source_id === null) return notCancelled(found)
         const source = await sources.lockSource(tx, tenant, found.source_id)
         const changed = source !== undefined && (await callOff(tx, actor, source, id, reason ?? 'It was cancelled.'))
-        // It took longer than from one pull to the next: whoever ends it does not want another one at once.
+        // The pull took longer than the interval. The next one waits for the next interval, so that it does not start
+        // right after a cancellation.
         if (changed && source.next_run_at && source.next_run_at <= now())
           await sources.setState(tx, tenant, source.source_id, { next_run_at: nextRun(source, now(), source.failures) })
         const current = (await findRun(tx, tenant, id)) ?? noRun()
@@ -142,7 +149,7 @@ export function createBegin({
         return { run: current, changed }
       }),
 
-    /** Whoever changes the source holds it. */
+    /** Cancels the pull of a source. The caller holds the lock of the source. */
     callOffOf: async (tx: Tx, actor: Actor, source: SourceRow, why: string): Promise<void> => {
       const pull = await queries.findPull(tx, actor.tenantId, source.source_id)
       if (pull) await callOff(tx, actor, source, pull.run_id, why)

@@ -4,10 +4,10 @@ import { type Page, type PulledUser, textOf } from './pages.ts'
 import { PullError } from './pull-error.ts'
 import type { At, Place, Step, Vendor } from './vendor.ts'
 
-/** `url` is where the next page lies; `users`: the delta link of the users, once they are read. */
+/** `url`: address of the next page. `users`: delta link of the users, once they are read. */
 type Cursor = { what: 'users' | 'groups'; url: string; users: string | null; after: string; changes: boolean }
 
-/** Of each cloud: who signs in, and who answers of directories. */
+/** Hosts of each Microsoft cloud: sign-in, and Microsoft Graph. */
 const graphOf: Readonly<Record<string, string>> = {
   'login.microsoftonline.com': 'https://graph.microsoft.com',
   'login.microsoftonline.us': 'https://graph.microsoft.us',
@@ -18,8 +18,8 @@ const userFields = 'id,userPrincipalName,displayName,mail,accountEnabled,userTyp
 const named = { users: 'Users', groups: 'Groups' } as const
 
 /**
- * Delta queries of Microsoft Graph: all pages once, and from then on what changed. Members of a group that are groups
- * are taken with all of theirs, as the groups claim of Entra ID has it.
+ * Delta queries of Microsoft Graph: all pages once, then only changes. Groups inside a group contribute all their
+ * members, as in the groups claim of Entra ID.
  */
 export function createEntra(problemOf: Vendor['problemOf']): Vendor {
   async function step(ask: Ask, _place: Pick<Place, 'issuer'>, { cursor: at, take, progress }: At): Promise<Step> {
@@ -72,7 +72,7 @@ export function createEntra(problemOf: Vendor['problemOf']): Vendor {
   }
 }
 
-/** Guests are of another directory, and none of this one's. */
+/** Guests belong to another directory and are left out. */
 function pageOfUsers(entries: readonly Readonly<Record<string, unknown>>[]): Page {
   const users: (Partial<PulledUser> & { id: string })[] = []
   const goneUsers: string[] = []
@@ -84,7 +84,7 @@ function pageOfUsers(entries: readonly Readonly<Record<string, unknown>>[]): Pag
   return { users, goneUsers }
 }
 
-/** A change names at least what changed; what it does not name stays. */
+/** A change names at least the modified fields. The others stay. */
 function userOf(id: string, entry: Readonly<Record<string, unknown>>): Partial<PulledUser> & { id: string } {
   const { userPrincipalName, displayName, mail, accountEnabled } = entry
   return {

@@ -4,7 +4,7 @@ import { isWanted, type Page, type PulledGroup, type PulledUser, textOf } from '
 import { PullError } from './pull-error.ts'
 import type { At, Place, Seen, Step, Vendor } from './vendor.ts'
 
-/** `group` is a place in the groups that were seen; `first` and `last` say where a list goes on, and with whom. */
+/** `group`: index in the groups read so far. `first` and `last`: position and last ID at which a list continues. */
 type Cursor = {
   phase: 'count' | 'users' | 'recount' | 'groups' | 'children' | 'members' | 'regroup'
   users: number
@@ -17,17 +17,18 @@ type Cursor = {
 const start = { group: 0, first: 0, last: null } as const
 const begin = (tries: number): Cursor => ({ phase: 'count', users: 0, groups: 0, ...start, tries })
 
-/** Entries of a page; each but the first begins with the last entry of the one before it. */
+/** Entries per page. Each page but the first repeats the last entry of the previous one. */
 const perPage = 100
 const membersPerPage = 500
-/** How often a reading begins anew because the directory changed meanwhile. */
+/** Maximum number of attempts if the directory changes while it is read. */
 const mostTries = 3
 
 const adminOf = (issuer: string): string => issuer.replace(/\/realms\/([^/]+)$/, '/admin/realms/$1')
 
 /**
- * Lists of Keycloak are paged by their place, which moves when somebody comes or goes: each page begins with the last
- * entry of the one before it, and users and groups are counted before and after. What does not fit begins anew.
+ * Keycloak pages its lists by position, which shifts when entries are added or removed. Each page therefore begins with
+ * the last entry of the previous one, and users and groups are counted before and after. After a mismatch the reading
+ * starts over.
  */
 export function createKeycloak(problemOf: Vendor['problemOf']): Vendor {
   async function step(
@@ -42,7 +43,7 @@ export function createKeycloak(problemOf: Vendor['problemOf']): Vendor {
       return { page: {}, cursor: begin(cursor.tries + 1), again: why }
     }
     const countGroups = async () => countIn(fieldsOf((await ask(`${base}/groups/count`, 'Groups')).json).count)
-    /** A page of a list; undefined where it does not follow the one before. */
+    /** Reads a page of a list. Undefined if it does not follow the previous page. */
     async function list(path: string, what: string, size: number) {
       const from = cursor.last === null ? cursor.first : cursor.first - 1
       const { json } = await ask(`${base}/${path}first=${from}&max=${cursor.last === null ? size : size + 1}`, what)
@@ -142,7 +143,7 @@ const phaseOf = (phase: Cursor['phase']): PullProgress['phase'] => {
 }
 const past = (cursor: Cursor): Cursor => ({ ...cursor, ...start, group: cursor.group + 1 })
 
-/** The next group from a place on that fits, and its own place. */
+/** The next matching group from an index on, with its own index. */
 function nextOf({ groups }: Seen, from: number, fits: (group: PulledGroup) => boolean) {
   for (let place = from; place < groups.length; place++) {
     const group = groups[place]!
@@ -171,7 +172,7 @@ function userOf(user: Readonly<Record<string, unknown>>): PulledUser {
   }
 }
 
-/** Groups are known by their paths, as in the tokens of Keycloak. */
+/** Groups are identified by path, as in Keycloak's tokens. */
 function groupOf(group: Readonly<Record<string, unknown>>): PulledGroup {
   const children = typeof group.subGroupCount === 'number' ? group.subGroupCount : 0
   return {

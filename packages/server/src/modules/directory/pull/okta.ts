@@ -4,14 +4,14 @@ import { isWanted, type Page, type PulledUser, textOf } from './pages.ts'
 import { PullError } from './pull-error.ts'
 import type { At, Place, Step, Vendor } from './vendor.ts'
 
-/** `url`: where a list goes on; `group`: a place in the groups that were seen. */
+/** `url`: address of the next page. `group`: index in the groups read so far. */
 type Cursor = { phase: 'users' | 'groups' | 'members'; url: string | null; group: number }
 
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
-/** Who may sign in, or will once they have set a password. */
+/** States of users who may sign in, now or after setting a password. */
 const active = ['ACTIVE', 'STAGED', 'PROVISIONED', 'RECOVERY', 'PASSWORD_EXPIRED', 'LOCKED_OUT']
 
-/** Lists of Okta, each page of which names the next; who is deprovisioned is not in them. */
+/** Lists of Okta, in which each page links to the next. Deprovisioned users are not listed. */
 export function createOkta(issuerProblem: Vendor['problemOf']): Vendor {
   const at = (issuer: string, path: string) => `${new URL(issuer).origin}/api/v1/${path}`
 
@@ -31,7 +31,7 @@ export function createOkta(issuerProblem: Vendor['problemOf']): Vendor {
     }
     if (cursor.phase === 'groups') {
       const { entries, next } = await list(at(issuer, 'groups?limit=200'), 'Groups')
-      // Everybody is in the group that Okta itself makes.
+      // Okta's built-in group contains every user.
       const groups = entries.filter(({ type }) => type !== 'BUILT_IN').map(groupOf)
       return {
         page: { groups },
@@ -76,7 +76,7 @@ export function createOkta(issuerProblem: Vendor['problemOf']): Vendor {
   }
 }
 
-/** The key of a client: a JWK or PEM. */
+/** Parses the private key of a client: a JWK or PEM. */
 export function clientKeyOf(
   credential: string,
 ): { key: KeyObject; alg: 'RS256' | 'ES256'; kid: string | undefined } | undefined {
@@ -92,7 +92,7 @@ export function clientKeyOf(
   }
 }
 
-/** RFC 7523: the client proves its key, for a minute. */
+/** Client assertion of RFC 7523, valid for a minute. */
 async function assertion(clientId: string, credential: string, audience: string): Promise<string> {
   const { SignJWT } = await import('jose')
   const found = clientKeyOf(credential)
@@ -108,7 +108,7 @@ async function assertion(clientId: string, credential: string, audience: string)
     .sign(found.key)
 }
 
-/** The URL of the next page in `Link` headers (RFC 8288). */
+/** URL of the next page in the `Link` headers (RFC 8288). */
 function nextIn(header: unknown): string | null {
   for (const line of [header].flat())
     if (typeof line === 'string')

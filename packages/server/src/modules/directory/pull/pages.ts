@@ -4,27 +4,27 @@ import type { Content } from '../taking.ts'
 import { PullError } from './pull-error.ts'
 
 export type PulledUser = { id: string; userName: string; displayName: string; email: string | null; active: boolean }
-/** `name` is null where only members changed; `children`: groups of Keycloak below it. */
+/** `name` is null if only members changed. `children`: number of subgroups (Keycloak). */
 export type PulledGroup = { id: string; name: string | null; children?: number }
-/** Who came into a group and who left it: users, and groups whose members are its members too. */
+/** Users added to and removed from a group; `nest` and `unnest` are groups whose members count as members. */
 type Moves = { group: string; add: string[]; remove?: string[]; nest?: string[]; unnest?: string[] }
-/** What one answer of a directory said. Later ones change what earlier ones said. */
+/** Content of one answer of a directory. Later pages update earlier ones. */
 export type Page = {
-  /** A change may name only what is other than before. */
+  /** A change may contain only the modified fields. */
   users?: (Partial<PulledUser> & { id: string })[]
   goneUsers?: string[]
   groups?: PulledGroup[]
   goneGroups?: string[]
   members?: Moves[]
 }
-/** What of a directory is taken. */
+/** Parts of a directory to be imported. */
 export type Take = {
   take_users: 'all' | 'in_groups'
   take_groups: 'all' | 'none' | 'listed'
   group_names: readonly string[]
 }
 
-/** As the contract bounds a snapshot. */
+/** The limits of a snapshot in the API. */
 const most = { users: 100_000, groups: 20_000, memberships: 1_000_000 }
 
 const tooMany = (what: keyof typeof most): never => {
@@ -43,7 +43,7 @@ export function isWanted({ take_groups, group_names }: Take, name: string): bool
 const nobody = { userName: '', displayName: '', email: null, active: false }
 type Group = { name: string | null; users: Set<string>; groups: Set<string> }
 
-/** The directory as its pages say it, one after the other. */
+/** Merges pages in order to the content of the directory. */
 export function createFold() {
   const slices = createSlices()
   const users = new Map<string, PulledUser>()
@@ -58,7 +58,7 @@ export function createFold() {
   async function add(page: Page): Promise<void> {
     for (const user of page.users ?? []) {
       const known = users.get(user.id)
-      // A change of somebody who was not taken names nobody.
+      // A change without a name for an unknown user, such as a guest, is ignored.
       if (known || user.userName !== undefined) users.set(user.id, { ...(known ?? nobody), ...user })
     }
     for (const id of page.goneUsers ?? []) users.delete(id)
@@ -81,7 +81,7 @@ export function createFold() {
     if (slices.isOver()) await slices.next()
   }
 
-  /** Users of the group and of all groups within it, however deep; a circle ends where it began. */
+  /** Users of the group and of all nested groups. Cycles end at groups already visited. */
   async function membersOf(id: string): Promise<Set<string>> {
     const members = new Set<string>()
     const seen = new Set([id])
@@ -94,7 +94,7 @@ export function createFold() {
     return members
   }
 
-  /** As a snapshot has it. Members whom the directory does not show (guests, service accounts) are left out. */
+  /** Content in the form of a snapshot. Members missing among the users (guests, service accounts) are left out. */
   async function content(take: Take): Promise<Content> {
     const named: Content['groups'] = []
     const inGroups = new Set<string>()
@@ -124,7 +124,7 @@ export function createFold() {
   return { add, content }
 }
 
-/** What a directory wrote, as it can be stored and shown: of one line, whole characters, bounded. */
+/** Text of a directory in storable form: one line, well-formed, limited in length. */
 export function textOf(text: string, max: number): string {
   const plain = text
     .toWellFormed()

@@ -1,6 +1,6 @@
 /**
- * Why a directory could not be read. The message is a sentence that administrators read; it holds nothing that the
- * other side said but error codes of OAuth. `gone`: what a reading of changes went on from is not there any more.
+ * Failure to read a directory. Administrators see the message, so it contains no text of the directory except OAuth
+ * error codes. `gone`: the directory no longer has the state from which changes were to be read.
  */
 export class PullError extends Error {
   override readonly name = 'PullError'

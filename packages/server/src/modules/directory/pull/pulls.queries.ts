@@ -28,10 +28,10 @@ type Begun = {
   confirmed: boolean
   requested_by: Requester | null
   cursor: object
-  /** Pages of earlier readings that this one goes on from. */
+  /** Number of pages of earlier readings that this one continues. */
   pages: number
 }
-/** The source is held, and has no pull. */
+/** The caller holds the lock of the source, which has no pull. */
 export async function insertPull(tx: Tx, tenant: TenantId, counts: object, p: Begun): Promise<void> {
   await tx
     .insertInto('directory_runs')
@@ -68,7 +68,7 @@ export async function insertPull(tx: Tx, tenant: TenantId, counts: object, p: Be
     .execute()
 }
 
-/** Of any number of replicas one gets it, until `until`. */
+/** Claims a pull until `until`. Only one replica gets it. */
 export const claimPull = (
   tx: Tx,
   tenant: TenantId,
@@ -93,7 +93,7 @@ const held = (tx: Tx, tenant: TenantId, { source_id, run_id, by }: Held) =>
     .where('run_id', '=', run_id)
     .where('claimed_by', '=', by)
 
-/** False: the pull was ended, or another replica has it. */
+/** False if the pull has ended or another replica has it. */
 export const keepClaim = (tx: Tx, tenant: TenantId, pull: Held, until: Date): Promise<boolean> =>
   happened(held(tx, tenant, pull).set({ claimed_until: until }).returning('run_id'))
 
@@ -118,7 +118,7 @@ export const saveProgress = (tx: Tx, tenant: TenantId, run: string, progress: Pu
     .where('status', '=', 'fetching')
     .execute()
 
-/** True for the one who ends it; `by`: whoever reads it, otherwise anybody. */
+/** Ends a pull; true for the one caller that did. With `by`, only the replica that reads it can. */
 export const endPull = (tx: Tx, tenant: TenantId, { source_id, run_id, by }: Omit<Held, 'by'> & { by?: string }) => {
   const q = tx
     .deleteFrom('directory_pulls')
@@ -128,7 +128,7 @@ export const endPull = (tx: Tx, tenant: TenantId, { source_id, run_id, by }: Omi
   return happened((by === undefined ? q : q.where('claimed_by', '=', by)).returning('run_id'))
 }
 
-/** What a pull has come to. */
+/** Stores the result of a pull. */
 export const settleRun = (
   tx: Tx,
   { tenant_id, run_id, counts, held_because, diff, problems, ...run }: NewRun,
@@ -171,7 +171,7 @@ export const endRun = (
 export const insertPage = (tx: Tx, tenant: TenantId, source_id: string, page: number, content: string) =>
   tx.insertInto('directory_pages').values({ tenant_id: tenant, source_id, page, content }).execute()
 
-/** Pages from number `from` on, of about 4 MB together; one at least, if there is one. */
+/** Pages from number `from` on, about 4 MB in total and at least one, if there is one. */
 export const somePages = async (tx: Tx, tenant: TenantId, source: string, from: number) => {
   const { rows } = await sql<{ page: number; content: string }>`
     select page, content from (
@@ -182,7 +182,7 @@ export const somePages = async (tx: Tx, tenant: TenantId, source: string, from: 
   return rows
 }
 
-/** Of a source, and of all of the tenant together. */
+/** Bytes stored for a source, and for all sources of the tenant. */
 export const bytesOfPages = async (tx: Tx, tenant: TenantId, source: string): Promise<{ own: number; all: number }> => {
   const { rows } = await sql<{ own: number; all: number }>`
     select coalesce(sum(octet_length(content)) filter (where source_id = ${source}), 0) as own,
@@ -191,7 +191,7 @@ export const bytesOfPages = async (tx: Tx, tenant: TenantId, source: string): Pr
   return rows[0] ?? { own: 0, all: 0 }
 }
 
-/** Those from number `from` on go. The source, or its pull, is held. */
+/** Deletes the pages from number `from` on. The caller holds the lock of the source or of its pull. */
 export const deletePages = (tx: Tx, tenant: TenantId, source: string, from: number) =>
   tx
     .deleteFrom('directory_pages')
@@ -200,7 +200,7 @@ export const deletePages = (tx: Tx, tenant: TenantId, source: string, from: numb
     .where('page', '>=', from)
     .execute()
 
-/** Passes the tenant wall: pulls that nobody reads, in the order in which they were left. */
+/** Bypasses tenant isolation. Pulls without a reader, in the order of their expired claims. */
 export const freePulls = async (tx: Tx, at: Date, limit: number) => {
   const { rows } = await sql<{ tenant_id: TenantId; source_id: string }>`
     select tenant_id, source_id from directory_pulls where claimed_until <= ${at}

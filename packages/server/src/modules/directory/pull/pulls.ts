@@ -24,14 +24,14 @@ import { nextRun } from './schedule.ts'
 import type { SourceRow } from './sources.queries.ts'
 import * as sources from './sources.queries.ts'
 
-/** Slow directories wait for their answers together, and take turns; what was read is folded and applied by few. */
+/** Limits. Reading mostly waits for slow directories, so many may read. Merging and applying takes CPU, so few may. */
 const readers = { perKey: 2, total: 16, waiting: 64 }
 const appliers = { perKey: 1, total: 2, waiting: readers.total }
 const turnMs = 2 * minute
-/** Looked at at once by the job, and how often in one round of it. */
+/** Sources per query of the job, and number of queries in one run of it. */
 const perLook = 100
 const looks = 10
-/** Nobody sets up a source who may do less. */
+/** The least powerful role that may set up a source. Pulls act with its permissions. */
 const weakest: Role = 'tenant_admin'
 
 type PullDeps = RunDeps & {
@@ -41,7 +41,7 @@ type PullDeps = RunDeps & {
   onError: (e: unknown) => void
 }
 
-/** Reads directories in the background, each on one replica, and brings users and groups to what they say. */
+/** Reads directories in the background, each on one replica, and updates users and groups accordingly. */
 export function createPulls(deps: PullDeps) {
   const { db, now, taking, audit, notify, openCredential, onError } = deps
   const reading = createReading(deps)
@@ -49,11 +49,11 @@ export function createPulls(deps: PullDeps) {
   const toApply = createGate(appliers)
   const running = new Map<string, AbortController>()
   const works = new Map<string, Promise<void>>()
-  /** Asked for once more while what was called off still ends. */
+  /** Pulls requested again while a cancelled one still ends. */
   const again = new Set<string>()
   let isStopping = false
 
-  /** Where a change comes from that a pull makes: whoever asked for it, or the job. */
+  /** Acting principal of a pull: the requester, or the job. */
   const behalfOf = ({ tenant, pull: { requested_by: by } }: Holding): Behalf => {
     const job = jobSource(tenant, pullJob)
     const source: Source = by ? { ...job, type: by.type as Source['type'], id: by.id, name: by.name } : job
@@ -107,7 +107,10 @@ export function createPulls(deps: PullDeps) {
       throw new PullError('unstable', 'A snapshot was taken meanwhile under the id of this run.')
   }
 
-  /** Nothing was applied: the run says why, the source is tried again later, and administrators hear of it once. */
+  /**
+   * Records a failure; nothing was applied. The run shows the reason, the source is retried later, and administrators
+   * are notified once.
+   */
   async function fail(h: Holding, e: unknown): Promise<void> {
     const { tenant, pull, by } = h
     const { source_id, run_id } = pull
@@ -133,7 +136,7 @@ export function createPulls(deps: PullDeps) {
   const letGo = (h: Holding) =>
     db.inTenant(h.tenant, (tx) => queries.keepClaim(tx, h.tenant, { ...h.pull, by: h.by }, now()))
 
-  /** True: its turn was over before it was at its end. */
+  /** Returns true if its turn ended before the pull was complete. */
   async function pullOne(tenant: TenantId, sourceId: string): Promise<boolean> {
     const h = isStopping ? undefined : await claim(tenant, sourceId)
     if (!h) return false
@@ -145,7 +148,7 @@ export function createPulls(deps: PullDeps) {
     } catch (e) {
       if (e instanceof LostClaim || h.signal.reason instanceof LostClaim) return false
       const isOurs = !(e instanceof PullError || (e instanceof AppError && e.code !== 'internal_error'))
-      // Whoever comes next goes on from what is kept.
+      // The next reader continues from the stored pages.
       if (isStopping || e instanceof TurnOver || (isOurs && isAway(e))) await letGo(h)
       else await fail(h, e)
       if (!isStopping && e instanceof TurnOver) return true
@@ -156,13 +159,15 @@ export function createPulls(deps: PullDeps) {
     return false
   }
 
-  /** At once, or when others are done; a pull that somebody else reads stays theirs. */
+  /**
+   * Starts reading, at once or when others have finished. A pull that another replica reads stays with that replica.
+   */
   function start(tenant: TenantId, source: string): void {
     const key = `${tenant} ${source}`
     if (isStopping) return
     if (works.has(key)) return void again.add(key)
     const work = toRead(tenant, () => pullOne(tenant, source))
-      // When too many wait, the job comes to it later.
+      // If too many wait, the job starts it later.
       .catch((e) => {
         if (!(e instanceof AppError && e.code === 'rate_limited')) onError(e)
         return false
@@ -181,7 +186,7 @@ export function createPulls(deps: PullDeps) {
 
   return {
     ...begin,
-    /** Begins what is due and goes on with what nobody reads; returns when that is on its way. */
+    /** Starts due pulls, and continues pulls without a reader. Returns once they have started. */
     run: async (): Promise<void> => {
       const at = now()
       for (let n = 0; n < looks; n++) {
@@ -192,7 +197,7 @@ export function createPulls(deps: PullDeps) {
       for (const { tenant_id, source_id } of await db.acrossTenants((tx) => queries.freePulls(tx, at, perLook)))
         start(tenant_id, source_id)
     },
-    /** What is read here is let go; another replica goes on with it. */
+    /** Releases the pulls read here. Another replica continues them. */
     stop: async (): Promise<void> => {
       isStopping = true
       for (const abort of running.values()) abort.abort(stopping())

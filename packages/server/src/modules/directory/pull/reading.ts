@@ -14,31 +14,31 @@ import { setState } from './sources.queries.ts'
 import type { Place, Seen } from './vendor.ts'
 import { vendors } from './vendors.ts'
 
-/** Longer than a request and its tries take: who has not said a word for so long has ended. */
+/** Duration of a claim. Longer than a request with its retries, so a reader with an expired claim has ended. */
 export const claimMs = 2 * minute
-/** What was read is kept when it is so much, or so old. */
+/** Number of entries, or age, at which pages are stored. */
 const keptEntries = 2000
 const keptAfterMs = second
-/** Of all pages of a reading together, and of all that is kept for a tenant. */
+/** Maximum size of all pages of a reading, and of all pages of a tenant. */
 const mostBytes = 64 * 1024 * 1024
 const mostBytesOfTenant = 4 * mostBytes
-/** A reading that is not at its end by then does not come to it. */
+/** Maximum duration of a reading. After it the reading fails. */
 const longestMs = 6 * hour
 
-/** The pull was ended, or another replica reads it. */
+/** The pull has ended, or another replica reads it. */
 export class LostClaim extends Error {}
-/** What was read is kept, and others are read before it goes on. */
+/** Thrown after the pages are stored, so that other sources are read before this one continues. */
 export class TurnOver extends Error {}
 
-/** What stands in a pull's cursor: where its vendor's reading is, or that it is whole. */
+/** Cursor of a pull: the vendor's position, or the mark that the reading is complete. */
 type Cursor = { at: object } | { whole: true; links: KeptReading['links'] | null }
-/** A pull as a replica holds it. */
+/** A pull claimed by this replica. */
 export type Holding = {
   tenant: TenantId
   source: SourceRow
   pull: queries.Pull
   by: string
-  /** When the reading began, and when this replica's turn of it ends. */
+  /** Start of the reading, and end of this replica's turn. */
   startedAt: Date
   turnEnds: Date
   progress: PullProgress
@@ -56,7 +56,7 @@ export const noProgress = (): PullProgress => ({
   retries: 0,
 })
 
-/** Reads a directory page by page; what was read is kept, so that any replica goes on from it. */
+/** Reads a directory page by page. The pages are stored, so that any replica can continue. */
 export function createReading({
   db,
   now,
@@ -68,14 +68,14 @@ export function createReading({
 }) {
   const until = (more = 0) => new Date(now().getTime() + claimMs + more)
 
-  /** `work` is false where the pull is not this replica's any more. */
+  /** `work` returns false if this replica has lost the pull. */
   async function guarded(h: Holding, work: (tx: Tx) => Promise<boolean>): Promise<void> {
     await db.inTenant(h.tenant, async (tx) => {
       if (!(await work(tx))) throw new LostClaim('the pull was ended')
     })
   }
 
-  /** What was read of it before, maybe by another replica. */
+  /** Entries already read, possibly by another replica. */
   async function seenSince(h: Holding, from: number): Promise<Seen> {
     const seen: Seen = { users: new Set(), groups: [], groupIds: new Set() }
     await eachPage(h, from, (page) => note(seen, page))
@@ -90,7 +90,7 @@ export function createReading({
     }
   }
 
-  /** To its end; what a next reading of changes goes on from. */
+  /** Reads to the end. Returns the state from which the next reading of changes continues. */
   async function read(h: Holding, place: Place): Promise<KeptReading | null> {
     const { tenant, source, progress, signal, by } = h
     const { source_id, run_id } = h.pull
@@ -136,7 +136,7 @@ export function createReading({
       buffer = []
       bufferedAt = performance.now()
     }
-    /** From the first page on; what earlier readings left goes too where it can't be gone on from. */
+    /** Starts over from the first page. Deletes the pages of earlier readings too if they cannot be continued. */
     async function beginAnew(next: object, withoutKept: boolean): Promise<void> {
       if (withoutKept) kept = null
       pages = kept?.pages ?? 0
@@ -183,7 +183,7 @@ export function createReading({
 
   return {
     read,
-    /** All that was read, as a snapshot has it. */
+    /** Everything that was read, in the form of a snapshot. */
     contentOf: async (h: Holding): Promise<Content> => {
       h.progress.phase = 'applying'
       const { source_id, run_id } = h.pull

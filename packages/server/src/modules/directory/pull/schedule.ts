@@ -1,15 +1,15 @@
 import { hour, minute } from '../../../kernel/time.ts'
 import type { SourceRow } from './sources.queries.ts'
 
-/** However often a source has failed, it is tried as often as this. */
+/** Longest wait after failures, unless the interval is longer. */
 const longestWait = 24 * hour
 type Scheduled = Pick<SourceRow, 'enabled' | 'interval_minutes'>
 
-/** Some time within the first interval, so that sources that were set at once are not read at once. */
+/** A random time within the first interval, so that sources created together are not read together. */
 export const firstRun = ({ enabled, interval_minutes }: Scheduled, at: Date): Date | null =>
   enabled ? new Date(at.getTime() + Math.random() * interval_minutes * minute) : null
 
-/** A tenth of the interval sooner or later; each failure in a row doubles it. */
+/** Varies the interval by a tenth in either direction. Each failure in a row doubles it. */
 export function nextRun({ enabled, interval_minutes }: Scheduled, at: Date, failures: number): Date | null {
   if (!enabled) return null
   const interval = interval_minutes * minute

@@ -10,7 +10,7 @@ import type { Pulls } from './pulls.ts'
 import type { SourceFields, SourceRow } from './sources.queries.ts'
 import { type Sources, versionOf } from './sources.ts'
 
-/** What a PUT can not set, and may send back as it is. */
+/** Fields that a PUT cannot set, but may repeat unchanged. */
 const fixed = ['source_id', 'tenant_id', 'provider', 'kind', 'created_at'] as const
 type Wire = Pick<DirectorySource, 'enabled' | 'issuer' | 'client_id' | 'interval_minutes' | 'users' | 'groups'>
 

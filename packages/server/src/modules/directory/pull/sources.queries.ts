@@ -5,7 +5,7 @@ import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 export type SourceRow = Selectable<Tables['directory_sources']> & { provider: string }
-/** What of a source is set, but its credential. */
+/** Configurable fields of a source, except its credential. */
 export type SourceFields = Pick<
   SourceRow,
   'enabled' | 'issuer' | 'client_id' | 'interval_minutes' | 'take_users' | 'take_groups' | 'group_names'
@@ -14,7 +14,7 @@ export type SourceFields = Pick<
 const provider = sql<string>`(select d.provider from directories d
   where d.tenant_id = directory_sources.tenant_id and d.directory_id = directory_sources.directory_id)`
 
-/** Those that are there. */
+/** Sources that are not deleted. */
 export const selectSources = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('directory_sources')
@@ -23,10 +23,10 @@ export const selectSources = (tx: Tx, tenant: TenantId) =>
     .where('tenant_id', '=', tenant)
     .where('deleted_at', 'is', null)
 
-/** Until commit whoever makes a source in this tenant takes turns, so that all of them are counted. */
+/** Serializes, until commit, the creation of sources in this tenant, so that the limit holds. */
 export const takeTurns = (tx: Tx, tenant: TenantId) =>
   sql`select pg_advisory_xact_lock(${sql.lit(makingLock)}, hashtext(${tenant}::text))`.execute(tx)
-// Any number serves that no other user of the database takes.
+// Any number that nothing else in the database uses.
 const makingLock = 7_264_408
 
 export const countSources = async (tx: Tx, tenant: TenantId): Promise<number> => {
@@ -42,7 +42,7 @@ export const countSources = async (tx: Tx, tenant: TenantId): Promise<number> =>
 export const findSource = (tx: Tx, tenant: TenantId, id: string): Promise<SourceRow | undefined> =>
   selectSources(tx, tenant).where('source_id', '=', id).executeTakeFirst()
 
-/** Until commit nobody else changes it, begins a pull of it or ends one. */
+/** Locks the source until commit against changes and against the start or end of a pull. */
 export async function lockSource(tx: Tx, tenant: TenantId, id: string): Promise<SourceRow | undefined> {
   await tx
     .selectFrom('directory_sources')
@@ -106,7 +106,7 @@ export const markDeleted = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
     .execute()
 
 type State = { next_run_at?: Date | null; failures?: number; failing_since?: Date | null; kept?: KeptReading | null }
-/** What follows from pulls; nothing of it is set. */
+/** Updates the fields that follow from pulls and cannot be configured. */
 export const setState = (tx: Tx, tenant: TenantId, id: string, { kept, ...state }: State) =>
   tx
     .updateTable('directory_sources')
@@ -115,7 +115,7 @@ export const setState = (tx: Tx, tenant: TenantId, id: string, { kept, ...state 
     .where('source_id', '=', id)
     .execute()
 
-/** Passes the tenant wall: sources whose time has come and that have no pull on its way. */
+/** Bypasses tenant isolation. Sources that are due and have no pull in progress. */
 export const dueSources = async (tx: Tx, at: Date, limit: number) => {
   const { rows } = await sql<{ tenant_id: TenantId; source_id: string }>`
     select s.tenant_id, s.source_id from directory_sources s
@@ -126,6 +126,6 @@ export const dueSources = async (tx: Tx, at: Date, limit: number) => {
   return rows
 }
 
-/** What was read of a source that is held. */
+/** Deletes the stored pages of a source. The caller holds the lock of the source. */
 export const forgetPages = (tx: Tx, tenant: TenantId, id: string) =>
   tx.deleteFrom('directory_pages').where('tenant_id', '=', tenant).where('source_id', '=', id).execute()

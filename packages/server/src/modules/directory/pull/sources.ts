@@ -21,7 +21,7 @@ import type { SourceFields, SourceRow } from './sources.queries.ts'
 import * as queries from './sources.queries.ts'
 import { vendors } from './vendors.ts'
 
-/** Absent: as it was, which of a new source is none; null: none. */
+/** Undefined: unchanged, or none for a new source. Null: none. */
 type GivenCredential = string | null | undefined
 type NewSource = Partial<SourceFields> &
   Pick<SourceFields, 'issuer' | 'client_id'> & { kind: DirectorySourceKind; provider: string }
@@ -34,9 +34,9 @@ const defaults = {
   take_groups: 'all',
   group_names: [],
 } as const
-/** Each is read as often as it says. */
+/** Maximum number of sources of a tenant. Each is read at its own interval. */
 const mostSources = 50
-/** A test is waited for by a person. */
+/** Time limit of a test, in ms. A person waits for it. */
 const testMs = 20_000
 
 const noSource = () => missing('directory_source')
@@ -57,7 +57,7 @@ type SourceDeps = {
   begin: Pick<Begin, 'callOffOf'>
 }
 
-/** Directories that are read from here: where each is, as whom it is asked, when, and what of it is taken. */
+/** Configured directory sources: address, client, credential, interval, and the parts to import. */
 export function createSources({ db, audit, pager, now, kek, outbound, begin }: SourceDeps) {
   function check(kind: DirectorySourceKind, fields: SourceFields, credential: GivenCredential): void {
     const problem = vendors[kind].problemOf(fields.issuer) ?? outbound.refusalOf(fields.issuer)
@@ -151,7 +151,9 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
       return refuseTaken('provider', 'directory_has_one_source', work, 'has a source already')
     },
 
-    /** `allow` refuses by what is there, under the row's lock. A change that changes nothing leaves no trace. */
+    /**
+     * `allow` may refuse, based on the current row and under its lock. A replacement without changes records nothing.
+     */
     replace: async (
       actor: Actor,
       id: string,
@@ -165,7 +167,7 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
       return db.inTenant(tenant, async (tx) => {
         const before = (await queries.lockSource(tx, tenant, id)) ?? noSource()
         allow(before)
-        // Whoever may change a source may not be shown its credential, which goes to where it is.
+        // An administrator who may change a source may not see its credential, which would be sent to the new issuer.
         if (credential === undefined && before.credential_jwe !== null && fields.issuer !== before.issuer)
           failField('credential', 'must be given again with another issuer, where it is sent from now on')
         const credential_jwe = credential === undefined ? before.credential_jwe : newJwe
@@ -176,7 +178,7 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
         const at = now()
         const isScheduledAnew = 'enabled' in changed || 'interval_minutes' in changed
         const next_run_at = isScheduledAnew ? firstRun(fields, at) : before.next_run_at
-        // What is read is read as it was set when that began.
+        // A reading uses the settings from its start.
         const isSameReading = Object.keys(changed).every((name) => name === 'interval_minutes' || name === 'enabled')
         const isOver = !isSameReading || (before.enabled && !fields.enabled)
         const kept = isOver ? null : before.kept
@@ -201,7 +203,7 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
       })
     },
 
-    /** False when it was deleted before. Users and groups stay as they are. */
+    /** False if it was deleted before. Users and groups stay. */
     remove: (actor: Actor, id: string, expected: Expected): Promise<boolean> => {
       const tenant = actor.tenantId
       return db.inTenant(tenant, async (tx) => {
@@ -221,7 +223,7 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
       })
     },
 
-    /** Who is there, or why it can't be read. */
+    /** Returns a sample of the directory, or the reason why it cannot be read. */
     test: async (actor: Actor, id: string): Promise<Look | PullError> => {
       const tenant = actor.tenantId
       const source = (await db.inTenant(tenant, (tx) => queries.findSource(tx, tenant, id))) ?? noSource()
@@ -238,10 +240,10 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
 }
 export type Sources = ReturnType<typeof createSources>
 
-/** What of a source is set; how its pulls went is not. */
+/** Version of a source: its configured fields, without the state of its pulls. */
 export const versionOf = ({ next_run_at: _, failures: __, failing_since: ___, kept: ____, ...set }: SourceRow) => set
 
-/** As on the wire. */
+/** Field names as in the API. */
 const factsOf = (s: SourceFields) => ({
   enabled: s.enabled,
   issuer: s.issuer,

@@ -2,29 +2,32 @@ import type { KeptReading, PullProgress } from '../../../db/tables/directory.ts'
 import type { Ask, TokenRequest } from './asking.ts'
 import type { Page, PulledGroup, Take } from './pages.ts'
 
-/** Where a directory is and as whom it is asked. */
+/** Address of a directory, and the client that reads it. */
 export type Place = { issuer: string; clientId: string; credential: string }
-/** What was read since the pull began. */
+/** Entries read since the pull began. */
 export type Seen = { users: Set<string>; groups: PulledGroup[]; groupIds: Set<string> }
-/** Where a reading stands. A cursor is the vendor's own; it is kept between steps, on whichever replica the next is. */
+/**
+ * State of a reading. The cursor has the vendor's own format and is stored between steps, so that any replica can do
+ * the next one.
+ */
 export type At = { cursor: object; take: Take; seen: Seen; progress: PullProgress }
 /**
- * One answer, and where the next begins: null at the end. `again`: the reading begins anew, and why. `links`: what a
- * reading of changes goes on from.
+ * One answer, and the cursor of the next one; null at the end. `again`: reason for starting over. `links`: state from
+ * which a reading of changes continues.
  */
 export type Step = { page: Page; cursor: object | null; again?: string; links?: KeptReading['links'] }
 type Look = { users: number | null; groups: number | null; some_users: string[] }
 
-/** How a directory of one make is read. */
+/** Reader for directories of one vendor. */
 export type Vendor = {
-  /** Why the issuer can't be one, as a sentence. */
+  /** Reason why the issuer is invalid, as a sentence. */
   problemOf: (issuer: string) => string | undefined
-  /** Scheme, host and port of what is asked with the token. */
+  /** Scheme, host and port for requests with the token. */
   originOf: (issuer: string) => string
   tokenOf: (place: Place) => TokenRequest | Promise<TokenRequest>
-  /** `links`: of an earlier reading, for what changed since. */
+  /** `links`: from an earlier reading, to read only the changes since then. */
   begin: (place: Pick<Place, 'issuer'>, links: KeptReading['links'] | undefined) => object
   step: (ask: Ask, place: Pick<Place, 'issuer'>, at: At) => Promise<Step>
-  /** A first look, for a test of the settings. */
+  /** Reads a sample, to test the settings. */
   look: (ask: Ask, place: Pick<Place, 'issuer'>) => Promise<Look>
 }

@@ -7,7 +7,7 @@ import type { Vendor } from './vendor.ts'
 
 const problemOf = (kind: DirectorySourceKind) => (issuer: string) => issuerProblem(kind, issuer)
 
-/** Of each make, how it is read. */
+/** Reader of each kind of directory. */
 export const vendors: Readonly<Record<DirectorySourceKind, Vendor>> = {
   keycloak: createKeycloak(problemOf('keycloak')),
   entra_id: createEntra(problemOf('entra_id')),

@@ -2,13 +2,13 @@ import { ignoredOfUsers, scimUrns } from '@holdfast/contract/scim-shapes'
 import { failScim } from './errors.ts'
 import { type Filter, parseFilter } from './filter.ts'
 
-/** How a kind of entries names its attributes. */
+/** Attributes of a resource type. */
 export type Kind = {
   urn: string
-  /** What a client may set, and the sub-attributes that are kept of it. */
+  /** Attributes that a client may set, with the stored sub-attributes. */
   settable: Readonly<Record<string, readonly string[]>>
   readOnly: readonly string[]
-  /** Sent by clients and not kept. */
+  /** Sent by clients, but not stored. */
   ignored: readonly string[]
 }
 export const nameParts = [
@@ -34,7 +34,7 @@ export const groupKind: Kind = {
   ignored: ['schemas'],
 }
 
-/** The one spelling of a name among these, which are told apart in no case (RFC 7643 §2.1). */
+/** Finds the canonical spelling of a name. Names are case-insensitive (RFC 7643 §2.1). */
 export const spelled = (name: string, names: Iterable<string>): string | undefined => {
   const wanted = name.toLowerCase()
   for (const known of names) if (known.toLowerCase() === wanted) return known
@@ -42,7 +42,7 @@ export const spelled = (name: string, names: Iterable<string>): string | undefin
 }
 
 type Standing = 'settable' | 'readOnly' | 'ignored'
-/** What an attribute is to a kind; undefined where nobody knows it. Whatever is of another schema is read past. */
+/** Classifies an attribute of a resource type. Undefined if it is unknown. Attributes of other schemas are ignored. */
 export function standingOf(kind: Kind, written: string): { name: string; is: Standing } | undefined {
   const name = withoutUrn(kind, written)
   if (name === undefined) return { name: written, is: 'ignored' }
@@ -55,8 +55,8 @@ export function standingOf(kind: Kind, written: string): { name: string; is: Sta
 }
 
 /**
- * Without the URN of the kind's own schema; undefined for an attribute of another schema. That URN alone is no name:
- * is of it stands at the top, and under it nothing is read past.
+ * Removes the URN of the type's own schema. Undefined for an attribute of another schema. The URN alone is no attribute
+ * name and is returned as it is, so that it is refused as unknown.
  */
 export function withoutUrn({ urn }: Kind, written: string): string | undefined {
   if (!/^urn:/i.test(written)) return written
@@ -65,14 +65,14 @@ export function withoutUrn({ urn }: Kind, written: string): string | undefined {
   return named.startsWith(`${own}:`) ? written.slice(urn.length + 1) : undefined
 }
 
-/** Where an operation of PATCH changes something. */
+/** Target of a PATCH operation. */
 export type Target = { name: string; is: Standing; filter?: Filter; sub?: string }
 
 const plain = /^[A-Za-z$][\w$-]*$/
 const withSub = /^([A-Za-z$][\w$-]*)(?:\.([A-Za-z$][\w$-]*))?$/
 const withFilter = /^([A-Za-z$][\w$-]*)\[(.*)\](?:\.([A-Za-z$][\w$-]*))?$/s
 
-/** Reads a path (RFC 7644 §3.5.2): 400 `invalidPath` for what is none, or names nothing that is known. */
+/** Parses a path (RFC 7644 §3.5.2). Throws 400 `invalidPath` for an invalid path or an unknown attribute. */
 export function readPath(kind: Kind, path: string): Target {
   const written = path.trim()
   const own = withoutUrn(kind, written)

@@ -8,7 +8,10 @@ import * as runs from '../runs.queries.ts'
 import * as queries from './windows.queries.ts'
 import { windowMs } from './windows.ts'
 
-/** Lets what is held of a provisioned directory be taken away, for an hour. Undefined for a run of another kind. */
+/**
+ * Confirms a held run of a provisioned directory: for an hour, removals from that directory or group are not limited.
+ * Undefined for a run of another kind.
+ */
 export const createConfirm =
   ({ db, audit, now }: { db: Database; audit: Audit; now: () => Date }) =>
   (actor: Actor, id: string, reason: string | undefined): Promise<RunRow | undefined> => {
@@ -23,7 +26,7 @@ export const createConfirm =
       const at = now()
       const { counts, provider, diff } = run
       const settled = { status: 'applied', counts, diff, problems: [], problem_count: 0, finished_at: at } as const
-      // What is counted is locked before runs are, as in a push.
+      // Windows are locked before runs, as in a push.
       await queries.freeWindow(tx, tenant, directory, id, new Date(at.getTime() + windowMs))
       if (!(await runs.settleHeld(tx, tenant, id, settled)))
         fail('validation_error', `this run is ${run.status}: only one that is held can be confirmed`)

@@ -115,7 +115,7 @@ const listOf = <T>(Resources: T[]) => ({
   Resources,
 })
 
-/** What of SCIM is spoken here; the same for every caller. */
+/** Supported parts of SCIM, the same for every caller. */
 export function discoveryHandlers(locate: Locate) {
   const schemas = [user, group].map(
     (schema): ScimSchema => ({

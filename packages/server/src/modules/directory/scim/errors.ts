@@ -1,7 +1,7 @@
 import type { ScimType } from '@holdfast/contract/vocabulary'
 import { AppError } from '../../../kernel/app-error.ts'
 
-/** A request that breaks a rule of SCIM, with the word that RFC 7644 §3.12 has for it. */
+/** Refuses a request that violates SCIM, with an error type of RFC 7644 §3.12. */
 export function failScim(scimType: ScimType, detail: string): never {
   throw new AppError('validation_error', detail, { scimType })
 }

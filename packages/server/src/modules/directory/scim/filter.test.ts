@@ -6,7 +6,7 @@ import { comparisons, type Filter, type FilterValue, parseFilter } from './filte
 
 const isInvalidFilter = (e: unknown) => e instanceof AppError && e.scimType === 'invalidFilter'
 
-/** A filter as a client might write it: brackets only where they are needed, or everywhere. */
+/** Writes a filter as a client might: with brackets only where needed, or everywhere. */
 function print(f: Filter, isCareful: boolean, inside: 'or' | 'and' | 'not' = 'or'): string {
   const grouped = (text: string, isNeeded: boolean) => (isNeeded || isCareful ? `(${text})` : text)
   switch (f.kind) {

@@ -4,16 +4,16 @@ export const comparisons = ['eq', 'ne', 'co', 'sw', 'ew', 'gt', 'ge', 'lt', 'le'
 export type Comparison = (typeof comparisons)[number]
 export type FilterValue = string | number | boolean | null
 
-/** A filter of RFC 7644 §3.4.2.2. Attributes stand as they were written; what they mean, its reader knows. */
+/** A filter of RFC 7644 §3.4.2.2. Attribute names are as written; the caller interprets them. */
 export type Filter =
   | { kind: 'and' | 'or'; left: Filter; right: Filter }
   | { kind: 'not'; of: Filter }
   | { kind: 'compare'; path: string; op: Comparison; value: FilterValue }
   | { kind: 'present'; path: string }
-  /** Of the values of an attribute one fits. */
+  /** Matches if one value of a multi-valued attribute matches. */
   | { kind: 'some'; path: string; of: Filter }
 
-/** What one filter may ask. */
+/** Limits of one filter. */
 const most = { characters: 4096, conditions: 50, depth: 20 }
 
 type Token = { at: number } & (
@@ -21,12 +21,12 @@ type Token = { at: number } & (
   | { is: 'string' | 'number'; value: string | number }
   | { is: '(' | ')' | '[' | ']' | 'end' }
 )
-/** An attribute, with the URN of its schema and a sub-attribute where they are named; operators and constants too. */
+/** An attribute, with optional schema URN and sub-attribute; also operators and constants. */
 const word = /[A-Za-z$][\w$.:-]*/y
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const text = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
 
-/** Behind the brackets of a value path. */
+/** Follows the brackets of a value path. */
 const subAttribute = /\.[A-Za-z$][\w$-]*/y
 
 function matchAt(pattern: RegExp, source: string, at: number): string | undefined {
@@ -74,7 +74,7 @@ function storableText(quoted: string, at: number): string {
 }
 
 const isComparison = (name: string): name is Comparison => (comparisons as readonly string[]).includes(name)
-/** Reads a filter, or refuses it with 400 `invalidFilter` and the place. `not` binds closest, then `and`, then `or`. */
+/** Parses a filter. Throws 400 `invalidFilter` with the position. `not` binds closest, then `and`, then `or`. */
 export function parseFilter(source: string): Filter {
   if (source.length > most.characters) failScim('invalidFilter', `filter: is longer than ${most.characters} characters`)
   const tokens = [...tokensOf(source)]
@@ -133,7 +133,7 @@ export function parseFilter(source: string): Filter {
     const t = peek()
     if (t.is !== 'sub') return { kind: 'some', path, of }
     take()
-    // As Entra ID writes it: emails[type eq "work"].value eq "…" asks it of the value that fits.
+    // Syntax of Entra ID: emails[type eq "work"].value eq "…" applies to the selected value.
     return { kind: 'some', path, of: { kind: 'and', left: of, right: condition(t.text) } }
   }
   const condition = (path: string): Filter => {

@@ -35,7 +35,7 @@ type GroupsDeps = {
 export type ShownGroup = { entry: GroupEntry; members: readonly string[] | undefined }
 const noUsers: Pick<OwnedChanges, 'createdUsers' | 'changedUsers'> = { createdUsers: [], changedUsers: [] }
 
-/** All of a group that is set; who is in it moves the time of its row. */
+/** Version of a group: its settable fields. A change of members changes `updated_at`. */
 export const versionOfGroup = ({ group_id, external_id, name, member_count, updated_at }: GroupEntry) => ({
   group_id,
   external_id,
@@ -44,7 +44,7 @@ export const versionOfGroup = ({ group_id, external_id, name, member_count, upda
   updated_at,
 })
 
-/** Groups that an identity provider pushes one by one. A change costs what it changes, not what the group has. */
+/** Groups pushed one by one by an identity provider. The cost depends on the change, not on the size of the group. */
 export function createScimGroups({ db, audit, now, owned, provisioning, windows }: GroupsDeps) {
   const { entries } = owned
 
@@ -53,7 +53,7 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
     return entry && !entry.absent ? entry : missing('group')
   }
 
-  /** A group that was deleted gives up the name that another of the directory wants; any other keeps it. */
+  /** A deleted group of the same directory gives up its name to the group that wants it. Any other group keeps it. */
   async function roomFor({ tx, tenant, directory }: Push, name: string, id: string) {
     const holder = await entries.groupNamed(tx, tenant, directory, name)
     if (!holder || holder.group_id === id) return []
@@ -61,7 +61,10 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
     return [{ before: holder, name: madeRoom(holder.name, holder.group_id) }]
   }
 
-  /** Who comes and who goes. 400 for a member who is no user of the directory; whoever is not in it goes unnoticed. */
+  /**
+   * Computes added and removed members. Throws 400 for a member who is no user of the directory. Removing a user who is
+   * no member has no effect.
+   */
   async function moved({ tx, tenant, directory }: Push, group: string, wanted: GroupChange) {
     const coming = [...(wanted.members ?? wanted.added)]
     const there = await entries.usersThere(tx, tenant, directory, coming)
@@ -127,7 +130,7 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
     return { group_id }
   }
 
-  /** A push whose answer is the group as it is then, with its members where they are asked for. */
+  /** A push that returns the resulting group, with its members if requested. */
   const write = (
     actor: Actor,
     withMembers: boolean,
@@ -183,7 +186,7 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
       return null
     },
 
-    /** Empties and hides it; it stays for the policies that name it. */
+    /** Removes all members and hides the group. The group stays for policies that name it. */
     remove: async (actor: Actor, id: string, expected: Expected): Promise<null> => {
       await provisioning.push(actor, async (push) => {
         const { tx, tenant, directory, details } = push
@@ -221,7 +224,7 @@ const toldOf = (change: DiffItem['change'], group: OwnedGroup, removed: number):
   detail: `-${removed} members`,
 })
 
-/** One answer lists no more members than this. */
+/** Limits the members listed in one answer. */
 export function requireListable(groups: readonly GroupEntry[]): void {
   if (groups.reduce((n, g) => n + g.member_count, 0) > mostMembers.shown)
     failScim('tooMany', `there are more than ${mostMembers.shown} members: ask with excludedAttributes=members`)

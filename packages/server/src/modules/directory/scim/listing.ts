@@ -28,9 +28,9 @@ const groupField = (tenant: TenantId): Field => ({ kind: groupKind, entry: searc
 const whereOf = ({ filter }: Query, field: Field, other?: Field) =>
   filter === undefined ? sql<SqlBool>`true` : conditionOf(parseFilter(filter), field, other)
 
-/** What a filter finds, a page at a time: users, groups, or both. */
+/** Results of a filter, in pages: users, groups, or both. */
 export function createListing({ owned: { entries }, users: people, locate }: ListingDeps) {
-  /** Users of the directory that a filter finds, who may be searched together with groups. */
+  /** Users of the directory that match a filter, which may also search groups. */
   function findUsers(place: Place, query: Query, other?: Field) {
     const { tx, tenant, directory } = place
     const project = projectionOf(userKind, query)
@@ -70,7 +70,7 @@ export function createListing({ owned: { entries }, users: people, locate }: Lis
   return {
     users: (place: Place, query: Query) => listOf(query, findUsers(place, query)),
     groups: (place: Place, query: Query) => listOf(query, findGroups(place, query)),
-    /** Groups come behind the last user. */
+    /** Groups follow after the last user. */
     all: async (place: Place, query: Query) => {
       const ofUsers = findUsers(place, query, groupField(place.tenant))
       const ofGroups = findGroups(place, query, userField)
@@ -87,7 +87,7 @@ export function createListing({ owned: { entries }, users: people, locate }: Lis
   }
 }
 
-/** Less than the first is the first, and less than nothing nothing (RFC 7644 §3.4.2.4). */
+/** Values below the minimum count as the minimum (RFC 7644 §3.4.2.4). */
 async function listOf<T>(
   { startIndex: from = 1, count = usualPage }: Query,
   found: { count: () => Promise<number>; page: (page: Page) => Promise<T[]> },

@@ -7,7 +7,7 @@ const cannot = (what: string): never => failScim('invalidFilter', `filter: ${wha
 const fold = (text: string) => text.toLowerCase()
 const order = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
-/** Text is compared in no case, in the order of its bytes. */
+/** Compares text without regard to case, in byte order. */
 export function compareText(op: Comparison, has: string, value: string): boolean {
   const [a, b] = [fold(has), fold(value)]
   switch (op) {
@@ -32,7 +32,7 @@ export function compareText(op: Comparison, has: string, value: string): boolean
   }
 }
 
-/** `true` as a truth or, as Entra ID writes it, as the text "True"; undefined for anything else. */
+/** Accepts a boolean or, as Entra ID writes it, the text "True" or "False". Undefined for any other value. */
 export const truthOf = (value: unknown): boolean | undefined => {
   if (typeof value === 'boolean') return value
   if (typeof value !== 'string') return undefined
@@ -40,7 +40,7 @@ export const truthOf = (value: unknown): boolean | undefined => {
 }
 
 function compare(op: Comparison, has: unknown, value: FilterValue): boolean {
-  // What is not there is equal to nothing but null, and other than anything.
+  // A missing value equals only null and differs from everything else.
   if (value === null || has === undefined) {
     const isSame = value === null && has === undefined
     if (op !== 'eq' && op !== 'ne') return value === null ? cannot(`${op} compares with nothing`) : false
@@ -55,7 +55,7 @@ function compare(op: Comparison, has: unknown, value: FilterValue): boolean {
   return compareText(op, String(has), value)
 }
 
-/** Whether one value of an attribute, as of `emails[…]`, fits. `names` are its sub-attributes. */
+/** True if one value of an attribute matches, as in `emails[…]`. `names`: its sub-attributes. */
 export function fitsElement(filter: Filter, element: Element, names: readonly string[]): boolean {
   const of = (path: string) => {
     const name = names.find((n) => n.toLowerCase() === path.toLowerCase())
@@ -77,7 +77,7 @@ export function fitsElement(filter: Filter, element: Element, names: readonly st
   }
 }
 
-/** What a filter says that a value is: `type eq "work" and primary eq true`. Undefined where it says more or less. */
+/** Values that a filter prescribes, such as `type eq "work" and primary eq true`. Undefined for any other filter. */
 export function valuesSaid(filter: Filter, names: readonly string[]): Record<string, FilterValue> | undefined {
   if (filter.kind === 'and') {
     const [left, right] = [valuesSaid(filter.left, names), valuesSaid(filter.right, names)]

@@ -6,7 +6,7 @@ import type { Filter } from './filter.ts'
 import { operationsOf } from './patch.ts'
 import { settableOf, textOf } from './user-attributes.ts'
 
-/** What is to become of a group. `members` is all of them; `added` and `removed` are differences to what holds. */
+/** Changes to a group. `members` replaces all members; `added` and `removed` are relative to the current ones. */
 export type GroupChange = {
   displayName?: string
   externalId?: string | undefined
@@ -20,7 +20,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 const noChange = (): GroupChange => ({ added: new Set(), removed: new Set() })
 
-/** Users by their ids in the database. Groups in groups are refused; the id of nobody is told from a malformed one. */
+/** Reads members as UUIDs of users. Refuses nested groups and malformed IDs. Unknown users are detected later. */
 function membersOf(value: unknown): string[] {
   if (value === null || value === undefined) return []
   return (Array.isArray(value) ? value : [value]).map((item) => {
@@ -49,7 +49,7 @@ export function readGroup(body: object): GroupChange & { displayName: string; me
   return requireFew({ ...change, displayName, members })
 }
 
-/** What the operations of a PATCH come to, one after the other, without a look at who is in the group. */
+/** Combines the operations of a PATCH in order, without reading the group's members. */
 export function patchGroup(patch: ScimPatch): GroupChange {
   const change = noChange()
   const add = (users: readonly string[]) => {
@@ -80,7 +80,7 @@ export function patchGroup(patch: ScimPatch): GroupChange {
       setName(change, target.name, op === 'remove' ? null : value)
     } else if (op === 'remove') {
       const named = target.filter ? chosenBy(target) : membersOf(value)
-      // Entra ID names whom it takes away in the value; without either, all of them go.
+      // Entra ID names the members to remove in the value. Without filter and value, all members are removed.
       if (target.filter || (value !== undefined && value !== null)) take(named)
       else setAll([])
     } else if (target.filter || target.sub !== undefined)
@@ -97,7 +97,7 @@ function requireFew<C extends GroupChange>(change: C): C {
   return change
 }
 
-/** members[value eq "…"], also several with `or`. */
+/** members[value eq "…"], or several joined by `or`. */
 function chosenBy({ filter, sub }: Target): string[] {
   if (!filter || sub !== undefined) return failScim('invalidPath', 'path: a member is removed as a whole')
   const walk = (f: Filter): string[] => {

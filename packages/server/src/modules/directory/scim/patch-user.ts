@@ -16,7 +16,7 @@ import {
 
 type Draft = Partial<UserAttributes>
 
-/** The user as it is after these operations; what was given is not changed. */
+/** Returns the user after these operations. The argument is not modified. */
 export function patchUser(before: UserAttributes, patch: ScimPatch): UserAttributes {
   const draft: Draft = structuredClone(before)
   for (const { op, path, value } of operationsOf(userKind, patch)) {
@@ -46,14 +46,17 @@ function set(draft: Draft, target: Target, value: unknown, op: 'add' | 'replace'
 const others = (emails: readonly Email[], added: readonly Email[]) =>
   emails.filter((e) => !added.some((a) => a.value === e.value && a.type === e.type))
 
-/** Of several only one is primary: the one that was made so last (RFC 7644 §3.5.2). */
+/** At most one address is primary: the one marked last (RFC 7644 §3.5.2). */
 function keepEmails(draft: Draft, emails: readonly Email[], touched: readonly Email[]): void {
   const primary = touched.findLast((e) => e.primary)
   const kept = primary ? emails.map((e) => (e !== primary && e.primary ? { ...e, primary: false } : e)) : emails
   setAttribute(draft, 'emails', kept)
 }
 
-/** Those that a filter chooses, or all; where it chooses none and says what it would be, that one is made. */
+/**
+ * Changes the addresses selected by the filter, or all. If none is selected and the filter prescribes values, a new
+ * address is created.
+ */
 function setEmails(draft: Draft, { filter, sub }: Omit<Target, 'name' | 'is'>, value: unknown, op: 'add' | 'replace') {
   const emails = draft.emails ?? []
   const given = sub === undefined ? value : { [sub]: value }

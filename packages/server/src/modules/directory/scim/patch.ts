@@ -14,8 +14,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * The operations of a PATCH, each with a path. One without, whose value is an object, is one for each of its names,
- * which may be paths themselves; what only the server sets is read past there, since clients send it along.
+ * The operations of a PATCH, each with a path. An operation without a path, whose value is an object, is split by
+ * member names, which may be paths themselves. Read-only attributes are ignored there, since clients send them along.
  */
 export function* operationsOf(kind: Kind, patch: ScimPatch): Generator<Operation> {
   const list = member(patch, 'operations')
@@ -39,7 +39,7 @@ export function* operationsOf(kind: Kind, patch: ScimPatch): Generator<Operation
   }
 }
 
-/** Names are told apart in no case. */
+/** Names are case-insensitive. */
 function member(object: object, name: string): unknown {
   const found = Object.entries(object).find(([written]) => written.toLowerCase() === name)
   return found?.[1]

@@ -2,9 +2,9 @@ import { fail } from '../../../kernel/app-error.ts'
 import { type Kind, withoutUrn } from './attributes.ts'
 
 export type Projection = {
-  /** Whether an attribute is shown at all; what is not need not be read. */
+  /** True if an attribute is shown. Hidden attributes need not be read. */
   shows: (name: string) => boolean
-  /** Whether a sub-attribute is shown. */
+  /** True if a sub-attribute is shown. */
   showsPart: (name: string, part: string) => boolean
   of: <E extends object>(entry: E) => E
 }
@@ -13,14 +13,14 @@ type Query = { attributes?: string; excludedAttributes?: string }
 /** Always returned (RFC 7643 §7). */
 const always = ['schemas', 'id']
 
-/** Names in small letters, without the URN of the kind's own schema. */
+/** Names in lower case, without the URN of the type's own schema. */
 const namesOf = (kind: Kind, list: string | undefined): string[] | undefined =>
   list?.split(',').flatMap((written) => {
     const name = withoutUrn(kind, written.trim())?.toLowerCase()
     return name ? [name] : []
   })
 
-/** `attributes` and `excludedAttributes` (RFC 7644 §3.9); names that nobody knows show and hide nothing. */
+/** `attributes` and `excludedAttributes` (RFC 7644 §3.9). Unknown names have no effect. */
 export function projectionOf(kind: Kind, { attributes, excludedAttributes }: Query): Projection {
   if (attributes !== undefined && excludedAttributes !== undefined)
     fail('bad_request', 'attributes and excludedAttributes: only one of them can be given')
@@ -36,7 +36,7 @@ export function projectionOf(kind: Kind, { attributes, excludedAttributes }: Que
     const path = `${name}.${part}`.toLowerCase()
     return wanted ? wanted.includes(name.toLowerCase()) || wanted.includes(path) : !unwanted.has(path)
   }
-  /** Undefined where nothing of a value is shown: an object without a member says nothing. */
+  /** Undefined if no part of a value is shown: an object without members has no meaning. */
   const partsOf = (name: string, value: unknown): unknown => {
     if (always.includes(name) || typeof value !== 'object' || value === null) return value
     if (Array.isArray(value)) {

@@ -13,13 +13,13 @@ import * as queries from './windows.queries.ts'
 import { type Held, isHeld, refuseHeld, windowMs } from './windows.ts'
 
 /**
- * Of a directory one push at a time: others would wait for its row, each with a connection that is needed elsewhere. No
- * directory has all the places of those who wait.
+ * One push per directory at a time: others would wait for the lock of its row, each with a database connection. No
+ * directory can take all waiting places.
  */
 const turns = { perKey: 1, total: 4, waiting: 200, waitingPerKey: 100 }
 const nowhere = '00000000-0000-0000-0000-000000000000'
 
-/** The directory of an API key: made known by what is pushed first, and held while something is. */
+/** The directory of an API key. The first push creates it; every push holds its lock. */
 export function createProvisioning({ db, changes, now, owned }: Pick<RunDeps, 'db' | 'changes' | 'now' | 'owned'>) {
   const inTurn = createGate(turns)
   const nameOf = ({ principal }: Actor): string =>
@@ -43,7 +43,7 @@ export function createProvisioning({ db, changes, now, owned }: Pick<RunDeps, 'd
     return directory
   }
 
-  /** What was done since the hour began is one run. */
+  /** Adds a push to the current hour's run, or creates that run. */
   async function writeRun(
     tx: Tx,
     actor: Actor,
@@ -108,7 +108,7 @@ export function createProvisioning({ db, changes, now, owned }: Pick<RunDeps, 'd
   }
 
   return {
-    /** One in which nobody is where nothing was pushed yet. */
+    /** An empty directory if nothing was pushed yet. */
     read: async (tx: Tx, actor: Actor): Promise<Place> => {
       const tenant = actor.tenantId
       const known = await runs.findDirectory(tx, tenant, nameOf(actor))
@@ -116,7 +116,10 @@ export function createProvisioning({ db, changes, now, owned }: Pick<RunDeps, 'd
       return { tx, tenant, directory: known?.directory_id ?? nowhere }
     },
 
-    /** Nothing of a push is there when it is held or fails, but that it is held; either is refused. */
+    /**
+     * Runs a push. If it fails or is held, none of its changes is stored, and the caller gets an error; a hold is
+     * stored.
+     */
     push: async <T extends object>(actor: Actor, work: (push: Push) => Promise<T | Held>): Promise<T> => {
       const outcome = await inTurn(`${actor.tenantId} ${nameOf(actor).toLowerCase()}`, () =>
         unlessTaken(() => db.inTenant(actor.tenantId, (tx) => pushed(tx, actor, work), background)),

@@ -4,17 +4,17 @@ import type { Allowance } from '../../../kernel/allowance.ts'
 import type { Change } from '../../../memory/changes.ts'
 import type { Pushed } from '../counts.ts'
 
-/** The directory of an API key, and the transaction in which it is looked at. */
+/** The directory of an API key, and the transaction that reads it. */
 export type Place = { tx: Tx; tenant: TenantId; directory: string }
 
-/** One push to a directory that is held for it. What it changes belongs to the run of this hour. */
+/** One push to a directory whose lock is held. Its changes belong to the current hour's run. */
 export type Push = Place & {
   actor: Actor
   provider: string
-  /** How many more users the tenant may have. */
+  /** Number of further users that the tenant may have. */
   places: Allowance
-  /** What its events say beside the change. */
+  /** Details added to its audit events. */
   details: { run_id: string; provider: string }
-  /** Notes what was done, and what replicas must look at again. */
+  /** Reports what was done, and the changes for other replicas. */
   done: (pushed: Pushed, touched: readonly Change[]) => void
 }

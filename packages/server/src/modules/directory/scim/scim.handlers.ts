@@ -67,7 +67,7 @@ export function scimHandlers({ db, owned, provisioning, users, groups, locate }:
   } satisfies Partial<Handlers>
 }
 
-/** What a write made, under its tag, and where it is. */
+/** Answer to a write: the resource with its ETag and location. */
 function changed<E extends { meta?: { location?: string } }>(made: Representation<E>, status: 200 | 201): Answer<E> {
   const entry = contentOf(made)
   const location = entry.meta?.location
@@ -77,7 +77,7 @@ function changed<E extends { meta?: { location?: string } }>(made: Representatio
   })
 }
 
-/** What a search says in its body is what a list says in its URL. */
+/** The body of a search has the same parameters as the URL of a list. */
 const queryOf = ({ schemas: _, attributes, excludedAttributes, ...page }: ScimSearch) => ({
   ...page,
   ...(attributes && { attributes: attributes.join() }),

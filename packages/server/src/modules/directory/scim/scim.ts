@@ -22,7 +22,7 @@ type ScimDeps = {
   publicUrl: string
 }
 
-/** What identity providers push to (RFC 7644), each to the directory of its API key. */
+/** SCIM server for identity providers (RFC 7644). Each API key writes to its own directory. */
 export function createScim(deps: ScimDeps) {
   const parts = { ...deps, provisioning: createProvisioning(deps), windows: createWindows(deps) }
   const locate = createLocate(deps.publicUrl)

@@ -6,7 +6,7 @@ import { truthOf } from './match.ts'
 
 export type Email = { value: string; type?: string; primary?: boolean; display?: string }
 export type PersonName = { [P in (typeof nameParts)[number]]?: string }
-/** What is kept of a user, in the spelling in which it came. */
+/** Stored attributes of a user, as they were sent. */
 export type UserAttributes = {
   externalId?: string
   userName: string
@@ -23,7 +23,7 @@ const longest = { externalId: 256, userName: longestUsername, displayName: 256, 
 const wrong = (name: string, what: string): never => failScim('invalidValue', `${name}: ${what}`)
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-/** Null and an empty text are no value (RFC 7643 §2.5). */
+/** Null and empty text mean no value (RFC 7643 §2.5). */
 const isNothing = (value: unknown): boolean => value === null || value === undefined || value === ''
 
 export function textOf(name: string, value: unknown, max: number): string | undefined {
@@ -34,7 +34,7 @@ export function textOf(name: string, value: unknown, max: number): string | unde
   return value.length <= max ? value : wrong(name, `must have at most ${max} characters`)
 }
 
-/** The entries of an object under the one spelling of their names; `read` says which are read. */
+/** Members of an object under their canonical names. `parts`: the known names. */
 function* partsOf(at: string, value: Record<string, unknown>, parts: readonly string[]): Generator<[string, unknown]> {
   for (const [written, its] of Object.entries(value)) {
     const part = spelled(written, parts)
@@ -59,7 +59,7 @@ export function setPart(name: PersonName, part: string, value: unknown): void {
   else name[known] = said
 }
 
-/** Undefined for one without an address. */
+/** Undefined for an entry without an address. */
 export function emailOf(value: unknown): Email | undefined {
   if (!isObject(value)) return wrong('emails', 'must be a list of objects')
   const said: Record<string, unknown> = {}
@@ -84,7 +84,7 @@ export function emailsOf(value: unknown): Email[] {
   return list.flatMap((item) => emailOf(item) ?? [])
 }
 
-/** Sets one attribute by its known name; nothing takes it away. What is complex and single keeps its other parts. */
+/** Sets one attribute by its canonical name; null removes it. A single complex attribute keeps its other parts. */
 export function setAttribute(draft: Draft, name: string, value: unknown): void {
   const put = <K extends keyof Draft>(key: K, its: Draft[K]) => {
     if (its === undefined) delete draft[key]
@@ -103,7 +103,7 @@ export function setAttribute(draft: Draft, name: string, value: unknown): void {
   }
 }
 
-/** Reads the attributes of a body; 400 names what is not known here. */
+/** Reads the attributes of a body. Throws 400 for an unknown one. */
 export function* settableOf(kind: Kind, body: object): Generator<[name: string, value: unknown]> {
   const seen = new Set<string>()
   for (const [written, value] of Object.entries(body)) {
@@ -127,7 +127,7 @@ export function readUser(
   return complete({ active: otherwise.active, ...draft, ...(externalId !== undefined && { externalId }) })
 }
 
-/** What every user has to have. */
+/** Checks required attributes. */
 export function complete(draft: Draft): UserAttributes {
   const { userName, active = true, ...rest } = draft
   if (userName === undefined) return wrong('userName', 'is required')
@@ -135,7 +135,10 @@ export function complete(draft: Draft): UserAttributes {
   return { ...rest, userName, active }
 }
 
-/** What is stored of it; `current` is the username that the user has already. The address is the primary one, else the one of work, else the first. */
+/**
+ * Columns derived from the attributes. `current`: the user's present username. The address is the primary one, else the
+ * work address, else the first.
+ */
 export function factsOf({ userName, displayName, name = {}, emails = [] }: UserAttributes, current?: string) {
   const { name: username, problem } = newUsername(userName, current)
   if (username === undefined) return wrong('userName', problem)

@@ -4,7 +4,7 @@ import type { Pushed } from '../counts.ts'
 import { letIn, sameAs } from '../plan.ts'
 import type { UserAttributes } from './user-attributes.ts'
 
-/** What a client set, and is shown again. */
+/** Attributes set by the client, for later answers. */
 export const attributesOf = (entry: UserEntry): UserAttributes => {
   const { external_id, username, email, display_name, status, directory_attributes } = entry
   const said = (directory_attributes ?? {
@@ -15,7 +15,7 @@ export const attributesOf = (entry: UserEntry): UserAttributes => {
   const externalId = isOwnExternalId(external_id) ? {} : { externalId: external_id }
   return { ...said, ...externalId, active: status === 'active' }
 }
-/** All of a user that is set. */
+/** Version of a user: all settable attributes. */
 export const versionOfUser = (entry: UserEntry) => ({ id: entry.user_id, ...attributesOf(entry) })
 
 export const afterOf = (
@@ -24,9 +24,9 @@ export const afterOf = (
   facts: { username: string; email: string | null; display_name: string },
 ): UserAfter => ({ ...sameAs(before), ...facts, absent: false, ...letIn(before, active) })
 
-/** As it is written first: active, whatever comes after. */
+/** State in which a new user is inserted. Later changes follow separately. */
 export const newcomer = { status: 'active', suspended_by_directory: false, absent: false, roles: null } as const
-/** What is no longer as it was, what is gone included. */
+/** Names of changed attributes, including removed ones. */
 export const namesOfDifferences = (before: object, after: object): string[] => [
   ...new Set([...Object.keys(differences(before, after)), ...Object.keys(differences(after, before))]),
 ]

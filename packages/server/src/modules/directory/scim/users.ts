@@ -46,11 +46,11 @@ const nothing: Omit<OwnedChanges, 'createdUsers' | 'changedUsers'> = {
   removed: [],
 }
 
-/** Users that an identity provider pushes one by one, by the rules of a snapshot. */
+/** Users pushed one by one by an identity provider, under the same rules as a snapshot. */
 export function createScimUsers({ db, audit, now, owned, provisioning, windows }: UsersDeps) {
   const { entries } = owned
 
-  /** Nobody is taken away without whom nobody could administer, nor changed who may do more than the caller. */
+  /** Refuses to remove the last administrator, and to change a user who may do more than the caller. */
   async function requireUnprotected({ tx, actor, tenant }: Push, before: UserEntry, after: UserAfter): Promise<void> {
     if (isStronger(behalfOf(actor), before))
       fail('forbidden', `${before.username} may do more than this API key: it stays as it is`)
@@ -59,13 +59,16 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
       fail('forbidden', `${before.username} stays active: nobody else could administer this tenant`)
   }
 
-  /** Who came within a day raises no bound: nobody may take more away for having filled the directory first. */
+  /**
+   * Users created within the last day do not raise the limit, so that filling the directory first does not allow more
+   * removals.
+   */
   const activeOf = ({ tx, tenant, directory }: Push): Promise<number> =>
     entries.countActive(tx, tenant, directory, new Date(now().getTime() - day))
 
   /**
-   * A deleted user gives up the name that somebody else of the directory wants; anyone else keeps theirs, and so does
-   * a user who may do more than the caller.
+   * A deleted user of the same directory gives up the username to the user who wants it. Any other user keeps it, and
+   * so does a user who may do more than the caller.
    */
   async function roomFor({ tx, actor, tenant, directory }: Push, username: string, id?: string) {
     const holder = await entries.userNamed(tx, tenant, directory, username)
@@ -77,8 +80,8 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
   }
 
   /**
-   * Brings a user, or a new one, to what is said of it. `replaced` is a deleted user whose external id the new one has:
-   * it is deleted for good.
+   * Creates or updates a user. `replaced`: a deleted user whose external ID the new one takes over; it is deleted for
+   * good.
    */
   async function save(
     push: Push,
@@ -139,7 +142,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
       touched.push(...second.touched)
     }
     await entries.setUserEntry(tx, tenant, user_id, { external_id, attributes, at: now() })
-    // Of anything else the event that names what changed is on record already.
+    // For other changes an event with the changed fields is already recorded.
     const isTold = before && Object.keys(recordedChanges(before, after)).length > 0
     if (before && (!isTold || Object.keys(renamed).length > 0)) {
       const wire = encodeId('user', user_id)
@@ -169,7 +172,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     const [user] = await show(place, [await find(place, id)])
     return user ?? missing('user')
   }
-  /** A push whose answer is the user as it is then. */
+  /** A push that returns the resulting user. */
   const write = (actor: Actor, work: (push: Push) => Promise<{ user_id: string } | Held>): Promise<ShownUser> =>
     provisioning.push(actor, async (push) => {
       const done = await work(push)
@@ -211,7 +214,9 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     patch: (actor: Actor, id: string, patch: ScimPatch, expected: Expected): Promise<ShownUser> =>
       change(actor, id, expected, (before) => patchUser(attributesOf(before), patch)),
 
-    /** Suspends, ends all that the user was given, takes out of all groups, and hides; it is deleted after 30 days. */
+    /**
+     * Suspends the user, revokes all access, removes all memberships, and hides the user, who is deleted after 30 days.
+     */
     remove: async (actor: Actor, id: string, expected: Expected): Promise<null> => {
       await provisioning.push(actor, async (push) => {
         const { tx, directory, details } = push

@@ -14,7 +14,7 @@ export const createLocate =
     `${publicUrl}${scimBase}/${path}`
 
 type Entry = ScimUser | ScimGroup
-/** Under its tag, which also stands in `meta.version` where that is shown. */
+/** Adds the ETag, which also appears in `meta.version` if that is shown. */
 function tagged<E extends Entry>(version: unknown, entry: E, project: Projection): Representation<E> {
   const { etag = '' } = versioned(version, entry)
   const showsVersion = project.shows('meta') && project.showsPart('meta', 'version')

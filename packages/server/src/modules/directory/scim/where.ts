@@ -11,7 +11,7 @@ const cannot = (what: string): never => failScim('invalidFilter', `filter: ${wha
 
 const never = sql<SqlBool>`false`
 const isThere = (column: RawBuilder<unknown>) => sql<SqlBool>`${column} is not null`
-/** What is not there compares as nothing, which is as good as false: only its contrary has to be true. */
+/** A comparison with a missing value is null, which counts as false. Only its negation must be true. */
 const not = (condition: RawBuilder<unknown>) => sql<SqlBool>`not coalesce(${condition}, false)`
 const orders: Partial<Record<Comparison, RawBuilder<unknown>>> = {
   gt: sql`>`,
@@ -20,10 +20,10 @@ const orders: Partial<Record<Comparison, RawBuilder<unknown>>> = {
   le: sql`<=`,
 }
 
-/** What is searched, and how its attributes are named. */
+/** Searched columns, and the attribute names of their type. */
 export type Field = { kind: Kind; entry: SearchedEntry }
 
-/** What a path names. Of an attribute with several values a part may be meant. */
+/** Finds the column of a path. The path may name a part of a multi-valued attribute. */
 function find({ kind, entry }: Field, path: string): { searched: Searched; name: string } | undefined {
   const own = withoutUrn(kind, path) ?? ''
   const name = spelled(own, Object.keys(entry))
@@ -38,7 +38,7 @@ function find({ kind, entry }: Field, path: string): { searched: Searched; name:
 }
 
 const nothing = { id: sql`null::uuid`, exact: sql`null::text`, text: sql`null::text`, truth: sql`null::boolean` }
-/** The same attribute of an entry that never has it. */
+/** The same attribute in a resource that never has it. */
 function missing(searched: Searched): Searched {
   switch (searched.kind) {
     case 'many': {
@@ -55,8 +55,8 @@ function missing(searched: Searched): Searched {
 }
 
 /**
- * A filter as a condition of SQL: what was given is bound, never written. What only the other field has, which is
- * searched by the same filter, has no value here (RFC 7644 §3.4.2.1).
+ * Converts a filter to an SQL condition. Values are bound parameters. `other`: a second resource type searched by the
+ * same filter; its attributes have no value here (RFC 7644 §3.4.2.1).
  */
 export function conditionOf(filter: Filter, field: Field, other?: Field): Condition {
   const { kind } = field
@@ -138,10 +138,10 @@ function leaf(name: string, searched: Searched | undefined, op: Comparison, valu
   }
 }
 
-/** RFC 7643 §2.3.5; a year that PostgreSQL has too. */
+/** RFC 7643 §2.3.5, limited to years that PostgreSQL supports. */
 const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?$/i
 
-/** A userName has one spelling. */
+/** A userName has one canonical spelling. */
 const spellingOf = (name: string, value: string): string =>
   name === 'userName' ? (canonicalUsername(value).name ?? value) : value
 

@@ -15,7 +15,7 @@ export const findWindow = (tx: Tx, tenant: TenantId, directory: string, group: s
     .where('group_id', '=', group)
     .executeTakeFirst()
 
-/** The directory is held. */
+/** The caller holds the directory lock. */
 export const putWindow = (tx: Tx, tenant: TenantId, directory: string, { group_id, ...window }: Window) =>
   tx
     .insertInto('directory_windows')
@@ -23,10 +23,12 @@ export const putWindow = (tx: Tx, tenant: TenantId, directory: string, { group_i
     .onConflict((c) => c.columns(['tenant_id', 'directory_id', 'group_id']).doUpdateSet(window))
     .execute()
 
-/** Users who left the directory or a group within a window, and those who came; the directory is held. */
+/**
+ * Removals and additions of users in a window, for the directory or for a group. The caller holds the directory lock.
+ */
 type Moved = { tenant: TenantId; directory: string; group: string }
 
-/** How many are gone who were there as the window began. */
+/** Number of removed users who were there when the window began. */
 export const countGone = async (tx: Tx, { tenant, directory, group }: Moved): Promise<number> => {
   const { rows } = await sql<{ n: number }>`
     select count(*) as n from directory_window_moves
@@ -34,7 +36,7 @@ export const countGone = async (tx: Tx, { tenant, directory, group }: Moved): Pr
   return rows[0]?.n ?? 0
 }
 
-/** Of these users, those who came within the window. */
+/** Those of these users who were added within the window. */
 export const cameAmong = async (tx: Tx, { tenant, directory, group }: Moved, users: readonly string[]) => {
   const { rows } = await sql<{ user_id: string }>`
     select user_id from directory_window_moves
@@ -43,7 +45,7 @@ export const cameAmong = async (tx: Tx, { tenant, directory, group }: Moved, use
   return new Set(rows.map((r) => r.user_id))
 }
 
-/** Forgets the moves of these users, or of all; those of them who had come, or had gone. */
+/** Deletes the moves of these users in one direction, or all moves. Returns the users. */
 export const forgetMoves = async (
   tx: Tx,
   { tenant, directory, group }: Moved,
@@ -71,7 +73,7 @@ export const noteMoves = (
     select ${tenant}::uuid, ${directory}::uuid, ${group}::uuid, w.user_id, ${came}::boolean from unnest(${users}::uuid[]) as w (user_id)
     order by w.user_id on conflict do nothing`.execute(tx)
 
-/** Lets go what a run holds; until then nothing is counted. The directory is held. */
+/** Releases the windows that a run holds; until `until` nothing is counted. The caller holds the directory lock. */
 export const freeWindow = (tx: Tx, tenant: TenantId, directory: string, run: string, until: Date | null) =>
   sql`
     with locked as (
@@ -83,7 +85,7 @@ export const freeWindow = (tx: Tx, tenant: TenantId, directory: string, run: str
 
 type Refused = { change: string; external_id: string; name: string; detail: string | null }
 const mostNoted = 100
-/** What was asked for and not done stands once with the run that is held for it. The directory is held. */
+/** Adds a refused change to the run held for it, once. The caller holds the directory lock. */
 export const noteRefused = (tx: Tx, tenant: TenantId, run: string, { detail, ...what }: Refused) =>
   sql`
     update directory_runs set diff = diff || ${JSON.stringify([{ ...what, detail }])}::jsonb
@@ -91,7 +93,7 @@ export const noteRefused = (tx: Tx, tenant: TenantId, run: string, { detail, ...
       and not diff @> ${JSON.stringify([what])}::jsonb`.execute(tx)
 
 type Open = Pick<RunRow, 'run_id' | 'counts'>
-/** The run that holds what is provisioned now. */
+/** The run of the current hour, which collects provisioned changes. */
 export const openRun = async (tx: Tx, tenant: TenantId, directory: string, since: Date): Promise<Open | undefined> => {
   const { rows } = await sql<Open>`
     select run_id, counts from directory_runs

@@ -10,29 +10,31 @@ import * as runs from '../runs.queries.ts'
 import type { Push } from './push.ts'
 import * as queries from './windows.queries.ts'
 
-/** Within it the bounds of one snapshot hold for all that is pushed one by one. */
+/** Period in which single pushes share the limits of one snapshot, in ms. */
 export const windowMs = hour
-/** Stands for the users of the directory, who are in no group. */
+/** Stands for the users of the directory in the place of a group ID. */
 const usersOfDirectory = '00000000-0000-0000-0000-000000000000'
 
 export type Held = { held: HeldReason & { run_id: string } }
 export const isHeld = (outcome: object): outcome is Held => 'held' in outcome
 type Loss = {
-  /** Users who go. */
+  /** Users to be removed. */
   users: readonly string[]
   group?: { group_id: string; name: string }
-  /** How many of the directory there are, before anything of this is done. */
+  /** Size of the directory or group before any of this is done. */
   had: () => Promise<number>
-  /** As the run says it that is held for it. */
+  /** Entry of the change in the held run. */
   told: DiffItem
 }
 
 const isOpen = ({ since, held_run_id }: { since: Date; held_run_id: string | null }, at: Date): boolean =>
   held_run_id !== null || since.getTime() > at.getTime() - windowMs
 
-/** Whoever pushes one change after the other may take away no more within an hour than one snapshot may. */
+/** Limits single pushes: they may remove no more within an hour than one snapshot may. */
 export function createWindows({ audit, now, notify }: { audit: Audit; now: () => Date; notify: Notify }) {
-  /** Puts on record, and tells administrators, that what is asked for is not done until somebody confirms it. */
+  /**
+   * Records the hold and notifies administrators: these changes are not applied until an administrator confirms them.
+   */
   async function hold({ tx, actor, tenant, directory, provider }: Push, reason: HeldReason, at: Date) {
     const run = newUuid()
     const run_id = encodeId('directory_run', run)
@@ -67,7 +69,7 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
   }
 
   return {
-    /** Counts what is to be taken away; what is too much is held instead, and the caller must not do it. */
+    /** Counts removals. Above the limit they are held, and the caller must not apply them. */
     take: async (push: Push, loss: Loss): Promise<Held | undefined> => {
       if (loss.users.length === 0) return undefined
       const { tx, tenant, directory } = push
@@ -75,18 +77,18 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
       const group_id = loss.group?.group_id ?? usersOfDirectory
       const moves = { tenant, directory, group: group_id }
       const before = await queries.findWindow(tx, tenant, directory, group_id)
-      // What somebody confirmed counts for nothing: the window is over when that ends.
+      // Confirmed removals do not count. The window has ended when the confirmation ends.
       if (before?.free_until && before.free_until > at) return undefined
       const open = before && isOpen(before, at) ? before : undefined
       const since = open?.since ?? at
       const gone = open ? await queries.countGone(tx, moves) : 0
       const came = open ? await queries.cameAmong(tx, moves, loss.users) : new Set<string>()
-      // Only users count who were there as the window began.
+      // Only users who were there when the window began count.
       const users = loss.users.filter((user) => !came.has(user))
       const removed = gone + users.length
       const mostOf = loss.group ? mostMembers : mostUsers
       const known = open?.had ?? (await loss.had())
-      // Users who did not count as the window began may do so now; they were there.
+      // Users too new to count when the window began may count by now; they were there.
       const isToLookAgain = open && !loss.group && removed > mostOf(known)
       const had = isToLookAgain ? Math.max(known, (await loss.had()) + gone) : known
       const most = mostOf(had)
@@ -111,7 +113,7 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
       return undefined
     },
 
-    /** Counts users who come: those who had gone are back, and others were not there as the window began. */
+    /** Counts added users: removed ones are back, and the others were not there when the window began. */
     come: async ({ tx, tenant, directory }: Push, users: readonly string[], group?: string): Promise<void> => {
       if (users.length === 0) return
       const moves = { tenant, directory, group: group ?? usersOfDirectory }
@@ -129,6 +131,6 @@ const sentenceOf = ({ rule, removed, of, most, group }: HeldReason): string =>
     ? `Within an hour ${removed} of ${of} active users would be suspended, and at most ${most} may be.`
     : `Within an hour the group ${group} would lose ${removed} of ${of} members, and at most ${most} may go.`
 
-/** 403: it was not done, and who may do something about it has been told. */
+/** Throws 403: the change was not applied, and administrators have been notified. */
 export const refuseHeld = ({ held }: Held): never =>
   fail('forbidden', `held: ${sentenceOf(held)} An administrator has to confirm ${held.run_id} first.`)

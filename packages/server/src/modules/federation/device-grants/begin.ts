@@ -16,10 +16,10 @@ import * as queries from './grants.queries.ts'
 import { enrollsByDeviceCode } from './polling.ts'
 import type { GrantSecrets } from './secrets.ts'
 
-/** Open at once: of a tenant, and of one address, behind which there may be a room full of machines. */
+/** Limits of open grants, per tenant and per source address. One address may stand for many machines (NAT). */
 const mostOfTenant = 500
 const mostOfSource = 50
-/** How long the provider has to begin one. */
+/** Time for the provider to begin a grant. */
 const startsWithinMs = minute
 
 type BegunGrant = Pick<DeviceAuthorization, 'userCode' | 'verificationUri' | 'verificationUriComplete'> & {
@@ -28,8 +28,8 @@ type BegunGrant = Pick<DeviceAuthorization, 'userCode' | 'verificationUri' | 've
 }
 
 /**
- * Begins a grant: a place among those that are open is taken first, then the provider is asked, and what it said is
- * kept for the polls. A machine learns what its person needs and nothing that can be redeemed.
+ * Begins a grant. A row that counts against the limits is inserted first. Then the provider is asked, and its answer is
+ * stored for the polls. The machine receives the user code and the addresses, and nothing that can be redeemed.
  */
 export function createBegin({
   db,
@@ -45,7 +45,7 @@ export function createBegin({
 }) {
   const later = (ms: number) => new Date(now().getTime() + ms)
 
-  /** The provider, with a place taken; or why there is none. */
+  /** Inserts the grant in the state `starting`. Returns the provider, or the reason for the refusal. */
   const reserve = (by: Actor, key: GrantKey, providerId: string): Promise<ProviderRow | NotProven['refused']> => {
     const tenant = by.tenantId
     const source = sourceBlock(by.sourceIp)
@@ -87,7 +87,7 @@ export function createBegin({
     return isOpen ? { ...shown, intervalSeconds, expiresAt } : undefined
   }
 
-  /** `until`: when the machine can enroll no more. */
+  /** `until`: end of the machine's enrollment challenge. */
   return async (
     by: Actor,
     key: GrantKey,

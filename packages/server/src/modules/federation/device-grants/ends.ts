@@ -4,7 +4,7 @@ import { encodeId } from '../../../kernel/ids.ts'
 import type { FederationDeps } from '../deps.ts'
 import type { GrantRow } from './grants.queries.ts'
 
-/** A grant by which nobody enrolls: why, in the transaction that ends it. */
+/** Records in the audit log that a grant ended without an enrollment, and why. Runs in the transaction that ends it. */
 export const recordEnd = (
   audit: FederationDeps['audit'],
   tx: Tx,
@@ -17,7 +17,10 @@ export const recordEnd = (
 }
 const refused = { outcome: 'refused' } as const
 
-/** What the machine is told: a word of RFC 8628 §3.5 where there is one, and otherwise nothing that explains. */
+/**
+ * State of a grant as the machine sees it: an error code of RFC 8628 §3.5 where one fits, otherwise a state without a
+ * reason.
+ */
 export type GrantStatus = 'authorization_pending' | 'authorized' | 'access_denied' | 'expired_token' | 'failed'
 export function statusOf({ state, end_reason, expires_at }: GrantRow, at: Date): GrantStatus {
   if (state === 'ended') return endings[end_reason ?? ''] ?? 'failed'

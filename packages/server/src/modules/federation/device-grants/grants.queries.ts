@@ -6,16 +6,16 @@ import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 export type GrantRow = Selectable<Tables['device_grants']>
-/** What a machine has of its grant: its challenge, by digest, and its key, by thumbprint. */
+/** Key of a machine's grant: the digest of its challenge and the thumbprint of its key. */
 export type GrantKey = Pick<GrantRow, 'ticket' | 'jkt'>
 
-/** Until commit whoever begins a grant in this tenant takes turns, so that all of them are counted. */
+/** Serializes the beginning of grants in a tenant until commit, so that the counts are exact. */
 export const takeTurns = (tx: Tx, tenant: TenantId) =>
   sql`select pg_advisory_xact_lock(${sql.lit(beginLock)}, hashtext(${tenant}::text))`.execute(tx)
-// Any number serves that no other user of the database takes.
+// Any number that no other advisory lock of the database uses.
 const beginLock = 7_264_407
 
-/** How many grants are open: of the tenant, and of one address. */
+/** Counts the open grants of the tenant and of one address. */
 export async function countOpen(tx: Tx, tenant: TenantId, source: string, at: Date) {
   const open = tx
     .selectFrom('device_grants')
@@ -28,7 +28,7 @@ export async function countOpen(tx: Tx, tenant: TenantId, source: string, at: Da
   return { ofTenant, ofSource }
 }
 
-/** False where the challenge has begun one before. */
+/** False if the challenge has begun a grant before. */
 export const insertGrant = (tx: Tx, row: GrantRow): Promise<boolean> =>
   happened(
     tx
@@ -39,7 +39,7 @@ export const insertGrant = (tx: Tx, row: GrantRow): Promise<boolean> =>
   )
 
 type Opened = Pick<GrantRow, 'secret_jwe' | 'interval_seconds' | 'next_poll_at' | 'expires_at'>
-/** The provider has begun it too. */
+/** Marks the grant as begun at the provider. */
 export const openGrant = (tx: Tx, tenant: TenantId, { ticket, jkt }: GrantKey, opened: Opened): Promise<boolean> =>
   happened(
     tx
@@ -52,7 +52,7 @@ export const openGrant = (tx: Tx, tenant: TenantId, { ticket, jkt }: GrantKey, o
       .returning('ticket'),
   )
 
-/** One that the provider did not begin: the challenge may try again. */
+/** Deletes a grant that the provider did not begin. The challenge may then try again. */
 export const dropGrant = (tx: Tx, tenant: TenantId, { ticket, jkt }: GrantKey) =>
   tx
     .deleteFrom('device_grants')
@@ -72,8 +72,8 @@ export const findGrant = (tx: Tx, tenant: TenantId, { ticket, jkt }: GrantKey): 
     .executeTakeFirst()
 
 /**
- * The right to ask the provider once, for the one caller on any replica that gets it; it passes on at `until`, where
- * nobody wrote what came of it.
+ * Claims the right to ask the provider once. Only one caller on any replica gets it. Without a result the claim expires
+ * at `until`.
  */
 export const claimPoll = (
   tx: Tx,
@@ -94,7 +94,7 @@ export const claimPoll = (
     .executeTakeFirst()
 
 type Outcome = Partial<Pick<GrantRow, 'state' | 'end_reason' | 'secret_jwe' | 'interval_seconds' | 'next_poll_at'>>
-/** What came of it, by whoever has that right still. */
+/** Stores the result of a poll, if the caller still has the claim. */
 export const settlePoll = (
   tx: Tx,
   tenant: TenantId,
@@ -112,7 +112,7 @@ export const settlePoll = (
       .returning('ticket'),
   )
 
-/** True for the one call that found it past its end. */
+/** True for the one call that found the grant past its end. */
 export const expireGrant = (tx: Tx, tenant: TenantId, { ticket, jkt }: GrantKey, at: Date): Promise<boolean> =>
   happened(
     tx
@@ -126,7 +126,7 @@ export const expireGrant = (tx: Tx, tenant: TenantId, { ticket, jkt }: GrantKey,
       .returning('ticket'),
   )
 
-/** True for the one call that enrolls by it. */
+/** True for the one call that enrolls with the grant. */
 export const spendGrant = (tx: Tx, tenant: TenantId, { ticket, jkt }: GrantKey, at: Date): Promise<boolean> =>
   happened(
     tx
@@ -139,5 +139,5 @@ export const spendGrant = (tx: Tx, tenant: TenantId, { ticket, jkt }: GrantKey, 
       .returning('ticket'),
   )
 
-/** A machine hears of its end for as long as its challenge is good. */
+/** Ended grants stay for 15 minutes, so that the machine learns the result while its challenge is valid. */
 export const pruneGrants = deleting('device_grants', sql`expires_at < now() - interval '15 minutes'`)

@@ -19,20 +19,20 @@ import * as queries from './grants.queries.ts'
 import { createPolling, enrollsByDeviceCode } from './polling.ts'
 import { createGrantSecrets } from './secrets.ts'
 
-/** Requests that are held at once: of all machines, and of one. */
+/** Limits of held requests: of all machines, and of one machine. */
 const mostHeld = 1000
 const mostOfOne = 4
-/** A request that is not held waits so long for the answer of the provider. */
+/** Time that a request which is not held waits for the provider's answer. */
 const answerWithinMs = 8 * second
-/** How often one looks whether another replica has heard. */
+/** Interval of looking for the result of a poll that another replica makes. */
 const lookAgainMs = second
 
 type Shown = { status: GrantStatus; intervalSeconds: number; expiresAt: Date }
 type Looked = { shown: Shown; againInMs: number }
 
 /**
- * Device authorization grants (RFC 8628) that we run for machines without a browser. The machine speaks to us alone,
- * with a challenge and its key; we are the client of the provider, and ask it only while the machine asks us.
+ * Device authorization grants (RFC 8628) for machines without a browser. The machine speaks only to this server, with a
+ * challenge and its key. This server is the client of the provider, and asks it only while the machine asks.
  */
 export function createDeviceGrants(
   deps: Pick<FederationDeps, 'db' | 'audit' | 'now' | 'kek' | 'onError'> & {
@@ -48,7 +48,7 @@ export function createDeviceGrants(
   const held = new Map<string, number>()
   const nameOf = ({ ticket, jkt }: GrantKey) => `${ticket.toString('base64url')} ${jkt}`
 
-  /** The grant as it stands, asked about at the provider where that is due. */
+  /** Returns the grant's current state. Asks the provider first if a poll is due. */
   async function look(by: Actor, key: GrantKey): Promise<Looked | undefined> {
     const find = () => db.inTenant(by.tenantId, (tx) => queries.findGrant(tx, by.tenantId, key))
     const before = await find()
@@ -119,14 +119,17 @@ export function createDeviceGrants(
   return {
     begin: createBegin({ ...deps, secrets }),
 
-    /** Undefined for whoever has begun none with this challenge and key. */
+    /** Undefined if this challenge and key have begun no grant. */
     statusOf: async (by: Actor, key: GrantKey, hold: Hold | undefined): Promise<Shown | undefined> => {
       const first = await look(by, key)
       if (!first || !hold || !knows(hold, first)) return first?.shown
       return (await wait(by, key, first, hold))?.shown
     },
 
-    /** Who has approved the machine; how its grant stands, where nobody has; undefined for one that is not there. */
+    /**
+     * Returns the person who approved the machine, or the state of a grant that is not approved. Undefined for an
+     * unknown grant.
+     */
     approver: async (
       by: Actor,
       key: GrantKey,
@@ -150,7 +153,7 @@ export function createDeviceGrants(
       }
     },
 
-    /** Lets all go that are held; none is held from now on. */
+    /** Releases all held requests; none is held from now on. */
     letGo: waiters.stop,
     stop: polling.stop,
   }

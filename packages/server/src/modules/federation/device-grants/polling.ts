@@ -14,11 +14,14 @@ import * as queries from './grants.queries.ts'
 import { type GrantSecrets, isOf } from './secrets.ts'
 
 /**
- * How long a replica has for one question and for writing down what came of it. Where it ends meanwhile, another one
- * asks after that.
+ * Time of a replica's claim: for one request to the provider and for storing the result. After it another replica may
+ * ask.
  */
 const claimedForMs = minute
-/** The provider says `slow_down` (RFC 8628 §3.5), or does not answer. */
+/**
+ * Increase of the interval after `slow_down` (RFC 8628 §3.5), and the longest interval after requests without an
+ * answer.
+ */
 const slowerBySeconds = 5
 const slowestAfterSilence = 60
 const writeAgainAfterMs = second
@@ -34,8 +37,8 @@ type Deps = Pick<FederationDeps, 'db' | 'audit' | 'now' | 'onError'> & {
 type Claimed = { grant: GrantRow; provider: ProviderRow | undefined; poller: string }
 
 /**
- * Asks the provider whether somebody has approved a machine: when its interval has passed, whatever the machine does,
- * and from one replica at a time. The question is asked outside of any transaction, and only while the machine asks.
+ * Asks the provider whether somebody has approved a machine. The provider's interval applies regardless of the machine,
+ * and one replica asks at a time. The request is made outside of any transaction, and only while the machine asks.
  */
 export function createPolling({ db, audit, now, onError, oidc, providers, secrets }: Deps) {
   const running = new Map<string, Promise<void>>()
@@ -63,7 +66,7 @@ export function createPolling({ db, audit, now, onError, oidc, providers, secret
     }
   }
 
-  /** What is written of an answer, but when the next question may be asked. */
+  /** Returns the columns to store for an answer, without the time of the next poll. */
   async function outcomeOf({ grant }: Claimed, answer: Awaited<ReturnType<typeof ask>>) {
     const { interval_seconds: interval } = grant
     if (answer instanceof FederationError || answer === 'turned_off') {
@@ -101,7 +104,7 @@ export function createPolling({ db, audit, now, onError, oidc, providers, secret
         )
         if (isMine && 'end_reason' in outcome) await recordEnd(audit, tx, by, { ...grant, ...outcome })
       })
-    // The provider tells it once: a database that is away for a moment is waited for.
+    // The provider gives the answer only once, so the write is retried while the database is unavailable.
     for (;;) {
       try {
         return await write()
@@ -114,18 +117,18 @@ export function createPolling({ db, audit, now, onError, oidc, providers, secret
   }
 
   return {
-    /** Settles when what is asked now was answered and written. Whoever asks of one grant shares the question. */
+    /** Settles when the poll is answered and stored. Concurrent callers of one grant share the poll. */
     poll: (by: Source, key: GrantKey): Promise<void> => {
       const name = `${by.tenantId} ${key.ticket.toString('base64url')} ${key.jkt}`
       const known = running.get(name)
       if (known) return known
       const one = run({ ...by, claim: null }, key).finally(() => running.delete(name))
-      // Whoever waits for it hears of a failure, and nobody may wait any more.
+      // Callers that await the poll receive its failure. This handler is for a failure that nobody awaits any more.
       one.catch(() => {})
       running.set(name, one)
       return one
     },
-    /** Waits for no database any more. */
+    /** Stops the retries of writes to the database. */
     stop: async (): Promise<void> => {
       stopping.abort()
       await Promise.allSettled(running.values())

@@ -3,13 +3,13 @@ import type { Proven } from '../proven.ts'
 import type { ProviderRow } from '../providers.queries.ts'
 import type { GrantRow } from './grants.queries.ts'
 
-/** What a grant is redeemed with, and where alone: of a provider that is changed meanwhile it says nothing. */
+/** The device code and the client that can redeem it. A provider whose issuer or client changed since is not asked. */
 type Redeemed = { device_code: string; issuer: string; client_id: string }
 
 const contextOf = ({ ticket, provider_id }: Pick<GrantRow, 'ticket' | 'provider_id'>, what: 'code' | 'person') =>
   `device_grants/${ticket.toString('base64url')}/${provider_id}/${what}`
 
-/** What is kept of a grant beside its row, sealed: the code until it is redeemed, then who has approved. */
+/** Sealed content of `secret_jwe`: the device code until it is redeemed, then the person who approved. */
 export function createGrantSecrets(kek: Kek) {
   const sealed = (context: string, value: unknown) => seal(kek, context, Buffer.from(JSON.stringify(value)))
   const opened = async (context: string, jwe: string | null): Promise<unknown> =>

@@ -3,7 +3,7 @@ import { storable } from '../../../kernel/text.ts'
 import { FederationError } from '../proven.ts'
 import { entraTenantOf, type OidcProvider } from './presets.ts'
 
-/** Of an assertion of Entra ID, which then holds no groups. */
+/** Claim that Entra ID puts into an assertion instead of the groups. */
 const groupsElsewhere = 'http://schemas.microsoft.com/claims/groups.link'
 
 type Claims = Readonly<Record<string, unknown>>
@@ -11,14 +11,14 @@ const maxSubject = 255
 const maxGroups = 5000
 const maxGroupLength = 1024
 
-/** Claims are named by administrators, so `constructor` and its like are looked for as any other name. */
+/** Administrators name the claims, so names such as `constructor` must not find inherited properties. */
 const claimOf = (claims: Claims, name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined)
 const isRecord = (value: unknown): value is Claims => typeof value === 'object' && value !== null
 
 /**
- * What a person is known by at their provider, and nothing that they or others may change: `sub`, and for Entra ID the
- * id of the object in the very tenant that the issuer names, where `sub` is another one for each application. A text
- * that the database could only keep altered might become somebody else's, so it is refused.
+ * Returns the stable subject of a person at the provider, which neither they nor others can change: `sub`. For Entra
+ * ID, whose `sub` differs for each application, it is the object id in the tenant that the issuer names. A text that
+ * the database can store only in an altered form is refused: it might equal another person's.
  */
 export function subjectOf({ kind, issuer }: Pick<OidcProvider, 'kind' | 'issuer'>, claims: Claims): string {
   if (kind === 'entra_id' && (claimOf(claims, 'tid') ?? '') !== entraTenantOf(issuer))
@@ -30,15 +30,15 @@ export function subjectOf({ kind, issuer }: Pick<OidcProvider, 'kind' | 'issuer'
   return subject
 }
 
-/** What the provider calls its own session, where it says so in a way that can be kept. */
+/** Returns the provider's id of its own session (`sid`), or null if it is absent or cannot be stored. */
 export function sidOf(claims: Claims): string | null {
   const sid = claimOf(claims, 'sid')
   return typeof sid === 'string' && sid !== '' && storable(sid, maxSubject) === sid ? sid : null
 }
 
 /**
- * The groups in a claim; undefined where the token says nothing of them. What is too much, cut off or of another shape
- * is no statement to act on, since a group too few or too many may decide what somebody can reach.
+ * Returns the groups in a claim; undefined if the token has none. A claim that is too long, incomplete (overage) or of
+ * another type is refused, since a missing or extra group may change a person's access.
  */
 export function groupsOf(kind: IdentityProviderKind, claims: Claims, claimName: string): readonly string[] | undefined {
   const refuse = (message: string): never => {

@@ -4,7 +4,7 @@ import { FederationError } from '../proven.ts'
 import { type Judged, safeWord, toFederationError, tokensIn } from './exchange.ts'
 import { loadClient, outboundErrorIn } from './library.ts'
 
-/** What a provider answered to a device authorization request (RFC 8628 §3.2). */
+/** A provider's answer to a device authorization request (RFC 8628 §3.2). */
 export type DeviceAuthorization = {
   deviceCode: string
   userCode: string
@@ -13,20 +13,20 @@ export type DeviceAuthorization = {
   intervalSeconds: number
   expiresInSeconds: number
 }
-/** Not yet: the person has not decided, we ask too often, or the provider gives no answer that says anything. */
+/** No decision yet: the person has not decided, the polls are too frequent, or the provider gave no usable answer. */
 export type NotYet = 'pending' | 'slow_down' | 'away'
 
 const grantType = 'urn:ietf:params:oauth:grant-type:device_code'
-/** Where the provider says nothing (§3.5). */
+/** Interval in seconds if the provider names none (§3.5). */
 const usualInterval = 5
-/** Nobody waits longer; a provider may say any number. */
+/** Upper bound for the provider's `expires_in`. */
 const longestSeconds = day / second
 const longestCode = 4096
 const longestUri = 2048
-/** What a person reads off a screen and types. */
+/** A user code that a person can read off a screen and type. */
 const readable = /^[\x21-\x7e](?:[\x20-\x7e]{0,62}[\x21-\x7e])?$/
 
-/** Begins a grant. Throws FederationError. */
+/** Begins a grant at the provider. Throws FederationError. */
 export async function authorizeDevice(
   configuration: Configuration,
   fetch: CustomFetch,
@@ -54,7 +54,10 @@ export async function authorizeDevice(
 }
 const unusable = (what: string) => new FederationError('code', `The provider gave no usable ${what} for a device.`)
 
-/** Somebody opens this: an address of the web in its one spelling, encrypted wherever the issuer is. */
+/**
+ * Checks an address that a person opens. It is returned in its normal form, and must be https unless the issuer is
+ * http.
+ */
 function shownUri(text: string, issuer: string): string {
   const url = text.length <= longestUri && URL.canParse(text) ? new URL(text) : undefined
   const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && issuer.startsWith('http:'))
@@ -63,8 +66,8 @@ function shownUri(text: string, issuer: string): string {
 }
 
 /**
- * Asks once whether somebody has approved the device. The ID token that comes then is for `judge`. Throws
- * FederationError where it is no use to ask again.
+ * Asks once whether somebody has approved the device. `judge` verifies the ID token of the answer. Throws
+ * FederationError if another poll is of no use.
  */
 export async function redeemDeviceCode<T>(
   configuration: Configuration,
@@ -89,14 +92,14 @@ export async function redeemDeviceCode<T>(
     const notYet = notYetOf(refusal.e, status, client)
     if (notYet) return notYet
   }
-  // The library reads the claims of the token too; where it refuses them, the judge says in which point.
+  // The library checks the claims of the token too. `judge` runs first, so its precise error wins.
   const verified = tokens && { verified: await judge(tokens.idToken), accessToken: tokens.accessToken }
   if (refusal) throw toFederationError(refusal.e, client)
   if (!verified) throw new FederationError('token', 'The provider gave no ID token for the device.')
   return verified
 }
 
-/** Throws FederationError for what the person or the provider has said for good (§3.5). */
+/** Returns the state if polling may go on, else undefined. Throws FederationError for a final answer (§3.5). */
 function notYetOf(e: unknown, status: number, client: Awaited<ReturnType<typeof loadClient>>): NotYet | undefined {
   const outbound = outboundErrorIn(e)
   if (outbound) return ['refused', 'too_large'].includes(outbound.code) ? undefined : 'away'

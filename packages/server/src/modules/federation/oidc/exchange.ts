@@ -11,10 +11,7 @@ export type Known = {
   maxAgeSeconds?: number | undefined
 }
 
-/**
- * Says of an answer that the library would refuse what is wrong with it. The library looks again, and alone sends the
- * code.
- */
+/** Checks an answer first, to give a precise error. The library checks it again, and it alone sends the code. */
 function checkAnswer(answer: URLSearchParams, known: Known, metadata: Metadata): void {
   if (!known.state || !known.nonce || !known.verifier)
     throw new FederationError('state', 'What this sign-in began with is not known.')
@@ -31,12 +28,12 @@ function checkAnswer(answer: URLSearchParams, known: Known, metadata: Metadata):
   if (answer.getAll('code').length !== 1 || answer.get('code') === '')
     throw new FederationError('code', 'The answer holds no code.')
 }
-/** A word of the provider's, where it is one that may be shown. */
+/** Returns an error code of the provider in parentheses if it is safe to show, else an empty text. */
 export const safeWord = (text: unknown) => (typeof text === 'string' && /^[a-z_]{1,64}$/.test(text) ? ` (${text})` : '')
 
-/** What a token endpoint gave: the ID token, and the access token by which UserInfo is asked. */
+/** Answer of a token endpoint: the ID token, and the access token for UserInfo. */
 type Tokens = { idToken: string; accessToken: string | undefined }
-/** An ID token that was verified, and the access token that came with it. */
+/** A verified ID token, and the access token that came with it. */
 export type Judged<T> = { verified: T; accessToken: string | undefined }
 
 /** Exchanges the code of an answer for tokens; `judge` verifies the ID token. Throws FederationError. */
@@ -50,7 +47,8 @@ export async function exchange<T>(
   const client = await loadClient()
   let tokens: Tokens | undefined
   configuration[client.customFetch] = async (url, request) => {
-    // Providers compare this letter by letter with what the browser was sent with; the library would tidy it up.
+    // Providers compare the redirect URI exactly with that of the authorization request; the library would normalize
+    // it.
     if (request.body instanceof URLSearchParams) request.body.set('redirect_uri', known.redirectUri)
     const response = await fetch(url, request)
     tokens = tokensIn(await response.clone().text())
@@ -70,14 +68,14 @@ export async function exchange<T>(
       () => undefined,
       (e: unknown) => toFederationError(e, client),
     )
-  // The library reads the claims of the token too; where it refuses them, the judge says in which point.
+  // The library checks the claims of the token too. `judge` runs first, so its precise error wins.
   const verified = tokens && { verified: await judge(tokens.idToken), accessToken: tokens.accessToken }
   if (refusal) throw refusal
   if (!verified) throw new FederationError('token', 'The provider gave no ID token for the code.')
   return verified
 }
 
-/** The tokens in the answer of a token endpoint, where an ID token is among them. */
+/** Reads the tokens in the answer of a token endpoint. Undefined if there is no ID token. */
 export function tokensIn(text: string): Tokens | undefined {
   const textOf = (found: unknown) => (typeof found === 'string' && found !== '' ? found : undefined)
   try {
@@ -89,7 +87,7 @@ export function tokensIn(text: string): Tokens | undefined {
   }
 }
 
-/** What the library made of an answer to a code. */
+/** Translates the library's error about an exchanged code. */
 export function toFederationError(e: unknown, client: Awaited<ReturnType<typeof loadClient>>): FederationError {
   const refused = outboundErrorIn(e)
   if (refused) return new FederationError('unreachable', `The code could not be exchanged: ${refused.message}`)

@@ -14,9 +14,9 @@ type Entry<T> = {
 }
 
 /**
- * What providers publish, held for an hour and never used after it: who asks then waits for what is read anew, and is
- * refused while that fails. Who asks meanwhile shares the request, and for a few seconds its failure, so that a
- * provider that is down keeps nobody waiting in turn.
+ * Cache of documents that providers publish. An entry is valid for an hour and is never used after it: callers then
+ * wait for a new read, and fail while it fails. Concurrent callers share a read. A failure is reused for a few seconds,
+ * so that callers do not wait for an unavailable provider one after another.
  */
 export function createFetched<T>(load: (key: string) => Promise<T>, nowMs: () => number) {
   const entries = new BoundedMap<string, Entry<T>>(maxEntries)
@@ -50,9 +50,9 @@ export function createFetched<T>(load: (key: string) => Promise<T>, nowMs: () =>
       if (entry.failure && isWithin(entry.failure.at, failureHeldForMs)) throw entry.failure.error
       return fetch(key, entry)
     },
-    /** Reads anew, for somebody who looks at the provider itself. */
+    /** Reads the document again, for an administrator who tests the provider. */
     anew: (key: string): Promise<T> => fetch(key, entryOf(key)),
-    /** Reads anew because what is held may be out of date, once a minute; undefined in the rest of it. */
+    /** Reads the document again, at most once a minute, because it may be out of date. Undefined within that minute. */
     renew: async (key: string): Promise<T | undefined> => {
       const entry = entryOf(key)
       if (entry.running) return entry.running

@@ -8,7 +8,7 @@ import { FederationError } from '../proven.ts'
 import { createOidc } from './oidc.ts'
 
 const guard = createOutbound({ allowedPrivateCidrs: ['127.0.0.0/8'] })
-/** As long as the product waits, and how long a test does for what never comes. */
+/** Timeouts in ms: that of the product, and a short one for requests that never end. */
 const [patient, impatient] = [5 * second, 400]
 const discovery = '/.well-known/openid-configuration'
 const expected = { audiences: ['holdfast'], nonce: 'n', maxAgeSeconds: 600 }
@@ -42,7 +42,7 @@ async function start(t: TestContext) {
   }
 }
 
-/** What stands where metadata or keys should be. */
+/** Faulty documents in the place of metadata or keys. */
 const faults: Record<
   string,
   { answer: RequestListener; discovery: FederationError['reason']; keys: FederationError['reason'] }

@@ -37,7 +37,7 @@ async function start(t: TestContext) {
   }
   const verify = (token: string) => oidc.verify(provider, token, expected)
   Object.assign(idp.changed, idp.deviceEndpoint)
-  /** By a device authorization grant, which has no nonce. */
+  /** Redeems a device authorization grant, which has no nonce. */
   const redeem = async (make: (nonce: undefined) => Promise<string> | string) => {
     await oidc.authorizeDevice(provider)
     const code = idp.deviceCodes.at(-1) ?? ''
@@ -48,7 +48,7 @@ async function start(t: TestContext) {
   return { idp, provider, oidc, expected, finish, verify, redeem }
 }
 
-/** Keys of one pair, which takes long to make, for any algorithm of RSA; nobody publishes it by itself. */
+/** One key pair for all RSA algorithms, since generating it takes long. No document publishes it. */
 const pair = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const strangersKey = async (alg = 'RS256', kid: string = randomUUID()): ReturnType<typeof makeKey> => ({
   kid,
@@ -64,7 +64,7 @@ const hmac = (idp: Idp, claims: Claims, key: string | Buffer) => {
 const pem = (idp: Idp) =>
   createPublicKey({ key: { ...idp.key.jwk }, format: 'jwk' }).export({ type: 'spki', format: 'pem' })
 
-/** What an attacker, or a provider that has gone wrong, sends in the place of a right token with this nonce. */
+/** Tokens of an attacker or a faulty provider, instead of a valid token with this nonce. */
 const attacks: Record<string, [Reason, (idp: Idp, nonce: string | undefined) => Promise<string> | string]> = {
   'alg none': ['algorithm', (idp, nonce) => `${base64url({ alg: 'none' })}.${base64url(idp.claims({ nonce }))}.`],
   'alg None and a signature': [
@@ -153,7 +153,7 @@ const attacks: Record<string, [Reason, (idp: Idp, nonce: string | undefined) => 
 
 test('an ID token is refused for its reason, for a code and brought by a device alike', async (t) => {
   const { idp, finish, verify, redeem } = await start(t)
-  // What judges is one: each is tried by itself, and by one of the ways in which it comes.
+  // All ways share one verification, so each attack is tried by itself, in one of the ways.
   for (const [nth, [name, [reason, make]]] of Object.entries(attacks).entries())
     await t.test(`${name}: ${reason}`, async () => {
       await assert.rejects(async () => verify(await make(idp, 'n-1')), withReason(reason))

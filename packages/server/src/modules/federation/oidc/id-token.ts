@@ -11,27 +11,30 @@ const maxTokenLength = 256 * 1024
 
 type Issuer = Pick<OidcProvider, 'kind' | 'issuer'>
 type Common = {
-  /** Clients of ours that the token may be for. */
+  /** Client ids that the token may be issued to. */
   audiences: readonly string[]
-  /** How long ago the token may have been issued. */
+  /** Maximum age of the token, by `iat`. */
   issuedWithinSeconds: number
 }
 type Expected = Common & {
-  /** Null where none was asked for: then none may stand there, since such a token belongs to another sign-in. */
+  /** Null if no nonce was requested. The token must then have none: a token with a nonce belongs to another sign-in. */
   nonce: string | null
-  /** How long ago the person may have signed in, where that was asked for. */
+  /** Maximum age of the person's sign-in, if one was requested. */
   maxAgeSeconds?: number | undefined
 }
 export type TokenSource = {
-  /** What the provider signs with and we take. The token's header only says which of them. */
+  /** Accepted algorithms that the provider announces. The token's header only selects one of them. */
   algorithms: readonly string[]
   keys: () => Promise<Keys>
-  /** The keys read anew, or undefined where that was done a moment ago. */
+  /** Reads the keys again. Undefined if they were read again less than a minute ago. */
   renewedKeys: () => Promise<Keys | undefined>
   now: () => Date
 }
 
-/** The one judge of ID tokens (OpenID Connect Core 3.1.3.7), wherever they come from. Throws FederationError. */
+/**
+ * Verifies an ID token (OpenID Connect Core 3.1.3.7). ID tokens of all sources are verified here. Throws
+ * FederationError.
+ */
 export async function verifyIdToken(
   provider: Issuer,
   token: string,
@@ -44,7 +47,9 @@ export async function verifyIdToken(
   return { issuer: provider.issuer, subject: subjectOf(provider, payload), claims: payload }
 }
 
-/** What every token of a provider must be: signed by it now, made for us, a moment ago, and what it says it is. */
+/**
+ * Verifies the requirements for every token of a provider: signature by a current key, issuer, audience, age and type.
+ */
 export async function judgeToken(
   provider: Issuer,
   token: string,
@@ -68,7 +73,7 @@ export async function judgeToken(
   return payload
 }
 
-/** The library also reads padding, line breaks and other alphabets, which are none of a compact JWS (RFC 7515 §2). */
+/** The library also accepts padding, line breaks and other alphabets. A compact JWS (RFC 7515 §2) has none of them. */
 function requireCompact(token: string): void {
   try {
     decodeCompact(token)
@@ -77,7 +82,7 @@ function requireCompact(token: string): void {
   }
 }
 
-/** Verifies the form and the signature, with the keys that the provider has now. Throws FederationError. */
+/** Verifies the form and the signature, with the provider's current keys. Throws FederationError. */
 export async function verifySignature(
   token: string,
   source: TokenSource,
@@ -89,7 +94,7 @@ export async function verifySignature(
     try {
       return await jwtVerify(token, keys.find, options)
     } catch (e) {
-      // The provider may have changed its keys, also under a name that it had before.
+      // The provider may have replaced its keys, also under the same key id.
       const mayBeNew = e instanceof errors.JWKSNoMatchingKey || e instanceof errors.JWSSignatureVerificationFailed
       const renewed = mayBeNew ? await source.renewedKeys() : undefined
       if (!renewed) throw e
@@ -105,7 +110,10 @@ export async function verifySignature(
   }
 }
 
-/** No provider that is known lets tokens live longer; one that ends later, or before it was issued, is a mistake. */
+/**
+ * Longest lifetime of a token. No known provider exceeds it. A token with a later end, or one before its `iat`, is
+ * faulty.
+ */
 const longestLifeSeconds = 30 * 86_400
 function checkLife({ iat = 0, exp }: JWTPayload): void {
   if (exp !== undefined && !(exp > iat && exp <= iat + longestLifeSeconds)) throw refused('time')
@@ -119,7 +127,10 @@ function checkTimes({ exp, auth_time: signedIn }: JWTPayload, { maxAgeSeconds }:
   if (age > maxAgeSeconds + skewSeconds || age < -skewSeconds) throw refused('time')
 }
 
-/** Whom the token was issued to, which must be said where it is for several, and must be one of us where it is said. */
+/**
+ * Checks the authorized party (`azp`). It is required if the token is for several audiences, and must be one of our
+ * clients if it is present.
+ */
 function checkParty({ aud, azp }: JWTPayload, audiences: readonly string[]): void {
   const isForSeveral = Array.isArray(aud) && aud.length !== 1
   if (azp === undefined && !isForSeveral) return
@@ -154,6 +165,6 @@ function reasonOf(e: unknown, known: typeof errors): keyof typeof sentences {
   if (e instanceof known.JOSEAlgNotAllowed) return 'algorithm'
   if (e instanceof known.JWSSignatureVerificationFailed) return 'signature'
   const isOfToken = [known.JWSInvalid, known.JWTInvalid, known.JOSENotSupported].some((kind) => e instanceof kind)
-  // What is left is thrown where a key is chosen or read: none, several, too short, no point of its curve.
+  // Remaining errors come from choosing or reading a key: none, several, too short, or not on its curve.
   return isOfToken ? 'token' : 'keys'
 }

@@ -15,7 +15,7 @@ const provider: OidcProvider = {
   scopes: [],
   mappedClaims: async () => [],
 }
-/** Ours, so long after Keycloak signed, where what it published is read. */
+/** Our side, with its clock at this many ms after Keycloak signed; it reads the documents that Keycloak published. */
 const startedAfter = (ms: number) =>
   createOidc({
     outbound: {

@@ -6,11 +6,11 @@ import { loadJose, outboundErrorIn } from './library.ts'
 export type Keys = { find: JWTVerifyGetKey; count: number }
 
 const maxKeys = 50
-/** Base64url of an RSA modulus of 8192 bits; what is longer costs seconds to verify with. */
+/** Base64url length of an RSA modulus of 8192 bits. Verifying with a longer one takes seconds. */
 const maxNumberLength = 1366
 const maxNameLength = 512
 
-/** The signing keys that a provider publishes. Throws FederationError. */
+/** Reads the signing keys that a provider publishes. Throws FederationError. */
 export async function readKeys(outbound: Pick<Outbound, 'request'>, jwksUri: string): Promise<Keys> {
   const keys = keysIn(await read(outbound, jwksUri)).flatMap(usable)
   if (keys.length === 0) throw unusable('The provider publishes no key that ID tokens can be verified with.')
@@ -41,7 +41,7 @@ function keysIn(text: string): readonly unknown[] {
   throw unusable('What the provider shows as its keys is no such document.')
 }
 
-/** The public part of a key for signatures, bounded; nothing else of what may stand there is kept. */
+/** Returns the public part of a signing key, with bounded lengths. Other members are dropped. */
 function usable(value: unknown): JWK[] {
   if (typeof value !== 'object' || value === null) return []
   const given = value as Readonly<Record<string, unknown>>
@@ -64,7 +64,7 @@ function usable(value: unknown): JWK[] {
     (key.kty === 'RSA' && key.n !== undefined && key.e !== undefined) ||
     (key.kty === 'EC' && key.crv === 'P-256' && key.x !== undefined && key.y !== undefined) ||
     (key.kty === 'OKP' && key.crv === 'Ed25519' && key.x !== undefined)
-  // A name that was left out for its length would make the key answer to every name.
+  // A key whose id was dropped for its length would match every key id.
   const isNamed = given.kid === undefined || key.kid !== undefined
   return isForSigning && isWhole && isNamed && (given.alg === undefined || key.alg !== undefined) ? [key] : []
 }

@@ -5,10 +5,16 @@ import type { OidcProvider } from './presets.ts'
 const event = 'http://schemas.openid.net/event/backchannel-logout'
 const longestId = 255
 
-/** Who has signed out at the provider: an account, one session of it, or a session of whoever's it is. */
+/**
+ * Scope of a logout at the provider: all sessions of an account, one session of an account, or one session of an
+ * account that is not named.
+ */
 export type SignedOut = { subject: string | null; sid: string | null; issuedAt: Date; jti: string }
 
-/** A logout token (OpenID Connect Back-Channel Logout 1.0, 2.6), judged as ID tokens are. Throws FederationError. */
+/**
+ * Verifies a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6), with the same checks as for ID tokens. Throws
+ * FederationError.
+ */
 export async function verifyLogoutToken(
   provider: Pick<OidcProvider, 'kind' | 'issuer'>,
   token: string,
@@ -19,12 +25,12 @@ export async function verifyLogoutToken(
   const payload = await judgeToken(provider, token, wanted, source)
   const { exp, iat = 0, jti, events } = payload
   if (exp !== undefined && !Number.isFinite(exp)) throw refused('time')
-  // An ID token has one, where this says that somebody signs in.
+  // A logout token must have no nonce, so that an ID token is never accepted as one.
   if (Object.hasOwn(payload, 'nonce')) throw refused('nonce')
   if (!isRecord(events) || !Object.hasOwn(events, event) || !isRecord(events[event])) throw refused('events')
   if (typeof jti !== 'string' || jti === '' || jti.length > longestId) throw refused('token')
   const sid = sidOf(payload)
-  // Entra ID names nobody by `sub` alone.
+  // For Entra ID the subject is `oid`; `sub` alone does not identify a person.
   const name = provider.kind === 'entra_id' ? 'oid' : 'sub'
   const subject = Object.hasOwn(payload, name) || sid === null ? subjectOf(provider, payload) : null
   return { subject, sid, issuedAt: new Date(iat * 1000), jti }

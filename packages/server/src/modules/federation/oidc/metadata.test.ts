@@ -12,7 +12,7 @@ const withReason = (reason: FederationError['reason']) => (e: unknown) =>
   e instanceof FederationError && e.reason === reason
 const key = await makeKey()
 
-/** A web of documents by their URLs, where one needs https and addresses that are not loopback. */
+/** A set of documents by URL, for tests that need https and addresses other than loopback. */
 function webOf(documents: Record<string, unknown>) {
   const asked: string[] = []
   const { refusalOf } = createOutbound({ allowedPrivateCidrs: [] })

@@ -3,11 +3,11 @@ import { FederationError } from '../proven.ts'
 import { fetchThrough, loadClient, outboundErrorIn } from './library.ts'
 import { issuerProblem, type OidcProvider } from './presets.ts'
 
-/** Signatures that are taken; `EdDSA` is what Ed25519 was called before RFC 9864. */
+/** Accepted signature algorithms. `EdDSA` is the name of Ed25519 before RFC 9864. */
 const algorithms: readonly string[] = ['RS256', 'PS256', 'ES256', 'Ed25519', 'EdDSA']
 const maxUrlLength = 2048
 
-/** What is kept of a provider's metadata, under the names of OpenID Connect Discovery. */
+/** Stored part of a provider's metadata, under the names of OpenID Connect Discovery. */
 export type Metadata = {
   issuer: string
   authorization_endpoint: string
@@ -15,9 +15,9 @@ export type Metadata = {
   jwks_uri: string
   device_authorization_endpoint?: string
   end_session_endpoint?: string
-  /** As the provider writes it: it is judged when it is needed. */
+  /** Unchecked value of the provider; it is checked before use. */
   userinfo_endpoint?: string
-  /** Those of the provider that are taken here; never empty. */
+  /** Algorithms of the provider that are accepted here; never empty. */
   id_token_signing_alg_values_supported: string[]
   token_endpoint_auth_methods_supported?: string[]
   authorization_response_iss_parameter_supported: boolean
@@ -28,7 +28,7 @@ const unusable = (message: string) => new FederationError('discovery', message)
 const textsOf = (value: unknown): string[] | undefined =>
   Array.isArray(value) ? value.filter((text) => typeof text === 'string') : undefined
 
-/** Reads the metadata at an issuer. Throws FederationError. */
+/** Reads the metadata of an issuer. Throws FederationError. */
 export async function discover(outbound: Pick<Outbound, 'request'>, issuer: string): Promise<Metadata> {
   const found = await read(outbound, issuer)
   if (found.issuer !== issuer)
@@ -51,7 +51,7 @@ export async function discover(outbound: Pick<Outbound, 'request'>, issuer: stri
     ...(device !== undefined && {
       device_authorization_endpoint: urlIn(found, 'device_authorization_endpoint', issuer),
     }),
-    // Nobody needs it to sign in: one that can't be used is as good as none.
+    // Sign-in does not need this endpoint, so an unusable one is ignored.
     ...(typeof end === 'string' && problemOfUrl(end, issuer) === undefined && { end_session_endpoint: end }),
     ...(typeof userInfo === 'string' && userInfo !== '' && { userinfo_endpoint: userInfo }),
     id_token_signing_alg_values_supported: taken,
@@ -85,7 +85,10 @@ async function read(outbound: Pick<Outbound, 'request'>, issuer: string): Promis
   }
 }
 
-/** Plain http only where the issuer itself has it, which the guard allows in networks that the deployment opened. */
+/**
+ * Returns a usable URL. Plain http is accepted only if the issuer has it too; the outbound guard allows it in networks
+ * that the deployment opened.
+ */
 function urlIn(found: Readonly<Record<string, unknown>>, name: string, issuer: string): string {
   const text = found[name]
   const problem = typeof text === 'string' ? problemOfUrl(text, issuer) : 'is not usable'
@@ -100,7 +103,10 @@ function problemOfUrl(text: string, issuer: string): string | undefined {
   return url.username || url.password || url.hash ? 'must hold no user name, password or fragment' : undefined
 }
 
-/** Where claims are asked for; Entra ID says less there than in its ID tokens. Throws FederationError. */
+/**
+ * Returns the UserInfo endpoint. Undefined for Entra ID, whose UserInfo has fewer claims than its ID tokens. Throws
+ * FederationError.
+ */
 export function userInfoEndpoint(
   { kind, issuer }: Pick<OidcProvider, 'kind' | 'issuer'>,
   { userinfo_endpoint: url }: Metadata,
@@ -114,9 +120,9 @@ export function userInfoEndpoint(
 }
 
 /**
- * What a provider of this kind must hold to beyond its own word. The products that are known have all endpoints on the
- * host of their issuer. Of others that can't be asked (Google's are on three hosts): for them the guard judges each
- * request, and the issuer's own document, read over TLS, says which hosts are meant.
+ * Checks rules for a kind of provider beyond its own metadata. Known products have all endpoints on the host of their
+ * issuer. For others that cannot be required (Google uses three hosts). There the outbound guard judges each request,
+ * and the issuer's document, read over TLS, names the hosts.
  */
 export function checkKind({ kind, issuer }: Pick<OidcProvider, 'kind' | 'issuer'>, metadata: Metadata): void {
   if (kind === 'oidc') return

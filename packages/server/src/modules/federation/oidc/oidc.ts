@@ -14,27 +14,27 @@ import type { OidcProvider } from './presets.ts'
 import { addUserInfo, withUnknown } from './user-info.ts'
 
 type Issuer = Pick<OidcProvider, 'kind' | 'issuer'>
-/** A token that came for a code was issued a moment ago. */
+/** Maximum age of a token that the provider sends to this server itself. */
 export const issuedWithinSeconds = (10 * minute) / second
 
-/** What a provider shows of itself, for the person who sets it up. */
+/** Result of an inspection, for the administrator who sets the provider up. */
 type Inspection = {
   issuer: string
   authorization_endpoint: string
   token_endpoint: string
   device_authorization_endpoint: string | null
   jwks_uri: string
-  /** How many keys can verify ID tokens. */
+  /** Number of keys that can verify ID tokens. */
   keys: number
   algorithms: readonly string[]
-  /** The claim that holds groups, where the provider says so or its kind has one. */
+  /** Name of the claim that holds groups, if the provider announces it or its kind has one. */
   groups_claim_hint: string | null
 }
 
 /**
- * The relying party of OpenID Connect: code flow with PKCE, nonce and `iss`. There is one way to be believed and no
- * second: what can't be read, checked or verified is a FederationError. UserInfo adds claims; it never replaces one of
- * the ID token, nor proves who somebody is.
+ * Relying party of OpenID Connect: code flow with PKCE, nonce and `iss`. Anything that cannot be read, checked or
+ * verified is a FederationError; there is no fallback. UserInfo adds claims. It never replaces a claim of the ID token,
+ * and never proves a person.
  */
 export function createOidc({
   outbound,
@@ -56,7 +56,10 @@ export function createOidc({
     return found
   }
 
-  /** The library's view of a provider. It asks the machine what time it is, so it is told how far that is off. */
+  /**
+   * Builds the library's configuration for a provider. The library uses the system clock, so it receives our clock's
+   * offset.
+   */
   async function configure(provider: OidcProvider, found: Metadata): Promise<Configuration> {
     const client = await loadClient()
     const { namesGroups: _, ...server } = found
@@ -78,12 +81,14 @@ export function createOidc({
   })
   const judge = (provider: Issuer, found: Metadata, token: string, expected: Parameters<typeof verifyIdToken>[2]) =>
     verifyIdToken(provider, token, expected, sourceOf(found))
-  /** With what UserInfo says of mapped claims that the ID token lacks. */
+  /** Adds mapped claims from UserInfo that the ID token lacks. */
   const completed = (provider: OidcProvider, metadata: Metadata, { verified, accessToken }: Judged<Proven>) =>
     addUserInfo(verified, { provider, metadata, accessToken }, { outbound, source: sourceOf(metadata) })
 
   return {
-    /** Reads a provider's metadata and keys anew and checks them, for saving and testing it. Throws FederationError. */
+    /**
+     * Reads a provider's metadata and keys again and checks them, for saving and testing it. Throws FederationError.
+     */
     inspect: async (provider: Issuer): Promise<Inspection> => {
       checkIssuer(provider)
       const found = await metadata.anew(provider.issuer)
@@ -105,7 +110,7 @@ export function createOidc({
       }
     },
 
-    /** Where to send the browser, and what must be remembered to recognise the answer. */
+    /** Returns the URL for the browser, and the values needed to check the answer. */
     begin: async (
       provider: OidcProvider,
       { redirectUri, ...more }: { redirectUri: string; state?: string; maxAgeSeconds?: number | undefined },
@@ -128,8 +133,8 @@ export function createOidc({
     },
 
     /**
-     * Where a browser ends its session with the provider, and is sent back from; undefined where it has no such place,
-     * or one on another host than a provider of its kind has.
+     * Returns the URL at which a browser ends its session with the provider and is sent back. Undefined if the provider
+     * has none, or if it is on another host than its kind allows.
      */
     endSession: async (
       provider: Issuer,
@@ -144,13 +149,13 @@ export function createOidc({
       return url.href
     },
 
-    /** Who has signed out at the provider, by its word. */
+    /** Verifies a logout token of the provider. */
     verifyLogout: async (provider: Issuer, token: string, clientId: string): Promise<SignedOut> => {
       const found = await metadataOf(provider)
       return verifyLogoutToken(provider, token, { audiences: [clientId], issuedWithinSeconds }, sourceOf(found))
     },
 
-    /** The answer of a provider as it came to the redirect URI: the code is exchanged and the ID token verified. */
+    /** Processes the provider's answer at the redirect URI: exchanges the code and verifies the ID token. */
     finish: async (provider: OidcProvider, answer: URLSearchParams, known: Known): Promise<Proven> => {
       const found = await metadataOf(provider)
       const configuration = await configure(provider, found)
@@ -166,8 +171,8 @@ export function createOidc({
     },
 
     /**
-     * An ID token that a device or a native app brought itself, issued to one of `audiences` at most `maxAgeSeconds`
-     * ago.
+     * Verifies an ID token that a device or a native application brought itself. It must be issued to one of
+     * `audiences`, at most `maxAgeSeconds` ago.
      */
     verify: async (
       provider: Issuer & Pick<OidcProvider, 'mappedClaims'>,
@@ -179,7 +184,7 @@ export function createOidc({
       return withUnknown(proven, { provider, metadata: found })
     },
 
-    /** Begins a device authorization grant (RFC 8628), of which we are the client, and the machine is not. */
+    /** Begins a device authorization grant (RFC 8628). The client is this server, not the machine. */
     authorizeDevice: async (provider: OidcProvider): Promise<DeviceAuthorization> => {
       const found = await metadataOf(provider)
       if (found.device_authorization_endpoint === undefined)
@@ -188,8 +193,8 @@ export function createOidc({
     },
 
     /**
-     * Asks once whether somebody has approved it. There is no nonce (RFC 8628 has none): the ID token comes to us
-     * alone, for the code that we alone know, and is judged in everything else as any other.
+     * Asks once whether somebody has approved the grant. RFC 8628 has no nonce: the ID token comes only to this server,
+     * for a code that only this server knows. All other checks are those of every ID token.
      */
     redeemDeviceCode: async (provider: OidcProvider, deviceCode: string): Promise<Proven | NotYet> => {
       const found = await metadataOf(provider).catch((e: unknown) => {
@@ -206,7 +211,7 @@ export function createOidc({
 }
 export type Oidc = ReturnType<typeof createOidc>
 
-/** `client_secret_basic` is what holds where a provider lists nothing. */
+/** Default if the provider lists nothing: `client_secret_basic`. */
 function authentication(
   client: Awaited<ReturnType<typeof loadClient>>,
   { clientSecret }: OidcProvider,

@@ -1,18 +1,18 @@
-/** A provider as far as OpenID Connect is concerned. */
+/** Settings of a provider for OpenID Connect. */
 export type OidcProvider = {
   kind: 'oidc' | 'keycloak' | 'entra_id' | 'okta'
   issuer: string
   clientId: string
   clientSecret: string | undefined
   scopes: readonly string[]
-  /** Claims that decide something about a person: of those that an ID token lacks UserInfo is asked. */
+  /** Names of the claims that affect a person. UserInfo is asked for those that an ID token lacks. */
   mappedClaims: (account: { issuer: string; subject: string }) => Promise<readonly string[]>
 }
 type OidcKind = OidcProvider['kind']
 
 const maxIssuerLength = 512
 const basic = ['openid', 'profile', 'email'] as const
-/** What is asked for where a provider says nothing else. */
+/** Default scopes. */
 export const defaultScopes: Readonly<Record<OidcKind, readonly string[]>> = {
   oidc: basic,
   keycloak: basic,
@@ -20,17 +20,17 @@ export const defaultScopes: Readonly<Record<OidcKind, readonly string[]>> = {
   okta: [...basic, 'groups'],
 }
 
-/** The public cloud and the sovereign ones. */
+/** Hosts of the public cloud and of the sovereign clouds. */
 const entraHosts: readonly string[] = [
   'login.microsoftonline.com',
   'login.microsoftonline.us',
   'login.partner.microsoftonline.cn',
 ]
-/** The tenant of all personal accounts: `consumers` under another name. */
+/** Tenant of all personal accounts; `consumers` is its other name. */
 const personalAccounts = '9188040d-6c67-4c5b-b112-36a304b66dad'
 const entraPath = /^\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/v2\.0$/
 
-/** The tenant that an issuer of Entra ID names. */
+/** Returns the tenant that an issuer of Entra ID names. */
 export const entraTenantOf = (issuer: string): string | undefined =>
   URL.canParse(issuer) ? entraPath.exec(new URL(issuer).pathname)?.[1] : undefined
 
@@ -55,8 +55,8 @@ const shapes: Readonly<Record<OidcKind, (url: URL) => string | undefined>> = {
 }
 
 /**
- * Why a text can't be the issuer of such a provider, as a sentence, or undefined. Where it may lead is the outbound
- * guard's to say.
+ * Returns a sentence that says why a text cannot be the issuer of such a provider, or undefined. The outbound guard
+ * judges its destination.
  */
 export function issuerProblem(kind: OidcKind, issuer: string): string | undefined {
   if (issuer.length > maxIssuerLength || !URL.canParse(issuer))

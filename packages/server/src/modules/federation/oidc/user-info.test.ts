@@ -30,7 +30,7 @@ async function start(t: TestContext, kind: OidcProvider['kind'] = 'oidc') {
       asked.push(String(request.headers.authorization))
       response.writeHead(status, { location: 'http://169.254.169.254/', ...headers }).end(body)
     })
-  /** The two ways in which an access token comes with an ID token. */
+  /** Both ways in which an access token comes with an ID token. */
   const ways = {
     code: async (claims: Record<string, unknown> = {}) => {
       const { url, ...begun } = await oidc.begin(provider, { redirectUri })
@@ -74,7 +74,7 @@ test('mapped claims that an ID token lacks come from UserInfo, by either grant',
         [undefined, undefined, idp.issuer],
         'nothing else is taken',
       )
-      // What the ID token says is never replaced, and what neither says is absent.
+      // A claim of the ID token is never replaced. A claim that neither has is absent.
       assert.deepEqual((await way({ groups: [] })).claims.groups, [])
       answer(200, json, JSON.stringify({ sub: 'someone' }))
       const neither = await way({ preferred_username: 'jo' })

@@ -7,23 +7,28 @@ import type { OidcProvider } from './presets.ts'
 
 const largestBytes = 256 * 1024
 const withinMs = 5000
-/** An access token as it stands in a header (RFC 6750 §2.1), and no longer than a header may be. */
+/** An access token that fits a header (RFC 6750 §2.1), with a bounded length. */
 const sendable = /^[\w.~+/-]{1,12000}=*$/
 
 type Claims = Readonly<Record<string, unknown>>
-/** With these a provider says that claims are elsewhere (OpenID Connect Core §5.6.2), or groups too many. */
+/**
+ * Claims by which a provider says that claims are elsewhere (OpenID Connect Core §5.6.2), or that there are too many
+ * groups.
+ */
 const markers = ['_claim_names', 'hasgroups']
 
 const isAbsent = (claims: Claims, name: string) => {
   const value = Object.hasOwn(claims, name) ? claims[name] : undefined
   return value === undefined || value === null || value === ''
 }
-/** Mapped claims that an ID token lacks. */
+/** Returns the mapped claims that an ID token lacks. */
 async function absentClaims({ mappedClaims }: Pick<OidcProvider, 'mappedClaims'>, proven: Proven): Promise<string[]> {
   return (await mappedClaims(proven)).filter((name) => isAbsent(proven.claims, name))
 }
 
-/** What an ID token that came without an access token leaves open, where the provider has more to say. */
+/**
+ * Marks mapped claims as unknown if an ID token came without an access token and the provider has a UserInfo endpoint.
+ */
 export async function withUnknown(
   proven: Proven,
   { provider, metadata }: { provider: Pick<OidcProvider, 'kind' | 'mappedClaims'>; metadata: Metadata },
@@ -33,10 +38,10 @@ export async function withUnknown(
 }
 
 /**
- * Adds mapped claims that an ID token lacks from the UserInfo endpoint (OpenID Connect Core §5.3, §5.4), which is asked
- * only for those. A claim that neither has is absent by the word of the provider.
+ * Adds mapped claims that an ID token lacks, from the UserInfo endpoint (OpenID Connect Core §5.3, §5.4). The endpoint
+ * is asked only if such claims exist. A claim that neither has counts as absent.
  *
- * @throws FederationError where the provider can't be asked, or its answer is not about this person
+ * @throws FederationError if the endpoint cannot be asked, or its answer is not about this person
  */
 export async function addUserInfo(
   proven: Proven,
@@ -50,7 +55,7 @@ export async function addUserInfo(
   if (accessToken === undefined || !sendable.test(accessToken))
     throw unusable('The provider gave no access token that can be sent, and its ID token lacks mapped claims.')
   const claims = await read(endpoint, accessToken, { outbound, source, provider })
-  // The subject of the ID token as it stands there, which for some kinds is not what a link is made by (§5.3.2).
+  // Compares with the `sub` of the ID token (§5.3.2). For some kinds the subject of a link is another claim.
   if (typeof claims.sub !== 'string' || claims.sub !== proven.claims.sub) throw refused('subject')
   const found = [...absent, ...markers].filter((name) => isAbsent(proven.claims, name) && !isAbsent(claims, name))
   return { ...proven, claims: { ...proven.claims, ...Object.fromEntries(found.map((name) => [name, claims[name]])) } }
@@ -89,7 +94,7 @@ function objectIn(text: string): Claims {
   throw unusable('The UserInfo of the provider is no JSON object.')
 }
 
-/** A signed answer (§5.3.2): issuer and audience have to be right where they are named, and it may have no times. */
+/** Verifies a signed answer (§5.3.2). Issuer and audience must match if they are present. Times are not required. */
 async function verified(
   token: string,
   { source, provider }: { source: TokenSource; provider: OidcProvider },
@@ -105,7 +110,7 @@ async function verified(
   return payload
 }
 
-/** Whether a token that is not verified yet has a claim, so that the verification asks for its value. */
+/** True if a token that is not verified yet has a claim, so that the verification checks its value. */
 function hasClaim(token: string, name: string): boolean {
   const [, payload = ''] = token.split('.')
   return Object.hasOwn(objectIn(Buffer.from(payload, 'base64url').toString('utf8')), name)

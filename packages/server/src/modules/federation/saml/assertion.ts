@@ -6,11 +6,11 @@ import { bearer, entityFormat, nameIdFormats, ns } from './names.ts'
 import { maxAgeMs, type SamlProvider, skewMs } from './provider.ts'
 import { readXml, type XmlElement } from './xml.ts'
 
-/** What an answer must fit: the request it answers, and how long ago the person may have signed in. */
+/** Expected values: the request that is answered, and the maximum age of the person's sign-in. */
 export type Expected = { requestId: string; maxAgeSeconds: number | undefined; now: Date }
 export type Judged = Proven & {
   assertionId: string
-  /** Until when the assertion could be brought again, were it not remembered. */
+  /** End of the time in which the assertion must be remembered as used. */
   goodUntil: Date
 }
 
@@ -18,7 +18,7 @@ const maxId = 256
 const maxSubject = 255
 const knownConditions = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']
 
-/** Judges an assertion whose bytes, all of these and no others, the provider has signed. */
+/** Judges an assertion. The provider has signed exactly these bytes. */
 export function judgeAssertion(xml: string, provider: SamlProvider, expected: Expected): Judged {
   const assertion = readXml(xml)
   const { name, namespace, attributes } = assertion
@@ -51,13 +51,13 @@ export function judgeAssertion(xml: string, provider: SamlProvider, expected: Ex
 type Clock = ReturnType<typeof clockOf>
 const clockOf = (now: Date) => ({
   now,
-  /** A time that must have begun and has not. */
+  /** True if a time has not begun yet, with the clock tolerance. */
   isBefore: (begin: Date): boolean => now.getTime() + skewMs < begin.getTime(),
-  /** A time that must not have ended and has. */
+  /** True if a time has ended, with the clock tolerance. */
   isPast: (end: Date): boolean => now.getTime() - skewMs >= end.getTime(),
 })
 
-/** Whoever brings the assertion is the person, if it was made for this address, this request and this moment. */
+/** Checks for a bearer confirmation for this address, this request and the current time. */
 function judgeConfirmation(subject: XmlElement | undefined, provider: SamlProvider, requestId: string, clock: Clock) {
   const confirmations = subject ? childrenOf(subject, ns.assertion, 'SubjectConfirmation') : []
   const problems = confirmations
@@ -86,7 +86,7 @@ function problemOfTimes(
   return new FederationError('time', 'The assertion is not good yet, or no longer.')
 }
 
-/** A condition that nobody here knows cannot be met (SAML core, 2.5.1.1). */
+/** Checks the conditions. An unknown condition cannot be met (SAML core, 2.5.1.1). */
 function judgeConditions(assertion: XmlElement, entityId: string, clock: Clock) {
   const conditions = onlyChild(assertion, ns.assertion, 'Conditions')
   const isKnown = ({ namespace, name }: XmlElement) => namespace === ns.assertion && knownConditions.includes(name)
@@ -101,7 +101,7 @@ function judgeConditions(assertion: XmlElement, entityId: string, clock: Clock) 
   if (problem) throw problem
 }
 
-/** That the person signed in, when, and not too long ago where that was asked for. */
+/** Checks that the person signed in, and that it was not too long ago if a maximum age was requested. */
 function judgeSignIn(assertion: XmlElement, maxAgeSeconds: number | undefined, clock: Clock) {
   const signIns = childrenOf(assertion, ns.assertion, 'AuthnStatement')
   if (signIns.length === 0) throw new FederationError('token', 'The assertion does not say that the person signed in.')
@@ -118,8 +118,8 @@ function judgeSignIn(assertion: XmlElement, maxAgeSeconds: number | undefined, c
 }
 
 /**
- * What a person is known by at their provider for as long as they are there. A text that the database could only keep
- * altered, or that somebody else's could be taken for, is refused.
+ * Returns the stable name of a person at the provider. A text that the database can store only in an altered form, or
+ * that could be mistaken for another person's, is refused.
  */
 function subjectOf(subject: XmlElement | undefined, provider: SamlProvider): string {
   const nameId = onlyChild(subject, ns.assertion, 'NameID')

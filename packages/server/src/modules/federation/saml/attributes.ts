@@ -9,9 +9,9 @@ const maxNameLength = 256
 const maxValueLength = 8192
 
 /**
- * What the assertion says of the person beside their name: texts and lists of texts, by the names of the attributes.
- * Values of another shape are left out, as are names that every object of JavaScript has. What is too much is refused:
- * a value too few may decide what somebody can reach.
+ * Returns the other statements of the assertion about the person: texts and lists of texts, by attribute name. Values
+ * of another type are left out, as are the names of inherited JavaScript properties. Too many or too long values are
+ * refused: a missing value may change a person's access.
  */
 export function claimsOf(assertion: XmlElement): Readonly<Record<string, string | readonly string[]>> {
   const found = new Map<string, string[]>()

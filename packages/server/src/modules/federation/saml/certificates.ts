@@ -6,13 +6,13 @@ const maxCertificates = 10
 const maxLength = 16 * 1024
 const minBits = 2048
 
-/** A certificate in PEM or as DER in base64. Only its key counts: providers often go on with one that has ended. */
+/** Reads a certificate in PEM, or DER in base64. Its end is not checked: providers often keep using an expired one. */
 export function readCertificate(text: string): X509Certificate {
   try {
     if (text.length <= maxLength)
       return openCertificate(text.includes('-----BEGIN') ? text : Buffer.from(text, 'base64'))
   } catch {
-    // Said below.
+    // The error below covers this case.
   }
   throw new FederationError('keys', 'A certificate of the identity provider cannot be read.')
 }
@@ -20,7 +20,7 @@ export function readCertificate(text: string): X509Certificate {
 export const isUsable = ({ publicKey }: X509Certificate): boolean =>
   publicKey.asymmetricKeyType === 'rsa' && (publicKey.asymmetricKeyDetails?.modulusLength ?? 0) >= minBits
 
-/** The certificates that signatures are verified with, in PEM. */
+/** Returns the certificates that verify signatures, in PEM. */
 export function signingCertificates(certificates: readonly string[]): string[] {
   if (certificates.length === 0 || certificates.length > maxCertificates)
     throw new FederationError('keys', `An identity provider has 1 to ${maxCertificates} certificates.`)

@@ -64,7 +64,7 @@ test("a signature that is not the provider's costs nothing but a look at it", as
   const before = process.cpuUsage()
   assert.equal(await reasonOf(finish(xml, { certificates })), 'signature')
   const { user, system } = process.cpuUsage(before)
-  // Four times most of a second where every certificate was tried on every byte.
+  // Four certificates would take most of a second each if every one was tried on every byte.
   assert.ok(user + system < 1_000_000, `${user + system} µs`)
 })
 

@@ -6,7 +6,7 @@ import { FederationError } from '../proven.ts'
 import { createSaml } from './saml.ts'
 
 const { at, saml: recorded } = readRecorded()
-/** Ours, so long after Keycloak signed. */
+/** Our side, with its clock at this many ms after Keycloak signed. */
 const startedAfter = (ms: number) => createSaml({ now: () => new Date(Date.parse(at) + ms) })
 const { issuer, ssoUrl, certificates } = startedAfter(0).readMetadata(recorded.metadata)
 const provider = {

@@ -4,13 +4,13 @@ import { type Expected, type Judged, judgeAssertion } from './assertion.ts'
 import { nameIdFormats } from './names.ts'
 import { maxAgeMs, type SamlProvider, skewMs } from './provider.ts'
 
-/** What the library keeps of requests is one row of the caller's here, which is used up before anything is verified. */
+/** The library's request cache is replaced by one row of the caller, which is used up before any verification. */
 const noneKept = {
   saveAsync: () => Promise.resolve(null),
   getAsync: (): Promise<string | null> => Promise.resolve(null),
   removeAsync: () => Promise.resolve(null),
 }
-/** How old the request may be was the row's to say. */
+/** The age of the request was checked with its row. */
 const neverOld = '9999-12-31T23:59:59.999Z'
 
 const optionsFor = (provider: SamlProvider, certificates: readonly string[]): SamlConfig => ({
@@ -20,10 +20,10 @@ const optionsFor = (provider: SamlProvider, certificates: readonly string[]): Sa
   entryPoint: provider.ssoUrl,
   idpCert: [...certificates],
   identifierFormat: nameIdFormats[provider.nameIdFormat ?? 'persistent'],
-  // How a person proves who they are is the provider's choice.
+  // The provider chooses how a person authenticates.
   disableRequestedAuthnContext: true,
   wantAuthnResponseSigned: provider.signedResponse,
-  // One good signature is enough, and only what it covers is read.
+  // One valid signature is enough, and only the content that it covers is read.
   wantAssertionsSigned: false,
   signatureAlgorithm: 'sha256',
   digestAlgorithm: 'sha256',
@@ -33,11 +33,11 @@ const optionsFor = (provider: SamlProvider, certificates: readonly string[]): Sa
   requestIdExpirationPeriodMs: 600_000,
 })
 
-/** 20 MB that only those need who use SAML. */
+/** Loads the library on demand: it takes 20 MB that only deployments with SAML need. */
 async function load() {
-  // All of it: a bundle gives what CommonJS exports no names.
+  // Default import: in a bundle, CommonJS modules have no named exports.
   const { SAML, ValidateInResponseTo } = (await import('@node-saml/node-saml')).default
-  /** The library with our clock, and with our judgement of an assertion as soon as its signature is good. */
+  /** The library with our clock. It calls our judgement of an assertion as soon as the signature is verified. */
   return class extends SAML {
     readonly #now: Date
     readonly #judge: (assertion: string) => void
@@ -68,7 +68,7 @@ const library = () => {
   return loaded
 }
 
-/** The address to send a person to with this request. */
+/** Returns the address of the sign-in with this request. */
 export async function requestUrl(
   provider: SamlProvider,
   certificates: readonly string[],

@@ -10,7 +10,7 @@ export type IdpMetadata = {
   issuer: string
   ssoUrl: string
   certificates: { pem: string; notAfter: Date }[]
-  /** From when on they must not be used. */
+  /** End of the validity of the metadata. */
   validUntil: Date | undefined
 }
 
@@ -21,7 +21,7 @@ const refuse = (message: string): never => {
   throw new FederationError('discovery', message)
 }
 
-/** What an identity provider's metadata say of how to use it. */
+/** Reads the sign-in settings in an identity provider's metadata. */
 export function readIdpMetadata(xml: string, now: Date): IdpMetadata {
   if (xml.length > maxLength) refuse(`The metadata are longer than ${maxLength} characters.`)
   const [entity, ...around] = entityIn(readXml(xml))
@@ -45,8 +45,8 @@ const isIdp = (role: XmlElement) =>
 const mostNamed = 10
 
 /**
- * The one entity that is an identity provider, and what it stands in, whose ends are its ends too. A federation lists
- * several (SAML metadata 2.0 §2.3.1): somebody must say which of them is meant.
+ * Returns the one entity that is an identity provider, and its ancestors, whose `validUntil` also applies. A federation
+ * lists several entities (SAML metadata 2.0 §2.3.1); they are refused, since an administrator must choose one.
  */
 function entityIn(root: XmlElement): [entity: XmlElement, ...around: XmlElement[]] {
   if (root.namespace === ns.metadata && root.name === 'EntityDescriptor') return [root]
@@ -76,7 +76,7 @@ function ssoUrlOf(idp: XmlElement): string {
   return isSsoUrl(url) ? url : refuse('The address to sign in at is no https address.')
 }
 
-/** Those that sign: declared for it, or for nothing in particular. */
+/** Returns the signing certificates: keys declared for signing, or without a declared use. */
 function certificatesOf(idp: XmlElement): IdpMetadata['certificates'] {
   const found = new Map<string, X509Certificate>()
   for (const key of childrenOf(idp, ns.metadata, 'KeyDescriptor')) {
@@ -96,7 +96,7 @@ function certificatesOf(idp: XmlElement): IdpMetadata['certificates'] {
   return usable.map((certificate) => ({ pem: String(certificate), notAfter: certificate.validToDate }))
 }
 
-/** What an identity provider needs to know of us. Whoever keeps a copy looks again now and then. */
+/** Returns our metadata for an identity provider, with a cache duration of one day. */
 export function spMetadata(
   { entityId, acsUrl, nameIdFormat = 'persistent' }: Pick<SamlProvider, 'entityId' | 'acsUrl' | 'nameIdFormat'>,
   validUntil: Date,

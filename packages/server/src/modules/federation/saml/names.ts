@@ -1,4 +1,4 @@
-/** Names that the standards give to namespaces, algorithms and formats. */
+/** Names of namespaces, algorithms and formats in the standards. */
 export const ns = {
   protocol: 'urn:oasis:names:tc:SAML:2.0:protocol',
   assertion: 'urn:oasis:names:tc:SAML:2.0:assertion',
@@ -17,7 +17,7 @@ export const nameIdFormats = {
   unspecified: 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified',
 }
 
-/** What a signature may be made with. xml-crypto knows no ECDSA, and knows SHA-1, which nobody should any more. */
+/** Accepted signature algorithms. xml-crypto has no ECDSA. It has SHA-1, which must not be used any more. */
 export const signatureMethods: readonly string[] = [
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',

@@ -1,33 +1,35 @@
-/** A provider as far as SAML 2.0 is concerned. */
+/** Settings of a provider for SAML 2.0. */
 export type SamlProvider = {
   /** The entityID of the identity provider. */
   issuer: string
-  /** Where a person is sent to sign in, by redirect. */
+  /** Address of the sign-in, by redirect. */
   ssoUrl: string
-  /** PEM or DER in base64, several while the provider changes its key. */
+  /** Certificates in PEM, or DER in base64. There are several while the provider changes its key. */
   certificates: readonly string[]
-  /** Our entityID, as the provider knows us. */
+  /** Our entityID at the provider. */
   entityId: string
   acsUrl: string
-  /** Whether the response itself must be signed. Otherwise one signature is enough, on it or on its assertion. */
+  /**
+   * True if the response itself must be signed. Otherwise one signature is enough, on the response or its assertion.
+   */
   signedResponse: boolean
   /**
-   * How the provider names people; `persistent` unless said otherwise. An e-mail address and a transient name are no
-   * formats here: the one can pass to somebody else, the other is new each time.
+   * Format of the names of people; `persistent` by default. Email addresses and transient names are not supported: an
+   * address can pass to another person, and a transient name is new each time.
    */
   nameIdFormat?: 'persistent' | 'unspecified'
 }
 
-/** How far the clocks of a provider and of ours may be apart. */
+/** Tolerance between the clocks of a provider and of this server. */
 export const skewMs = 60_000
-/** How long after it was issued an assertion is taken. */
+/** Maximum age of an assertion. */
 export const maxAgeMs = 300_000
-/** As base64, which is a third longer than the XML in it. */
+/** Maximum length in base64, which is a third longer than its XML. */
 export const maxResponseLength = 256 * 1024
 
 /**
- * Whether people may be sent there with their browser to sign in: nothing but https, this machine excepted, where
- * providers are tried out.
+ * True if a browser may be sent to this address to sign in: https only, with http on this machine for trying out
+ * providers.
  */
 export function isSsoUrl(url: string): boolean {
   if (!URL.canParse(url)) return false

@@ -14,7 +14,7 @@ const reasonOf = (answer: Promise<unknown>) =>
     () => 'taken',
     (e: unknown) => (e instanceof FederationError ? e.reason : String(e)),
   )
-/** The response with something else in it, which must be there. */
+/** Returns the response with a part replaced; the part must exist. */
 const changed = (from: string | RegExp, to: string): string => {
   const xml = plainResponse()
   assert.notEqual(xml.replace(from, to), xml, String(from))
@@ -27,7 +27,7 @@ const inAssertion = (from: string | RegExp, to: string): string => {
   return plainResponse().replace(assertionOf, other)
 }
 
-/** Each signed by the provider itself, over its assertion alone: only what is said is wrong. */
+/** Responses with a wrong statement. The provider itself signed each assertion. */
 const wronglySaid: readonly (readonly [what: string, xml: string, reason: Reason])[] = [
   [
     'a response for another address',
@@ -150,7 +150,7 @@ for (const [what, xml, reason] of wronglySaid)
     assert.equal(await reasonOf(finish(both, { signedResponse: true })), reason)
   })
 
-/** What is said is right; only how it is signed is wrong. */
+/** Responses with right statements and a wrong signature. */
 const rsa = (name: string) => `http://www.w3.org/2000/09/xmldsig#${name}`
 const good = signed(plainResponse(), 'Assertion')
 const stranger = rsaKey()
@@ -204,7 +204,7 @@ test('a provider with a key of ECDSA is told so before anything else is', async 
   assert.match(String(error), /ECDSA, which is not supported/)
 })
 
-/** Documents that are not what they seem. The signature in them is good. */
+/** Documents that differ from what they seem to be. Their signature is valid. */
 const encrypted = plainResponse().replace(assertionOf, '<saml:EncryptedAssertion/>')
 const notPlain: readonly (readonly [what: string, xml: string, reason: Reason])[] = [
   ['a document type', `<!DOCTYPE x>${good}`, 'token'],

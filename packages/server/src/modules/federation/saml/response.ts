@@ -5,7 +5,7 @@ import { maxAgeMs, maxResponseLength, type SamlProvider, skewMs } from './provid
 import { judgeSignatures } from './signatures.ts'
 import { readXml, withoutDeclaration, type XmlElement } from './xml.ts'
 
-/** The XML in what a browser posted. */
+/** Decodes the XML of a posted response. */
 export function decodeResponse(posted: string): string {
   if (posted.length > maxResponseLength)
     throw new FederationError('token', `The response is longer than ${maxResponseLength} characters.`)
@@ -20,8 +20,8 @@ export function decodeResponse(posted: string): string {
 }
 
 /**
- * Judges the response around its assertion before any signature is verified. Only a signed response vouches for what is
- * looked at here, so nothing of it is proof of a person; it must be right all the same. Returns its signatures.
+ * Judges the response around its assertion, before any signature is verified. Only a signed response vouches for these
+ * values, so they prove no person. They must be right all the same. Returns the signatures.
  */
 export function judgeResponse(xml: string, provider: SamlProvider, requestId: string, now: Date): XmlElement[] {
   const response = readXml(xml)
@@ -59,7 +59,7 @@ function judgeStatus(response: XmlElement) {
   throw new FederationError('denied', `The identity provider did not sign the person in: it answered ${word}.`)
 }
 
-/** The assertion, of which the response holds no second one anywhere, and none that is encrypted. */
+/** Returns the assertion. The response must contain no second one anywhere, and no encrypted one. */
 function onlyAssertion(response: XmlElement): XmlElement {
   const named = [...everyElement(response)].filter(({ name }) => /^(Encrypted)?Assertion$/.test(name))
   if (named.some(({ name }) => name === 'EncryptedAssertion'))

@@ -117,7 +117,7 @@ test('the same response brought twice at once is known by the id of its assertio
   const xml = signed(plainResponse(), 'Assertion')
   const [one, other] = await Promise.all([finish(xml), finish(xml)])
   assert.equal(one.assertionId, other.assertionId)
-  // Remembered until `goodUntil`, and refused for its age from then on.
+  // The assertion is remembered until `goodUntil`. From then on it is refused for its age.
   const later = createSaml({ now: () => one.goodUntil })
   await assert.rejects(later.finish(provider, { samlResponse: posted(xml), requestId }), isRefused('time'))
 })

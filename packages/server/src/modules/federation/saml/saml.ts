@@ -9,15 +9,15 @@ import { isSsoUrl, type SamlProvider } from './provider.ts'
 import { decodeResponse, judgeResponse } from './response.ts'
 import { signersOf } from './signers.ts'
 
-/** The service provider of SAML 2.0: signing in that begins here, by redirect, and is answered by a post. */
+/** Service provider of SAML 2.0: sign-ins begin here by redirect and are answered by a post. */
 export function createSaml({ now }: { now: () => Date }) {
   return {
     readMetadata: (xml: string): IdpMetadata => readIdpMetadata(xml, now()),
-    /** Ours; the same bytes for a day. They say what never changes by itself, so a copy is good for a year. */
+    /** Our metadata; the same bytes for a day. Their content never changes by itself, so a copy is valid for a year. */
     metadata: (provider: Parameters<typeof spMetadata>[0]): string =>
       spMetadata(provider, new Date((Math.floor(now().getTime() / day) + 366) * day)),
 
-    /** Where to send the browser. The caller keeps `requestId` in a row that is good for one answer. */
+    /** Returns the address for the browser. The caller stores `requestId` in a row that is valid for one answer. */
     async begin(
       provider: SamlProvider,
       { relayState, maxAgeSeconds }: { relayState: string; maxAgeSeconds?: number },
@@ -32,9 +32,9 @@ export function createSaml({ now }: { now: () => Date }) {
     },
 
     /**
-     * What the posted answer proves. `requestId` is that of the row which the caller has used up already, and
-     * `maxAgeSeconds` what it began with. Whoever acts on it remembers `assertionId` until `goodUntil`, in the
-     * transaction that acts.
+     * Verifies the posted answer. `requestId` is that of the row, which the caller has already used up; `maxAgeSeconds`
+     * is that of the request. The caller must remember `assertionId` until `goodUntil`, in the transaction that acts on
+     * the result.
      */
     async finish(
       provider: SamlProvider,

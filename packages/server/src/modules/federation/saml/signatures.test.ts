@@ -14,7 +14,7 @@ const judge = (xml: string, signedResponse = false) => {
   return judgeSignatures({ response, assertion }, signedResponse)
 }
 
-// The library refuses most of these too; here they are refused before it sees them, each by its own sentence.
+// The library refuses most of these too. Here each is refused earlier, with its own message.
 test('where a signature stands, what it is over and what it holds is judged before anything is verified', () => {
   assert.equal(judge(good).length, 1)
   assert.equal(judge(signed(good, 'Response'), true).length, 2)

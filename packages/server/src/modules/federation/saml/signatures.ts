@@ -3,13 +3,13 @@ import { everyElement } from './elements.ts'
 import { digestMethods, envelopedSignature, exclusiveCanonical, ns, signatureMethods } from './names.ts'
 import type { XmlElement } from './xml.ts'
 
-/** Where a signature may stand: directly in what it signs, once. */
+/** Allowed parents of a signature: it stands directly in the element that it signs, once. */
 type Signed = { response: XmlElement; assertion: XmlElement }
 
 /**
- * Judges how a response is signed before anything is verified: only where a signature belongs, over just that element,
- * with algorithms of our choice, and with nothing in it that could be found in the place of something else. Whether a
- * signature is good, and which bytes it covers, is for the library to say. Returns the signatures.
+ * Judges the form of the signatures before anything is verified. A signature must stand in its place, cover just that
+ * element, use accepted algorithms, and contain nothing that could be mistaken for another part. The library decides
+ * whether a signature is valid and which bytes it covers. Returns the signatures.
  */
 export function judgeSignatures({ response, assertion }: Signed, signedResponse: boolean): XmlElement[] {
   const ids = new Set<string>()
@@ -39,7 +39,7 @@ const isSignature = ({ namespace, name }: XmlElement) => name === 'Signature' &&
 function judge(signature: XmlElement, signed: XmlElement) {
   const parts = new Map<string, XmlElement[]>()
   for (const element of everyElement(signature)) parts.set(element.name, [...(parts.get(element.name) ?? []), element])
-  // Libraries look for these by their name alone, anywhere in the signature.
+  // Libraries look for these by local name only, anywhere in the signature.
   const only = (name: string): XmlElement => {
     const found = parts.get(name) ?? []
     return found.length === 1 && found[0]!.namespace === ns.signature
@@ -67,7 +67,7 @@ function judge(signature: XmlElement, signed: XmlElement) {
     refuseAlgorithm('The provider signs a digest that is not accepted; let it use SHA-256.')
   const transforms = (parts.get('Transform') ?? []).map(algorithm)
   const isCanonical = algorithm(only('CanonicalizationMethod')) === exclusiveCanonical
-  // The library leaves what it asks for out of the signed bytes.
+  // The library ignores parameters of the canonicalization in the signed bytes.
   if (only('CanonicalizationMethod').children.length > 0)
     refuseAlgorithm('A signature is made over a form of the XML that is not accepted.')
   const isUsual = transforms.every((transform) => [envelopedSignature, exclusiveCanonical].includes(transform))

@@ -5,9 +5,9 @@ import { ns } from './names.ts'
 import type { XmlElement } from './xml.ts'
 
 /**
- * The certificates whose keys made these signatures, each of which must be of the provider. This costs microseconds,
- * where finding out which bytes a signature covers takes the library seconds for some documents: nobody without a
- * signature of the provider is worth those.
+ * Returns the certificates whose keys made these signatures. Each signature must be of the provider. This check costs
+ * microseconds. For some documents the library needs seconds to find the covered bytes, so only a response with a valid
+ * signature of the provider reaches it.
  */
 export function signersOf(signatures: readonly XmlElement[], certificates: readonly string[]): string[] {
   const signers = signatures.map((signature) => {
@@ -27,7 +27,7 @@ export function signersOf(signatures: readonly XmlElement[], certificates: reado
   return [...new Set(found)]
 }
 
-/** Exclusive XML canonicalization of what a SignedInfo may hold, whose attributes have no namespace. */
+/** Exclusive XML canonicalization of the content of a SignedInfo, whose attributes have no namespace. */
 function canonical(element: XmlElement, rendered: ReadonlyMap<string, string>): string {
   const { prefix, namespace } = element
   const isNew = rendered.get(prefix) !== namespace

@@ -2,13 +2,13 @@ import { generateKeyPairSync, type KeyObject, sign, X509Certificate } from 'node
 import { SignedXml } from 'xml-crypto'
 import type { SamlProvider } from './provider.ts'
 
-// An identity provider for tests, which signs whatever it is told to.
+// An identity provider for tests. It signs any content.
 
 type Key = { privateKey: KeyObject; pem: string }
 export const rsaKey = (modulusLength = 2048): Key => certified(generateKeyPairSync('rsa', { modulusLength }))
 export const ecKey = (): Key => certified(generateKeyPairSync('ec', { namedCurve: 'P-256' }))
 
-/** Signed by itself, with nothing in it that anybody looks at. */
+/** Returns a self-signed certificate with placeholder fields. */
 function certified({ publicKey, privateKey }: { publicKey: KeyObject; privateKey: KeyObject }): Key {
   const der = (tag: number, ...parts: Uint8Array[]): Buffer => {
     const content = Buffer.concat(parts)
@@ -41,14 +41,14 @@ export const requestId = '_request1'
 type Said = {
   to?: Pick<SamlProvider, 'issuer' | 'acsUrl' | 'entityId'>
   requestId?: string
-  /** When it is said. */
+  /** Time of the statement. */
   now?: Date
   id?: string
   subject?: string
   attributes?: Readonly<Record<string, string | readonly string[]>>
 }
 
-/** A response as it should be, not signed yet. */
+/** A valid response without a signature. */
 export function plainResponse({
   to = provider,
   requestId: answered = requestId,
@@ -88,7 +88,7 @@ type Signing = {
 }
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 
-/** The XML with a signature over its response or its assertion, behind the issuer where the schema has it. */
+/** Returns the XML with a signature over its response or its assertion, after the issuer as the schema requires. */
 export function signed(xml: string, what: 'Response' | 'Assertion', signing: Signing = {}): string {
   const element = `//*[local-name(.)='${what}']`
   const signer = new SignedXml({

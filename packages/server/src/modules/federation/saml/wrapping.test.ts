@@ -5,8 +5,8 @@ import { verifyResponse } from './library.ts'
 import { createSaml } from './saml.ts'
 import { key, now, plainResponse, posted, provider, requestId, signed } from './test-idp.ts'
 
-// XML signature wrapping (Somorovsky et al., "On Breaking SAML", 2012): the signed element is moved to where nobody
-// reads it, and another one stands in its place. XSW1 and 2 wrap a signed response, XSW3 to 8 a signed assertion.
+// XML signature wrapping (Somorovsky et al., "On Breaking SAML", 2012): the signed element is moved to a place that
+// nobody reads, and a forged one takes its place. XSW1 and 2 wrap a signed response, XSW3 to 8 a signed assertion.
 
 const saml = createSaml({ now: () => now })
 const finish = (xml: string) => saml.finish(provider, { samlResponse: posted(xml), requestId })
@@ -28,7 +28,7 @@ const evil = (xml: string, id: string) =>
 const response = (...parts: string[]) => `${head}${parts.join('')}</samlp:Response>`
 const within = (outer: string, end: string, inner: string) => outer.replace(end, `${inner}${end}`)
 
-/** With the id that the forged element has: a new one, or that of the signed element. */
+/** Documents by the id of the forged element: a new id, or that of the signed element. */
 const attacks: Readonly<Record<string, (id: string) => string>> = {
   'XSW1, the response in the signature of a forged one': (id) =>
     within(evil(byResponse, id), '</ds:Signature>', unsignedResponse),
@@ -61,7 +61,7 @@ for (const [name, attack] of Object.entries(attacks))
       const xml = attack(id)
       assert.ok(xml.includes('>eve<') && xml.includes('<ds:SignatureValue>'))
       await assert.rejects(finish(xml), (e) => e instanceof FederationError && e.reason === 'token')
-      // Even where nobody counts assertions first, the forged one is never believed.
+      // The forged assertion is not accepted even if nothing counts assertions first.
       for (const signedResponse of [false, true]) {
         const expected = { requestId, maxAgeSeconds: undefined, now }
         const found = await verifyResponse(xml, { ...provider, signedResponse }, [key.pem], expected).catch((e) => e)

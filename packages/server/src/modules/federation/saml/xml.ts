@@ -1,14 +1,14 @@
 import { FederationError } from '../proven.ts'
 
-/** An element. `attributes` without a namespace are under their name, others under `{namespace}name`. */
+/** An element. Attributes without a namespace are under their name, others under `{namespace}name`. */
 export type XmlElement = {
   readonly namespace: string
   readonly name: string
   readonly attributes: ReadonlyMap<string, string>
   readonly children: readonly XmlElement[]
-  /** The prefix of its name as it is written, which only counts where bytes are signed. */
+  /** Prefix of the name as written. It matters only for signed bytes. */
   readonly prefix: string
-  /** Texts and children in their order; comments leave no mark. */
+  /** Texts and children in document order, without comments. */
   readonly content: readonly (string | XmlElement)[]
 }
 type Open = {
@@ -19,7 +19,7 @@ type Open = {
 type Scope = { prefixes: ReadonlyMap<string, string>; outer: Scope | undefined }
 
 const maxDepth = 64
-/** Elements and comments: what verifying a signature costs grows with them. */
+/** Limit of elements and comments: the cost of verifying a signature grows with them. */
 const maxNodes = 4000
 const maxAttributes = 64
 const outermost: Scope = {
@@ -37,20 +37,20 @@ const attribute = /[ \t\r\n]+([A-Za-z_][\w.-]*(?::[A-Za-z_][\w.-]*)?)[ \t\r\n]*=
 const endOfTag = /[ \t\r\n]*(\/?)>/y
 const closingTag = /<\/([\w.:-]+)[ \t\r\n]*>/y
 const reference = /&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9A-Fa-f]{1,6}));|&/g
-// What no XML document may hold, written out or by its number.
+// Characters that no XML document may contain, as such or as a character reference.
 const noXml = /[^\t\n\r\u{20}-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u
 
 const refuse = (message: string): never => {
   throw new FederationError('token', message)
 }
 
-/** The document without its XML declaration and mark of byte order, which say nothing that is not known. */
+/** Removes the XML declaration and the byte order mark. */
 export const withoutDeclaration = (xml: string): string => xml.replace(/^\ufeff/, '').replace(declaration, '')
 
 /**
- * Reads a document of SAML, and refuses more than XML does: whatever a person, a signature and another reader could see
- * differently. No document type, no processing instruction, no CDATA, no name outside ASCII; a bounded size, depth and
- * number of everything. Its time is linear in the length.
+ * Reads a SAML document and refuses more than XML does: everything that a person, a signature and another parser could
+ * read differently. No document type, no processing instruction, no CDATA, no name outside ASCII. Size, depth and all
+ * counts are bounded. Its time is linear in the length.
  */
 export function readXml(document: string): XmlElement {
   const xml = withoutDeclaration(document).replace(/\r\n?/g, '\n')

@@ -6,7 +6,7 @@ import { healthHandlers } from './health.handlers.ts'
 import { createHealth } from './health.ts'
 import { createImpact } from './impact.ts'
 
-/** How gateways do, did, and whom it concerns. */
+/** Status and problems of gateways, their history, and the devices that they affect. */
 export function createFleetHealth(deps: GatewaysDeps & { registry: Registry; activity: Activity }) {
   const health = createHealth(deps)
   const { handlers, jobs, prunes } = createGatewayHistory(deps)

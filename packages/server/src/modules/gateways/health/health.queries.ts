@@ -3,7 +3,7 @@ import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { ChangeKind } from '../../../memory/changes.ts'
 
-/** The number of the newest change that gateways had to be told of, at least until then; 0 where none is held. */
+/** Returns the sequence number of the newest change of these kinds up to a time; 0 if the change log has none. */
 export const newestTold = async (
   tx: Tx,
   tenant: TenantId,
@@ -22,7 +22,7 @@ export const newestTold = async (
   return row?.seq ?? 0
 }
 
-/** Connections in question of these gateways, by verdict. */
+/** Counts the connections in question of these gateways, by verdict. */
 export const questionsOfGateways = (tx: Tx, tenant: TenantId, gatewayIds: readonly string[]) =>
   sql<{ gateway_id: string; verdict: 'stale' | 'conflict' | 'unauthorized'; connections: number }>`
     select gateway_id, verdict, count(*) as connections from connections_in_question

@@ -10,7 +10,7 @@ import type { Activity } from '../reports/activity.ts'
 import type { GatewayStatus } from '../reports/status.ts'
 import * as queries from './health.queries.ts'
 
-/** So long after a change a gateway has heard of it and applied it. */
+/** Time after which a gateway should have received and applied a change. */
 const appliedWithinMs = minute
 
 type HealthFilter = { poolId?: string; status?: GatewayStatus }
@@ -22,7 +22,9 @@ export type Health = Standing & {
 type Counts = { stale: number; conflict: number; unauthorized: number }
 type Found = { items: Health[]; next_cursor: string | null; statuses: Record<GatewayStatus, number> | null; at: Date }
 
-/** How the gateways of a tenant do: who there is and was heard of comes from memory, what a page shows is read. */
+/**
+ * Health of a tenant's gateways. The registry and last reports come from memory; details are read for one page only.
+ */
 export function createHealth({
   db,
   pager,
@@ -52,7 +54,7 @@ export function createHealth({
   }
 
   return {
-    /** How many gateways stand how. */
+    /** Counts the gateways by status. */
     statuses: async (tenant: TenantId): Promise<Record<GatewayStatus, number>> =>
       countStatuses(await standings(tenant, now())),
 

@@ -14,15 +14,15 @@ export type Affected = {
   now_session_id: string | null
   outcome: Outcome
 }
-/** `saidSince`: what a device said before of its tunnel says nothing of now. */
+/** `saidSince`: earlier reports of devices about their tunnels are ignored. */
 type Question = { gatewayId: string; since: Date; isSilent: boolean; saidSince: Date; after?: string | undefined }
 
 const none = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Devices (after one) that were on a gateway at a moment or later, each with its last session there, and where in the
- * same pool it is now. Of a gateway that is silent a device's own word counts: it says whether its tunnel carries; and
- * who was ended by another's word than the silence is not stuck.
+ * Selects the devices (after a device id) that were on a gateway at a time or later. Each comes with its last session
+ * there and its current gateway in the same pool. If the gateway is silent, the device's own report decides whether its
+ * tunnel works. A session that ended only because of the silence does not count as left.
  */
 const affected = (tenant: TenantId, { gatewayId, since, isSilent, saidSince, after = none }: Question) => sql`
   select a.device_id, a.user_id, a.session_id, a.last_seen_at, a.ended_at, a.end_reason, n.gateway_id as now_gateway_id,
@@ -51,7 +51,7 @@ export const countAffected = async (tx: Tx, tenant: TenantId, question: Question
   return rows
 }
 
-/** By device. */
+/** Sorted by device. */
 export const listAffected = (
   tx: Tx,
   tenant: TenantId,

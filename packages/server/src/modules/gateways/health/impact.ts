@@ -11,11 +11,11 @@ import { deviceSilentMs } from '../truth/verdict.ts'
 import type { Affected, Outcome } from './impact.queries.ts'
 import * as queries from './impact.queries.ts'
 
-/** To such a gateway devices are sent. */
+/** Statuses in which devices are sent to a gateway. */
 const served: ReadonlySet<GatewayStatus> = new Set(['healthy', 'degraded'])
 type Shown = Affected & { names: Names }
 
-/** Whom a gateway concerns, in proportion to the sessions that it has and had. */
+/** Devices affected by a gateway. The cost is proportional to the gateway's current and past sessions. */
 export function createImpact({
   db,
   pager,
@@ -47,7 +47,7 @@ export function createImpact({
       const question = { gatewayId, since, isSilent: silent, saidSince }
       const { found, counted } = await db.inTenant(tenant, async (tx) => {
         const found = await pager.gather<Shown>(
-          // A page goes on from where it was, whatever moment that was asked at.
+          // The time of the request is not part of the query, so a cursor stays valid for the next page.
           { operation: `gatewayImpact|${gatewayId}`, tenant, query: { ...page, since: given?.getTime(), outcome } },
           async (after, most) => {
             const rows = await queries.listAffected(tx, tenant, { ...question, after: after?.[0] }, { outcome, most })

@@ -13,7 +13,7 @@ const closures: Record<NonNullable<ReturnType<typeof closedBy>>, string> = {
   gateway_pending: 'its key waits for an administrator',
 }
 
-/** What is the matter with a gateway beside its silence. Times are ms. */
+/** Problems of a gateway other than its silence. Times are in ms. */
 export function problemsOf(
   g: {
     closed: ReturnType<typeof closedBy>

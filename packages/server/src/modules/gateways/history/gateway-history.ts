@@ -6,7 +6,7 @@ import { pruneGatewayHistory } from './history.queries.ts'
 import { createHistory } from './history.ts'
 import { createStateRecorder } from './record-states.ts'
 
-/** States and sessions of gateways over time. */
+/** States and session counts of gateways over time. */
 export const createGatewayHistory = (deps: GatewaysDeps & { registry: Registry; activity: Activity }) => ({
   handlers: historyHandlers(createHistory(deps)),
   jobs: [{ name: 'record_gateway_states', cron: '* * * * *', run: createStateRecorder(deps) }],

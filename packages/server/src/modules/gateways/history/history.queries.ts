@@ -22,8 +22,8 @@ type Standing = {
 }
 
 /**
- * Across tenants: gateways in use of which something may differ from what is on record. Those that report as ever, or
- * are silent as ever, are left out.
+ * Selects across tenants the gateways whose recorded state may be outdated. Gateways that keep reporting, or stay
+ * silent, are left out.
  */
 export const mayHaveMoved = async (
   tx: Tx,
@@ -51,7 +51,7 @@ export const mayHaveMoved = async (
   return rows
 }
 
-/** The recorded states of these gateways. Their rows stay as they are until commit. */
+/** Returns the recorded states of these gateways and locks their rows until commit. */
 export const lockStates = async (tx: Tx, tenant: TenantId, gatewayIds: readonly string[]) => {
   const { rows } = await sql<{ gateway_id: string; state: GatewayState; since: Date }>`
     select gateway_id, state, since from gateway_states
@@ -61,7 +61,7 @@ export const lockStates = async (tx: Tx, tenant: TenantId, gatewayIds: readonly 
 
 type Transition = { atMs: number; before: GatewayState | null; state: GatewayState }
 type Move = { gatewayId: string; state: GatewayState; since: Date }
-/** Of gateways that have no record yet; says which had none. */
+/** Inserts states of gateways that have none. Returns the ids of the inserted ones. */
 export const insertStates = async (tx: Tx, tenant: TenantId, moves: readonly Move[]): Promise<string[]> => {
   const { rows } = await sql<{ gateway_id: string }>`
     insert into gateway_states (tenant_id, gateway_id, state, since)
@@ -73,7 +73,7 @@ export const insertStates = async (tx: Tx, tenant: TenantId, moves: readonly Mov
   return rows.map((r) => r.gateway_id)
 }
 
-/** Of gateways whose records are locked. */
+/** Updates states of gateways whose rows are locked. */
 export const updateStates = (tx: Tx, tenant: TenantId, moves: readonly Move[]) =>
   sql`
     update gateway_states s set state = m.state, since = m.since
@@ -95,7 +95,7 @@ export const insertTransitions = (
 
 export type Window = { from: Date; to: Date; stepSeconds: number }
 
-/** How long each of these gateways was in each state, step by step. */
+/** Sums the seconds that each of these gateways spent in each state, by step. */
 export const timeInStates = async (
   tx: Tx,
   tenant: TenantId,
@@ -135,7 +135,7 @@ export const countTransitions = async (tx: Tx, tenant: TenantId, gatewayId: stri
   return rows[0]?.changes ?? 0
 }
 
-/** The most sessions of a gateway at once, by step; steps without a report are missing. */
+/** Returns the maximum of concurrent sessions of a gateway by step. Steps without a report are missing. */
 export const sessionPeaks = async (
   tx: Tx,
   tenant: TenantId,
@@ -149,7 +149,7 @@ export const sessionPeaks = async (
   return new Map(rows.map((r) => [r.at.getTime(), r.sessions]))
 }
 
-/** Two days more than the longest range that is shown. */
+/** Retention: two days longer than the longest range that is shown. */
 const kept = sql`${purgeTime} - interval '32 days'`
 export const pruneGatewayHistory = [
   deleting('gateway_state_changes', sql`at < ${kept}`),

@@ -16,10 +16,10 @@ type Seconds = Record<GatewayStatus, number>
 type Step = { atMs: number; seconds: Seconds; worst: GatewayStatus | null }
 
 const shapes = { '24h': { steps: 24, ms: hour }, '30d': { steps: 30, ms: day } }
-/** The worst first. */
+/** States, the worst first. */
 const severity: readonly GatewayStatus[] = ['down', 'degraded', 'never_seen', 'pending', 'draining', 'healthy']
 
-/** States of gateways over time, from what the recorder has written. */
+/** Reads recorded states of gateways over time. */
 export function createHistory({
   db,
   pager,
@@ -29,7 +29,7 @@ export function createHistory({
 }: Pick<GatewaysDeps, 'db' | 'pager' | 'now'> & { registry: Registry; activity: Activity }) {
   const standings = createStandings({ registry, activity })
 
-  /** Whole hours or days of UTC; the last one is not over. */
+  /** Returns a range of whole hours or days in UTC. The last one is not over yet. */
   function windowOf(range: Range): Window {
     const { steps, ms } = shapes[range]
     const to = now()

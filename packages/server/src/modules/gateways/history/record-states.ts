@@ -8,13 +8,13 @@ import { type Recorded, type Transition, transitionsOf } from './transitions.ts'
 
 const silences = { degradedAfterMs, downAfterMs }
 type Moved = { gatewayId: string; recorded: Recorded | undefined; transitions: Transition[] }
-/** So many gateways of a tenant are written in one transaction. */
+/** Maximum of gateways of a tenant in one transaction. */
 const atOnce = 1000
 
 /**
- * Records changes of state of all gateways. A silence that is over by the next run is recorded too, by what the report
- * that ended it has kept. The transitions follow from the recorded state: a replica that finds another state writes
- * nothing.
+ * Records the state changes of all gateways. A silence that ended between two runs is recorded too: the report that
+ * ended it has stored its times. Transitions start from the recorded state, so a replica that finds another state
+ * recorded writes nothing.
  */
 export const createStateRecorder =
   ({ db, now, listening }: Pick<GatewaysDeps, 'db' | 'now' | 'listening'>) =>
@@ -70,7 +70,7 @@ export const createStateRecorder =
     }
   }
 
-/** How a gateway is recorded after its transitions. */
+/** Returns the state to record after the transitions. */
 function ending({ gatewayId, transitions }: Moved) {
   const { state, atMs } = transitions.at(-1)!
   return { gatewayId, state, since: new Date(atMs) }

@@ -14,7 +14,7 @@ const steady = {
   createdAtMs: created,
 }
 
-/** What the report statement keeps of reports up to a time. */
+/** Returns the facts that the database has after these reports. */
 function factsAt(reports: readonly number[], nowMs: number, listenedSinceMs = 0): Facts {
   const heard = reports.filter((at) => at <= nowMs)
   let silence: Facts['silence'] = null
@@ -46,7 +46,8 @@ test('whatever a gateway reports and whenever somebody looks, the record says wh
           assert.deepEqual(transitionsOf(recorded, factsAt(reports, now), now), [], 'a second look writes nothing')
         }
         const shown = (at: number): GatewayStatus | undefined => written.findLast((c) => c.atMs <= at)?.state
-        // Up to the last look. Of a gateway that reported for the first time the look afterwards knows the last report.
+        // Compares up to the last run. For a gateway that reported for the first time, the run after it knows only the
+        // last report.
         const first = reports[0]!
         for (let at = created + 500; at <= end - every * 1000; at += 1000) {
           if (at >= first && at <= first + every * 1000) continue
@@ -69,7 +70,7 @@ test('what follows from other than silence', () => {
     { atMs: now - 5000, before: 'draining', state: 'healthy' },
   ])
   assert.deepEqual(transitionsOf(undefined, factsAt([now], now), now), [{ atMs: now, before: null, state: 'healthy' }])
-  // Nobody listened for long enough: what is on record stays, until there is a report.
+  // The deployment has not listened for long enough. The recorded state stays until there is a report.
   assert.deepEqual(transitionsOf(healthy, factsAt([now - 3_000_000], now, now - 59_000), now), [])
   assert.deepEqual(transitionsOf({ state: 'down', sinceMs: created }, factsAt([created], now, now - 10_000), now), [])
   assert.deepEqual(transitionsOf(healthy, factsAt([now - 3_000_000], now, now - 70_000), now), [

@@ -1,23 +1,23 @@
 import { degradedAfterMs, downAfterMs, type GatewayStatus, type Standing, statusOf } from '../reports/status.ts'
 
-/** The recorded state of a gateway, and since when (ms). */
+/** The recorded state of a gateway and its start (ms). */
 export type Recorded = { state: GatewayStatus; sinceMs: number }
 export type Transition = { atMs: number; before: GatewayStatus | null; state: GatewayStatus }
 export type Facts = {
   gateway: Standing & { drainedAtMs: number | null; createdAtMs: number }
   lastSeenMs: number | null
-  /** Its last silence that a report has ended. */
+  /** The last silence that a report ended. */
   silence: { fromMs: number; toMs: number } | null
-  /** Since when the deployment listens: an earlier silence is not the gateway's. */
+  /** Start of the deployment's listening. A silence before it was not observed. */
   listenedSinceMs: number
 }
 
-/** A gateway that is recorded for the first time has had its state since its creation if that is so recent. */
+/** A gateway without a recorded state gets its state from its creation on, if it is younger than this. */
 const recentMs = 5 * downAfterMs
 
 /**
- * The changes of state since what is on record, the oldest first. Each has a later time than the one before, and none
- * lies in the future.
+ * Returns the state changes since the recorded state, oldest first. Each is later than the one before, and none is in
+ * the future.
  */
 export function transitionsOf(recorded: Recorded | undefined, facts: Facts, nowMs: number): Transition[] {
   const { gateway, lastSeenMs, silence, listenedSinceMs } = facts
@@ -32,7 +32,8 @@ export function transitionsOf(recorded: Recorded | undefined, facts: Facts, nowM
   else if (status === 'pending' || status === 'never_seen' || heardMs === null || lastSeenMs === null)
     moves.add(status, nowMs)
   else {
-    // A silence that nobody listened to says nothing: the record stays until there is a report, or enough silence.
+    // A silence while nobody listened proves nothing. The recorded state stays until a report, or enough observed
+    // silence.
     const isUnjudged = lastSeenMs < listenedSinceMs && nowMs - listenedSinceMs < downAfterMs
     if (isUnjudged && bySilence.has(recorded.state)) return []
     if (silence && silence.fromMs >= listenedSinceMs && bySilence.has(recorded.state)) {
@@ -46,13 +47,13 @@ export function transitionsOf(recorded: Recorded | undefined, facts: Facts, nowM
   return moves.list
 }
 
-/** States that follow from when a gateway was heard of. */
+/** States that follow from the time of the last report. */
 const bySilence: ReadonlySet<GatewayStatus> = new Set(['healthy', 'degraded', 'down'])
 
 function createMoves({ state: first, sinceMs }: Recorded, nowMs: number) {
   const list: Transition[] = []
   let [state, since] = [first, sinceMs]
-  /** A state that holds now; its time is put behind what is on record. */
+  /** Adds a current state. Its time is moved after the recorded one. */
   const add = (next: GatewayStatus, atMs: number): void => {
     if (next === state || since >= nowMs) return
     const at = Math.max(Math.min(atMs, nowMs), since + 1)
@@ -62,7 +63,7 @@ function createMoves({ state: first, sinceMs }: Recorded, nowMs: number) {
   return {
     list,
     add,
-    /** A state that has been: left out where the record is newer, or where it would not have begun before its end. */
+    /** Adds a past state. It is skipped if the record is newer, or if it would not have begun before its end. */
     addPast: (next: GatewayStatus, atMs: number, endMs: number): void => {
       if (atMs > since && atMs < endMs) add(next, atMs)
     },

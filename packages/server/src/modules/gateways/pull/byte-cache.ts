@@ -1,4 +1,4 @@
-/** Bytes by key, for a limited time and within a budget; the oldest go first. */
+/** Cache of bytes by key, limited in age and total size. The oldest entries are evicted first. */
 export function createByteCache<V extends { bytes: Buffer }>({
   maxBytes,
   maxAgeMs,

@@ -3,18 +3,16 @@ import type { Variant } from '@holdfast/policy'
 import type { Peer } from './peer.ts'
 import type { PoolAccess } from './pool-access.ts'
 
-/** How a snapshot is cut: all in one up to `inlineUpTo` peers, beyond it into chunks of about `perChunk`. */
+/** Chunking of a snapshot: unchunked up to `inlineUpTo` peers, otherwise in chunks of about `perChunk`. */
 export type SnapshotSize = { inlineUpTo: number; perChunk: number }
 
 /**
- * What a pool's gateways are told of a device; `since`: when time alone made it so, 0 where nothing but a change did.
+ * State of a device for a pool's gateways. `since`: time at which the passing of time alone produced it; 0 if a change
+ * did.
  */
 export type Entry = PoolAccess & { readonly since: number }
 
-/**
- * Peers whose ids fall into one part of the hash space, in the order of their ids; a column a field. Never written
- * into.
- */
+/** Peers whose ids fall into one part of the hash space, sorted by id, one column per field. Immutable. */
 export type Chunk = {
   readonly ids: readonly string[]
   readonly variants: readonly Variant[]
@@ -22,18 +20,18 @@ export type Chunk = {
   readonly nexts: Float64Array
   readonly sinces: Float64Array
   readonly distinct: ReadonlySet<Variant>
-  /** The earliest moment at which time changes an entry, and the latest at which it made one. */
+  /** `end`: earliest time at which the passing of time changes an entry. `changedAt`: latest time at which it did. */
   readonly end: number
   readonly changedAt: number
 }
 export type Member = readonly [id: string, entry: Entry]
 export type EncodedChunk = { digest: string; bytes: Buffer }
 
-/** A power of two, so that it stays what it is while a fleet grows slowly. */
+/** Returns a power of two, so that the count stays constant while a fleet grows slowly. */
 export const chunkCount = (peers: number, perChunk: number): number =>
   2 ** Math.max(0, Math.ceil(Math.log2(peers / perChunk)))
 
-/** Which of `count` (a power of two) chunks a device belongs to: the first bits of a hash of its id (FNV-1a, mixed). */
+/** Returns the chunk of a device among `count` (a power of two): the first bits of a hash of its id (FNV-1a, mixed). */
 export function chunkIndex(id: string, count: number): number {
   if (count === 1) return 0
   let hash = 0x811c9dc5
@@ -43,7 +41,7 @@ export function chunkIndex(id: string, count: number): number {
   return ((hash ^ (hash >>> 16)) >>> 0) >>> (32 - Math.log2(count))
 }
 
-/** `members` in any order. */
+/** `members` may be in any order. */
 export function chunkOf(members: readonly Member[]): Chunk {
   const sorted = [...members].sort(([a], [b]) => (a < b ? -1 : 1))
   const untils = Float64Array.from(sorted, ([, entry]) => entry.until)
@@ -68,7 +66,7 @@ export const membersOf = ({ ids, variants, untils, nexts, sinces }: Chunk): Memb
     return variant ? [[id, { variant, until: untils[i] ?? 0, next: nexts[i] ?? 0, since: sinces[i] ?? 0 }]] : []
   })
 
-/** The same chunk with these devices put in, changed, or (undefined) taken out. */
+/** Returns a copy of the chunk with these devices added, changed or (undefined) removed. */
 export function changedChunk(chunk: Chunk, changes: ReadonlyMap<string, Entry | undefined>): Chunk {
   const members = new Map(membersOf(chunk))
   for (const [id, entry] of changes) {
@@ -78,7 +76,7 @@ export function changedChunk(chunk: Chunk, changes: ReadonlyMap<string, Entry | 
   return chunkOf([...members])
 }
 
-/** Canonical JSON (RFC 8785), named by its SHA-256: equal peers give equal bytes, on every replica. */
+/** Encodes peers as canonical JSON (RFC 8785), named by its SHA-256. Equal peers give equal bytes on every replica. */
 export function encodeChunk(peers: readonly Peer[]): EncodedChunk {
   const text = JSON.stringify({ peers })
   return { digest: `sha256:${sha256Hex(text)}`, bytes: Buffer.from(text) }

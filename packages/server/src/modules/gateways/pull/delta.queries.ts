@@ -3,7 +3,7 @@ import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { ChangeKind } from '../../../memory/changes.ts'
 
-/** The oldest sequence number that the change log still holds. */
+/** Returns the oldest sequence number in the change log. */
 export const oldestSeq = async (tx: Tx, tenant: TenantId): Promise<number | undefined> => {
   const row = await tx
     .selectFrom('changes')
@@ -15,7 +15,7 @@ export const oldestSeq = async (tx: Tx, tenant: TenantId): Promise<number | unde
   return row?.seq
 }
 
-/** What was touched after `since` up to `seq`, each subject once. */
+/** Returns the subjects that were changed after `since` and up to `seq`, each once. */
 export const changesBetween = (
   tx: Tx,
   tenant: TenantId,
@@ -48,8 +48,8 @@ export const firstChangeAfter = async (tx: Tx, tenant: TenantId, since: number):
 type Cut = { session_id: string; device_id: string; pool_id: string; block_until: Date | null }
 
 /**
- * Sessions that were ended from here: these, and all since a moment. The reasons are spelled as the index on them has
- * them.
+ * Returns ended sessions: these ids, and all that the control plane ended since a time. The reasons must match those of
+ * the partial index.
  */
 export const cutSessions = (tx: Tx, tenant: TenantId, ids: readonly string[], since: Date, limit: number) =>
   sql<Cut>`
@@ -62,7 +62,9 @@ export const cutSessions = (tx: Tx, tenant: TenantId, ids: readonly string[], si
     .execute(tx)
     .then((r) => r.rows)
 
-/** Sessions of a pool that were ended from here: since `cutSince`, and longer ago where the device is blocked still. */
+/**
+ * Returns sessions of a pool that the control plane ended: since `cutSince`, or earlier if the device is still blocked.
+ */
 export const cutInPool = (
   tx: Tx,
   tenant: TenantId,

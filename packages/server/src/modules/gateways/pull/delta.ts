@@ -10,11 +10,11 @@ import { createMoves, type Move } from './moves.ts'
 import type { Standing } from './standing.ts'
 import { relevantKinds } from './waiters.ts'
 
-/** A session that is over, and until when the gateways of its pool refuse its device. TypeIDs. */
+/** An ended session, and the end of the block on its device in the pool. Ids are TypeIDs. */
 type CutSession = { session_id: string; device_id: string; block_until: string | null }
-/** What was touched between two sequence numbers. Devices, pools and gateways as UUIDs, sessions by pool. */
+/** Changes between two sequence numbers. Devices, pools and gateways are UUIDs; sessions are grouped by pool. */
 export type Touched = {
-  /** To be looked at one by one. */
+  /** Devices to assess one by one. */
   devices: ReadonlySet<string>
   moved: readonly Move[]
   pools: ReadonlySet<string>
@@ -22,12 +22,12 @@ export type Touched = {
   sessions: ReadonlyMap<string, readonly CutSession[]>
   trust: boolean
 }
-/** From where to where: `asOf` is the moment as of which the asker was told, when it says so. */
+/** Span of a delta. `asOf`: time of the asker's last answer, if it sends one. */
 type Span = { since: number; asOf: number | undefined; to: Standing }
 
-/** Beyond this a snapshot is the shorter answer. */
+/** Limit of changes; beyond it a snapshot is shorter. */
 const mostTouched = 50_000
-/** Sessions end by the application's clock and changes are dated by the database's. */
+/** Session ends have the time of the application, changes that of the database. */
 const clockMargin = minute
 export const nothing: Touched = {
   devices: new Set(),
@@ -46,7 +46,7 @@ export const concerns = (t: Touched, { pool_id, gateway_id }: { pool_id: string;
   t.gateways.has(gateway_id) ||
   t.sessions.has(pool_id)
 
-/** Who was touched since when: worked out once for all gateways of a tenant that ask for the same span. */
+/** Computes deltas, once for all gateways of a tenant that ask for the same span. */
 export function createDeltas({
   db,
   changes,
@@ -104,8 +104,8 @@ export function createDeltas({
 
   return {
     /**
-     * Undefined: a snapshot must say it, since the log no longer reaches back that far, too much was touched, or the
-     * asker does not say as of when it was told and time matters. What time alone changed is not in it.
+     * Undefined if a snapshot is needed: the change log no longer reaches back that far, too much was changed, or the
+     * asker sends no `asOf` and time matters. Changes by the passing of time alone are not included.
      */
     between: (tenant: TenantId, span: Span): Promise<Touched | undefined> => {
       if (span.since === span.to.seq) return Promise.resolve(nothing)
@@ -118,8 +118,8 @@ export function createDeltas({
       return touched
     },
     /**
-     * For who starts from a snapshot: sessions of a pool that were ended from here while what a gateway holds of before
-     * may still be in force (`lifetimeMs`), and those whose devices are blocked still.
+     * Returns ended sessions for a snapshot: those that the control plane ended while older answers may still be in
+     * force (`lifetimeMs`), and those whose devices are still blocked.
      */
     cutLately: async (tenant: TenantId, poolId: string, lifetimeMs: number): Promise<CutSession[]> => {
       const at = now()

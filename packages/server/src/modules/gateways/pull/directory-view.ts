@@ -17,9 +17,10 @@ type Pool = {
 }
 
 /**
- * The gateways of a pool that a device is offered, best first. One that has never reported is offered only where its
- * pool has nothing better, so that a fleet can start; draining, silent, locked and unapproved ones never are. Those
- * that came back lately, or have their share of the pool's capacity, stand by behind the others of the same status.
+ * Returns the gateways of a pool that a device is offered, best first. A gateway that never reported is offered only if
+ * the pool has no better one, so that a fleet can start. Draining, down, locked and unapproved gateways are never
+ * offered. Within a status, gateways that came back recently or reached their share of the pool's capacity come last,
+ * as standby.
  */
 export function offeredOf({ pool, directory, byGateway, atMs }: Pool) {
   const gateways = directory.gatewaysOf(pool.pool_id)
@@ -47,7 +48,7 @@ export function offeredOf({ pool, directory, byGateway, atMs }: Pool) {
   return offered
 }
 
-/** A pool as a device sees it. */
+/** A pool for a device's directory. */
 export function viewPool({ poolId, content, ...of }: Pool & { poolId: string; content: VariantContent }) {
   const { pool, atMs } = of
   return {
@@ -69,6 +70,6 @@ export function viewPool({ poolId, content, ...of }: Pool & { poolId: string; co
   }
 }
 
-/** In coarse steps, so that the order and with it the digest do not change with every session. */
+/** Load in coarse steps, so that the order, and with it the digest, does not change with every session. */
 const loadOf = (sessions: number, share: number | null): number =>
   share === null ? Math.floor(Math.log2(sessions + 1)) : Math.floor((10 * sessions) / share)

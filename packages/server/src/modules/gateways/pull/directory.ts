@@ -26,15 +26,15 @@ type Made = {
 }
 
 const ttlSeconds = 60
-/** Time alone turns healthy into degraded, so what was made is good for this long only. */
+/** Reuse time: the passing of time alone can turn healthy into degraded. */
 const remakeMs = 1000
-/** A directory is good until the end of the next half day, so for 12 to 24 hours, the same on every replica. */
+/** A directory expires at the end of the next half day, after 12 to 24 hours, at the same time on every replica. */
 const halfDay = 12 * hour
 
 /**
- * The gateways a device may use, and what it reaches through them: one directory for those who share a variant. It is
- * signed anew when it says something else, when the tenant's sequence number has grown, and when its end is another
- * one; its tag names what it says and its end, so that who has it is told nothing.
+ * The gateways that a device may use and the networks behind them: one directory for all devices with the same variant.
+ * It is signed again if its content, the tenant's sequence number or its expiry changes. Its tag contains content and
+ * expiry, so a device that has it gets no new copy.
  */
 export function createDirectory({
   fleet,
@@ -55,11 +55,11 @@ export function createDirectory({
       .filter(({ pool, poolId }) => pool.enabled && (pools === 'every' || pools.has(poolId)))
   }
 
-  /** What a directory is made of. */
+  /** Inputs of a directory. */
   type Given = { seq: number; directory: Directory; byGateway: ReadonlyMap<string, Liveness>; revision: number }
 
   async function given(tenant: TenantId): Promise<Given> {
-    // Read first: what is said is at least as new as its number.
+    // Read first, so that the content is at least as new as its number.
     const seq = feed.seqOf(tenant)
     const directory = await registry.of(tenant)
     return { seq, directory, ...(await activity.of(tenant)) }
@@ -98,7 +98,7 @@ export function createDirectory({
   }
 
   return {
-    /** The enabled pools of a tenant, and whether a device would be offered a gateway of each now. */
+    /** Returns the enabled pools of a tenant, and whether a device would be offered a gateway of each now. */
     availability: async (tenant: TenantId) => {
       const { directory, byGateway } = await given(tenant)
       const atMs = now().getTime()
@@ -106,7 +106,7 @@ export function createDirectory({
         .filter((pool) => pool.enabled)
         .map((pool) => {
           const offered = offeredOf({ pool, directory, byGateway, atMs })
-          // One that never reported is offered so that a fleet can start; it is not up.
+          // A gateway that never reported is offered so that a fleet can start. It is not up.
           const isUp = offered.some((gateway) => gateway.status !== 'never_seen')
           return { poolId: encodeId('gateway_pool', pool.pool_id), name: pool.name, isUp }
         })
@@ -122,7 +122,7 @@ export function createDirectory({
       const isFresh = before && Math.abs(now().getTime() - before.madeAtMs) < remakeMs
       if (isFresh && before.directory === from.directory && before.revision === from.revision && before.seq >= from.seq)
         return before.representation
-      // Those who ask for the same of the same share the work.
+      // Concurrent requests for the same content share the work.
       const run = [key, from.seq, from.directory.revision, from.revision].join('|')
       let running = making.get(run)
       if (!running) {

@@ -5,20 +5,20 @@ import { createSlices } from '../../../kernel/time-slice.ts'
 import type { TenantPolicy } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 
-/** Devices that went together from one variant to another, and that nothing else happened to. */
+/** Devices that moved together from one variant to another, without any other change. */
 export type Move = { from: Variant; to: Variant; ids: readonly string[] }
 type Moves = {
-  /** At most one from each variant: whoever is under it and not named otherwise is under the other now. */
+  /** At most one move from each variant. It applies to all devices of the variant that are not named elsewhere. */
   together: readonly Move[]
-  /** Those whose new state must be told one by one. */
+  /** Devices whose new state must be sent one by one. */
   alone: readonly string[]
 }
 
 const none: Moves = { together: [], alone: [] }
 
 /**
- * What a publish did to devices that did not change themselves. Most of the devices of a variant go the same way, which
- * is said once; the few that do not are named.
+ * Effects of a publish on devices that did not change themselves. Most devices of a variant make the same move, which
+ * is sent once; the others are named.
  */
 export function createMoves({
   changes,
@@ -61,7 +61,7 @@ export function createMoves({
   }
 
   return {
-    /** `asOf`: the moment as of which the gateway was told. Undefined when it must be known and is not. */
+    /** `asOf`: time of the gateway's last answer. Undefined if it is needed and missing. */
     since: async (
       tenant: TenantId,
       { since, asOf, policy: current }: { since: number; asOf: number | undefined; policy: TenantPolicy },

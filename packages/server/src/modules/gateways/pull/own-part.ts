@@ -4,26 +4,29 @@ import type { GatewayRow } from '../registry/gateways.queries.ts'
 import type { PoolRow } from '../registry/pools.queries.ts'
 import type { KnownGateway } from '../registry/registry.ts'
 
-/** Why a gateway is told of no peer and offered to nobody, whatever the policy says; undefined: it is open. */
+/**
+ * Returns the reason why a gateway receives no peers and is offered to no device, independent of the policy. Undefined
+ * if there is none.
+ */
 export function closedBy(gateway: KnownGateway, pool: PoolRow) {
   if (gateway.locked) return 'gateway_locked'
   if (!pool.enabled) return 'pool_disabled'
   return pool.requires_approval && gateway.public_key === null ? 'gateway_pending' : undefined
 }
 
-/** What a gateway is told of itself, with every answer. */
+/** Settings of the gateway itself, in every answer. */
 export function gatewayPart(tenant: TenantId, gateway: GatewayRow) {
   const { ipv4, ipv6 } = gatewayAddressesOf(tenant)
   return {
     public_key: gateway.public_key,
     listen_port: gateway.listen_port,
-    /** Its own in the overlay. */
+    /** The gateway's own overlay addresses. */
     addresses: [ipv4, ipv6],
     draining: gateway.draining,
   }
 }
 
-/** What every gateway of a pool is told of it. */
+/** Settings of the pool, for each of its gateways. */
 export function poolPart(tenant: TenantId, pool: PoolRow) {
   const { ipv4, ipv6 } = overlayOf(tenant)
   return {

@@ -1,4 +1,4 @@
-/** A step of a JSON Patch (RFC 6902). */
+/** An operation of a JSON Patch (RFC 6902). */
 export type Step = { op: 'add' | 'replace'; path: string; value: unknown } | { op: 'remove'; path: string }
 
 type Members = Record<string, unknown>
@@ -6,7 +6,7 @@ const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const pointer = (name: string): string => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
 
-/** What turns one JSON value into another. Lists of another length are replaced as a whole. */
+/** Returns the patch that turns one JSON value into another. Lists of different length are replaced as a whole. */
 export function patchOf(from: unknown, to: unknown, path = ''): Step[] {
   if (from === to) return []
   if (isMembers(from) && isMembers(to)) {

@@ -2,18 +2,18 @@ import { encodeId } from '../../../kernel/ids.ts'
 import { addressesOf, type FleetDevice } from '../../devices/index.ts'
 import type { PoolAccess } from './pool-access.ts'
 
-/** The one in force, then what a renewal has replaced, until its end. */
+/** The current key, then a replaced one with its end. */
 type TunnelKey = { key: string; not_after: string | null }
 
-/** A device that may connect through a pool, as its gateways are told. Members in canonical order (RFC 8785). */
+/** A device that may connect through a pool, for the pool's gateways. Members are in canonical order (RFC 8785). */
 export type Peer = {
   /** Overlay addresses: IPv4, IPv6. */
   addresses: readonly string[]
   device_id: string
-  /** When its user last proved a second factor. */
+  /** Time of the user's last proof of a second factor. */
   mfa_at: string | null
   user_id: string | null
-  /** When a gateway that heard nothing new stops carrying it. */
+  /** Time at which a gateway without newer information stops carrying the device. */
   valid_until: string | null
   variant: string
   wireguard_keys: readonly TunnelKey[]

@@ -10,10 +10,10 @@ import { patchOf, type Step } from './patch.ts'
 import { type Peer, peerOf } from './peer.ts'
 import { poolAccessOf } from './pool-access.ts'
 
-/** What a delta says of peers. `moved` comes before the others, which may name some of the same devices. */
+/** Peers in a delta. `moved` applies before the other lists, which may name some of the same devices. */
 type PeerChanges = {
   moved: { from: string; to: string; patch?: number }[]
-  /** JSON Patches (RFC 6902) that make a variant of the one that its devices come from: most moves share theirs. */
+  /** JSON Patches (RFC 6902) from a device's old variant to its new one. Most moves share a patch. */
   patches: Step[][]
   peers: Peer[]
   variants: Record<string, VariantContent>
@@ -21,7 +21,7 @@ type PeerChanges = {
   revoked: string[]
 }
 
-/** What became of the devices that were touched, for the gateways of a pool, as of `at`. */
+/** Current state of changed devices, for the gateways of a pool, as of `at`. */
 export function createPeers({ fleet }: Pick<GatewaysDeps, 'fleet'>) {
   async function collect(
     tenant: TenantId,
@@ -84,5 +84,5 @@ export function createPeers({ fleet }: Pick<GatewaysDeps, 'fleet'>) {
 }
 export type Peers = ReturnType<typeof createPeers>
 
-/** Pending is not yet a peer; everything else that is not usable was stopped, itself or through its user. */
+/** True for a device that is not usable and not pending: it, or its user, was stopped. */
 const isRevoked = (device: FleetDevice): boolean => !device.usable && device.status !== 'pending'

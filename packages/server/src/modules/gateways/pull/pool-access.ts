@@ -3,15 +3,14 @@ import type { FleetDevice } from '../../devices/index.ts'
 import type { TenantPolicy } from '../../policy/index.ts'
 
 /**
- * Under which variant a device may use a pool, and until when if nothing but time passes (ms; Infinity: for good).
- * `next`: when time changes what is said of it, be it the end of a key that was replaced.
+ * Variant of a device in a pool, and its end if only time passes (ms; Infinity: none). `next`: the next time at which
+ * the passing of time changes the peer, for example the end of a replaced key.
  */
 export type PoolAccess = { readonly variant: Variant; readonly until: number; readonly next: number }
 
 /**
- * What a pool's gateways are told of a device, as of a moment. It ends with the device's credential, with the posture
- * that its variant rests on, and with the last of its rules that leads through the pool. Time windows within the rules
- * are left to the gateway, which finds them in the variant.
+ * Returns a device's access to a pool at a time. It ends with the device's credential, the posture of its variant, or
+ * the last rule through the pool. Time windows of rules are part of the variant; the gateway applies them.
  */
 export function poolAccessOf(
   policy: TenantPolicy,

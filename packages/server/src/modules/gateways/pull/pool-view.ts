@@ -17,11 +17,11 @@ import { type Deltas, nothing, type Touched } from './delta.ts'
 import { poolAccessOf } from './pool-access.ts'
 import type { Standing } from './standing.ts'
 
-/** Everything that a pool's gateways enforce, as of a sequence number and a moment. */
+/** All peers that a pool's gateways enforce, as of a sequence number and a time. */
 export type PoolView = {
   readonly seq: number
   readonly at: number
-  /** What time alone changed is known from here on. */
+  /** Changes by the passing of time alone are known from this time on. */
   readonly timedSince: number
   readonly chunks: readonly Chunk[]
   readonly peers: number
@@ -30,8 +30,8 @@ export type PoolView = {
 type Deps = Pick<GatewaysDeps, 'fleet' | 'now'> & { deltas: Deltas; perChunk: number }
 
 /**
- * Makes a pool's view, and brings one up to date with work in proportion to what changed: the devices that a delta
- * names, and those whose entry time has changed. Untouched chunks stay the same objects.
+ * Makes views of pools and updates them. The cost of an update is proportional to the changes: the devices of a delta,
+ * and the entries that time has changed. Unchanged chunks stay the same objects.
  */
 export function createPoolViews({ fleet, deltas, now, perChunk }: Deps) {
   const entryOf = (current: TenantPolicy, device: Parameters<typeof poolAccessOf>[1], pool: string, at: number) => {
@@ -68,7 +68,7 @@ export function createPoolViews({ fleet, deltas, now, perChunk }: Deps) {
     return { seq, at, timedSince: at, chunks: await cut(members), peers: members.length }
   }
 
-  /** The same view with what became of these devices and of those whose time has come. */
+  /** Returns the view with the current state of the changed devices, and of the entries that have reached their end. */
   async function advance(view: PoolView, tenant: TenantId, poolId: string, to: Standing, touched: Touched) {
     const at = Math.max(now().getTime(), view.at)
     const pool = encodeId('gateway_pool', poolId)
@@ -108,7 +108,7 @@ export function createPoolViews({ fleet, deltas, now, perChunk }: Deps) {
 
   return {
     make,
-    /** A view as of a number, or a later one, from an earlier one, where the change log says what lies between. */
+    /** Updates a view to a sequence number or later. Makes a new one if the change log lacks the changes between. */
     bring: async (view: PoolView, tenant: TenantId, poolId: string, to: Standing): Promise<PoolView> => {
       if (view.seq > to.seq) return view
       const span = { since: view.seq, asOf: view.at, to }
@@ -122,11 +122,11 @@ export function createPoolViews({ fleet, deltas, now, perChunk }: Deps) {
 
 const lists = ({ devices, moved }: Touched) => [devices, ...moved.map((m) => m.ids)].map((ids) => [ids, false] as const)
 
-/** The next moment at which time alone changes something. */
+/** Returns the next time at which the passing of time changes an entry. */
 export const nextEnd = ({ chunks }: PoolView): number =>
   chunks.reduce((end, chunk) => Math.min(end, chunk.end), Number.POSITIVE_INFINITY)
 
-/** The devices that time alone has changed after a moment. Undefined: that lies too far back to be known. */
+/** Returns the devices that the passing of time has changed after a time; undefined if that is too long ago. */
 export function timedAfter({ chunks, timedSince }: PoolView, asOf: number): string[] | undefined {
   if (asOf < timedSince) return undefined
   return chunks.flatMap((chunk) =>

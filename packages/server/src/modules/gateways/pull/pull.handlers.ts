@@ -5,7 +5,7 @@ import type { GatewaysDeps } from '../deps.ts'
 import type { DirectoryReads } from './directory.ts'
 import type { Known, UnifiedPolicy } from './unified-policy.ts'
 
-/** What gateways and devices fetch. */
+/** Endpoints that gateways and devices fetch from. */
 export const pullHandlers = ({
   policy,
   directory,

@@ -12,10 +12,13 @@ import { createSnapshots } from './snapshots.ts'
 import { createUnifiedPolicy } from './unified-policy.ts'
 import { createWaiters } from './waiters.ts'
 
-/** Windows and ends of rules change without a word what leads through a pool: who waits looks at least this often. */
+/**
+ * Longest time between two looks of a held request: time windows and ends of rules change the result without a change
+ * record.
+ */
 const longestLookMs = 60 * second
 
-/** What gateways and devices pull: unified policy, and which gateways there are. */
+/** Endpoints that gateways and devices pull: unified policy, and the gateway directory. */
 export function createPull(deps: GatewaysDeps & { registry: Registry; activity: Activity }) {
   const waiters = createWaiters({ changes: deps.changes, max: 20_000, gatherMs: 20 })
   const deltas = createDeltas(deps)
@@ -27,12 +30,12 @@ export function createPull(deps: GatewaysDeps & { registry: Registry; activity: 
   const directory = createDirectory(deps)
   return {
     handlers: pullHandlers({ ...deps, directory, waits, unified }),
-    /** Which pools a device would find a gateway in now. */
+    /** Returns the pools in which a device would find a gateway now. */
     poolsUp: directory.availability,
-    /** Requests of gateways, and of devices, held for a change. */
+    /** Number of held requests, of gateways and of devices. */
     waiting: waiters.count,
     devicesWaiting: waits.waiting,
-    /** Whether someone of the tenant waits. */
+    /** True if a request of the tenant is held. */
     isAwaited: (tenant: TenantId): boolean => waiters.hasAny(tenant) || waits.isAwaited(tenant),
     /** Answers every held request. */
     stop: (): void => {

@@ -1,25 +1,25 @@
 import type { VariantContent } from '@holdfast/policy'
 import type { PoolRow } from '../registry/pools.queries.ts'
 
-/** What a device sends through a pool, as it sets up its tunnel. */
+/** Tunnel settings of a device for a pool. */
 type Tunnel = {
   mtu: number
-  /** Resolvers. */
+  /** Addresses of resolvers. */
   dns: readonly string[]
-  /** 0: none is sent. */
+  /** Keepalive interval; 0 for none. */
   keepalive_seconds: number
-  /** Networks. Names of resources that are DNS names are resolved by the device. */
+  /** Networks. The device itself resolves DNS names of resources. */
   routes: readonly string[]
-  /** Resources, hosts and networks that the policy leads to through the pool. */
+  /** Resources, hosts and networks that the policy allows through the pool. */
   resources: readonly string[]
 }
 
 const everywhere = ['0.0.0.0/0', '::/0']
-/** NAT devices on the way forget a quiet tunnel after half a minute. */
+/** NAT devices drop idle mappings after about half a minute. */
 const defaultKeepalive = 25
 
 /**
- * Names that the allow rules in force lead to through a pool: those of rules and resources that name it, or no pool.
+ * Returns the names that allow rules in force reach through a pool: of rules and resources that name this pool or none.
  */
 function namesThrough({ rules, resources }: VariantContent, poolId: string, at: number): string[] {
   const names = new Set<string>()
@@ -33,7 +33,7 @@ function namesThrough({ rules, resources }: VariantContent, poolId: string, at: 
   return [...names].sort()
 }
 
-/** A policy may say less than the pool's MTU, and other resolvers. Everything takes the tunnel where it says so. */
+/** A policy may lower the pool's MTU and replace its resolvers. All traffic uses the tunnel if the policy says so. */
 export function tunnelOf(content: VariantContent, pool: PoolRow, poolId: string, at: number): Tunnel {
   const { settings } = content
   const resources = namesThrough(content, poolId, at)

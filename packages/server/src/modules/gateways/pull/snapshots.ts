@@ -13,7 +13,7 @@ import { type Peer, peerOf } from './peer.ts'
 import { createPoolViews, type PoolView } from './pool-view.ts'
 import type { Standing } from './standing.ts'
 
-/** The peers of a snapshot: themselves, or the names and sizes of the chunks that hold them. */
+/** Peers of a snapshot: the peers themselves, or digests and sizes of their chunks. */
 type SnapshotPeers = {
   peers: readonly Peer[]
   chunks: readonly { digest: string; bytes: number }[]
@@ -21,17 +21,17 @@ type SnapshotPeers = {
 }
 
 const maxViews = 256
-/** A pool whose gateways have not asked for so long is forgotten. */
+/** Time after which the view of a pool is dropped if no gateway asked for it. */
 const idleFor = 20 * minute
-/** Bytes of chunks that are held; what is not is encoded again when it is asked for. */
+/** Limit of cached chunk bytes. Evicted chunks are encoded again on request. */
 const budgetBytes = 128 * 1024 * 1024
-/** Chunks that a gateway may still fetch though a change has replaced them. */
+/** Limit of chunks that a gateway may still fetch after a change replaced them. */
 const maxOffered = 2048
 const offeredFor = 5 * minute
 
 /**
- * The peers of pools, held as chunks so that a change makes one chunk anew and the gateways of a pool share its bytes.
- * Work is cut into slices: no snapshot, whatever its size, keeps other requests waiting.
+ * Peers of pools, cached as chunks. A change replaces one chunk, and the gateways of a pool share its bytes. The work
+ * is cut into time slices, so that a large snapshot does not block other requests.
  */
 export function createSnapshots({
   changes,
@@ -53,7 +53,7 @@ export function createSnapshots({
 
   changes.listen('values', { changed: () => {}, forgotten: held.clear.bind(held) })
 
-  /** The pool at a sequence number or later, with everything that time has ended taken into account. */
+  /** Returns the view of a pool at a sequence number or later, with all ends up to now applied. */
   async function viewOf(tenant: TenantId, poolId: string, to: Standing): Promise<PoolView> {
     const key = `${tenant}|${poolId}`
     const view = await inTurn(key, async () => {
@@ -66,7 +66,7 @@ export function createSnapshots({
     return view ?? views.make(tenant, poolId, to)
   }
 
-  /** As of a moment at which nothing in the chunk has changed yet: the same peers whichever it is. */
+  /** `at` is a time before any entry of the chunk changes, so any such time gives the same peers. */
   async function peersOf(tenant: TenantId, chunk: Chunk, at: number): Promise<Peer[]> {
     const devices = await fleet.all(tenant)
     return membersOf(chunk).flatMap(([id, entry]) => {
@@ -83,7 +83,10 @@ export function createSnapshots({
     return made
   }
 
-  /** One chunk at a time, with other work between two: however many gateways start at once, each is made once. */
+  /**
+   * Encodes one chunk at a time and yields to other work between two. Each chunk is encoded once, however many gateways
+   * start at the same time.
+   */
   async function bytesOfChunk(tenant: TenantId, poolId: string, chunk: Chunk, at: number): Promise<EncodedChunk> {
     const made = await inTurn('chunks', async () => {
       const held = bytesOf.get(`${tenant}|${encoded.get(chunk)?.digest}`)
@@ -94,7 +97,7 @@ export function createSnapshots({
     return made ?? encode(tenant, poolId, chunk, at)
   }
 
-  /** Names the chunks of a view; those that no change has replaced have their names. */
+  /** Returns the digests of the chunks of a view. Unchanged chunks have one already. */
   async function offer(tenant: TenantId, poolId: string, { chunks, at }: PoolView) {
     const named: { digest: string; bytes: number }[] = []
     const slice = createSlices()
@@ -122,10 +125,10 @@ export function createSnapshots({
       for (const chunk of view.chunks) peers.push(...(await peersOf(tenant, chunk, view.at)))
       return { peers, chunks: [], variants }
     },
-    /** Bytes of a chunk that was named lately, or that is what the pool holds now. */
+    /** Returns the bytes of a chunk that was offered recently, or that is part of the current view. */
     chunk: async (tenant: TenantId, poolId: string, digest: string, at: Standing): Promise<Buffer | undefined> => {
       const key = `${tenant}|${poolId}|${digest}`
-      // Another replica may have named it.
+      // Another replica may have offered it.
       if (!offered.get(key)) await offer(tenant, poolId, await viewOf(tenant, poolId, at))
       const chunk = offered.get(key)
       if (!chunk) return undefined

@@ -3,16 +3,16 @@ import { AppError } from '../../../kernel/app-error.ts'
 import type { TenantPolicy } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 
-/** A sequence number, and the policy that held at it. */
+/** A sequence number, and the policy in force at it. */
 export type Standing = { readonly seq: number; readonly policy: TenantPolicy }
 
-/** Memory that changes under every look is given up on; the next request tries again. */
+/** Limit of tries while the state keeps changing. The next request tries again. */
 const most = 20
 
 /**
- * The newest number up to which this replica has applied everything, with the policy of that number and of no later
- * one: whoever is told something under a number is told next what changed since it, and would never hear that what he
- * was told too early has been taken back. Throws while the database is away.
+ * Returns the newest sequence number up to which this replica has applied everything, with the policy in force at it. A
+ * newer policy must not be sent under an older number: the next delta starts at that number, and would miss a change
+ * that takes the policy back. Throws while the database is unavailable.
  */
 export const createStandings =
   ({ feed, policy }: Pick<GatewaysDeps, 'feed' | 'policy'>) =>
@@ -22,7 +22,7 @@ export const createStandings =
       const seq = feed.seqOf(tenant)
       const current = await policy.at(tenant)
       if (current.seq <= seq) return { seq, policy: current }
-      // Read from a snapshot that is newer than what was heard of.
+      // The policy was read from a newer snapshot than the changes applied here.
       await feed.catchUp()
     }
     throw new AppError('internal_error', 'unexpected server error', { retryAfterSeconds: 1 })

@@ -22,27 +22,27 @@ import type { Waiters } from './waiters.ts'
 
 type View = Output<typeof unifiedPolicy>
 type Chunk = Output<typeof unifiedPolicyChunk>
-/** What the gateway has: everything up to a sequence number, as of a moment. */
+/** State of the gateway: a sequence number, and the time of the answer that it has. */
 export type Known = { since: number; asOf: number | undefined }
 
-/** What is asked for; `touched` undefined: all of it. `view`: where it is needed for that, or time alone matters. */
+/** Span of an answer. `touched` is undefined for a snapshot. `view` is set if ends of postures matter. */
 type Span = { known: Known | undefined; to: Standing; touched: Touched | undefined; view: PoolView | undefined }
-/** Who asks; `isOpen`: whether it is told of peers. */
+/** The asking gateway. `isOpen`: it may receive peers. */
 type Asking = { tenant: TenantId; gateway: GatewayRow; pool: PoolRow; isOpen: boolean }
 type Content = { seq: number; bytes: Buffer }
 const baseOf = ({ known, touched }: Span): number | null => (touched && known ? known.since : null)
 
 const pollSeconds = 15
-/** Content is given out again for this long, a quarter of the shortest lifetime. */
+/** Reuse time of content: a quarter of the shortest lifetime. */
 const reuseFor = 30 * second
 const budgetBytes = 128 * 1024 * 1024
-/** Entries of many devices may end within moments of each other; a held request looks at most this often. */
+/** Minimum wait of a held request, since the entries of many devices may end at nearly the same time. */
 const shortestLook = 20
 
 /**
- * What a gateway must enforce: a signed snapshot, or what changed since a sequence number. The content is made once for
- * all gateways of a pool that ask for the same span. Each gets it signed under its own name, so that a gateway can
- * refuse what was meant for another one or another tenant.
+ * Policy for gateways: a signed snapshot, or the changes since a sequence number. The content is made once for all
+ * gateways of a pool with the same span. Each gateway gets it signed with its own id, so that it can refuse an answer
+ * for another gateway or tenant.
  */
 export function createUnifiedPolicy({
   feed,
@@ -75,19 +75,22 @@ export function createUnifiedPolicy({
     return { tenant: tenantId, gateway, pool, isOpen: !closedBy(gateway, pool) }
   }
 
-  /** What became of what the gateway knows: by changes, and where posture has an end, by time alone. */
+  /**
+   * Computes the changes since the gateway's state: recorded changes and, if postures have an end, changes by time
+   * alone.
+   */
   async function spanOf({ tenant, gateway, pool }: Asking, asked: Known | undefined, to: Standing): Promise<Span> {
     const poolId = pool.pool_id
     const { policy: current } = to
     const view = current.isTimed ? await snapshots.viewOf(tenant, poolId, to) : undefined
     const whole = { known: asked, to, touched: undefined, view }
     if (!asked || asked.since > to.seq) return whole
-    // Where time changes nothing, those who ask for the same span at different times share an answer.
+    // If time changes nothing, requests for the same span at different times share an answer.
     const known = current.isTimed || asked.since < current.seq ? asked : { ...asked, asOf: undefined }
     const touched = await deltas.between(tenant, { ...known, to })
-    // What a change of the pool itself means for its peers only a snapshot says.
+    // A change of the pool itself needs a snapshot.
     if (!touched || touched.pools.has(poolId)) return whole
-    // Whether it may have peers at all may have changed.
+    // A change of the gateway may have changed whether it receives peers.
     if (pool.requires_approval && touched.gateways.has(gateway.gateway_id)) return whole
     if (!view) return { known, to, touched, view }
     const timed = known.asOf === undefined ? undefined : timedAfter(view, known.asOf)
@@ -105,7 +108,7 @@ export function createUnifiedPolicy({
       const open = isOpen ? await snapshots.peersOf(tenant, poolId, view) : none
       const sessions = await deltas.cutLately(tenant, poolId, pool.lifetime_seconds * second)
       const revocations = { devices: [], sessions }
-      // It may be of a later number than was asked for, and then goes under that.
+      // The view may have a later sequence number than the request. The answer names that number.
       return { seq: view.seq, at: view.at, revocations, moved: [], patches: [], ...open, removed_peers: [] }
     }
     const at = Math.max(now().getTime(), span.view?.at ?? 0)
@@ -125,7 +128,7 @@ export function createUnifiedPolicy({
     }
   }
 
-  /** All of the payload that is the same for every gateway of the pool, as the rest of a JSON object. */
+  /** Makes the part of the payload that is equal for every gateway of the pool, as the rest of a JSON object. */
   async function makeContent(asks: Asking, span: Span): Promise<Content> {
     const { tenant, pool } = asks
     const { seq, at, ...given } = await contentOf(asks, span)
@@ -184,8 +187,8 @@ export function createUnifiedPolicy({
 
   return {
     /**
-     * `known`: what the gateway has. With `hold` the request is held until something concerns the gateway; at its
-     * end an empty delta gives the gateway a new `expires_at`.
+     * `known`: state of the gateway. With `hold` the request is held until a change concerns the gateway. At its end an
+     * empty delta gives the gateway a new `expires_at`.
      */
     answer: async (
       actor: Actor<'gateway'>,
@@ -194,7 +197,7 @@ export function createUnifiedPolicy({
     ): Promise<Representation<View>> => {
       const tenant = actor.tenantId
       const { pool } = await asking(actor)
-      // Held past its end, what the gateway has would not be renewed in time.
+      // A longer hold would renew the gateway's policy too late.
       const longest = pool.lifetime_seconds / 4
       const deadline = performance.now() + Math.min(hold?.seconds ?? 0, longest) * second
       const ticket = known && hold ? waiters.enter(tenant, actor.principal.id) : undefined
@@ -203,7 +206,7 @@ export function createUnifiedPolicy({
       try {
         for (let isWoken = false; ; isWoken = true) {
           const to = await standingOf(tenant, known?.since)
-          // Who comes while others are being answered has the next answer together with them.
+          // A request that arrives while others are answered is answered together with them in the next round.
           if (ticket && !isWoken && known && known.since < to.seq && waiters.joinRound(tenant)) {
             await ticket.next(deadline - performance.now())
             continue
@@ -222,7 +225,7 @@ export function createUnifiedPolicy({
       }
     },
 
-    /** A chunk that a snapshot of the gateway's pool named. */
+    /** Returns a chunk that a snapshot of the gateway's pool named. */
     chunk: async (actor: Actor<'gateway'>, digest: string): Promise<Representation<Chunk>> => {
       const tenant = actor.tenantId
       const at = await standingOf(tenant)

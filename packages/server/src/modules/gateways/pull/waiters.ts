@@ -4,18 +4,18 @@ import { createWaiters as createHeldRequests, type Ticket } from '../../../memor
 
 export type { Outcome, Ticket } from '../../../memory/waiters.ts'
 
-/** What can change what a gateway must enforce. */
+/** Kinds of changes that can affect a gateway's policy. */
 export const relevantKinds = ['device', 'user', 'group', 'policy', 'pool', 'vpn_session', 'trust'] as const
 const isRelevant = new Set<Change['kind']>(relevantKinds)
 
-/** What one gateway that is answered costs of a server's time, several times over. */
+/** Rest per answered gateway: several times the server time that one answer costs. */
 const restMsOfOne = 5
 const longestRestMs = 250
 
 /**
- * Gateways' requests held until their tenant changes, answered in rounds: what changes within `gatherMs` is one round,
- * and after it comes a rest in which the next one gathers, the longer the more gateways wait. Under constant change a
- * gateway would otherwise ask without a pause, each for a span of its own; so those of a tenant share theirs.
+ * Holds gateway requests until their tenant changes, and answers them in rounds. Changes within `gatherMs` form one
+ * round. A rest follows, longer with more waiting gateways, in which the next round gathers. Without rounds a gateway
+ * would ask constantly under constant change, each with its own span. In a round the gateways of a tenant share spans.
  */
 export function createWaiters({
   changes,
@@ -40,7 +40,7 @@ export function createWaiters({
     requests.wakeAll(tenant)
     begin(tenant, Math.min(longestRestMs, Math.max(gatherMs, waiting * restMsOfOne)), false)
   }
-  /** Whether a round gathers, or others rest: then it ends with an answer. */
+  /** Joins the current round or rest, which then ends with an answer. False if there is none. */
   function joinRound(tenant: TenantId): boolean {
     const round = rounds.get(tenant)
     if (round) round.isAwaited = true
@@ -51,7 +51,7 @@ export function createWaiters({
     changed: (tenant, list) => {
       if (!requests.hasAny(tenant)) return
       if (list.some((c) => c.kind === 'tenant')) requests.release(tenant)
-      // A gateway that was deleted, or whose secret was replaced, is looked at at once.
+      // A gateway that was deleted, or whose secret was replaced, is woken at once.
       for (const { kind, subject } of list)
         if (kind === 'gateway' && subject !== everything) requests.wake(tenant, subject)
       const concernsAll = list.some((c) => isRelevant.has(c.kind) || (c.kind === 'gateway' && c.subject === everything))
@@ -61,7 +61,7 @@ export function createWaiters({
   })
 
   return {
-    /** Undefined when no more requests can be held. */
+    /** Undefined if no more requests can be held. */
     enter: (tenant: TenantId, gatewayId: string): Ticket | undefined => requests.enter(tenant, gatewayId),
     joinRound,
     count: requests.count,

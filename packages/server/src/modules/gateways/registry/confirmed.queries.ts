@@ -3,7 +3,7 @@ import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { ChangeKind } from '../../../memory/changes.ts'
 
-/** What was touched of these kinds after a number, the newest first. */
+/** Returns the subjects of these kinds that were changed after a sequence number, newest first. */
 export const touchedSince = async (tx: Tx, tenant: TenantId, kinds: readonly ChangeKind[], since: number) => {
   const { rows } = await sql<{ kind: ChangeKind; subject: string; seq: number }>`
     select kind, subject, max(seq) as seq from changes
@@ -19,10 +19,13 @@ type Enforced = {
   seq: number | null
   digest: string | null
   applied_at: Date | null
-  /** When it first said that it enforces `seq`; null where that was before this was kept. */
+  /** Time of the first report that the gateway enforces `seq`; null if that was before this time was stored. */
   seq_at: Date | null
 }
-/** Gateways that are not locked, when each was last heard of and what it says it enforces, by id. */
+/**
+ * Returns the gateways that are not locked, with the time of their last report and the policy that they report as
+ * enforced, sorted by id.
+ */
 export const enforcedBy = async (tx: Tx, tenant: TenantId): Promise<Enforced[]> => {
   const { rows } = await sql<Enforced>`
     select g.gateway_id, g.name, a.last_seen_at, a.applied_policy_seq as seq, a.applied_policy_digest as digest,

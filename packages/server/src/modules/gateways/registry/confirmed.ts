@@ -4,19 +4,22 @@ import type { GatewaysDeps } from '../deps.ts'
 import { statusOf } from '../reports/status.ts'
 import * as queries from './confirmed.queries.ts'
 
-/** Of gateways that have to enforce something: who says so, who does not yet, and who is not heard of. */
+/**
+ * Gateways that must enforce a change: number of those that confirmed it, those that have not yet, and those that do
+ * not report.
+ */
 type Confirmation = {
   confirmed: number
   waiting: { id: string; name: string }[]
   unreachable: { id: string; name: string }[]
 }
-/** One gateway that has to enforce something; `confirmedAt`: when it said so. */
+/** A gateway that must enforce a change. `confirmedAt`: time of its confirmation. */
 type Confirming = { id: string; name: string; isReachable: boolean; confirmedAt: Date | null; isConfirmed: boolean }
-/** Of these each gateway of the tenant is told; of a pool or a session only some are. */
+/** Kinds of changes that every gateway of the tenant receives. Changes of a pool or a session concern only some. */
 const toldToAll: readonly ChangeKind[] = ['device', 'user', 'group', 'policy', 'trust']
 const anyGateway = { draining: false, drain_reason: null, public_key: null, proposed_key: null }
 
-/** What gateways say that they enforce of what was changed. */
+/** Confirmations of gateways that they enforce a change. */
 export function createConfirmations({ db, fleet, now }: Pick<GatewaysDeps, 'db' | 'fleet' | 'now'>) {
   /** Users and groups without a device change nothing at a gateway. */
   async function isTold(tenant: TenantId, { kind, subject }: Change): Promise<boolean> {
@@ -37,17 +40,20 @@ export function createConfirmations({ db, fleet, now }: Pick<GatewaysDeps, 'db' 
   }
 
   return {
-    /** Every gateway that is not locked: whether it enforces all up to a sequence number, and since when. */
+    /**
+     * Returns every gateway that is not locked, whether it enforces all changes up to a sequence number, and since
+     * when.
+     */
     each: confirming,
 
-    /** The newest change after a sequence number that gateways are told of, as of now; null where there is none. */
+    /** Returns the newest change after a sequence number that gateways receive; null if there is none. */
     newestTold: async (tenant: TenantId, since: number): Promise<number | null> => {
       const touched = await db.inTenant(tenant, (tx) => queries.touchedSince(tx, tenant, toldToAll, since))
       for (const change of touched) if (await isTold(tenant, change)) return change.seq
       return null
     },
 
-    /** Who enforces all up to a sequence number. */
+    /** Returns the gateways that enforce all changes up to a sequence number, and those that do not. */
     of: async (tenant: TenantId, seq: number): Promise<Confirmation> => {
       const found: Confirmation = { confirmed: 0, waiting: [], unreachable: [] }
       for (const { id, name, isReachable, isConfirmed } of await confirming(tenant, seq))

@@ -4,7 +4,7 @@ import { encodeId } from '../../../kernel/ids.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { endingSecrets } from './secrets.queries.ts'
 
-/** Secrets that were replaced and whose gateways have not used the next one yet: with these they are shut out. */
+/** Expiries of replaced secrets whose gateways have not used the new one yet. They lose access at the end. */
 export const createSecretExpiries =
   ({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) =>
   async (tenant: TenantId): Promise<Expiry[]> => {

@@ -11,8 +11,8 @@ type ListFilter = { pool_id?: string; status?: GatewayStatus; version?: string; 
 export type Listed = { standing: Standing; activity: Awaited<ReturnType<typeof activityOf>>[number] | undefined }
 
 /**
- * The gateways of all pools. Status and version change with every report, so no index serves them: filters and order
- * apply to the registry in memory. A page then reads the reports of its own gateways with one query.
+ * Lists the gateways of all pools. Status and version change with every report, so no index covers them: filters and
+ * order apply to the registry in memory. One query then reads the reports of the page's gateways.
  */
 export function createGatewayList({
   db,
@@ -25,7 +25,7 @@ export function createGatewayList({
   const standings = createStandings({ registry, activity })
 
   return async (tenant: TenantId, { limit, cursor, sort = 'name', ...filter }: PageQuery & ListFilter) => {
-    // A gateway that another replica has just registered is found too.
+    // Makes a gateway visible that another replica has just registered.
     await feed.catchUp()
     const placeOf = sort.endsWith('name') ? nameOf : creationOf
     const direction = sort.startsWith('-') ? -1 : 1

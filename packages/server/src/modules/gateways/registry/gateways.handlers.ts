@@ -67,7 +67,7 @@ export const gatewayHandlers = (gateways: GatewayRules, identities: Identities, 
   } satisfies Partial<Handlers>
 }
 
-/** What a PUT can not set, and may send back as it is. */
+/** Fields that a PUT cannot change, and may send back unchanged. */
 const fixed = ['gateway_id', 'tenant_id', 'pool_id', 'created_at'] as const
 const viewFixed = (row: GatewayRow) => ({
   gateway_id: encodeId('gateway', row.gateway_id),

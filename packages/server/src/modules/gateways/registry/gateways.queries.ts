@@ -15,7 +15,7 @@ export const selectGateways = (tx: Tx, tenant: TenantId, poolId: string) =>
     .where('pool_id', '=', poolId)
     .where('deleted_at', 'is', null)
 
-/** Deleted ones too. */
+/** Also returns deleted gateways. */
 export const findGateway = (tx: Tx, tenant: TenantId, gatewayId: string): Promise<GatewayRow | undefined> =>
   tx
     .selectFrom('gateways')
@@ -24,7 +24,10 @@ export const findGateway = (tx: Tx, tenant: TenantId, gatewayId: string): Promis
     .where('gateway_id', '=', gatewayId)
     .executeTakeFirst()
 
-/** Until commit nobody else changes the gateway, rotates its secret or counts its traffic. Live ones only. */
+/**
+ * Locks the gateway until commit: nobody else changes it, rotates its secret or stores its traffic. Deleted gateways
+ * are not found.
+ */
 export const lockGateway = (tx: Tx, tenant: TenantId, gatewayId: string): Promise<GatewayRow | undefined> =>
   tx
     .selectFrom('gateways')
@@ -71,7 +74,7 @@ export const updateGateway = (
     .set({
       ...f,
       endpoints: JSON.stringify(f.endpoints),
-      // What an administrator puts into force waits for nobody.
+      // An administrator who sets the proposed key approves it.
       proposed_key: sql`nullif(proposed_key, ${f.public_key})`,
       updated_at: at,
     })
@@ -116,7 +119,7 @@ export const activityOf = (tx: Tx, tenant: TenantId, gatewayIds: readonly string
     .where('gateway_id', '=', sql<string>`any(${gatewayIds}::uuid[])`)
     .execute()
 
-/** Gateways, and how many of them have not said that they applied a trust set of this version or a later one. */
+/** Counts the gateways, and those that have not reported a trust set of this version or a later one. */
 export async function trustCoverageOfGateways(tx: Tx, tenant: TenantId, version: number) {
   const { rows } = await sql<{ total: number; behind: number }>`
     select count(*) as total, count(*) filter (where coalesce(a.applied_trust_version, 0) < ${version}) as behind

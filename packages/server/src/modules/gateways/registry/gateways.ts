@@ -15,13 +15,13 @@ import { findPool, lockPool } from './pools.queries.ts'
 import type { Secrets } from './secrets.ts'
 import { holdKey, keyTaken, requireOwnKey } from './tunnel-keys.ts'
 
-/** What a caller gives at creation: absent fields have defaults. */
+/** Fields of a new gateway. Absent ones get defaults. */
 type GatewayInput = { [K in keyof GatewayFields]?: GatewayFields[K] } & Pick<GatewayFields, 'name'>
 type ActivityRow = Awaited<ReturnType<typeof queries.activityOf>>[number]
 export type Gateway = { row: GatewayRow; activity: ActivityRow | undefined; poolName: string }
 
 const noGateway = () => missing('gateway')
-/** What to say of a name that another gateway has. */
+/** Error detail for a name of another gateway. */
 const nameTaken = 'another gateway has this name'
 const refuseTakenFields = <T>(work: () => Promise<T>): Promise<T> =>
   refuseTaken(
@@ -103,7 +103,9 @@ export function createGatewayRules(deps: Deps & Parameters<typeof createGatewayL
       return { gateway: await refuseTakenFields(write), secret: secret.token }
     },
 
-    /** `allow` refuses by what is there, under the row's lock. A change that changes nothing leaves no trace. */
+    /**
+     * `allow` throws for a row that it refuses, under the row's lock. A request that changes nothing writes nothing.
+     */
     replace: (
       actor: Actor,
       gatewayId: string,
@@ -128,7 +130,7 @@ export function createGatewayRules(deps: Deps & Parameters<typeof createGatewayL
         }),
       ),
 
-    /** Its secrets stop working and its sessions end. Returns false when it was deleted before. */
+    /** Deletes the gateway, ends its sessions and invalidates its secrets. False if it was deleted before. */
     remove: (actor: Actor, gatewayId: string, expected: Expected): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const at = now()

@@ -3,7 +3,7 @@ import { happened } from '../../../db/happened.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { GatewayRow } from './gateways.queries.ts'
 
-/** Until commit its settings stay as they are. */
+/** Locks the pool's settings until commit (FOR SHARE). */
 export const sharePool = (tx: Tx, tenant: TenantId, poolId: string) =>
   tx
     .selectFrom('gateway_pools')
@@ -13,7 +13,7 @@ export const sharePool = (tx: Tx, tenant: TenantId, poolId: string) =>
     .forShare()
     .executeTakeFirst()
 
-/** Whether another gateway has the key, or has announced it. */
+/** True if another gateway has the key or has proposed it. */
 export const isKeyOfAnother = (tx: Tx, tenant: TenantId, gatewayId: string, key: string): Promise<boolean> =>
   happened(
     tx
@@ -25,7 +25,7 @@ export const isKeyOfAnother = (tx: Tx, tenant: TenantId, gatewayId: string, key:
       .where((eb) => eb.or([eb('public_key', '=', key), eb('proposed_key', '=', key)])),
   )
 
-/** Which of these keys gateways have, or have announced. */
+/** Returns those of these keys that gateways have or have proposed. */
 export async function keysOfGateways(tx: Tx, tenant: TenantId, keys: readonly string[]): Promise<Set<string>> {
   if (keys.length === 0) return new Set()
   const rows = await tx

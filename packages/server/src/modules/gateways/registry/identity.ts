@@ -10,7 +10,7 @@ import { lockGateway } from './gateways.queries.ts'
 import * as queries from './identity.queries.ts'
 import { holdKey, keyTaken, requireOwnKey } from './tunnel-keys.ts'
 
-/** What a gateway says of itself; what it does not name stays. */
+/** Values that a gateway announces. Absent ones stay unchanged. */
 type Announced = {
   public_key?: string
   listen_port?: number
@@ -31,8 +31,8 @@ const refuseTakenKeys = <T>(work: () => Promise<T>): Promise<T> =>
   )
 
 /**
- * What gateways announce. In a pool that requires approval a new key waits for an administrator: until then devices are
- * told the one in force, and a gateway that has none is told of no peer and shown to no device.
+ * Identities that gateways announce. In a pool that requires approval a new key waits for an administrator. Until then
+ * devices receive the current key. A gateway without one receives no peers and is offered to no device.
  */
 export function createIdentities({ db, audit, changes, now }: Pick<GatewaysDeps, 'db' | 'audit' | 'changes' | 'now'>) {
   const touched = (tx: Tx, tenant: TenantId, { gateway_id }: GatewayRow) =>
@@ -44,7 +44,7 @@ export function createIdentities({ db, audit, changes, now }: Pick<GatewaysDeps,
       return refuseTakenKeys(() =>
         db.inTenant(tenant, async (tx) => {
           await holdKey(tx, tenant, key)
-          // Held until commit, so that a key in force is judged by the setting that holds then.
+          // Locked until commit, so that the pool's current setting decides about the key.
           const pool = (await queries.sharePool(tx, tenant, principal.poolId)) ?? unauthorized()
           const before = (await lockGateway(tx, tenant, principal.id)) ?? unauthorized()
           const next = { ...facts, ...keysAfter(before, key, pool.requires_approval) }
@@ -60,7 +60,7 @@ export function createIdentities({ db, audit, changes, now }: Pick<GatewaysDeps,
       )
     },
 
-    /** Names the key, so that what is approved is what was looked at. */
+    /** Takes the key, so that the approved key is the one that the administrator saw. */
     approve: (actor: Actor, gatewayId: string, key: string): Promise<Done> => {
       const tenant = actor.tenantId
       return refuseTakenKeys(() =>
@@ -85,7 +85,7 @@ export function createIdentities({ db, audit, changes, now }: Pick<GatewaysDeps,
 }
 export type Identities = ReturnType<typeof createIdentities>
 
-/** Announcing the key in force takes back one that waits. */
+/** Announcing the current key withdraws a proposed one. */
 function keysAfter(before: GatewayRow, key: string | undefined, requiresApproval: boolean) {
   if (key === undefined) return {}
   const waits = requiresApproval && key !== before.public_key

@@ -28,7 +28,7 @@ export const poolHandlers = (pools: Pools) =>
     }),
   }) satisfies Partial<Handlers>
 
-/** What of a pool is set. */
+/** Configured fields of a pool. */
 const fieldsOf = (p: PoolFields): PoolFields => ({
   name: p.name,
   region: p.region,
@@ -47,7 +47,7 @@ const fieldsOf = (p: PoolFields): PoolFields => ({
 
 const shown = ({ gateways, ...row }: Pool) => versioned(row satisfies PoolRow, viewPool({ ...row, gateways }))
 
-/** What a PUT can not set, and may send back as it is. */
+/** Fields that a PUT cannot change, and may send back unchanged. */
 const fixed = ['pool_id', 'tenant_id', 'created_at'] as const
 const viewFixed = (p: PoolRow) => ({
   pool_id: encodeId('gateway_pool', p.pool_id),

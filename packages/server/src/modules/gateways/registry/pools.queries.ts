@@ -16,11 +16,11 @@ export const findPools = (tx: Tx, tenant: TenantId, q: string | undefined) =>
 export const findPool = (tx: Tx, tenant: TenantId, poolId: string): Promise<PoolRow | undefined> =>
   selectPools(tx, tenant).where('pool_id', '=', poolId).executeTakeFirst()
 
-/** Until commit nobody else changes or deletes the pool, or adds a gateway to it. */
+/** Locks the pool until commit: nobody else changes or deletes it, or adds a gateway to it. */
 export const lockPool = (tx: Tx, tenant: TenantId, poolId: string): Promise<PoolRow | undefined> =>
   selectPools(tx, tenant).where('pool_id', '=', poolId).forUpdate().executeTakeFirst()
 
-/** Undefined when the name is taken. */
+/** Undefined if the name is taken. */
 export const insertPool = (
   tx: Tx,
   tenant: TenantId,
@@ -51,7 +51,7 @@ export const updatePool = (tx: Tx, tenant: TenantId, poolId: string, f: PoolFiel
     .returningAll()
     .executeTakeFirstOrThrow()
 
-/** What remains of it says that it was there. */
+/** Deletes the pool. A row in `deleted_pools` stays, for repeated requests. */
 export async function deletePool(tx: Tx, tenant: TenantId, poolId: string, at: Date): Promise<void> {
   await tx.deleteFrom('gateway_pools').where('tenant_id', '=', tenant).where('pool_id', '=', poolId).execute()
   await tx.insertInto('deleted_pools').values({ tenant_id: tenant, pool_id: poolId, deleted_at: at }).execute()
@@ -65,7 +65,7 @@ export const wasDeleted = async (tx: Tx, tenant: TenantId, poolId: string): Prom
     .where('pool_id', '=', poolId)
     .executeTakeFirst()) !== undefined
 
-/** Gateways of each of these pools; a pool without any is absent. */
+/** Counts the gateways of each of these pools. A pool without gateways is absent. */
 export async function countGateways(
   tx: Tx,
   tenant: TenantId,

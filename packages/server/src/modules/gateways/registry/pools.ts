@@ -11,7 +11,7 @@ import type { GatewaysDeps } from '../deps.ts'
 import type { PoolFields, PoolRow } from './pools.queries.ts'
 import * as queries from './pools.queries.ts'
 
-/** What a caller gives at creation: absent fields have defaults. */
+/** Fields of a new pool. Absent ones get defaults. */
 type PoolInput = { [K in keyof PoolFields]?: PoolFields[K] } & Pick<PoolFields, 'name' | 'region'>
 export type Pool = PoolRow & { gateways: number }
 
@@ -30,7 +30,7 @@ const defaults = {
 } satisfies Partial<PoolFields>
 
 const noPool = () => missing('gateway_pool')
-/** What to say of a name that another pool has. */
+/** Error detail for a name of another pool. */
 const nameTaken = 'another gateway pool has this name'
 const targetOf = (pool: PoolRow) => ({
   type: 'gateway_pool',
@@ -93,7 +93,9 @@ export function createPools({
       })
     },
 
-    /** `allow` refuses by what is there, under the row's lock. A change that changes nothing leaves no trace. */
+    /**
+     * `allow` throws for a row that it refuses, under the row's lock. A request that changes nothing writes nothing.
+     */
     replace: async (
       actor: Actor,
       poolId: string,
@@ -125,7 +127,7 @@ export function createPools({
       return refuseTaken('name', 'pool_name_is_unique_in_its_tenant', update, nameTaken)
     },
 
-    /** Refused while it has gateways or the policy names it. Returns false when it was deleted before. */
+    /** Refused while the pool has gateways or the policy names it. False if it was deleted before. */
     remove: (actor: Actor, poolId: string, expected: Expected): Promise<boolean> => {
       const tenant = actor.tenantId
       return db.inTenant(tenant, async (tx) => {
@@ -160,7 +162,7 @@ export function createPools({
 }
 export type Pools = ReturnType<typeof createPools>
 
-/** Addresses in their one spelling, each once; one that is none is 422 by its position. */
+/** Returns addresses in canonical form without duplicates. An invalid one is a 422 that names its position. */
 const spelled = (f: PoolFields): PoolFields => ({
   ...f,
   dns: [...new Set(f.dns.map((text, i) => canonicalAddress(text) ?? failField(`dns[${i}]`, 'is not an address')))],

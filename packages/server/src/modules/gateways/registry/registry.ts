@@ -5,18 +5,18 @@ import type { GatewayRow } from './gateways.queries.ts'
 import type { PoolRow } from './pools.queries.ts'
 import * as queries from './registry.queries.ts'
 
-/** One that is locked is told nothing, and told of to nobody. */
+/** A gateway. A locked one receives nothing and is offered to no device. */
 export type KnownGateway = GatewayRow & { locked: boolean }
-/** The pools and live gateways of a tenant, by UUID. Never written into: a change makes a new one. */
+/** Pools and live gateways of a tenant, by UUID. Immutable: a change creates a new one. */
 export type Directory = {
   pools: ReadonlyMap<string, PoolRow>
   gateways: ReadonlyMap<string, KnownGateway>
   gatewaysOf: (poolId: string) => readonly KnownGateway[]
-  /** Another number for what was read at another time. */
+  /** Different for each read. */
   revision: number
 }
 
-/** Pools and gateways in memory until a change touches one; read from the database while memory is not proven fresh. */
+/** Cache of pools and gateways, dropped by a change of one. While the cache may be stale, the database is read. */
 export function createRegistry({ db, changes, feed }: Pick<GatewaysDeps, 'db' | 'changes' | 'feed'>) {
   let reads = 0
 

@@ -7,7 +7,7 @@ import { sessionHits } from '../reports/search-hits.ts'
 import type { KnownGateway, Registry } from './registry.ts'
 import { createStandings } from './standings.ts'
 
-/** Gateways and pools as a search shows them: found by name, in the registry in memory; and VPN sessions. */
+/** Search hits of gateways and pools, found by name in the registry in memory, and of VPN sessions. */
 export function createGatewayHits({
   now,
   registry,

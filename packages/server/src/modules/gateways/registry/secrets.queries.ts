@@ -53,7 +53,7 @@ export const isNewest = (tx: Tx, tenant: TenantId, gatewayId: string, secretId: 
       .where('valid_until', 'is', null),
   )
 
-/** What the newest secret replaces ends with its first use: of several first uses one gets the row. */
+/** Deletes the replaced secret at the first use of the newest one. Of several first uses one gets the row. */
 export const endReplaced = (tx: Tx, tenant: TenantId, gatewayId: string) =>
   secretsOf(tx, tenant, gatewayId).where('valid_until', 'is not', null).returning('secret_id').execute()
 
@@ -62,7 +62,7 @@ export const endAll = (tx: Tx, tenant: TenantId, gatewayId: string) => secretsOf
 export const endExpired = (tx: Tx, tenant: TenantId, gatewayId: string, at: Date) =>
   secretsOf(tx, tenant, gatewayId).where('valid_until', '<=', at).execute()
 
-/** The end of the secret that a newer one replaces and that is still in use, where there is one. */
+/** Returns the end of the secret that was replaced and is still in use, if there is one. */
 export const findReplaced = (tx: Tx, tenant: TenantId, gatewayId: string) =>
   tx
     .selectFrom('gateway_secrets')
@@ -72,7 +72,7 @@ export const findReplaced = (tx: Tx, tenant: TenantId, gatewayId: string) =>
     .where('valid_until', 'is not', null)
     .executeTakeFirst()
 
-/** Of gateways with two secrets, the end of the first, and when the second was made. */
+/** Returns for gateways with two secrets the end of the first, and the creation time of the second. */
 export const endingSecrets = async (tx: Tx, tenant: TenantId, at: Date) => {
   const { rows } = await sql<{ gateway_id: string; name: string; replaced_at: Date; valid_until: Date }>`
     select g.gateway_id, g.name, n.created_at as replaced_at, s.valid_until

@@ -11,15 +11,15 @@ import { lockGateway } from './gateways.queries.ts'
 import type { Registry } from './registry.ts'
 import * as queries from './secrets.queries.ts'
 
-/** How long a replaced secret works at most. */
+/** Maximum lifetime of a replaced secret. */
 const overlapMs = 4 * hour
 
 type Known = { principal: Principal<'gateway'>; validUntil: Date | null; isLocked: boolean }
 type NewSecret = { token: string; digest: queries.Digest }
 
 /**
- * The service secrets of gateways (`hfg_…`): kept as HMAC digests, looked up by their public part. While a rotation
- * runs two are valid: the one in use, with an end, and the newest, whose first use ends the other.
+ * Service secrets of gateways (`hfg_…`), stored as HMAC digests and looked up by their public part. During a rotation
+ * two are valid: the one in use, with an end, and the newest. The first use of the newest ends the other.
  */
 export function createSecrets({
   db,
@@ -55,7 +55,7 @@ export function createSecrets({
     })
   }
 
-  /** The first use of the newest secret. False when a rotation that came between has dropped it. */
+  /** Handles the first use of the newest secret. False if another rotation dropped it meanwhile. */
   async function endReplaced(
     tx: Tx,
     tenant: TenantId,
@@ -68,7 +68,7 @@ export function createSecrets({
     return true
   }
 
-  /** Operational tooling names the gateway that it speaks for. An unknown one is 404: the secret itself is valid. */
+  /** Operational tooling names the gateway that it acts for. An unknown gateway is 404: the secret itself is valid. */
   async function speakFor(scope: Incoming['scope']): Promise<Principal<'gateway'> | RefusedCredential> {
     if (scope.tenant_id === undefined || scope.gateway_id === undefined)
       fail('forbidden', 'the deployment-wide secret must name tenant_id and gateway_id in the query')
@@ -83,7 +83,7 @@ export function createSecrets({
   }
 
   return {
-    /** For the pipe. A gateway's own secret speaks for no other: naming one is 403. */
+    /** Verifies a gateway's own secret, for the request pipeline. Naming another gateway is 403. */
     verify: async (
       presented: PresentedToken,
       incoming: Pick<Incoming, 'scope'>,
@@ -101,7 +101,7 @@ export function createSecrets({
     },
 
     /**
-     * The deployment-wide secret: the operator chose it, so that only comparing tells it from other credentials.
+     * The deployment-wide secret. The operator chose it, so only a comparison distinguishes it from other credentials.
      */
     service: {
       is: (text: string): boolean => {
@@ -112,7 +112,7 @@ export function createSecrets({
       verify: (_: string, incoming: Pick<Incoming, 'scope'>) => speakFor(incoming.scope),
     },
 
-    /** Made before the transaction that stores it. */
+    /** Called before the transaction that stores the secret. */
     mint: (tenant: TenantId): NewSecret => {
       const { token, id, digest, version } = mintToken(peppers, 'hfg', tenant)
       return { token, digest: { lookup: id, secret_digest: digest, secret_digest_version: version } }
@@ -121,8 +121,8 @@ export function createSecrets({
       queries.insertSecret(tx, tenant, gatewayId, newUuid(), digest, now()),
 
     /**
-     * Under the gateway's lock. Returns until when the secret in use still works. A newest secret that was never used
-     * is dropped: the gateway holds the one before it, whose end stays as it was.
+     * Runs under the gateway's lock. Returns the end of the secret in use. A newest secret that was never used is
+     * dropped: the gateway still uses the one before it, whose end stays unchanged.
      */
     replace: async (tx: Tx, tenant: TenantId, gatewayId: string, secret: NewSecret): Promise<Date> => {
       const at = now()

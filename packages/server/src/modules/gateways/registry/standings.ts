@@ -11,11 +11,11 @@ export type Standing = {
   share: number | null
   status: GatewayStatus
   reason: string
-  /** The version in its report, or else the one that it announced with its key. */
+  /** Version of its report, else the one that it announced with its key. */
   version: string | null
 }
 
-/** All gateways of a tenant with their status, from memory: a plan limits how many a tenant has. */
+/** Returns all gateways of a tenant with their status, from memory. A plan limits their number. */
 export const createStandings =
   ({ registry, activity }: { registry: Registry; activity: Pick<Activity, 'of'> }) =>
   async (tenant: TenantId, at: Date): Promise<Standing[]> => {
@@ -33,9 +33,9 @@ export const createStandings =
 
 /** Sort key by name; the id breaks ties. */
 export const nameOf = ({ gateway }: Standing): Place => [gateway.name_key, gateway.gateway_id]
-/** Sort key by time of creation: text of a fixed length, so that it sorts as the time does. */
+/** Sort key by creation time: text of a fixed length, so that it sorts like the time. */
 export const creationOf = ({ gateway }: Standing): Place => [gateway.created_at.toISOString(), gateway.gateway_id]
 
-/** How two places compare: -1, 0 or 1. */
+/** Compares two sort keys: -1, 0 or 1. */
 export const inOrder = (a: Place, b: Place): number =>
   a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]) ? -1 : a[0] === b[0] && a[1] === b[1] ? 0 : 1

@@ -7,13 +7,16 @@ import { isKeyOfAnother } from './identity.queries.ts'
 export const keyTaken = 'is the key of another gateway or of a device: make a new one'
 
 /**
- * Until commit no device and no other gateway of the tenant comes to have this key: enrollment and renewal take the
- * same lock. It comes before the locks of pools and gateways.
+ * Locks the key until commit, so that no device and no other gateway of the tenant can take it; enrollment and renewal
+ * take the same lock. Taken before the locks of pools and gateways.
  */
 export const holdKey = (tx: Tx, tenant: TenantId, key: string | null | undefined): Promise<void> =>
   joining.holdTunnelKeys(tx, tenant, key ? [key] : [])
 
-/** Refuses a key that a device or another gateway of the tenant has, announces, or gave up within the hour. */
+/**
+ * Refuses a key that a device of the tenant has or still keeps beside a newer one, or that another gateway has or has
+ * proposed.
+ */
 export async function requireOwnKey(
   tx: Tx,
   tenant: TenantId,

@@ -3,7 +3,7 @@ import type { Tx } from '../../../db/database.ts'
 import type { SystemLoad } from '../../../db/tables/gateways.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** What a gateway said of itself; null: it did not say. */
+/** Values that a gateway reported; null if it did not report one. */
 export type Report = {
   tenantId: TenantId
   gatewayId: string
@@ -24,8 +24,9 @@ export type Report = {
 type ApplyError = { code: string; detail: string }
 
 /**
- * One statement for gateways of all tenants, one report each. The newest report wins; what it does not say stays,
- * unless the gateway was started anew. Says since when those that were down before are up again.
+ * Stores reports of gateways of all tenants in one statement, one report each. The newest report wins. Missing values
+ * keep the old ones, unless the gateway was restarted. Returns for each stored report the time since when the gateway
+ * is up again after being down; null if it never was down.
  */
 export const upsertActivity = async (
   tx: Tx,
@@ -63,7 +64,7 @@ export const upsertActivity = async (
     returning gateway_id, up_since`.execute(tx)
   return new Map(rows.map((r) => [r.gateway_id, r.up_since]))
 }
-/** What a report need not say. */
+/** Columns that a report may leave out. */
 const sayable = [
   'version',
   'active_sessions',
@@ -82,12 +83,12 @@ const sayable = [
 const appliedAt = (r: Report): Date | null =>
   r.policyDigest === null && r.policySeq === null && r.trustVersion === null ? null : r.at
 
-/** That there is none is said with the null of JSON. */
+/** "No error" is stored as the null of JSON. */
 const applyError = ({ applyError: said, at }: Report): string | null =>
   said && JSON.stringify(said === 'none' ? null : { ...said, at })
 
 export type SessionPeak = { tenantId: TenantId; gatewayId: string; hour: Date; sessions: number }
-/** Gateways of all tenants, one row each and hour: keeps the most. */
+/** Raises the maximum of sessions per gateway and hour, for gateways of all tenants. */
 export const raiseSessionPeaks = (tx: Tx, peaks: readonly SessionPeak[]) =>
   sql`
     insert into gateway_hours as h (tenant_id, gateway_id, hour, sessions_most)
@@ -97,7 +98,7 @@ export const raiseSessionPeaks = (tx: Tx, peaks: readonly SessionPeak[]) =>
     on conflict (tenant_id, gateway_id, hour) do update set sessions_most = excluded.sessions_most
     where h.sessions_most < excluded.sessions_most`.execute(tx)
 
-/** Across tenants: gateways in use that have reported before, and not since `before`. */
+/** Selects across tenants the gateways that reported before, but not since `before`. Draining ones are left out. */
 export const silentSince = (tx: Tx, before: Date) =>
   tx
     .selectFrom('gateway_activity as a')

@@ -5,7 +5,7 @@ import { createLiveness } from './liveness.ts'
 import { createSessionPeaks } from './session-peaks.ts'
 import { degradedAfterMs, downAfterMs } from './status.ts'
 
-/** What gateways say of themselves: written in batches, and held in memory for the directory. */
+/** Reports of gateways: written in batches, and cached for the directory. */
 export function createActivity({
   db,
   now,
@@ -14,7 +14,7 @@ export function createActivity({
 }: Pick<GatewaysDeps, 'db' | 'now' | 'signals' | 'listening'>) {
   const liveness = createLiveness({ db, now, signals })
   const peaks = createSessionPeaks()
-  /** What it gives: since when the gateway is up again; undefined where another replica has taken a newer report. */
+  /** Returns the time since when the gateway is up again; undefined if another replica stored a newer report. */
   const join = createGroupCommit<Report, Date | null | undefined>(
     async (batch) => {
       const reports = newest(batch)
@@ -52,7 +52,10 @@ export function createActivity({
     look: liveness.look,
     of: liveness.of,
 
-    /** Gateways of all tenants that are silent, since when, and whether somebody listened for as long as makes it down. */
+    /**
+     * Returns the silent gateways of all tenants with their last report, and whether the deployment listened for as
+     * long as makes a gateway down.
+     */
     silent: async () => {
       const before = new Date(now().getTime() - downAfterMs)
       const isListenedFor = (await listening.since()) <= before
@@ -69,7 +72,7 @@ export function createActivity({
 }
 export type Activity = ReturnType<typeof createActivity>
 
-/** One report a gateway: of several in a batch the later one, with what only the earlier says. */
+/** Merges a batch to one report per gateway: the later one, with values that only the earlier one has. */
 function newest(batch: readonly Report[]): Report[] {
   const byGateway = new Map<string, Report>()
   for (const report of batch) {

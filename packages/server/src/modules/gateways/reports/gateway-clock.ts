@@ -1,15 +1,15 @@
 import { second } from '../../../kernel/time.ts'
 
-/** What a clock is off by beyond this is no delay on the way. */
+/** A clock offset below this may be network delay and is ignored. */
 export const mostOffsetMs = 5 * second
 
-/** How far (ms) the clock of whoever sent this then is ahead, less its way; null: no clock shows that time. */
+/** Returns how far (ms) the sender's clock is ahead, minus the network delay; null for an invalid time. */
 export function aheadOf(sentAt: string | undefined, at: Date): number | null {
   const ms = sentAt === undefined ? Number.NaN : Date.parse(sentAt)
   return ms >= 0 ? ms - at.getTime() : null
 }
 
-/** What is to be taken from the times of a report, so that they are by the clock here. */
+/** Returns the correction (ms) to subtract from the times of a report. */
 export function correctionOf(sentAt: string | undefined, at: Date): number {
   const ahead = aheadOf(sentAt, at) ?? 0
   return Math.abs(ahead) < mostOffsetMs ? 0 : ahead

@@ -1,12 +1,12 @@
 import { day, minute } from '../../../kernel/time.ts'
 
-/** What gateways and devices report may be this old and this far ahead of the clock here. */
+/** Maximum age of reported times, and maximum time ahead of the server's clock. */
 const acceptedPastMs = 7 * day
 export const acceptedAheadMs = 5 * minute
 
 /**
- * An RFC 3339 time, less what its clock is ahead, or undefined where the calendar has none (a leap second) or it is out
- * of the accepted range.
+ * Reads an RFC 3339 time, corrected by the clock offset. Undefined if the calendar has no such time (a leap second) or
+ * it is out of the accepted range.
  */
 export function acceptedInstant(text: string, nowMs: number, aheadMs = 0): Date | undefined {
   const ms = Date.parse(text) - aheadMs

@@ -4,7 +4,7 @@ import type { GatewaysDeps } from '../deps.ts'
 import { livenessOf } from '../registry/registry.queries.ts'
 import { isSteady, statusOf } from './status.ts'
 
-/** How long the reports that other replicas took may be unknown here; half of the step between two statuses is 15 s. */
+/** Maximum delay of reports that other replicas received. Two statuses are 30 s apart. */
 const rereadMs = 5000
 
 export type Liveness = {
@@ -12,20 +12,20 @@ export type Liveness = {
   activeSessions: number
   upSinceMs: number | null
   version: string | null
-  /** Of the policy that it enforces. */
+  /** Sequence number of the policy that the gateway enforces. */
   policySeq: number | null
 }
-/** The values of one report; null: the report has none. */
+/** Values of one report; null if the report has none. */
 type Noted = Omit<Liveness, 'activeSessions'> & { activeSessions: number | null }
 type Known = Liveness & {
-  /** What those who listen were told of it last. */
+  /** Status that listeners were last notified of. */
   told: string
 }
 type Held = {
   byGateway: Map<string, Known>
   readAtMs: number
   reading: Promise<void> | undefined
-  /** Counts what changed the order of a directory. */
+  /** Number of changes that may reorder a directory. */
   revision: number
 }
 
@@ -36,8 +36,8 @@ const wordOf = (l: Liveness, atMs: number): string => {
 }
 
 /**
- * When each gateway was last heard of, held in memory for the directory: by reports that came here, and by what was
- * written elsewhere.
+ * Time of the last report of each gateway, cached for the directory. It comes from reports to this replica and from the
+ * database.
  */
 export function createLiveness({ db, now, signals }: Pick<GatewaysDeps, 'db' | 'now' | 'signals'>) {
   const held = new BoundedMap<TenantId, Held>(10_000)
@@ -53,12 +53,12 @@ export function createLiveness({ db, now, signals }: Pick<GatewaysDeps, 'db' | '
     if (before && before.lastSeenMs > next.lastSeenMs) return
     const at = now().getTime()
     const told = wordOf(next, at)
-    // The first reading is no change.
+    // The first read is not a change.
     const isRead = h.readAtMs > Number.NEGATIVE_INFINITY
     h.byGateway.set(gatewayId, { ...next, told })
     if (before?.told !== told && isRead) say(tenant, 'gateway', [gatewayId])
     if (before?.policySeq !== next.policySeq && isRead) say(tenant, 'adoption', 'many')
-    // Whoever asked since it fell silent was given what its silence says.
+    // Answers since the gateway fell silent already reflect its silence, so its return must be notified.
     if (before?.told !== told || wordOf(before, at) !== told) tell(tenant, h)
   }
 
@@ -76,7 +76,7 @@ export function createLiveness({ db, now, signals }: Pick<GatewaysDeps, 'db' | '
     }
     h.readAtMs = at
   }
-  /** Those who ask at once share one reading. */
+  /** Concurrent callers share one read. */
   const reread = (tenant: TenantId, h: Held): Promise<void> => {
     h.reading ??= read(tenant, h).finally(() => {
       h.reading = undefined
@@ -85,7 +85,7 @@ export function createLiveness({ db, now, signals }: Pick<GatewaysDeps, 'db' | '
   }
   const isOld = (h: Held): boolean => Math.abs(now().getTime() - h.readAtMs) >= rereadMs
 
-  /** Silence is said only after a look at what other replicas heard. */
+  /** A silence is notified only after a check of the reports to other replicas. */
   async function lookAt(tenant: TenantId, h: Held): Promise<void> {
     if (isOld(h)) await reread(tenant, h)
     const at = now().getTime()
@@ -109,7 +109,7 @@ export function createLiveness({ db, now, signals }: Pick<GatewaysDeps, 'db' | '
     if (isOld(h)) await reread(tenant, h)
     return h
   }
-  // Without the database the next report or the next who asks tries again.
+  // If the database is unavailable, the next report or caller tries again.
   const begin = (tenant: TenantId) => {
     const h = held.get(tenant)
     const reading = h ? reread(tenant, h) : of(tenant)
@@ -125,7 +125,7 @@ export function createLiveness({ db, now, signals }: Pick<GatewaysDeps, 'db' | '
     note: (tenant: TenantId, gatewayId: string, { activeSessions, version, policySeq, ...times }: Noted): void => {
       const h = held.get(tenant)
       if (!h) {
-        // From the next report on it is known what changed.
+        // Later reports can be compared once this read is done.
         if (signals.isWatched(tenant)) begin(tenant)
         return
       }
@@ -138,14 +138,14 @@ export function createLiveness({ db, now, signals }: Pick<GatewaysDeps, 'db' | '
       })
     },
 
-    /** Calls when a gateway of a tenant is heard of again, for the first time, or no more. */
+    /** Calls the listener when a gateway of a tenant reports again or for the first time, or falls silent. */
     onChange: (listener: (tenant: TenantId) => void): void => {
       listeners.push(listener)
     },
 
     /**
-     * Now and then: whether time has turned a gateway silent, or another replica has heard of one that was, in the
-     * tenants in which somebody waits to be told.
+     * Called periodically, for tenants with waiting requests or watchers. Checks whether a gateway has fallen silent,
+     * or whether another replica has received a report of a silent one.
      */
     look: (isAwaited: (tenant: TenantId) => boolean): void => {
       const at = now().getTime()
@@ -155,15 +155,15 @@ export function createLiveness({ db, now, signals }: Pick<GatewaysDeps, 'db' | '
         if (!isWaited && !isWatched) continue
         const isDue = [...h.byGateway.values()].some((l) => {
           const word = wordOf(l, at)
-          // A tenant that is only watched hears by signals of the reports to other replicas.
+          // Watchers receive signals about reports to other replicas, so no read is needed for them.
           return word !== l.told || (isWaited && word !== 'healthy' && isOld(h))
         })
-        // Without the database nothing is told: the next beat tries again.
+        // If the database is unavailable, nothing is notified; the next beat tries again.
         if (isDue) lookAt(tenant, h).catch(() => undefined)
       }
     },
 
-    /** When each gateway of the tenant was last heard of, at most some seconds behind what other replicas know. */
+    /** Returns the last report of each gateway of the tenant, at most some seconds behind other replicas. */
     of,
   }
 }

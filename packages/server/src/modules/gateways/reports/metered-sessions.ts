@@ -12,27 +12,32 @@ import type { NewSession, Sample } from './metering.queries.ts'
 import * as queries from './metering.queries.ts'
 
 type Refused = { sessionId: string; error: string }
-/** `opened`: how many sessions began with it; `kept`: those of them that are kept out. `told`: what its transaction has to record at its end; `moved`: sessions that began or ended. */
+/**
+ * `opened`: number of sessions that began; `kept`: those of them that ended at once. `told`: changes that must be
+ * recorded at the end of the transaction; `moved`: sessions that began or ended.
+ */
 type Opened = { refused: Refused[]; opened: number; told: Change[]; kept: EndedSession[]; moved: string[] }
-/** Sessions that are over although the gateway says that they run. */
+/** A session that has ended here although the gateway reports it as active. */
 export type EndedSession = { sessionId: string; reason: 'blocked' | typeof beyondLimit }
-/** `doubtful`: devices that the gateway has let in although they may not connect, or say that they have left. */
+/** `doubtful`: devices that the gateway carries although they may not connect, or that reported a disconnect. */
 type Begun = Opened & { doubtful: string[] }
 type Taken = Opened & { unknownResources: string[] }
 const nothing: Begun = { refused: [], opened: 0, told: [], kept: [], moved: [], doubtful: [] }
-/** How many more sessions the tenant may have, and when these were seen. */
+/** Remaining number of sessions of the tenant, and the time to which the report refers. */
 type Terms = { places: Allowance; seenAt: Date }
 type Reporter = Pick<NewSession, 'gateway_id' | 'pool_id' | 'protocol'>
 
-/** A block began this long ago at most. */
+/** Maximum age of the start of a block that still applies. */
 const blockedForMs = mostBlockSeconds * second + minute
 
-/** What a report says of sessions: those that are there grow or end, others begin. In the transaction of the report. */
+/**
+ * Sessions of a metering report: known ones are updated or ended, new ones begin. Runs in the transaction of the
+ * report.
+ */
 export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
   /**
-   * Opens what is not there. Whose device is kept out of the pool ends at once. Of the active sessions of a device in
-   * the pool only the one that started last stays, whichever gateway has it; another gateway is told what it has to
-   * end.
+   * Opens new sessions. A session of a blocked device ends at once. Only a device's newest active session in the pool
+   * survives, on whichever gateway; another gateway is notified of the session that it must end.
    */
   async function begin(
     tx: Tx,
@@ -87,8 +92,8 @@ export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
 
   return {
     /**
-     * Of `resources` what the policy or the session knows is kept; the rest is told, and the bytes of it in the
-     * session's.
+     * Keeps bytes of `resources` that the policy or the session knows. The names of others are returned; their bytes
+     * count only in the session's total.
      */
     take: async (
       tx: Tx,
@@ -126,7 +131,10 @@ export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
   }
 }
 
-/** What a gateway says against what holds here is judged; of whom it has just let in, once it had the time to hear. */
+/**
+ * Puts connections in question if the gateway's report contradicts the state here. Newly admitted devices get a grace
+ * period.
+ */
 const doubt = (
   tx: Tx,
   tenantId: TenantId,
@@ -138,13 +146,10 @@ const doubt = (
     doubtful.map((d) => ({ ...d, tenantId, gatewayId })),
   )
 
-/** The reason of a session that the plan has no room for; its gateway is told to end it. */
+/** End reason of a session that exceeds the plan. Its gateway is told to end it. */
 const beyondLimit = 'entitlement_exceeded'
 
-/**
- * Of sessions that begin, those that do not fit the plan are over at once. One that takes the place of another of its
- * device takes none.
- */
+/** Ends new sessions that exceed the plan at once. A session that replaces another of its device does not count. */
 async function fit(
   tx: Tx,
   tenant: TenantId,
@@ -172,7 +177,7 @@ async function fit(
   return { fitting, granted }
 }
 
-/** A session that has bytes of a resource goes on counting them, also when the policy has lost it meanwhile. */
+/** A session with bytes of a resource keeps counting them, even if the policy no longer has that resource. */
 async function knowResources(
   tx: Tx,
   tenant: TenantId,
@@ -204,7 +209,7 @@ type Owners = Awaited<ReturnType<typeof queries.ownersOf>>
 type Devices = Awaited<ReturnType<typeof queries.findDevices>>
 type Device = Devices extends Map<string, infer D> ? D : never
 
-/** A session as it begins, with what was known of the device then. */
+/** Row of a new session, with the device's properties at that time. */
 const sessionOf = (s: Sample, device: Device, gateway: Reporter, seenAt: Date): NewSession => ({
   ...gateway,
   session_id: s.sessionId,

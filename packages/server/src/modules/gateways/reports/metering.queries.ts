@@ -6,11 +6,11 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import type { Granted } from '../../../kernel/allowance.ts'
 import { storableJson } from '../../../kernel/text.ts'
 
-/** What a report says of one session, ids as UUIDs. Bytes are what was carried since the report before. */
+/** Report of one session. Ids are UUIDs. Bytes are those since the report before. */
 export type Sample = {
   sessionId: string
   deviceId: string
-  /** What the gateway says; `ended` is what it is here. */
+  /** `says`: the gateway's state of the session. `ended`: the state here. */
   says: 'active' | 'ended'
   ended: boolean
   endReason: string
@@ -26,15 +26,15 @@ export type Sample = {
   sourceIp: string | null
   assignedIp: string | null
   policyDigest: string | null
-  /** What the device is to have, as of now. */
+  /** Digest of the policy assigned to the device now. */
   assignedDigest: string | null
-  /** Whether the device may use the gateway's pool. */
+  /** True if the device may use the gateway's pool. */
   isLetIn: boolean
 }
 export type ReportKey = { gatewayId: string; bootId: string; sequence: number; intervalStart: Date; intervalEnd: Date }
 type ReportTotals = { reportId: string; samples: number; rxBytes: number; txBytes: number }
 
-/** Until commit the reports of this gateway take turns, and it is not deleted. Undefined: it was. */
+/** Serializes the reports of this gateway until commit, and prevents its deletion. Undefined if it was deleted. */
 export const lockReporter = (tx: Tx, tenant: TenantId, gatewayId: string) =>
   tx
     .selectFrom('gateways as g')
@@ -48,7 +48,7 @@ export const lockReporter = (tx: Tx, tenant: TenantId, gatewayId: string) =>
     .forNoKeyUpdate('g')
     .executeTakeFirst()
 
-/** False when this gateway, since this start of it, has sent this sequence number before. Its reports take turns. */
+/** False if this boot of the gateway has sent this sequence number before. The reports of a gateway are serialized. */
 export const insertReport = async (tx: Tx, tenant: TenantId, k: ReportKey, t: ReportTotals): Promise<boolean> => {
   const key = { tenant_id: tenant, gateway_id: k.gatewayId, boot_id: k.bootId, sequence: k.sequence }
   const known = await tx
@@ -83,10 +83,10 @@ const unnested = (samples: readonly Sample[]) => {
 }
 const isEmpty = (resources: ResourceBytes) => Object.keys(resources).length === 0
 
-/** Sums stay exact as numbers and never overflow. */
+/** Limit of sums, so that they stay exact as numbers and never overflow. */
 const most = sql.lit(Number.MAX_SAFE_INTEGER)
 
-/** What a session has by resource, and what a report adds: both names are of one row of `v` and one of `s`. */
+/** Sum of a session's bytes by resource and those of a report, for one row of `v` and one of `s`. */
 const addedUp = sql`(
       select jsonb_object_agg(name, jsonb_build_array(
         least(coalesce((v.resources -> name -> 0)::bigint, 0)::numeric + (added -> 0)::bigint, ${most}),
@@ -94,8 +94,8 @@ const addedUp = sql`(
       from jsonb_each(s.resources) as r (name, added))`
 
 /**
- * Of which resources these sessions have bytes already. Only reports of their gateway add to them, and those take
- * turns.
+ * Returns the resources for which these sessions have bytes. Only reports of their gateway add to them, and those are
+ * serialized.
  */
 export const resourcesOf = async (tx: Tx, tenant: TenantId, gatewayId: string, sessionIds: readonly string[]) => {
   const { rows } = await sql<{ session_id: string; names: string[] }>`
@@ -105,8 +105,8 @@ export const resourcesOf = async (tx: Tx, tenant: TenantId, gatewayId: string, s
 }
 
 /**
- * Adds to sessions that this gateway opened before. What has ended stays ended: a gateway that goes on with it, or with
- * a device that its pool does not let in, defies that. Returns those found.
+ * Adds to sessions that this gateway opened before. An ended session stays ended. A gateway that keeps reporting it as
+ * active, or carries a device that its pool does not admit, defies the control plane. Returns the sessions found.
  */
 export const addToSessions = async (
   tx: Tx,
@@ -117,7 +117,7 @@ export const addToSessions = async (
 ): Promise<{ session_id: string; device_id: string; defied: boolean }[]> => {
   const defies = sql`s.says = 'active' and case v.state
     when 'ended' then v.ended_at <= ${cutBefore} else not s.let_in end`
-  // What comes late adds its bytes and takes no newer word back.
+  // A late report adds its bytes, but does not replace newer state.
   const isNewest = sql`(${seenAt}::timestamptz >= v.last_seen_at)`
   const { rows } = await sql<{ session_id: string; device_id: string; defied: boolean }>`
     with locked as (
@@ -151,9 +151,9 @@ export const addToSessions = async (
 }
 
 /**
- * Until commit whoever opens sessions with these ids, or of these devices, takes turns. No index spans the months in
- * which sessions lie, and none says which session of a device is the newest, so that of two gateways that begin at once
- * the second must see what the first has made. Taken before any row of a session.
+ * Serializes the opening of sessions with these ids, or of these devices, until commit. Sessions are partitioned by
+ * month, so no index keeps an id unique or identifies a device's newest session. If two gateways begin a session at the
+ * same time, the second must see the first's. Taken before any row lock of a session.
  */
 export const holdNewSessions = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
   sql`
@@ -161,10 +161,10 @@ export const holdNewSessions = (tx: Tx, tenant: TenantId, ids: readonly string[]
       select distinct hashtext(${tenant}::text || id) & 63 as bucket from unnest(${ids}::text[]) as id order by 1) as b`.execute(
     tx,
   )
-// Any number serves that no other user of the database takes; the second key is one of 64.
+// Any number that no other advisory lock of the database uses; the second key is one of 64.
 const openingLock = 7_264_405
 
-/** Of those that the tenant has: what is known of a device when a session of it begins. */
+/** Returns the properties of devices that are stored with a new session. Unknown devices are absent. */
 export const findDevices = async (tx: Tx, tenant: TenantId, deviceIds: readonly string[]) => {
   const rows = await tx
     .selectFrom('devices as d')
@@ -179,7 +179,7 @@ export const findDevices = async (tx: Tx, tenant: TenantId, deviceIds: readonly 
 }
 
 export type NewSession = Omit<Selectable<Tables['vpn_sessions']>, 'tenant_id' | 'block_until' | 'last_denied_at'>
-/** Returns the ids of those that were not there before. */
+/** Returns the ids of the inserted sessions. */
 export const openSessions = async (
   tx: Tx,
   _: Granted,
@@ -204,7 +204,7 @@ export const openSessions = async (
   return rows.map((r) => r.session_id)
 }
 
-/** Which of these devices have a session in the pool that a newer one takes the place of. */
+/** Returns those of these devices that have an active session in the pool, which a new one replaces. */
 export const devicesInPool = async (
   tx: Tx,
   tenant: TenantId,
@@ -218,7 +218,7 @@ export const devicesInPool = async (
   return new Set(rows.map((r) => r.device_id))
 }
 
-/** Of these devices those that the gateways of the pool keep out: an administrator has ended a session of theirs. */
+/** Returns those of these devices that the pool's gateways block, since an administrator ended a session of theirs. */
 export const blockedDevices = async (
   tx: Tx,
   tenant: TenantId,
@@ -234,8 +234,7 @@ export const blockedDevices = async (
 }
 
 /**
- * In the order of their ids, before any of them changes: those of a report, and those that a newer session of their
- * device may end.
+ * Locks the sessions of a report, and those that a newer session of their device may end, in the order of their ids.
  */
 export const lockSessions = (
   tx: Tx,
@@ -253,8 +252,8 @@ export const lockSessions = (
     order by session_id for update`.execute(tx)
 
 /**
- * Of several active sessions of a device in this pool only the one that started last stays. Returns those that ended.
- * They are ranked in one pass: a plan that compares each with each is never chosen, whatever the planner knows.
+ * Ends all but the newest active session of each device in this pool, and returns the ended ones. They are ranked in
+ * one pass, so that no plan can compare each with each.
  */
 export const endSuperseded = (tx: Tx, tenant: TenantId, poolId: string, deviceIds: readonly string[], at: Date) =>
   sql<{ session_id: string; gateway_id: string }>`
@@ -275,7 +274,7 @@ export const endSuperseded = (tx: Tx, tenant: TenantId, poolId: string, deviceId
     .execute(tx)
     .then((r) => r.rows)
 
-/** Whose these sessions are, of those that the tenant has. */
+/** Returns the gateways of these sessions. Unknown sessions are absent. */
 export const ownersOf = async (tx: Tx, tenant: TenantId, sessionIds: readonly string[]) => {
   const rows = await tx
     .selectFrom('vpn_sessions')

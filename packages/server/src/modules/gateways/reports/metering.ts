@@ -29,12 +29,12 @@ type MeteringResult = {
   ended_sessions?: { session_id: string; reason: EndedSession['reason']; detail: string }[]
 }
 
-/** Up to so many are written well within the time of any other request, and have no more when the database stalls. */
+/** Reports of up to so many sessions use the timeout of ordinary requests; larger ones get the one for bulk work. */
 const few = 1000
 const oldestStart = Date.UTC(2000, 0, 1)
 
 /**
- * Takes what gateways carried. A report counts once per (gateway, boot, sequence), and is durable when it is answered.
+ * Receives metering reports. A report counts once per (gateway, boot, sequence), and is durable when it is answered.
  */
 export function createMetering({
   db,
@@ -54,8 +54,8 @@ export function createMetering({
   const stored = createMeteredSessions({ now })
 
   /**
-   * A session of a device that may not connect is over, whatever its gateway says. `pool`: where that lets devices in;
-   * undefined: it may let in none.
+   * Ends sessions of devices that may not connect, even if the gateway reports them as active. `pool`: the gateway's
+   * pool; undefined if the gateway may admit no device.
    */
   async function judge(
     tenant: TenantId,
@@ -161,7 +161,7 @@ const whyEnded: Record<EndedSession['reason'], string> = {
     'the plan has no room for another VPN session: end this one, and let the device in again when another has ended',
 }
 
-/** What is refused is not counted. */
+/** Refused samples are not counted. */
 function carriedBy(samples: readonly Sample[], refused: readonly { sessionId: string }[]) {
   const out = new Set(refused.map((r) => r.sessionId))
   const accepted = samples.filter((s) => !out.has(s.sessionId))
@@ -172,7 +172,7 @@ function carriedBy(samples: readonly Sample[], refused: readonly { sessionId: st
 const sum = (samples: readonly GivenSample[], of: (s: GivenSample) => number) =>
   atMost(samples.reduce((total, s) => total + of(s), 0))
 
-/** When a report came, and how far its gateway's clock, by which its times are, is ahead of the one here. */
+/** Arrival time of a report, and the offset of its gateway's clock. */
 type Clocks = { at: Date; aheadMs: number }
 
 function readKey(gatewayId: string, body: Body, { at, aheadMs }: Clocks): ReportKey {
@@ -184,7 +184,7 @@ function readKey(gatewayId: string, body: Body, { at, aheadMs }: Clocks): Report
   return { gatewayId, bootId: body.boot_id, sequence: body.sequence, intervalStart, intervalEnd }
 }
 
-/** Samples by session: what a report says of one session in several samples is added up. */
+/** Reads samples and sums them by session. */
 export function readSamples(given: readonly GivenSample[], key: ReportKey, clocks: Clocks) {
   const bySession = new Map<string, Sample>()
   const indexesOf = new Map<string, number[]>()

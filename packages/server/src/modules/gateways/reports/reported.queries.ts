@@ -3,7 +3,10 @@ import type { Tx } from '../../../db/database.ts'
 import type { RecordedSession, ReportedDevice } from '../../../db/tables/gateways.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** Devices that were connected or said that they could not connect, since a moment; and what befell them since. */
+/**
+ * Returns devices that were connected, or reported that they could not connect, since a time; and whether they had
+ * denied packets or failures since.
+ */
 export const heardSince = async (tx: Tx, tenant: TenantId, since: Date): Promise<ReportedDevice[]> =>
   (
     await sql<ReportedDevice>`
@@ -20,7 +23,7 @@ export const heardSince = async (tx: Tx, tenant: TenantId, since: Date): Promise
       group by device_id`.execute(tx)
   ).rows
 
-/** Sessions that began in the last days and used named resources, the newest first. */
+/** Returns sessions of the last days with bytes of named resources, newest first. */
 export const recordedSessions = async (
   tx: Tx,
   tenant: TenantId,
@@ -35,7 +38,7 @@ export const recordedSessions = async (
       order by started_at desc, session_id desc limit ${limit}`.execute(tx)
   ).rows
 
-/** When the first gateway was made that has reported and is in an enabled pool. */
+/** Returns the creation time of the first gateway that has reported and is in an enabled pool. */
 export const firstGatewayAt = async (tx: Tx, tenant: TenantId): Promise<Date | undefined> => {
   const row = await tx
     .selectFrom('gateways as g')
@@ -55,7 +58,7 @@ export const firstGatewayAt = async (tx: Tx, tenant: TenantId): Promise<Date | u
   return row?.created_at
 }
 
-/** When the first VPN session began, of those that are still kept. */
+/** Returns the start of the oldest VPN session that is still stored. */
 export const firstSessionAt = async (tx: Tx, tenant: TenantId): Promise<Date | undefined> => {
   const row = await tx
     .selectFrom('vpn_sessions')

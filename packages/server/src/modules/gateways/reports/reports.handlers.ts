@@ -10,7 +10,7 @@ import type { Telemetry } from './telemetry.ts'
 
 const heartbeatSeconds = 10
 
-/** What gateways and devices tell of themselves. */
+/** Endpoints for reports of gateways and devices. */
 export const reportHandlers = ({
   now,
   registry,
@@ -52,7 +52,7 @@ export const reportHandlers = ({
   }) satisfies Partial<Handlers>
 
 const earliest = Date.UTC(1970)
-/** Null: a time that the calendar has not (a leap second), or that nobody can mean. */
+/** Null for a time that the calendar does not have (a leap second) or before 1970. */
 const timeOf = (text: string): Date | null => {
   const ms = Date.parse(text)
   return ms >= earliest ? new Date(ms) : null

@@ -12,7 +12,7 @@ type SessionHit = {
   assigned_ip: string | null
 }
 
-/** Active sessions of devices or users: of each the newest few, by their indexes, so that none is read in vain. */
+/** Returns the newest active sessions of each of these ids, by index, so that no row is read in vain. */
 export const findActiveOf = async (
   tx: Tx,
   tenant: TenantId,

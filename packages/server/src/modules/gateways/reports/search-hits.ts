@@ -2,7 +2,7 @@ import { encodeId } from '../../../kernel/ids.ts'
 import { joinDetail, type SessionSource } from '../../../kernel/search.ts'
 import { findActiveOf } from './search-hits.queries.ts'
 
-/** Active VPN sessions as a search shows them. */
+/** Search hits of active VPN sessions. */
 export const sessionHits: SessionSource = {
   findOf: async (tx, { tenantId }, { sessionId, deviceIds, userIds }, most) => {
     const found = [

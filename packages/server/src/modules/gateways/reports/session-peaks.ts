@@ -5,8 +5,8 @@ import type { Report, SessionPeak } from './activity.queries.ts'
 type Written = { hourMs: number; sessions: number }
 
 /**
- * Which reports raise the most sessions of their hour, as far as this replica has written it: nearly all do not, so the
- * database is not asked. A peak that it has forgotten it writes again, which changes nothing.
+ * Returns the reports that raise the maximum of sessions of their hour, as far as this replica has written it. Most do
+ * not, and cost no query. A forgotten peak is written again, which changes nothing.
  */
 export function createSessionPeaks() {
   const byGateway = new BoundedMap<string, Written>(50_000)
@@ -19,7 +19,7 @@ export function createSessionPeaks() {
         const isRisen = known?.hourMs !== hourMs || known.sessions < sessions
         return isRisen ? [{ tenantId, gatewayId, hour: new Date(hourMs), sessions }] : []
       }),
-    /** Once they are durable. */
+    /** Called once the peaks are durable. */
     written: (peaks: readonly SessionPeak[]): void => {
       for (const { gatewayId, hour: at, sessions } of peaks)
         byGateway.set(gatewayId, { hourMs: at.getTime(), sessions })

@@ -32,7 +32,7 @@ export const sessionHandlers = (sessions: Sessions) =>
 const filterNouns = { device_id: 'device', user_id: 'user', gateway_id: 'gateway', pool_id: 'gateway_pool' } as const
 type GivenFilter = { [K in keyof typeof filterNouns]?: string }
 
-/** TypeIDs → UUIDs. A malformed one in a body is 422 and named; in a query it was refused before. */
+/** Converts TypeIDs to UUIDs. A malformed one in a body is a 422 that names it; in a query it was refused before. */
 function readFilter(given: GivenFilter): SessionFilter {
   const filter: SessionFilter = {}
   for (const [field, noun] of Object.entries(filterNouns) as [keyof typeof filterNouns, Noun][]) {
@@ -43,7 +43,7 @@ function readFilter(given: GivenFilter): SessionFilter {
   return filter
 }
 
-/** Which sessions to end: by ids or by a filter that names something, one of the two. */
+/** Reads the choice of sessions: either ids, or a filter with at least one field. */
 function readChoice(body: {
   session_ids?: string[]
   filter?: GivenFilter
@@ -90,7 +90,7 @@ const viewSession = ({ row: s, names }: Session): Output<typeof listSessions>['i
   source_port: s.source_port,
 })
 
-/** Those of most bytes first. */
+/** Sorted by bytes, most first. */
 const viewResources = (resources: ResourceBytes): Output<typeof getSession>['resources'] =>
   Object.entries(resources)
     .map(([resource, [rx_bytes, tx_bytes]]) => ({ resource, rx_bytes, tx_bytes }))

@@ -10,7 +10,7 @@ export type SessionRow = Omit<
 >
 export type SessionFilter = { device_id?: string; user_id?: string; gateway_id?: string; pool_id?: string }
 
-/** What a list shows: bytes by resource are shown of one session only. */
+/** Columns of a list. Bytes by resource are shown for a single session only. */
 const listed = [
   'tenant_id',
   'session_id',
@@ -46,7 +46,7 @@ const columns = ['device_id', 'user_id', 'gateway_id', 'pool_id'] as const
 export const selectSessions = (tx: Tx, tenant: TenantId, state: 'active' | 'ended' | 'all', filter: SessionFilter) => {
   let q = tx.selectFrom('vpn_sessions').select(listed).where('tenant_id', '=', tenant)
   if (state !== 'all') q = q.where('state', '=', state)
-  // Spares it to look into the months of those that ended.
+  // Restricts the scan to the partition of active sessions.
   if (state === 'active') q = q.where('ended_at', 'is', null)
   for (const column of columns) {
     const value = filter[column]
@@ -63,7 +63,7 @@ export const findSession = (tx: Tx, tenant: TenantId, sessionId: string) =>
     .where('session_id', '=', sessionId)
     .executeTakeFirst()
 
-/** Whether the device, or any of the user's, has an active session in one of these pools; null: in any. */
+/** True if the device, or any device of the user, has an active session in one of these pools; null: in any pool. */
 export const hasActive = async (
   tx: Tx,
   tenant: TenantId,
@@ -85,12 +85,12 @@ export const countKnown = async (tx: Tx, tenant: TenantId, sessionIds: readonly 
   return known
 }
 
-/** Why and when sessions end, and until when their gateways keep the devices out. */
+/** Reason and time of an end, and the end of the block on the devices. */
 type End = { reason: string; at: Date; blockUntil: Date | null }
 
 /**
- * Ends active sessions. Rows are locked in the order of their ids, as everyone does who changes several, so that two
- * at once wait for each other instead of failing.
+ * Ends active sessions. Rows are locked in the order of their ids, as in every change of several sessions, so that
+ * concurrent changes wait instead of deadlocking.
  */
 const endWhere = (tx: Tx, tenant: TenantId, where: ReturnType<typeof sql>, end: End, limit: number) =>
   sql<{ session_id: string; gateway_id: string }>`
@@ -116,7 +116,7 @@ export const endMatching = (tx: Tx, tenant: TenantId, f: SessionFilter, end: End
   return endWhere(tx, tenant, sql`${sql.join(parts, sql` and `)}`, end, limit)
 }
 
-/** Some of all that run. */
+/** Ends up to `limit` active sessions of the tenant. */
 export const endAny = (tx: Tx, tenant: TenantId, end: End, limit: number) => endWhere(tx, tenant, sql`true`, end, limit)
 
 export const endOfDevicesAndUsers = (
@@ -136,7 +136,7 @@ export const endOfDevicesAndUsers = (
 export const endSessionsOfGateway = (tx: Tx, tenant: TenantId, gatewayId: string, reason: string, at: Date) =>
   endWhere(tx, tenant, sql`gateway_id = ${gatewayId}`, { reason, at, blockUntil: null }, anyNumber)
 
-/** Passes the tenant wall: tenants with active sessions that no report mentioned since. */
+/** Selects across tenants those with active sessions that no report mentioned since. */
 export const tenantsWithSilent = async (tx: Tx, since: Date): Promise<TenantId[]> => {
   const rows = await tx
     .selectFrom('vpn_sessions')
@@ -149,13 +149,13 @@ export const tenantsWithSilent = async (tx: Tx, since: Date): Promise<TenantId[]
   return rows.map((r) => r.tenant_id)
 }
 
-/** Reports may have come since they were found: the row that is locked decides. */
+/** A report may have arrived since the tenant was found: the locked row decides. */
 export const endSilent = (tx: Tx, tenant: TenantId, since: Date, at: Date, limit: number): Promise<number> =>
   endWhere(tx, tenant, sql`last_seen_at < ${since}`, { reason: 'timeout', at, blockUntil: null }, limit).then(
     (rows) => rows.length,
   )
 
-/** Until when gateways keep a device out whose session an administrator has terminated. */
+/** Returns the end of the block on a device whose session an administrator terminated. */
 export const findBlockedUntil = async (tx: Tx, tenant: TenantId, deviceId: string, at: Date) => {
   const row = await tx
     .selectFrom('vpn_sessions')

@@ -12,14 +12,14 @@ import type { GatewaysDeps } from '../deps.ts'
 import type { SessionFilter, SessionRow } from './sessions.queries.ts'
 import * as queries from './sessions.queries.ts'
 
-/** A report a minute is the rule: after this long without one the session is over. */
+/** Time without a report after which a session ends. Gateways report once a minute. */
 const silentAfterMs = 15 * minute
 const terminateLimit = 10_000
-/** An event says of how many sessions it is, and names so many. */
+/** Maximum of session ids in an event, which also has their number. */
 const mostNamed = 100
-/** How long a device is kept out when who ends its session does not say. */
+/** Default time for which a device is blocked after its session was terminated. */
 const defaultBlockSeconds = 300
-/** A sweep takes so many at a time until nothing is left. */
+/** Batch size of a sweep. It repeats until nothing is left. */
 const sweepSize = 5000
 
 export type Session = { row: SessionRow; names: Names }
@@ -75,8 +75,8 @@ export function createSessions({
       }),
 
     /**
-     * Ends active sessions by id or by filter, 10,000 at most. `matched`: sessions of the tenant among the ids, or
-     * active ones that the filter names. Their gateways learn it in the next delta, and keep the devices out until
+     * Ends active sessions by id or by filter, 10,000 at most. `matched`: known sessions among the ids, or active
+     * sessions that match the filter. The gateways receive the ends in the next delta, and block the devices until
      * `blockUntil`.
      */
     terminate: (
@@ -114,8 +114,8 @@ export function createSessions({
       db.inTenant(tenant, (tx) => queries.findBlockedUntil(tx, tenant, deviceId, now())),
 
     /**
-     * The limit of VPN sessions that keeps a new one out. A device with an active session in the pool needs no room:
-     * its new session takes the place of the old one.
+     * Returns the limit of VPN sessions that prevents a new one; null if it is not reached. A device with an active
+     * session in the pool is not limited: its new session replaces the old one.
      */
     sessionLimitFor: (
       tenant: TenantId,
@@ -130,8 +130,8 @@ export function createSessions({
       }),
 
     /**
-     * In the transaction that stops devices or users: ends their sessions, which one event names. That transaction
-     * records the change of the devices or users, which is what tells the gateways.
+     * Ends the sessions of devices or users, with one event, in the transaction that stops them. That transaction
+     * records the change of the devices or users, which notifies the gateways.
      */
     endVpnSessions: (async (tx, source, { deviceIds = [], userIds = [] }, reason) => {
       if (deviceIds.length + userIds.length === 0) return { vpn_sessions: 0 }
@@ -141,7 +141,7 @@ export function createSessions({
       return { vpn_sessions: ended.length }
     }) satisfies EndVpnSessions,
 
-    /** The same, of all that one gateway carries, or those of the tenant: the next reports end what is beyond a bound. */
+    /** Ends all sessions of a gateway, or up to 10,000 of the tenant; the next reports end the rest. */
     endSessionsAt: async (tx: Tx, by: Source, gatewayId: string | undefined): Promise<unknown> => {
       const end = { reason: 'suspended', at: now(), blockUntil: null }
       const ended =
@@ -151,7 +151,7 @@ export function createSessions({
       return recordEnded(tx, by, ended, end.reason)
     },
 
-    /** Sessions whose gateway stopped reporting them, though somebody listened. Returns how many ended. */
+    /** Ends sessions that their gateways no longer report, if the deployment listened. Returns their number. */
     endSilent: async (): Promise<number> => {
       const at = now()
       const since = new Date(at.getTime() - silentAfterMs)

@@ -1,7 +1,7 @@
 import { minute, second } from '../../../kernel/time.ts'
 
 export type GatewayStatus = 'healthy' | 'degraded' | 'draining' | 'down' | 'never_seen' | 'pending'
-/** What of a gateway says how it stands, whatever it reports. */
+/** Stored fields that determine a gateway's status, apart from its reports. */
 export type Standing = {
   draining: boolean
   drain_reason: string | null
@@ -12,17 +12,17 @@ export type Standing = {
 export const degradedAfterMs = 30 * second
 export const downAfterMs = 60 * second
 
-/** Whether it has not been heard of for longer than a report may be late. */
+/** True if the last report is older than a report may be late. */
 export const isSilent = (lastSeenMs: number | null, nowMs: number): boolean =>
   lastSeenMs === null || nowMs - lastSeenMs >= degradedAfterMs
 
-/** A gateway that was down is offered behind the others until it has reported for so long, so that nobody flaps. */
+/** Time for which a gateway that was down is offered after the others, so that devices do not flap. */
 export const steadyAfterMs = 5 * minute
-/** `upSinceMs`: since when it reports again after it was down; null: it never was. */
+/** `upSinceMs`: time since when the gateway reports again after being down; null if it never was down. */
 export const isSteady = (upSinceMs: number | null, nowMs: number): boolean =>
   upSinceMs === null || nowMs - upSinceMs >= steadyAfterMs
 
-/** What a gateway's silence says, and a sentence why. Draining is an administrator's word and comes before all else. */
+/** Returns the status and a sentence that explains it. Draining, set by an administrator, comes first. */
 export function statusOf(
   gateway: Standing,
   lastSeenMs: number | null,

@@ -17,7 +17,7 @@ export type Event = {
 }
 
 type OfSession = Pick<Event, 'tenantId' | 'deviceId' | 'sessionId'>
-/** Of these sessions those that are sessions of these devices, and their gateways. */
+/** Returns those of these sessions that belong to these devices, with their gateways. */
 export const ownSessions = async (tx: Tx, events: readonly OfSession[]) => {
   const column = <T>(of: (e: OfSession) => T) => events.map(of)
   const { rows } = await sql<{ device_id: string; session_id: string; gateway_id: string; end_reason: string | null }>`
@@ -30,7 +30,7 @@ export const ownSessions = async (tx: Tx, events: readonly OfSession[]) => {
   return rows
 }
 
-/** Of these events those that are there under their ids. */
+/** Returns those of these events that are stored already. */
 export const knownEvents = async (tx: Tx, events: readonly Event[]) => {
   const column = <T>(of: (e: Event) => T) => events.map(of)
   const { rows } = await sql<{ device_id: string; event_id: string }>`
@@ -43,7 +43,7 @@ export const knownEvents = async (tx: Tx, events: readonly Event[]) => {
   return rows
 }
 
-/** One statement for events of any tenants. Returns those that were written. */
+/** Inserts events of any tenants in one statement. Returns the inserted ones. */
 export const insertEvents = async (tx: Tx, events: readonly Event[]) => {
   const column = <T>(of: (e: Event) => T) => events.map(of)
   const { rows } = await sql<{ device_id: string; event_id: string }>`

@@ -19,14 +19,17 @@ import * as queries from './telemetry.queries.ts'
 type Body = Given<typeof telemetry>['body']
 type GivenEvent = Body['events'][number]
 type Rejected = { index: number; error: string }
-/** The events of one request, each id once; `gateways`: those that the tenant has. */
+/** Events of one request, each id once. `gateways`: those of the tenant. */
 type Item = { tenantId: TenantId; deviceId: string; at: Date; events: Event[]; gateways: ReadonlyMap<string, unknown> }
-/** How many of an item's events are new, and those about a session that is none of the device's. */
+/**
+ * Number of an item's new events, the events about sessions of other devices, and sessions that the control plane
+ * ended.
+ */
 type Written = { accepted: number; foreign: ReadonlySet<Event>; ended: readonly EndedHere[] }
-/** A session that ended from here. */
+/** A session that the control plane ended. */
 type EndedHere = { sessionId: string; reason: string }
 
-/** What devices saw of their connections: the reports of many devices share a statement and a commit. */
+/** Telemetry of devices about their connections. Reports of many devices share a statement and a commit. */
 export function createTelemetry({
   db,
   now,
@@ -54,7 +57,7 @@ export function createTelemetry({
       )
       const foreign = new Set(ofSessions.filter((e) => !own.has(keyOf(e.deviceId, e.sessionId ?? ''))))
       const items = batch.map((i) => ({ ...i, events: i.events.filter((e) => !foreign.has(e)) }))
-      // Holds the devices until the commit: whoever sends the same event at once waits, and then finds it.
+      // Locks the devices until commit: a concurrent request with the same event waits, and then finds it.
       const seen = newest(items.map(seenOf))
       await markDevices(tx, seen)
       for (const tenant of new Set(seen.flatMap((s) => (s.applied ? [s.tenantId] : []))))
@@ -64,7 +67,7 @@ export function createTelemetry({
         events.delete(keyOf(known.device_id, known.event_id))
       const inserted = await queries.insertEvents(tx, [...events.values()])
       const isNew = new Set(inserted.map((r) => keyOf(r.device_id, r.event_id)))
-      // Also of a session that nobody else knows: that a device says so is what counts here.
+      // Includes sessions that no gateway has reported: the device's own report counts.
       await claim(
         tx,
         claimsOf(batch, (e) => own.get(keyOf(e.deviceId, e.sessionId ?? ''))?.gateway_id),
@@ -116,11 +119,11 @@ export function createTelemetry({
 }
 export type Telemetry = ReturnType<typeof createTelemetry>
 
-/** One sentence for what is no id, is not there, is not there yet, and is another's. */
+/** One message for a malformed, an unknown, a not yet known and a foreign session id. */
 const noSession = 'no such VPN session of this device'
 const keyOf = (deviceId: string, id: string) => `${deviceId}|${id}`
 
-/** `aheadMs`: what the device's clock is ahead. */
+/** `aheadMs`: offset of the device's clock. */
 function readEvent(
   tenantId: TenantId,
   deviceId: string,
@@ -150,7 +153,7 @@ function readEvent(
   }
 }
 
-/** A device whose clock is ahead has not applied anything later than now. */
+/** A time in the future, from a clock that is ahead, counts as now. */
 function seenOf({ tenantId, deviceId, events, at: now }: Item): Seen {
   let applied: Seen['applied'] = null
   for (const { kind, at, policyDigest } of events) {

@@ -4,7 +4,7 @@ import { purgeTime } from '../../../db/kept.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** What a device says of its connection to a gateway. */
+/** A device's report of its connection to a gateway. */
 export type Claim = {
   tenantId: TenantId
   deviceId: string
@@ -25,7 +25,7 @@ const unnested = (claims: readonly Claim[]) => {
       ${column((c) => c.latencyMs)}::float8[], ${column((c) => c.reason)}::text[])`
 }
 
-/** One statement for claims of any tenants, one for each connection. The newest word wins. */
+/** Stores claims of any tenants in one statement, one for each connection. The newest report wins. */
 export const upsertClaims = (tx: Tx, claims: readonly Claim[]) =>
   sql`
     insert into device_claims as c (tenant_id, device_id, gateway_id, session_id, state, said_at, policy_digest, latency_ms,
@@ -41,7 +41,7 @@ export const upsertClaims = (tx: Tx, claims: readonly Claim[]) =>
         then c.since else excluded.said_at end
     where c.said_at <= excluded.said_at`.execute(tx)
 
-/** Of these claims those with which no gateway agrees: connected where it has no such session, or not where it has. */
+/** Returns claims that contradict all gateways: connected without such a session, or disconnected with one. */
 export const unconfirmed = async (tx: Tx, claims: readonly Claim[]) => {
   const { rows } = await sql<{ tenant_id: TenantId; device_id: string; gateway_id: string | null }>`
     select c.tenant_id, c.device_id, c.gateway_id
@@ -55,7 +55,7 @@ export const unconfirmed = async (tx: Tx, claims: readonly Claim[]) => {
   return rows
 }
 
-/** Of these devices those that said last that they are not connected to this gateway. */
+/** Returns those of these devices that last reported to be disconnected from this gateway. */
 export const disconnectedFrom = async (tx: Tx, tenant: TenantId, gatewayId: string, deviceIds: readonly string[]) => {
   const rows = await tx
     .selectFrom('device_claims')
@@ -68,5 +68,5 @@ export const disconnectedFrom = async (tx: Tx, tenant: TenantId, gatewayId: stri
   return rows.map((r) => r.device_id)
 }
 
-/** What a device said a week ago says nothing of now. */
+/** A report that is a week old says nothing about the present. */
 export const pruneClaims = deleting('device_claims', sql`said_at < ${purgeTime} - interval '7 days'`)

@@ -5,8 +5,8 @@ import type { Claim } from './claims.queries.ts'
 type Said = { tenantId: TenantId; at: Date; events: readonly Event[]; gateways: ReadonlyMap<string, unknown> }
 
 /**
- * What devices say of their connections, one claim for each connection: that of the newest event. `gatewayOf`: the
- * gateway of a session, where it is one of the device. An event that names neither session nor gateway claims nothing.
+ * Returns one claim for each connection, from its newest event. `gatewayOf`: gateway of a session, if it is one of the
+ * device's. An event without session and gateway gives no claim.
  */
 export function claimsOf(said: readonly Said[], gatewayOf: (e: Event) => string | undefined): Claim[] {
   const newest = new Map<string, Claim>()
@@ -20,7 +20,7 @@ export function claimsOf(said: readonly Said[], gatewayOf: (e: Event) => string 
         gatewayId: named ?? gatewayOf(e) ?? null,
         sessionId: e.sessionId,
         state: e.kind === 'disconnected' || e.kind === 'failed' ? 'disconnected' : 'connected',
-        // A device whose clock is ahead has said nothing later than now.
+        // A time in the future, from a clock that is ahead, counts as now.
         at: e.at < now ? e.at : now,
         policyDigest: e.policyDigest,
         latencyMs: e.latencyMs,

@@ -7,7 +7,10 @@ import { createJudge } from './judge.ts'
 import { truthHandlers } from './truth.handlers.ts'
 import { createTruth } from './truth.ts'
 
-/** What the witnesses of each connection say: to be read, and judged where a word or a silence puts it in question. */
+/**
+ * Reconciliation of the reports about each connection: shown on request, and assessed when a report or a silence puts
+ * the connection in question.
+ */
 export function createConnectionTruth(deps: GatewaysDeps & { registry: Registry; activity: Activity }) {
   const connections = createConnections(deps)
   const judge = createJudge({ ...deps, connections })

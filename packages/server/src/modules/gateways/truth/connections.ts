@@ -14,10 +14,10 @@ import { type Judgement, judge, type Standing } from './verdict.ts'
 import type { ConnectionKey, DeviceWord, SessionWord } from './words.queries.ts'
 import * as queries from './words.queries.ts'
 
-/** A session that ended longer ago says nothing of a connection of now. */
+/** Age at which an ended session no longer says anything about a current connection. */
 const spokenOfForMs = day
 
-/** What the memory of this replica says, as of one moment. */
+/** Cached state of this replica at one time. */
 type Memory = {
   at: Date
   devices: ReadonlyMap<string, FleetDevice>
@@ -27,21 +27,24 @@ type Memory = {
 type Said = {
   session: SessionWord | undefined
   claim: DeviceWord | undefined
-  /** Of the device's newest certificate in use; null: of those it had none is; undefined: it never had one. */
+  /**
+   * End of the device's newest certificate in use. Null: it had certificates and none is in use. Undefined: it never
+   * had one.
+   */
   certificateEnd: Date | null | undefined
 }
-/** A connection with what each of its witnesses says, and what that comes to. */
+/** A connection with the reports of all sources and their assessment. */
 export type Connection = Judgement &
   Said & {
     key: ConnectionKey
     at: Date
-    /** Undefined: it was revoked, or is not known any more. */
+    /** Undefined if the device was revoked or is unknown. */
     device: FleetDevice | undefined
     poolId: string | null
     standing: Standing & { allowedUntil: number | null }
   }
 
-/** Puts the words of the four witnesses together. Of the fleet it reads what it is asked for, and no more. */
+/** Combines the reports of the four sources. It reads only the requested part of the fleet. */
 export function createConnections({
   fleet,
   policy,
@@ -50,13 +53,13 @@ export function createConnections({
   registry,
 }: Pick<GatewaysDeps, 'fleet' | 'policy' | 'now' | 'certificateEnds'> & { registry: Registry }) {
   return {
-    /** Read before a transaction begins. */
+    /** Reads the cached state, before a transaction begins. */
     memory: async (tenant: TenantId): Promise<Memory> => {
       const [devices, current] = [await fleet.all(tenant), await policy.at(tenant)]
       return { devices, policy: current, directory: await registry.of(tenant), at: now() }
     },
 
-    /** In the order of the keys. `known`: sessions of which a row is at hand. */
+    /** Returns connections in the order of the keys. `known`: sessions that were read already. */
     read: async (
       tx: Tx,
       tenant: TenantId,
@@ -86,7 +89,10 @@ export function createConnections({
 }
 export type Connections = ReturnType<typeof createConnections>
 
-/** Claims that name a session alone, which a gateway has reported since: they are of the connection to that one. */
+/**
+ * Returns claims that name only a session, if a gateway has reported that session since. They belong to the connection
+ * with that gateway.
+ */
 async function placedSince(tx: Tx, tenant: TenantId, claims: readonly DeviceWord[]): Promise<Set<DeviceWord>> {
   const unplaced = claims.filter((c) => c.gateway_id === null && c.session_id !== null)
   if (unplaced.length === 0) return new Set()
@@ -114,7 +120,7 @@ function connectionOf(
   return { ...judge(words, at.getTime()), key, at, session, claim, certificateEnd, device, poolId, standing }
 }
 
-/** Whether the device would be let in now, and a word why not. `to` undefined: there is no such gateway. */
+/** Returns whether the device would be admitted now, and the reason. `to` is undefined if there is no such gateway. */
 function standingOf(
   policy: TenantPolicy,
   device: FleetDevice | undefined,

@@ -13,16 +13,16 @@ import type { Doubtful } from './questions.queries.ts'
 import * as queries from './questions.queries.ts'
 import { gatewaySilentMs } from './verdict.ts'
 
-/** What stays in question is looked at again after so long. */
+/** Interval of new assessments while a connection stays in question. */
 const againMs = minute
-/** A sweep takes so many at a time until nothing is left. */
+/** Batch size of a sweep. It repeats until nothing is left. */
 const batch = 500
 const mostSilent = 5000
 const kinds = ['stale', 'conflict', 'unauthorized'] as const satisfies readonly Doubtful[]
 
 /**
- * Judges the connections that a word, or a silence, has put in question, and tells administrators. What nobody said
- * anything new of costs nothing.
+ * Assesses the connections that a report or a silence has put in question, and notifies administrators. Connections
+ * without new reports cost nothing.
  */
 export function createJudge({
   db,
@@ -37,14 +37,14 @@ export function createJudge({
   registry: Registry
   activity: Activity
 }) {
-  /** Whoever has fallen silent says no word that could put anything in question. */
+  /** A silent gateway sends no report that could put its connections in question, so they are put in question here. */
   async function questionSilent(tenant: TenantId, at: Date, since: Date): Promise<void> {
     const silent = await db.inTenant(tenant, (tx) => queries.silentSessions(tx, tenant, since, mostSilent), background)
     const asked = silent.map((s) => ({ tenantId: tenant, deviceId: s.device_id, gatewayId: s.gateway_id, judgeAt: at }))
     if (asked.length > 0) await db.inTenant(tenant, (tx) => queries.question(tx, asked), background)
   }
 
-  /** Returns how many were judged. */
+  /** Returns the number of assessed connections. */
   async function judgeSome(tenant: TenantId, at: Date): Promise<number> {
     const memory = await connections.memory(tenant)
     return db.inTenant(
@@ -69,12 +69,18 @@ export function createJudge({
     )
   }
 
-  /** One notification for each gateway and verdict; another once it was acknowledged and more connections are so. */
+  /**
+   * Sends one notification for each gateway and verdict. Another is sent if more connections are affected after it was
+   * acknowledged.
+   */
   async function tell(tenant: TenantId): Promise<void> {
     const { gateways } = await registry.of(tenant)
     const { byGateway } = await activity.of(tenant)
     const at = now().getTime()
-    /** Administrators hear of a silent gateway as such, and not of each connection it had; nor before it can meter. */
+    /**
+     * Administrators are notified of a silent gateway itself, not of each of its connections. The same holds until it
+     * has had time to report metering again.
+     */
     const isDown = (gatewayId: string | null): boolean => {
       const gateway = gatewayId === null ? undefined : gateways.get(gatewayId)
       if (!gateway) return false
@@ -108,7 +114,7 @@ export function createJudge({
         const due = await queries.tenantsWithDue(tx, at)
         return isListenedFor ? [...due, ...(await tenantsWithSilent(tx, since))] : due
       }, background)
-      // What was settled by a sweep that died then is closed by the next one.
+      // A sweep may have stopped before it closed notifications; the next one closes them.
       const open = await Promise.all(kinds.map((verdict) => notifications.tenantsWithOpen(`connection.${verdict}`)))
       await eachTenant(new Set([...tenants, ...open.flat()]), async (tenant) => {
         if (isListenedFor) await questionSilent(tenant, at, since)

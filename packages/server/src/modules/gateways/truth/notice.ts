@@ -5,7 +5,7 @@ import type { Doubtful } from './questions.queries.ts'
 type Group = { verdict: Doubtful; gateway_id: string | null; connections: number }
 
 const severities = { unauthorized: 'critical', conflict: 'warning', stale: 'warning' } as const
-/** What it is, why it matters and what can be done. */
+/** Advice for administrators: the finding, its importance and the next step. */
 const advice: Record<Doubtful, string> = {
   unauthorized:
     'The gateway says that it carries devices that may not connect. Look whether it gets its policy and applies it; while it does not, take it off the network.',
@@ -15,7 +15,7 @@ const advice: Record<Doubtful, string> = {
     'The gateway is heard of, but it does not meter these connections any more; they end here after a quarter of an hour of silence. Look at its metering, and at its clock.',
 }
 
-/** Of the connections of one gateway (null: of none) that were found to be so. */
+/** Returns the notification for the connections of one gateway (null: no known gateway) with this verdict. */
 export function noticeOf({ verdict, gateway_id, connections }: Group, name: string | null) {
   const many = connections === 1 ? '1 connection' : `${connections} connections`
   const where = gateway_id === null ? 'to no gateway that there is' : `of gateway ${name ?? '(deleted)'}`

@@ -4,13 +4,13 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { newUuid } from '../../../kernel/ids.ts'
 import type { ConnectionKey } from './words.queries.ts'
 
-/** What a connection in question was found to be. */
+/** Verdict for a connection in question. */
 export type Doubtful = 'stale' | 'conflict' | 'unauthorized'
 type Question = ConnectionKey & { tenantId: TenantId; judgeAt: Date }
 
 /**
- * Puts connections of any tenants in question. One that is already is judged at the earlier of the two times; whoever
- * judges it at this moment is waited for, so that no word is passed over.
+ * Puts connections of any tenants in question. For one that already is, the earlier of the two times applies. A
+ * concurrent assessment is waited for, so that no report is missed.
  */
 export const question = async (tx: Tx, questions: readonly Question[]): Promise<void> => {
   if (questions.length === 0) return
@@ -24,7 +24,7 @@ export const question = async (tx: Tx, questions: readonly Question[]): Promise<
       where excluded.judge_at < q.judge_at`.execute(tx)
 }
 
-/** Passes the tenant wall: tenants in which something is to be judged. */
+/** Selects across tenants those with due assessments. */
 export const tenantsWithDue = async (tx: Tx, at: Date): Promise<TenantId[]> => {
   const rows = await tx
     .selectFrom('connections_in_question')
@@ -35,7 +35,7 @@ export const tenantsWithDue = async (tx: Tx, at: Date): Promise<TenantId[]> => {
   return rows.map((r) => r.tenant_id)
 }
 
-/** Until commit nobody else judges them, and whoever has another word of them waits. */
+/** Locks the due connections until commit: nobody else assesses them, and new reports about them wait. */
 export const lockDue = (tx: Tx, tenant: TenantId, at: Date, limit: number) =>
   sql<{ question_id: string; device_id: string; gateway_id: string | null }>`
     select question_id, device_id, gateway_id from connections_in_question
@@ -54,8 +54,8 @@ export const settle = (tx: Tx, tenant: TenantId, questionIds: readonly string[])
     .execute()
 
 /**
- * What is found of connections, null where somebody may only not have spoken yet, and when to look again. Of another
- * verdict administrators have not heard.
+ * Stores verdicts and the time of the next assessment. A verdict is null while a source may not have reported yet. With
+ * another verdict the administrators have not been notified.
  */
 export const keepInQuestion = (
   tx: Tx,
@@ -70,7 +70,7 @@ export const keepInQuestion = (
     from unnest(${found.map((f) => f.questionId)}::uuid[], ${found.map((f) => f.verdict)}::text[]) as f (question_id, verdict)
     where q.tenant_id = ${tenant} and q.question_id = f.question_id`.execute(tx)
 
-/** Active sessions that no report mentioned since, and that are not in question yet. */
+/** Returns active sessions that no report mentioned since, and that are not in question yet. */
 export const silentSessions = (tx: Tx, tenant: TenantId, since: Date, limit: number) =>
   sql<{ device_id: string; gateway_id: string }>`
     select device_id, gateway_id from vpn_sessions v
@@ -97,7 +97,7 @@ export const selectInQuestion = (tx: Tx, tenant: TenantId, { verdict, deviceId, 
   return q
 }
 
-/** Since when which connections of these devices are in question. */
+/** Returns since when connections of these devices are in question. */
 export const questionsOf = (tx: Tx, tenant: TenantId, deviceIds: readonly string[]) =>
   tx
     .selectFrom('connections_in_question')
@@ -107,7 +107,7 @@ export const questionsOf = (tx: Tx, tenant: TenantId, deviceIds: readonly string
     .where('verdict', 'is not', null)
     .execute()
 
-/** How many connections are in question, by verdict and gateway, and of how many administrators have not heard. */
+/** Counts the connections in question by verdict and gateway, and those that administrators were not notified of. */
 export const countsByGateway = (tx: Tx, tenant: TenantId) =>
   sql<{ verdict: Doubtful; gateway_id: string | null; connections: number; untold: number }>`
     select verdict, gateway_id, count(*) as connections, count(*) filter (where not told) as untold

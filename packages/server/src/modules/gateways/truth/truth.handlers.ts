@@ -20,7 +20,7 @@ export const truthHandlers = (truth: Truth) =>
 
 type Given = { device_id?: string; user_id?: string; gateway_id?: string }
 
-/** TypeIDs → UUIDs. */
+/** Converts TypeIDs to UUIDs. */
 const readFilter = ({ device_id, user_id, gateway_id }: Given): TruthFilter => ({
   ...(device_id !== undefined && { deviceId: idOf('device', device_id) }),
   ...(user_id !== undefined && { userId: idOf('user', user_id) }),

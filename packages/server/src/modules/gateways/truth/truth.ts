@@ -10,14 +10,14 @@ import type { ConnectionKey } from './words.queries.ts'
 import * as words from './words.queries.ts'
 
 export type TruthFilter = { deviceId?: string; userId?: string; gatewayId?: string }
-/** A connection, and what is known of its device and of how long it is in question. */
+/** A connection with the names of its parties, and the time since when it is in question. */
 export type Shown = Connection & {
   since: Date | null
-  /** Undefined: there is no such device any more. */
+  /** Undefined if there is no such device. */
   deviceName: string | undefined
   names: Names
 }
-/** The user whose connection it is. */
+/** Returns the user of the connection. */
 export const userOf = ({ device, session }: Connection): string | null => device?.userId ?? session?.user_id ?? null
 type Found = { items: Shown[]; next_cursor: string | null; counts: Counts | null }
 type Counts = { stale: number; conflict: number; unauthorized: number }
@@ -59,8 +59,9 @@ export function createTruth({
 
   return {
     /**
-     * Active sessions, newest first; of a verdict other than `consistent` what was last found so, longest first. Each
-     * is judged as it stands now: what is not so any more is left out, so a page may be short and go on.
+     * Without a verdict, or with `consistent`: active sessions, newest first. With another verdict: connections that
+     * were last found so, longest first. Each is assessed again now, and left out if its verdict has changed; so a page
+     * may be short and still have a next one.
      */
     list: async (
       tenant: TenantId,

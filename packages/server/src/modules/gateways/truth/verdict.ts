@@ -1,16 +1,21 @@
 import type { ConnectionVerdict } from '@holdfast/contract/connection-truth'
 import { minute, second } from '../../../kernel/time.ts'
 
-/** A report a minute is the rule of gateways: two that are missing are a silence. */
+/**
+ * Time without a report after which a gateway is silent about a session. Gateways report once a minute, so this is two
+ * missing reports.
+ */
 export const gatewaySilentMs = 150 * second
-/** That it is connected, and what it has then, a device says again and again: what it said longer ago says nothing. */
+/** Maximum age of a device's report that it is connected, and of its policy. Devices repeat these reports. */
 export const deviceSilentMs = 5 * minute
-/** So much later than one witness of a change the other has spoken too. */
+/** Grace period within which all sources should have reported a change after the first one. */
 export const graceMs = 90 * second
-/** A gateway hears of the end of a session within a second; what it says of this time is from before. */
+/**
+ * Gateways learn of the end of a session within a second. A report from within this time after the end may precede it.
+ */
 export const cutGraceMs = 5 * second
 
-/** A session as it is here, and what its gateway said of it last. Times are ms. */
+/** A session in the database, with its gateway's last report. Times are in ms. */
 export type SessionWords = {
   sessionId: string
   state: 'active' | 'ended'
@@ -22,7 +27,7 @@ export type SessionWords = {
   gatewayDigest: string | null
   defiedSince: number | null
 }
-/** What its device said of it last. */
+/** The device's last report of the connection. */
 export type DeviceWords = {
   state: 'connected' | 'disconnected'
   sessionId: string | null
@@ -30,13 +35,13 @@ export type DeviceWords = {
   at: number
   digest: string | null
 }
-/** What holds now. */
+/** Current result of the policy for the device. */
 export type Standing = { allowed: boolean; reason: string; digest: string | null }
 export type Words = {
   session: SessionWords | undefined
   device: DeviceWords | undefined
   standing: Standing
-  /** The device had certificates, and none of them is in use any more. */
+  /** True if the device had certificates and none of them is in use. */
   lostCertificate: boolean
 }
 
@@ -49,8 +54,8 @@ type Disagreement = {
   policy: string | null
 }
 /**
- * `outcome`: whether witnesses are known to disagree (found), may only not have spoken yet (pending), or do not, or
- * only lag in policy or certificates (settled).
+ * `outcome`: sources are known to disagree (found), may not have reported yet (pending), or agree or differ only in
+ * policy or certificates (settled).
  */
 export type Judgement = {
   verdict: ConnectionVerdict
@@ -59,12 +64,12 @@ export type Judgement = {
 }
 
 const unsaid = { control_plane: null, gateway: null, device: null, policy: null }
-/** Whoever ended it for one of these reasons wants that nobody carries it. */
+/** End reasons by which the control plane forbids that any gateway carries the session. */
 export const endedByAuthority = new Set(['admin', 'revoked', 'suspended', 'blocked', 'entitlement_exceeded'])
 
 /**
- * What the words of a connection's witnesses come to. A word counts as evidence against another only where whoever said
- * it had the time to hear of what the other says: so a change that is on its way is no conflict.
+ * Assesses the reports about a connection. A report contradicts another only if its source had time to learn of the
+ * other, so a change in transit is no conflict.
  */
 export function judge(words: Words, nowMs: number): Judgement {
   const findings = [
@@ -90,7 +95,7 @@ const found = (verdict: Finding['verdict'], field: Field, says: Says): Finding =
   disagreement: { ...unsaid, ...says, field },
 })
 const pending = (field: Field, says: Says): Finding => ({ ...found('stale', field, says), outcome: 'pending' })
-/** A conflict, once there was the time to hear of each other. */
+/** Returns a conflict once the sources had time to learn of each other. */
 const conflict = (isSettled: boolean, field: Field, says: Says): Finding =>
   isSettled ? found('conflict', field, says) : pending(field, says)
 
@@ -113,13 +118,13 @@ function carriesAgainstOurWord({ session: s, device, standing }: Words, nowMs: n
   return found(endedByAuthority.has(s.endReason ?? '') ? 'unauthorized' : 'conflict', 'state', all)
 }
 
-/** The end was known to it as it spoke; or it said so again, or had the time to say otherwise. */
+/** True if the gateway knew of the end when it reported, repeated its report, or had time for another report. */
 const couldHaveHeard = (s: SessionWords, defiedSince: number, nowMs: number): boolean =>
   (s.endedAt !== null && defiedSince - s.endedAt >= cutGraceMs) ||
   s.gatewayAt - defiedSince >= cutGraceMs ||
   nowMs - defiedSince >= graceMs
 
-/** Of a gateway that is silent nobody knows what it carries: that is a silence, not a conflict. */
+/** The device reports a connection that no gateway carries. A silent gateway is a silence, not a conflict. */
 function claimsWhatNobodyCarries({ session: s, device: d }: Words, nowMs: number): Finding | undefined {
   if (!speaks(d, nowMs) || d.state !== 'connected') return undefined
   if (s && (s.state === 'active' || (s.defiedSince !== null && isCarried(s, nowMs)))) return undefined
@@ -133,7 +138,7 @@ function claimsWhatNobodyCarries({ session: s, device: d }: Words, nowMs: number
   })
 }
 
-/** That it has left a device says once. */
+/** The gateway carries a connection that the device has left. A device reports a disconnect only once. */
 function carriesWhatItsDeviceLeft({ session: s, device: d }: Words, nowMs: number): Finding | undefined {
   if (s?.state !== 'active' || !isCarried(s, nowMs) || d?.state !== 'disconnected') return undefined
   if (d.sessionId === null ? s.startedAt > d.since : d.sessionId !== s.sessionId) return undefined
@@ -159,7 +164,10 @@ function hasFallenSilent({ session: s, device }: Words, nowMs: number): Finding 
   })
 }
 
-/** A gateway looks at certificates as a session begins: what it carries since may be older than their end. */
+/**
+ * The gateway carries a device without a valid certificate. Gateways check certificates at the start of a session, so
+ * the session may be older than the certificate's end.
+ */
 function carriesWithoutCertificate(words: Words, nowMs: number): Finding | undefined {
   const { session: s, standing, lostCertificate } = words
   if (!lostCertificate || !standing.allowed || s?.state !== 'active' || !isCarried(s, nowMs)) return undefined
@@ -167,7 +175,7 @@ function carriesWithoutCertificate(words: Words, nowMs: number): Finding | undef
   return { ...found('stale', 'certificate', says), outcome: 'settled' }
 }
 
-/** Another digest says that somebody has not caught up; who enforces what can only be old. */
+/** A source reports another policy digest: it has not caught up yet, since it can only enforce an older policy. */
 function differsInPolicy({ session: s, device, standing }: Words, nowMs: number): Finding | undefined {
   if (s?.state !== 'active' || !standing.allowed) return undefined
   const gateway = isHeard(s, nowMs) ? s.gatewayDigest : null

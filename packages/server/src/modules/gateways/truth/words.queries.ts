@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** A connection is of a device to a gateway, ids as UUIDs; null: its device named no gateway that there is. */
+/** A connection between a device and a gateway, as UUIDs. Null: the device named no known gateway. */
 export type ConnectionKey = { deviceId: string; gatewayId: string | null }
 
 export type SessionWord = {
@@ -24,8 +24,8 @@ export type SessionWord = {
 }
 
 /**
- * Of each connection the session that is spoken of: the one that runs, else the one that a gateway mentioned last. One
- * that ended longer ago than `endedSince` says nothing of now.
+ * Returns for each connection its session: the active one, else the one with the newest report. Sessions that ended
+ * before `endedSince` are left out.
  */
 export const sessionWords = (tx: Tx, tenant: TenantId, keys: readonly ConnectionKey[], endedSince: Date) =>
   sql<SessionWord>`
@@ -41,7 +41,7 @@ export const sessionWords = (tx: Tx, tenant: TenantId, keys: readonly Connection
     .execute(tx)
     .then((r) => r.rows)
 
-/** What the devices of these connections said last of them. */
+/** Returns the last reports of these devices about their connections. */
 export const deviceWords = (tx: Tx, tenant: TenantId, deviceIds: readonly string[]) =>
   tx
     .selectFrom('device_claims')
@@ -63,7 +63,7 @@ export type DeviceWord = Awaited<ReturnType<typeof deviceWords>>[number]
 
 type Filter = { deviceId?: string; userId?: string; gatewayId?: string }
 
-/** Active sessions: what of them is shown with the words of the other witnesses. */
+/** Selects active sessions with the columns that are compared with the other sources. */
 export const selectActive = (tx: Tx, tenant: TenantId, { deviceId, userId, gatewayId }: Filter) => {
   let q = tx
     .selectFrom('vpn_sessions')

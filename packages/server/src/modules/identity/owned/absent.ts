@@ -13,7 +13,7 @@ import { lockAbsent } from './owned.queries.ts'
 const keptMs = 30 * day
 const atOnce = 200
 
-/** Deletes users whom their directory has not named for 30 days and who are suspended. Says how many. */
+/** Deletes suspended users that their directory has not named for 30 days. Returns their number. */
 export function createAbsence(deps: {
   db: Database
   audit: Audit

@@ -34,7 +34,7 @@ export const insertUsers = (
       ${users.map((u) => u.username)}::text[], ${users.map((u) => u.email)}::text[],
       ${users.map((u) => u.display_name)}::text[]) as w`.execute(tx)
 
-/** Takes the names of users away until they get their new ones: two may change names with each other. */
+/** Replaces the names of users by temporary ones before they get their new names, since two users may swap names. */
 export const setNamesAside = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
   sql`
     with locked as (
@@ -73,7 +73,7 @@ export const setGroupNamesAside = (tx: Tx, tenant: TenantId, ids: readonly strin
     update groups g set name = '~' || g.group_id from locked
     where g.tenant_id = ${tenant} and g.group_id = locked.group_id`.execute(tx)
 
-/** As everyone who changes a group: no two of its versions are of the same moment. */
+/** Each version of a group has a later time than the one before, as in every change of a group. */
 const later = (at: Date) => sql`greatest(${at}::timestamptz, g.updated_at + interval '1 millisecond')`
 
 export const renameGroups = (
@@ -92,7 +92,7 @@ export const renameGroups = (
     where g.tenant_id = ${tenant} and g.group_id = locked.group_id and w.group_id = locked.group_id`.execute(tx)
 
 type Moved = { group_id: string; n: number }
-/** How many came into each group; their rows are locked, and those of the users. */
+/** Returns the number of members added to each group. The rows of groups and users are locked. */
 export const insertMembers = (tx: Tx, tenant: TenantId, pairs: readonly Pair[]): Promise<Moved[]> =>
   sql<Moved>`
     with added as (
@@ -104,7 +104,7 @@ export const insertMembers = (tx: Tx, tenant: TenantId, pairs: readonly Pair[]):
     .execute(tx)
     .then((r) => r.rows)
 
-/** How many left each group; their rows are locked. */
+/** Returns the number of members removed from each group. The rows of the groups are locked. */
 export const deleteMembers = (tx: Tx, tenant: TenantId, pairs: readonly Pair[]): Promise<Moved[]> =>
   sql<Moved>`
     with gone as (

@@ -1,4 +1,4 @@
-/** What directories, which decide about users and groups of their own, need of this module. */
+/** Public API for directories, which manage users and groups of their own. */
 export { canonicalEmail } from '../people/email.ts'
 export { longestUsername, newUsername } from '../people/new-username.ts'
 export { canonicalUsername } from '../people/username.ts'

@@ -3,15 +3,15 @@ import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { type OwnedGroup, type OwnedUser, userColumns } from './owned.queries.ts'
 
-/** An entry whose directory gave it no id of its own has this one. */
+/** Prefix of the external id for an entry that got none from its directory. */
 const ownId = 'scim:'
 export const ownExternalId = (id: string): string => ownId + id
-/** The id that its directory gave it. */
+/** Returns the external id that the directory gave; null if it gave none. */
 export const shownExternalId = (external: string | null): string | null =>
   external === null || isOwnExternalId(external) ? null : external
 export const isOwnExternalId = (external: string): boolean => external.startsWith(ownId)
 
-/** One user of a directory, as the directory is told again. */
+/** A user of a directory, as the directory reads it. */
 export type UserEntry = OwnedUser & { directory_attributes: object | null; created_at: Date; updated_at: Date }
 export type GroupEntry = OwnedGroup & { member_count: number; absent: boolean; created_at: Date; updated_at: Date }
 type Condition = RawBuilder<SqlBool>
@@ -36,7 +36,7 @@ const selectGroups = (tx: Tx, tenant: TenantId, directory: string, rest: RawBuil
     .then((r) => r.rows)
 
 type Known = { id: string } | { externalId: string }
-/** Also one that its directory has deleted. */
+/** Also returns an entry that its directory has deleted. */
 export const userEntry = async (tx: Tx, tenant: TenantId, directory: string, known: Known) => {
   const where = 'id' in known ? sql`u.user_id = ${known.id}` : sql`u.external_id = ${known.externalId}`
   return (await selectUsers(tx, tenant, directory, where))[0]
@@ -47,7 +47,7 @@ export const groupEntry = async (tx: Tx, tenant: TenantId, directory: string, kn
 }
 
 type Page = { where: Condition; limit: number; offset: number }
-/** In the order in which they came. */
+/** Sorted by id, so in the order of creation. */
 export const pageOfUsers = (tx: Tx, tenant: TenantId, directory: string, { where, limit, offset }: Page) => {
   const page = sql`u.absent_since is null and ${where} order by u.user_id limit ${limit} offset ${offset}`
   return selectUsers(tx, tenant, directory, page)
@@ -68,10 +68,10 @@ export const countGroups = async (tx: Tx, tenant: TenantId, directory: string, w
       and g.absent_since is null and ${where}`.execute(tx)
   return rows[0]?.n ?? 0
 }
-/** Of those who came before then. */
+/** Counts active users that were created at or before a time. */
 export const countActive = (tx: Tx, tenant: TenantId, directory: string, before: Date): Promise<number> =>
   countUsers(tx, tenant, directory, sql<SqlBool>`u.status = 'active' and u.created_at <= ${before}`)
-/** Of the directory's own. */
+/** Counts only members that belong to the directory. */
 export const countMembers = async (tx: Tx, tenant: TenantId, directory: string, group: string): Promise<number> => {
   const { rows } = await sql<{ n: number }>`
     select count(*) as n from group_members m join users u on u.tenant_id = ${tenant} and u.user_id = m.user_id
@@ -79,7 +79,7 @@ export const countMembers = async (tx: Tx, tenant: TenantId, directory: string, 
   return rows[0]?.n ?? 0
 }
 
-/** The user who has this name, of whatever directory or none. */
+/** Returns the user with this name, of any directory or none. */
 export const userNamed = async (tx: Tx, tenant: TenantId, directory: string, username: string) => {
   const { rows } = await sql<UserEntry & { is_own: boolean }>`
     select u.directory_id is not distinct from ${directory}::uuid as is_own, ${userEntryColumns(tenant)}
@@ -88,7 +88,7 @@ export const userNamed = async (tx: Tx, tenant: TenantId, directory: string, use
   )
   return rows[0]
 }
-/** The group that has this name, of whatever directory or none. */
+/** Returns the group with this name, of any directory or none. */
 export const groupNamed = async (tx: Tx, tenant: TenantId, directory: string, name: string) => {
   const { rows } = await sql<GroupEntry & { is_own: boolean }>`
     select g.directory_id is not distinct from ${directory}::uuid as is_own, ${groupEntryColumns}
@@ -96,7 +96,7 @@ export const groupNamed = async (tx: Tx, tenant: TenantId, directory: string, na
   return rows[0]
 }
 
-/** What else a directory says of a user whose row is held. */
+/** Stores the external id and further attributes of a user whose row is locked. */
 export const setUserEntry = (
   tx: Tx,
   tenant: TenantId,
@@ -108,7 +108,7 @@ export const setUserEntry = (
       updated_at = ${at}
     where tenant_id = ${tenant} and user_id = ${id}`.execute(tx)
 
-/** The same of a group; no two of its versions are of the same moment. */
+/** Stores the external id and absence of a group. Each version of a group has a later time than the one before. */
 export const setGroupEntry = (
   tx: Tx,
   tenant: TenantId,
@@ -121,7 +121,7 @@ export const setGroupEntry = (
       updated_at = greatest(${at}::timestamptz, updated_at + interval '1 millisecond')
     where tenant_id = ${tenant} and group_id = ${id}`.execute(tx)
 
-/** Which of these users a directory has, and has not deleted. */
+/** Returns those of these users that the directory has and has not deleted. */
 export const usersThere = async (tx: Tx, tenant: TenantId, directory: string, ids: readonly string[]) => {
   if (ids.length === 0) return new Set<string>()
   const { rows } = await sql<{ user_id: string }>`
@@ -130,7 +130,7 @@ export const usersThere = async (tx: Tx, tenant: TenantId, directory: string, id
   return new Set(rows.map((r) => r.user_id))
 }
 
-/** The users of a directory who are in one of its groups; of the named ones, where they are named. */
+/** Returns the users of a directory in one of its groups; with `among` only those of the named users. */
 export const membersOfGroup = async (
   tx: Tx,
   tenant: TenantId,
@@ -143,7 +143,7 @@ export const membersOfGroup = async (
   return rows.map((r) => r.user_id)
 }
 
-/** Who is in which of these groups, of those whom the directory has not deleted. */
+/** Returns the members of these groups that the directory has not deleted. */
 export const membersOfGroups = async (tx: Tx, tenant: TenantId, directory: string, groups: readonly string[]) => {
   const { rows } = await sql<{ group_id: string; user_id: string }>`
     select m.group_id, m.user_id from group_members m join users u on u.tenant_id = ${tenant} and u.user_id = m.user_id
@@ -152,7 +152,7 @@ export const membersOfGroups = async (tx: Tx, tenant: TenantId, directory: strin
   return rows
 }
 
-/** The groups of a directory in which these users are. */
+/** Returns the groups of a directory that these users are in. */
 export const groupsOfUsers = async (tx: Tx, tenant: TenantId, directory: string, users: readonly string[]) => {
   const { rows } = await sql<{ user_id: string; group_id: string; name: string }>`
     select m.user_id, g.group_id, g.name from group_members m

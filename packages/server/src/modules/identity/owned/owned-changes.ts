@@ -5,7 +5,7 @@ import { membershipsOf } from '../people/end-access.queries.ts'
 import type { NewGroup, NewUser, Pair, UserAfter } from './apply.queries.ts'
 import type { OwnedGroup, OwnedUser } from './owned.queries.ts'
 
-/** What a directory changes of its own users and groups, worked out from what was read. */
+/** Planned changes of a directory to its own users and groups. */
 export type OwnedChanges = {
   createdUsers: readonly NewUser[]
   changedUsers: readonly { before: OwnedUser; after: UserAfter }[]
@@ -13,17 +13,23 @@ export type OwnedChanges = {
   renamedGroups: readonly { before: OwnedGroup; name: string }[]
   added: readonly Pair[]
   removed: readonly Pair[]
-  /** Users of the directory who are deleted for good: somebody else has their external id now. */
+  /** Users of the directory to delete for good, since another entry has their external id now. */
   deletedUsers?: readonly OwnedUser[]
-  /** Users who keep nothing that they were given: their directory deletes them. */
+  /** Users that their directory deletes. They lose everything that they were given. */
   offboarded?: readonly OwnedUser[]
-  /** Users whom their directory had deleted: they keep nothing, nor their links to accounts at providers. */
+  /**
+   * Users that their directory had deleted and names again. They lose everything that they were given, and their links
+   * to accounts at providers.
+   */
   returned?: readonly OwnedUser[]
 }
-/** Changes that are told one by one; of more it is told that every user may have changed. */
+/** Limit of individual change records. Beyond it, one record says that every user may have changed. */
 const mostTold = 5000
 
-/** What replicas and gateways must look at again. Who is new has no device, no session and no key. */
+/**
+ * Returns the changes that replicas and gateways must apply. New users have no device, session or key, so they are left
+ * out.
+ */
 export function touchedBy(all: OwnedChanges, ended: readonly Change[]): Change[] {
   const { changedUsers, createdUsers, added, removed, deletedUsers = [], offboarded = [] } = all
   const made = new Set(createdUsers.map((u) => u.user_id))
@@ -34,14 +40,14 @@ export function touchedBy(all: OwnedChanges, ended: readonly Change[]): Change[]
   return [...[...users].map((subject) => ({ kind: 'user', subject }) as const), ...ended]
 }
 
-/** The memberships that end, those of users who leave included, whatever group they are in. */
+/** Returns the memberships that end, with all memberships of leaving users, in any group. */
 export async function removedWith(tx: Tx, tenant: TenantId, { removed }: OwnedChanges, leaving: readonly OwnedUser[]) {
   const ids = new Set(leaving.map((u) => u.user_id))
   const theirs = await membershipsOf(tx, tenant, [...ids])
   return [...removed.filter((pair) => !ids.has(pair.user_id)), ...theirs]
 }
 
-/** How many of those who were there become active, less those who are suspended. */
+/** Returns the number of existing users that become active, minus those that are suspended. */
 export function balanceOf({ changedUsers }: OwnedChanges): number {
   const weigh = (status: string) => (status === 'active' ? 1 : 0)
   return changedUsers.reduce((n, { before, after }) => n + weigh(after.status) - weigh(before.status), 0)

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** A user of a directory, as far as the directory decides about it. */
+/** A user of a directory, with the fields that the directory controls. */
 export type OwnedUser = {
   user_id: string
   external_id: string
@@ -11,14 +11,14 @@ export type OwnedUser = {
   display_name: string
   status: 'active' | 'suspended'
   suspended_by_directory: boolean
-  /** The directory does not name it. */
+  /** True if the directory does not name the user. */
   absent: boolean
-  /** With commas between; null for the many who have none. */
+  /** Comma-separated roles; null for the many users without one. */
   roles: string | null
 }
 export type OwnedGroup = { group_id: string; external_id: string; name: string }
 
-/** Of `users u`. */
+/** Columns of `users u`. */
 export const userColumns = (tenant: TenantId) => sql`
     u.user_id, u.external_id, u.username, u.email, u.display_name, u.status, u.suspended_by_directory,
       u.absent_since is not null as absent,
@@ -34,7 +34,7 @@ const usersWhere = async (tx: Tx, tenant: TenantId, where: ReturnType<typeof sql
 export const usersOf = (tx: Tx, tenant: TenantId, directory: string): Promise<OwnedUser[]> =>
   usersWhere(tx, tenant, sql`u.directory_id = ${directory}`)
 
-/** Holds these users until commit, and reads them after that. */
+/** Locks these users until commit, then reads them. */
 export const lockUsers = async (
   tx: Tx,
   tenant: TenantId,
@@ -54,7 +54,7 @@ export const groupsOf = (tx: Tx, tenant: TenantId, directory: string): Promise<O
     .execute(tx)
     .then((r) => r.rows)
 
-/** Who is in each group of the directory: the ids of users, 16 bytes each; null: nobody. */
+/** Returns the members of each group of the directory: user ids, 16 bytes each; null for an empty group. */
 export const membersOf = (tx: Tx, tenant: TenantId, directory: string) =>
   sql<{ group_id: string; users: Buffer | null }>`
     select g.group_id, (select string_agg(uuid_send(m.user_id), ''::bytea) from group_members m
@@ -64,7 +64,7 @@ export const membersOf = (tx: Tx, tenant: TenantId, directory: string) =>
     .then((r) => r.rows)
 
 type Names = { usernames: readonly string[]; groups: readonly string[] }
-/** Which of these names others have: users and groups that are not of this directory, which may not be there yet. */
+/** Returns those of these names that users and groups outside of this directory have. Null: a new directory. */
 export const takenByOthers = async (
   tx: Tx,
   tenant: TenantId,
@@ -82,7 +82,7 @@ export const takenByOthers = async (
   return rows
 }
 
-/** How many a directory has. */
+/** Counts users and groups of each directory. */
 export const countOf = async (tx: Tx, tenant: TenantId, directories: readonly string[]) => {
   const { rows } = await sql<{ directory_id: string; active: number; suspended: number; groups: number }>`
     select d.id as directory_id, coalesce(u.active, 0) as active, coalesce(u.suspended, 0) as suspended,
@@ -100,7 +100,7 @@ export const countOf = async (tx: Tx, tenant: TenantId, directories: readonly st
   return rows
 }
 
-/** Holds users who are suspended and whom their directory has not named since. */
+/** Locks suspended users that their directory has not named since a time. */
 export const lockAbsent = async (tx: Tx, tenant: TenantId, since: Date, limit: number): Promise<string[]> => {
   const { rows } = await sql<{ user_id: string }>`
     select user_id from users

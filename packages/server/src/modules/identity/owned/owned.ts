@@ -21,7 +21,7 @@ import type { OwnedUser } from './owned.queries.ts'
 import * as queries from './owned.queries.ts'
 import { balanceOf, type OwnedChanges, removedWith, touchedBy } from './owned-changes.ts'
 
-/** On whose behalf, what else the events say, and how many more users the tenant may have. */
+/** Cause of a change: its source, the details of its events, and the number of users that the tenant may add. */
 type Cause = {
   source: Source
   mayAddToGroups: boolean
@@ -30,7 +30,7 @@ type Cause = {
   places: Allowance
 }
 
-/** Rows of a statement: each is soon done, and other work has its turn between them. */
+/** Rows in one statement. Each statement is short, so other work runs between them. */
 const chunk = 2000
 
 export function createOwned(deps: {
@@ -43,7 +43,7 @@ export function createOwned(deps: {
 }) {
   const { audit, now, offboarding, tenancy } = deps
 
-  /** Users that are changed, or come into a group, are held, and still are what was read of them. */
+  /** Locks users that change or join a group, and checks that they have not changed since they were read. */
   async function hold(
     tx: Tx,
     tenant: TenantId,
@@ -100,7 +100,7 @@ export function createOwned(deps: {
     await inChunks(all.createdGroups, (groups) => writes.insertGroups(tx, tenant, directory, groups, at))
   }
 
-  /** Returns how many came and went, in all and by group. */
+  /** Returns the number of added and removed members, in total and by group. */
   async function writeMembers(tx: Tx, tenant: TenantId, { added, removed }: OwnedChanges, at: Date) {
     const byGroup = new Map<string, { added: number; removed: number }>()
     const note = (rows: { group_id: string; n: number }[], what: 'added' | 'removed') => {
@@ -118,7 +118,7 @@ export function createOwned(deps: {
     return { byGroup, added: sum('added'), removed: sum('removed') }
   }
 
-  /** An event for each user that changes. */
+  /** Records an event for each changed user. */
   async function recordUsers(tx: Tx, { source, details }: Cause, all: OwnedChanges) {
     const { createdUsers, changedUsers, deletedUsers = [] } = all
     const eventOf = (operation: string, user: { user_id: string; username: string }, changed = {}) => {
@@ -154,7 +154,7 @@ export function createOwned(deps: {
     )
   }
 
-  /** An event for each group that changed. */
+  /** Records an event for each changed group. */
   async function recordGroups(
     tx: Tx,
     { source, details }: Cause,
@@ -190,8 +190,8 @@ export function createOwned(deps: {
   }
 
   /**
-   * Makes the changes, ends the sessions of who was suspended, and puts all of it on record; the caller tells what it
-   * returns. Nothing of it is there when anything fails.
+   * Applies the changes, ends the sessions of suspended users, and records all events. The caller records the returned
+   * changes. Any failure rolls back everything.
    */
   async function apply(tx: Tx, cause: Cause, planned: OwnedChanges) {
     const { source, directory } = cause
@@ -202,7 +202,8 @@ export function createOwned(deps: {
     const leaving = [...deletedUsers, ...offboarded, ...returned]
     const at = now()
     const granted = cause.places.take(planned.createdUsers.length + balanceOf(planned))
-    // From the first lock until commit others wait for these users: what need not come after it comes before.
+    // From the first lock until commit other transactions wait for these users, so work that needs no lock is done
+    // before.
     await recordUsers(tx, cause, planned)
     await hold(tx, tenant, directory, planned)
     const all =
@@ -225,14 +226,17 @@ export function createOwned(deps: {
     membersOf: queries.membersOf,
     takenByOthers: queries.takenByOthers,
     countOf: queries.countOf,
-    /** Single entries of a directory, for who is told of them one by one. */
+    /** Queries of single entries of a directory. */
     entries,
-    /** Comes after the directory's own row and before any other lock: how many more users the tenant may have. */
+    /** Locks and returns the remaining number of users. Taken after the directory's row and before any other lock. */
     holdPlaces: (tx: Tx, tenant: TenantId): Promise<Allowance> => tenancy.entitlements.hold(tx, tenant, 'users'),
     apply,
     deleteAbsent: createAbsence(deps),
 
-    /** Of users who are to be suspended, those without whom nobody could administer: the others wait until commit. */
+    /**
+     * Returns those of the users to suspend without whom nobody could administer. Changes of other administrators wait
+     * until commit.
+     */
     lastAdministrators: async (tx: Tx, tenant: TenantId, users: readonly OwnedUser[]): Promise<Set<string>> => {
       const admins = users.filter((u) => mayBeLast(rolesOf(u)))
       if (admins.length === 0) return new Set()
@@ -253,7 +257,7 @@ async function inChunks<T>(list: readonly T[], work: (part: T[]) => Promise<unkn
   for (let i = 0; i < list.length; i += chunk) await work(list.slice(i, i + chunk))
 }
 
-/** What the event of a user that changed names. */
+/** Returns the differences that the event of a changed user contains. */
 export const recordedChanges = (before: OwnedUser, after: UserAfter) => differences(factsOf(before), factsOf(after))
 const factsOf = ({ username, email, display_name, status }: Omit<UserAfter, 'user_id'>) => ({
   username,

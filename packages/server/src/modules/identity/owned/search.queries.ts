@@ -2,13 +2,16 @@ import { type RawBuilder, sql } from 'kysely'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { ownExternalId } from './entries.queries.ts'
 
-/** How a search compares one thing of an entry. Text is in small letters already. */
+/** Comparison of one attribute in a search. Search text is already in lower case. */
 export type Searched =
   | { kind: 'id'; noun: 'user' | 'group'; column: RawBuilder<unknown> }
-  /** `indexed` finds what is equal to a text that nobody has who has none. */
+  /**
+   * `indexed` is compared with a search text, since it has an index. It never equals the text for an entry without a
+   * value.
+   */
   | { kind: 'exact'; column: RawBuilder<unknown>; indexed: RawBuilder<unknown> }
   | { kind: 'text' | 'truth' | 'time'; column: RawBuilder<unknown> }
-  /** Several values: rows, and what of them is compared; `value` unless another is named. */
+  /** An attribute with several values: its rows and their comparable parts. `value` is the default part. */
   | { kind: 'many'; rows: RawBuilder<unknown>; parts: Readonly<Record<string, Searched>> }
 export type SearchedEntry = Readonly<Record<string, Searched>>
 

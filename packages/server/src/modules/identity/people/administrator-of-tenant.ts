@@ -15,12 +15,12 @@ import { newUsername } from './new-username.ts'
 import { insertRoles, insertUser } from './users.queries.ts'
 
 type Given = { username: string; email?: string; display_name?: string; password?: string }
-/** How long a password that was made up waits for its first and only sign-in. */
+/** Time until a temporary password must be used for its first and only sign-in. */
 const temporaryForMs = 7 * day
 
 /**
- * The first administrator of a tenant that is about to be made, within the rules that bind everybody's name and
- * password. `temporary` was made up for them, and must be changed when they first sign in.
+ * First administrator of a tenant that is about to be created. The usual rules for usernames and passwords apply.
+ * `temporary` is a generated password that must be changed at the first sign-in.
  */
 export const createTenantAdministrators =
   ({ audit, now, hasher }: { audit: Audit; now: () => Date; hasher: PasswordHasher }) =>

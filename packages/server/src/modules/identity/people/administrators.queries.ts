@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** Held until commit by one transaction at a time; rows that refer to the tenant are written meanwhile. */
+/** Locks the tenant until commit, for one transaction at a time. Rows that refer to the tenant can still be written. */
 export const lockTenant = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('tenants')
@@ -14,7 +14,7 @@ export const lockTenant = (tx: Tx, tenant: TenantId) =>
 export const nameOfTenant = async (tx: Tx, tenant: TenantId): Promise<string> =>
   (await tx.selectFrom('tenants').select('name').where('tenant_id', '=', tenant).executeTakeFirstOrThrow()).name
 
-/** The people who could sign in with one of these roles now. */
+/** Returns the people who could sign in with one of these roles now. */
 export const selectHolders = (tx: Tx, tenant: TenantId, roles: readonly string[]) =>
   tx
     .selectFrom('users')

@@ -5,29 +5,35 @@ import { fail } from '../../../kernel/app-error.ts'
 import { defaultTenant } from '../../tenancy/index.ts'
 import * as queries from './administrators.queries.ts'
 
-/** A tenant must keep somebody who can administer it, the deployment somebody who can administer tenants. */
+/**
+ * Roles that must have an active holder: one who administers the tenant, and for the deployment one who administers
+ * tenants.
+ */
 export const indispensable: readonly string[] = ['platform_admin', 'tenant_admin']
 
-/** What the answer of a change says beside it. */
+/** A warning in the answer of a change. */
 export type Warning = { code: WarningCode; message: string }
-/** What an audit event says of warnings. */
+/** Returns the warnings for an audit event. */
 export const warned = (warnings: readonly Warning[]) =>
   warnings.length === 0 ? {} : { warnings: warnings.map((w) => w.code) }
 
-/** Whether a user with these roles may be the last who has one that a tenant can't be without. */
+/** True if a user with these roles may be the last holder of a required one. */
 export const mayBeLast = (roles: readonly string[]): boolean => roles.some((role) => indispensable.includes(role))
 
-/** A platform administrator may stop anybody: the rule about the last one binds the tenant's own administrators. */
+/**
+ * True for platform administrators. They may stop anybody; the rule about the last administrator binds only those of
+ * the tenant.
+ */
 export const isOfPlatform = ({ principal }: Actor): boolean =>
   'roles' in principal && principal.roles.includes('platform_admin')
 
 /**
- * Comes first in whatever may take an administrator away, before anything is read: of two removals at once the second
- * waits here, and judges by what the first has left.
+ * First lock of every change that may remove an administrator. Of two concurrent removals the second waits here, and is
+ * judged after the first.
  */
 export const holdAdministrators = (tx: Tx, tenant: TenantId) => queries.lockTenant(tx, tenant)
 
-/** Those of the roles in which nobody but the user could act. */
+/** Returns those of the roles in which only this user could act. */
 async function allLastHeld(tx: Tx, tenant: TenantId, user: { user_id: string }, roles: readonly string[]) {
   if (!mayBeLast(roles)) return []
   const held = roles.filter((role) => indispensable.includes(role))
@@ -38,7 +44,7 @@ async function allLastHeld(tx: Tx, tenant: TenantId, user: { user_id: string }, 
   })
 }
 
-/** The first of these roles in which nobody but the user could act. Only after `holdAdministrators`. */
+/** Returns the first of these roles in which only this user could act. Call it only after `holdAdministrators`. */
 export const lastHeld = async (
   tx: Tx,
   tenant: TenantId,
@@ -47,8 +53,8 @@ export const lastHeld = async (
 ): Promise<string | undefined> => (await allLastHeld(tx, tenant, user, roles))[0]
 
 /**
- * 422 where the user would be the last of a role and the caller is bound by that; a platform administrator is warned of
- * what the tenant lacks then. The last platform administrator of the deployment stays, whoever asks.
+ * 422 if the user would be the last of a role. A platform administrator gets a warning instead. The last platform
+ * administrator of the deployment always stays.
  */
 export async function requireAnother(
   tx: Tx,
@@ -80,7 +86,7 @@ export async function requireAnother(
   ]
 }
 
-/** Whether somebody can administer the tenant without these roles of the user. */
+/** True if somebody can administer the tenant without these roles of the user. */
 async function hasAdministrator(tx: Tx, tenant: TenantId, user: { user_id: string }, without: readonly string[]) {
   const holders = await queries.selectHolders(tx, tenant, indispensable)
   return holders.some((h) => h.user_id !== user.user_id || !without.includes(h.role))

@@ -4,8 +4,8 @@ import { happened } from '../../../db/happened.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 /**
- * Break-glass users who could sign in with one of these roles now, and need nothing first. A lock after failed attempts
- * ends by itself.
+ * Returns break-glass users who could sign in with one of these roles now, without any required action. A lock after
+ * failed attempts is ignored, since it ends by itself.
  */
 export const selectBreakGlass = async (
   tx: Tx,

@@ -16,8 +16,8 @@ import { findUser, lockUser, type UserRow } from './users.queries.ts'
 type Wanted = { user: string; to: boolean; reason: string | undefined; expected: Expected }
 
 /**
- * Local people whose password opens their account also where identity providers are the only way in
- * (`login.enforce_sso`). While that is on, one of them who can administer stays.
+ * Break-glass users: local people whose password opens their account even while identity providers are the only way to
+ * sign in (`login.enforce_sso`). While that is on, one of them who can administer must stay.
  */
 export function createBreakGlass(deps: {
   db: Database
@@ -34,7 +34,10 @@ export function createBreakGlass(deps: {
     const [first, ...others] = await selectBreakGlass(tx, tenant, indispensable, 2)
     return first === user.user_id && others.length === 0
   }
-  /** 422 where nobody else could come in. Only after `holdAdministrators`, as turning the setting on is. */
+  /**
+   * 422 if nobody else could sign in. Call it only after `holdAdministrators`; turning the setting on takes the same
+   * lock.
+   */
   async function refuseLast(tx: Tx, tenant: TenantId, user: { user_id: string; username: string }): Promise<void> {
     if (await isLast(tx, tenant, user))
       fail(
@@ -42,7 +45,7 @@ export function createBreakGlass(deps: {
         `${user.username} is the last break-glass user who can administer while login.enforce_sso is on: make another one first, or turn that off`,
       )
   }
-  /** The same for whoever stops the user: a platform administrator may, and is warned. */
+  /** Like `refuseLast`, for stopping a user. A platform administrator gets a warning instead. */
   async function requireAnother(tx: Tx, actor: Actor, user: { user_id: string; username: string }): Promise<Warning[]> {
     if (!isOfPlatform(actor)) {
       await refuseLast(tx, actor.tenantId, user)
@@ -60,8 +63,9 @@ export function createBreakGlass(deps: {
   }
 
   /**
-   * Whether marking this user lifts `login.enforce_sso` where it binds the caller: for any account while it is on,
-   * since the caller may hold its password; for the own one by a key also beforehand, which would exempt it later.
+   * True if marking this user lifts `login.enforce_sso` for the caller. While it is on, this holds for any account,
+   * since the caller may know its password. For a caller's own account by a key, it also holds beforehand, since the
+   * mark would exempt it later.
    */
   async function liftsOwnLimit(tx: Tx, actor: Actor, user: string): Promise<boolean> {
     const { principal, tenantId } = actor
@@ -74,11 +78,11 @@ export function createBreakGlass(deps: {
     refuseLast,
     requireAnother,
 
-    /** For whoever makes identity providers the only way in: comes before anything else of the transaction. */
+    /** First lock of the transaction that turns `login.enforce_sso` on. */
     hold: async (tx: Tx, tenant: TenantId): Promise<void> => {
       await holdAdministrators(tx, tenant)
     },
-    /** 422 where that would shut everybody out. Only after `hold`. */
+    /** 422 if nobody could sign in then. Call it only after `hold`. */
     requireOne: async (tx: Tx, tenant: TenantId): Promise<void> => {
       if ((await selectBreakGlass(tx, tenant, indispensable, 1)).length === 0)
         failField(
@@ -86,10 +90,13 @@ export function createBreakGlass(deps: {
           `needs an active break-glass user with a password of their own and the role ${indispensable.join(' or ')}: POST /v1/admin/users/break-glass makes one`,
         )
     },
-    /** The sessions that only a password opened, of all but break-glass users; the caller records the changes. */
+    /**
+     * Ends the sessions that a password alone opened, except those of break-glass users. The caller records the
+     * changes.
+     */
     endPasswordSessions: (tx: Tx, source: Source): Promise<Change[]> => sessions.endPasswordSessions(tx, source, null),
 
-    /** By whoever may grant the roles of the user. */
+    /** Requires that the caller may grant the roles of the user. */
     set: (actor: Actor, { user: id, to, reason, expected }: Wanted): Promise<{ user: UserRow; changed: boolean }> => {
       const tenant = actor.tenantId
       return db.inTenant(tenant, async (tx) => {

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** Notes who else set what a user signs in with. */
+/** Stores the people or keys that set a user's way to sign in. */
 export const noteSetters = async (
   tx: Tx,
   tenant: TenantId,
@@ -14,7 +14,7 @@ export const noteSetters = async (
     on conflict (tenant_id, user_id, set_by) do update set set_at = excluded.set_at`.execute(tx)
 }
 
-/** Whether one of these people or keys made the user, or set what they sign in with, since then. */
+/** True if one of these people or keys created the user, or set a way to sign in for them, since a time. */
 export const wasSetBy = async (
   tx: Tx,
   tenant: TenantId,
@@ -29,7 +29,7 @@ export const wasSetBy = async (
     .where('set_at', '>=', since)
     .executeTakeFirst()) !== undefined
 
-/** How many people and keys, other than these, made the user or set what they sign in with, since then. */
+/** Counts other people and keys that created the user, or set a way to sign in for them, since a time. */
 export const countOtherSetters = async (
   tx: Tx,
   tenant: TenantId,

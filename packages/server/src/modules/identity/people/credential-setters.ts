@@ -4,10 +4,13 @@ import { day } from '../../../kernel/time.ts'
 import type { Warning } from './administrators.ts'
 import { countOtherSetters, noteSetters } from './credential-setters.queries.ts'
 
-/** Names a key behind which nobody is known. */
+/** Name of a key without a known person behind it. */
 export const unownedKey = (id: string): string => `key/${id}`
 
-/** The people behind an administrator's request and the account that it speaks for, by UUID; else the key itself. */
+/**
+ * Returns the people behind an administrator's request and the account that it speaks for, by UUID. If there are none,
+ * returns the key itself.
+ */
 function settersOf(actor: Actor): readonly string[] {
   const { principal } = actor
   if (principal.kind !== 'api_key') return personsBehind(actor)
@@ -15,7 +18,7 @@ function settersOf(actor: Actor): readonly string[] {
   return people.size > 0 ? [...people].sort() : [unownedKey(principal.id)]
 }
 
-/** Notes in a change that somebody set what another user signs in with; of the own account nothing. */
+/** Stores that the caller set another user's way to sign in. Nothing is stored for the caller's own account. */
 export async function noteSetting(tx: Tx, actor: Actor, tenant: TenantId, user: string, at: Date): Promise<void> {
   const by = settersOf(actor).filter((setter) => setter !== user)
   if (by.length > 0) await noteSetters(tx, tenant, { user, by, at })
@@ -23,7 +26,7 @@ export async function noteSetting(tx: Tx, actor: Actor, tenant: TenantId, user: 
 
 const recentDays = 7
 
-/** Warns a caller who grants a role where others could sign in as the user: they would have the role, too. */
+/** Warns a caller who grants a role if others could sign in as the user: they would have the role too. */
 export async function warnOfSetters(
   tx: Tx,
   actor: Actor,

@@ -1,4 +1,4 @@
-/** What other modules, and a start of the server, ask about people. */
+/** Public API about people, for other modules and for a start of the server. */
 export { type Warning, warned } from './administrators.ts'
 export { wasSetBy } from './credential-setters.queries.ts'
 export { unownedKey } from './credential-setters.ts'

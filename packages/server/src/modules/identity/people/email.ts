@@ -1,6 +1,6 @@
 /**
- * One spelling of a mail address: composed characters, the domain in lower case. Undefined where something in it is not
- * shown: two addresses that look alike must not be two.
+ * Returns an email address in canonical form: composed characters, domain in lower case. Undefined if it has invisible
+ * characters: two addresses that look alike must not differ.
  */
 export function canonicalEmail(text: string): string | undefined {
   const address = text.normalize('NFC')

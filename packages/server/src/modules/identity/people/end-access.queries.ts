@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** The users' rows are locked, as by everyone who changes their roles. */
+/** Deletes the roles of these users. The users' rows are locked, as in every change of their roles. */
 export const deleteRolesOf = async (tx: Tx, tenant: TenantId, users: readonly string[]) => {
   const { rows } = await sql<{ user_id: string; role: string }>`
     with locked as (
@@ -14,7 +14,9 @@ export const deleteRolesOf = async (tx: Tx, tenant: TenantId, users: readonly st
   return rows
 }
 
-/** Takes second factors, their recovery codes, and enrollments that nobody has confirmed; whose factors there were. */
+/**
+ * Deletes second factors with their recovery codes, and unconfirmed enrollments. Returns the users who had a factor.
+ */
 export const deleteFactorsOf = async (tx: Tx, tenant: TenantId, users: readonly string[]): Promise<Set<string>> => {
   const { rows } = await sql<{ user_id: string; enrolled: boolean }>`
     with locked as (
@@ -34,7 +36,7 @@ export const deleteFactorsOf = async (tx: Tx, tenant: TenantId, users: readonly 
   return new Set(ids)
 }
 
-/** Every group that these users are in, of whatever directory or none. */
+/** Returns the memberships of these users, in groups of any directory or none. */
 export const membershipsOf = async (tx: Tx, tenant: TenantId, users: readonly string[]) => {
   if (users.length === 0) return []
   const { rows } = await sql<{ group_id: string; user_id: string }>`

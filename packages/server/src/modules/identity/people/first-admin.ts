@@ -21,7 +21,7 @@ type LocalUser = {
   displayName?: string
 }
 
-/** Users that the deployment makes itself. */
+/** Users that the deployment creates itself. */
 export function createFirstAdmins(deps: {
   db: Database
   audit: Audit
@@ -31,7 +31,7 @@ export function createFirstAdmins(deps: {
 }) {
   const { db, audit, changes, now, hasher } = deps
 
-  /** A local user with a password. Of two first starts at once one makes it. */
+  /** Creates a local user with a password. Of two concurrent first starts only one creates it. */
   async function createUser(tenant: TenantId, user: LocalUser): Promise<{ userId: string; created: boolean }> {
     const password_phc = await hasher.hashPassword(user.password)
     const username = canonicalUsername(user.username).name ?? fail('internal_error', `${user.username} is no username`)
@@ -65,8 +65,8 @@ export function createFirstAdmins(deps: {
   return {
     createUser,
     /**
-     * The administrator of a deployment that has none in this role yet. The password is asked for once it is needed,
-     * and before it holds. An account of this name that is there already is not raised: somebody else may hold it.
+     * Creates the administrator of a deployment without a holder of this role. The password is requested only if it is
+     * needed, before any lock. An existing account of this name gets no role, since another person may hold it.
      */
     createFirstAdmin: async (
       tenant: TenantId,
@@ -85,7 +85,7 @@ export function createFirstAdmins(deps: {
   }
 }
 
-/** Why this can't be the first administrator's password, by the rules that bind everybody's; undefined if it can. */
+/** Returns why this cannot be the first administrator's password, by the usual rules; undefined if it can. */
 export const firstPasswordProblem = ({ username, password }: { username: string; password: string }) =>
   passwordProblem(password, {
     minLength: defaultSecuritySettings.passwords.min_length,

@@ -4,7 +4,7 @@ import { happened } from '../../../db/happened.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** True for the one call that gave the role. */
+/** True for the one call that granted the role. */
 export const insertGrant = (tx: Tx, grant: Omit<Selectable<Tables['user_roles']>, 'grant_id'>): Promise<boolean> =>
   happened(
     tx
@@ -14,7 +14,7 @@ export const insertGrant = (tx: Tx, grant: Omit<Selectable<Tables['user_roles']>
       .returning('user_id'),
   )
 
-/** True for the one call that took the role. */
+/** True for the one call that revoked the role. */
 export const deleteGrant = (tx: Tx, tenant: TenantId, user: string, role: string): Promise<boolean> =>
   happened(
     tx
@@ -39,6 +39,6 @@ export const selectGrants = (tx: Tx, tenant: TenantId, f: { user?: string | unde
   return q
 }
 
-/** One that is there: the caller holds the user's row. */
+/** Returns an existing grant. The user's row is locked. */
 export const findGrant = (tx: Tx, tenant: TenantId, user: string, role: string) =>
   selectGrants(tx, tenant, { user, role }).executeTakeFirstOrThrow()

@@ -18,7 +18,7 @@ import { findUser, lockUser, type UserRow } from './users.queries.ts'
 type Outcome = { user: UserRow; changed: boolean; warnings: Warning[] }
 type GrantRow = Awaited<ReturnType<typeof findGrant>>
 
-/** Who holds which role. Nobody gives or takes a role that allows more than they may do themselves. */
+/** Grants of roles. Nobody grants or revokes a role that allows more than they may do themselves. */
 export function createGrants(deps: {
   db: Database
   audit: Audit
@@ -29,7 +29,9 @@ export function createGrants(deps: {
 }) {
   const { db, audit, changes, now, tenancy, breakGlass } = deps
 
-  /** `move` changes the user's roles while the user's row is held: what to warn of, undefined where nothing changed. */
+  /**
+   * `move` changes the user's roles while the user's row is locked. It returns warnings; undefined if nothing changed.
+   */
   function change(
     kind: 'role.granted' | 'role.revoked',
     actor: Actor,
@@ -75,7 +77,7 @@ export function createGrants(deps: {
     },
 
     revoke: async (actor: Actor, id: string, role: Role, reason: string | undefined): Promise<Outcome> => {
-      // Without the role a person with others may be free of the second factor that it asks for.
+      // Without this role, a person with other roles may no longer need the second factor that it requires.
       if (isOneself(actor, id) && (await tenancy.settings(actor.tenantId)).mfa.required_roles.includes(role))
         requirePresence(actor, `this lifts mfa.required_roles (${role}) for your own account`, now())
       return change('role.revoked', actor, id, role, reason, async (tx, user) => {

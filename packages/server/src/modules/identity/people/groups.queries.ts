@@ -25,7 +25,7 @@ export const findGroup = (tx: Tx, tenant: TenantId, id: string) =>
   selectGroups(tx, tenant, undefined).where('group_id', '=', id).executeTakeFirst()
 export type GroupRow = NonNullable<Awaited<ReturnType<typeof findGroup>>>
 
-/** As `findGroup`, holding the row until commit: changes of one group's members come one after the other. */
+/** Like `findGroup`, and locks the row until commit, which serializes changes of one group's members. */
 export const lockGroup = async (tx: Tx, tenant: TenantId, id: string) => {
   await tx
     .selectFrom('groups')
@@ -58,7 +58,7 @@ export const updateGroup = (
     .where('group_id', '=', id)
     .execute()
 
-/** What was deleted, as it was; nobody is in it any more. */
+/** Returns a deleted group as it was, without members. */
 export const findDeleted = async (tx: Tx, tenant: TenantId, id: string): Promise<GroupRow | undefined> => {
   const row = await tx
     .selectFrom('deleted_groups')
@@ -79,7 +79,7 @@ export const insertDeleted = (
     .values({ tenant_id, group_id, name, description, source, created_at, deleted_at: at })
     .execute()
 
-/** Its memberships go with it. */
+/** Deletes the group and its memberships. */
 export const removeGroup = (tx: Tx, tenant: TenantId, id: string) =>
   tx.deleteFrom('groups').where('tenant_id', '=', tenant).where('group_id', '=', id).execute()
 
@@ -93,7 +93,7 @@ export const listMembers = async (tx: Tx, tenant: TenantId, group: string): Prom
   return rows.map((r) => r.user_id)
 }
 
-/** Which of these users exist; they can't be deleted before this transaction ends. */
+/** Returns those of these users that exist. They cannot be deleted before commit. */
 export const holdUsers = async (tx: Tx, tenant: TenantId, users: readonly string[]): Promise<Set<string>> => {
   const rows = await tx
     .selectFrom('users')
@@ -107,7 +107,7 @@ export const holdUsers = async (tx: Tx, tenant: TenantId, users: readonly string
   return new Set(rows.map((r) => r.user_id))
 }
 
-/** Which of these groups exist; until this transaction ends nobody else changes them or who is in them. */
+/** Returns those of these groups that exist. Until commit nobody else changes them or their members. */
 export const lockGroups = async (tx: Tx, tenant: TenantId, groups: readonly string[]): Promise<Set<string>> => {
   if (groups.length === 0) return new Set()
   const rows = await tx
@@ -122,13 +122,15 @@ export const lockGroups = async (tx: Tx, tenant: TenantId, groups: readonly stri
 }
 
 type Pair = { group: string; user: string }
-/** In one order, as everyone does who writes several memberships. */
+/** Sorts pairs into the order of locks for every change of several memberships. */
 const inOrder = (pairs: readonly Pair[]) =>
   pairs.toSorted((a, b) => (`${a.group} ${a.user}` < `${b.group} ${b.user}` ? -1 : 1))
 
-/** Who is in a group is part of its version, and its row shows it by this alone: so no two changes have the same. */
+/**
+ * Members are part of a group's version, and only this time shows it in the row. So no two changes have the same time.
+ */
 const later = (at: Date) => sql<Date>`greatest(${at}::timestamptz, updated_at + interval '1 millisecond')`
-/** Groups know how many they are, and when that changed; their rows are locked. */
+/** Updates the member counts and change times of groups. Their rows are locked. */
 const count = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[], by: 1 | -1, at: Date): Promise<void> => {
   const byGroup = Map.groupBy(inOrder(pairs), (p) => p.group)
   for (const [group, members] of byGroup)
@@ -140,7 +142,7 @@ const count = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[], by: 1 | -
       .execute()
 }
 
-/** The pairs that were not there before. The rows of both are locked. */
+/** Returns the added pairs. The rows of users and groups are locked. */
 export const addMembers = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[], at: Date): Promise<Pair[]> => {
   if (pairs.length === 0) return []
   const rows = await tx
@@ -154,7 +156,7 @@ export const addMembers = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[
   return added
 }
 
-/** The pairs that were there. The rows of their groups are locked, so that nobody else removes any of them. */
+/** Returns the removed pairs. The rows of the groups are locked, so nobody else removes any of them. */
 export const removeMembers = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[], at: Date): Promise<Pair[]> => {
   if (pairs.length === 0) return []
   const { rows } = await sql<{ group_id: string; user_id: string }>`

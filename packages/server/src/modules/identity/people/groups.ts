@@ -12,7 +12,7 @@ import type { GroupRow } from './groups.queries.ts'
 import * as queries from './groups.queries.ts'
 import { requireAll } from './references.ts'
 
-/** `members` is the whole list; `add` and `remove` are differences to it. Users by their ids. */
+/** `members` is the whole list; `add` and `remove` are changes to it. All are user ids. */
 type GroupFields = {
   name?: string
   description?: string
@@ -21,12 +21,12 @@ type GroupFields = {
   remove?: string[]
 }
 type Outcome = { changed: boolean; group: GroupRow }
-/** Why, and of which version its maker knows. */
+/** Reason of a change, and the version that the caller expects. */
 type With = { reason: string | undefined; expected: Expected }
 type Moved = { added: string[]; removed: string[] }
 type Event = { operation: 'create' | 'update' | 'delete'; reason: string | undefined; moved: Moved; changes: Changed }
 
-/** More ids than this are counted in the event, not listed. */
+/** Maximum of ids listed in an event; more are only counted. */
 const listedInEvent = 500
 const unlessTaken = <T>(work: () => Promise<T>) => refuseTaken('group.name', 'group_name_is_unique_in_its_tenant', work)
 
@@ -39,7 +39,7 @@ export function createGroups(deps: {
 }) {
   const { db, audit, changes, now } = deps
 
-  /** The last statements of every change: its event, then what replicas must look at again. */
+  /** Last statements of every change: its event, then the change records for replicas. */
   async function record(tx: Tx, actor: Actor, group: GroupRow, { operation, reason, moved, changes: found }: Event) {
     const group_id = encodeId('group', group.group_id)
     const details = {
@@ -50,7 +50,7 @@ export function createGroups(deps: {
     const target = { type: 'group', id: group_id, name: group.name }
     const more = { target, changes: found, ...(Object.keys(details).length > 0 && { details }) }
     await audit.record(tx, actor, 'group.changed', { operation, group_id }, more)
-    // A name is nowhere in memory: what devices get follows from ids, and changes only for those who moved.
+    // No replica caches names. Devices depend on ids, and only those of added and removed users change.
     const users = [...moved.added, ...moved.removed].map((subject) => ({ kind: 'user', subject }) as const)
     const gone = operation === 'delete' ? [{ kind: 'group', subject: group.group_id } as const] : []
     if (users.length + gone.length > 0) await changes.record(tx, actor.tenantId, [...gone, ...users])
@@ -136,15 +136,15 @@ export function createGroups(deps: {
 }
 export type Groups = ReturnType<typeof createGroups>
 
-/** The users that are named exist until commit; they are locked before the group. */
+/** Locks the named users, so that they exist until commit. Taken before the lock of the group. */
 async function holdNamed(tx: Tx, tenant: TenantId, { members = [], add = [], remove = [] }: GroupFields) {
   const named = [...members, ...add, ...remove]
   return named.length === 0 ? new Set<string>() : queries.holdUsers(tx, tenant, named)
 }
 
 /**
- * Brings the members to what is wanted; the group's row is locked, and so are those of `known` users. Returns who came
- * and who went.
+ * Changes the members to the wanted ones. The rows of the group and of the `known` users are locked. Returns the added
+ * and removed users.
  */
 async function moveMembers(
   tx: Tx,

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** Whether a user is there and not deleted. */
+/** True if the user exists and is not deleted. */
 export const userExists = async (tx: Tx, tenant: TenantId, userId: string) =>
   (await tx
     .selectFrom('users')
@@ -12,7 +12,7 @@ export const userExists = async (tx: Tx, tenant: TenantId, userId: string) =>
     .where('deleted_at', 'is', null)
     .executeTakeFirst()) !== undefined
 
-/** Of a deleted user too; undefined where there never was one. */
+/** Also returns the name of a deleted user. Undefined if the user never existed. */
 export const usernameOf = async (tx: Tx, tenant: TenantId, userId: string): Promise<string | undefined> =>
   (
     await tx
@@ -23,7 +23,7 @@ export const usernameOf = async (tx: Tx, tenant: TenantId, userId: string): Prom
       .executeTakeFirst()
   )?.username
 
-/** Of these ids, those that exist in the tenant. */
+/** Returns those of these ids that exist in the tenant. */
 export const knownGroups = async (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
   ids.length === 0
     ? []
@@ -36,7 +36,7 @@ export const knownGroups = async (tx: Tx, tenant: TenantId, ids: readonly string
           .execute()
       ).map((r) => r.group_id)
 
-/** As far as `most`. */
+/** Counts up to `most`. */
 export const countSuspended = async (tx: Tx, tenant: TenantId, most: number): Promise<number> => {
   const { rows } = await sql<{ n: number }>`
     select count(*) as n from (

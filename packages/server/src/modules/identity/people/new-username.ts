@@ -1,11 +1,11 @@
 import { type CanonicalUsername, canonicalUsername } from './username.ts'
 
-/** The account that `HOLDFAST_BREAK_GLASS_PASSWORD` opens. */
+/** Username of the account that `HOLDFAST_BREAK_GLASS_PASSWORD` opens. */
 export const breakGlassUsername = 'break-glass'
-/** In UTF-16 code units. Names of directories have at most as many. */
+/** Length in UTF-16 code units. Directories have the same limit. */
 export const longestUsername = 256
 
-/** Spellings that a reader takes for the same name: compatibility forms, case, and characters that show nothing. */
+/** Maps spellings that a reader takes for the same name to one: compatibility forms, case, and invisible characters. */
 const readAs = (text: string): string =>
   text
     .normalize('NFKC')
@@ -13,8 +13,8 @@ const readAs = (text: string): string =>
     .replaceAll(/[\s\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '')
 
 /**
- * The one judge of what a user may be called, for every way by which a user is made or renamed. `current` is the name
- * that the user has already, which stays allowed: an older version may have given it.
+ * Checks a username, for every way to create or rename a user. `current` is the user's existing name. It stays allowed,
+ * since an older version may have accepted it.
  */
 export function newUsername(text: string, current?: string): CanonicalUsername {
   if (text.length > longestUsername) return { problem: `must have at most ${longestUsername} characters` }
@@ -22,7 +22,7 @@ export function newUsername(text: string, current?: string): CanonicalUsername {
   if (judged.name !== undefined && judged.name === current) return judged
   if (readAs(text) === breakGlassUsername)
     return { problem: `is reserved for the emergency account (HOLDFAST_BREAK_GLASS_PASSWORD): choose another name` }
-  // At sign-in a tenant stands in front of it.
+  // At sign-in, a slash separates the tenant from the username.
   if ((judged.name ?? text).includes('/'))
     return { problem: 'must not have a slash: "tenant/name" signs in to another tenant' }
   return judged

@@ -17,9 +17,11 @@ import { canonicalUsername } from './username.ts'
 import * as queries from './users.queries.ts'
 
 type EndedCounts = Readonly<Record<string, number>>
-/** The emergency account, as the operator of the server wants it. */
+/** Emergency account that the operator of the server requests. */
 type Wanted = { username: string; password: string; role: Role }
-/** `ended`: what the account had before and lost. `movedTo`: the new name of an account that could have no password. */
+/**
+ * `ended`: items that the account had before and lost. `movedTo`: new name of an account that cannot have a password.
+ */
 type Outcome = { changed: boolean; ended: EndedCounts; movedTo: string | undefined }
 
 const endedBecause = 'the operator of the server recovered this account'
@@ -27,10 +29,11 @@ const endedBecause = 'the operator of the server recovered this account'
 const tries = 5
 
 /**
- * The way back in when no identity provider answers and no break-glass password is known: a user who has this password,
- * this role, and nothing that keeps them out. An account that has password, role and mark already is left alone.
- * Any other account of this name may have been prepared by somebody else: it loses its links, second factor, sessions,
- * API keys and enrollment tokens first, with the keys and tokens that it made, in every tenant.
+ * Restores access when no identity provider answers and no break-glass password is known: a user with this password and
+ * this role, who is neither locked nor suspended. An account that already has the password, the role and the
+ * break-glass mark is kept. Any other account of this name may have been prepared by an attacker. It first loses its
+ * links, second factor, sessions, API keys and enrollment tokens, and the keys and tokens that it created, in every
+ * tenant.
  */
 export function createRecovery(deps: {
   db: Database
@@ -46,7 +49,7 @@ export function createRecovery(deps: {
 }) {
   const { db, audit, changes, now, hasher, releaseLockOf, notify, sessions, offboarding, keysOfUser } = deps
 
-  /** Each step says by its result whether there was anything to do, and is on record if there was. */
+  /** The result of each step says whether it changed anything; each change is recorded. */
   async function restore(
     tx: Tx,
     source: Source,
@@ -85,9 +88,9 @@ export function createRecovery(deps: {
     }
   }
 
-  /** Renames an account of this name that can have no password: one of a directory, of a provider, or of a service. */
+  /** Renames an account of this name that cannot have a password: one of a directory, a provider or a service. */
   async function setAside(tx: Tx, source: Source, { user_id: id, username }: queries.UserRow): Promise<string> {
-    // Nobody can foretell it and take it first.
+    // The name is unpredictable, so nobody can take it in advance.
     const name = `${username}~${newUuid().slice(-12)}`
     await queries.updateProfile(tx, source.tenantId, id, { username: name, updated_at: now() })
     const user_id = encodeId('user', id)
@@ -100,8 +103,8 @@ export function createRecovery(deps: {
     (id !== undefined && (await findPassword(tx, tenant, id))?.password_phc) || null
 
   /**
-   * The hash that is there, and the one to be stored: none where the password is the wanted one already. `prepared`:
-   * the account of this name that is not the operator's.
+   * Returns the stored hash and the hash to store: undefined if the password is already the wanted one. `prepared`: id
+   * of an account with this name that is not in the wanted state.
    */
   async function judge(tenant: TenantId, username: string, { password, role }: Omit<Wanted, 'username'>) {
     const { stored, user } = await db.inTenant(tenant, async (tx) => {
@@ -155,7 +158,7 @@ export function createRecovery(deps: {
 
   return async (tenant: TenantId, { username: named, ...wanted }: Wanted): Promise<Outcome> => {
     const username = canonicalUsername(named).name ?? fail('internal_error', `${named} is no username`)
-    // Of several starts at once the first sets the password; the others look again, and find it.
+    // Of several concurrent starts the first sets the password. The others try again and find it.
     for (let n = 1; ; n++)
       try {
         return await recover(tenant, username, wanted)
@@ -165,7 +168,7 @@ export function createRecovery(deps: {
   }
 }
 
-/** It can have no password. */
+/** True for an account that cannot have a password. */
 const isForeign = ({ source, kind }: queries.UserRow): boolean => source !== 'local' || kind !== 'person'
 const isReady = ({ break_glass, roles }: queries.UserRow, role: Role): boolean => break_glass && roles.includes(role)
 
@@ -174,17 +177,17 @@ const nothing: { counts: EndedCounts; changes: readonly Change[] } = { counts: {
 const sumOf = (here: EndedCounts, elsewhere: EndedCounts): EndedCounts =>
   Object.fromEntries(Object.entries(here).map(([name, count]) => [name, count + (elsewhere[name] ?? 0)]))
 
-/** " It had …, which ended."; empty where there was nothing. */
+/** Returns a sentence that lists the ended items; empty if nothing ended. */
 const saidOfEnded = (ended: EndedCounts): string => {
   const list = listOfEnded(ended)
   return list === '' ? '' : ` These ended, which the account had before: ${list}.`
 }
-/** "2 api keys, 1 sessions"; empty where nothing ended. */
+/** Returns a text such as "2 api keys, 1 sessions"; empty if nothing ended. */
 export const listOfEnded = (ended: EndedCounts): string =>
   Object.entries(ended)
     .filter(([, count]) => count > 0)
     .map(([name, count]) => `${count} ${name.replaceAll('_', ' ')}`)
     .join(', ')
 
-/** Another password was set since the stored one was judged. */
+/** Another transaction changed the account or its password since they were read. */
 class Overtaken extends Error {}

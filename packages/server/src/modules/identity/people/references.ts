@@ -5,11 +5,11 @@ import { decodeId } from '../../../kernel/ids.ts'
 const unknown = (noun: Noun, field: string, place: number) =>
   failField(`${field}[${place}]`, `no such ${noun.replaceAll('_', ' ')}`)
 
-/** Wire ids of a body → UUIDs in the same order; the first that is none of this noun is refused by its place. */
+/** Converts wire ids of a body to UUIDs in the same order. The first id of another kind is refused by its position. */
 export const decodeIds = (noun: Noun, field: string, wire: readonly string[]): string[] =>
   wire.map((text, i) => decodeId(noun, text) ?? unknown(noun, field, i))
 
-/** `exist` says which of them are rows of the tenant; the first that is not is refused by its place. */
+/** `exist` returns those ids that are rows of the tenant. The first missing one is refused by its position. */
 export async function requireAll(
   noun: Noun,
   field: string,

@@ -6,7 +6,7 @@ import { accountOf, isOneself, isStronger } from './subject.ts'
 
 type UserHit = Awaited<ReturnType<typeof findUsers>>[number]
 
-/** Users as a search shows them: found by username, display name and e-mail address. */
+/** Search hits of users, found by username, display name and email address. */
 const createUserHits = ({ now }: { now: () => Date }): StoredSource => ({
   kind: 'user',
   noun: 'user',
@@ -25,7 +25,10 @@ const createUserHits = ({ now }: { now: () => Date }): StoredSource => ({
   },
 })
 
-/** By the rules of the operations: nobody stops somebody who may do more, or lifts what binds themselves. */
+/**
+ * Returns the allowed actions by the rules of the operations: nobody stops a user with more permissions, or lifts a
+ * limit of their own account.
+ */
 function allowedOn(actor: Actor, user: UserHit, isLocked: boolean): SearchAction[] {
   if (isStronger(actor, user)) return []
   const isSuspended = user.status === 'suspended'

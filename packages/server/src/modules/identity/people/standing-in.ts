@@ -7,11 +7,11 @@ import { accountOf, present, refuseOneself, refuseStronger } from './subject.ts'
 import { findUser, lockUser } from './users.queries.ts'
 
 /**
- * For whatever lets its holder stand in for a user, as an enrollment token or a device does: 403 where that user may do
- * what the caller may not. Somebody who gets it must be there, too: 422 on `field`.
+ * Check before a caller gives or takes something that acts for a user, such as an enrollment token or a device. 403 if
+ * the user has more permissions than the caller. With `field`, the user must also exist: otherwise 422.
  */
 export async function requireNotStronger(tx: Tx, actor: Actor, user: string, field?: string): Promise<void> {
-  // Whoever gets something of somebody waits for their deletion, which ends what they have.
+  // A lock makes this wait for a deletion of the user, which ends everything that the user has.
   const find = field === undefined ? findUser : lockUser
   const found = await find(tx, actor.tenantId, user)
   if (field !== undefined && (!found || found.deleted_at)) failField(field, 'no such user')
@@ -19,15 +19,15 @@ export async function requireNotStronger(tx: Tx, actor: Actor, user: string, fie
 }
 
 /**
- * For whatever keeps a user out beside their status: held until commit, somebody else, nobody who may do more, and not
- * the last who administers unless the platform says so.
+ * Check before a user is stopped by other means than the status. The user is locked until commit. It must not be the
+ * caller or a user with more permissions. Only a platform administrator may stop the last administrator.
  */
 export async function holdStoppable(
   tx: Tx,
   actor: Actor,
   user: string,
 ): Promise<{ user_id: string; username: string; warnings: Warning[] }> {
-  // A service account may stop the person who made it: that lifts nothing.
+  // A service account may stop the person who created it, since that lifts no limit.
   if (accountOf(actor) === user) fail('forbidden', 'this is your own account: somebody else must do that')
   await holdAdministrators(tx, actor.tenantId)
   const found = present(await lockUser(tx, actor.tenantId, user))
@@ -36,7 +36,7 @@ export async function holdStoppable(
   return { user_id: found.user_id, username: found.username, warnings }
 }
 
-/** Throws what stopping a user would be refused with, and changes nothing; what it would warn of. */
+/** Throws the error that stopping a user would give, without any change. Returns its warnings. */
 export const createRequireStoppable =
   ({ db, breakGlass }: { db: Database; breakGlass: Pick<BreakGlass, 'requireAnother'> }) =>
   (actor: Actor, user: string): Promise<Warning[]> =>
@@ -45,7 +45,10 @@ export const createRequireStoppable =
       return [...found.warnings, ...(await breakGlass.requireAnother(tx, actor, found))]
     })
 
-/** For whatever lets a user in again: somebody else, who may not do less. A user who is gone may be let in by anybody. */
+/**
+ * Check before a user is let in again: not by themselves, nor by a caller with fewer permissions. A deleted user
+ * passes.
+ */
 export async function requireMayLetIn(tx: Tx, actor: Actor, user: string): Promise<void> {
   refuseOneself(actor, user)
   await requireNotStronger(tx, actor, user)

@@ -1,7 +1,7 @@
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** When this user has set up a second factor. */
+/** Returns the time at which this user set up a second factor. */
 export const secondFactorAt = async (tx: Tx, tenant: TenantId, userId: string): Promise<Date | undefined> => {
   const row = await tx
     .selectFrom('user_totp')

@@ -11,12 +11,12 @@ import { missing } from '../../../kernel/ids.ts'
 import { isRole, mayHandle } from '../../access/index.ts'
 import type { UserRow } from './users.queries.ts'
 
-/** The user whose credentials a request is about. `own` is the session of that very user. */
+/** User whose credentials a request concerns. `own` is a session of that very user. */
 export type Subject = { id: string; tenant: TenantId; source: Source; own: Principal<'session'> | undefined }
 
 /**
- * Without a name a session means its own user. Anyone else's credentials need `credentials:write`, and nobody's are
- * touched by a session that still owes something.
+ * Without a name, a session means its own user. Credentials of others need `credentials:write`, and a session without a
+ * required action.
  */
 export function subjectOf(actor: Actor, named: string | undefined): Subject {
   const session = actor.principal.kind === 'session' ? actor.principal : undefined
@@ -29,41 +29,44 @@ export function subjectOf(actor: Actor, named: string | undefined): Subject {
   return { id, tenant: actor.tenantId, source: actor, own: undefined }
 }
 
-/** The user that the caller is, or the account that a key speaks for. */
+/** Returns the user of the session, or the account that a key speaks for. */
 export const accountOf = ({ principal }: Actor): string | null => {
   if (principal.kind === 'session') return principal.userId
   return principal.kind === 'api_key' ? principal.ownerId : null
 }
-/** Whether that is the caller's account, or a person whom a key stands for. */
+/** True if the user is the caller's account, or a person behind the caller's key. */
 export const isOneself = (actor: Actor, user: string): boolean =>
   accountOf(actor) === user || personsBehind(actor).includes(user)
 
-/** Nobody lifts what binds them: not with their own session, nor with a key or service account that they made. */
+/**
+ * Nobody lifts a limit of their own account: not with their session, nor with a key or service account that they
+ * created.
+ */
 export function refuseOneself(actor: Actor, user: string): void {
   if (isOneself(actor, user)) fail('forbidden', 'this is your own account: somebody else must do that')
 }
 
-/** A row of a user that is there. */
+/** Returns the user, or 404 if the user is missing or deleted. */
 export function present<U extends { deleted_at: Date | null }>(user: U | undefined): U {
   return user && !user.deleted_at ? user : missing('user')
 }
 
-/** 422 for an account that nobody signs in with. */
+/** 422 for a service account, which nobody signs in with. */
 export function requirePerson(user: { kind: string; username: string }): void {
   if (user.kind !== 'person') fail('validation_error', `${user.username} is a service account: nobody signs in with it`)
 }
 
-/** A role of the user that allows more than the caller may do. */
+/** Returns a role of the user that allows more than the caller may do. */
 const roleBeyond = (actor: Actor, { roles }: { roles: readonly string[] }): string | undefined =>
   roles.find((role) => isRole(role) && !mayHandle(actor, role))
 export const isStronger = (actor: Actor, user: { roles: readonly string[] }): boolean =>
   roleBeyond(actor, user) !== undefined
 
-/** Whoever could take away more than they hold could take it over. */
+/** A caller who could change a user with more permissions could take that account over. */
 export function refuseStronger(actor: Actor, user: { roles: readonly string[] }): void {
   const beyond = roleBeyond(actor, user)
   if (beyond) fail('forbidden', `this user has the role ${beyond}, which allows more than you may do yourself`)
 }
 
-/** What of a user is set; when they came last and how long they are locked out moves by itself. */
+/** Configured part of a user, for its version. The last sign-in and the lock change by themselves. */
 export const versionOf = ({ last_login_at: _, locked_until: __, ...set }: UserRow) => set

@@ -6,23 +6,23 @@ import { conditionsOf, denseAll, findCandidates, hasFactor, isLocked, type UserF
 
 type Looked = { ids: ReturnType<typeof sql>; each: number }
 
-/** About so many rows of the table are looked at where a filter may fit more users than are counted. */
+/** Number of sampled rows if a filter may match more users than are counted exactly. */
 const sampled = 8_000
 
-/** Which users to look at, and how many users each of them stands for. */
+/** Returns the users to count, and the number of users that each of them represents. */
 export async function chooseUsers(tx: Tx, tenant: TenantId, f: UserFilter): Promise<Looked> {
   const candidates = await findCandidates(tx, tenant, f)
   if (candidates) return { ids: candidates, each: 1 }
   const { rows } = await sql<{ n: number }>`
     select greatest(reltuples, 1)::float8 as n from pg_class where oid = 'users'::regclass`.execute(tx)
   const share = Math.min(1, sampled / (rows[0]?.n ?? 1))
-  // The same pages each time: an estimate then moves only with the users.
+  // Samples the same pages each time, so that an estimate changes only with the users.
   const ids = sql`select user_id from users tablesample system (${share * 100}::float8) repeatable (1)
     where tenant_id = ${tenant}`
   return { ids, each: 1 / share }
 }
 
-/** The users that are looked at and fit the filter. */
+/** Selects those of the chosen users that match the filter. */
 export const selectMatching = (tx: Tx, tenant: TenantId, f: UserFilter, { ids }: Looked, at: Date) => {
   let q = tx
     .selectFrom('users')
@@ -34,7 +34,7 @@ export const selectMatching = (tx: Tx, tenant: TenantId, f: UserFilter, { ids }:
   return q
 }
 
-/** How many of the users that are looked at fit the filter, and with which values. */
+/** Counts the matching users, by facet and value. */
 export function countFacets(
   tx: Tx,
   tenant: TenantId,

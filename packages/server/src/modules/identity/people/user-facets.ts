@@ -23,7 +23,7 @@ export const readFilter = (given: GivenFilter, at: Date): UserFilter => {
   }
 }
 
-/** How many users a filter fits: exact up to 10,000, else estimated from some pages of the table. */
+/** Counts of users that match a filter: exact up to 10,000, else estimated from a sample of the table. */
 export const createUserFacets = ({ db, now }: { db: Database; now: () => Date }) => ({
   total: createCounts((tenant, given: GivenFilter) => {
     const at = now()

@@ -15,7 +15,7 @@ test('the examples of RFC 8265, tables 1 and 2', () => {
     ['\u03c2', '\u03c2'],
   ]
   for (const [given, canonical] of valid) assert.deepEqual(canonicalUsername(given), { name: canonical })
-  // A space parts two userparts in the RFC; here a username is one.
+  // In the RFC, a space separates two userparts; here a username is one.
   for (const given of ['foo bar', '', 'henry\u2163', '\u265a']) assert.ok(canonicalUsername(given).problem, given)
 })
 

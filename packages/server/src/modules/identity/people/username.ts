@@ -1,8 +1,8 @@
 /**
- * Usernames by the profile UsernameCaseMapped of PRECIS (RFC 8265 §3.3): width mapping, lower case, NFC, then nothing
- * but the IdentifierClass of RFC 8264 and the Bidi Rule of RFC 5893. Where Unicode's own rules leave look-alikes, those
- * of UTS #39 §5.2 apply: the letters of a name are of one script, at the level "highly restrictive".
- * Join controls, which RFC 5892 allows in some contexts of a few scripts, are refused.
+ * Usernames by the profile UsernameCaseMapped of PRECIS (RFC 8265 §3.3): width mapping, lower case, NFC. Then only the
+ * IdentifierClass of RFC 8264 is allowed, with the Bidi Rule of RFC 5893. Against look-alikes, UTS #39 §5.2 applies:
+ * the letters of a name are of one script, at the level "highly restrictive". Join controls, which RFC 5892 allows in
+ * some contexts of a few scripts, are refused.
  */
 export type CanonicalUsername = { name: string; problem?: never } | { name?: never; problem: string }
 
@@ -12,14 +12,14 @@ export function canonicalUsername(text: string): CanonicalUsername {
   if (name === '') return { problem: 'must not be empty' }
   for (const c of name)
     if (!isValid(c, name)) return { problem: `must not have the character ${codePoint(c)} (RFC 8265)` }
-  // What is not stable under its own rules has no one spelling (RFC 8264 §7).
+  // A name that changes when mapped again has no stable spelling (RFC 8264 §7).
   if (mapped(name) !== name) return { problem: 'has no stable spelling (RFC 8265)' }
   if (!obeysBidiRule(name)) return { problem: 'mixes directions of writing (RFC 5893)' }
   if (!isHighlyRestrictive(name)) return { problem: 'mixes scripts whose letters look alike (UTS #39)' }
   return { name }
 }
 
-/** Fullwidth and halfwidth forms → their ordinary ones, lower case, composed. */
+/** Maps fullwidth and halfwidth forms to ordinary ones, in lower case and composed. */
 const mapped = (text: string): string =>
   text
     .replaceAll(/[\u3000\uff01-\uffef]/g, (c) => c.normalize('NFKC'))
@@ -33,7 +33,7 @@ const disallowed =
 const exceptionallyValid = /^[\u00df\u03c2\u06fd\u06fe\u0f0b\u3007]$/
 const exceptionallyDisallowed = /^[\u0640\u07fa\u302e\u302f\u3031-\u3035\u303b]$/
 
-/** Contextual rules (RFC 5892, appendix A.3 to A.9): a character and what the name must have around it. */
+/** Contextual rules (RFC 5892, appendix A.3 to A.9): a character, and the name that it requires around it. */
 const contextual: readonly (readonly [character: RegExp, context: RegExp])[] = [
   [/^\u00b7$/, /^(?:[^\u00b7]|(?<=l)\u00b7(?=l))*$/u],
   [/^\u0375$/, /^(?:[^\u0375]|\u0375(?=\p{Script=Greek}))*$/u],
@@ -43,7 +43,7 @@ const contextual: readonly (readonly [character: RegExp, context: RegExp])[] = [
   [/^[\u06f0-\u06f9]$/, /^[^\u0660-\u0669]*$/],
 ]
 
-/** Whether this character of the name is in the IdentifierClass (RFC 8264 §8, in its order). */
+/** True if this character of the name is in the IdentifierClass (RFC 8264 §8, in its order). */
 function isValid(c: string, name: string): boolean {
   if (exceptionallyValid.test(c)) return true
   if (exceptionallyDisallowed.test(c)) return false
@@ -57,7 +57,7 @@ function isValid(c: string, name: string): boolean {
 const rightToLeft =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Samaritan}\p{Script=Mandaic}\p{Script=Adlam}\p{Script=Hanifi_Rohingya}\p{Script=Mende_Kikakui}]/u
 
-/** A name with letters that run from right to left begins with one, ends with one or a digit, and has no others. */
+/** True if a name with right-to-left letters has no other letters, begins with one, and ends with one or a digit. */
 function obeysBidiRule(name: string): boolean {
   if (!rightToLeft.test(name)) return true
   const letters = [...name].filter((c) => /\p{L}/u.test(c))
@@ -72,7 +72,7 @@ function obeysBidiRule(name: string): boolean {
   )
 }
 
-/** The scripts that UAX #31 (table 5) recommends for identifiers, and the mixtures that UTS #39 adds to them. */
+/** Scripts that UAX #31 (table 5) recommends for identifiers, and the mixtures that UTS #39 adds. */
 const recommended =
   'Arabic Armenian Bengali Bopomofo Cyrillic Devanagari Ethiopic Georgian Greek Gujarati Gurmukhi Han Hangul Hebrew Hiragana Kannada Katakana Khmer Lao Latin Malayalam Myanmar Oriya Sinhala Tamil Telugu Thaana Thai Tibetan'
 const mixtures = ['Latin Han Hiragana Katakana', 'Latin Han Bopomofo', 'Latin Han Hangul']

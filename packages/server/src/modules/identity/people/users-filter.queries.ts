@@ -11,11 +11,11 @@ export type UserFilter = {
   role?: string
   mfa?: boolean
   group?: string
-  /** Whether it is locked at a time. */
+  /** Matches users by whether they are locked at a time. */
   locked?: { is: boolean; at: Date }
   hasDevices?: boolean
 }
-/** The users of a filter, from an index of its own, and no more than one beyond `most`. */
+/** Selects the matching users from the filter's own index, at most one more than `most`. */
 const fittingUpTo = (most: number) => {
   const fits = (column: string, from: ReturnType<typeof sql>, inIndexOrder: readonly string[]) =>
     fitsUpTo(column, from, inIndexOrder, most)
@@ -44,7 +44,7 @@ const fittingUpTo = (most: number) => {
 const fitting = fittingUpTo(few)
 const named = ['username_key', 'email_key', 'display_name_key'] as const
 const sought = ['prefix', 'role', 'group'] as const
-/** Filters that fit so many users that a walk in the list's order finds a page sooner than their index. */
+/** Filters with so many matches that a walk in the list's order finds a page sooner than their index. */
 export type Dense = ReadonlySet<(typeof sought)[number]>
 export async function denseFilters(tx: Tx, tenant: TenantId, f: UserFilter): Promise<Dense> {
   const dense = new Set<(typeof sought)[number]>()
@@ -55,7 +55,7 @@ export async function denseFilters(tx: Tx, tenant: TenantId, f: UserFilter): Pro
   return dense
 }
 
-/** The conditions of a filter. With `offset 0` the planner looks up a condition user by user. */
+/** Returns the conditions of a filter. `offset 0` makes the planner check a condition user by user. */
 export function conditionsOf(tenant: TenantId, f: UserFilter, dense: Dense) {
   const all: ReturnType<typeof sql<boolean>>[] = [sql`users.deleted_at is null`]
   for (const name of plain) if (f[name]) all.push(sql`${sql.ref(`users.${name}`)} = ${f[name]}`)
@@ -92,11 +92,12 @@ export const hasFactor = (tenant: TenantId) => sql<boolean>`exists (select from 
   where t.tenant_id = ${tenant} and t.user_id = users.user_id and t.enrolled_at is not null offset 0)`
 export const isLocked = (at: Date) => sql<boolean>`coalesce(users.locked_until > ${at}, false)`
 
-/** Of a count: more of them are estimated. */
+/** Maximum of an exact count; more are estimated. */
 const countedExactly = 10_000
 const fittingToCount = fittingUpTo(countedExactly)
 /**
- * The ids of users among which all are that a filter fits, no more than are counted exactly; undefined: there are more.
+ * Returns a set of user ids that contains all matches of a filter, small enough for an exact count. Undefined if there
+ * are more.
  */
 export async function findCandidates(tx: Tx, tenant: TenantId, f: UserFilter) {
   const from = (which: ReturnType<typeof sql>, order: string) =>
@@ -113,5 +114,5 @@ export async function findCandidates(tx: Tx, tenant: TenantId, f: UserFilter) {
   for (const choice of choices) if (await isRare(tx, choice, countedExactly)) return choice
   return undefined
 }
-/** All conditions are judged user by user. */
+/** Checks all conditions user by user. */
 export const denseAll: Dense = new Set(sought)

@@ -33,7 +33,7 @@ export function userHandlers(deps: {
   const counts = createUserFacets({ db, now })
   const view = (user: Parameters<typeof viewUser>[0]) => viewUser(user, now())
 
-  /** The answer of `lifecycle`, and of the routes that are named after one of its operations. */
+  /** Answer of `lifecycle`, and of the endpoints that are named after one of its operations. */
   const move = async (actor: Actor, operation: Move, id: string, how: Parameters<Users['move']>[3]) => {
     const { changed, user, terminated, warnings } = await users.move(actor, operation, id, how)
     const ends = operation === 'suspend' || operation === 'delete'

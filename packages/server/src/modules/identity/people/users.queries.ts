@@ -31,7 +31,7 @@ const groupsOf = sql<string[]>`array(select m.group_id from group_members m
 const groupNamesOf = sql<string[]>`array(select g.name from group_members m
   join groups g on g.tenant_id = m.tenant_id and g.group_id = m.group_id
   where m.tenant_id = users.tenant_id and m.user_id = users.user_id order by m.group_id)`
-/** Counted so far: no list reads more of one user. */
+/** Limit of the count of devices, so that a list reads no more for one user. */
 const mostDevices = 1000
 const devicesOf = sql<number>`(select count(*) from (select from devices d
   where d.tenant_id = users.tenant_id and d.user_id = users.user_id and d.status <> 'revoked'
@@ -59,7 +59,7 @@ export const selectUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: Dens
   for (const condition of conditionsOf(tenant, f, dense)) q = q.where(condition)
   return q
 }
-/** What a list walks when no index serves all of its filters: its users without those. */
+/** Selects the users that a list walks if no index covers all of its filters. */
 export const walkUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: Dense) => {
   if (dense.size === 0 && f.mfa === undefined && f.hasDevices === undefined) return undefined
   const { kind, status, source } = f
@@ -69,12 +69,15 @@ export const walkUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: Dense)
   if (source) q = q.where('source', '=', source)
   return q
 }
-/** Deleted users too: they stay as tombstones. */
+/** Also returns deleted users, which stay as tombstones. */
 export const findUser = (tx: Tx, tenant: TenantId, id: string) =>
   selectAny(tx, tenant).where('user_id', '=', id).executeTakeFirst()
 export type UserRow = NonNullable<Awaited<ReturnType<typeof findUser>>>
 
-/** As `findUser`, holding the row until commit. Read after the lock, so that roles and groups are as new as the row. */
+/**
+ * Like `findUser`, and locks the row until commit. It reads after the lock, so that roles and groups are as new as the
+ * row.
+ */
 export const lockUser = async (tx: Tx, tenant: TenantId, id: string) => {
   await tx
     .selectFrom('users')
@@ -94,7 +97,7 @@ type NewUser = Pick<
   Partial<Pick<Stored, 'source' | 'password_phc' | 'password_must_change' | 'password_expires_at' | 'stands_for'>>
 export const insertUser = (tx: Tx, _: Granted, user: NewUser) => tx.insertInto('users').values(user).execute()
 
-/** False when the name is taken. */
+/** False if the name is taken. */
 export const insertUnlessTaken = (tx: Tx, _: Granted, user: NewUser): Promise<boolean> =>
   happened(
     tx
@@ -128,8 +131,8 @@ export const updateProfile = (
 ) => tx.updateTable('users').set(fields).where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
 
 /**
- * True for the one call that moved the user from the other status, or took over the suspension of its directory, which
- * that may not lift from then on.
+ * True for the one call that changed the status, or took over a suspension by the directory. The directory cannot lift
+ * such a suspension any more.
  */
 export const moveStatus = (tx: Tx, tenant: TenantId, id: string, to: 'active' | 'suspended', at: Date) =>
   happened(
@@ -143,7 +146,7 @@ export const moveStatus = (tx: Tx, tenant: TenantId, id: string, to: 'active' | 
       .returning('user_id'),
   )
 
-/** True for the one call that opened a locked account. */
+/** True for the one call that unlocked the account. */
 export const unlock = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
   happened(
     tx
@@ -156,7 +159,10 @@ export const unlock = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
       .returning('user_id'),
   )
 
-/** Leaves a row without a password; the caller ends all else of the user. True for the one call that did it. */
+/**
+ * Marks the user as deleted and removes the password. The caller ends everything else of the user. True for the one
+ * call that did it.
+ */
 export const entomb = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> =>
   happened(
     tx

@@ -23,9 +23,9 @@ import * as queries from './users.queries.ts'
 type UserKind = 'person' | 'service'
 type UserFields = { username?: string; email?: string | null; display_name?: string; groups?: string[] }
 type Move = 'suspend' | 'reactivate' | 'unlock' | 'delete'
-/** `terminated` counts the admin and VPN sessions that ended with it. */
+/** `terminated`: number of admin and VPN sessions that ended. */
 type Outcome = { changed: boolean; user: UserRow; terminated: number; warnings: Warning[] }
-/** Why, and of which version its maker knows. */
+/** Reason of a change, and the version that the caller expects. */
 type With = { reason?: string | undefined; expected: Expected }
 type Event = { operation: Move | 'create' | 'update'; reason: string | undefined }
 
@@ -35,7 +35,7 @@ const moves: Record<Move, (tx: Tx, tenant: TenantId, id: string, at: Date) => Pr
   unlock: queries.unlock,
   delete: queries.entomb,
 }
-/** Moves that take a limit from the user. */
+/** Operations that lift a limit of the user. */
 const lifts: readonly Move[] = ['reactivate', 'unlock']
 const unlessTaken = <T>(work: () => Promise<T>) =>
   refuseTaken('user.username', 'username_is_unique_in_its_tenant', work)
@@ -52,7 +52,7 @@ export function createUsers(deps: {
   const { db, audit, changes, now, offboarding } = deps
   const { entitlements } = deps.tenancy
 
-  /** The last statements of every change: its event, then what replicas must look at again. */
+  /** Last statements of every change: its event, then the change records for replicas. */
   async function record(
     tx: Tx,
     actor: Actor,
@@ -78,8 +78,8 @@ export function createUsers(deps: {
   const read = async (tx: Tx, tenant: TenantId, id: string) =>
     (await queries.findUser(tx, tenant, id)) ?? missing('user')
   /**
-   * Locks the groups that the user comes into and those that it leaves, in one order. The user's row is locked: nobody
-   * else adds it to a group meanwhile.
+   * Locks the groups that the user joins or leaves, in one order. The user's row is locked, so nobody else adds it to a
+   * group meanwhile.
    */
   const lockAll = async (tx: Tx, tenant: TenantId, wanted: readonly string[], surplus: readonly string[]) => {
     const found = await lockGroups(tx, tenant, [...wanted, ...surplus])
@@ -195,7 +195,7 @@ export function createUsers(deps: {
         const terminated = cut.counts.vpn_sessions + cut.counts.admin_sessions
         return { changed: true, user: after, terminated, warnings }
       }
-      // A user may have thousands of devices.
+      // Uses the longer timeout, since a user may have thousands of devices.
       return db.inTenant(tenant, work, operation === 'delete' ? background : undefined)
     },
   }
@@ -214,7 +214,7 @@ const emailOf = (text: string | null | undefined): string | null | undefined =>
     ? (canonicalEmail(text) ?? fail('validation_error', 'user.email: has characters that nobody sees'))
     : text
 
-/** What an event says of a user, as on the wire. */
+/** Fields of a user for audit events, as on the wire. */
 const factsOf = ({ username, email, display_name, status, roles, group_ids }: UserRow) => ({
   username,
   email,

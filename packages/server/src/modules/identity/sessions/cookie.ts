@@ -1,6 +1,6 @@
 /**
- * The session's cookie. The `__Host-` prefix binds it to this host and needs TLS; on plain http, which is for loopback
- * only, it goes by its plain name and is Secure all the same.
+ * Session cookie. The prefix `__Host-` binds it to this host and needs TLS. On plain http, for loopback only, the name
+ * has no prefix; the cookie is still Secure.
  */
 export function createCookie(publicUrl: string) {
   const name = publicUrl.startsWith('https:') ? '__Host-holdfast_session' : 'holdfast_session'

@@ -6,16 +6,16 @@ import type { findByDigest } from './sessions.queries.ts'
 
 type SessionRow = NonNullable<Awaited<ReturnType<typeof findByDigest>>>
 
-/** What a cookie stands for, as the database has it. */
+/** Session of a cookie, as the database has it. */
 export type Known = {
   principal: Principal<'session'>
   lastSeenAt: Date
   passwordOwed: boolean
-  /** Ends where identity providers are the only way in. */
+  /** True for a session that ends while identity providers are the only way to sign in. */
   isOfPassword: boolean
 }
 
-/** The session in the database, as its principal. */
+/** Returns the session in the database as a principal. */
 export function knownOf(tenantId: TenantId, row: SessionRow): Known {
   const roles = row.roles.filter(isRole)
   const principal: Principal<'session'> = {
@@ -41,7 +41,7 @@ export function knownOf(tenantId: TenantId, row: SessionRow): Known {
   return { principal, lastSeenAt: row.last_seen_at, passwordOwed, isOfPassword }
 }
 
-/** The session as today's settings bind it. */
+/** Returns the session with the limits of the current settings applied. */
 export function bounded(
   { principal, passwordOwed }: Known,
   { sessions: limits, mfa }: SecuritySettings,
@@ -57,6 +57,9 @@ export function bounded(
 export const isOver = (session: Principal<'session'>, lastSeenMs: number, atMs: number): boolean =>
   session.expiresAt.getTime() <= atMs || lastSeenMs + session.idleSeconds * second <= atMs
 
-/** Whether a role of the user requires a second factor that is not there. An identity provider sees to its own. */
+/**
+ * True if a role of the user requires a second factor that is missing. An identity provider is responsible for its own
+ * sign-ins.
+ */
 const owesFactor = ({ mfa, roles, authMethod }: Principal<'session'>, { required_roles }: SecuritySettings['mfa']) =>
   !mfa && authMethod.startsWith('password') && roles.some((role) => required_roles.includes(role))

@@ -33,7 +33,7 @@ export function sessionHandlers(deps: { db: Database; pager: Pager; now: () => D
   } satisfies Partial<Handlers>
 }
 
-/** Whose sessions a list shows: one's own unless another user is named; to a key, everybody's. */
+/** Returns the user whose sessions a list shows: the caller unless another user is named. For a key: all users. */
 function whoseSessions(actor: Actor, named: string | undefined): { tenantId: TenantId; user: string | undefined } {
   const { principal } = actor
   const id = named === undefined ? undefined : idOf('user', named)

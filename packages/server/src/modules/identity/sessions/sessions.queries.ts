@@ -8,7 +8,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 export const insertSession = (tx: Tx, session: Omit<Selectable<Tables['admin_sessions']>, 'ended_at' | 'end_reason'>) =>
   tx.insertInto('admin_sessions').values(session).execute()
 
-/** Only of users who may still sign in, and are not locked. */
+/** Finds the session only if its user may still sign in and is not locked. */
 export const findByDigest = (tx: Tx, tenant: TenantId, digests: readonly Buffer[]) =>
   tx
     .selectFrom('admin_sessions')
@@ -41,14 +41,14 @@ export const findByDigest = (tx: Tx, tenant: TenantId, digests: readonly Buffer[
     .where(sql<boolean>`users.user_id not in (select * from locked_targets(${tenant}, 'user'))`)
     .executeTakeFirst()
 
-/** Whether a lock binds the user: nobody opens a session of theirs. */
+/** True if a lock prevents the user from opening sessions. */
 export const isLocked = async (tx: Tx, tenant: TenantId, user: string): Promise<boolean> => {
   const { rows } = await sql<{ locked: boolean }>`
     select ${user}::uuid in (select * from locked_targets(${tenant}, 'user')) as locked`.execute(tx)
   return rows[0]?.locked ?? false
 }
 
-/** Null: the session has ended meanwhile. */
+/** Null if the session has ended meanwhile. */
 export const findLastSeen = async (tx: Tx, tenant: TenantId, id: string): Promise<Date | null> => {
   const row = await tx
     .selectFrom('admin_sessions')
@@ -62,8 +62,8 @@ export const findLastSeen = async (tx: Tx, tenant: TenantId, id: string): Promis
 
 export type Ended = { session_id: string; user_id: string; username: string }
 /**
- * Ends running sessions and names their users. Rows are locked in the order of their ids, as by everyone who ends
- * several.
+ * Ends running sessions and returns their users. Rows are locked in the order of their ids, as in every end of several
+ * sessions.
  */
 const endWhere = async (
   tx: Tx,
@@ -85,7 +85,10 @@ const endWhere = async (
   return rows
 }
 
-/** Sessions of this tenant (or one of them) that are over by idle or absolute time; each is returned to one caller. */
+/**
+ * Ends sessions of this tenant (or one of them) that exceed their idle or absolute time. Each is returned to one
+ * caller.
+ */
 export const endOverdue = (
   tx: Tx,
   tenant: TenantId,
@@ -107,13 +110,13 @@ export const endOverdue = (
 export const endOne = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<Ended[]> =>
   endWhere(tx, tenant, sql`session_id = ${id}`, 'manual', at)
 
-/** All of a user's but `kept`. */
+/** Ends all sessions of a user except `kept`. */
 export const endOfUser = (tx: Tx, tenant: TenantId, user: string, at: Date, kept: string | null): Promise<Ended[]> =>
   endWhere(tx, tenant, sql`user_id = ${user} and session_id is distinct from ${kept}::uuid`, 'manual', at)
 
-/** Of users here, of an account at the provider, of a session there: what is null is any. */
+/** Selects sessions of users, of an account at the provider, or of a session at the provider. Null matches any. */
 export type Which = { users: readonly string[] | null; subject: string | null; sid: string | null }
-/** Those that an identity provider opened. */
+/** Ends sessions that an identity provider opened. */
 export const endOfProvider = (
   tx: Tx,
   tenant: TenantId,
@@ -131,7 +134,7 @@ export const endOfProvider = (
     at,
   )
 
-/** All that nobody but a password opened, of one user or of all but break-glass users. */
+/** Ends the sessions that a password alone opened, of one user or of all but break-glass users. */
 export const endPasswordSessions = (tx: Tx, tenant: TenantId, user: string | null, at: Date): Promise<Ended[]> =>
   endWhere(
     tx,
@@ -142,13 +145,13 @@ export const endPasswordSessions = (tx: Tx, tenant: TenantId, user: string | nul
     at,
   )
 
-/** All of these users. */
+/** Ends all sessions of these users. */
 export const endOfUsers = (tx: Tx, tenant: TenantId, users: readonly string[], at: Date): Promise<Ended[]> =>
   endWhere(tx, tenant, sql`user_id = any(${users}::uuid[])`, 'manual', at)
 
 /**
- * The same session under a new id and secret: the old row ends, the new one keeps when it began and when it must end.
- * Undefined when the old one has ended already.
+ * Replaces a session by one with a new id and secret: the old row ends, and the new one keeps start and expiry.
+ * Undefined if the old one has already ended.
  */
 export const replaceSession = async (
   tx: Tx,
@@ -178,7 +181,9 @@ export const replaceSession = async (
   return { expires_at: old.expires_at }
 }
 
-/** Those that have not ended; the limits of time are judged by the caller. */
+/**
+ * Selects running sessions by their own time limits. Limits that were lowered in the settings since are not applied.
+ */
 export const selectRunning = (tx: Tx, tenant: TenantId, user: string | undefined, at: Date) => {
   let q = tx
     .selectFrom('admin_sessions')
@@ -206,7 +211,7 @@ export const selectRunning = (tx: Tx, tenant: TenantId, user: string | undefined
 }
 export type RunningRow = Awaited<ReturnType<ReturnType<typeof selectRunning>['execute']>>[number]
 
-/** Whose session it is, and whether it still runs. */
+/** Returns the user of a session and its end. */
 export const findOwner = (tx: Tx, tenant: TenantId, id: string) =>
   tx
     .selectFrom('admin_sessions')
@@ -215,7 +220,7 @@ export const findOwner = (tx: Tx, tenant: TenantId, id: string) =>
     .where('session_id', '=', id)
     .executeTakeFirst()
 
-/** Across tenants: those with a session that may have to end. */
+/** Selects across tenants those with running sessions. */
 export const tenantsWithSessions = async (tx: Tx): Promise<TenantId[]> => {
   const rows = await tx
     .selectFrom('admin_sessions')
@@ -226,7 +231,7 @@ export const tenantsWithSessions = async (tx: Tx): Promise<TenantId[]> => {
   return rows.map((r) => r.tenant_id)
 }
 
-/** Across tenants: one statement for all sessions that were used lately. */
+/** Stores across tenants the last use of sessions, in one statement. */
 export const writeLastSeen = (tx: Tx, seen: { tenant_id: string; session_id: string; at: Date }[]) =>
   sql`
     update admin_sessions s set last_seen_at = greatest(s.last_seen_at, w.at)

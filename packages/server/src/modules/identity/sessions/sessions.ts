@@ -26,7 +26,7 @@ import { findUser } from '../people/users.queries.ts'
 import { bounded, isOver, type Known, knownOf } from './limits.ts'
 import * as queries from './sessions.queries.ts'
 
-/** A session under a new id: its cookie's value, and what replicas must forget. */
+/** A session with a new id: the cookie's value, and the change records for replicas. */
 export type Renewed = { secret: string; id: string; expiresAt: Date; changes: Change[] }
 
 type SessionsDeps = {
@@ -41,10 +41,10 @@ type SessionsDeps = {
 }
 
 /**
- * Sessions of administrators. A session keeps the limits it started with; limits that are lowered later bind it too.
- * When it was last seen is kept in memory and written in batches, within a quarter of its idle time; whoever comes back
- * after more than half of it is written down at once. So what another replica has not written is never so much that the
- * database, which is asked before a session is called idle, would say so of one that is not.
+ * Sessions of administrators. A session keeps its initial limits; lower limits in later settings apply too. The last
+ * use is held in memory and written in batches, within a quarter of the idle time (20 s at most). After an idle time of
+ * more than half the limit it is written at once. So a replica that checks the database before it ends an idle session
+ * never ends one that is in use on another replica.
  */
 export function createSessions(deps: SessionsDeps) {
   const { db, audit, changes, feed, now, peppers, tenancy } = deps
@@ -74,7 +74,7 @@ export function createSessions(deps: SessionsDeps) {
     onError: deps.onError,
   })
 
-  /** Ends sessions and records each; returns what replicas must forget. */
+  /** Records the end of sessions. Returns the change records for replicas. */
   async function record(
     tx: Tx,
     source: Source,
@@ -109,8 +109,8 @@ export function createSessions(deps: SessionsDeps) {
 
   return {
     /**
-     * The principal behind a cookie; undefined for anything that is not a running session. `background`: a request that
-     * no person asked for does not prolong it.
+     * Returns the principal of a cookie; undefined unless the session is running. `background`: a request that no
+     * person made does not prolong the session.
      */
     verify: async (
       presented: PresentedToken,
@@ -143,8 +143,8 @@ export function createSessions(deps: SessionsDeps) {
     },
 
     /**
-     * When the session ends for inactivity, also by what other replicas have written: they may be behind by a quarter
-     * of its idle time, or 20 s. Null: it has ended.
+     * Returns when the session ends for inactivity. It includes times that other replicas have written, which may be
+     * late by a quarter of the idle time, or 20 s. Null if the session has ended.
      */
     idleExpiresAt: async (tx: Tx, { tenantId, id, idleSeconds }: Principal<'session'>): Promise<Date | null> => {
       const written = await queries.findLastSeen(tx, tenantId, id)
@@ -152,8 +152,8 @@ export function createSessions(deps: SessionsDeps) {
     },
 
     /**
-     * In the transaction of the sign-in; a lock of the user undoes that. `minted.token` is the cookie's value, nowhere
-     * stored.
+     * Opens a session in the transaction of the sign-in. Undefined if a lock binds the user. `minted.token` is the
+     * cookie's value, which is not stored.
      */
     open: async (
       tx: Tx,
@@ -195,7 +195,7 @@ export function createSessions(deps: SessionsDeps) {
       return { minted, expiresAt }
     },
 
-    /** True for the one call that ended it. */
+    /** True for the one call that ended the session. */
     logout: (source: Source, session: Principal<'session'>): Promise<boolean> =>
       db.inTenant(session.tenantId, async (tx) => {
         const ended = await queries.endOne(tx, session.tenantId, session.id, now())
@@ -205,27 +205,30 @@ export function createSessions(deps: SessionsDeps) {
       }),
 
     /**
-     * All of a user's but `kept`, in the transaction that takes the user's right to them; the caller records the
-     * changes.
+     * Ends all sessions of a user except `kept`, in the transaction that removes the user's access. The caller records
+     * the changes.
      */
     endOfUser: async (tx: Tx, source: Source, user: string, kept: string | null = null): Promise<Change[]> =>
       record(tx, source, await queries.endOfUser(tx, source.tenantId, user, now(), kept), 'manual'),
 
-    /** Those that an identity provider opened, all or some of them; the caller records the changes. */
+    /** Ends all or some sessions that an identity provider opened. The caller records the changes. */
     endOfProvider: async (tx: Tx, source: Source, provider: string, which: queries.Which): Promise<Change[]> =>
       record(tx, source, await queries.endOfProvider(tx, source.tenantId, provider, which, now()), 'manual'),
 
-    /** All that only a password opened, of one user or of all but break-glass users; the caller records the changes. */
+    /**
+     * Ends the sessions that a password alone opened, of one user or of all but break-glass users. The caller records
+     * the changes.
+     */
     endPasswordSessions: async (tx: Tx, source: Source, user: string | null): Promise<Change[]> =>
       record(tx, source, await queries.endPasswordSessions(tx, source.tenantId, user, now()), 'manual'),
 
-    /** All of these users', in the transaction that suspends them; the caller records the changes. */
+    /** Ends all sessions of these users, in the transaction that suspends them. The caller records the changes. */
     endOfUsers: async (tx: Tx, source: Source, users: readonly string[]): Promise<Change[]> =>
       record(tx, source, await queries.endOfUsers(tx, source.tenantId, users, now()), 'manual'),
 
     /**
-     * At every change of what a session may do: it goes on under a new id and secret, so that whoever knew the old ones
-     * gains nothing. In the transaction of that change; the caller records the changes.
+     * Gives a session a new id and secret, in the transaction that changes its rights, so that an attacker with the old
+     * ones gains nothing. The caller records the changes.
      */
     renew: async (
       tx: Tx,
@@ -254,7 +257,7 @@ export function createSessions(deps: SessionsDeps) {
       return { secret, id, expiresAt, changes: touched }
     },
 
-    /** Ends a session: one's own, or with the permission that of someone else. True for the one call that ended it. */
+    /** Ends a session: the caller's own, or another user's with the permission. True for the one call that ended it. */
     end: (actor: Actor, id: string, why: string | undefined): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const { principal, tenantId } = actor
@@ -272,7 +275,7 @@ export function createSessions(deps: SessionsDeps) {
         return ended.length > 0
       }),
 
-    /** Ends every session whose time is over, also those that nobody comes back to. Returns how many. */
+    /** Ends every session that exceeds its time, also those without further requests. Returns their number. */
     sweep: async (): Promise<number> => {
       await lastSeen.flush()
       let count = 0

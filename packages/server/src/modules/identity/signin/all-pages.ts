@@ -14,7 +14,7 @@ import { homeRoom, loginPages, problemPage } from './pages.ts'
 import { passwordRoom } from './password-page.ts'
 import { unknownPage } from './unknown-page.ts'
 
-/** What a person at a browser sees of a sign-in, and of what it owes. No page needs a script. */
+/** Pages of the sign-in and of required actions. No page needs a script. */
 export function createPages(
   deps: Pick<IdentityDeps, 'tenancy' | 'waysIn' | 'publicUrl' | 'consoleBuild'> &
     Pick<Rules, 'login' | 'passwords' | 'totp'> & { me: Me },

@@ -6,7 +6,7 @@ import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps, Notify } from '../deps.ts'
 import * as queries from './login.queries.ts'
 
-/** What all checks of a password or code share: they count against one number of failures, which locks the account. */
+/** Counts the failures of all password and code checks together. Too many lock the account. */
 export function createAttempts({
   db,
   audit,
@@ -20,7 +20,10 @@ export function createAttempts({
   tenancy: Pick<IdentityDeps['tenancy'], 'settings'>
   notify: Notify
 }) {
-  /** The attempt that reached the threshold reports the lock, unless somebody's right password has opened it again. */
+  /**
+   * Reports the lock, for the attempt that reached the threshold, unless a correct password has unlocked the account
+   * meanwhile.
+   */
   async function reportLock(
     by: Source,
     user: { id: string; username: string },
@@ -39,7 +42,7 @@ export function createAttempts({
         title: `The account ${username} is locked`,
         detail: `${failed_logins} failed attempts in a row, the last from ${by.sourceIp ?? 'an unknown address'}. It opens at ${locked_until.toISOString()}, or when an administrator unlocks it.`,
         subject: target,
-        // Locked again and again, it is one notification until somebody has seen it.
+        // Repeated locks of an account give one notification until it is acknowledged.
         dedupe_key: `account.locked:${target.id}`,
       })
     })
@@ -49,8 +52,8 @@ export function createAttempts({
     reportLock,
 
     /**
-     * A check that somebody who is signed in must pass again. Undefined is wrong, and counts like a wrong sign-in;
-     * 403 while the account is locked.
+     * Repeats a check for a signed-in user. An undefined result is wrong and counts like a failed sign-in. 403 while
+     * the account is locked.
      */
     pass: async <T>(
       by: Source,

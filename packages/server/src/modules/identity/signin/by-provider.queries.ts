@@ -1,7 +1,7 @@
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** The name of a person who may come in, whose row is held until commit; undefined for everybody else. */
+/** Returns the name of a person who may sign in, and locks the row until commit; undefined for everybody else. */
 export const holdAdmitted = async (tx: Tx, tenant: TenantId, user: string): Promise<string | undefined> =>
   (
     await tx
@@ -16,7 +16,7 @@ export const holdAdmitted = async (tx: Tx, tenant: TenantId, user: string): Prom
       .executeTakeFirst()
   )?.username
 
-/** The same for somebody who signs in now. */
+/** Like `holdAdmitted`, and also stores the time of the sign-in. */
 export const admitByProvider = async (tx: Tx, tenant: TenantId, user: string, at: Date): Promise<string | undefined> =>
   (
     await tx

@@ -21,15 +21,15 @@ import { findUser, insertUnlessTaken, lockUser, type UserRow } from '../people/u
 import type { Sessions } from '../sessions/sessions.ts'
 import { admitByProvider, holdAdmitted } from './by-provider.queries.ts'
 
-/** An identity provider that vouches for somebody, by its UUID and its name. */
+/** An identity provider that vouches for a person: UUID and name. */
 type Voucher = { id: string; name: string }
-/** Of what a provider decides about, what it says of one user. */
+/** Statement of a provider about one user: the values that it decides, and those that the user has. */
 type Said<T extends string = string> = { decides: readonly T[]; says: ReadonlySet<string> }
 type Profile = { username: string | undefined; email: string | undefined; displayName: string | undefined }
 
 /**
- * What a person is and may do whom an identity provider vouches for. All of it happens in the transaction of that
- * sign-in, whose rules (who is linked to whom) are not decided here.
+ * Users, groups and roles of people that an identity provider vouches for. All of it runs in the transaction of the
+ * sign-in. The links between users and accounts are decided by the caller.
  */
 export function createByProvider(deps: {
   audit: Audit
@@ -42,7 +42,7 @@ export function createByProvider(deps: {
     provider: { id: encodeId('identity_provider', id), name },
   })
 
-  /** A role that the provider decides about is given or taken; the last administrator keeps theirs. */
+  /** Grants or revokes the roles that the provider decides. The last administrator keeps the role. */
   async function followRoles(tx: Tx, source: Source, user: UserRow, { decides, says }: Said, by: Voucher) {
     let moved = 0
     for (const role of [...decides].sort()) {
@@ -91,23 +91,22 @@ export function createByProvider(deps: {
   }
 
   return {
-    /** Comes first where a user may have to be made: how many more the tenant may have. */
+    /** Locks and returns the tenant's remaining number of users. First lock if a user may have to be created. */
     holdPlaces: (tx: Tx, tenant: TenantId): Promise<Allowance> => tenancy.entitlements.hold(tx, tenant, 'users'),
 
-    /**
-     * Comes before anything else of the transaction, where the provider decides about a role that somebody must have.
-     */
+    /** First lock of the transaction, if the provider decides a role that must have a holder. */
     hold: async (tx: Tx, source: Source, roles: readonly string[]): Promise<void> => {
       if (mayBeLast(roles)) await holdAdministrators(tx, source.tenantId)
     },
 
-    /** Comes first in whatever may close the last way in. */
+    /** First lock of every change that may remove the last way to sign in. */
     holdAdministrators: async (tx: Tx, tenant: TenantId): Promise<void> => {
       await holdAdministrators(tx, tenant)
     },
 
     /**
-     * A user of the provider's making: its UUID; or why there is none. Nobody is found by a name or a mail address.
+     * Creates a user for the provider. Returns its UUID, or the reason for the refusal. No existing user is matched by
+     * name or email address.
      */
     provision: async (
       tx: Tx,
@@ -146,7 +145,7 @@ export function createByProvider(deps: {
       return { userId: id }
     },
 
-    /** Puts the user into the groups and roles that the provider says, among those that it decides about. */
+    /** Updates the user's groups and roles to the provider's statement, among those that it decides. */
     follow: async (
       tx: Tx,
       source: Source,
@@ -159,7 +158,10 @@ export function createByProvider(deps: {
       return (await followGroups(tx, source, user, groups, by)) + (await followRoles(tx, source, user, roles, by)) > 0
     },
 
-    /** The name of the user, who signs in now or comes for something else; undefined for whoever may not. Locks them. */
+    /**
+     * Returns the name of a user who may sign in, and locks the user; undefined for others. `isSignIn` also stores the
+     * time of the sign-in.
+     */
     admit: (tx: Tx, tenant: TenantId, userId: string, isSignIn: boolean): Promise<string | undefined> =>
       isSignIn ? admitByProvider(tx, tenant, userId, now()) : holdAdmitted(tx, tenant, userId),
 
@@ -182,7 +184,7 @@ export function createByProvider(deps: {
       const more = { target: { type: 'user', id: user_id, name: username }, details: detailsOf(how.by) }
       const { authMethod, limits, there } = how
       await audit.record(tx, as, 'login.succeeded', { user_id, auth_method: authMethod }, more)
-      // Undefined for a user whom a lock binds.
+      // Undefined if a lock binds the user.
       return sessions.open(tx, as, userId, limits, {
         authMethod,
         steppedUpAt: null,
@@ -191,8 +193,8 @@ export function createByProvider(deps: {
     },
 
     /**
-     * Where a provider, or what links users to it, is good no more: the sessions that it opened, of some users or of
-     * all. The caller records the changes.
+     * Ends the sessions that a provider opened, of some users or of all, when the provider or the links to it are no
+     * longer valid. The caller records the changes.
      */
     endProviderSessions: (
       tx: Tx,
@@ -201,7 +203,7 @@ export function createByProvider(deps: {
       users: readonly string[] | null,
     ): Promise<Change[]> => sessions.endOfProvider(tx, source, providerId, { users, subject: null, sid: null }),
 
-    /** The same of one account at the provider, of one of its sessions there, or of both. */
+    /** Ends the sessions of an account at the provider, of a session at the provider, or of both. */
     endSessionsThere: (
       tx: Tx,
       source: Source,
@@ -209,12 +211,12 @@ export function createByProvider(deps: {
       there: { subject: string | null; sid: string | null },
     ): Promise<Change[]> => sessions.endOfProvider(tx, source, providerId, { users: null, ...there }),
 
-    /** A user who was deleted is not; their accounts may be linked to somebody else. */
+    /** False for a deleted user, whose accounts may be linked to another user. */
     isThere: userExists,
     requireThere: async (tx: Tx, tenant: TenantId, userId: string): Promise<void> => {
       present(await findUser(tx, tenant, userId))
     },
-    /** 403 unless the caller may decide how this person signs in, whose row is held; the user's name. */
+    /** 403 unless the caller may decide how this person signs in. Locks the user and returns the name. */
     requireLinkable: async (tx: Tx, actor: Actor, userId: string): Promise<string> => {
       const { own } = subjectOf(actor, userId)
       const user = present(await lockUser(tx, actor.tenantId, userId))
@@ -223,7 +225,7 @@ export function createByProvider(deps: {
       return user.username
     },
 
-    /** Notes that somebody else gave a user another way to sign in. */
+    /** Stores that another person gave a user a new way to sign in. */
     noteSetting,
   }
 }

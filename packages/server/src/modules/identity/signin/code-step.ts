@@ -8,25 +8,25 @@ import type { Account } from './login.queries.ts'
 import type { SecondFactor } from './second-factor.ts'
 import { type Attempt, type Checked, type Passed, type Reason, whyShut } from './sign-in-steps.ts'
 
-/** What stands for a password that was right, until its code comes or this is over. */
+/** A correct password, until its code arrives or the time is over. */
 export type Challenge = { tenantId: TenantId; userId: string; username: string; password: string; until: number }
-/** Instead of a session: the account wants a code first. */
+/** Answer instead of a session, if the account needs a code. */
 export type Asked = { username: string; challenge: string }
 
 const withinMs = 5 * minute
 const context = 'sign_in/code'
-/** Which password it was; another one makes the challenge worthless. */
+/** Digest of the stored password hash. A new password invalidates the challenge. */
 const digestOf = (phc: string): string => createHash('sha256').update(phc).digest('base64url')
 
 /**
- * The second step of a sign-in in a browser: the code, after the password. It is stored nowhere, opens nothing without
- * a code, and each code that is tried with it counts like any other attempt.
+ * Second step of a browser sign-in: the code, after the password. The challenge is not stored, opens nothing without a
+ * code, and each code counts like any other attempt.
  */
 export function createCodeStep(deps: { audit: Audit; now: () => Date; kek: Kek; factor: Pick<SecondFactor, 'match'> }) {
   const { audit, now, kek, factor } = deps
 
   return {
-    /** That a password was right and no code came with it is on record. */
+    /** Records in the audit log that a password was correct and came without a code. */
     ask: async ({ tenantId, by }: Attempt, account: Account, phc: string): Promise<Asked> => {
       const { user_id: userId, username } = account
       const user_id = encodeId('user', userId)

@@ -5,12 +5,12 @@ import type { Me } from './me.ts'
 import { withNext, withoutLastSlash } from './next-path.ts'
 import { pageHeaders, renderDocument, seeOther } from './page-layout.ts'
 
-/** The page of the web console at each path of its views. The console itself shows the view. */
+/** Page of the web console, at each path of its views. The console itself shows the view. */
 export function consoleRooms(console: ConsolePage, { me, version }: { me: Me; version: string }): Rooms {
   const head = headOf(console)
   const room: Room = {
     get: async (visit) => {
-      // A parameter can be empty, where an address ends with a slash.
+      // An address that ends with a slash would give an empty parameter.
       const tidy = withoutLastSlash(visit.url)
       if (tidy !== undefined) return seeOther(tidy)
       return owedPage(visit) ?? page(head, { me: await me.describe(visit.actor), version })
@@ -19,7 +19,7 @@ export function consoleRooms(console: ConsolePage, { me, version }: { me: Me; ve
   return Object.fromEntries(console.paths.map((path) => [path.replaceAll('$', ':'), room]))
 }
 
-/** Where a session has to go first. */
+/** Redirects a session to the page of its required action; undefined if there is none. */
 export function owedPage({ actor, url }: Inside): Page | undefined {
   const { requiredAction } = actor.principal
   if (requiredAction === 'change_password') return seeOther(withNext('/admin/password', url))
@@ -48,6 +48,6 @@ ${head}
   }),
 })
 
-/** No text in it ends the element. */
+/** Escapes characters that could end the script element. */
 const escapeJson = (value: object): string =>
   JSON.stringify(value).replaceAll(/[<\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)

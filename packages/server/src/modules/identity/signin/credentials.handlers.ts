@@ -9,7 +9,7 @@ import type { Passwords } from './passwords.ts'
 import type { StepUp } from './step-up.ts'
 import type { Totp } from './totp.ts'
 
-/** What a user signs in with: passwords and second factors. */
+/** Endpoints for passwords and second factors. */
 export function credentialHandlers(deps: {
   now: () => Date
   cookie: Cookie
@@ -19,7 +19,7 @@ export function credentialHandlers(deps: {
 }) {
   const { now, cookie, passwords, totp, stepUp } = deps
   const named = (user_id: string | undefined) => (user_id === undefined ? undefined : idOf('user', user_id))
-  /** An answer that moves the caller's own session to its new id. */
+  /** Answers with the cookie of the renewed session, if there is one. */
   const answerAs = <T>(body: T, renewed: Renewed | undefined): Answer<T> | T =>
     renewed ? new Answer(body, { headers: { 'set-cookie': cookie.set(renewed.secret) } }) : body
 

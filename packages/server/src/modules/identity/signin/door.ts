@@ -1,4 +1,4 @@
-/** What sign-in by an identity provider needs of this module. */
+/** Public API for sign-in by an identity provider. */
 export { createCookie } from '../sessions/cookie.ts'
 export type { ByProvider } from './by-provider.ts'
 export { safeNext } from './next-path.ts'

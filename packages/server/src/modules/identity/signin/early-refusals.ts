@@ -5,7 +5,7 @@ import { storable } from '../../../kernel/text.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { Reason } from './sign-in-steps.ts'
 
-/** Of the usernames that were tried, an event with a count names so many. */
+/** Maximum of usernames in an event with a count. */
 const mostUsernames = 20
 const mostOfTenant = 1000
 
@@ -13,9 +13,9 @@ type Early = Source & { username: string; usernames: Set<string> }
 type Refused = Early & { reason: Reason }
 
 /**
- * Records attempts that end before an account is looked at: those that are told to wait, those of another site, and
- * codes that come too late. Nothing counts them against an account, so of each kind, address and minute the first is
- * on record at once, and the others with their count and some of their usernames.
+ * Records attempts that end before the account is read: rate-limited ones, those of another site, and late codes. They
+ * do not count against an account. Of each kind, address and minute the first is recorded at once, the others as a
+ * count with some of their usernames.
  */
 export function createEarlyRefusals({ audit, onError }: { audit: Pick<Audit, 'note'>; onError: (e: Error) => void }) {
   const merge = (held: Early, { usernames }: Early) => {
@@ -54,7 +54,7 @@ export function createEarlyRefusals({ audit, onError }: { audit: Pick<Audit, 'no
   return {
     throttle: (by: Source, username: string) => throttled.count(early(by, username)),
     refuse: (by: Source, username: string, reason: Reason) => refused.count({ ...early(by, username), reason }),
-    /** Writes what was only counted so far; at stop. */
+    /** Writes counts that are still in memory; at stop. */
     flush: async (): Promise<void> => {
       await throttled.flush()
       await refused.flush()

@@ -19,10 +19,10 @@ import type { Totp } from './totp.ts'
 type Form = Readonly<Record<string, string>>
 const labels = { current_password: 'Password', code: 'Code' }
 const statusOf = (refusal: AppError) => (refusal.code === 'forbidden' ? 403 : 422)
-/** What a page showed and gets back with the code. It is drawn again, and decides nothing. */
+/** Pattern of the URI that a page showed and sends back with the code. It is only shown again. */
 const shownUri = /^otpauth:\/\/totp\/[\w%.~:@!'()*-]{1,2000}\?[\w%.~&=+-]{1,200}$/
 
-/** Where somebody enrolls an authenticator app: the password, then the code of the app, then the recovery codes. */
+/** Pages to enroll an authenticator app: the password, then the app's code, then the recovery codes. */
 export function factorRooms({ cookie, totp }: { cookie: Cookie; totp: Totp }): Rooms {
   async function begin(visit: Inside & { form?: Form }, refusal?: AppError): Promise<Page> {
     const { actor } = visit

@@ -18,7 +18,7 @@ const waitText = (seconds: number) =>
 
 type Failed = { status: number; headers: Readonly<Record<string, string>>; body: HtmlPage | Buffer }
 
-/** What a person is told of a sign-in that failed, and under which status; undefined for what is no such failure. */
+/** Returns message and status for a failed sign-in; undefined for any other error. */
 function told(
   e: unknown,
   wrong: string,
@@ -33,7 +33,7 @@ function told(
     : undefined
 }
 
-/** The sign-in page again after its form failed; whatever is no failed sign-in is thrown on. */
+/** Returns the sign-in page after a failure. Any other error is thrown again. */
 export async function failedPage(
   waysIn: IdentityDeps['waysIn'],
   e: unknown,
@@ -44,7 +44,7 @@ export async function failedPage(
   const { message, ...answer } = told(e, wrongPassword) ?? fail(e)
   const slash = username.indexOf('/')
   const tenantName = slash < 0 ? defaultTenant : username.slice(0, slash)
-  // The page is shown all the same where its providers can not be named.
+  // The page is shown even if its providers cannot be read.
   const form = await formOf(waysIn, tenantName, caller, true).catch(() => nothingKnown(tenantName))
   return { ...answer, body: loginPage({ ...form, username, next, message }) }
 }
@@ -53,7 +53,7 @@ const fail = (e: unknown): never => {
 }
 const nothingKnown = (tenantName: string) => ({ tenantName, offered: [], passwords: 'shown' as const })
 
-/** The second step of a sign-in. */
+/** Form of the second step of a sign-in. */
 export const codeForms = ({ login, cookie }: { login: Login; cookie: Cookie }): Forms => ({
   '/admin/login/code': async ({ form, caller, isSameOrigin, usedOrigin }): Promise<Page> => {
     const { challenge = '', totp = '', recovery_code: recoveryCode = '' } = form

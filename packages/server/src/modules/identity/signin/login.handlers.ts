@@ -11,7 +11,7 @@ import { safeNext } from './next-path.ts'
 import { pageHeaders } from './page-layout.ts'
 import { codePage } from './pages.ts'
 
-/** In and out, and who is in. */
+/** Endpoints for sign-in, sign-out and the caller's identity. */
 type Deps = { cookie: Cookie; login: Login; me: Me; sessions: Sessions } & Pick<
   IdentityDeps,
   'waysIn' | 'endSessionAt' | 'tenancy'
@@ -48,7 +48,7 @@ export function loginHandlers({ cookie, login, me, sessions, waysIn, endSessionA
 
     logout: async ({ actor, request }) => {
       const { tenantId, providerId } = actor.principal
-      // Here it ends first, whatever the provider does.
+      // The session here ends first, independent of the provider.
       const changed = await sessions.logout(actor, actor.principal)
       const headers = { 'set-cookie': cookie.clear() }
       if (request.isForm) {

@@ -6,8 +6,8 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import type { SealedSeed } from './second-factor.queries.ts'
 
 /**
- * Counts one attempt from this source, unless the window that runs is full. In one statement, so that attempts on any
- * number of replicas can't pass the bound together.
+ * Counts one attempt of this source, unless the current window is full. One statement, so that concurrent attempts on
+ * any number of replicas cannot exceed the limit.
  */
 export const reserveSource = async (
   tx: Tx,
@@ -25,18 +25,18 @@ export const reserveSource = async (
 }
 const windowStart = (at: Date, windowSeconds: number) => new Date(at.getTime() - windowSeconds * 1000)
 
-/** Gives an attempt back that turned out not to be a failure. */
+/** Takes back an attempt that was no failure. */
 export const releaseSource = (tx: Tx, source: string) =>
   sql`update login_failures set failures = greatest(failures - 1, 0) where source = ${source}`.execute(tx)
 
-/** Nobody is held to what failed a day ago. */
+/** Deletes counts of failures that are older than a day. */
 export const forgetFailures = (tx: Tx) =>
   sql`delete from login_failures where window_start < clock_timestamp() - interval '1 day'`.execute(tx)
 
 export const findWindow = (tx: Tx, source: string) =>
   tx.selectFrom('login_failures').select('window_start').where('source', '=', source).executeTakeFirst()
 
-/** The window of a source that may fail no more in it; undefined for any other. */
+/** Returns the window of a source that has reached the limit; undefined for any other. */
 export const findFullWindow = (
   tx: Tx,
   source: string,
@@ -54,7 +54,7 @@ export const findAccount = (tx: Tx, tenant: TenantId, username: string) =>
   tx
     .selectFrom('users')
     .select(['user_id', 'username', 'source', 'break_glass', 'password_phc', 'password_expires_at', 'locked_until'])
-    // Whom a lock binds signs in as little as who is suspended.
+    // A locked user counts as suspended.
     .select(
       sql<'active' | 'suspended'>`case when user_id in (select * from locked_targets(${tenant}, 'user'))
         then 'suspended' else status end`.as('status'),
@@ -71,9 +71,9 @@ export type Account = NonNullable<Awaited<ReturnType<typeof findAccount>>>
 
 export type Reservation = Pick<Selectable<Tables['users']>, 'failed_logins' | 'locked_until'>
 /**
- * Counts one attempt before the password is looked at. The attempt that reaches the threshold locks the account in the
- * same statement; it is still checked, and opens the account again if it is right. A locked or suspended account gives
- * no row.
+ * Counts one attempt before the password is checked. The attempt that reaches the threshold locks the account in the
+ * same statement. It is still checked, and unlocks the account if it is correct. Undefined for a locked or suspended
+ * account.
  */
 export const reserveAttempt = async (
   tx: Tx,
@@ -94,7 +94,7 @@ export const reserveAttempt = async (
   return rows[0]
 }
 
-/** Gives an attempt back whose password nobody looked at. */
+/** Takes back an attempt, and the lock that it set. */
 export const releaseAttempt = (tx: Tx, tenant: TenantId, user: string, ownLock: Date | null) =>
   sql`
     update users set
@@ -102,7 +102,7 @@ export const releaseAttempt = (tx: Tx, tenant: TenantId, user: string, ownLock: 
       locked_until = case when locked_until = ${ownLock}::timestamptz then null else locked_until end
     where tenant_id = ${tenant} and user_id = ${user}`.execute(tx)
 
-/** Whether the lock that an attempt set still stands. */
+/** True if the lock that an attempt set is still in force. */
 export const isLockedUntil = (tx: Tx, tenant: TenantId, user: string, until: Date): Promise<boolean> =>
   happened(
     tx
@@ -114,8 +114,8 @@ export const isLockedUntil = (tx: Tx, tenant: TenantId, user: string, until: Dat
   )
 
 /**
- * Opens the account for an attempt whose password was right: only if that password is still the one, the user may
- * still sign in, and nobody else's failures have locked the account meanwhile. A temporary password is used up by it.
+ * Admits an attempt with a correct password. Undefined if the password was changed, the user may no longer sign in, or
+ * other failures have locked the account meanwhile. It uses up a temporary password.
  */
 export const admit = (
   tx: Tx,

@@ -22,15 +22,14 @@ import {
 } from './sign-in-steps.ts'
 
 const defaultTenant = 'default'
-/** More than these wait for one address: it is told to come back. */
+/** Limit of waiting attempts for one address; more are told to retry later. */
 const waitingPerSource = 200
 
 /**
- * Sign-in with a local password, and a second factor where the user has one. Every attempt is counted, for its source
- * and for its account, before the password is looked at, and given back when it was right; so any number of attempts at
- * once, on any number of replicas, learn no more than as many one after the other. Attempts of one source take turns,
- * so that people who sign in at the same time behind one address do not count against each other. Whatever is wrong,
- * the answer and the work are the same.
+ * Sign-in with a local password, and a second factor if the user has one. Every attempt is counted before the password
+ * is checked, for its source and its account, and taken back if it was correct. So concurrent attempts on any number of
+ * replicas learn no more than sequential ones. Attempts of one source are serialized, so that people behind one address
+ * do not count against each other. Answer and work are the same for every failure.
  */
 export function createLogin(deps: {
   origins: Origins
@@ -41,7 +40,7 @@ export function createLogin(deps: {
   steps: Steps
   factor: Pick<SecondFactor, 'match'>
   codeStep: CodeStep
-  /** Hears of counts that could not be put on record. */
+  /** Reports counts that could not be recorded. */
   onError: (e: Error) => void
 }) {
   const { origins, audit, now, hasher, tenancy, steps, factor, codeStep, onError } = deps
@@ -49,7 +48,7 @@ export function createLogin(deps: {
   const inTurn = createTurns(waitingPerSource)
   const early = createEarlyRefusals({ audit, onError })
 
-  /** What has passed, or why it has not. Costs one password hash in every case. */
+  /** Returns the passed attempt or the reason for the refusal. Costs one password hash in every case. */
   async function check(
     { account, reservation }: Checked,
     { tenantId, given }: Attempt,
@@ -70,7 +69,7 @@ export function createLogin(deps: {
     return proof ? { account, reservation, phc, proof } : 'wrong_second_factor'
   }
 
-  /** What was judged opens a session, or is refused; what could not be judged is given back. */
+  /** Opens a session or refuses the attempt. If the check itself failed, the attempt is taken back. */
   async function conclude(
     attempt: Attempt,
     checked: Checked,
@@ -104,7 +103,7 @@ export function createLogin(deps: {
     return codeStep.ask(attempt, account, account.password_phc)
   }
 
-  /** Attempts of one source take turns; what is turned away for their number is counted. */
+  /** Serializes the attempts of one source. Attempts refused for their number are counted. */
   async function taken<T>({ source, by, username }: Attempt, work: () => Promise<T>): Promise<T> {
     try {
       return (await inTurn(source, work)) ?? fail('rate_limited', busy)
@@ -116,16 +115,16 @@ export function createLogin(deps: {
     }
   }
 
-  /** Whose account a name may mean, and where the attempt comes from. */
+  /** Resolves the tenant and username of an attempt, and its source. */
   async function attemptOf(given: Credentials, caller: Caller): Promise<{ attempt: Attempt; tenantKnown: boolean }> {
-    // Blanks around a name come with pasted text.
+    // Pasted names may have spaces around them.
     const name = clean(given.username.trim())
     const slash = name.indexOf('/')
     const named = slash < 0 ? undefined : await tenancy.tenantByName(name.slice(0, slash).trim())
     const tenantId =
       named ?? (await tenancy.tenantByName(defaultTenant)) ?? fail('internal_error', 'there is no tenant yet')
     const typed = named ? name.slice(slash + 1).trim() : name
-    // What is no username is looked for all the same, so that it takes as long.
+    // An invalid username is looked up too, so that it takes as long.
     const username = canonicalUsername(typed).name ?? typed
     return {
       attempt: { ...attemptAt(tenantId, caller), username, given },
@@ -135,21 +134,21 @@ export function createLogin(deps: {
 
   return {
     /**
-     * `username` is a name in the tenant `default`, or `tenant/name`. Throws `unauthorized` for whatever is wrong with
-     * the credentials and `rate_limited` for a source with too many failures.
+     * `username` is a name in the tenant `default`, or `tenant/name`. Throws `unauthorized` for any wrong credential,
+     * and `rate_limited` for a source with too many failures.
      */
     signIn: async (given: Credentials, caller: Caller): Promise<SignedIn> => {
       const { attempt, tenantKnown } = await attemptOf(given, caller)
       const signedIn = await taken(attempt, () => run(attempt, tenantKnown, false))
       return 'challenge' in signedIn ? fail('internal_error', 'unexpected server error') : signedIn
     },
-    /** The same without a code: where the account wants one, it is asked for. */
+    /** Like `signIn` without a code. Returns a challenge if the account needs one. */
     begin: async (given: Pick<Credentials, 'username' | 'password'>, caller: Caller): Promise<SignedIn | Asked> => {
       const { attempt, tenantKnown } = await attemptOf({ ...given, ...noCode }, caller)
       return taken(attempt, () => run(attempt, tenantKnown, true))
     },
     readChallenge: codeStep.read,
-    /** The code that was asked for. It counts like any other attempt. */
+    /** Checks the code for a challenge. It counts like any other attempt. */
     finish: async (shown: Challenge, code: GivenFactor, caller: Caller): Promise<SignedIn> => {
       const { tenantId, username } = shown
       const attempt = { ...attemptAt(tenantId, caller), username, given: { username, password: '', ...code } }
@@ -161,7 +160,7 @@ export function createLogin(deps: {
       })
     },
 
-    /** A form of another site that signs somebody in here: by a name as it was typed, or at the second step. */
+    /** Refuses a form of another site that would sign a person in here, at the first or second step. */
     refuseOtherSite: async (
       named: string | Challenge,
       caller: Caller,
@@ -175,20 +174,20 @@ export function createLogin(deps: {
       return fail('forbidden', useInstead('Sign in at', usedOrigin, origins) ?? 'a sign-in must come from this site')
     },
 
-    /** A code whose challenge is over, or that came with none of ours. */
+    /** Records a code with an expired or unknown challenge. */
     recordLateCode: async (shown: Challenge | undefined, caller: Caller): Promise<void> => {
       if (shown) return early.refuse(attemptAt(shown.tenantId, caller).by, shown.username, 'challenge_expired')
       const { attempt } = await attemptOf({ username: '', password: '', ...noCode }, caller)
       return early.refuse(attempt.by, '', 'unknown_challenge')
     },
 
-    /** Writes the counts of what was throttled lately; at stop. */
+    /** Writes counts of throttled attempts that are still in memory; at stop. */
     flush: early.flush,
   }
 }
 export type Login = ReturnType<typeof createLogin>
 
-/** Where an attempt comes from. */
+/** Returns the tenant and source of an attempt. */
 const attemptAt = (tenantId: TenantId, caller: Caller): Pick<Attempt, 'tenantId' | 'source' | 'by'> => ({
   tenantId,
   source: `${tenantId} ${sourceBlock(caller.sourceIp)}`,
@@ -198,5 +197,5 @@ const attemptAt = (tenantId: TenantId, caller: Caller): Pick<Attempt, 'tenantId'
 const noCode: GivenFactor = { totp: '', recoveryCode: '' }
 const busy = 'many people sign in right now; try again in a moment'
 
-/** Text that the database and a log line can hold. */
+/** Replaces characters that the database or a log line cannot hold. */
 const clean = (text: string) => text.toWellFormed().replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd')

@@ -11,7 +11,7 @@ import { countRecoveryCodes } from './second-factor.queries.ts'
 
 type Person = Actor<'session' | 'api_key'>
 
-/** Who is calling. */
+/** Description of the caller. */
 export function createMe({
   db,
   tenancy,
@@ -36,7 +36,7 @@ export function createMe({
     }))
   }
   return {
-    /** As `GET /v1/admin/me` answers and as the page of the console has it. */
+    /** Same answer for `GET /v1/admin/me` and for the console's page. */
     describe: async (actor: Person): Promise<Output<Contract['me']>> => {
       const { principal } = actor
       const { tenantName, session, idleExpiresAt, user, recoveryCodes, steppedUpUntil } = await read(actor)

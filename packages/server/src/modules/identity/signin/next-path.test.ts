@@ -61,7 +61,7 @@ test('slashes at the end of a path below /admin are taken off, whatever its leng
     ['/admin//\\evil.example/', undefined],
   ] as const)
     assert.equal(withoutLastSlash(url), tidy, url)
-  // A look at each slash anew would take minutes.
+  // A check that restarts at each slash would take minutes.
   const many = '/'.repeat(100_000)
   const since = performance.now()
   for (const url of [`/admin/devices?${many}x`, `/admin${many}x`, `/admin/devices?${'/?'.repeat(50_000)}x`])

@@ -9,8 +9,8 @@ import type { Attempts } from './attempts.ts'
 import { findPassword } from './passwords.queries.ts'
 
 /**
- * Who changes what an account is signed in with shows its password once more: a session alone, which may be stolen, is
- * not enough. A wrong one counts like a wrong sign-in.
+ * Asks for the password again before a change of a user's way to sign in, since a session alone may be stolen. A wrong
+ * password counts like a failed sign-in.
  */
 export function createOwnPassword(deps: {
   db: Database
@@ -21,7 +21,7 @@ export function createOwnPassword(deps: {
 }) {
   const { db, now, hasher, attempts, tenancy } = deps
 
-  /** Null where there is none that opens the account. */
+  /** Null if the account has no password that opens it. */
   async function phcOf(tenant: TenantId, id: string): Promise<string | null> {
     const { enforce_sso } = (await tenancy.settings(tenant)).login
     const found = await db.inTenant(tenant, (tx) => findPassword(tx, tenant, id))
@@ -29,7 +29,7 @@ export function createOwnPassword(deps: {
   }
 
   return {
-    /** The stored hash, once the password was given rightly; null where the account has none that opens it. */
+    /** Returns the stored hash after a correct password; null if the account has no password that opens it. */
     prove: async ({ source, tenant, id }: Subject, username: string, given: string | undefined) => {
       const phc = await phcOf(tenant, id)
       if (phc === null) return null
@@ -41,10 +41,10 @@ export function createOwnPassword(deps: {
       return phc
     },
 
-    /** Whether there is one to prove. */
+    /** True if the account has a password to prove. */
     isThere: ({ tenant, id }: Subject): Promise<boolean> => phcOf(tenant, id).then((phc) => phc !== null),
 
-    /** 403 for a session that has neither shown a password now nor begun a moment ago. */
+    /** 403 for a session that is older than 5 minutes. */
     requireFresh: ({ own }: Subject): void => {
       if (own && now().getTime() - own.startedAt.getTime() > freshMs)
         fail('forbidden', 'this needs a sign-in not older than 5 minutes: sign in again, then repeat it')

@@ -8,7 +8,7 @@ export { pageHeaders } from '../../../http/page-headers.ts'
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 export const escapeHtml = (text: string) => text.replaceAll(/[&<>"']/g, (c) => entities[c] ?? c)
 
-/** A whole page. `head` and `body` are HTML: text from outside has been escaped. */
+/** Renders a whole page. `head` and `body` are HTML; text from outside is already escaped. */
 export const renderDocument = ({ title, head, body }: { title: string; head: string; body: string }): HtmlPage =>
   new HtmlPage(
     (attributes) => `<!doctype html>
@@ -29,7 +29,7 @@ ${body}
 `,
   )
 
-/** `main` is HTML: text from outside has been escaped. */
+/** `main` is HTML; text from outside is already escaped. */
 export const renderPage = (title: string, main: string): HtmlPage =>
   renderDocument({
     title: `${title} · Holdfast`,
@@ -40,21 +40,21 @@ ${main}
 </main>`,
   })
 
-/** Another page of this site, as a browser goes on after a form. */
+/** Redirects to another page of this site, as after a form. */
 export const seeOther = (location: string, setCookie?: string): Page => ({
   status: 303,
   headers: { location, ...(setCookie !== undefined && { 'set-cookie': setCookie }) },
   body: Buffer.alloc(0),
 })
 
-/** What was wrong; fields that are wrong point to it. */
+/** Renders a message about an error. Wrong fields refer to it. */
 export const alertOf = (message: string | undefined): string =>
   message === undefined ? '' : `<div class="alert" role="alert" id="problem">${escapeHtml(message)}</div>`
 
-/** The fields that a refusal is about. */
+/** Returns the names of the fields with errors. */
 export const fieldNames = ({ errors = [] }: AppError): readonly string[] => errors.map((e) => e.field)
 
-/** A refusal as a sentence, with the words that the page has for its fields. */
+/** Returns an error as a sentence, with the page's labels for its fields. */
 export function problemOf({ errors, message }: AppError, labels: Readonly<Record<string, string>>): string {
   const text = errors?.map((e) => `${labels[e.field] ?? e.field} ${e.message}`).join('; ') ?? message
   return sentenceOf(text)
@@ -72,10 +72,10 @@ type Field = {
   inputmode?: 'numeric'
   optional?: boolean
   focus?: boolean
-  /** Names of the fields that were wrong. */
+  /** Names of the wrong fields. */
   wrong?: readonly string[] | undefined
 }
-/** A label and its field. */
+/** Renders a label and its field. */
 export function field(f: Field): string {
   const isWrong = f.wrong?.includes(f.name) ?? false
   const about = [...(f.wrong ? ['problem'] : []), ...(f.hint ? [`${f.name}-hint`] : [])]
@@ -93,6 +93,6 @@ export function field(f: Field): string {
   return `<label for="${f.name}">${escapeHtml(f.label)}</label>\n<input ${attributes.join(' ')}>${hint}`
 }
 
-/** A field that carries a path from form to form. */
+/** Renders a hidden field that carries a path from form to form. */
 export const hiddenNext = (next: string | undefined): string =>
   next === undefined ? '' : `<input type="hidden" name="next" value="${escapeHtml(next)}">\n`

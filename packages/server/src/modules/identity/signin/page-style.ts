@@ -1,6 +1,6 @@
 import { assetPath, createAsset } from '../../../http/page-assets.ts'
 
-/** The values of packages/console/src/styles/tokens.css that these pages use; a test compares them. */
+/** Values of packages/console/src/styles/tokens.css that these pages use; a test compares them. */
 const tokens = `:root{color-scheme:light dark;
 --font-sans:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue","Noto Sans",Arial,sans-serif;
 --font-mono:ui-monospace,"SF Mono",SFMono-Regular,"Cascadia Mono","JetBrains Mono",Menlo,Consolas,"Liberation Mono",monospace;
@@ -74,7 +74,7 @@ dd{margin:0}
 
 const shieldPaths =
   '<path d="M12 2.5 4 5.5v6c0 5 3.4 8.6 8 10 4.6-1.4 8-5 8-10v-6z"/><path d="M9 8v8M15 8v8M9 12h6" stroke-linecap="round"/>'
-/** The sign of the product, as a part of a page. */
+/** Logo of the product, as a part of a page. */
 export const shield = `<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linejoin="round" aria-hidden="true">${shieldPaths}</svg>`
 
 const style = createAsset('pages.css', `${tokens}\n${rules}`)
@@ -82,7 +82,7 @@ const icon = createAsset(
   'icon.svg',
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#3f6ef0" stroke-width="1.75" stroke-linejoin="round">${shieldPaths}</svg>\n`,
 )
-/** The files that these pages load. */
+/** Files that these pages load. */
 export const assets = [style, icon]
 export const styleLink = `<link rel="stylesheet" href="${assetPath(style[0])}">`
 export const iconLink = `<link rel="icon" type="image/svg+xml" href="${assetPath(icon[0])}">`

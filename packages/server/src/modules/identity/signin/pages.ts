@@ -8,14 +8,17 @@ import { safeNext } from './next-path.ts'
 import { alertOf, escapeHtml, field, hiddenNext, pageHeaders, renderPage, sentenceOf } from './page-layout.ts'
 
 export const defaultTenant = 'default'
-/** Providers stand first; where they are the only way in, a password is asked for only of who says so. */
+/**
+ * Form of the password. If identity providers are the only way to sign in, it is shown only on request, for break-glass
+ * users.
+ */
 type Passwords = 'shown' | 'hidden' | 'break_glass'
 type Form = {
   tenantName: string
   username?: string
   next: string | undefined
   message?: string
-  /** Paths of this site, where a sign-in with somebody else begins. */
+  /** Paths of this site where a sign-in with an identity provider begins. */
   offered: readonly { path: string; name: string }[]
   passwords: Passwords
 }
@@ -24,7 +27,7 @@ const withQuery = (path: string, query: Readonly<Record<string, string | undefin
   return given.length === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams(given)}`
 }
 
-/** Where a sign-in begins. After a failure `message` says so and the name is filled in again. */
+/** First page of a sign-in. After a failure it shows `message`, with the username filled in. */
 export function loginPage({ tenantName, username, next, message, offered, passwords }: Form): HtmlPage {
   const isOther = tenantName !== defaultTenant
   const name = username ?? (isOther ? `${tenantName}/` : '')
@@ -65,7 +68,7 @@ ${hidden}<button class="plain" type="submit">Continue</button>
 </form>
 </details>`
 
-/** After a password that was right, of an account with a second factor. */
+/** Page after a correct password, for an account with a second factor. */
 export const codePage = ({
   username,
   challenge,
@@ -96,7 +99,10 @@ ${hiddenNext(next)}<button type="submit">Sign in</button>
   )
 }
 
-/** The start page where the web console was not built: the signed-in user, the own password and factor, and sign-out. */
+/**
+ * Start page if the web console was not built: the signed-in user, links to the password and factor pages, and
+ * sign-out.
+ */
 export const homeRoom = ({ tenancy }: Pick<IdentityDeps, 'tenancy'>): Room => ({
   get: async (visit) => {
     const { principal } = visit.actor
@@ -131,7 +137,7 @@ ${links.length === 0 ? '' : `<div class="links">${links.join('')}</div>`}
 
 const awayText = "The server can't reach its database, so nobody can sign in now. Try again in a moment."
 
-/** What of a failure a person is told: never its inside. */
+/** Page for an error, without internal details. */
 export const problemPage: ProblemPage = ({ code, message, retryAfterSeconds }, requestId) => {
   const isOurs = code === 'internal_error'
   const told = isOurs ? 'The server had an internal error. Try again in a moment.' : sentenceOf(message)
@@ -147,7 +153,9 @@ ${alertOf(isOurs && retryAfterSeconds !== undefined ? awayText : told)}
   }
 }
 
-/** How the tenant that a visitor names lets people in. A name that nobody has is like one without providers. */
+/**
+ * Returns the ways to sign in to the tenant that a visitor names. An unknown tenant looks like one without providers.
+ */
 export async function formOf(
   waysIn: IdentityDeps['waysIn'],
   tenantName: string,
@@ -158,7 +166,7 @@ export async function formOf(
   return { tenantName, offered, passwords: !isOnlyWay ? 'shown' : wantsPassword ? 'break_glass' : 'hidden' }
 }
 
-/** The pages of the login itself; they stand beside the contract. */
+/** Pages of the login; they are not part of the API contract. */
 export const loginPages = ({ waysIn }: Pick<IdentityDeps, 'waysIn'>): Pages => ({
   '/admin/login': async ({ query, caller }): Promise<Page> => {
     const tenantName = storable(query.get('tenant')?.trim() || defaultTenant, 128)

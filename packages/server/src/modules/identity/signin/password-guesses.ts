@@ -1,16 +1,16 @@
-/** What is looked up in the list of passwords that attackers try first. */
+/** Lookup in the list of passwords that attackers try first. */
 export type Known = { has: (text: string) => boolean; beginsOne: (text: string) => boolean }
 
-/** Padding of digits and signs up to this length is tried with every known word. */
+/** Maximum padding of digits and signs that is tried with every known word. */
 const longestPadding = 11
-/** Shorter words stand in too many good passwords. */
+/** Minimum length of a word; shorter ones are part of too many good passwords. */
 const shortestCore = 4
-/** The beginning of a known password, cut off, is one from this length on. */
+/** Minimum length of the truncated beginning of a known password. */
 const shortestBeginning = 6
-/** A walk over the keyboard that is a part of the text; shorter ones stand in random text. */
+/** Minimum length of a keyboard walk inside the text; shorter ones occur in random text. */
 const shortestWalk = 8
 
-/** Signs that stand for letters, in both readings of those that have two. */
+/** Signs that stand for letters, in both readings of those with two. */
 const letterSigns = { '@': 'a', '4': 'a', '3': 'e', '0': 'o', $: 's', '5': 's', '7': 't', '+': 't', '8': 'b', '9': 'g' }
 const readings = [
   { ...letterSigns, '1': 'i', '!': 'i', '|': 'i' },
@@ -20,7 +20,7 @@ const readings = [
 const unLeet = (text: string): string[] =>
   readings.map((signs) => [...text].map((character) => signs.get(character) ?? character).join(''))
 
-/** The text without what is added in front and behind: all that is no letter, or digits alone, or signs alone. */
+/** Padding before and after the core of a text: everything but letters, digits alone, or signs alone. */
 const paddings = [
   [/^[^\p{L}]+/u, /[^\p{L}]+$/u],
   [/^[^\p{L}]+/u, /\d+[^\p{L}\d]*$/u],
@@ -28,7 +28,7 @@ const paddings = [
   [/^[^\p{L}\d]+/u, /[^\p{L}\d]+$/u],
 ] as const
 
-/** The words that a text is made of, each with how much is added to it. */
+/** Returns the possible cores of a text, each with its padding. */
 function coresOf(text: string): Map<string, string> {
   const cores = paddings.flatMap(([front, back]) => {
     const cut = text.replace(front, '').replace(back, '')
@@ -40,8 +40,8 @@ function coresOf(text: string): Map<string, string> {
 }
 
 /**
- * Whether a guesser that pads, shortens and respells the passwords of its list, or walks over a keyboard, comes to this
- * text soon. The text is folded.
+ * True if an attacker who pads, truncates and respells known passwords, or walks over a keyboard, finds this text soon.
+ * The text is folded.
  */
 export function isGuessable(text: string, known: Known): boolean {
   if (known.has(text) || known.beginsOne(text) || isWalk(text)) return true
@@ -59,7 +59,7 @@ export function isGuessable(text: string, known: Known): boolean {
   })
 }
 
-/** Whether its letters are one known word, written several times: `summer2026summer`. */
+/** True if its letters are one known word, written several times: `summer2026summer`. */
 function isOneWordAgain(text: string, known: Known): boolean {
   const found = text.match(/\p{L}+/gu) ?? []
   const [word, ...others] = new Set(found)
@@ -76,12 +76,15 @@ const places = layouts.map(
   (rows) => new Map(rows.flatMap((row, y) => [...row].map((key, x) => [key, { x, y }] as const))),
 )
 
-/** Whether the text is a few runs of neighbouring keys, of the alphabet or of digits: `qwertyuiop12345`, `1qaz2wsx`. */
+/** True if the text consists of a few runs of neighbouring keys, letters or digits: `qwertyuiop12345`, `1qaz2wsx`. */
 function isWalk(text: string): boolean {
   const characters = [...text]
   return characters.length >= 6 && runsOf(characters, stepsBetween) <= characters.length / 4
 }
-/** The same of a part of a text. Random text has crooked runs of a few characters, so they are longer, or straight. */
+/**
+ * Like `isWalk`, for a part of a text. Random text has crooked runs of a few characters, so the runs must be longer, or
+ * straight.
+ */
 function isWalkInside(part: string): boolean {
   const characters = [...part]
   const { length } = characters
@@ -90,7 +93,7 @@ function isWalkInside(part: string): boolean {
 }
 
 type Steps = (from: string, to: string) => readonly string[]
-/** The number of runs in which all steps have one of their names in common. */
+/** Counts the runs; all steps of a run share a name. */
 function runsOf(characters: readonly string[], steps: Steps): number {
   let runs = 1
   let common: readonly string[] | undefined
@@ -103,9 +106,9 @@ function runsOf(characters: readonly string[], steps: Steps): number {
   return runs
 }
 
-/** A step along the digits with its direction, through the alphabet, or to a key that touches, by layout. */
+/** Names of a step: along the digits with its direction, along the alphabet, or to a neighbouring key, by layout. */
 const stepsBetween: Steps = (from, to) => namesOf(from, to, false)
-/** The same with the direction of every step. */
+/** Names that include the direction of every step. */
 const straightSteps: Steps = (from, to) => namesOf(from, to, true)
 
 function namesOf(from: string, to: string, isStraight: boolean): string[] {
@@ -113,7 +116,7 @@ function namesOf(from: string, to: string, isStraight: boolean): string[] {
   const [hasDigit, areDigits] = [/\d/.test(from + to), /^\d\d$/.test(from + to)]
   const names: string[] = []
   if (Math.abs(next) <= 1) names.push(hasDigit || isStraight ? `order ${next}` : 'order')
-  // Keys of digits touch only those of letters, along the slanted column.
+  // Digit keys count as neighbours only of letter keys, along the slanted column.
   if (areDigits) return names
   for (const [layout, keys] of places.entries()) {
     const [a, b] = [keys.get(from), keys.get(to)]
@@ -124,7 +127,7 @@ function namesOf(from: string, to: string, isStraight: boolean): string[] {
   return names
 }
 
-/** The shortest text of which this is a whole number of repetitions, at least two. */
+/** Returns the shortest text that repeated gives this one, at least twice. */
 export function repeatedUnit(text: string): string | undefined {
   const at = (text + text).indexOf(text, 1)
   return at > 0 && at < text.length ? text.slice(0, at) : undefined

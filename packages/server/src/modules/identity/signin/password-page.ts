@@ -11,7 +11,7 @@ const labels = { current_password: 'Current password', new_password: 'New passwo
 
 type Form = Readonly<Record<string, string>>
 
-/** Where somebody sets the own password, above all who came in with a temporary one. */
+/** Page to set the own password, in particular after a sign-in with a temporary one. */
 export function passwordRoom(deps: {
   cookie: Cookie
   passwords: Passwords

@@ -1,17 +1,17 @@
 import { canonicalPassword } from '@holdfast/crypto'
 import { isGuessable, type Known, repeatedUnit } from './password-guesses.ts'
 
-/** A word that every password here could be made of. */
+/** Name of the service, as a context word for every password. */
 export const serviceName = 'holdfast'
 const maxLength = 128
 const withSecondFactor = 8
-/** Context words shorter than this are found in too many good passwords. */
+/** Minimum length of a context word; shorter ones are part of too many good passwords. */
 const shortestWord = 4
 
 let blocked: Promise<Known> | undefined
 /**
- * Passwords and words that attackers try first, one a line; read when the first password is set. As one text they take
- * a third of what they take as many, so the package's own lists are let go.
+ * List of passwords and words that attackers try first, one a line, loaded when the first password is set. As one text
+ * it takes a third of the memory of separate strings, so the package's own lists are emptied.
  */
 const blocklist = () => {
   blocked ??= import('@zxcvbn-ts/language-common').then(({ default: { dictionary } }) => {
@@ -28,9 +28,9 @@ const blocklist = () => {
 const fold = (text: string) => canonicalPassword(text).toLowerCase()
 
 /**
- * Why this can't be a password, or undefined (NIST SP 800-63B-4 §3.1.1.2): by length in characters, and by what an
- * attacker tries first. Nothing is asked of what the characters are. `words` are those of the context: the user's
- * names, the tenant's, the service's.
+ * Returns why this cannot be a password, or undefined (NIST SP 800-63B-4 §3.1.1.2): by its length in characters, and by
+ * the guesses that attackers try first. There are no rules for kinds of characters. `words` are context words: the
+ * names of the user, the tenant and the service.
  */
 export async function passwordProblem(
   password: string,
@@ -57,5 +57,5 @@ export async function passwordProblem(
 const tooCommon =
   'is one of the passwords that attackers try first, or one of them with digits or signs added: take several words that do not belong together'
 
-/** Digits and signs alone, as many as are tried with every name. */
+/** True for digits and signs alone, up to the length that is tried with every name. */
 const isPadding = (text: string) => text.length < 12 && !/\p{L}/u.test(text)

@@ -9,7 +9,7 @@ export const findPassword = (tx: Tx, tenant: TenantId, id: string) =>
     .where('user_id', '=', id)
     .executeTakeFirst()
 
-/** False when `replaces` is given and is not the stored hash any more; null says that there was none. */
+/** False if `replaces` is given and the stored hash differs. Null means that there was none. */
 export const storePassword = async (
   tx: Tx,
   tenant: TenantId,

@@ -18,7 +18,7 @@ import type { OwnPassword } from './own-password.ts'
 import { passwordProblem, serviceName } from './password-rules.ts'
 import { storePassword } from './passwords.queries.ts'
 
-/** `user` is a UUID; without one the own password is meant. */
+/** `user` is a UUID. Without it, the own password is meant. */
 type PasswordRequest = {
   user?: string
   new_password?: string
@@ -29,7 +29,7 @@ type PasswordRequest = {
 const isSame = (a: string, b: string) => canonicalPassword(a) === canonicalPassword(b)
 type Method = 'own' | 'set' | 'generated'
 
-/** How long a generated password waits for its first and only sign-in. */
+/** Time until a generated password must be used for its first and only sign-in. */
 const temporaryForMs = day
 
 export function createPasswords(deps: {
@@ -63,7 +63,7 @@ export function createPasswords(deps: {
     )
   }
 
-  /** Which password it is to be, once it is clear that the caller may set it. */
+  /** Returns the new password, after the check that the caller may set it. */
   async function choose({ own, tenant }: Subject, user: UserRow, request: PasswordRequest) {
     const { new_password, generate = false, current_password } = request
     if (generate === (new_password !== undefined))
@@ -81,7 +81,7 @@ export function createPasswords(deps: {
     return { password: new_password, generated: false }
   }
 
-  /** A key opens what it opens without the password: the caller is told how many go on. */
+  /** API keys work without the password. The caller is warned how many stay valid. */
   async function warnOfKeys(tx: Tx, { tenant, id }: Subject, username: string): Promise<Warning[]> {
     const count = await keysOfUser.countIn(tx, tenant, { tenantId: tenant, userId: id })
     if (count === 0) return []
@@ -93,8 +93,8 @@ export function createPasswords(deps: {
 
   return {
     /**
-     * Sets a password; every session of the user ends, but the one that changes its own, which goes on under a new id.
-     * API keys go on unless the request says otherwise. `temporary` is there when the password was generated.
+     * Sets a password and ends every session of the user. The caller's own session goes on under a new id. API keys
+     * stay valid unless the request revokes them. `temporary` is set for a generated password.
      */
     change: async (actor: Actor, request: PasswordRequest) => {
       const subject = subjectOf(actor, request.user)
@@ -112,14 +112,14 @@ export function createPasswords(deps: {
       return db.inTenant(tenant, async (tx) => {
         if (generated) await holdAdministrators(tx, tenant)
         const user = check(actor, subject, await lockUser(tx, tenant, id))
-        // A temporary password may be over before anybody needs it.
+        // A temporary password may expire before anybody needs it.
         if (generated) await breakGlass.refuseLast(tx, tenant, user)
         const at = now()
         const expiresAt = generated ? new Date(at.getTime() + temporaryForMs) : null
         if (!(await storePassword(tx, tenant, id, { phc, mustChange: generated, expiresAt, at }, replaces)))
           failField('current_password', 'has been changed meanwhile')
         await noteSetting(tx, actor, tenant, id, at)
-        // API keys come before sessions, as wherever both end.
+        // API keys are locked before sessions, as in every transaction that ends both.
         const revoked = endsKeys ? await keysOfUser.revokeIn(tx, source, holder, undefined) : []
         const touched: Change[] = await sessions.endOfUser(tx, source, id, own?.id ?? null)
         const terminated = touched.length

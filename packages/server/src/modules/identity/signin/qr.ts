@@ -1,9 +1,11 @@
 import { escapeHtml } from './page-layout.ts'
 
-/** Modules that must stay light around it. */
+/** Light modules required around the code. */
 const margin = 4
 
-/** A text as a QR code: one path of dark squares on a light ground, whatever the colours of the page are. */
+/**
+ * Draws a text as a QR code: one path of dark squares on a light background, independent of the colours of the page.
+ */
 export async function drawQr(text: string, description: string): Promise<string> {
   const { encodeQR } = await import('qr')
   const rows = encodeQR(text, 'raw', { ecc: 'medium', border: margin })

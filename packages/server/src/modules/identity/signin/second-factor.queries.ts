@@ -5,7 +5,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 
 type StoredDigest = { digest: Buffer; version: number }
 
-/** The seed of a second factor, and which factor that is: the same one may be sealed anew at any moment. */
+/** Seed of a second factor, and the id of the factor: the seed of the same factor may be sealed again at any time. */
 export type SealedSeed = { jwe: string; factor: string }
 
 const rowOf = (tx: Tx, tenant: TenantId, user: string) =>
@@ -15,15 +15,15 @@ const rowOf = (tx: Tx, tenant: TenantId, user: string) =>
     .where('tenant_id', '=', tenant)
     .where('user_id', '=', user)
 
-/** That of a user's second factor. */
+/** Returns the seed of the user's second factor. */
 export const findSeed = (tx: Tx, tenant: TenantId, user: string): Promise<SealedSeed | undefined> =>
   rowOf(tx, tenant, user).where('enrolled_at', 'is not', null).executeTakeFirst()
 
-/** The one that a code must still confirm. */
+/** Returns the seed that still needs a code to be confirmed. */
 export const findPending = (tx: Tx, tenant: TenantId, user: string, at: Date): Promise<SealedSeed | undefined> =>
   rowOf(tx, tenant, user).where('enrolled_at', 'is', null).where('expires_at', '>', at).executeTakeFirst()
 
-/** Replaces a pending seed; false when the user has a second factor already. */
+/** Replaces a pending seed. False if the user already has a second factor. */
 export const insertPending = (
   tx: Tx,
   tenant: TenantId,
@@ -87,7 +87,8 @@ export const countRecoveryCodes = async (tx: Tx, tenant: TenantId, user: string)
 }
 
 /**
- * True once for every step, and never again for an earlier one: the statement is the lock, on any number of replicas.
+ * True once for each step, and never again for an earlier one. The single statement makes it atomic on any number of
+ * replicas.
  */
 export const useStep = (tx: Tx, tenant: TenantId, user: string, factor: string, step: number): Promise<boolean> =>
   happened(
@@ -115,11 +116,11 @@ export const useRecoveryCode = (tx: Tx, tenant: TenantId, user: string, digests:
       .returning('user_id'),
   )
 
-/** When the user last proved a second factor; null when there is none any more. */
+/** Stores the time of the user's last proof of a second factor; null if there is no factor any more. */
 export const setMfaAt = (tx: Tx, tenant: TenantId, user: string, at: Date | null) =>
   tx.updateTable('users').set({ mfa_at: at }).where('tenant_id', '=', tenant).where('user_id', '=', user).execute()
 
-/** Takes the second factor and its recovery codes. True for the one call that did. */
+/** Deletes the second factor and its recovery codes. True for the one call that did it. */
 export const removeFactor = (tx: Tx, tenant: TenantId, user: string): Promise<boolean> =>
   happened(
     tx

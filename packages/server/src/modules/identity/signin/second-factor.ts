@@ -4,19 +4,19 @@ import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import * as queries from './second-factor.queries.ts'
 
-/** What was shown beside the password; empty when it was not. */
+/** Codes given with the password; empty texts if none was given. */
 export type GivenFactor = { totp: string; recoveryCode: string }
-/** A code that fits; it counts only once it has been used up. */
+/** A matching code. It is accepted only after it was marked as used. */
 export type Proof =
   | { method: 'totp'; factor: string; step: number }
   | { method: 'recovery_code'; factor: string; digests: readonly Buffer[] }
 
 const recoveryCodes = 10
 
-/** Without the blanks and dashes between the groups of a code, whichever way it comes. */
+/** Removes spaces and dashes between the groups of a code. */
 const withoutGroups = (code: string): string => code.replaceAll(/[\s\u2010-\u2015\u2212-]/g, '')
 
-/** The second factor of users: a TOTP seed (RFC 6238), sealed where it is stored, and recovery codes of 128 bits. */
+/** Second factor of users: a TOTP seed (RFC 6238), stored sealed, and recovery codes of 128 bits. */
 export function createSecondFactor({ kek, peppers, now }: { kek: Kek; peppers: Peppers; now: () => Date }) {
   const contextOf = (user: string) => `user_totp/${user}/seed`
 
@@ -34,7 +34,7 @@ export function createSecondFactor({ kek, peppers, now }: { kek: Kek; peppers: P
     sealSeed: (user: string, seed: Uint8Array): Promise<string> => seal(kek, contextOf(user), seed),
     matchCode,
 
-    /** Undefined when nothing that fits was given. Whether a recovery code exists shows when it is used up. */
+    /** Undefined if no code matches. For a recovery code, `use` checks whether it exists. */
     match: async (
       tenant: TenantId,
       user: string,
@@ -51,14 +51,14 @@ export function createSecondFactor({ kek, peppers, now }: { kek: Kek; peppers: P
       }
     },
 
-    /** False when it was used before, on whatever replica, or the second factor is another one by now. */
+    /** False if the code was used before, on any replica, or the second factor has been replaced. */
     use: async (tx: Tx, tenant: TenantId, user: string, proof: Proof): Promise<boolean> => {
       if (proof.method === 'totp') return queries.useStep(tx, tenant, user, proof.factor, proof.step)
       if ((await queries.findSeed(tx, tenant, user))?.factor !== proof.factor) return false
       return queries.useRecoveryCode(tx, tenant, user, proof.digests, now())
     },
 
-    /** Fresh codes, in the transaction that makes the factor; only their digests are kept. */
+    /** Creates new recovery codes, in the transaction that creates the factor. Only their digests are stored. */
     issueRecoveryCodes: async (tx: Tx, tenant: TenantId, user: string): Promise<string[]> => {
       const codes = Array.from({ length: recoveryCodes }, () => randomBytes(16).toString('hex'))
       await queries.insertRecoveryCodes(

@@ -20,7 +20,7 @@ export type SignedIn = {
   minted: MintedToken<TenantId>
   expiresAt: Date
 }
-/** Why a sign-in with a password opened no session; the person is never told which. */
+/** Reasons for a refused sign-in with a password. The person never sees them. */
 export type Reason =
   | 'other_site'
   | 'unknown_challenge'
@@ -36,10 +36,10 @@ export type Reason =
   | 'password_expired'
   | 'missing_second_factor'
   | 'wrong_second_factor'
-/** What a person gives to sign in. */
+/** Credentials of a sign-in. */
 export type Credentials = { username: string; password: string } & GivenFactor
 export type Attempt = { tenantId: TenantId; source: string; username: string; given: Credentials; by: Source }
-/** Undefined where the user has no second factor. */
+/** A passed check. `proof` is undefined if the user has no second factor. */
 export type Passed = {
   account: queries.Account
   reservation: queries.Reservation
@@ -48,7 +48,10 @@ export type Passed = {
 }
 export type Checked = { account: queries.Account | undefined; reservation: queries.Reservation | undefined }
 
-/** What every sign-in with a password consists of: it is counted before it is looked at, and opens or is refused. */
+/**
+ * Steps of every sign-in with a password: the attempt is counted before it is checked, then a session is opened or
+ * refused.
+ */
 export function createSteps(deps: {
   db: Database
   audit: Audit
@@ -63,7 +66,10 @@ export function createSteps(deps: {
 }) {
   const { db, audit, changes, now, hasher, tenancy, notify, sessions, factor, attempts } = deps
 
-  /** One transaction for known and unknown names alike: count the source, find the account, count the attempt. */
+  /**
+   * Runs in one transaction for known and unknown names alike: counts the source, finds the account, counts the
+   * attempt.
+   */
   const reserve = ({ tenantId, source, username }: Attempt, limits: SecuritySettings['login']): Promise<Checked> =>
     db.inTenant(tenantId, async (tx) => {
       const at = now()
@@ -99,7 +105,7 @@ export function createSteps(deps: {
 
   async function open(attempt: Attempt, { account, reservation, phc, proof }: Passed): Promise<SignedIn | Reason> {
     const { tenantId } = attempt
-    // With a code that comes for itself there is no password any more.
+    // In the second step there is no password any more.
     const newPhc =
       attempt.given.password !== '' && hasher.needsRehash(phc)
         ? await hasher.hashPassword(attempt.given.password)
@@ -110,7 +116,7 @@ export function createSteps(deps: {
     return db
       .inTenant(tenantId, async (tx) => {
         const enforcesSso = await tenancy.holdEnforcement(tx, tenantId)
-        // Before the user, as where an attempt is reserved: who is refused below keeps it.
+        // Locked before the user, as in `reserve`. A later refusal rolls this back, so the attempt stays counted.
         await queries.releaseSource(tx, attempt.source)
         const held = { user_id: account.user_id, password_phc: phc }
         const at = now()
@@ -123,7 +129,7 @@ export function createSteps(deps: {
         if (!admitted) throw new Refused('locked')
         const { break_glass } = admitted
         if (enforcesSso && !break_glass) throw new Refused('sso_enforced')
-        // The user's row is held from here on: a second factor that came meanwhile is seen.
+        // From here on the user's row is locked, so a second factor that was added meanwhile is found.
         const factorHolds = proof
           ? await factor.use(tx, tenantId, account.user_id, proof)
           : (await findSeed(tx, tenantId, account.user_id)) === undefined
@@ -137,7 +143,7 @@ export function createSteps(deps: {
         const how = { authMethod: auth_method, steppedUpAt, provider: null }
         const session = await sessions.open(tx, by, account.user_id, limits, how)
         if (!session) throw new Refused('suspended')
-        // Gateways may ask how long ago it was.
+        // Gateways may use the time of this proof.
         if (proof) await changes.record(tx, tenantId, [{ kind: 'user', subject: account.user_id }])
         return { tenantId, userId: account.user_id, username: account.username, ...session }
       })
@@ -151,7 +157,7 @@ export function createSteps(deps: {
 }
 export type Steps = ReturnType<typeof createSteps>
 
-/** Undoes the transaction of a sign-in, and says why. */
+/** Rolls the transaction of a sign-in back, with the reason. */
 class Refused extends Error {
   readonly reason: Reason
   constructor(reason: Reason) {
@@ -160,14 +166,14 @@ class Refused extends Error {
   }
 }
 
-/** Why no password opens this account, whatever it is; undefined where one may. */
+/** Returns why no password opens this account; undefined if one may. */
 export function whyShut({ status, source, break_glass }: queries.Account, enforcesSso: boolean): Reason | undefined {
   if (status === 'suspended') return 'suspended'
   if (source !== 'local') return 'external_account'
   return enforcesSso && !break_glass ? 'sso_enforced' : undefined
 }
 
-/** Each sign-in of a break-glass user is told: it is rare, and the way in for whoever has that password. */
+/** Every sign-in of a break-glass user is notified. It is rare, and its password bypasses the identity providers. */
 const alarmOf = ({ id, name, sourceIp }: Source, at: Date) =>
   ({
     kind: 'break_glass.used',

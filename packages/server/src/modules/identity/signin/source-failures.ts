@@ -6,9 +6,9 @@ import * as queries from './login.queries.ts'
 type Limits = Pick<SecuritySettings['login'], 'max_failures_per_ip' | 'window_seconds'>
 
 /**
- * Failures of a source that are counted when they have happened, on all replicas together. Passwords are counted
- * before they are looked at (`login.ts`), so that none is guessed at once; what nobody can guess need not be, and many
- * who come from one address at the same time don't count against each other.
+ * Counts failures of a source after they happened, on all replicas together. Password attempts are counted before the
+ * check (`login.ts`), so that concurrent guesses are limited too. Secrets that nobody can guess need no such limit, and
+ * many concurrent users of one address do not count against each other.
  */
 export const createSourceFailures = ({ db, now }: { db: Database; now: () => Date }) => {
   const boundOf = ({ max_failures_per_ip, window_seconds }: Limits) => ({
@@ -17,7 +17,7 @@ export const createSourceFailures = ({ db, now }: { db: Database; now: () => Dat
     at: now(),
   })
   return {
-    /** 0 while the source may fail. */
+    /** Returns 0 while the source is below the limit. */
     secondsToWait: async (tenant: TenantId, source: string, limits: Limits): Promise<number> => {
       const bound = boundOf(limits)
       const full = await db.inTenant(tenant, (tx) => queries.findFullWindow(tx, source, bound))

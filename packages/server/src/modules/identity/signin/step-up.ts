@@ -11,7 +11,7 @@ import type { Attempts } from './attempts.ts'
 import { findSeed, setMfaAt } from './second-factor.queries.ts'
 import type { SecondFactor } from './second-factor.ts'
 
-/** Proof that the person is still there: a one-time code shown a moment ago, before changes that weigh much. */
+/** Step-up: a recent one-time code proves that the person is present, before sensitive changes. */
 export function createStepUp(deps: {
   db: Database
   audit: Audit
@@ -25,7 +25,10 @@ export function createStepUp(deps: {
   const { db, audit, changes, now, tenancy, attempts, factor, sessions } = deps
 
   return {
-    /** 403 with what to do. Binds sessions where their own tenant, or the one they act in, asks for it. */
+    /**
+     * 403 with the required action. It applies to sessions if their own tenant, or the tenant that they act in,
+     * requires it.
+     */
     require: async ({ principal, tenantId }: Actor): Promise<void> => {
       if (principal.kind !== 'session') return
       const asked =

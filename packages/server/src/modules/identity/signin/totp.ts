@@ -19,7 +19,7 @@ import type { Proof, SecondFactor } from './second-factor.ts'
 const pendingForMs = 10 * minute
 const issuer = 'Holdfast'
 
-/** What the owner of a factor shows to be rid of it; of no meaning where somebody else takes it. */
+/** Credentials that the owner shows to remove a factor. Ignored if another person removes it. */
 type Shown = { current_password?: string; code?: string; recovery_code?: string }
 
 type TotpDeps = {
@@ -34,7 +34,7 @@ type TotpDeps = {
   tenancy: Pick<IdentityDeps['tenancy'], 'nameOf'>
 }
 
-/** How a user comes to a second factor and loses it. */
+/** Enrollment and removal of second factors. */
 export function createTotp(deps: TotpDeps) {
   const { db, audit, changes, now, factor, attempts, ownPassword, sessions, tenancy } = deps
 
@@ -50,13 +50,13 @@ export function createTotp(deps: TotpDeps) {
     return name === undefined || name === 'default' ? username : `${name}/${username}`
   }
 
-  /** The password, or where the account has none here, a fresh sign-in. */
+  /** Checks the password, or requires a fresh sign-in if the account has no password here. */
   async function proveOwner(subject: Subject, password: string | undefined): Promise<void> {
     if (!subject.own) return
     if ((await ownPassword.prove(subject, subject.own.name, password)) === null) ownPassword.requireFresh(subject)
   }
 
-  /** The owner's password and a code of the factor that is to go. Undefined where there is none to take. */
+  /** Checks a code of the factor to remove. Undefined if there is no factor. */
   async function proveFactor(subject: Subject, { code = '', recovery_code = '' }: Shown): Promise<Proof | undefined> {
     const { tenant, id, source } = subject
     const user = present(await db.inTenant(tenant, (tx) => findUser(tx, tenant, id)))
@@ -71,10 +71,10 @@ export function createTotp(deps: TotpDeps) {
   }
 
   return {
-    /** Whether somebody who enrolls for themselves shows a password. */
+    /** True if a person who enrolls a factor of their own must show a password. */
     asksPassword: (actor: Actor): Promise<boolean> => ownPassword.isThere(subjectOf(actor, undefined)),
 
-    /** A seed that is nothing yet: a code must confirm it. Starting again replaces it. */
+    /** Stores a pending seed, which a code must confirm. Starting again replaces it. */
     enroll: async (actor: Actor, named: string | undefined, password: string | undefined) => {
       const subject = subjectOf(actor, named)
       const { tenant, id, source } = subject
@@ -95,8 +95,8 @@ export function createTotp(deps: TotpDeps) {
     },
 
     /**
-     * Makes the pending seed the second factor. Sessions that began without it end; the one that confirms it goes on
-     * under a new id, and has not stepped up: that needs a code of a factor that was there before.
+     * Makes the pending seed the second factor. Other sessions of the user end. The confirming session goes on under a
+     * new id. It is not stepped up, since that needs a code of an existing factor.
      */
     verify: async (actor: Actor, named: string | undefined, code: string) => {
       const subject = subjectOf(actor, named)
@@ -129,7 +129,8 @@ export function createTotp(deps: TotpDeps) {
     },
 
     /**
-     * By an administrator, or by its owner, who shows all that a sign-in would need. Every session of the user ends.
+     * Removes the factor: by an administrator, or by its owner with all credentials of a sign-in. Every session of the
+     * user ends.
      */
     disable: async (actor: Actor, id: string, shown: Shown, reason: string | undefined) => {
       const subject = subjectOf(actor, id)
@@ -139,7 +140,7 @@ export function createTotp(deps: TotpDeps) {
       return db.inTenant(tenant, async (tx) => {
         const user = await hold(tx, actor, subject)
         if (proof && !(await factor.use(tx, tenant, id, proof))) failField('code', 'was used already')
-        // An owner who showed no code had no factor then: one that came meanwhile stays.
+        // An owner who showed no code had no factor at that time. A factor that was added meanwhile stays.
         if ((own && !proof) || !(await queries.removeFactor(tx, tenant, id)))
           return { user, changed: false, terminated: 0 }
         await queries.setMfaAt(tx, tenant, id, null)

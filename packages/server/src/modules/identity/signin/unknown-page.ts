@@ -2,7 +2,7 @@ import type { UnknownPage } from '../../../http/page.ts'
 import { withNext, withoutLastSlash } from './next-path.ts'
 import { pageHeaders, renderPage, seeOther } from './page-layout.ts'
 
-/** A browser that opens what is no page: the root leads on, as does everything for a person who is not signed in. */
+/** Answer for an unknown page. The root redirects, and so does every address for a person who is not signed in. */
 export const unknownPage: UnknownPage = ({ url, requestId, isSignedIn }) => {
   const [path = ''] = url.split('?')
   if (path === '/') return seeOther(isSignedIn ? '/admin' : '/admin/login')

@@ -1,7 +1,7 @@
-/** Of `n` things, how many are in trouble. */
+/** A number of devices, and how many of them are in trouble. */
 type Share = { n: number; troubled: number }
 
-/** Below, the logarithm of n! is summed up; from there Stirling's series is exact to 1e-12. */
+/** Below this the logarithm of n! is summed up. From here Stirling's series is exact to 1e-12. */
 const summed = 32
 
 const logFactorial = (n: number): number => {
@@ -13,8 +13,8 @@ const logFactorial = (n: number): number => {
 const logChoose = (n: number, k: number): number => logFactorial(n) - logFactorial(k) - logFactorial(n - k)
 
 /**
- * Fisher's exact test, one-sided: how likely at least as many of `tried` are in trouble as are, when all that are in
- * trouble fell on the things of both at random. Exact for any numbers, however small; 1 where there is nothing.
+ * Fisher's exact test, one-sided. Returns the probability that at least as many of `tried` are in trouble, if trouble
+ * is spread over both groups at random. Exact for any size; 1 if both are empty.
  */
 export function fisherExact(tried: Share, baseline: Share): number {
   const n = tried.n + baseline.n

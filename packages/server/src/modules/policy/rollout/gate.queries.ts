@@ -4,7 +4,7 @@ import { happened } from '../../../db/happened.ts'
 import type { CanaryHealth, GateTerms } from '../../../db/tables/policy.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** A gate that is still judged, of the canary under way. */
+/** The gate of the canary under way, if it is still judged. */
 export type OpenGate = {
   bundle_id: string
   version: number
@@ -13,18 +13,18 @@ export type OpenGate = {
   state: 'watching' | 'passed'
   looks: number
   health: CanaryHealth | null
-  /** Since the publication, by the database's clock. */
+  /** Minutes since the publication, by the database's clock. */
   minutes: number
 }
 
-/** The canary that is under way: nothing that was published to stable since has ended it. */
+/** Matches the canary that is under way: no later version on stable has ended it. */
 const isUnderWay = (tenant: TenantId) => sql<SqlBool>`
   version = (select canary.version from policy_channels canary
     where canary.tenant_id = ${tenant} and canary.channel = 'canary')
   and version > coalesce((select stable.version from policy_channels stable
     where stable.tenant_id = ${tenant} and stable.channel = 'stable'), 0)`
 
-/** Passes the tenant wall: tenants whose canary has a gate that is still judged. */
+/** Across tenants: tenants whose canary has a gate that is still judged. */
 export const tenantsWithGates = async (tx: Tx): Promise<TenantId[]> =>
   (
     await sql<{ tenant_id: TenantId }>`
@@ -51,7 +51,7 @@ export const openGate = (tx: Tx, tenant: TenantId): Promise<OpenGate | undefined
     .where(isUnderWay(tenant))
     .executeTakeFirst()
 
-/** Where content was last: on stable, or on a canary with a gate. */
+/** Returns the last version with this content that was on stable, or was a canary with a gate. */
 export const lastTried = (tx: Tx, tenant: TenantId, digest: string) =>
   tx
     .selectFrom('policy_bundles')
@@ -69,7 +69,7 @@ type Judged = {
   looks: number
   health: CanaryHealth
 }
-/** False where the canary is over, or another replica has judged it meanwhile. */
+/** False if the canary has ended, or if another replica has judged it in the meantime. */
 export const setGate = (tx: Tx, tenant: TenantId, from: OpenGate, to: Judged): Promise<boolean> =>
   happened(
     tx
@@ -89,6 +89,6 @@ export const setGate = (tx: Tx, tenant: TenantId, from: OpenGate, to: Judged): P
       .returning('version'),
   )
 
-/** Until commit nobody publishes. */
+/** Locks out other publishes until commit. */
 export const holdVersions = (tx: Tx, tenant: TenantId) =>
   tx.selectFrom('tenant_epochs').select('policy_version').where('tenant_id', '=', tenant).forNoKeyUpdate().execute()

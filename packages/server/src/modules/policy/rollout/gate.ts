@@ -16,10 +16,10 @@ import type { HealthOf } from './health.ts'
 import { failedNotice } from './notice.ts'
 import { judge } from './verdict.ts'
 
-/** The name of the job: what it does on its own stands under it in the audit trail. */
+/** Name of the job. Its own changes appear under it in the audit log. */
 const job = 'judge_canaries'
 
-/** Judges canaries by their gates, and takes back those that fail where that was asked for. */
+/** Judges canaries by their gates, and rolls back those that fail if the gate asks for it. */
 export function createGates({
   db,
   audit,
@@ -33,7 +33,10 @@ export function createGates({
   versions: Versions
   healthOf: HealthOf
 }) {
-  /** Publishes what stable delivers anew: the canary is older then, and its devices get stable. Versions are held. */
+  /**
+   * Publishes the document of stable again. The canary is then older than stable, and its devices get stable. The
+   * caller holds the lock of the versions.
+   */
   async function rollBack(tx: Tx, tenant: TenantId, gate: queries.OpenGate, reason: string): Promise<BundleRow> {
     const stable = (await policies.inForce(tx, tenant)).get('stable')
     const found = stable && (await policies.bundleByVersion(tx, tenant, stable.version))
@@ -46,7 +49,7 @@ export function createGates({
       resolution: found.resolution as object,
       tests: found.tests as PolicyTestReport,
       rollout: { percent: 0, groupIds: new Set(), deviceIds: new Set() },
-      // Worked out by the job that does so where a process has ended.
+      // Computed by the job that also finishes the impacts of interrupted publishes.
       impact: {
         ...{ rules_added: [], rules_removed: [], rules_changed: [], warnings: [] },
         ...{ status: 'running', devices_examined: 0, devices_affected: 0, grants_gained: 0, grants_lost: 0 },
@@ -57,7 +60,7 @@ export function createGates({
     })
   }
 
-  /** The order of locks is that of a publish. */
+  /** Takes locks in the order of a publish. */
   const fail = (tenant: TenantId, gate: queries.OpenGate, health: CanaryHealth, reason: string) =>
     db.inTenant(
       tenant,
@@ -84,7 +87,7 @@ export function createGates({
     db.inTenant(
       tenant,
       async (tx) => {
-        // Once passed it stays so, unless it fails.
+        // A passed gate stays passed, unless it fails.
         const state = gate.state === 'passed' ? 'passed' : to.state
         const looks = gate.looks + (to.tested ? 1 : 0)
         if (!(await queries.setGate(tx, tenant, gate, { state, reason: to.reason, looks, health }))) return
@@ -103,7 +106,7 @@ export function createGates({
     const health = await healthOf(tenant, gate.published_at)
     const verdict = judge(gate.terms, health, { look: gate.looks + 1, minutes: gate.minutes })
     if (verdict.state === 'failed') return fail(tenant, gate, health, verdict.reason)
-    // The same figures say nothing new: they cost no look, unless time alone lets it pass.
+    // The same figures are no new evidence and do not count as a look, unless the gate passes by time alone.
     const passes = verdict.state === 'passed' && gate.state === 'watching'
     if (passes || !isDeepStrictEqual(health, gate.health)) await goOn(tenant, gate, health, verdict)
   }

@@ -11,16 +11,16 @@ import { factsOf } from '../tenant-policy.ts'
 
 const nobody: ChannelHealth = { devices: 0, denials: 0, failed_sessions: 0, posture_failures: 0 }
 
-/** What is longer ago than this says little of today, and would be read again every minute. */
+/** Longest span of reports that counts. Older ones say little about now, and each minute would read them again. */
 const longest = day
-/** Since when reports of a version are looked at that was published at a time. */
+/** Returns the time from which reports count for a version published at a time. */
 export const heardFrom = (publishedAt: Date, at: Date): Date =>
   new Date(Math.max(publishedAt.getTime(), at.getTime() - longest))
 
 /**
- * How devices fare, by the channel that each is on now, since a version was published. Devices are counted, not
- * sessions or packets: one that tries again a thousand times is one device in trouble. A device that nothing was heard
- * of says nothing. One that its policy leads through no pool can have no session.
+ * Counts devices in trouble since a version was published, by the channel that each is on now. It counts devices, not
+ * sessions or packets: a device that retries a thousand times counts once. A device without reports is left out. A
+ * device whose policy gives it no pool counts as unable to connect.
  */
 export function createHealthOf({
   db,
@@ -51,7 +51,9 @@ export function createHealthOf({
 }
 export type HealthOf = ReturnType<typeof createHealthOf>
 
-/** Gateways drop such a device without a word to it, and nothing of it is denied any more. */
+/**
+ * True if the policy leads through no pool. Gateways drop such a device silently, so no denial is ever reported for it.
+ */
 function leadsNowhere(content: VariantContent, at: number): boolean {
   const pools = poolsOf(content, at)
   return pools !== 'every' && pools.size === 0

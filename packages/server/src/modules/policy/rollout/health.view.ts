@@ -8,7 +8,7 @@ import { viewGate } from '../view.ts'
 import { type HealthOf, heardFrom } from './health.ts'
 import { compare } from './verdict.ts'
 
-/** How a version fares on canary: now while it is under way, and afterwards as its gate saw it last. */
+/** Health of a canary version: current while it is under way, and later as its gate last saw it. */
 export const createHealthView =
   ({ db, store, healthOf, now }: { db: Database; store: PolicyStore; healthOf: HealthOf; now: () => Date }) =>
   async (tenant: TenantId, bundleId: string): Promise<Output<Contract['getPolicyHealth']>> => {

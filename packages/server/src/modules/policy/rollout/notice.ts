@@ -1,6 +1,6 @@
 import type { Notice } from '../../notifications/index.ts'
 
-/** A canary that fails its gate; `rolledBackTo`: the version that has ended it. */
+/** Notice of a canary that failed its gate. `rolledBackTo`: the version that ended it. */
 export const failedNotice = (
   canary: { type: string; id: string; name: string; version: number },
   reason: string,

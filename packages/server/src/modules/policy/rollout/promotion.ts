@@ -4,9 +4,9 @@ import { failField } from '../../../kernel/app-error.ts'
 import { lastTried } from './gate.queries.ts'
 
 /**
- * What a version on stable needs where a canary with its content had a gate and it was not on stable since: that the
- * gate has passed, or the word that it need not have, also once that canary is over. Whether that word was needed. The
- * caller holds the versions.
+ * Checks if a version may go on stable. If its content was last tried in a canary with a gate and not on stable since,
+ * that gate must have passed, or the caller must override it. This holds even after the canary has ended. Returns true
+ * if the override was needed. The caller holds the lock of the versions.
  */
 export async function isGateOverridden(
   tx: Tx,

@@ -8,17 +8,17 @@ import type { PolicyDeps } from '../deps.ts'
 import type { PolicyStore } from '../store.ts'
 import { checksOf, factsOf } from '../tenant-policy.ts'
 
-/** So many sessions are looked at, the newest; and of those that would be blocked so many are shown. */
+/** Most sessions that are examined, the newest first, and most blocked sessions that are listed. */
 const mostSessions = 5000
 const mostShown = 100
-/** A replay gives way to other work after this long. */
+/** A replay yields to other work after this time, in ms. */
 const sliceMs = 5
 
 type Blocked = RecordedSession & { resource: string; reason: string }
 type Touched = { sessions: number; devices: Set<string>; users: Set<string> }
 export type Replayed = {
   examined: number
-  /** Whether these were all sessions of the time. */
+  /** True if these were all sessions of the period. */
   complete: boolean
   blocked: Touched
   byResource: Map<string, Touched>
@@ -27,9 +27,9 @@ export type Replayed = {
 const nobody = (): Touched => ({ sessions: 0, devices: new Set(), users: new Set() })
 
 /**
- * What a document would have done to the sessions of the last days, by the resources that each used: one is blocked if
- * its device may reach now what it reached then, and could not under the document. Devices are taken as they are now,
- * with their groups, tags and last report; the time and the address are those of the session.
+ * Replays the sessions of the last days under a document, by the resources that each used. A session counts as blocked
+ * if the policy in force allows a resource that it used, and the document denies it. Devices are taken as they are now,
+ * with groups, tags and last report. Time and address are those of the session.
  */
 export function createReplay({
   db,
@@ -92,7 +92,7 @@ function count(touched: Touched, { device_id, user_id }: RecordedSession): void 
   if (user_id !== null) touched.users.add(user_id)
 }
 
-/** Why a policy denies a device what a session of it used; undefined where it does not. */
+/** Returns the reason why a policy denies what a session used, or undefined if it does not. */
 function denies(
   compiled: CompiledPolicy,
   device: FleetDevice,

@@ -2,7 +2,7 @@ import type { Contract, Output } from '@holdfast/contract'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Replayed } from './replay.ts'
 
-/** Of most resources so many are named, those of most sessions first. */
+/** Most resources listed, those with the most sessions first. */
 const mostResources = 100
 
 export const viewReplay = ({

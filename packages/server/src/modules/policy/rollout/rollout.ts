@@ -10,7 +10,7 @@ import { createHealthView } from './health.view.ts'
 import { createReplay } from './replay.ts'
 import { viewReplay } from './replay.view.ts'
 
-/** From a draft to every device: what it would have done, how its canary fares, and what takes that back. */
+/** Rollout from a draft to every device: replay, canary health, and rollback by a gate. */
 export function createRollout(
   given: PolicyDeps & { store: PolicyStore; versions: Versions; readCandidate: ReadCandidate },
 ) {

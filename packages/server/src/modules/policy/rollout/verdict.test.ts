@@ -17,7 +17,7 @@ const look = fc.integer({ min: 1, max: 2000 })
 const minutes = fc.integer({ min: 0, max: 3000 })
 const terms = termsOf({})
 
-/** The same by counting: of all ways to choose the tried ones, those with as many in trouble or more. */
+/** Computes the same by enumeration: the share of all possible choices of `tried` with at least as many in trouble. */
 function byCounting(n: number, troubled: number, tried: number, atLeast: number): number {
   let [all, hits] = [0, 0]
   for (let chosen = 0; chosen < 1 << n; chosen++) {
@@ -112,7 +112,7 @@ test('a rise that is proven but small is let be', () => {
 })
 
 test('chance alone fails fewer canaries than it may, however often they are looked at', () => {
-  // A known sequence (mulberry32): the test is the same every time.
+  // A deterministic sequence (mulberry32): the test is the same every time.
   let seed = 1
   const random = () => {
     seed = (seed + 0x6d2b79f5) | 0

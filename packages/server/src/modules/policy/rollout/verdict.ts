@@ -3,12 +3,12 @@ import { type CanaryMeasure, canaryMeasures } from '@holdfast/contract/vocabular
 import type { CanaryHealth, GateTerms } from '../../../db/tables/policy.ts'
 import { fisherExact } from './fisher.ts'
 
-/** `tested`: whether chance was asked, which counts as a look. */
+/** `tested`: true if the statistical test was made, which counts as a look. */
 type Verdict = { state: 'watching' | 'passed' | 'failed'; reason: string; tested: boolean }
 
 /**
- * How often, at most, chance alone makes a canary fail, however long it is looked at and by all measures together. The
- * nth look spends 1/(n(n+1)) of it: these add up to 1, so that looking often costs sensitivity and not truth.
+ * Upper bound of the probability that chance alone fails a canary, over all looks and all measures. Look n may spend
+ * 1/(n(n+1)) of it; these shares add up to 1. So frequent looks cost sensitivity, and do not raise the bound.
  */
 export const falseAlarms = 0.01
 const spentAt = (look: number): number => falseAlarms / canaryMeasures.length / (look * (look + 1))
@@ -23,7 +23,7 @@ export const termsOf = (given: Given): GateTerms => ({
 const chanceOf = ({ canary, stable }: CanaryHealth, measure: CanaryMeasure): number =>
   fisherExact({ n: canary.devices, troubled: canary[measure] }, { n: stable.devices, troubled: stable[measure] })
 
-/** Both channels by each measure. */
+/** Compares both channels by each measure. */
 export const compare = (health: CanaryHealth) =>
   canaryMeasures.map((measure) => ({
     measure,
@@ -33,9 +33,9 @@ export const compare = (health: CanaryHealth) =>
   }))
 
 /**
- * What a canary has shown, at its nth look (from 1), so many minutes after it began. It fails where the share of
- * devices in trouble has risen by more than it may and chance does not explain that; it passes once it was observed for
- * as long as it must be and no share has risen by more than it may. Either needs its number of devices.
+ * Judges a canary at its nth look (from 1), some minutes after it began. It fails if a share of devices in trouble rose
+ * by more than allowed and chance does not explain that. It passes after the observation period if no share rose by
+ * more than allowed. Either needs the minimum number of devices on both channels.
  */
 export function judge(
   terms: GateTerms,

@@ -13,7 +13,7 @@ test('the same events have the same id, and what stands in their places with oth
   const id = idOf('{"a":1}', '{"b":2}')
   assert.match(id, /^sie_1\.1-2\.[0-9a-f]{16}$/)
   assert.equal(idOf('{"a":1}', '{"b":2}'), id)
-  // A record that was restored goes on in the same places; a connector may get another format.
+  // A restored audit log issues the same sequence numbers again, and the format of a connector may change.
   assert.notEqual(idOf('{"a":1}', '{"b":3}'), id)
   assert.notEqual(idOf('CEF:0|a', 'CEF:0|b'), id)
 })

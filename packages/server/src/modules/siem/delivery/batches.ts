@@ -3,16 +3,19 @@ import { second } from '../../../kernel/time.ts'
 import type { Batch, Encoded, Sent } from '../sinks/sink.ts'
 import type { Pace } from './streams.queries.ts'
 
-/** Of one batch. The largest request that leaves a deployment is 256 KiB. */
+/** Limits of one batch. The largest request of a deployment is 256 KiB. */
 export const mostEvents = 500
 const mostBytes = 200 * 1024
-/** A receiver that takes longer over a batch is not hurried, and may hold no more than its share of a replica. */
+/**
+ * A receiver that takes longer than this for a batch counts as slow. It gets slower growth and a limited share of a
+ * replica.
+ */
 const slowMs = 3 * second
 
 /**
- * How many events the next batch has. What is not taken is halved until it is, or is one event; what is taken doubles
- * it again, or makes it a quarter more where the receiver took long. What only a person can mend is tried alone: it may
- * be of one event.
+ * Size of the next batch, in events. A batch that is not accepted is halved, down to one event. An accepted one doubles
+ * the size, or adds a quarter if the receiver was slow. After a permanent error the next batch is a single event,
+ * because that event may be the cause.
  */
 export function createPace({ batch_events, is_slow }: Omit<Pace, 'attempts'>) {
   let most = batch_events
@@ -27,7 +30,7 @@ export function createPace({ batch_events, is_slow }: Omit<Pace, 'attempts'>) {
       else if (outcome === 'taken' || (outcome === 'refused' && events.length === 1)) most = grown()
       else most = Math.max(1, Math.floor(events.length / 2))
     },
-    /** The first of these that go together, at least one. */
+    /** Returns the next batch from these events: at least one event. */
     next: (name: string, events: readonly Encoded[]): Batch => {
       let bytes = 0
       let count = 0
@@ -39,7 +42,7 @@ export function createPace({ batch_events, is_slow }: Omit<Pace, 'attempts'>) {
       const some = events.slice(0, count)
       return { id: `${name}.${some[0]?.seq}-${some.at(-1)?.seq}.${digestOf(some)}`, events: some }
     },
-    /** To be written down: the attempts are counted by whoever asks. */
+    /** Returns the state to store, and resets the count of failed attempts, which the caller adds up. */
     taken: (): Pace => {
       const counted = attempts
       attempts = 0
@@ -48,7 +51,10 @@ export function createPace({ batch_events, is_slow }: Omit<Pace, 'attempts'>) {
   }
 }
 
-/** Places of a restored record go to other events, and a connector may get another format. Each text is one line. */
+/**
+ * Makes batch ids differ if a restored audit log issues the same sequence numbers again, or the format changed. Each
+ * text is one line.
+ */
 function digestOf(events: readonly Encoded[]): string {
   const digest = createHash('sha256')
   for (const { text } of events) digest.update(text).update('\n')

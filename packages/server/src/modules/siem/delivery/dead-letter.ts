@@ -3,7 +3,7 @@ import { uuidOf } from '../sinks/encode.ts'
 import type { Refused } from './results.ts'
 import type { StreamRow } from './streams.queries.ts'
 
-/** What is kept of events that were refused: where they are on record, and why. */
+/** Returns the dead letters of refused events: their sequence numbers, and the reasons. */
 export const deadLettersOf = (
   { tenant_id, connector_id, from_at }: Pick<StreamRow, 'tenant_id' | 'connector_id' | 'from_at'>,
   refused: Refused,

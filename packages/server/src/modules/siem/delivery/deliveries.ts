@@ -11,20 +11,23 @@ import type { Ended } from './results.ts'
 import type { Sending } from './sending.ts'
 import * as streams from './streams.queries.ts'
 
-/** How often a replica looks for what is to be sent. */
+/** Interval at which a replica looks for events to send. */
 const lookMs = second / 2
-/** Streams that a replica sends at the same time, and how many of them may be of receivers that failed or were slow. */
+/** Most streams that a replica sends at the same time, and most of those whose receiver failed or was slow. */
 const mostAtOnce = 32
 const mostFailing = 16
-/** After so long others that wait have their turn. */
+/** Length of a turn. Other streams go next. */
 const turnMs = 10 * second
-/** How often a holder says that it lives, and after how long without having said so it sends nothing more. */
+/** Interval at which a holder renews its lease, and the time without a renewal after which it stops sending. */
 const renewMs = 3 * second
 const silentMs = 8 * second
 
 type DeliveriesDeps = { db: Database; send: Sending; notices: Notices; onError: (e: unknown) => void }
 
-/** Brings the record of each tenant to its connectors: one replica at a time for each, in order, at least once. */
+/**
+ * Delivers the audit log of each tenant to its connectors: one replica at a time for each connector, in order, at least
+ * once.
+ */
 export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps) {
   const stopping = new AbortController()
   const looks = createLooks()
@@ -32,7 +35,7 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> = Promise.resolve()
 
-  /** Says every few seconds that this replica has the lease, and calls off what it does once it may be another's. */
+  /** Renews the lease every few seconds, and aborts the work once another replica may hold the lease. */
   function keep(leased: streams.Leased, lost: AbortController) {
     let saidAt = performance.now()
     let isAsking = false
@@ -77,7 +80,7 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
       db.afterCommit(tx, () => looks.wake(leased.tenant_id, wait))
     })
   type Later = { problem: string; waitMs?: number | undefined; pace: streams.Pace }
-  /** How many failures there were in a row its row knows: what was taken in this turn ended them. */
+  /** The row has the count of consecutive failures: a batch accepted in this turn has reset it. */
   const later = (leased: streams.Leased, { problem, waitMs = 0, pace }: Later) =>
     db.inTenant(leased.tenant_id, async (tx) => {
       const before = await streams.lockStream(tx, leased)
@@ -98,7 +101,7 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
       const { ended, pace } = await send(taken, { until: performance.now() + turnMs, signal })
       await settle(taken, ended, pace)
     } catch (e) {
-      // What was not taken is sent again by whoever has the lease next.
+      // The next holder of the lease sends unconfirmed batches again.
       if (stopping.signal.aborted) return await free(taken)
       if (lost.signal.aborted) return
       if (!isAway(e)) onError(e)
@@ -150,9 +153,9 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
 
   return {
     start: again,
-    /** Something is to be sent in this tenant. */
+    /** Called when there are events to send in this tenant. */
     wake: (tenant: TenantId): void => looks.wake(tenant),
-    /** What is on its way is called off, and given to the other replicas. */
+    /** Aborts the sending, and releases the streams to other replicas. */
     stop: async (): Promise<void> => {
       stopping.abort()
       clearTimeout(timer)

@@ -3,7 +3,7 @@ import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
 import { held, type Leased, leasedUntil, type Pace, type StreamRow, went } from './streams.queries.ts'
 
-/** How many dead letters its connector has. */
+/** Returns the number of dead letters of the connector. */
 export async function deadOf(tx: Tx, { tenant_id, connector_id }: Pick<StreamRow, 'tenant_id' | 'connector_id'>) {
   const found = await tx
     .selectFrom('siem_streams')
@@ -14,7 +14,10 @@ export async function deadOf(tx: Tx, { tenant_id, connector_id }: Pick<StreamRow
   return found?.dead ?? 0
 }
 
-/** Of the connector: how many dead letters there are now, which it says. Of an export also: how many it made. */
+/**
+ * Updates the number of dead letters of the connector and returns it. For an export it also adds to the number that it
+ * caused.
+ */
 export async function countDead(
   tx: Tx,
   leased: Leased,
@@ -34,7 +37,7 @@ export async function countDead(
     .executeTakeFirst()
   return connector?.dead ?? 0
 }
-/** Of dead letters: how many are none any more, because they were taken or because their events are forgotten. */
+/** Result of a replay: `deleted` dead letters were delivered (`taken`), or their events no longer exist. */
 type Replayed = { deleted: number; taken: number; lost: number; isWell: boolean }
 export const countReplayed = (tx: Tx, leased: Leased, { deleted, taken, lost, isWell }: Replayed, pace: Pace) =>
   happened(
@@ -48,7 +51,7 @@ export const countReplayed = (tx: Tx, leased: Leased, { deleted, taken, lost, is
       }))
       .returning('stream_id'),
   )
-/** Free again for what is new; what is to be sent again waits. */
+/** Releases the stream for new events. The replay waits. */
 export const postponeReplay = (tx: Tx, leased: Leased, waitMs: number, pace: Pace) =>
   held(tx, leased)
     .set((e) => ({

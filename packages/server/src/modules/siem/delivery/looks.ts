@@ -1,23 +1,20 @@
 import type { TenantId } from '../../../kernel/actor.ts'
 import { second } from '../../../kernel/time.ts'
 
-/** How often a replica looks at all tenants: for what others left, who ended or have enough to do. */
+/** Interval at which a replica checks all tenants, for streams that other replicas left or have no time for. */
 const sweepMs = 3 * second
 
-/**
- * Which tenants a replica looks at next for what is to be sent. Of most there is nothing, and the one who gives events
- * their places knows of which there is.
- */
+/** Decides which tenants a replica checks next for events to send. Most have none. Sequencing reports those that do. */
 export function createLooks() {
   const woken = new Set<TenantId>()
   let sweepAt = 0
   return {
-    /** Something is to be sent there, now or after a time. */
+    /** Called when there are events to send, now or after a time. */
     wake: (tenant: TenantId, afterMs = 0): void => {
       if (afterMs > 0) setTimeout(() => woken.add(tenant), afterMs).unref()
       else woken.add(tenant)
     },
-    /** Undefined where there is nothing to look for. */
+    /** Undefined if there is nothing to check. */
     next: (): readonly TenantId[] | 'all' | undefined => {
       const isSweep = performance.now() >= sweepAt
       if (!isSweep && woken.size === 0) return undefined
@@ -27,7 +24,7 @@ export function createLooks() {
       sweepAt = performance.now() + sweepMs
       return 'all'
     },
-    /** There was more than could be begun, or it could not be asked. */
+    /** Called if there were more streams than could be started, or if the query failed. */
     again: (tenants: readonly TenantId[] | 'all'): void => {
       if (tenants === 'all') sweepAt = 0
       else for (const tenant of tenants) woken.add(tenant)

@@ -9,7 +9,7 @@ import { findConnector, lockTroubled } from '../connectors.queries.ts'
 import { targetOf } from '../target.ts'
 import type { StreamRow } from './streams.queries.ts'
 
-/** What mends itself within this time is nobody's business. */
+/** A problem shorter than this causes no notification. */
 const patienceMs = 10 * minute
 const job = 'deliver_siem'
 const causeOf = (kind: Kind, connectorId: string) => `${kind}:${connectorId}`
@@ -30,7 +30,10 @@ type NoticesDeps = {
   notifications: Pick<NotificationRules, 'notify' | 'closeOthers' | 'tenantsWithOpen'>
   onError: (e: unknown) => void
 }
-/** Tells administrators of connectors that stand still or have dead letters, and takes it back when that is over. */
+/**
+ * Notifies administrators of connectors that stop forwarding or have dead letters, and closes the notification after
+ * recovery.
+ */
 export function createNotices({ audit, notifications, onError }: NoticesDeps) {
   type Of = Pick<StreamRow, 'tenant_id' | 'connector_id'>
   async function tell(tx: Tx, { tenant_id, connector_id }: Of, kind: Kind, problem: string): Promise<void> {
@@ -46,7 +49,7 @@ export function createNotices({ audit, notifications, onError }: NoticesDeps) {
       dedupe_key: causeOf(kind, connector_id),
     })
   }
-  /** Closes what was told of connectors that are well again, or gone. */
+  /** Closes notifications of connectors that have recovered or are deleted. */
   async function close(tenant: TenantId): Promise<void> {
     for (const kind of kinds)
       await notifications.closeOthers(jobSource(tenant, job), kind, async (tx) => {
@@ -65,19 +68,22 @@ export function createNotices({ audit, notifications, onError }: NoticesDeps) {
       const more = { target, outcome: 'failed' as const, details: { reason: problem } }
       await audit.record(tx, source, 'siem_connector.parked', { connector_id: target.id }, more)
     },
-    /** The first one; of others nothing is told until there is none any more. */
+    /** Notifies of the first dead letter. Others cause no notification until there are none left. */
     deadLetters: (tx: Tx, of: Of, reason: string): Promise<void> => tell(tx, of, 'siem.dead_letters', reason),
     failing: async (tx: Tx, stream: StreamRow): Promise<void> => {
       if (stream.from_at !== null || stream.failing_since === null) return
       if (stream.due_at.getTime() - stream.failing_since.getTime() < patienceMs) return
       await tell(tx, stream, 'siem.failing', stream.problem ?? '')
     },
-    /** A connector is well again, or gone. What of it can't be written down now `sweep` finds. */
+    /**
+     * Called when a connector has recovered or is deleted. If the notification cannot be closed now, `sweep` closes it
+     * later.
+     */
     recovered: (tenant: TenantId): Promise<void> =>
       close(tenant).catch((e: unknown) => {
         if (!isAway(e)) onError(e)
       }),
-    /** Closes also what whoever found a connector well could not close. */
+    /** Also closes notifications that `recovered` could not close. */
     sweep: async (): Promise<void> => {
       const open = await Promise.all(kinds.map(notifications.tenantsWithOpen))
       await eachTenant(new Set(open.flat()), close)

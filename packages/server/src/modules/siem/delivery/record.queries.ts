@@ -2,17 +2,20 @@ import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** Which events of the record: those after a place, of an export up to another and of its time. */
+/**
+ * Range of events in the audit log: those after a sequence number; for an export also up to a number and within its
+ * time.
+ */
 type Part = { after_seq: number; until_seq: number | null; from_at: Date | null; to_at: Date | null }
 
-/** An event in its place, its hash in hexadecimal. */
+/** An event with its sequence number, and its hash in hexadecimal. */
 type Placed = { seq: number; hash: string; record: string }
 const placed = (row: Omit<Placed, 'hash'> & { hash: Buffer }): Placed => ({
   ...row,
   hash: row.hash.toString('hex'),
 })
 
-/** Of all that is read at once. The record of one event may be longer: 2 MiB, of long lists that were changed. */
+/** Limit of one read. The record of a single event may be longer: 2 MiB, if long lists were changed. */
 const mostBytes = 1024 * 1024
 
 const withBytes = (tx: Tx, tenant: TenantId) =>
@@ -22,7 +25,7 @@ const withBytes = (tx: Tx, tenant: TenantId) =>
     .where('tenant_id', '=', tenant)
     .orderBy('seq')
 
-/** The first of them, no more once they are of so many bytes: at least one. */
+/** Returns the first events up to the limit of bytes, but at least one. */
 async function firstOf(tx: Tx, q: ReturnType<typeof withBytes>): Promise<Placed[]> {
   const rows = await tx
     .selectFrom(q.as('next'))
@@ -33,7 +36,7 @@ async function firstOf(tx: Tx, q: ReturnType<typeof withBytes>): Promise<Placed[
   return rows.map(placed)
 }
 
-/** The next events, in order. Places that retention has emptied are passed over. */
+/** Returns the next events, in order. Sequence numbers without an event, which retention deleted, are skipped. */
 export function nextEvents(tx: Tx, tenant: TenantId, part: Part, limit: number): Promise<Placed[]> {
   let q = withBytes(tx, tenant).where('seq', '>', part.after_seq).limit(limit)
   if (part.until_seq !== null) q = q.where('seq', '<=', part.until_seq)
@@ -42,19 +45,22 @@ export function nextEvents(tx: Tx, tenant: TenantId, part: Part, limit: number):
   return firstOf(tx, q)
 }
 
-/** Those at these places that are still on record, in order; of many the first ones. */
+/** Returns the events with these sequence numbers that still exist, in order. If there are too many, the first ones. */
 export const eventsAt = (tx: Tx, tenant: TenantId, places: readonly number[]): Promise<Placed[]> =>
   firstOf(tx, withBytes(tx, tenant).where('seq', '=', sql<number>`any(${[...places]}::bigint[])`))
 
-/** The last place there is; 0 where there is none. */
+/** Returns the highest sequence number, or 0 if there is none. */
 export async function lastPlace(tx: Tx, tenant: TenantId): Promise<number> {
   const head = await tx.selectFrom('audit_heads').select('seq').where('tenant_id', '=', tenant).executeTakeFirst()
   return head?.seq ?? 0
 }
 
-/** How many events in a row of time are looked at for the first place: places follow commits, not the clock. */
+/**
+ * Number of consecutive events by time in which the lowest sequence number is searched, because sequence numbers follow
+ * commits, not the clock.
+ */
 const looked = sql.lit(1000)
-/** The first place of what happened since; undefined where nothing did. */
+/** Returns the first sequence number of events since a time, or undefined if there are none. */
 export async function placeSince(tx: Tx, tenant: TenantId, since: Date): Promise<number | undefined> {
   const { rows } = await sql<{ seq: number | null }>`
     select min(seq) as seq from (
@@ -63,7 +69,7 @@ export async function placeSince(tx: Tx, tenant: TenantId, since: Date): Promise
   return rows[0]?.seq ?? undefined
 }
 
-/** First and last place of what happened in a time, and how many events that are. Reads all of them. */
+/** Returns the first and last sequence number of the events in a period, and their number. Reads all of them. */
 export async function rangeOf(tx: Tx, tenant: TenantId, from: Date, to: Date) {
   const row = await tx
     .selectFrom('audit_log')

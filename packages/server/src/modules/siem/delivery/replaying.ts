@@ -8,18 +8,17 @@ import { type Ended, type Means, type Refused, sorted } from './results.ts'
 import { type Leased, renewLease } from './streams.queries.ts'
 
 const atOnce = 100
-/** So many attempts one after the other in which nothing was taken: whatever is alone then is tried no more. */
+/** After this number of consecutive failed attempts, an event that is sent alone is not tried any more. */
 const mostFailures = 5
 
 /**
- * Sends dead letters that are to be sent again. Those that are taken are none any more, and neither are those whose
- * events retention has deleted. What became of a batch is written down before the next one is sent. What can't be sent
- * now waits apart from what is new, of which nothing is held up by it; an event that can't be sent by itself is put
- * back, so that it holds up no other.
+ * Sends dead letters again. One that is delivered is deleted, and so is one whose event retention has deleted. The
+ * result of a batch is stored before the next one is sent. A replay that cannot go on now waits by itself, and does not
+ * delay new events. An event that fails alone is put back, so that it does not block the others.
  */
 export const createReplaying = ({ db, now, syslogOrigin }: SinkDeps & { db: Database }) => {
   type Became = { taken?: readonly number[]; putBack?: Refused; forgotten?: readonly number[]; isWell?: boolean }
-  /** False where the lease is another's. */
+  /** False if another replica has the lease. */
   function keep(leased: Leased, pace: Means['pace'], became: Became): Promise<boolean> {
     const { taken = [], putBack: back = [], forgotten = [], isWell = true } = became
     const went = pace.taken()
@@ -44,7 +43,7 @@ export const createReplaying = ({ db, now, syslogOrigin }: SinkDeps & { db: Data
       const found = await db.inTenant(tenant_id, (tx) => eventsAt(tx, tenant_id, places))
       let left = found.map((e) => encode(target, e, syslogOrigin))
       const there = new Set(left.map((e) => e.seq))
-      // What lies behind the last one found may only not have been read.
+      // Events after the last one found may just not have been read.
       const reached = left.at(-1)?.seq ?? Number.POSITIVE_INFINITY
       const forgotten = places.filter((seq) => seq < reached && !there.has(seq))
       if (forgotten.length > 0 && !(await keep(leased, pace, { forgotten, isWell: false }))) return { why: 'lost' }

@@ -1,14 +1,14 @@
 import type { Batch, Encoded, Sent, Target } from '../sinks/sink.ts'
 import type { createPace } from './batches.ts'
 
-/** How long a stream is served at once. */
+/** Time that a stream is served in one go. */
 export type Turn = {
-  /** Of `performance.now()`. */
+  /** In terms of `performance.now()`. */
   until: number
   signal: AbortSignal
 }
 
-/** What a stream is sent with in its turn. `attempt` sends the first of these that go together. */
+/** Tools for sending a stream in its turn. `attempt` sends the next batch of these events. */
 export type Means = {
   target: Target
   attempt: (events: readonly Encoded[]) => Promise<{ batch: Batch; sent: Sent }>
@@ -16,7 +16,7 @@ export type Means = {
   until: number
 }
 
-/** How sending ended: nothing is left, it was long enough for now, the lease is another's, or it can't go on. */
+/** Why sending ended: nothing is left, the turn is over, another replica has the lease, or it cannot continue. */
 export type Ended =
   | { why: 'empty' | 'turn_over' | 'lost' }
   | { why: 'replay_waits'; waitMs?: number }
@@ -27,8 +27,8 @@ export const stopped = (answer: string): Ended => ({ why: 'stopped', outcome: 'p
 export type Refused = readonly (readonly [event: Encoded, reason: string])[]
 
 /**
- * What of a batch was taken and what refused. Undefined where nothing of it was and it is more than one event: some of
- * them may be good.
+ * Splits a batch into delivered and refused events. Undefined if none was delivered and there are several: some of them
+ * may be good.
  */
 export function sorted(batch: Batch, sent: Extract<Sent, { outcome: 'taken' | 'refused' | 'parked' }>) {
   if (sent.outcome !== 'taken' && batch.events.length > 1) return undefined

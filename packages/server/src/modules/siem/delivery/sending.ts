@@ -17,16 +17,16 @@ import { type Ended, type Means, type Refused, sorted, stopped, type Turn } from
 import type { Leased, Pace, Progress, StreamRow } from './streams.queries.ts'
 import * as streams from './streams.queries.ts'
 
-/** So many events refused one after the other: it is not the events. */
+/** After this number of consecutive refused events the fault is not in the events. */
 const mostRefusedInARow = 20
-/** A connector whose receiver refuses ever more is looked at by a person. */
+/** At this number of dead letters the connector is parked, so that a person looks at it. */
 const mostDeadLetters = 10_000
 
 type SendingDeps = SinkDeps & { db: Database; kek: Kek; notices: Pick<Notices, 'deadLetters'> }
 
 /**
- * How many places up to one have no event any more, beyond the furthest it was ever at. Of an export none counts: it is
- * of a time, and says how many events it has.
+ * Counts the sequence numbers without an event up to a number, starting beyond the furthest position so far. An export
+ * counts none: it covers a period, and states its number of events.
  */
 function countLost({ from_at, furthest_seq }: Pick<StreamRow, 'from_at' | 'furthest_seq'>) {
   let furthest = furthest_seq
@@ -37,18 +37,21 @@ function countLost({ from_at, furthest_seq }: Pick<StreamRow, 'from_at' | 'furth
   }
 }
 
-/** Of its messages. What is asked for again is another message: a receiver would throw away one that it knows. */
+/**
+ * Name prefix of the messages of a stream. A repeated run gets another one, because a receiver would discard messages
+ * that it knows.
+ */
 function nameOf({ from_at, stream_id, runs }: StreamRow): string {
   const id = encodeId(from_at === null ? 'siem_connector' : 'siem_export', stream_id)
   return runs > 0 ? `${id}.${runs}` : id
 }
 
-/** Sends what a stream has, batch by batch, until nothing is left or its turn is over. */
+/** Sends the events of a stream in batches, until nothing is left or its turn is over. */
 export function createSending(deps: SendingDeps) {
   const { db, kek, notices, now, syslogOrigin } = deps
   const replay = createReplaying(deps)
 
-  /** An export says where it begins and ends before it is sent. Undefined: the lease is another's. */
+  /** Stores the range of an export before its first batch. Undefined if another replica has the lease. */
   async function prepared(leased: Leased): Promise<Leased | undefined> {
     const { tenant_id, from_at, to_at } = leased
     if (from_at === null || to_at === null || leased.until_seq !== null) return leased
@@ -59,13 +62,13 @@ export function createSending(deps: SendingDeps) {
 
   type Parts = { taken: readonly Encoded[]; refused: Refused }
   /**
-   * What became of a batch is written down under the lease: says how many dead letters the connector has then, 0 where
-   * that was not asked, or undefined where the lease is another's. What was taken is a dead letter no more.
+   * Stores the result of a batch under the lease. Returns the number of dead letters of the connector, 0 if that was
+   * not needed, or undefined if another replica has the lease. Delivered events are removed from the dead letters.
    */
   function keep(leased: Leased, progress: Progress, pace: Means['pace'], { taken, refused }: Parts) {
     const went = pace.taken()
     return db.inTenant(leased.tenant_id, async (tx): Promise<number | undefined> => {
-      // Whoever changes dead letters of a connector holds its stream, and that before an export's.
+      // A change of dead letters requires the lock of the connector's stream, before that of an export.
       const isOwn = leased.from_at === null
       const some = refused.length > 0 || (!isOwn && (await letters.deadOf(tx, leased)) > 0)
       if (some) await streams.lockStream(tx, { tenant_id: leased.tenant_id, stream_id: leased.connector_id })
@@ -93,7 +96,7 @@ export function createSending(deps: SendingDeps) {
       if (left.length === 0) {
         const part = { ...leased, after_seq: from }
         const { found, end } = await db.inTenant(tenant_id, async (tx) => {
-          // In this order: of what is before this place nothing comes any more.
+          // The head is read first: no event before it can appear later.
           const end = await lastPlace(tx, tenant_id)
           return { end, found: await nextEvents(tx, tenant_id, part, mostEvents) }
         })
@@ -126,7 +129,7 @@ export function createSending(deps: SendingDeps) {
       from = to
       left = left.slice(batch.events.length)
     }
-    // Whoever takes nothing in a whole turn fails, however slowly it says so.
+    // A turn in which nothing was accepted counts as a failure, even if each answer was slow.
     if (untaken === undefined || from > began) return { why: 'turn_over' }
     return { why: 'stopped', outcome: 'later', answer: untaken }
   }
@@ -151,7 +154,7 @@ export function createSending(deps: SendingDeps) {
     }
     const means = { target, attempt, pace, until }
     const ended = await sendRecord(leased, means)
-    // Only once nothing new is left: a dead letter that can't be sent holds up none of it.
+    // Only once no new event is left, so that a dead letter that cannot be sent does not delay any.
     return as(ended.why === 'empty' && leased.replays_now ? await replay(leased, means) : ended)
   }
 }

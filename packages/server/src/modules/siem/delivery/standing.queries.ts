@@ -10,8 +10,8 @@ type Standing = {
 }
 
 /**
- * Beyond the tenant wall: how delivery stands, of all connectors. What is behind is looked up by its place, once for
- * each connector in use.
+ * Across tenants: state of the delivery of all connectors. The backlog is looked up by sequence number, once for each
+ * enabled connector.
  */
 export async function standingOf(tx: Tx): Promise<Standing> {
   const { rows } = await sql<Standing['states'] & Omit<Standing, 'states'>>`

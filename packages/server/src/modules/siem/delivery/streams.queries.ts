@@ -6,21 +6,21 @@ import type { TenantId } from '../../../kernel/actor.ts'
 
 export type StreamRow = Selectable<Tables['siem_streams']>
 export type StreamId = Pick<StreamRow, 'tenant_id' | 'stream_id'>
-/** What a replica holds while it sends: the stream as it took it, under its own lease. */
+/** The stream as a replica leased it, with its own lease. */
 export type Leased = StreamRow & { lease: string; replays_now: boolean }
 
-/** Longer than a holder that lives ever lets pass without saying so. */
+/** Longer than the time after which a holder without a renewal stops by itself. */
 const leaseSeconds = sql.lit(10)
 export const leasedUntil = sql<Date>`clock_timestamp() + ${leaseSeconds} * interval '1 second'`
 
-/** `is_failing`: the last attempt failed or took long, so that this one may take long. */
+/** `is_failing`: the last attempt failed or was slow, so this one may be slow too. */
 type DueStream = StreamId & { is_failing: boolean }
-/** Streams of one tenant that are sent at the same time, by all replicas together. */
+/** Most streams of one tenant that all replicas together send at the same time. */
 const mostOfTenant = sql.lit(8)
 /**
- * Beyond the tenant wall: streams of these tenants with something to send that nobody sends, the longest waiting first,
- * at most so many, of those that fail at most so many, and of a tenant no more than its share. Times are those of the
- * database, so that no clock of a replica matters.
+ * Across tenants: streams of these tenants that have events to send and no lease, the longest waiting first. Limits:
+ * the total, the number of failing ones, and each tenant's share. Times are those of the database, so that no replica's
+ * clock matters.
  */
 export async function dueStreams(
   tx: Tx,
@@ -52,7 +52,7 @@ export async function dueStreams(
   return rows
 }
 
-/** Undefined where another replica was faster, or there is nothing to send there any more. */
+/** Undefined if another replica was faster, or if there is nothing to send any more. */
 export async function takeLease(
   tx: Tx,
   { tenant_id, stream_id }: StreamId,
@@ -72,7 +72,7 @@ export async function takeLease(
   return taken && { ...taken, lease }
 }
 
-/** Whoever has the lease changes the stream; whoever had it changes nothing. */
+/** Matches a stream only under the current lease, so that a former holder changes nothing. */
 export const held = (tx: Tx, { tenant_id, stream_id, lease }: Leased) =>
   tx
     .updateTable('siem_streams')
@@ -84,23 +84,26 @@ export const held = (tx: Tx, { tenant_id, stream_id, lease }: Leased) =>
 export const renewLease = (tx: Tx, leased: Leased): Promise<boolean> =>
   happened(held(tx, leased).set({ leased_until: leasedUntil }).returning('stream_id'))
 
-/** What a stream's next turn goes by, and attempts that failed and are not counted yet. */
+/** Batch size and slowness for the next turn, and failed attempts that are not counted yet. */
 export type Pace = Pick<StreamRow, 'batch_events' | 'is_slow'> & { attempts: number }
-/** What is written down of how sending went. */
+/** Columns to update after sending. */
 export const went = ({ batch_events, is_slow, attempts }: Pace) => ({
   ...{ batch_events, is_slow },
   failed: sql<number>`failed + ${attempts}`,
 })
 
-/** Free again, and behind others that wait. */
+/** Releases the lease. The stream goes behind others that wait. */
 export const freeLease = (tx: Tx, leased: Leased, pace?: Pace) =>
   held(tx, leased)
     .set({ lease: null, leased_until: null, due_at: sql`clock_timestamp()`, ...(pace && went(pace)) })
     .execute()
 
-/** Up to which place a batch went, and what of it was taken or is no longer on record. */
+/** Result of a batch: the sequence number reached, and how many events were delivered or no longer exist. */
 export type Progress = { from: number; to: number; taken: number; lost: number; refusedInARow: number }
-/** How many dead letters the stream has; undefined where the lease or the place is another's by now. */
+/**
+ * Advances the stream. Returns its number of dead letters, or undefined if another replica has the lease or has moved
+ * the position.
+ */
 export const advance = (tx: Tx, leased: Leased, p: Progress, pace: Pace): Promise<{ dead: number } | undefined> =>
   held(tx, leased)
     .where('after_seq', '=', p.from)
@@ -120,7 +123,7 @@ export const advance = (tx: Tx, leased: Leased, p: Progress, pace: Pace): Promis
     .returning('dead')
     .executeTakeFirst()
 
-/** Gives the lease back until a later attempt; undefined where it was another's. */
+/** Releases the lease until a later attempt. Undefined if another replica has it. */
 export const postpone = (
   tx: Tx,
   leased: Leased,
@@ -139,7 +142,7 @@ export const postpone = (
     .returningAll()
     .executeTakeFirst()
 
-/** Until a person mends it; an export has failed. */
+/** Stops the stream until a person fixes the cause. An export fails for good. */
 export const park = (tx: Tx, leased: Leased, problem: string, pace: Pace): Promise<boolean> =>
   happened(
     held(tx, leased)
@@ -156,7 +159,7 @@ export const park = (tx: Tx, leased: Leased, problem: string, pace: Pace): Promi
       .returning('stream_id'),
   )
 
-/** An export is at its end. */
+/** Ends an export that is complete. */
 export const finish = (tx: Tx, leased: Leased, pace: Pace) =>
   held(tx, leased)
     .set({
@@ -169,7 +172,7 @@ export const finish = (tx: Tx, leased: Leased, pace: Pace) =>
     })
     .execute()
 
-/** Between which places the events of an export are, and how many. */
+/** Stores the range of sequence numbers of an export, and its number of events. */
 export const setRange = (tx: Tx, leased: Leased, range: { after_seq: number; until_seq: number; events: number }) =>
   happened(
     held(tx, leased)
@@ -177,7 +180,7 @@ export const setRange = (tx: Tx, leased: Leased, range: { after_seq: number; unt
       .returning('stream_id'),
   )
 
-/** Nothing that was begun under a lease counts any more; whoever is at it finds its lease gone. */
+/** Changes a stream and ends its lease, so that the result of a turn in progress is discarded. */
 export const setStream = (
   tx: Tx,
   { tenant_id, stream_id }: StreamId,
@@ -199,7 +202,7 @@ export const setStream = (
     .where('stream_id', '=', stream_id)
     .execute()
 
-/** Behind the event that it stands on, which is a dead letter from then on. */
+/** Advances the stream past the event that blocks it. The caller makes that event a dead letter. */
 export const passOver = (
   tx: Tx,
   { tenant_id, stream_id }: StreamId,
@@ -218,7 +221,7 @@ export const passOver = (
     .where('after_seq', '=', from)
     .execute()
 
-/** What its exports have on their way counts no more, and is sent anew as the connector is now. */
+/** Ends the leases of a connector's exports. Batches in transit are sent again with the new settings. */
 export const endExportLeases = (tx: Tx, { tenant_id, connector_id }: Pick<StreamRow, 'tenant_id' | 'connector_id'>) =>
   tx
     .updateTable('siem_streams')
@@ -238,6 +241,6 @@ export const insertStream = (
 
 const select = (tx: Tx, { tenant_id, stream_id }: StreamId) =>
   tx.selectFrom('siem_streams').selectAll().where('tenant_id', '=', tenant_id).where('stream_id', '=', stream_id)
-/** Until commit nobody else changes where it stands. */
+/** Locks a stream until commit. */
 export const lockStream = (tx: Tx, id: StreamId): Promise<StreamRow | undefined> =>
   select(tx, id).forUpdate().executeTakeFirst()

@@ -16,6 +16,6 @@ const selectExports = (tx: Tx, tenant: TenantId) =>
 export const findExport = (tx: Tx, tenant: TenantId, id: string): Promise<ExportRow | undefined> =>
   selectExports(tx, tenant).where('stream_id', '=', id).executeTakeFirst()
 
-/** Those of a connector that are on their way. */
+/** Returns the running exports of a connector. */
 export const exportsOnTheirWay = (tx: Tx, tenant: TenantId, connectorId: string): Promise<ExportRow[]> =>
   selectExports(tx, tenant).where('connector_id', '=', connectorId).where('finished_at', 'is', null).execute()

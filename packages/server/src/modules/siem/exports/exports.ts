@@ -9,15 +9,15 @@ import { insertStream } from '../delivery/streams.queries.ts'
 import { targetOf } from '../target.ts'
 import * as queries from './exports.queries.ts'
 
-/** Each is sent beside the others, to the same receiver. */
+/** Limit per connector: exports run at the same time, to the same receiver. */
 const mostAtOnce = 5
 
 const noExport = () => missing('siem_export')
 type ExportsDeps = { db: Database; audit: Audit; now: () => Date }
 
-/** Sends the events of a time to a webhook once more, beside what goes there anyway. */
+/** Sends the events of a period to a webhook again, in parallel to the normal forwarding. */
 export const createExports = ({ db, audit, now }: ExportsDeps) => ({
-  /** Asked again while it is on its way it is the same one, which leaves no trace. */
+  /** Starts an export. A repeated request for a running one returns that one, and is not recorded. */
   begin: async (actor: Actor, connectorId: string, time: { from: Date; to?: Date }): Promise<queries.ExportRow> => {
     const at = now()
     const { from, to = at } = time
@@ -26,7 +26,7 @@ export const createExports = ({ db, audit, now }: ExportsDeps) => ({
     if (to > at) failField('to', 'must not be after now')
     if (from >= to) failField('from', 'must be before to')
     const tenant = actor.tenantId
-    // What was committed before has its place then, and is sent.
+    // Events committed before get their sequence numbers now, and are sent.
     await audit.catchUp(tenant)
     return db.inTenant(tenant, async (tx) => {
       const connector = (await lockConnector(tx, tenant, connectorId)) ?? noConnector()

@@ -9,7 +9,7 @@ import { destinationFields, isSyslog } from '../destination.ts'
 const dialect = 'https://json-schema.org/draft/2020-12/schema'
 type Properties = Readonly<Record<string, unknown>>
 
-/** What a body of each kind of connector may have, and what it needs. */
+/** Returns the schema of the body for each kind of connector: allowed and required fields. */
 function connectorSchema(kind: SiemConnectorKind) {
   const { needs, takes, tls } = destinationFields[kind]
   const all: Properties = createSiemConnector.body.properties
@@ -19,7 +19,7 @@ function connectorSchema(kind: SiemConnectorKind) {
     ...(isSyslog(kind) ? ['bom'] : []),
     ...(tls ? ['tls'] : []),
   ]
-  // A webhook's secret is made where none is given, and syslog over TLS has a port of its own.
+  // A webhook's secret is generated if it is absent, and syslog over TLS has a default port.
   const required = [
     ...['kind', 'name', 'format'],
     ...needs.filter((name) => !(kind === 'syslog_tls' && name === 'port')),
@@ -35,7 +35,7 @@ function connectorSchema(kind: SiemConnectorKind) {
   })
 }
 
-/** An event of one kind: what all have, and the fields of its own. */
+/** Returns the schema of an event of one kind: the common fields, and its own. */
 function eventSchema(kind: (typeof auditKinds)[number]) {
   const { properties, required = [] }: { properties: Properties; required?: readonly string[] } = AuditEvent
   const own = fieldsOfKind(kind)
@@ -56,7 +56,7 @@ function eventSchema(kind: (typeof auditKinds)[number]) {
   })
 }
 
-/** Without what only TypeBox knows. */
+/** Removes the symbols that only TypeBox uses. */
 const plain = (schema: object): TSchema => JSON.parse(JSON.stringify(schema))
 
 const made = {

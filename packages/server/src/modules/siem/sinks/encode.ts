@@ -5,7 +5,7 @@ import { cef, json, ocsf, readEvent, type Stored, type SyslogOrigin, syslog } fr
 import { bomOf } from '../destination.ts'
 import type { Encoded } from './sink.ts'
 
-/** Of an event of OCSF with its record in it: below the 256 KiB of a request, with what stands around it there. */
+/** Limit of an OCSF event that includes its record: below the 256 KiB of a request with its envelope. */
 const mostWithRecord = 200 * 1024
 const formats: Readonly<Record<SiemFormat, (stored: Stored) => string>> = {
   json,
@@ -13,7 +13,7 @@ const formats: Readonly<Record<SiemFormat, (stored: Stored) => string>> = {
   cef,
 }
 
-/** An event as this kind of connector sends it. */
+/** Encodes an event for this kind of connector. */
 export function encode(
   { kind, format, destination }: { kind: SiemConnectorKind; format: SiemFormat; destination: Destination },
   stored: Stored,
@@ -24,7 +24,7 @@ export function encode(
   function textFor(): string {
     const bom = bomOf(kind, destination)
     if (bom === null) return format === 'cef' ? JSON.stringify(message) : message
-    // Without a mark the text of CEF is one of which nobody says how it is encoded (MSG-ANY).
+    // Without a mark, CEF text has no declared encoding (MSG-ANY).
     return syslog(stored, origin, { message: bom || format === 'cef' ? message : inAscii(message), bom })
   }
   return {
@@ -37,13 +37,13 @@ export function encode(
 }
 
 /**
- * JSON that says the same in ASCII (RFC 8259 §7), with an escape for each unit of UTF-16. A text that would grow beyond
- * what receivers take stays in UTF-8, as JSON is anyway.
+ * Rewrites JSON in ASCII (RFC 8259 §7), with an escape for each UTF-16 unit. A text that would grow beyond what
+ * receivers accept stays in UTF-8, which JSON allows.
  */
 function inAscii(json: string): string {
   const ascii = json.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
   return ascii.length <= mostWithRecord ? ascii : json
 }
 
-/** The event's UUID. */
+/** Returns the event's UUID. */
 export const uuidOf = ({ eventId }: Encoded): string => decodeId('audit_event', eventId) ?? ''

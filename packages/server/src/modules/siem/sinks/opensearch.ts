@@ -3,13 +3,13 @@ import { second } from '../../../kernel/time.ts'
 import { type Answer, below, jsonOf, member, most, outcomeOf, quoted, tlsOf } from './answers.ts'
 import type { Encoded, Send, Sent, SinkDeps, Target } from './sink.ts'
 
-/** How often what a receiver was too busy for is asked for again before its whole batch is. */
+/** Attempts for events that a busy receiver did not store, before the whole batch is retried later. */
 const tries = 4
 const shortestPause = second / 2
 
 /**
- * Of OpenSearch and Elasticsearch: `create` under the event's own id, so that one which is there already stays one. Of
- * a batch that is stored in part only what is missing is sent again.
+ * Sends to OpenSearch and Elasticsearch: `create` under the event's own id, so that an event is never stored twice.
+ * After a partial success only the missing events are sent again.
  */
 export const sendOpensearch: Send = async (deps, target, { events }, signal) => {
   const refused = new Map<number, string>()
@@ -18,7 +18,7 @@ export const sendOpensearch: Send = async (deps, target, { events }, signal) => 
     const some = left.flatMap((i) => events[i] ?? [])
     const { said, items } = readAnswer(await post(deps, target, some, signal), some.length)
     if (said.outcome !== 'taken')
-      // Of what was good enough before nothing is thrown away now.
+      // An earlier attempt with these events was accepted, so nothing is discarded now.
       return attempt > 1 && said.outcome === 'refused' ? { ...said, outcome: 'later' } : said
     const missing: number[] = []
     for (const [nth, { reason, isBusy }] of items) {
@@ -61,11 +61,11 @@ function post({ outbound }: SinkDeps, target: Target, events: readonly Encoded[]
 const authorizationOf = ({ destination: { username }, credential = '' }: Target): string =>
   username === null ? `ApiKey ${credential}` : `Basic ${Buffer.from(`${username}:${credential}`).toString('base64')}`
 
-/** What was not stored, by its place in the request: too busy for it, or refused for good. */
+/** Events that were not stored, by index in the request: the receiver was busy, or refused them for good. */
 type Items = ReadonlyMap<number, { reason: string; isBusy: boolean }>
 const nothing: Items = new Map()
 
-/** 201: stored. 409: it was there, from a batch that was sent before. */
+/** 201: stored. 409: already stored by an earlier batch. */
 const isStored = (status: unknown) => status === 201 || status === 200 || status === 409
 const isBusy = (status: unknown) => typeof status !== 'number' || status === 429 || status >= 500
 
@@ -85,7 +85,7 @@ function readAnswer(answer: Answer, count: number): { said: Sent; items: Items }
     const status = member(result, 'status')
     if (isStored(status)) continue
     const reason = reasonOf(member(result, 'error')) || `It answered ${String(status)}.`
-    // The credential, or the index: of all events, and nothing that waiting mends.
+    // The credential or the index is wrong: all events are affected, and waiting does not help.
     if (status === 401 || status === 403 || status === 404)
       return { said: { outcome: 'parked', answer: `The receiver did not store it: ${reason}` }, items: nothing }
     bad.set(i, { reason, isBusy: isBusy(status) })

@@ -3,24 +3,28 @@ import type { Destination } from '../../../db/tables/siem.ts'
 import type { Outbound } from '../../../outbound/outbound.ts'
 import type { SyslogOrigin } from '../../audit/index.ts'
 
-/** Where events go, with what opens it. */
+/** Destination with the opened credential. */
 export type Target = {
   kind: SiemConnectorKind
   format: SiemFormat
   destination: Destination
   credential: string | undefined
-  /** The secret of a webhook that was replaced lately, and signs beside the new one. */
+  /** The previous secret of a webhook, which signs in addition to the new one for a while. */
   previous?: string | undefined
 }
-/** An event, as it is sent: `text` is one line in the format of the connector, over HTTP as JSON. */
+/** An event in the form that is sent: `text` is one line in the format of the connector; over HTTP it is JSON. */
 export type Encoded = { seq: number; eventId: string; kind: string; at: Date; text: string }
-/** `id` is the same whenever the same events are sent again as the same texts, and no other batch has it. */
+/** `id` is the same if the same texts are sent again. No other batch has it. */
 export type Batch = { id: string; events: readonly Encoded[] }
 
 /**
- * What became of a batch. `taken`: all of it but `refused`, by its place in the batch. `refused`: as a whole, so that
- * some event of it may be why. `later`: nothing is wrong with the events. `parked`: only a person can mend it. The
- * sentences are for administrators; they hold no secret, and of what a receiver said only what is meant to be shown.
+ * Outcome of a batch.
+ * `taken`: accepted, except the events in `refused`, by index in the batch.
+ * `refused`: refused as a whole, so that any event may be the cause.
+ * `later`: nothing is wrong with the events.
+ * `parked`: a person has to fix the cause.
+ * The sentences are for administrators. They contain no secret, and of the receiver's answer only the part meant to be
+ * shown.
  */
 export type Sent =
   | { outcome: 'taken'; answer: string; refused?: ReadonlyMap<number, string> }
@@ -33,5 +37,5 @@ export type SinkDeps = {
   now: () => Date
   syslogOrigin: SyslogOrigin
 }
-/** Sends in order. May throw OutboundError where there is no answer. */
+/** Sends in order. May throw OutboundError if there is no answer. */
 export type Send = (deps: SinkDeps, target: Target, batch: Batch, signal: AbortSignal) => Promise<Sent>

@@ -14,7 +14,7 @@ const sinks: Readonly<Record<SiemConnectorKind, Send>> = {
   opensearch: sendOpensearch,
 }
 
-/** Sends one batch and says what became of it; throws only where it is called off. */
+/** Sends one batch and returns its outcome. Throws only if it is aborted. */
 export async function sendTo(deps: SinkDeps, target: Target, batch: Batch, signal: AbortSignal): Promise<Sent> {
   try {
     return await sinks[target.kind](deps, target, batch, signal)

@@ -5,7 +5,7 @@ import type { Batch, SinkDeps, Target } from './sink.ts'
 import { sendSplunk } from './splunk.ts'
 
 type Given = { status?: number; body: unknown; retryAfter?: string }
-/** A collector that gives these answers, and the addresses that were asked. */
+/** A collector that gives these answers, and the addresses requested. */
 function collector(...answers: Given[]) {
   const asked: string[] = []
   const request: SinkDeps['outbound']['request'] = async (url) => {

@@ -4,13 +4,15 @@ import { type Answer, below, jsonOf, member, most, outcomeOf, quoted, tlsOf, wai
 import type { Batch, Send, Sent, SinkDeps, Target } from './sink.ts'
 
 const collector = 'services/collector'
-/** What of this path somebody gave with the URL, which is that of the server or of a folder before it. */
+/**
+ * The part of this path that may be included in the configured URL, which names the server or a folder before the path.
+ */
 const given = /\/services\/collector([/?#].*)?$/
-/** An indexer that acknowledges does so within this time, or the batch is sent again. */
+/** An indexer acknowledges within this time, or the batch is sent again. */
 const ackMs = 20 * second
 const askAgainMs = 500
 
-/** What the collector says of itself and not of an event (Splunk, "Troubleshoot HTTP Event Collector"). */
+/** Codes about the collector itself, not about an event (Splunk, "Troubleshoot HTTP Event Collector"). */
 const codes: Readonly<Record<number, 'parked' | 'later'>> = {
   // The token: disabled, missing, malformed, unknown; the index, the channel and acknowledgement.
   ...{ 1: 'parked', 2: 'parked', 3: 'parked', 4: 'parked', 7: 'parked', 10: 'parked', 11: 'parked', 14: 'parked' },
@@ -19,9 +21,9 @@ const codes: Readonly<Record<number, 'parked' | 'later'>> = {
 }
 
 /**
- * HTTP Event Collector: events as JSON objects, one after the other. They are taken where it says so by its code 0,
- * which a proxy or another program behind the URL does not, and where the token asks for indexer acknowledgement once
- * they are indexed.
+ * HTTP Event Collector: a sequence of JSON objects. Events are accepted if the answer has code 0, which a proxy or
+ * another program behind the URL does not return. If the token requires indexer acknowledgement, they must also be
+ * indexed.
  */
 export const sendSplunk: Send = async (deps, target, batch, signal) => {
   const { destination, format } = target
@@ -44,7 +46,7 @@ export const sendSplunk: Send = async (deps, target, batch, signal) => {
 
 const notCollector = 'The receiver did not answer as an HTTP Event Collector answers.'
 
-/** A channel is a GUID; one of a batch is as good as any, and the same when it is sent again. */
+/** A channel is a GUID. It is derived from the batch, so that it stays the same over retries. */
 const channelOf = ({ id }: Batch): string => {
   const hex = Buffer.from(id).toString('hex').padEnd(32, '0').slice(-32)
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')

@@ -7,18 +7,17 @@ import { tlsOf } from './answers.ts'
 import type { Send, Sent } from './sink.ts'
 
 const connectMs = 10 * second
-/** A receiver that reads nothing for so long has stalled. */
+/** A receiver that reads nothing for this time has stalled. */
 const stalledMs = 15 * second
-/** Between the last message and our end of the connection: longer than the way there and back. */
+/** Pause between the last message and the end of our side, in ms: longer than a round trip. */
 const shortestPause = 5
 const longestPause = 250
 
 /**
- * RFC 5424 over TLS (RFC 5425) or TCP, with octet counting (RFC 6587 §3.4.1).
- *
- * Syslog has no acknowledgement, and what lies in the buffers of a connection is lost with it. So each batch has a
- * connection of its own: we end our side, and the receiver ends its own when it has read to the end. That, without a
- * reset, is the acknowledgement; one who ends before we do, or resets, is sent the batch again.
+ * RFC 5424 over TLS (RFC 5425) or TCP, with octet counting (RFC 6587 §3.4.1). Syslog has no acknowledgement, and data
+ * in the buffers of a broken connection is lost. So each batch has a connection of its own. We end our side, and the
+ * receiver ends its side after it has read everything. That end, without a reset, counts as the acknowledgement. If the
+ * receiver ends first or resets, the batch is sent again.
  */
 export const sendSyslog: Send = async ({ outbound }, { kind, destination }, { events }, signal) => {
   const { host, port } = destination
@@ -31,9 +30,9 @@ export const sendSyslog: Send = async ({ outbound }, { kind, destination }, { ev
   const end = ended(socket, over)
   try {
     await Promise.race([write(socket, events.map(({ text }) => octetCounted(text)).join(''), over), end.then(early)])
-    // Who was closing while we wrote is heard of now, and not taken for one who answers our end.
+    // Detects a receiver that closed while we were writing, so that its end is not taken for an answer to ours.
     await Promise.race([delay(pause, undefined, { signal: over }), end.then(early)])
-    // A timer that rang late rings before what arrived meanwhile is read.
+    // A late timer fires before data that arrived in the meantime is read.
     await Promise.race([immediate(undefined, { signal: over }), end.then(early)])
     socket.end()
     await Promise.race([end, stalled(stalledMs, over)])
@@ -57,7 +56,7 @@ async function stalled(ms: number, signal: AbortSignal): Promise<never> {
   throw new SyslogError('The receiver did not read everything in time, or did not close its side of the connection.')
 }
 
-/** The other side's end; rejects where the connection breaks instead. */
+/** Resolves when the other side ends. Rejects if the connection breaks. */
 async function ended(socket: Socket, signal: AbortSignal): Promise<void> {
   socket.resume()
   const broken = once(socket, 'close', { signal }).then(() => {

@@ -11,9 +11,9 @@ export const isWebhookSecret = (text: string): boolean => {
 const keyOf = (secret: string) => Buffer.from(secret.slice('whsec_'.length), 'base64')
 
 /**
- * Standard Webhooks, symmetric: `v1,` and base64(HMAC-SHA256(key, `id.timestamp.body`)), with the new secret and the
- * one before where it was replaced lately. Several events are one message, in `data.events`; those that are not JSON
- * are texts.
+ * Standard Webhooks, symmetric: `v1,` and base64(HMAC-SHA256(key, `id.timestamp.body`)), with the new secret and, after
+ * a recent change, the previous one. Several events are one message, in `data.events`. Events that are not JSON are
+ * sent as strings.
  */
 export const sendWebhook: Send = async ({ outbound, now }, target, batch, signal) => {
   const { destination, credential = '', previous } = target

@@ -12,7 +12,7 @@ type Alert = MetricStatus & { limit: number; level: 'approaching' | 'at_limit' |
 const isAlert = (m: MetricStatus): m is MetricStatus & { limit: number; state: Alert['level'] } =>
   m.state !== 'ok' && m.limit !== null
 
-/** Limits that are approached, reached or passed: worked out when they are asked for; a job tells of them. */
+/** Limits that are near, reached or exceeded. They are computed on request; a job notifies of them. */
 export function createAlerts(deps: {
   db: Database
   now: () => Date
@@ -36,7 +36,7 @@ export function createAlerts(deps: {
   return {
     list: async (tenant: TenantId): Promise<Alert[]> => (await db.inTenant(tenant, (tx) => look(tx, tenant))).alerts,
 
-    /** Notes when each began, and tells administrators once of each level that a metric comes to. */
+    /** Records when each alert began, and notifies administrators once of each level that a metric reaches. */
     watch: (tenant: TenantId): Promise<void> =>
       db.inTenant(tenant, async (tx) => {
         const { known, alerts } = await look(tx, tenant)

@@ -6,7 +6,7 @@ import * as queries from './entitlement.queries.ts'
 
 const batch = 5000
 
-/** What keeps the counters short and true. */
+/** Jobs that keep the counters short and correct. */
 export function createCounters({
   db,
   audit,
@@ -16,7 +16,7 @@ export function createCounters({
   audit: Audit
   log: { warn: (o: object, message: string) => void }
 }) {
-  /** Adds up what came and went, and writes the most there were in each hour. False: there may be more. */
+  /** Adds up the moves, and stores the peak of each hour. False if there may be more. */
   const foldSome = (tenant: TenantId): Promise<boolean> =>
     db.inTenant(
       tenant,
@@ -42,7 +42,7 @@ export function createCounters({
     )
 
   return {
-    /** Of every tenant in which something moved; returns them. */
+    /** Adds up the moves of every tenant that has some. Returns those tenants. */
     fold: async (): Promise<TenantId[]> => {
       const tenants = await db.acrossTenants(queries.tenantsWithMoves, background)
       await eachTenant(tenants, async (tenant) => {
@@ -52,8 +52,8 @@ export function createCounters({
     },
 
     /**
-     * Compares what was counted with the rows, as of one moment, and puts right what differs. Nothing should: it is on
-     * record and in the log. Counting rows takes its time, so who adds waits for it only where something differs.
+     * Compares the counters with the rows, in one snapshot, and corrects differences. There should be none, so each one
+     * is audited and logged. Counting takes long, so the counters are locked only if something differs.
      */
     reconcile: async (tenants: readonly TenantId[]): Promise<number> => {
       let drifted = 0
@@ -62,7 +62,7 @@ export function createCounters({
           tenant,
           async (tx) => {
             if ((await queries.driftOf(tx, tenant)).length === 0) return
-            // Another replica may be about to put right the same.
+            // Another replica may have corrected the same difference.
             await queries.lockCounters(tx, tenant)
             for (const { metric, counted, found } of await queries.driftOf(tx, tenant)) {
               drifted++

@@ -3,7 +3,10 @@ import type { Tx } from '../../../db/database.ts'
 import type { StoredClaims } from '../../../db/tables/tenancy.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** What decides about a tenant that is there, in one look-up. The license is null where there is none. */
+/**
+ * Returns the limits, the plan and the license of an existing tenant in one query. The license is null if there is
+ * none.
+ */
 export const readTerms = async (tx: Tx, tenant: TenantId) => {
   const { rows } = await sql<{
     limits: Record<string, number>
@@ -23,7 +26,9 @@ export const readTerms = async (tx: Tx, tenant: TenantId) => {
   return rows[0]
 }
 
-/** Until commit nobody else adds to it. What came and went is added up after the lock is had, by `movesOf`. */
+/**
+ * Locks a counter until commit, so that no other caller adds to it. Moves are summed up after the lock, by `movesOf`.
+ */
 export const lockCounter = async (tx: Tx, tenant: TenantId, metric: string): Promise<number> => {
   const row = await tx
     .selectFrom('entitlement_counters')
@@ -41,7 +46,7 @@ export const movesOf = async (tx: Tx, tenant: TenantId, metric: string): Promise
   return rows[0]?.n ?? 0
 }
 
-/** How many there are of each metric that is counted. */
+/** Returns the used amount of each counted metric. */
 export const usedOf = async (tx: Tx, tenant: TenantId): Promise<Map<string, number>> => {
   const { rows } = await sql<{ metric: string; used: number }>`
     select c.metric, c.used + coalesce(m.n, 0) as used
@@ -52,7 +57,7 @@ export const usedOf = async (tx: Tx, tenant: TenantId): Promise<Map<string, numb
   return new Map(rows.map((r) => [r.metric, r.used]))
 }
 
-/** Passes the tenant wall: how many there are of each metric, of all tenants together. */
+/** Across tenants: the used amount of each metric, of all tenants together. */
 export const totalsOf = async (tx: Tx): Promise<Record<string, number>> => {
   const { rows } = await sql<{ metric: string; used: number }>`
     select c.metric, sum(c.used) + coalesce((select sum(m.delta) from entitlement_moves m where m.metric = c.metric), 0) as used
@@ -60,7 +65,7 @@ export const totalsOf = async (tx: Tx): Promise<Record<string, number>> => {
   return Object.fromEntries(rows.map((r) => [r.metric, r.used]))
 }
 
-/** Passes the tenant wall: whose counters have moved. */
+/** Across tenants: tenants whose counters have moves. */
 export const tenantsWithMoves = async (tx: Tx): Promise<TenantId[]> => {
   const { rows } = await sql<{ tenant_id: TenantId }>`
     select tenant_id from tenants t
@@ -68,7 +73,7 @@ export const tenantsWithMoves = async (tx: Tx): Promise<TenantId[]> => {
   return rows.map((r) => r.tenant_id)
 }
 
-/** Passes the tenant wall: who has a limit, or had one that was near. */
+/** Across tenants: tenants that have a limit, or an alert of one. */
 export const tenantsWithLimits = async (tx: Tx): Promise<TenantId[]> => {
   const { rows } = await sql<{ tenant_id: TenantId }>`
     select tenant_id from tenants t
@@ -90,7 +95,7 @@ export const lockCounters = async (tx: Tx, tenant: TenantId): Promise<Map<string
   return new Map(rows.map((r) => [r.metric, r.used]))
 }
 
-/** Takes the oldest moves away, of counters that are locked; in their order. */
+/** Deletes the oldest moves of locked counters, and returns them in order. */
 export const takeMoves = async (tx: Tx, tenant: TenantId, limit: number) => {
   const { rows } = await sql<{ metric: string; delta: number; hour: Date }>`
     with gone as (
@@ -101,7 +106,7 @@ export const takeMoves = async (tx: Tx, tenant: TenantId, limit: number) => {
   return rows
 }
 
-/** Of counters that are locked. */
+/** Requires the locks of the counters. */
 export const writeCounters = (tx: Tx, tenant: TenantId, used: ReadonlyMap<string, number>) =>
   sql`
     update entitlement_counters c set used = w.used
@@ -117,7 +122,7 @@ export const writeLevels = (tx: Tx, tenant: TenantId, levels: readonly Level[]) 
     on conflict (tenant_id, metric, hour)
       do update set peak = greatest(usage_levels.peak, excluded.peak), used = excluded.used`.execute(tx)
 
-/** Where what was counted is not what the rows say, as of one moment. */
+/** Returns the counters that differ from the rows, in one snapshot. */
 export const driftOf = async (tx: Tx, tenant: TenantId) => {
   const { rows } = await sql<{ metric: string; counted: number; found: number }>`
     select c.metric, f.found, c.used + coalesce((select sum(m.delta) from entitlement_moves m
@@ -141,7 +146,7 @@ export const putAlert = (tx: Tx, tenant: TenantId, { metric, level, since }: Ale
 export const deleteAlert = (tx: Tx, tenant: TenantId, metric: string) =>
   tx.deleteFrom('entitlement_alerts').where('tenant_id', '=', tenant).where('metric', '=', metric).execute()
 
-/** Bytes that were carried since, over all gateways. */
+/** Returns the bytes transferred since a time, over all gateways. */
 export const carriedSince = async (tx: Tx, tenant: TenantId, since: Date): Promise<number> => {
   const { rows } = await sql<{ n: number }>`
     select coalesce(sum(rx_bytes::numeric + tx_bytes), 0) as n from usage_traffic

@@ -22,8 +22,8 @@ const granted = {} as Granted
 const unlimited: Allowance = { room: () => Number.POSITIVE_INFINITY, take: () => granted, refuse: () => {} }
 
 /**
- * What a tenant may have. Nothing of it is held in memory: what decides is read in the transaction that adds, so that a
- * limit, a plan or a license that changes holds from its commit on, on every replica.
+ * Limits of a tenant. Nothing is cached: they are read in the transaction that adds. So a change of a limit, a plan or
+ * the license takes effect with its commit, on every replica.
  */
 export function createEntitlements({ now, tellExceeded }: { now: () => Date; tellExceeded: TellExceeded }) {
   /** Throws `TenantGone`. */
@@ -43,9 +43,9 @@ export function createEntitlements({ now, tellExceeded }: { now: () => Date; tel
     resolveIn,
 
     /**
-     * Comes before every other lock of its transaction but that of a directory: from here to commit nobody else adds to
-     * the metric, so what fits is certain. Costs one look-up where there is no limit, and locks nothing then. `by`: who
-     * is on record where something does not fit.
+     * Takes the lock of a metric, before every other lock of its transaction except that of a directory. Until commit
+     * no other caller adds to the metric, so the remaining room is exact. Without a limit it costs one query and locks
+     * nothing. `by`: the actor in the audit event of a refusal.
      */
     hold: async (tx: Tx, tenant: TenantId, metric: CountedMetric, by?: Source): Promise<Allowance> => {
       const { limits, isClosed, licenseState } = await resolveIn(tx, tenant)
@@ -74,7 +74,9 @@ export function createEntitlements({ now, tellExceeded }: { now: () => Date; tel
       }
     },
 
-    /** The limit of a metric where it has no room for one more, to say so; null where it has. It locks nothing. */
+    /**
+     * Returns the limit of a metric that has no room for one more, to show it, or null if there is room. Locks nothing.
+     */
     reachedLimit: async (tx: Tx, tenant: TenantId, metric: CountedMetric): Promise<number | null> => {
       const { limits, isClosed } = await resolveIn(tx, tenant)
       const limit = isClosed ? 0 : limits[metric]
@@ -83,7 +85,7 @@ export function createEntitlements({ now, tellExceeded }: { now: () => Date; tel
       return isClosed || used >= limit ? limit : null
     },
 
-    /** In the transaction that makes a tenant: tenants are counted one after the other. */
+    /** Called in the transaction that makes a tenant. Serializes the count of tenants if the license limits them. */
     admitTenant: async (tx: Tx): Promise<void> => {
       const row = await findLicense(tx)
       if (!row) return

@@ -10,8 +10,8 @@ import { spokenOf } from './spoken.ts'
 type Exceeded = Source & { metric: CountedMetric; used: number; limit: number; asked: number }
 
 /**
- * Records that something found no place under a limit, and notifies administrators. The transaction that asked is
- * undone by its refusal, so this has one of its own: of each metric and caller the first of a minute at once, and the
+ * Records that a limit refused something, and notifies administrators. The refusal rolls back the caller's transaction,
+ * so this one uses its own. For each metric and caller the first refusal of a minute is recorded at once, and the
  * others together.
  */
 export function createExceeded({
@@ -45,13 +45,13 @@ export function createExceeded({
           title: `${spokenOf[metric]} beyond the limit were refused (${used} of ${limit} in use)`,
           detail: `${asked} more found no place. What is there works on: remove some, or have the limit raised. The audit log has each refusal under entitlement.exceeded.`,
           subject: tenant,
-          // While it is open, further refusals of the limit are on record alone.
+          // While the notification is open, further refusals at this limit are only audited.
           dedupe_key: `entitlement.exceeded:${metric}:${limit}`,
         })
       }),
   })
   return {
-    /** Does not wait for it: whoever asked holds a transaction. */
+    /** Returns at once, because the caller has a transaction open. */
     tell: (
       tenant: TenantId,
       by: Source | undefined,
@@ -64,7 +64,9 @@ export type TellExceeded = ReturnType<typeof createExceeded>['tell']
 
 const job = 'entitlements'
 
-/** What is counted for a minute holds nothing that was presented. */
+/**
+ * Keeps only the fields that an audit event needs, because the tally holds them for a minute. Credentials are left out.
+ */
 const sourceOf = ({ tenantId, type, id, name, origin, sourceIp, userAgent, requestId }: Source): Source => ({
   ...{ tenantId, type, id, name, origin, sourceIp, userAgent, requestId, claim: null },
 })

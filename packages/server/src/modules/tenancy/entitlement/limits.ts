@@ -6,7 +6,7 @@ import {
 } from '@holdfast/contract/vocabulary'
 import type { StoredLimits } from '../../../db/tables/tenancy.ts'
 
-/** What decides what a tenant may have. `license` null: the community license, which limits nothing. */
+/** Inputs that determine a tenant's limits. `license` null: the community license, which limits nothing. */
 type Terms = {
   plan: { name: string; limits: StoredLimits; features: readonly string[] } | null
   tenant: StoredLimits
@@ -27,15 +27,15 @@ export type Resolved = {
   features: readonly string[]
   edition: string
   licenseState: LicenseState
-  /** Nothing can be added, whatever the limits: the license has ended, or never was. */
+  /** Nothing can be added, whatever the limits: the license has ended, or is required and was never loaded. */
   isClosed: boolean
 }
 
-/** As they are stored: what is not limited is not named. */
+/** Returns limits as they are stored: a metric without a limit is left out. */
 export const withoutNulls = (limits: StoredLimits): StoredLimits =>
   Object.fromEntries(Object.entries(limits).filter(([, limit]) => typeof limit === 'number'))
 
-/** Per metric the least of license, plan and the tenant's own limit; null is none. */
+/** Returns for each metric the lowest limit of license, plan and tenant; null if there is none. */
 export function resolve({ plan, tenant, license }: Terms): Resolved {
   const given: readonly (readonly [Source, StoredLimits])[] = [
     ['license', license?.limits ?? {}],
@@ -65,7 +65,7 @@ export function resolve({ plan, tenant, license }: Terms): Resolved {
   }
 }
 
-/** A plan gives no more than the license does. */
+/** A plan grants no feature that the license lacks. */
 function featuresOf(plan: Terms['plan'], license: License | null): readonly string[] {
   if (!license) return plan?.features ?? []
   return plan ? plan.features.filter((f) => license.features.includes(f)) : license.features
@@ -81,6 +81,6 @@ export function stateOf(used: number, limit: number | null): State {
   return used >= limit * approachingFrom ? 'approaching' : 'ok'
 }
 
-/** What nothing can be added to. */
+/** True if nothing can be added to a metric. */
 export const isFull = ({ isClosed, limits }: Resolved, metric: CountedMetric, used: number): boolean =>
   isClosed || (limits[metric] !== null && used >= limits[metric])

@@ -1,6 +1,6 @@
 import type { EntitlementMetric } from '@holdfast/contract/vocabulary'
 
-/** What a plan limits, at the beginning of a sentence. */
+/** Name of each metric at the beginning of a sentence. */
 export const spokenOf: Record<EntitlementMetric, string> = {
   users: 'Users',
   devices: 'Devices',

@@ -20,12 +20,12 @@ export type MetricStatus = {
 }
 type Status = { resolved: Resolved; metrics: MetricStatus[]; blocked: CountedMetric[] }
 
-/** The calendar month (UTC) in which a moment lies. */
+/** Returns the start of the calendar month (UTC) that contains a time. */
 export const monthOf = (at: Date): Date => new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), 1))
 export const isCounted = (metric: string): metric is CountedMetric =>
   (countedMetrics as readonly string[]).includes(metric)
 
-/** How much of what it may have a tenant has, as of one transaction. */
+/** Returns usage and limits of a tenant, in one transaction. */
 export async function readStatus(
   tx: Tx,
   tenant: TenantId,

@@ -3,14 +3,14 @@ import { type LicenseClaims, LicenseError, readLicenseKeys, verifyLicense } from
 import { minute } from '../../../kernel/time.ts'
 import { dateOf, graceEndOf } from './standing.ts'
 
-/** Where the license is, and the public keys of who may issue one. */
+/** Paths of the license and of the public keys of its issuers. */
 export type LicenseFiles = { file: string; keysFile: string | undefined }
 export type ReadLicense = { token: string; claims: LicenseClaims }
 
-/** Why a file is not taken: a sentence for whoever runs the deployment. */
+/** Reason why a license file is refused: a sentence for the operator. */
 export class BadLicense extends Error {}
 
-/** Throws `BadLicense`. The signature is verified before anything that the file says is believed. */
+/** Throws `BadLicense`. Verifies the signature before it uses any content of the file. */
 export async function readLicenseFile({ file, keysFile }: LicenseFiles): Promise<ReadLicense> {
   if (keysFile === undefined)
     throw new BadLicense('HOLDFAST_LICENSE_KEYS_FILE is not set: it names the public keys of who may issue licenses')
@@ -31,10 +31,13 @@ const textOf = (path: string, name: string): Promise<string> =>
     throw new BadLicense(`the file of ${name} can't be read (${e.code ?? 'unknown error'})`)
   })
 
-/** How far the clock of who issues licenses may be ahead. */
+/** Tolerance for an issuer's clock that is ahead. */
 const skewMs = 5 * minute
 
-/** What a signature does not say: whether it is for now, for here, and no older than what holds. Throws `BadLicense`. */
+/**
+ * Checks everything beyond the signature: the period, the deployment, and that the license is not older than the
+ * current one. Throws `BadLicense`.
+ */
 export function requireFit(
   claims: LicenseClaims,
   { at, deploymentId, current }: { at: Date; deploymentId: string; current: Pick<LicenseClaims, 'iat' | 'jti'> | null },

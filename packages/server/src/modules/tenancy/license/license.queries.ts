@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { StoredClaims } from '../../../db/tables/tenancy.ts'
 
-/** The license in force; undefined: the community license. Belongs to no tenant. */
+/** Returns the license in force; undefined is the community license. It belongs to no tenant. */
 export const findLicense = async (tx: Tx) => {
   const { rows } = await sql<{
     token: string | null
@@ -24,7 +24,7 @@ export const findDeployment = (tx: Tx) =>
     .where('singleton', '=', true)
     .executeTakeFirstOrThrow()
 
-/** Whoever changes the license takes turns until commit. */
+/** Serializes changes of the license until commit. */
 export const holdLicense = (tx: Tx) => sql`select pg_advisory_xact_lock(7264410)`.execute(tx)
 
 type Good = { token: string; claims: StoredClaims; issuedAt: Date; endsAt: Date }
@@ -44,7 +44,10 @@ export const putLicense = (tx: Tx, { token, claims, issuedAt, endsAt }: Good, at
     .onConflict((c) => c.column('singleton').doUpdateSet(row))
     .execute()
 }
-/** Of the file that was read last; the license that is there stays. Without one, one is required from now on. */
+/**
+ * Stores the problem of the last file read, and keeps the current license. If there is none, a license is required from
+ * now on.
+ */
 export const putProblem = (tx: Tx, problem: string, at: Date) =>
   tx
     .insertInto('licenses')
@@ -61,8 +64,8 @@ export const clearProblem = (tx: Tx) =>
 export const deleteLicense = (tx: Tx) => tx.deleteFrom('licenses').where('singleton', '=', true).execute()
 
 /**
- * Time only goes forward here, and an hour at most with each minute: a clock that was far ahead for a while must not
- * end a license that still holds.
+ * Advances the recorded time: never backwards, and by at most an hour a minute. A clock that was far ahead for a while
+ * must not end a valid license.
  */
 export const noteTime = (tx: Tx, at: Date) =>
   sql`

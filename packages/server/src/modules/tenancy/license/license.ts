@@ -9,8 +9,8 @@ import { BadLicense, type LicenseFiles, type ReadLicense, readLicenseFile, requi
 import { dateOf, graceEndOf } from './standing.ts'
 
 /**
- * The license of the deployment: a file that is verified whole before it replaces what holds. The database keeps the
- * last good one, so that a file that is lost or broken takes nothing away. Every addition reads it there.
+ * The license of the deployment: a file that is verified completely before it replaces the current one. The database
+ * keeps the last good one, so that a lost or broken file has no effect. Every addition reads it there.
  */
 export function createLicense(deps: {
   db: Database
@@ -25,7 +25,7 @@ export function createLicense(deps: {
   const noted = (tx: Tx, source: Source, edition: string, id?: string) =>
     audit.record(tx, source, 'license.reloaded', { edition, ...(id !== undefined && { license_id: id }) })
 
-  /** False where it is the one in force. */
+  /** False if it is already in force. */
   const take = (source: Source, { token, claims }: ReadLicense): Promise<boolean> =>
     db.inTenant(source.tenantId, async (tx) => {
       await queries.holdLicense(tx)
@@ -49,17 +49,17 @@ export function createLicense(deps: {
       await noted(tx, source, 'community')
       return isNew
     })
-  /** Says what is wrong, and goes on with what holds. */
+  /** Stores the problem, and keeps the current license. */
   const complain = (source: Source, { message }: BadLicense): Promise<unknown> =>
     db.inTenant(source.tenantId, async (tx) => {
       await queries.holdLicense(tx)
       await queries.putProblem(tx, message, now())
-      // Whoever asked for it hears of it anyway.
+      // An actor who requested the reload gets the error in the answer.
       if (source.type === 'job') await notify(tx, source.tenantId, problemOf(message))
     })
 
   return {
-    /** 422 for a file that is not taken. */
+    /** Throws 422 if the file is refused. */
     reload: async (actor: Actor): Promise<boolean> => {
       try {
         return files ? await take(actor, await readLicenseFile(files)) : await dismiss(actor)
@@ -71,8 +71,9 @@ export function createLicense(deps: {
     },
 
     /**
-     * At the start. A bad file ends no start: the last good license goes on, and where there never was one nothing can
-     * be added. Where no file is configured the license that is there goes on until somebody reloads.
+     * Loads the license at the start. A bad file does not prevent the start: the last good license stays in force, and
+     * if there never was one, nothing can be added. Without a configured file the current license stays in force until
+     * a reload.
      */
     load: async (tenant: TenantId): Promise<void> => {
       const source = jobSource(tenant, 'start')
@@ -86,7 +87,7 @@ export function createLicense(deps: {
       }
     },
 
-    /** The end of the license and of its grace. */
+    /** Returns the end of the license and that of its grace period. */
     expiries: async (tenant: TenantId): Promise<Expiry[]> => {
       const claims = (await db.inTenant(tenant, queries.findLicense))?.claims
       if (!claims) return []

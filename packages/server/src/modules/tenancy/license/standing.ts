@@ -3,11 +3,11 @@ import { day, second } from '../../../kernel/time.ts'
 import type { License } from '../entitlement/limits.ts'
 
 export const dateOf = (numericDate: number): Date => new Date(numericDate * second)
-/** Until then all goes on as before. */
+/** Returns the end of the grace period. Until then everything works as before. */
 export const graceEndOf = ({ exp, grace_days }: StoredClaims): Date =>
   new Date(dateOf(exp).getTime() + grace_days * day)
 
-/** What a license is at a time; null stands for one that is required and was never there. */
+/** Returns the state of a license at a time. Null means that one is required and was never loaded. */
 export function licenseAt(claims: StoredClaims | null, at: Date): License {
   if (!claims) return { state: 'required', edition: 'none', limits: {}, features: [], endsAt: null }
   const endsAt = graceEndOf(claims)

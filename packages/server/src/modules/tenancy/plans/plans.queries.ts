@@ -4,7 +4,7 @@ import { happened } from '../../../db/happened.ts'
 import { hasPrefix } from '../../../db/page.ts'
 import type { StoredLimits } from '../../../db/tables/tenancy.ts'
 
-/** Whether there is such a plan; until commit it stays. */
+/** Locks a plan against deletion until commit. True if it exists. */
 export const holdPlan = async (tx: Tx, id: string): Promise<boolean> =>
   (await tx
     .selectFrom('plans')
@@ -15,18 +15,21 @@ export const holdPlan = async (tx: Tx, id: string): Promise<boolean> =>
     .executeTakeFirst()) !== undefined
 
 const columns = ['plan_id', 'name', 'limits', 'features', 'created_at', 'updated_at', 'deleted_at'] as const
-/** Plans are of no tenant. */
+/** Plans belong to no tenant. */
 const selectAny = (tx: Tx) =>
   tx.selectFrom('plans').select(columns).select(sql<number>`tenants_with_plan(plan_id)`.as('tenants'))
 export const selectPlans = (tx: Tx, prefix?: string) => {
   const q = selectAny(tx).where('deleted_at', 'is', null)
   return prefix === undefined ? q : q.where(hasPrefix('name_key', prefix))
 }
-/** Deleted ones too: they stay as tombstones. */
+/** Also finds deleted plans, whose rows stay. */
 export const findPlan = (tx: Tx, id: string) => selectAny(tx).where('plan_id', '=', id).executeTakeFirst()
 export type PlanRow = NonNullable<Awaited<ReturnType<typeof findPlan>>>
 
-/** Nobody else changes it, or gives it to a tenant, until commit. Read after the lock. */
+/**
+ * Locks a plan until commit, so that no other transaction changes it or assigns it to a tenant. Reads it after the
+ * lock.
+ */
 export const lockPlan = async (tx: Tx, id: string): Promise<PlanRow | undefined> => {
   await tx.selectFrom('plans').select('plan_id').where('plan_id', '=', id).forUpdate().execute()
   return findPlan(tx, id)
@@ -46,7 +49,7 @@ export const insertPlan = (tx: Tx, id: string, fields: PlanFields, at: Date) =>
     .execute()
 export const updatePlan = (tx: Tx, id: string, fields: PlanFields, at: Date) =>
   tx.updateTable('plans').set(stored(fields, at)).where('plan_id', '=', id).execute()
-/** True for the one call that did it. */
+/** True for the one call that deleted the plan. */
 export const deletePlan = (tx: Tx, id: string, at: Date): Promise<boolean> =>
   happened(
     tx

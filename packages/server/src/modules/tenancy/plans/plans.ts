@@ -10,7 +10,9 @@ import { withoutNulls } from '../entitlement/limits.ts'
 import type { PlanFields, PlanRow } from './plans.queries.ts'
 import * as queries from './plans.queries.ts'
 
-/** Named limits that many tenants share. Whatever adds reads them in its transaction, so a change holds at once. */
+/**
+ * Named limits that many tenants share. Each addition reads them in its transaction, so a change takes effect at once.
+ */
 export function createPlans({ db, audit, now }: { db: Database; audit: Audit; now: () => Date }) {
   const targetOf = (id: string, name: string) => ({ type: 'plan', id: encodeId('plan', id), name })
   const unlessTaken = <T>(work: () => Promise<T>) => refuseTaken('name', 'plan_name_is_unique', work)
@@ -35,7 +37,10 @@ export function createPlans({ db, audit, now }: { db: Database; audit: Audit; no
         }),
       ),
 
-    /** `allow` refuses by what is there, under the lock. A change that changes nothing leaves no trace. */
+    /**
+     * `allow` may refuse the change after it sees the stored row, under the lock. A change without effect is not
+     * recorded.
+     */
     replace: (actor: Actor, id: string, wanted: PlanFields, allow: (before: PlanRow) => void): Promise<PlanRow> =>
       unlessTaken(() =>
         db.inTenant(actor.tenantId, async (tx) => {
@@ -72,5 +77,5 @@ export type Plans = ReturnType<typeof createPlans>
 
 const present = (plan: PlanRow | undefined): PlanRow => (plan && !plan.deleted_at ? plan : missing('plan'))
 
-/** What of a plan is set. */
+/** Returns the fields of a plan that its version (ETag) depends on. */
 export const versionOf = ({ plan_id, name, limits, features }: PlanRow) => ({ plan_id, name, limits, features })

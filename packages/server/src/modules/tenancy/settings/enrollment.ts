@@ -11,7 +11,7 @@ import { checkInstallLines, linesInForce } from './install-lines.ts'
 import { differences, mergeSections, onlyChanged } from './merge.ts'
 import { lockEnrollment, readEnrollment, writeEnrollment } from './settings.queries.ts'
 
-/** How the client of a tenant is told to enroll. Read where a token is made, so no replica keeps it in memory. */
+/** Settings for the enrollment of a tenant's clients. They are read when a token is made, so no replica caches them. */
 export function createEnrollmentSettings({
   db,
   audit,
@@ -34,7 +34,7 @@ export function createEnrollmentSettings({
       install_lines: linesInForce(given, publicUrl),
     }),
 
-    /** Replaces them all; the values that hold already change and record nothing. */
+    /** Replaces all of them. Unchanged values are not recorded. */
     replace: (actor: Actor, after: GivenEnrollmentSettings, expected: Expected): Promise<GivenEnrollmentSettings> => {
       checkInstallLines(after)
       return db.inTenant(actor.tenantId, async (tx) => {

@@ -10,14 +10,17 @@ import { failField } from '../../../kernel/app-error.ts'
 
 /** A name in braces. Other braces belong to the shell of the platform. */
 const placeholder = /\{[A-Za-z_][A-Za-z0-9_]*\}/g
-/** The beginning of every token and key that this deployment mints. */
+/** The prefix of every token and key that this deployment mints. */
 const ownSecret = /hf[a-z]_[0-9A-Za-z]/
-/** Characters without a glyph, and blanks that a shell does not take for one. */
+/** Invisible characters, and spaces that a shell does not treat as spaces. */
 const invisible = /\p{Default_Ignorable_Code_Point}|\p{Cf}|(?! )\p{Zs}/u
 const latin = /\p{Script=Latin}/u
 /** Scripts with letters that look like Latin ones (Unicode TR 39). */
 const lookalike = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u
-/** As RFC 3986 has it; international names are in Punycode. A browser reads a backslash, or a missing slash, otherwise. */
+/**
+ * A URL as in RFC 3986; international names are in Punycode. A browser would read a backslash or a missing slash
+ * differently.
+ */
 const httpsUrl = /^https:\/\/[^/\\][\x21-\x5b\x5d-\x7e]*$/i
 
 const fill = (template: string, values: Readonly<Record<string, string>>): string =>
@@ -26,12 +29,15 @@ const fill = (template: string, values: Readonly<Record<string, string>>): strin
 const templateOf = ({ install_templates }: GivenEnrollmentSettings, platform: (typeof installPlatforms)[number]) =>
   install_templates[platform] ?? defaultInstallTemplates[platform]
 
-/** The lines in force, without a token. */
+/** Returns the lines in force, without a token. */
 export const linesInForce = (settings: GivenEnrollmentSettings, server: string) =>
   byPlatform((platform) => fill(templateOf(settings, platform), { '{server}': server }))
 
 export type TokenOfLines = { secret: string; kind: string; platforms: readonly string[] }
-/** The lines for one enrollment token. They hold its secret: they go into one answer, and are neither kept nor logged. */
+/**
+ * Returns the lines for one enrollment token. They contain its secret, so they go into one answer and are neither
+ * stored nor logged.
+ */
 export const linesForToken = (
   settings: GivenEnrollmentSettings,
   { server, secret, kind, platforms }: TokenOfLines & { server: string },
@@ -45,7 +51,7 @@ export const linesForToken = (
       : null,
   )
 
-/** Refuses what no field says alone. */
+/** Checks rules that involve several fields. */
 export function checkInstallLines({ install_templates, download_urls }: GivenEnrollmentSettings): void {
   for (const platform of installPlatforms) {
     const template = install_templates[platform]
@@ -63,7 +69,7 @@ function checkTemplate(field: string, template: string): void {
   checkAppearance(field, template)
 }
 
-/** A person copies the line into a shell: it does what it looks like. */
+/** A person copies the line into a shell, so it must do exactly what it shows. */
 function checkAppearance(field: string, template: string): void {
   const [hidden] = invisible.exec(template) ?? []
   if (hidden !== undefined)

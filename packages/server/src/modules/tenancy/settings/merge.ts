@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Sections } from './settings.queries.ts'
 
 type Values = Record<string, unknown>
-/** Settings over settings, field by field; `over` wins. */
+/** Merges settings field by field; `over` wins. */
 export function mergeSections<T extends Sections>(base: T, over: Sections): T {
   const merged: Record<string, Values> = {}
   for (const section of new Set([...Object.keys(base), ...Object.keys(over)]))
@@ -10,7 +10,7 @@ export function mergeSections<T extends Sections>(base: T, over: Sections): T {
   return merged as T
 }
 
-/** `section.field` → [before, after] of what differs. */
+/** Returns the differences as `section.field` → [before, after]. */
 export function differences<T extends Sections>(before: T, after: T): Record<string, [unknown, unknown]> {
   const found: Record<string, [unknown, unknown]> = {}
   for (const [section, values] of Object.entries(after as Record<string, Values>))
@@ -21,7 +21,10 @@ export function differences<T extends Sections>(before: T, after: T): Record<str
   return found
 }
 
-/** The fields of `after` that are not what they were: what is not set stays the default, whatever that will be. */
+/**
+ * Returns the fields of `after` that changed. A field that is not set keeps the default, whatever a later version makes
+ * it.
+ */
 export const onlyChanged = <T extends Sections>(before: T, after: T): Sections =>
   Object.fromEntries(
     Object.entries(after as Record<string, Values>).map(([section, values]) => [

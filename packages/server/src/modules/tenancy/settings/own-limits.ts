@@ -4,7 +4,10 @@ import { fail } from '../../../kernel/app-error.ts'
 import { requirePresence } from '../../../kernel/own-limit.ts'
 import type { Sections } from './settings.queries.ts'
 
-/** Whom a setting holds back: who signs in, a session, an API key; devices and gateways change no settings. */
+/**
+ * The caller that a setting restricts: a person (at sign-in or in a session) or an API key. Devices and gateways change
+ * no settings.
+ */
 type Limit<V> = { of: 'person' | 'api_key'; isLooser: (before: V, after: V) => boolean } | null
 type Limits = { [S in keyof SecuritySettings]: { [F in keyof SecuritySettings[S]]: Limit<SecuritySettings[S][F]> } }
 
@@ -12,7 +15,7 @@ const more = (before: number, after: number) => after > before
 const less = (before: number, after: number) => after < before
 const person = <V>(isLooser: (before: V, after: V) => boolean) => ({ of: 'person', isLooser }) as const
 
-/** What each setting is to those who may change it. */
+/** The restriction of each setting on the callers who may change it. */
 const limits: Limits = {
   login: {
     max_failures_per_ip: person(more),
@@ -36,7 +39,7 @@ const limits: Limits = {
   devices: { require_device_key: null, approval: null },
 }
 
-/** `section.field` of what a change makes looser, of those that hold back a caller of this kind. */
+/** Returns as `section.field` the settings that a change loosens and that restrict a caller of this kind. */
 function loosened(before: SecuritySettings, after: SecuritySettings, of: 'person' | 'api_key'): string[] {
   const found: string[] = []
   for (const [section, fields] of Object.entries(limits))
@@ -48,13 +51,13 @@ function loosened(before: SecuritySettings, after: SecuritySettings, of: 'person
 }
 
 /**
- * Nobody lifts what holds them back with nothing but what may be stolen. A key lifts neither its own rate nor what
- * holds back the people that it stands for.
+ * Refuses to loosen a caller's own restriction with a credential that may be stolen. A session must prove the person's
+ * presence. An API key cannot loosen its own restrictions, nor those of the people that it stands for.
  */
 export function refuseOwnLimits(actor: Actor, before: SecuritySettings, after: SecuritySettings, at: Date): void {
   const { principal, tenantId } = actor
   if (principal.kind === 'session') {
-    // Step-up binds whoever acts in the tenant; the rest binds its own people.
+    // Step-up binds everyone who acts in the tenant. The other settings bind its own people.
     const binding = loosened(before, after, 'person').filter(
       (name) => principal.tenantId === tenantId || name === 'mfa.step_up',
     )

@@ -3,7 +3,7 @@ import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** Settings as stored: section → field → value; any of them may be missing. */
+/** Settings as stored: section → field → value. Any of them may be missing. */
 export type Sections = { readonly [section in string]?: Record<string, unknown> }
 
 export const readSettings = async (tx: Tx, tenant: TenantId): Promise<Sections> => {
@@ -15,7 +15,10 @@ export const readSettings = async (tx: Tx, tenant: TenantId): Promise<Sections> 
   return row?.security ?? {}
 }
 
-/** As `readSettings`; until commit nobody changes them, and any number of others hold them at once. */
+/**
+ * Reads like `readSettings`, and locks against changes until commit. Other transactions may take the same lock at the
+ * same time.
+ */
 export const holdSettings = async (tx: Tx, tenant: TenantId): Promise<Sections> => {
   const row = await tx
     .selectFrom('tenant_settings')
@@ -26,7 +29,7 @@ export const holdSettings = async (tx: Tx, tenant: TenantId): Promise<Sections> 
   return row?.security ?? {}
 }
 
-/** Holds the row until commit, so that of two changes the second sees the first. */
+/** Locks the row until commit, so that the second of two changes sees the first. */
 export const lockSettings = async (tx: Tx, tenant: TenantId): Promise<Sections> => {
   const row = await tx
     .selectFrom('tenant_settings')
@@ -53,7 +56,7 @@ export const readEnrollment = async (tx: Tx, tenant: TenantId): Promise<Sections
   return row?.enrollment ?? {}
 }
 
-/** Holds the row until commit, so that of two changes the second sees the first. */
+/** Locks the row until commit, so that the second of two changes sees the first. */
 export const lockEnrollment = async (tx: Tx, tenant: TenantId): Promise<Sections> => {
   const row = await tx
     .selectFrom('tenant_settings')
@@ -80,7 +83,7 @@ export const readDismissed = async (tx: Tx, tenant: TenantId): Promise<readonly 
   return row?.dismissed_steps ?? []
 }
 
-/** Of any number of callers at once who take a step off the list, or put it back, one is told true. */
+/** Of concurrent callers that dismiss a step, or restore it, exactly one gets true. */
 export const setDismissed = (
   tx: Tx,
   tenant: TenantId,

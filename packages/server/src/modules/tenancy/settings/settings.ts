@@ -19,17 +19,20 @@ type SettingsDeps = {
   enforcement: Enforcement
 }
 
-/** What making identity providers the only way in (`login.enforce_sso`) rests on, which other modules know. */
+/**
+ * Preconditions of `login.enforce_sso`, which makes identity providers the only way to sign in. Other modules provide
+ * them.
+ */
 export type Enforcement = {
-  /** Comes first in its transaction: what it rests on goes to nobody else until commit. */
+  /** Takes its locks first in the transaction, so that the preconditions stay true until commit. */
   hold: (tx: Tx, tenant: TenantId) => Promise<void>
-  /** 422 where it would shut everybody out. */
+  /** Throws 422 if the setting would lock everybody out. */
   require: (tx: Tx, tenant: TenantId) => Promise<void>
-  /** Ends the sessions that only a password opened. */
+  /** Ends the sessions that were opened with only a password. */
   begin: (tx: Tx, source: Source) => Promise<Change[]>
 }
 
-/** The database keeps what an administrator set; everything else is the default of the code. */
+/** The database stores the values that an administrator set. All others are defaults in the code. */
 export function createSettings({ db, audit, changes, feed, now, enforcement }: SettingsDeps) {
   const known = held<SecuritySettings>(
     { changes, feed },
@@ -43,12 +46,12 @@ export function createSettings({ db, audit, changes, feed, now, enforcement }: S
   return {
     read: known.get,
 
-    /** Whether identity providers are the only way in, as the transaction sees it. */
+    /** True if identity providers are the only way to sign in, as this transaction sees it. */
     enforcesSso: async (tx: Tx, tenant: TenantId): Promise<boolean> => isEnforced(await readSettings(tx, tenant)),
-    /** The same; until commit it stays so. */
+    /** Returns the same, and keeps it unchanged until commit. */
     holdEnforcement: async (tx: Tx, tenant: TenantId): Promise<boolean> => isEnforced(await holdSettings(tx, tenant)),
 
-    /** Replaces them all; the values that hold already change and record nothing. */
+    /** Replaces all of them. Unchanged values are not recorded. */
     replace: (actor: Actor, after: SecuritySettings, expected: Expected): Promise<SecuritySettings> =>
       db.inTenant(actor.tenantId, async (tx) => {
         if (after.login.enforce_sso) await enforcement.hold(tx, actor.tenantId)
@@ -74,7 +77,7 @@ export type Settings = ReturnType<typeof createSettings>
 
 const isEnforced = (stored: Sections): boolean => mergeSections(defaultSecuritySettings, stored).login.enforce_sso
 
-/** What no field says alone. */
+/** Checks rules that involve several fields or the caller. */
 function check({ principal }: Actor, before: SecuritySettings, after: SecuritySettings): void {
   const { idle_seconds, absolute_seconds } = after.sessions
   if (idle_seconds > absolute_seconds)

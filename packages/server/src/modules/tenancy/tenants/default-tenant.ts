@@ -1,2 +1,2 @@
-/** Made by the first start: whoever names no tenant means it, and it stays. */
+/** Made by the first start and permanent. A request that names no tenant means this one. */
 export const defaultTenant = 'default'

@@ -5,8 +5,8 @@ import type { TenantId } from '../../../kernel/actor.ts'
 const isTimeTrusted = sql<boolean>`time_to_purge() is not null`
 
 /**
- * Passes the tenant wall: tenants that are to be deleted at some time, or were and are not erased yet. A legal hold
- * keeps a tenant, and a clock that is not trusted keeps all.
+ * Across tenants: tenants with a deletion date, and deleted ones that are not erased yet. A legal hold keeps a tenant.
+ * While the clock is not trusted, all are kept.
  */
 export const selectToErase = (tx: Tx) =>
   tx
@@ -19,7 +19,7 @@ export const selectToErase = (tx: Tx) =>
     .orderBy('tenant_id')
     .execute()
 
-/** The row as it was, for the one call that did it in time. Its name is free again. */
+/** Marks a tenant as deleted, and frees its name. Returns the row as it was to the one call that deleted it in time. */
 export const markDeleted = async (tx: Tx, tenant: TenantId, at: Date): Promise<{ name: string } | undefined> => {
   const before = await tx
     .selectFrom('tenants')

@@ -9,10 +9,10 @@ import type { Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import * as queries from './deletion.queries.ts'
 
-/** By then everything that had begun for the tenant has ended: requests, and what waited in memory to be written. */
+/** By then all work that had begun for the tenant has ended: requests, and pending writes in memory. */
 const settledAfterMs = 5 * minute
 
-/** Deletes tenants whose time has come, and erases what is left of those that were deleted. */
+/** Deletes tenants that are due, and erases the remains of deleted ones. */
 export function createDeletion({
   db,
   audit,
@@ -26,14 +26,17 @@ export function createDeletion({
   audit: Audit
   changes: Changes
   now: () => Date
-  /** Where it stands on record: the tenant's own record goes with it. */
+  /** Tenant whose audit log has the deletion: the deleted tenant's own log is erased. */
   platform: () => Promise<TenantId | undefined>
-  /** Comes before whatever goes for good by the clock. */
+  /** Called before anything is deleted permanently by the clock. */
   checkClock: () => Promise<void>
-  /** What a tenant has outside of the database. */
+  /** Deletes a tenant's contents outside of the database. */
   removeContents: (tenant: TenantId) => Promise<void>
 }) {
-  /** From its commit on the tenant is not there: no replica follows it, and what comes late finds no epoch. */
+  /**
+   * Marks a tenant as deleted and removes its epoch row. From the commit on no replica follows it, and late writes fail
+   * because there is no epoch.
+   */
   const entomb = (tenant: TenantId, recordIn: TenantId): Promise<void> =>
     db.inTenant(recordIn, async (tx) => {
       await admitPurge(tx)

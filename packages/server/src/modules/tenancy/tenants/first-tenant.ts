@@ -6,7 +6,10 @@ import type { Audit } from '../../audit/index.ts'
 import { newTenantId } from './tenant-id.ts'
 import { findTenantByName, insertTenant } from './tenants.queries.ts'
 
-/** The tenant of this name, made by the deployment if there is none: two first starts at once agree on one. */
+/**
+ * Returns the tenant of this name, which the deployment makes if there is none. Two concurrent first starts agree on
+ * one.
+ */
 export const createFirstTenant =
   ({ db, audit, now }: { db: Database; audit: Audit; now: () => Date }) =>
   async (name: string): Promise<TenantId> => {

@@ -8,7 +8,7 @@ import { findTenant, findTenantByName, listTenants, type TenantRow } from './ten
 
 type Known = { name: string | undefined; status: TenantRow['status'] }
 
-/** Which tenants there are, as every verifier and every warm read asks: in memory, true within a second. */
+/** Cache of the existing tenants, for every verifier and every warm read. It is up to date within a second. */
 export function createKnown({ db, changes, feed }: Pick<TenancyDeps, 'db' | 'changes' | 'feed'>) {
   const { get } = held<Known>(
     { changes, feed },
@@ -20,7 +20,7 @@ export function createKnown({ db, changes, feed }: Pick<TenancyDeps, 'db' | 'cha
       },
     },
   )
-  // Where a name led; whoever has it now is looked up.
+  // Tenants by the name that they had; the current name is then checked.
   const ids = new BoundedMap<string, TenantId>(10_000)
 
   const idOf = async (name: string): Promise<TenantId | undefined> => {
@@ -33,17 +33,19 @@ export function createKnown({ db, changes, feed }: Pick<TenancyDeps, 'db' | 'cha
 
   return {
     nameOf: async (tenant: TenantId): Promise<string | undefined> => (await get(tenant)).name,
-    /** At once where it is known; `deleted` also for what never was. */
+    /** Synchronous if it is cached. Also `deleted` for a tenant that never existed. */
     statusOf: (tenant: TenantId): Known['status'] | Promise<Known['status']> =>
       whenReady(get(tenant), ({ status }) => status),
-    /** The tenant of an id that a stranger may have invented: known without a statement, within a second of its making. */
+    /**
+     * Returns the tenant of an id that may be invented. It costs no statement. A new tenant is known within a second.
+     */
     tenantNamed: (id: string): TenantId | undefined => {
       const tenant = readTenantId(id)
       return tenant !== undefined && feed.knows(tenant) ? tenant : undefined
     },
-    /** Whether a platform administrator may look into it. */
+    /** True if a platform administrator may read the tenant. */
     exists: async (tenant: TenantId): Promise<boolean> => (await get(tenant)).status !== 'deleted',
-    /** The open tenant of this name. Anybody may name one that is there: it costs a statement once. */
+    /** Returns the active tenant of this name. For an existing name it costs a statement only once. */
     tenantByName: async (name: string): Promise<TenantId | undefined> => {
       const tenant = await idOf(name)
       return tenant && (await get(tenant)).status === 'active' ? tenant : undefined

@@ -20,12 +20,15 @@ import * as queries from './tenants.queries.ts'
 
 type Fields = { name?: string; display_name?: string; plan_id?: string | null; limits?: StoredLimits }
 type Administrator = { username: string; email?: string; display_name?: string; password?: string }
-/** Made by the module that knows people: hashed beforehand, written with the tenant. */
+/**
+ * Prepares the first administrator; the identity module provides it. The password is hashed before the transaction that
+ * makes the tenant, and written in it.
+ */
 export type PrepareAdministrator = (
   tenantName: string,
   given: Administrator,
 ) => Promise<{
-  /** The password that was made up for them, if one was, and until when it opens anything. */
+  /** The generated temporary password, if there is one, and the time when it expires. */
   temporary: { password: string; expiresAt: Date } | null
   write: (tx: Tx, by: Actor) => Promise<{ userId: string; username: string }>
 }>
@@ -43,7 +46,7 @@ export function createLifecycle(deps: {
   now: () => Date
   entitlements: Pick<Entitlements, 'admitTenant'>
   prepareAdministrator: PrepareAdministrator
-  /** Keys and certificates, after the commit; what could not be made is made when it is first needed. */
+  /** Makes keys and certificates after the commit. If it fails, they are made when they are first needed. */
   provision: (tenant: TenantId) => Promise<unknown>
   notify: Notify
   onError: (e: Error) => void
@@ -51,7 +54,10 @@ export function createLifecycle(deps: {
   const { db, audit, changes, now, entitlements, notify } = deps
   const nameTaken = <T>(work: () => Promise<T>) => refuseTaken('tenant.name', 'tenant_name_is_unique', work)
 
-  /** On record where the change was asked for, and in the tenant itself. Settles the claim of the request. */
+  /**
+   * Audits a change in the tenant where it was requested, and in the tenant itself. Completes the idempotency claim of
+   * the request.
+   */
   async function record(
     tx: Tx,
     actor: Actor,
@@ -154,7 +160,7 @@ export function createLifecycle(deps: {
 }
 export type Lifecycle = ReturnType<typeof createLifecycle>
 
-/** What of a tenant is set, and where it stands. */
+/** Returns the settings and the state of a tenant, which its version (ETag) depends on. */
 export const versionOf = (tenant: queries.TenantRow) => ({ ...factsOf(tenant), ...stateOf(tenant) })
 
 const present = (row: queries.TenantRow | undefined): queries.TenantRow =>

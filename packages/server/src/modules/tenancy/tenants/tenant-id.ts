@@ -4,7 +4,7 @@ import { decodeId, idOf, missing, newUuid } from '../../../kernel/ids.ts'
 const tenantId = (uuid: string) => uuid as TenantId
 export const newTenantId = () => tenantId(newUuid())
 
-/** Of a text that anybody sends: it need not name a tenant that there is. */
+/** Reads an id that a stranger may have sent. The tenant need not exist. */
 export const readTenantId = (text: string): TenantId | undefined => {
   const uuid = decodeId('tenant', text)
   return uuid === undefined ? undefined : tenantId(uuid)
@@ -13,12 +13,15 @@ export const readTenantId = (text: string): TenantId | undefined => {
 const isOfPlatform = ({ principal }: Actor): boolean =>
   'roles' in principal && principal.roles.includes('platform_admin')
 
-/** The tenant that a request names: any for a platform role, the own one for anybody else; 404 for every other. */
+/**
+ * Returns the tenant that a request names. A platform role may name any tenant, every other caller only its own;
+ * otherwise 404.
+ */
 export function tenantOf(actor: Actor, text: string): TenantId {
   const tenant = tenantId(idOf('tenant', text))
   return isOfPlatform(actor) || tenant === actor.tenantId ? tenant : missing('tenant')
 }
 
-/** The one tenant that a caller may list; undefined for a platform role that has not named one. */
+/** Returns the one tenant that a caller may list. Undefined for a platform role that has not named one. */
 export const onlyOwn = (actor: Actor): TenantId | undefined =>
   isOfPlatform(actor) && actor.tenantId === actor.principal.tenantId ? undefined : actor.tenantId

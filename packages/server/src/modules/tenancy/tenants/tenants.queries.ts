@@ -20,7 +20,7 @@ const columns = [
 
 const planName = sql<string | null>`(select p.name from plans p where p.plan_id = tenants.plan_id)`.as('plan')
 
-/** False when the name is taken. Its counters are made by the database. */
+/** False if the name is taken. The database makes its counters. */
 export const insertTenant = async (
   tx: Tx,
   tenant: Omit<Insertable<Tables['tenants']>, 'limits'> & { limits?: object },
@@ -37,7 +37,7 @@ export const insertTenant = async (
   return true
 }
 
-/** Deleted ones too, as long as their tombstone stands. */
+/** Also finds deleted tenants, as long as their row stays. */
 export const findTenant = (tx: Tx, tenant: TenantId) =>
   tx.selectFrom('tenants').select(columns).select(planName).where('tenant_id', '=', tenant).executeTakeFirst()
 export type TenantRow = NonNullable<Awaited<ReturnType<typeof findTenant>>>
@@ -51,26 +51,26 @@ export const lockTenant = (tx: Tx, tenant: TenantId) =>
     .forNoKeyUpdate()
     .executeTakeFirst()
 
-/** Passes the tenant wall: sign-in knows a name before it knows a tenant. */
+/** Across tenants: a sign-in knows a name before it knows a tenant. */
 export const findTenantByName = async (tx: Tx, name: string) => {
   const row = await tx.selectFrom('tenants').select('tenant_id').where('name', '=', name).executeTakeFirst()
   return row?.tenant_id
 }
 
-/** Passes the tenant wall: for work that visits every tenant that is not deleted. */
+/** Across tenants: for work that visits every tenant that is not deleted. */
 export const listTenants = async (tx: Tx) =>
   (
     await tx.selectFrom('tenants').select('tenant_id').where('deleted_at', 'is', null).orderBy('tenant_id').execute()
   ).map((r) => r.tenant_id)
 
 /**
- * The planner takes the tenant wall for a narrow filter, also where it is down, and would sort all tenants for a page
- * of them: this transaction reads in the order of an index.
+ * The planner takes the row-level security filter for a selective one, even if it is off, and would sort all tenants
+ * for one page. So this transaction reads in index order.
  */
 export const readInOrder = (tx: Tx) => sql`set local enable_sort = off`.execute(tx)
 
 type Filter = { status?: TenantRow['status']; plan_id?: string; q?: string }
-/** Passes the tenant wall where it lists all of them; `only` one otherwise. */
+/** Across tenants if `only` is undefined; otherwise that one tenant. */
 export const selectTenants = (tx: Tx, only: TenantId | undefined, { status, plan_id, q: prefix }: Filter) => {
   let q = tx.selectFrom('tenants').select(columns).select(planName).where('deleted_at', 'is', null)
   if (only !== undefined) q = q.where('tenant_id', '=', only)
@@ -80,7 +80,7 @@ export const selectTenants = (tx: Tx, only: TenantId | undefined, { status, plan
   return q
 }
 
-/** Whoever counts tenants takes turns until commit; how many there are. */
+/** Serializes callers that count tenants, until commit. Returns the count. */
 export async function holdTenantCount(tx: Tx): Promise<number> {
   await sql`select pg_advisory_xact_lock(7264409)`.execute(tx)
   const { rows } = await sql<{ n: number }>`select tenant_count() as n`.execute(tx)
@@ -95,7 +95,7 @@ export const updateTenant = (tx: Tx, tenant: TenantId, { limits, ...fields }: Te
     .where('tenant_id', '=', tenant)
     .execute()
 
-/** Moves of a tenant from the state in which they make sense; true for the one call that made the move. */
+/** Moves a tenant to another state, if its current state allows that. True for the one call that made the move. */
 export const moves = {
   suspend: (tx: Tx, tenant: TenantId, at: Date) =>
     happened(

@@ -1,7 +1,10 @@
-/** `at` in days, whatever their zero. */
+/** `at` in days, from any origin. */
 type Point = { at: number; value: number }
 
-/** The slope of the line that fits the points best (least squares), per day; undefined for fewer than two moments. */
+/**
+ * Returns the slope of the best line through the points (least squares), per day. Undefined for fewer than two
+ * different times.
+ */
 export function slopeOf(points: readonly Point[]): number | undefined {
   const n = points.length
   const mean = (of: (p: Point) => number) => points.reduce((sum, p) => sum + of(p), 0) / n
@@ -13,7 +16,10 @@ export function slopeOf(points: readonly Point[]): number | undefined {
 
 const furthestDays = 366
 
-/** In how many days what grows by so much a day reaches its limit: 0 where it has; undefined where it won't in a year. */
+/**
+ * Returns the days until a value that grows by `perDay` reaches its limit: 0 if it has, undefined if it takes more than
+ * a year.
+ */
 export function daysUntil(used: number, limit: number, perDay: number): number | undefined {
   if (used >= limit) return 0
   const days = (limit - used) / perDay

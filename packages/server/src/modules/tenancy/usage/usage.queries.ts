@@ -5,7 +5,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 
 type Metered = { gatewayId: string; hour: Date; rxBytes: number; txBytes: number; sessions: number }
 const most = Number.MAX_SAFE_INTEGER
-/** Adds to the hour of one gateway, whose row is held. */
+/** Adds to the hour of one gateway. The caller holds the lock of the gateway's row. */
 export const addTraffic = (tx: Tx, tenant: TenantId, m: Metered) =>
   sql`
     insert into usage_traffic as u (tenant_id, hour, gateway_id, rx_bytes, tx_bytes, sessions)
@@ -17,7 +17,7 @@ export const addTraffic = (tx: Tx, tenant: TenantId, m: Metered) =>
 type Step = 'hour' | 'day'
 type Span = { from: Date; to: Date; step: Step }
 
-/** Bytes and new sessions of all gateways, by step; steps without any are missing. */
+/** Returns bytes and new sessions of all gateways by step. Steps without any are left out. */
 export const trafficBetween = async (tx: Tx, tenant: TenantId, { from, to, step }: Span) => {
   const { rows } = await sql<{ at: Date; rx_bytes: number; tx_bytes: number; sessions: number }>`
     select date_trunc(${step}, hour, 'utc') as at, sum(rx_bytes::numeric) as rx_bytes, sum(tx_bytes::numeric) as tx_bytes,
@@ -27,7 +27,7 @@ export const trafficBetween = async (tx: Tx, tenant: TenantId, { from, to, step 
   return rows
 }
 
-/** The most of each metric within each step in which it moved, and what it came to at the end of that. */
+/** Returns the peak of each metric within each step in which it changed, and its value at the end of that step. */
 export const levelsBetween = async (tx: Tx, tenant: TenantId, { from, to, step }: Span) => {
   const { rows } = await sql<{ metric: string; at: Date; peak: number; used: number }>`
     select metric, date_trunc(${step}, hour, 'utc') as at, max(peak) as peak, (array_agg(used order by hour desc))[1] as used
@@ -35,7 +35,7 @@ export const levelsBetween = async (tx: Tx, tenant: TenantId, { from, to, step }
     group by 1, 2 order by 2`.execute(tx)
   return rows
 }
-/** What each metric had come to before. */
+/** Returns the value of each metric before a time. */
 export const levelsBefore = async (tx: Tx, tenant: TenantId, before: Date): Promise<Map<string, number>> => {
   const { rows } = await sql<{ metric: string; used: number }>`
     select distinct on (metric) metric, used from usage_levels
@@ -43,10 +43,13 @@ export const levelsBefore = async (tx: Tx, tenant: TenantId, before: Date): Prom
   return new Map(rows.map((r) => [r.metric, r.used]))
 }
 
-/** What is billed goes by the days of the deployment, whatever a tenant set for metering, and never within a month. */
+/**
+ * Billing data follows the retention of the deployment, whatever a tenant sets for metering, and is never deleted
+ * within a month.
+ */
 const isOver = (before: RawBuilder<Date>) => sql`hour < ${before} and hour < (select usage_begins(now()))`
 
-/** Of the levels the newest of each metric stays, for whatever has not moved since. */
+/** Of the levels, the newest one of each metric is kept, because it may not have changed since. */
 export const pruneUsage = [
   purging('metering', 'usage_traffic', isOver),
   purging(

@@ -22,8 +22,8 @@ export function createUsage(deps: { db: Database; now: () => Date; entitlements:
 
   return {
     /**
-     * What a metering report counts, in its transaction: a report that comes twice counts once, and one that comes late
-     * counts in the hour in which its interval ended.
+     * Adds a metering report, in its transaction. A repeated report counts once. A late one counts in the hour in which
+     * its interval ended.
      */
     meter: async (
       tx: Tx,
@@ -39,12 +39,12 @@ export function createUsage(deps: { db: Database; now: () => Date; entitlements:
     ) => {
       const { intervalStart, intervalEnd, ...rest } = report
       if (rest.rxBytes + rest.txBytes + rest.sessions === 0) return
-      // An interval that ends with an hour belongs to it.
+      // An interval that ends at a full hour belongs to the hour before it.
       const last = Math.max(intervalStart.getTime(), intervalEnd.getTime() - 1)
       await queries.addTraffic(tx, tenant, { ...rest, hour: new Date(last - (last % hour)) })
     },
 
-    /** How much of what it may have a tenant has. */
+    /** Returns usage and limits of a tenant. */
     standing: async (tenant: TenantId): Promise<readonly MetricStatus[]> =>
       (await db.inTenant(tenant, (tx) => readStatus(tx, tenant, { ...deps, at: now() }))).metrics,
 
@@ -79,7 +79,7 @@ function spanOf({ from, to, step = 'day' }: Asked, at: Date) {
   const length = lengths[step]
   const floor = (ms: number) => ms - (ms % length)
   const end = to === undefined ? at.getTime() : Date.parse(to)
-  // The step in which it ends is whole.
+  // The last step is always a whole one.
   const toMs = floor(end - 1) + length
   const fromMs = floor(from === undefined ? toMs - usualSpanMs : Date.parse(from))
   if (fromMs >= toMs) failField('from', 'must lie before to')
@@ -102,7 +102,7 @@ function seriesOf(
   const series: UsageStep[] = []
   for (let ms = from.getTime(); ms < to.getTime(); ms += lengths[step]) {
     const carried = traffic.get(ms)
-    // What does not move within a step stays what it was.
+    // A metric without a change in a step keeps its value.
     const peak = { ...level }
     for (const { metric, peak: its, used } of levels.get(ms) ?? []) {
       if (!isCounted(metric)) continue
@@ -121,7 +121,7 @@ function seriesOf(
   return series
 }
 
-/** What has not been added up yet is counted in the step that goes on now. */
+/** Adds moves that are not folded yet to the current step. */
 function bringUpToDate(series: readonly UsageStep[], metrics: readonly MetricStatus[], at: Date): void {
   const current = series.findLastIndex((s) => s.at <= at)
   for (const { metric, used } of metrics) {
@@ -133,7 +133,7 @@ function bringUpToDate(series: readonly UsageStep[], metrics: readonly MetricSta
   }
 }
 
-/** When a metric reaches its limit if it goes on as in the series. */
+/** Returns when a metric reaches its limit if the trend of the series continues. */
 function forecastOf(
   { metric, used, limit }: MetricStatus,
   series: readonly UsageStep[],
@@ -149,7 +149,7 @@ function forecastOf(
     : (series.reduce((n, s) => n + perStep(s), 0) / Math.max(1, series.length)) * (day / lengths[step])
   const left = daysUntil(used, limit, perDay)
   const reachesAt = left === undefined ? null : new Date(at.getTime() + left * day)
-  // What is carried is counted anew with each month.
+  // Traffic is counted from zero in each month.
   const nextMonth = monthOf(new Date(monthStart + 32 * day))
   const isInTime = reachesAt !== null && (isCounted(metric) || reachesAt < nextMonth)
   return [{ metric, used, limit, perDay: Math.round(perDay * 1000) / 1000, reachesAt: isInTime ? reachesAt : null }]

@@ -13,14 +13,14 @@ import type { NewKey } from '../keys/keys.queries.ts'
 import { newKey } from '../keys/make.ts'
 import type { KeyProvider } from '../keys/provider.ts'
 
-/** An issuing CA ends no later than its root, and is followed by another long before. */
+/** Lifetimes in ms. An issuing CA ends no later than its root, and is replaced long before. */
 const lifetime = { root: 3650 * day, issuing: 365 * day }
-/** An issuing CA is followed by another after two thirds of its life. */
+/** An issuing CA is replaced after two thirds of its lifetime. */
 export const renewIssuingAfter = (lifetime.issuing * 2) / 3
-/** Clocks of those who verify may be slow. */
+/** Certificates are backdated because clocks of verifiers may be slow. */
 const backdated = 5 * minute
 
-/** A root with its key, PEM. */
+/** A root with its key; `certificate` is PEM. */
 type Root = { signer: Signer; certificate: string; key: NewKey }
 
 const termOf = (now: Date, life: number) => ({
@@ -37,7 +37,7 @@ async function makeRoot(provider: KeyProvider, tenant: TenantId, now: Date): Pro
   return { signer: made.signer, certificate: pem, key }
 }
 
-/** An issuing CA under a root; where the root ends sooner, so does it. */
+/** Makes an issuing CA under a root. It ends no later than the root. */
 export async function makeIssuing(
   provider: KeyProvider,
   tenant: TenantId,
@@ -56,13 +56,13 @@ export async function makeIssuing(
   return newKey(provider, { purpose: 'ca-issuing', alg: 'ES256', certificate: pem }, made)
 }
 
-/** Root (10 years) and issuing CA (1 year) of a tenant's own hierarchy. */
+/** Makes the root (10 years) and the issuing CA (1 year) of a tenant's own hierarchy. */
 export async function makeHierarchy(provider: KeyProvider, tenant: TenantId, now: Date) {
   const root = await makeRoot(provider, tenant, now)
   return { root, issuing: await makeIssuing(provider, tenant, root, now) }
 }
 
-/** A root as another root of its tenant certifies it (RFC 4210 §4.4), until the first of them ends. */
+/** Certifies a root by another root of the same tenant (RFC 4210 §4.4), until the earlier end of the two. */
 export async function crossCertify(
   issuer: { signer: Signer; certificate: string },
   subject: { certificate: string },

@@ -12,7 +12,7 @@ export const insertCross = (
     .values({ ...cross, tenant_id: tenant, created_at: at })
     .execute()
 
-/** Passes the tenant wall: issuing CAs that sign, oldest first. */
+/** Across tenants: active issuing CAs, oldest first. */
 export const activeIssuing = (tx: Tx, madeBefore: Date): Promise<{ tenant_id: TenantId }[]> =>
   tx
     .selectFrom('signing_keys')

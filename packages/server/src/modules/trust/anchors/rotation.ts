@@ -14,17 +14,17 @@ import { insertCross } from './rotation.queries.ts'
 
 type Rotate = {
   mode: 'planned' | 'emergency'
-  /** The active anchor as the caller knows it. */
+  /** The active anchor, as far as the caller knows it. */
   anchorId: string | undefined
   overlapMs: number
   reason: string | undefined
 }
 type Rotated = { anchorId: string; replacedId: string; retireAfter: Date | null }
 
-/** An emergency that comes twice within this time is one, unless its caller knows the anchor of the first. */
+/** Two emergency rotations within this time count as one, unless the caller names the anchor of the first. */
 const sameEmergency = minute
 
-/** Another root, with an issuing CA under it, in place of the active one. */
+/** Replaces the active root by a new one, with an issuing CA under it. */
 export function createRotation({
   db,
   audit,
@@ -36,7 +36,10 @@ export function createRotation({
 }: Pick<TrustDeps, 'db' | 'audit' | 'changes' | 'providers' | 'now' | 'revokeIssuedBy'> & { trusted: Trusted }) {
   const [provider] = providers
 
-  /** Made before the transaction that puts it to use; a planned one knows the old root, and is known by it. */
+  /**
+   * Makes the keys before the transaction that activates them. In a planned rotation the old and the new root
+   * cross-certify each other.
+   */
   async function prepare(tenant: TenantId, old: Authority, mode: Rotate['mode']) {
     const at = now()
     const { root, issuing } = await makeHierarchy(provider, tenant, at)
@@ -74,7 +77,7 @@ export function createRotation({
     const tenant = actor.tenantId
     const [old] = (await trusted.keyring(tenant)).roots
     if (!old) throw new Error('the tenant has no active root')
-    // Nothing is made in a token for who is refused anyway.
+    // Checked before, so that a refused caller causes no key in a token.
     requireTurn(await db.inTenant(tenant, (tx) => signers.keysOf(tx, tenant, 'ca-root')), asked, now())
     const { root, issuing, crosses } = await prepare(tenant, old, asked.mode)
     return db.inTenant(tenant, async (tx) => {
@@ -126,7 +129,7 @@ export function createRotation({
       return { ...rotated, version: await trusted.versionOf(actor.tenantId) }
     },
 
-    /** Another issuing CA under the same root, where it is due: false where somebody else was faster. */
+    /** Makes another issuing CA under the same root. False if another caller was faster. */
     renewIssuing: async (source: Source): Promise<boolean> => {
       const tenant = source.tenantId
       const { issuing, roots } = await trusted.keyring(tenant)
@@ -136,7 +139,7 @@ export function createRotation({
       const next = await makeIssuing(provider, tenant, root, now())
       return db.inTenant(tenant, async (tx) => {
         const at = now()
-        // What it issued ends within its overlap; it stays for as long as somebody may show a chain with it.
+        // Its certificates end within the overlap. It stays as long as a chain with it may be presented.
         const retireAfter = new Date(at.getTime() + overlapOf('ca-issuing'))
         const [activeRoot] = (await signers.lockPurpose(tx, tenant, 'ca-root')).filter((r) => r.state === 'active')
         if (activeRoot?.signer_id !== root.signerId) return false

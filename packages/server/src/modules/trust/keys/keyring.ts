@@ -22,22 +22,25 @@ export type Authority = {
 }
 type Verifier = VerificationKey & { purpose: string; jwk: PublicJwk }
 
-/** The keys of a tenant whose signatures count, opened as far as somebody still signs with them. */
+/** The keys of a tenant whose signatures are valid, with signers for those that still sign. */
 export type Keyring = {
-  /** The active one for each purpose. */
+  /** The active signer for each purpose. */
   signers: ReadonlyMap<string, Signer>
-  /** Those that sign trust sets, the active one first: who knows any of them follows. */
+  /** Signers of trust sets, the active one first. A client that knows any of them accepts the set. */
   trustSigners: readonly Signer[]
   verifiers: ReadonlyMap<string, Verifier>
-  /** The active one first, then the younger ones before the older ones. */
+  /** The active one first, then from the youngest to the oldest. */
   roots: readonly Authority[]
   issuing: readonly Authority[]
-  /** Roots certified by other roots that count, PEM. */
+  /** Roots certified by other valid roots, PEM. */
   crosses: readonly { issuerId: string; subjectId: string; certificate: string }[]
   rows: readonly KeyRow[]
 }
 
-/** Who retires signs no more, but for these: lists of what they issued, and sets for who knows no younger key. */
+/**
+ * Purposes whose keys still sign while they retire: CRLs of what they issued, and sets for clients that know no younger
+ * key.
+ */
 const signsWhileRetiring = new Set(['trust-set', 'ca-root', 'ca-issuing'])
 
 export async function openKeyring(
@@ -93,13 +96,13 @@ function verifierOf(row: KeyRow): Verifier {
   return { publicKey: importPublic(jwk), alg: row.alg as SigningAlg, purpose: row.purpose, jwk }
 }
 
-/** The root that certified an issuing CA. */
+/** Returns the root that certified an issuing CA. */
 export const rootOf = ({ roots }: Keyring, { x509 }: Authority): Authority | undefined =>
   roots.find((root) => x509.checkIssued(root.x509))
 
 /**
- * What stands between what an issuing CA issued and every anchor: its own certificate, then its root as certified by
- * the other roots.
+ * Returns the certificates between those of an issuing CA and every anchor: its own certificate, then its root as
+ * certified by the other roots.
  */
 export function chainOf(keyring: Keyring, issuing: Authority): string[] {
   const root = rootOf(keyring, issuing)

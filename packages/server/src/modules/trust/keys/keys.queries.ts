@@ -23,7 +23,7 @@ const rowsOf = (tenant: TenantId, keys: readonly NewKey[], at: Date) =>
     public_jwk: JSON.stringify(k.public_jwk),
   }))
 
-/** One active key a purpose: another start's keys, once committed, keep all of these out. */
+/** Inserts nothing if a concurrent start has committed its keys: each purpose has one active key. */
 export const insertKeysUnlessThere = (tx: Tx, tenant: TenantId, keys: readonly NewKey[], at: Date) =>
   tx
     .insertInto('signing_keys')
@@ -31,14 +31,14 @@ export const insertKeysUnlessThere = (tx: Tx, tenant: TenantId, keys: readonly N
     .onConflict((c) => c.columns(['tenant_id', 'purpose']).where('state', '=', active).doNothing())
     .execute()
 
-/** In place of those that were moved away in this transaction. */
+/** Inserts keys that replace those retired or ended in this transaction. */
 export const insertKeys = (tx: Tx, tenant: TenantId, keys: readonly NewKey[], at: Date) =>
   tx
     .insertInto('signing_keys')
     .values(rowsOf(tenant, keys, at))
     .execute()
 
-/** Keys whose signatures count, or will, oldest first. */
+/** Returns keys whose signatures are valid, or will be, oldest first. */
 export const usableKeys = (tx: Tx, tenant: TenantId): Promise<KeyRow[]> =>
   tx
     .selectFrom('signing_keys')

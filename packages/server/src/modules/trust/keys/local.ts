@@ -3,7 +3,7 @@ import type { KeyProvider } from './provider.ts'
 
 const sealContext = (kid: string) => `signing_keys/${kid}/private_jwe`
 
-/** Keys in the database, sealed under the master key, and in the memory of whoever signs. */
+/** Keys in the database, sealed under the master key. The signing process has them in memory. */
 export const localKeys = (kek: Kek): KeyProvider => ({
   name: 'local',
   algs: ['ES256', 'ES384', 'Ed25519'],

@@ -3,12 +3,9 @@ import { newUuid } from '../../../kernel/ids.ts'
 import type { NewKey } from './keys.queries.ts'
 import type { KeyProvider, KeyProviders, MadeKey } from './provider.ts'
 
-/**
- * Of signing keys; those of a CA's hierarchy are made by `makeHierarchy`. Verifiers of signed notes know Ed25519
- * (C2SP).
- */
+/** Algorithm of signing keys; `makeHierarchy` makes the keys of CAs. Verifiers of signed notes know Ed25519 (C2SP). */
 const algOf = (purpose: string): SigningAlg => (purpose === 'audit-checkpoint' ? 'Ed25519' : 'ES256')
-/** What a tenant is born with; other purposes get a key when it is first needed. */
+/** Purposes that a new tenant has keys for. Other purposes get a key when it is first needed. */
 const firstPurposes = ['credential', 'policy', 'gateway-policy', 'trust-set', 'audit-checkpoint'] as const
 
 export const newKey = (
@@ -26,10 +23,13 @@ export const newKey = (
   certificate,
 })
 
-/** Whether keys for a purpose can be made there. */
+/** True if the provider can make keys for a purpose. */
 export const makes = (provider: KeyProvider, purpose: string): boolean => provider.algs.includes(algOf(purpose))
 
-/** By the first provider that can. Where a token makes no such key, it is sealed in the database. */
+/**
+ * Makes a key by the first provider that supports its algorithm. A key that the token cannot make is sealed in the
+ * database.
+ */
 export async function makeKey(providers: readonly KeyProvider[], purpose: Purpose): Promise<NewKey> {
   const provider = providers.find((p) => makes(p, purpose))
   if (!provider) throw new Error(`no provider makes a key for ${purpose}`)

@@ -5,29 +5,34 @@ import { AppError } from '../../../kernel/app-error.ts'
 export type MadeKey = { kid: string; publicJwk: PublicJwk; privateJwe: string | null; signer: Signer }
 type StoredKey = { kid: string; purpose: Purpose; publicJwk: PublicJwk; privateJwe: string | null }
 
-/** Where private keys are made and used. */
+/** A place where private keys are made and used. */
 export type KeyProvider = {
   name: SignerProvider
-  /** Those of the keys that it makes. */
+  /** Algorithms of the keys that it makes. */
   algs: readonly SigningAlg[]
   make: (purpose: Purpose, alg: SigningAlg) => Promise<MadeKey>
-  /** Throws where the key can not be opened: sealed under another master key. A key in a token is looked for when it signs. */
+  /**
+   * Throws if the key cannot be opened, because it is sealed under another master key. A key in a token is looked up
+   * when it signs.
+   */
   open: (key: StoredKey) => Promise<Signer>
-  /** Where keys outlive their rows. A key that is not there has been destroyed. */
+  /** For a provider where keys outlive their rows. A missing key counts as destroyed. */
   destroy?: (kid: string) => Promise<void>
   stop?: () => Promise<void>
 }
-/** New keys are made by the first one that makes keys of their algorithm; the others open what they made. */
+/** The first provider that supports the algorithm makes a new key. Every provider opens the keys that it made. */
 export type KeyProviders = readonly [KeyProvider, ...KeyProvider[]]
 
-/** The place of a private key does not answer. It may in a while; what is signed already stays good until then. */
+/**
+ * The provider of a private key is unavailable, perhaps for a short time. Existing signatures stay valid until then.
+ */
 export class KeyAwayError extends AppError {
   constructor(cause: Error) {
     super('internal_error', 'a signing key can not be used at the moment', { retryAfterSeconds: 5, cause })
   }
 }
 
-/** Where this deployment has no such provider, what the key signed is verified as before, and it signs nothing. */
+/** Opens a key. If this deployment lacks its provider, its signatures can still be verified, and it cannot sign. */
 export async function openKey(providers: KeyProviders, name: SignerProvider, key: StoredKey): Promise<Signer> {
   const provider = providers.find((p) => p.name === name)
   if (provider) return provider.open(key)

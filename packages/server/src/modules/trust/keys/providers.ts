@@ -7,7 +7,7 @@ import { createTokenClient, type TokenConfig } from './pkcs11/token-client.ts'
 import type { KeyProviders } from './provider.ts'
 import { noteUnneeded } from './unneeded.queries.ts'
 
-/** Where there is a token, new keys are made in it; those that were made before go on where they are. */
+/** With a token configured, new keys are made in it. Older keys stay where they are. */
 export function createKeyProviders(deps: {
   kek: Kek
   token: TokenConfig | undefined

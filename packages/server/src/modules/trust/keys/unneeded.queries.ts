@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 
-/** A key that was just made; the row that takes it, takes it out. By the database's clock, as the triggers are. */
+/**
+ * Records a new key. The row that refers to the key removes the record. By the database's clock, as the triggers are.
+ */
 export const noteUnneeded = (tx: Tx, kid: string) =>
   sql`insert into unneeded_token_keys (kid, destroy_after) values (${kid}, now() + interval '1 hour')`.execute(tx)
 

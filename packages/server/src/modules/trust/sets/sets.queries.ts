@@ -14,7 +14,7 @@ export const newestSet = (tx: Tx, tenant: TenantId) =>
     .limit(1)
     .executeTakeFirst()
 
-/** False when another replica has issued this version already. */
+/** False if another replica has already issued this version. */
 export const insertSet = (
   tx: Tx,
   tenant: TenantId,
@@ -28,7 +28,7 @@ export const insertSet = (
       .returning('version'),
   )
 
-/** Sets after a version and before another, oldest first, without what they say. */
+/** Sets from a version on and before another, oldest first, without their documents. */
 export const setsBetween = (tx: Tx, tenant: TenantId, after: number, before: number) =>
   tx
     .selectFrom('trust_sets')
@@ -48,7 +48,7 @@ export const setsOf = (tx: Tx, tenant: TenantId, versions: readonly number[]) =>
     .orderBy('version')
     .execute()
 
-/** The version as of which a key is listed. */
+/** Returns the first version that lists a key. */
 export const firstListing = async (tx: Tx, tenant: TenantId, kid: string): Promise<number | undefined> => {
   const row = await tx
     .selectFrom('trust_sets')
@@ -60,8 +60,8 @@ export const firstListing = async (tx: Tx, tenant: TenantId, kid: string): Promi
 }
 
 /**
- * The newest stays, also when its time is over; and of those that list the same keys of trust sets the last one, which
- * leads on from there.
+ * Keeps the newest set even if it has expired. Of the sets that list the same trust-set keys it keeps the last one,
+ * from which the chain continues.
  */
 export const pruneSets = deleting(
   'trust_sets',

@@ -4,15 +4,15 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import * as queries from './sets.queries.ts'
 import type { SignedTrustSet } from './trust-set.ts'
 
-/** More rotations than this nobody sleeps through; beyond them a client begins anew, over TLS. */
+/** A client that missed more rotations than this starts again over TLS. */
 const most = 20
 
 type Listing = { version: number; trust_kids: readonly string[] }
 const sharesKey = (a: Listing, b: Listing) => a.trust_kids.some((kid) => b.trust_kids.includes(kid))
 
 /**
- * The fewest sets that lead from one to another: each lists a key of the one before, and so is signed by it. The one it
- * begins with may have been forgotten: then from the oldest that is known.
+ * Returns the shortest chain of sets from the first one to `to`. Each set lists a key of the one before, and so is
+ * signed by it. If the client's set was pruned, the chain starts at the oldest known one.
  */
 export function leading(sets: readonly Listing[], to: Listing): number[] | undefined {
   const [first, ...later] = sets
@@ -27,7 +27,7 @@ export function leading(sets: readonly Listing[], to: Listing): number[] | undef
   return path
 }
 
-/** Sets that a client needs between the one it believes and the current one; nearly always none. */
+/** Returns the sets that a client needs between its own and the current one; nearly always none. */
 export const createSteps =
   ({ db }: { db: Database }) =>
   (tenant: TenantId, since: number, current: Listing): Promise<GeneralJws[]> =>

@@ -7,15 +7,18 @@ import { day } from '../../../kernel/time.ts'
 import type { Keyring } from '../keys/keyring.ts'
 
 const trustSetType = 'trust-set+jws'
-/** A set lives 7 days and is issued anew after half of that, so that clients that refresh always hold a current one. */
+/**
+ * A set is valid for 7 days and is issued anew after half of that, so that clients that refresh always have a valid
+ * one.
+ */
 export const setLifetime = 7 * day
 
 export type SignedTrustSet = Static<typeof TrustSet> & { signed: GeneralJws }
 
-/** Signing purposes whose keys devices, gateways and auditors check; the others never leave the control plane. */
+/** Signing purposes whose keys devices, gateways and auditors verify. Other keys never leave the control plane. */
 const published = ['credential', 'policy', 'gateway-policy', 'posture', 'update', 'trust-set', 'audit-checkpoint']
 
-/** What a set says of the keys, whenever it says it. */
+/** The content of a set that depends on the keys only, not on the time. */
 function contentOf(keyring: Keyring) {
   return {
     anchors: keyring.roots.map(({ signerId, state, certificate }) => {
@@ -31,12 +34,12 @@ function contentOf(keyring: Keyring) {
   }
 }
 
-/** Whether a set says what the keys are now. */
+/** True if a set matches the current keys. */
 export function saysSo({ anchors, intermediates, jwks }: SignedTrustSet, keyring: Keyring): boolean {
   return canonicalJson({ anchors, intermediates, jwks }) === canonicalJson(contentOf(keyring))
 }
 
-/** The keys that sign a set, by which the next ones are judged, and those of its anchors. */
+/** The keys that sign a set, by which clients verify the next one, and the keys of its anchors. */
 export const listedIn = (keyring: Keyring) => ({
   trust_kids: keyring.trustSigners.map((signer) => signer.kid).sort(),
   anchor_kids: keyring.roots.map(({ signer }) => signer.kid).sort(),

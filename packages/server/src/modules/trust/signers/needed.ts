@@ -6,7 +6,7 @@ import { firstListing } from '../sets/sets.queries.ts'
 
 const share = (what: string, { total, behind }: Coverage) => (behind > 0 ? [`${behind} of ${total} ${what}`] : [])
 
-/** Who would be left without a key that they still need, in numbers; nothing: nobody. */
+/** Returns the reasons why a key is still needed, with counts. Empty if it is not needed. */
 export const createNeeded =
   ({ coverageOf, certificatesOf }: Pick<TrustDeps, 'coverageOf' | 'certificatesOf'>) =>
   async (tx: Tx, tenant: TenantId, key: KeyRow, heirs: readonly KeyRow[], at: Date): Promise<string[]> => {

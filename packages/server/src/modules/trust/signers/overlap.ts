@@ -2,8 +2,9 @@ import { day, hour } from '../../../kernel/time.ts'
 import { setLifetime } from '../sets/trust-set.ts'
 
 /**
- * How long what a key signed is good for, and so how long its key stays after the last signature: device credentials 30
- * days, bundles and deltas a day at most, sets until everybody has had the time to fetch two, certificates 7 days.
+ * Time for which signatures of a key stay valid, in ms, and so for which the key stays after its last signature. Device
+ * credentials are valid for 30 days, bundles and deltas for at most a day, certificates for 7 days. Sets last until
+ * every client has had the time to fetch two.
  */
 const overlap: Readonly<Record<string, number>> = {
   credential: 31 * day,

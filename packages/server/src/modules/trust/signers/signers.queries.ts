@@ -14,7 +14,7 @@ export const selectSigners = (tx: Tx, tenant: TenantId, filter: { purpose?: stri
 export const findSigner = (tx: Tx, tenant: TenantId, signerId: string): Promise<KeyRow | undefined> =>
   selectSigners(tx, tenant, {}).where('signer_id', '=', signerId).executeTakeFirst()
 
-/** Those that have not ended. */
+/** Returns keys that have not ended. */
 export const keysOf = (tx: Tx, tenant: TenantId, purpose: string): Promise<KeyRow[]> =>
   selectSigners(tx, tenant, { purpose })
     .where('state', 'in', ['pending', 'active', 'retiring'])
@@ -22,8 +22,8 @@ export const keysOf = (tx: Tx, tenant: TenantId, purpose: string): Promise<KeyRo
     .execute()
 
 /**
- * Until commit no key of this purpose moves: whoever moves one locks all that there ever were, of which none goes. Says
- * which have not ended, as of then.
+ * Locks all keys of this purpose there ever were, until commit, so that none changes state. Rows are never deleted.
+ * Returns the keys that have not ended, read after the lock.
  */
 export async function lockPurpose(tx: Tx, tenant: TenantId, purpose: string): Promise<KeyRow[]> {
   await selectSigners(tx, tenant, { purpose })
@@ -35,7 +35,7 @@ export async function lockPurpose(tx: Tx, tenant: TenantId, purpose: string): Pr
   return keysOf(tx, tenant, purpose)
 }
 
-/** False where another one of this purpose is pending. */
+/** False if another key of this purpose is pending. */
 export const insertPending = (tx: Tx, tenant: TenantId, key: NewKey, at: Date): Promise<boolean> =>
   happened(
     tx
@@ -63,7 +63,7 @@ export const activate = (tx: Tx, tenant: TenantId, signerId: string, at: Date): 
     .returningAll()
     .executeTakeFirst()
 
-/** Signs no more; what it signed counts. */
+/** Another key takes its place; its signatures stay valid until `retireAfter`. */
 export const beginRetiring = (
   tx: Tx,
   tenant: TenantId,
@@ -79,7 +79,7 @@ export const beginRetiring = (
     .returningAll()
     .executeTakeFirst()
 
-/** For good: its private half is gone with this. */
+/** Ends a key permanently and deletes its private half. */
 export const end = (
   tx: Tx,
   tenant: TenantId,
@@ -96,7 +96,7 @@ export const end = (
     .returningAll()
     .executeTakeFirst()
 
-/** Passes the tenant wall: keys whose time to retire has come. */
+/** Across tenants: keys that are due to retire. */
 export const dueToRetire = (tx: Tx, at: Date): Promise<{ tenant_id: TenantId; signer_id: string }[]> =>
   tx
     .selectFrom('signing_keys')

@@ -24,7 +24,7 @@ const about = ({ signer_id, purpose }: KeyRow, reason: string | undefined) => ({
   ...(reason !== undefined && { details: { reason } }),
 })
 
-/** The life of signing keys: pending → active → retiring → retired, and at any time compromised. */
+/** States of signing keys: pending → active → retiring → retired, and compromised at any time. */
 export function createSigners({
   trusted,
   ...deps
@@ -36,7 +36,7 @@ export function createSigners({
   const needed = createNeeded(deps)
   const record = (tx: Tx, tenant: TenantId) => changes.record(tx, tenant, [{ kind: 'trust', subject: everything }])
 
-  /** What takes the place of an active key that nobody may trust any more, made before the transaction. */
+  /** Makes the successor of an active key that is compromised, before the transaction. */
   async function heirOf(tenant: TenantId, purpose: string): Promise<NewKey | undefined> {
     if (purpose === 'ca-root') return undefined
     const [provider] = providers
@@ -45,7 +45,7 @@ export function createSigners({
     return root && makeIssuing(provider, tenant, root, now())
   }
 
-  /** A root that is compromised takes the issuing CAs under it along. */
+  /** A compromised root also ends the issuing CAs under it. */
   async function endUnder(tx: Tx, tenant: TenantId, root: KeyRow, at: Date): Promise<string[]> {
     const x509 = new X509Certificate(root.certificate ?? '')
     const issuing = await queries.lockPurpose(tx, tenant, 'ca-issuing')
@@ -54,7 +54,7 @@ export function createSigners({
     return under.map((key) => key.signer_id)
   }
 
-  /** Ends a key that is locked; who it would leave behind is told in numbers, unless they are to be left. */
+  /** Ends a locked key. Refuses with counts if clients still need it, unless it is forced or compromised. */
   async function endKey(
     tx: Tx,
     source: Source,
@@ -109,7 +109,7 @@ export function createSigners({
       if (!by.some((p) => makes(p, purpose))) failField('provider', 'a token makes no key of Ed25519: say local')
       const tenant = actor.tenantId
       const refuse = () => failField('purpose', 'another key of this purpose is pending: activate or retire it first')
-      // Nothing is made in a token for who is refused anyway.
+      // Checked before, so that a refused caller causes no key in a token.
       const keys = await db.inTenant(tenant, (tx) => queries.keysOf(tx, tenant, purpose))
       if (keys.some((key) => key.state === 'pending')) refuse()
       const key = await makeKey(by, purpose)
@@ -157,7 +157,7 @@ export function createSigners({
       })
     },
 
-    /** For the sweep: whether it could be retired now. Who still needs it keeps it. */
+    /** Called by the sweep. True if the key was retired; a key that is still needed stays. */
     retireIfDue: (source: Source, signerId: string): Promise<boolean> =>
       db.inTenant(source.tenantId, async (tx) => {
         const tenant = source.tenantId

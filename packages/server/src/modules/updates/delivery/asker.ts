@@ -6,8 +6,8 @@ import type { UpdatesDeps } from '../deps.ts'
 import type { Asker } from './offer.ts'
 
 /**
- * A device as releases are offered to it. Its channel is the one it was given, or where that is `auto` the one that
- * delivers its policy; who is on canary may ask for stable, and not the other way round.
+ * Returns a device as releases are offered to it. Its channel is its own setting, or for `auto` the channel that
+ * delivers its policy. A device on canary may request stable, but not the reverse.
  */
 export const createAskers =
   ({ fleet, policy }: Pick<UpdatesDeps, 'fleet' | 'policy'>) =>

@@ -13,7 +13,7 @@ export const deliveryHandlers = (manifests: Manifests, downloads: Downloads) =>
     tufTarget: ({ actor, params }) => downloads.byTarget(actor, params),
   }) satisfies Partial<Handlers>
 
-/** A device speaks of itself; everybody else says of which. */
+/** Returns the device of a request. A device can only name itself; other callers must name one. */
 function deviceOf({ principal }: Actor, named: string | undefined): string {
   const id = named === undefined ? undefined : idOf('device', named)
   if (principal.kind === 'device') {

@@ -11,14 +11,17 @@ import type { Askers } from './asker.ts'
 import type { LiveOf } from './live.ts'
 import { reaches } from './offer.ts'
 
-/** Downloads that run at once in a replica: each holds a file or a connection to the bucket. */
+/** Most concurrent downloads of a replica. Each holds a file or a connection to the bucket open. */
 const most = 2000
 
 const noPackage = () => missing('package')
 type Stored = { blob_id: string; size: number; sha256: string; filename: string }
 type Target = { version: string; platform: string; arch: string; file: string }
 
-/** Packages by exact names that were made here. A device gets what reaches it, also while that is paused. */
+/**
+ * Downloads packages by names that this server issued. A device gets the packages of a release that reaches it, even
+ * while that release is paused.
+ */
 export function createDownloads({
   db,
   live,
@@ -57,7 +60,7 @@ export function createDownloads({
       return reaches(found.release, asker) ? given(tenant, found.package) : noPackage()
     },
 
-    /** By its path in the TUF repository, whose last part has the SHA-256 in front. */
+    /** Finds a package by its path in the TUF repository. The last part of the path begins with the SHA-256. */
     byTarget: async (actor: Actor, { file, ...where }: Target): Promise<Download> => {
       const { tenantId: tenant, principal } = actor
       const [, sha256, filename = ''] = /^([0-9a-f]{64})\.(.+)$/s.exec(file) ?? []

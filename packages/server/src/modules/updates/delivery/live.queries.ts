@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** Releases that are offered or were until they were paused. */
+/** Returns releases that are offered, and paused ones. */
 export const liveReleases = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('releases')

@@ -14,7 +14,7 @@ type Live = {
   byTarget: ReadonlyMap<string, Found>
 }
 
-/** What a tenant offers, held in memory: a poll or a download asks no database what there is. */
+/** Cache of the releases that a tenant offers, so that a poll or a download reads no database for them. */
 export function createLive({ db, changes, feed }: Pick<UpdatesDeps, 'db' | 'changes' | 'feed'>) {
   async function load(tenant: TenantId): Promise<Live> {
     const { rows, packages } = await db.inTenant(tenant, async (tx) => {

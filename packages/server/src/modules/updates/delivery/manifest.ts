@@ -20,12 +20,14 @@ type Content = Omit<Manifest, 'generated_at' | 'expires_at' | 'signature'>
 type Held = Representation<Manifest>
 
 const metadataBase = '/v1/update/tuf/metadata'
-/** A manifest is good until the end of the next half day, so for 12 to 24 hours, the same on every replica. */
+/**
+ * A manifest is valid until the end of the next half day, so for 12 to 24 hours. The end is the same on every replica.
+ */
 const halfDay = 12 * hour
-/** Devices that are offered the same share one: distinct manifests are few dozens a tenant. */
+/** Devices with the same offer share a manifest, so a tenant has only a few dozen different ones. */
 const most = 5000
 
-/** What a device is offered, signed once for all devices to which the same is said. */
+/** Update manifests for devices. One is signed once for all devices with the same content. */
 export function createManifests({
   trust,
   now,
@@ -56,7 +58,7 @@ export function createManifests({
   }
 
   async function manifestOf(tenant: TenantId, wanted: Wanted, content: Content): Promise<Held> {
-    // Held by its key too: what another one signed is made anew.
+    // The cache key includes the signing key, so a change of the key makes new manifests.
     const signer = await trust.signerFor(tenant, 'update')
     const exp = (Math.floor(now().getTime() / halfDay) + 2) * halfDay
     const { platform, arch } = wanted

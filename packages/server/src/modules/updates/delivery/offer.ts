@@ -6,7 +6,7 @@ import type { liveReleases, packagesOf } from './live.queries.ts'
 export type LivePackage = Awaited<ReturnType<typeof packagesOf>>[number]
 export type LiveRelease = Awaited<ReturnType<typeof liveReleases>>[number] & { packages: readonly LivePackage[] }
 
-/** Who asks: ids as on the wire, groups as in the database. */
+/** The device that requests an offer: ids in their API form, groups as in the database. */
 export type Asker = {
   tenantId: string
   deviceId: string
@@ -14,25 +14,31 @@ export type Asker = {
   channel: 'canary' | 'stable'
   known: Known
 }
-/** The values that the device gave of itself. Its version is any text. */
+/** Values that the device reported of itself. Its version may be any text. */
 type Known = { platform: string; version: string | null; arch: DeviceArchitecture | null }
-/** For what: a package of another architecture or platform is none. */
+/** The platform, architecture and version to look for. Packages of others are left out. */
 export type Wanted = { platform: LivePackage['platform']; arch: LivePackage['arch']; version: string }
 export type Offer = {
-  /** The newest release that is newer than what the device has and that it may go to from there. */
+  /** The newest release that is newer than the installed version and that the device may update to directly. */
   release: LiveRelease | undefined
   packages: readonly LivePackage[]
   mandatory: boolean
-  /** The newest mandatory and the newest of all that is offered to it, whether or not it is newer. */
+  /**
+   * The newest mandatory version, and the newest of all that are offered to the device. They may be older than the
+   * installed one.
+   */
   minimum: string | null
   latest: string | null
 }
 
-/** 0–9999, stable for a device and version: raising a rollout's percentage only adds devices. */
+/** Returns 0–9999, constant for a device and version: raising the percentage of a rollout only adds devices. */
 export const bucketOf = ({ tenantId, deviceId }: Pick<Asker, 'tenantId' | 'deviceId'>, version: string): number =>
   createHash('sha256').update(`${tenantId}\x1f${deviceId}\x1f${version}`).digest().readUInt32BE(0) % 10_000
 
-/** Whether a release reaches a device. What is promoted stays with who had it, whatever the rollout to stable is. */
+/**
+ * True if a release reaches a device. A promoted release keeps reaching canary devices, whatever its rollout on stable
+ * is.
+ */
 export function reaches(release: LiveRelease, asker: Asker): boolean {
   if (asker.channel === 'stable' && release.channel !== 'stable') return false
   if (asker.channel === 'canary' && release.promoted_at !== null) return true
@@ -40,7 +46,10 @@ export function reaches(release: LiveRelease, asker: Asker): boolean {
   return bucketOf(asker, release.version) < release.rollout_percent * 100
 }
 
-/** `releases` from the newest version to the oldest. What is older than what the device has is never offered. */
+/**
+ * Chooses the offer from `releases`, which are sorted from the newest version to the oldest. A version older than the
+ * installed one is never offered.
+ */
 export function offerOf(releases: readonly LiveRelease[], asker: Asker, wanted: Wanted): Offer {
   const fits = (p: LivePackage) =>
     p.platform === wanted.platform && (p.arch === wanted.arch || p.arch === 'universal' || wanted.arch === 'universal')

@@ -3,12 +3,12 @@ import type { packagePlatforms } from '@holdfast/contract/vocabulary'
 import { failField } from '../../../kernel/app-error.ts'
 import type { Asker, LiveRelease, Wanted } from './offer.ts'
 
-/** The values of a request. The others come from those that the device gave of itself. */
+/** Values of a request. Missing ones come from those that the device reported. */
 export type Question = { [K in keyof Wanted]?: Wanted[K] }
 
 /**
- * The platform, architecture and version of an answer. A parameter of the request wins; an unknown value is refused by
- * its name.
+ * Returns platform, architecture and version for an answer. A parameter of the request takes precedence. An unknown
+ * value is refused by its name.
  */
 export function wantedOf(asked: Question, known: Asker['known'], releases: readonly LiveRelease[]): Wanted {
   // Devices and packages have the same platforms.
@@ -30,7 +30,7 @@ function versionOf(known: string | null): string {
   )
 }
 
-/** Without any package for the platform nothing is offered, whatever the architecture. */
+/** If the platform has no package, nothing is offered whatever the architecture is. */
 function onlyArchOf(releases: readonly LiveRelease[], platform: Wanted['platform']): Wanted['arch'] {
   const packages = releases.flatMap((r) => r.packages.filter((p) => p.platform === platform))
   const archs = [...new Set(packages.map((p) => p.arch))].filter((arch) => arch !== 'universal').sort()

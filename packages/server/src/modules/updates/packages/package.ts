@@ -2,7 +2,7 @@ import { encodeId } from '../../../kernel/ids.ts'
 
 type Named = { version: string; platform: string; arch: string; filename: string }
 
-/** Its path in the TUF repository: the parts are of closed forms, none of which has a slash or is a step upwards. */
+/** Returns the path in the TUF repository. Each part has a fixed form without a slash or `..`. */
 export const pathOfTarget = ({ version, platform, arch, filename }: Named): string =>
   `${version}/${platform}/${arch}/${filename}`
 

@@ -8,7 +8,7 @@ type PackageRow = Selectable<Tables['release_packages']>
 type Blob = Pick<Selectable<Tables['package_blobs']>, 'blob_id' | 'sha256' | 'size'>
 export type Slot = Pick<PackageRow, 'release_id' | 'platform' | 'arch' | 'filename'>
 
-/** With the version of their release and what they hold. */
+/** Selects packages with the version of their release, and size and digest of their content. */
 export const selectPackages = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('release_packages as p')
@@ -58,7 +58,7 @@ export const deletePackage = (tx: Tx, tenant: TenantId, releaseId: string, packa
       .returning('package_id'),
   )
 
-/** Until commit it stays stored. */
+/** Locks a stored content against removal until commit. */
 export const shareStored = (tx: Tx, tenant: TenantId, sha256: string): Promise<Blob | undefined> =>
   tx
     .selectFrom('package_blobs')
@@ -70,7 +70,7 @@ export const shareStored = (tx: Tx, tenant: TenantId, sha256: string): Promise<B
     .forKeyShare()
     .executeTakeFirst()
 
-/** Bytes of all that is stored or about to be. */
+/** Returns the bytes of all contents that are stored or about to be. */
 export const bytesOf = async (tx: Tx, tenant: TenantId): Promise<number> => {
   const { bytes } = await tx
     .selectFrom('package_blobs')
@@ -81,7 +81,7 @@ export const bytesOf = async (tx: Tx, tenant: TenantId): Promise<number> => {
   return bytes
 }
 
-/** Before a content is brought to the store: from here on it is known to be there, or on its way. */
+/** Inserted before the content is brought to the store, so that every content in the store has a row. */
 export const insertBlob = (tx: Tx, tenant: TenantId, blob: Blob, at: Date) =>
   tx
     .insertInto('package_blobs')
@@ -109,11 +109,14 @@ const isUnused = (tenant: TenantId, before: Date) => sql`b.tenant_id = ${tenant}
   and b.since < ${before}
   and not exists (select from release_packages p where p.tenant_id = ${tenant} and p.blob_id = b.blob_id)`
 
-/** What no release refers to, and what was on its way and never came, once it is older than that, is to be removed. */
+/**
+ * Marks contents for removal: those that no release refers to, and uploads that never completed, once they are older
+ * than `before`.
+ */
 export async function markUnused(tx: Tx, tenant: TenantId, before: Date, at: Date, limit: number): Promise<void> {
   const { rows } = await sql<{ blob_id: string }>`select b.blob_id from package_blobs b
     where ${isUnused(tenant, before)} order by b.blob_id limit ${limit} for update skip locked`.execute(tx)
-  // Judged once more under its lock: a package may have taken it up while it was looked for.
+  // Checked again under the lock: a package may have referred to it in the meantime.
   await sql`update package_blobs set state = 'removing', since = ${at}
     where tenant_id = ${tenant} and blob_id = any(array(select b.blob_id from package_blobs b
       where ${isUnused(tenant, before)} and b.blob_id = any(${rows.map((r) => r.blob_id)}::uuid[])

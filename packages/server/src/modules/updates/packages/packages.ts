@@ -23,7 +23,7 @@ export function createPackageRules({ db, audit, pager }: Pick<UpdatesDeps, 'db' 
         })
       }),
 
-    /** Its content stays in the store for a while, and where another package has it. */
+    /** The content stays in the store for a while, and as long as another package refers to it. */
     remove: (actor: Actor, releaseId: string, packageId: string): Promise<void> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const tenant = actor.tenantId

@@ -8,13 +8,13 @@ import type { PackageStore } from '../store/store.ts'
 import * as queries from './packages.queries.ts'
 
 const batch = 100
-/** For how long what no release refers to is kept: an upload of it may be under way. */
+/** Time for which a content without a release is kept, in ms. An upload of the same content may be in progress. */
 const unusedMs = day
-/** A content that was given up while it was brought may still arrive for a while. */
+/** An aborted transfer may still complete within this time, in ms. */
 const settledMs = hour
 const first = '00000000-0000-0000-0000-000000000000'
 
-/** Takes out of the store what nobody refers to any more. A row goes after its content, so nothing is forgotten. */
+/** Removes unreferenced contents from the store. The row is deleted after its content, so that none is left over. */
 export function createSweep({
   db,
   tenants,
@@ -47,7 +47,7 @@ export function createSweep({
       })
       return removed
     },
-    /** All that a tenant has in the store; its rows are erased after it. */
+    /** Removes all contents of a tenant from the store. Its rows are erased afterwards. */
     removeAll: async (tenant: TenantId): Promise<void> => {
       for (let after = first; ; ) {
         const found = await db.inTenant(tenant, (tx) => queries.selectBlobs(tx, tenant, after, batch), background)

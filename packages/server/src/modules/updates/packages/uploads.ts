@@ -12,18 +12,18 @@ import { targetOfPackage } from './package.ts'
 import type { Package, Slot } from './packages.queries.ts'
 import * as queries from './packages.queries.ts'
 
-/** What comes with the bytes: how many there are, where that was said, and what `Repr-Digest` says of them. */
+/** Length and digest that the request announces: `Content-Length`, if present, and `Repr-Digest`. */
 type Announced = { length: number | undefined; digest: string | undefined }
 type Done = { package: Package; changed: boolean }
 
 const mostPackages = 50
-/** Uploads that are received at once. */
+/** Most concurrent uploads. */
 const most = { ofTenant: 32, ofAll: 128 }
 
 /**
- * Adds packages to drafts. What arrives is counted and hashed on its way to a file and then brought to the store, all
- * of it outside of any transaction; a content that the tenant has already is not stored again. Whatever ends in
- * between, there is a row of what is in the store, or a file that a job removes.
+ * Adds packages to drafts. The bytes are counted and hashed while they are written to a file, which then goes to the
+ * store, all outside of any transaction. A content that the tenant already has is not stored again. If the process ends
+ * in between, a row shows what is in the store, or a job removes the file.
  */
 export function createUploads({
   db,
@@ -64,7 +64,7 @@ export function createUploads({
       fail('validation_error', `the packages of a tenant may have ${largestOfTenant} bytes together: delete some first`)
   }
 
-  /** In the transaction that makes it a package: of several with one content the first one stored holds. */
+  /** Adds the package in one transaction. Of several uploads with one content the first one stored is used. */
   async function add(tx: Tx, actor: Actor, slot: Slot, received: Received, blobId: string | undefined) {
     const { sha256 } = received
     const tenant = actor.tenantId
@@ -96,7 +96,7 @@ export function createUploads({
     return { package: added, changed: true, used }
   }
 
-  /** With a content that is stored already, or by bringing it there first. */
+  /** Adds the package with a content that is stored already, or stores the content first. */
   async function keep(actor: Actor, slot: Slot, received: Received): Promise<Done> {
     const tenant = actor.tenantId
     const isStored = await db.inTenant(tenant, (tx) => queries.shareStored(tx, tenant, received.sha256))
@@ -116,7 +116,7 @@ export function createUploads({
       isUsed = done.used
       return done
     } finally {
-      // The job that removes what nobody uses does it where this fails too.
+      // If this fails too, the job that removes unused contents does it.
       if (!isUsed)
         await db
           .inTenant(tenant, (tx) => queries.moveBlob(tx, tenant, blobId, { from: 'storing', to: 'removing' }, now()))
@@ -139,7 +139,7 @@ export function createUploads({
           if (digest !== undefined && digest !== received.sha256)
             failField('Repr-Digest', `what arrived has the SHA-256 ${received.sha256}`)
           return await keep(actor, slot, received).catch((e) => {
-            // The content went between two looks at it; now it is brought anew.
+            // The content was removed in between, so it is stored again.
             if (e instanceof Late) return keep(actor, slot, received)
             throw e
           })
@@ -151,7 +151,7 @@ export function createUploads({
 }
 export type Uploads = ReturnType<typeof createUploads>
 
-/** The same package, where it is there already. */
+/** Returns the package if it already exists with the same content. */
 async function inSlot(tx: Tx, tenant: TenantId, slot: Slot, { sha256 }: Received): Promise<Package | undefined> {
   const there = await queries.packageInSlot(tx, tenant, slot)
   if (there && there.sha256 !== sha256)
@@ -159,10 +159,10 @@ async function inSlot(tx: Tx, tenant: TenantId, slot: Slot, { sha256 }: Received
   return there
 }
 
-/** What was stored a moment ago is being removed. */
+/** The stored content is being removed. */
 class Late extends Error {}
 
-/** The SHA-256 of `Repr-Digest` (RFC 9530 §3), hexadecimal; other algorithms in it are not looked at. */
+/** Returns the SHA-256 of `Repr-Digest` (RFC 9530 §3) in hexadecimal. Other algorithms are ignored. */
 function digestOf(header: string | undefined): string | undefined {
   if (header === undefined) return undefined
   const [, base64] = /(?:^|,)\s*sha-256\s*=\s*:([A-Za-z0-9+/]{43}=):/.exec(header) ?? []

@@ -17,13 +17,13 @@ type Given = { operation: ReleaseOperation; rollout?: { percent: number; group_i
 type Status = ReleaseRow['status']
 type Rule = {
   from: readonly Status[]
-  /** Whether it has been done already. */
+  /** True if the release is already in the target state. */
   holds: (release: ReleaseRow) => boolean
   to: (at: Date, reason: string | null) => Parameters<typeof queries.moveRelease>[4]
   takesRollout?: true
 }
 
-/** So many are offered at once: what a TUF client reads of all of them stays a few megabytes. */
+/** Most releases offered at once, which keeps the metadata that a TUF client reads at a few megabytes. */
 const mostLive = 100
 
 const is = (status: Status) => (release: ReleaseRow) => release.status === status
@@ -51,7 +51,7 @@ const rules: Record<ReleaseOperation, Rule> = {
   roll_out: { from: ['draft', 'published', 'paused'], holds: () => false, to: () => ({}), takesRollout: true },
 }
 
-/** Where a release stands, and to whom it is offered. Every move is one guarded UPDATE. */
+/** State changes and rollouts of releases. Every change is one guarded UPDATE. */
 export function createMoves({
   db,
   audit,
@@ -107,7 +107,7 @@ function rolloutOf({ operation, rollout }: Given, { takesRollout }: Rule): Rollo
   return { rollout_percent: rollout.percent, rollout_group_ids: ids }
 }
 
-/** As the API names them. */
+/** Returns the changes in their API form. */
 function asShown({ rollout_percent: percent, rollout_group_ids: groups, ...others }: Changed): Changed {
   const encoded = (ids: unknown) => (ids as string[]).map((id) => encodeId('group', id))
   return {

@@ -45,7 +45,7 @@ const fieldsOf = (r: ReleaseFields): ReleaseFields => ({
   min_from_version: r.min_from_version,
 })
 
-/** What a PUT can not set, and may send back as it is. */
+/** Fields that a PUT cannot change. It may send them back unchanged. */
 const fixed = ['release_id', 'tenant_id', 'version', 'channel', 'created_at'] as const
 const viewFixed = (r: ReleaseRow) => ({
   release_id: encodeId('release', r.release_id),

@@ -34,7 +34,7 @@ export type Release = ReleaseRow & { packages: number | null }
 export const findRelease = (tx: Tx, tenant: TenantId, releaseId: string): Promise<Release | undefined> =>
   selectReleases(tx, tenant).where('release_id', '=', releaseId).executeTakeFirst()
 
-/** Until commit nobody else changes it. */
+/** Locks a release until commit. */
 export const lockRelease = (tx: Tx, tenant: TenantId, releaseId: string): Promise<ReleaseRow | undefined> =>
   tx
     .selectFrom('releases')
@@ -44,7 +44,7 @@ export const lockRelease = (tx: Tx, tenant: TenantId, releaseId: string): Promis
     .forNoKeyUpdate()
     .executeTakeFirst()
 
-/** Published and paused ones. */
+/** Counts published and paused releases. */
 export const countLive = async (tx: Tx, tenant: TenantId): Promise<number> => {
   const { live } = await tx
     .selectFrom('releases')
@@ -115,7 +115,7 @@ export async function deleteDraft(tx: Tx, tenant: TenantId, releaseId: string): 
 }
 
 type Move = Partial<Pick<ReleaseRow, 'status' | 'channel' | 'reason' | 'published_at' | 'promoted_at' | keyof Rollout>>
-/** Moves a release out of one of these states; undefined where it is in none of them. */
+/** Moves a release from one of these states. Undefined if it is in none of them. */
 export const moveRelease = (
   tx: Tx,
   tenant: TenantId,

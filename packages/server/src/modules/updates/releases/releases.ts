@@ -29,7 +29,7 @@ const defaults: ReleaseFields = {
 const notADraft = (status: ReleaseRow['status']) =>
   fail('validation_error', `the release is ${status}: only a draft can be changed`)
 
-/** Releases as drafts: what they say, until they are published. */
+/** Releases as drafts: their content until they are published. */
 export function createReleaseRules({ db, audit, pager, now }: Pick<UpdatesDeps, 'db' | 'audit' | 'pager' | 'now'>) {
   return {
     list: (tenant: TenantId, query: PageQuery & { channel?: ReleaseRow['channel']; status?: ReleaseRow['status'] }) =>
@@ -62,7 +62,10 @@ export function createReleaseRules({ db, audit, pager, now }: Pick<UpdatesDeps, 
       return refuseTaken('version', 'release_version_is_unique_in_its_tenant', write, 'was released before')
     },
 
-    /** `allow` refuses by what is there, under the row's lock. A change that changes nothing leaves no trace. */
+    /**
+     * `allow` may refuse the change after it sees the stored row, under its lock. A change without effect is not
+     * recorded.
+     */
     replace: (
       actor: Actor,
       releaseId: string,
@@ -81,7 +84,7 @@ export function createReleaseRules({ db, audit, pager, now }: Pick<UpdatesDeps, 
         return { ...row, packages }
       }),
 
-    /** Its version is free again: nobody was ever offered it. */
+    /** Deletes a draft. Its version is free again, because it was never offered. */
     remove: (actor: Actor, releaseId: string): Promise<void> =>
       db.inTenant(actor.tenantId, async (tx) => {
         await lockRepository(tx, actor.tenantId)

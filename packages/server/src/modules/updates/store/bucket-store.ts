@@ -7,13 +7,13 @@ import { second } from '../../../kernel/time.ts'
 import type { BucketCredential } from '../deps.ts'
 import { type PackageStore, pathOf } from './store.ts'
 
-/** A bucket that speaks the interface of S3. Its endpoint is the operator's choice, so it may be a private address. */
+/** A bucket with the S3 interface. Its endpoint is the operator's choice, so it may be a private address. */
 export function createBucketStore({
   url,
   ...options
 }: { url: string; region: string } & BucketCredential): PackageStore {
   let client: S3mini | undefined
-  // Loaded with the first package: few deployments have a bucket.
+  // Loaded with the first package, because few deployments have a bucket.
   const bucket = async () => {
     const library = await import('s3mini')
     client ??= new library.S3mini({ endpoint: url, ...options, fetch: fetchInTime })
@@ -27,7 +27,7 @@ export function createBucketStore({
         const body = Readable.toWeb(bytes) as globalThis.ReadableStream
         await s3.putObject(pathOf(name), body, 'application/octet-stream', undefined, undefined, size)
       } finally {
-        // Where no connection came about nobody else closes it.
+        // Without a connection nothing else closes the stream.
         bytes.destroy()
       }
       await rm(file, { force: true })
@@ -47,10 +47,10 @@ export function createBucketStore({
   }
 }
 
-/** After so long it has begun to answer; longer, by so many bytes a second, where it is given a content. */
+/** Time in which an answer must begin. An upload has more time: its size at this many bytes a second. */
 const patience = { answerMs: 20 * second, bytesPerSecond: 256 * 1024 }
 
-/** A body that is a stream is sent while it is read (`duplex`, Fetch standard §6.4). */
+/** Sends a stream body while it is read (`duplex`, Fetch standard §6.4). */
 const fetchInTime: typeof fetch = async (url, init) => {
   const size = Number(new Headers(init?.headers).get('content-length') ?? 0)
   const late = new AbortController()

@@ -5,7 +5,7 @@ import type { ByteRange } from '../../../kernel/download.ts'
 import { missing } from '../../../kernel/ids.ts'
 import { type BlobName, type PackageStore, pathOf } from './store.ts'
 
-/** A folder for each tenant. With several replicas all of them have to see the same one. */
+/** A store with a folder for each tenant. With several replicas all of them must share the folder. */
 export function createFolderStore(dir: string): PackageStore {
   const blobs = join(dir, 'blobs')
   const fileOf = (name: BlobName) => join(blobs, pathOf(name))
@@ -17,7 +17,7 @@ export function createFolderStore(dir: string): PackageStore {
       for (const folder of [dirname(target), blobs, dir]) await sync(folder)
     },
     open: async (name, size, range) => {
-      // What is no plain file, a link above all, was not put here by us.
+      // A link or another special file was not put here by this server.
       const handle = await open(fileOf(name), constants.O_RDONLY | constants.O_NOFOLLOW).catch((e) =>
         e.code === 'ELOOP' ? missing('package') : Promise.reject(e),
       )
@@ -36,7 +36,7 @@ export function createFolderStore(dir: string): PackageStore {
 
 const boundsOf = (range: ByteRange | undefined) => (range ? { start: range.first, end: range.last } : {})
 
-/** So that the names in it survive a power failure. */
+/** Syncs a folder, so that the names in it survive a power failure. */
 async function sync(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   try {

@@ -7,14 +7,14 @@ import { hour } from '../../../kernel/time.ts'
 
 export type Received = { file: string; size: number; sha256: string }
 
-/** What was not written to for so long, nobody writes to any more: its process ended. */
+/** A file without writes for this time is abandoned, because its process ended. */
 const abandonedMs = hour
 
-/** Where uploads arrive, under names of their own, until their content is known. */
+/** Folder of incoming uploads, under random names until their content is known. */
 export function createIncoming(dir: string) {
   const folder = join(dir, 'incoming')
 
-  /** Writes what comes to a file, counted and hashed. Of what breaks off, or is longer, nothing stays. */
+  /** Writes a stream to a file, and counts and hashes it. If it breaks off or is too long, the file is removed. */
   async function receive(bytes: AsyncIterable<Uint8Array>, most: number): Promise<Received> {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const file = join(folder, newUuid())
@@ -41,7 +41,7 @@ export function createIncoming(dir: string) {
 
   const discard = (file: string) => rm(file, { force: true })
 
-  /** Removes what a process left behind that ended while it received. */
+  /** Removes files of processes that ended during an upload. */
   async function sweep(): Promise<number> {
     const names = await readdir(folder).catch((e) => (e.code === 'ENOENT' ? [] : Promise.reject(e)))
     let removed = 0

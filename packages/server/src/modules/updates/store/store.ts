@@ -1,16 +1,16 @@
 import type { Readable } from 'node:stream'
 import type { ByteRange } from '../../../kernel/download.ts'
 
-/** A content in the store. Both ids were made here; no name that a caller chose is ever part of a path or a key. */
+/** Name of a content in the store. This server made both ids; no name chosen by a caller is part of a path or a key. */
 export type BlobName = { tenant: string; blobId: string }
 
-/** Where the contents of packages are. A name is written once and never again. */
+/** Store of package contents. Each name is written only once. */
 export type PackageStore = {
-  /** Takes the file over; afterwards the content is there whole, or not at all. */
+  /** Moves the file into the store. Afterwards the content is there completely, or not at all. */
   put: (name: BlobName, file: string, size: number) => Promise<void>
-  /** Throws where it is not there as it was put. */
+  /** Throws if the content is missing or has another size. */
   open: (name: BlobName, size: number, range: ByteRange | undefined) => Promise<Readable>
-  /** Also where it is gone already. */
+  /** Succeeds even if the content is already removed. */
   remove: (name: BlobName) => Promise<void>
 }
 

@@ -5,18 +5,18 @@ import { day } from '../../../kernel/time.ts'
 import type { Role } from './tuf.queries.ts'
 
 export type Root = Static<typeof TufRoot>
-/** A key for each role, in its own purpose. */
+/** A key for each role, with a purpose of its own. */
 export type Keys = Readonly<Record<Role, Signer>>
 export const onlineRoles = ['targets', 'snapshot', 'timestamp'] as const
 
-/** What a role says of its like, whatever else it says. */
+/** Fields that all roles have. */
 type Common = { _type: Role; spec_version: string; version: number; expires: string }
 type FileMeta = { version: number; length: number; hashes: { sha256: string } }
 export type Target = { length: number; hashes: { sha256: string } }
 type Targets = Common & { targets: Record<string, Target> }
 type Parent = Common & { meta: Record<string, FileMeta> }
 
-/** A version of a role as it is given out. */
+/** A version of a role as it is served. */
 export type Issued<S = unknown> = {
   version: number
   text: string
@@ -32,7 +32,7 @@ export type State = {
 }
 export type Made = Issued & { role: Role }
 
-/** How long a version is good for; it is replaced after half of that. */
+/** Lifetimes of each role, in ms. A version is replaced after half of its lifetime. */
 export const lifetimes: Readonly<Record<Role, number>> = {
   root: 365 * day,
   targets: 30 * day,
@@ -44,16 +44,16 @@ export const keyIdOf = ({ publicJwk }: Signer): string => tufKeyId(tufKeyOf(publ
 const isAlone = ({ keyids, threshold }: { keyids: readonly string[]; threshold: number }, signer: Signer) =>
   threshold === 1 && keyids.length === 1 && keyids[0] === keyIdOf(signer)
 
-/** Whether the control plane signs the root itself. */
+/** True if the control plane alone signs the root. */
 export const isOnline = ({ roles }: Root['signed'], keys: Keys): boolean => isAlone(roles.root, keys.root)
-/** Whether a root names the keys that sign now. */
+/** True if a root names the current online keys. */
 export const namesOnline = ({ roles }: Root['signed'], keys: Keys): boolean =>
   onlineRoles.every((role) => isAlone(roles[role], keys[role]))
 
 /**
- * What is to be given out next, so that the metadata say what is offered, under the keys that sign now, and not about
- * to expire; in the order of the roles. Nothing while the root does not name these keys: nobody would believe it.
- * Versions go on above `fence`, below which some may have been given out that are not known; but of the root each
+ * Makes the next versions, in the order of the roles, so that the metadata match the offer, are signed by the current
+ * keys and are not about to expire. Nothing but a root is made while the root does not name these keys, because no
+ * client would accept it. New versions are above `fence`, below which unknown ones may have been served. Each root
  * follows the one before.
  */
 export async function nextMetadata(

@@ -33,7 +33,7 @@ export type Repository = {
   root: Issued<NonNullable<State['root']>['document']['signed']>
   keys: Keys
   isOnline: boolean
-  /** Whether what is given out is signed by keys that the root names. */
+  /** True if the served metadata are signed by keys that the root names. */
   isCurrent: boolean
   files: ReadonlyMap<string, File>
   refreshAt: Date
@@ -46,15 +46,15 @@ const purposes = {
   timestamp: 'tuf-timestamp',
 } as const satisfies Record<queries.Role, Purpose>
 const roles = ['root', 'targets', 'snapshot', 'timestamp'] as const
-/** So often another replica may have been faster before it is taken for a fault. */
+/** Tries while other replicas are faster; after these it fails. */
 const attempts = 8
-/** What could not be signed is tried again so often. */
+/** Interval between attempts to sign after a failure, in ms. */
 const signAgainMs = minute
 
 /**
- * The TUF repository of a tenant: metadata that say what is published, signed by whoever needs them first after a
- * change, or when half of their time has passed. Of two who sign the same versions the first to commit holds, and the
- * other looks again: what was there is read before what is published, so that no version says less than the one before.
+ * The TUF repository of a tenant. The metadata are signed on the first request after a change, or after half of their
+ * lifetime. Of two replicas that sign the same versions the first commit wins, and the other one reads again. Metadata
+ * are read before the releases, so that no version lists less than the one before.
  */
 export function createRepository({
   db,
@@ -78,7 +78,7 @@ export function createRepository({
       return { state, targets: await targetsOf(tx, tenant), fence }
     })
 
-  /** All of them, or none where one of these versions is given out already. */
+  /** Writes all of them, or none if one of these versions already exists. */
   const write = (tenant: TenantId, made: readonly Made[]): Promise<void> =>
     db
       .inTenant(tenant, async (tx) => {
@@ -92,7 +92,7 @@ export function createRepository({
         if (!(e instanceof Overtaken)) throw e
       })
 
-  /** Undefined while the keys that sign are away and what they signed before is in force: clients are served that. */
+  /** Undefined while the signing keys are unavailable and the previous metadata are still valid: clients get those. */
   const next = ({ state, targets, fence }: Awaited<ReturnType<typeof read>>, keys: Keys): Promise<Made[] | undefined> =>
     nextMetadata(state, targets, { keys, fence }, now()).catch((e: unknown) => {
       if (!(e instanceof KeyAwayError) || !roles.every((role) => state[role] && now() < state[role].expiresAt)) throw e
@@ -122,7 +122,10 @@ export function createRepository({
   return {
     of: repository,
     keysOf,
-    /** By the name that clients ask for: of a role with versions any that was ever given out and is kept. */
+    /**
+     * Returns a file by the name that clients request. For a role with numbered versions that includes every old
+     * version that is kept.
+     */
     file: async (tenant: TenantId, name: string): Promise<File> => {
       const { files, versions } = await repository(tenant)
       const current = files.get(name)
@@ -146,11 +149,11 @@ function stateOf(rows: readonly queries.MetadataRow[]): State {
   const state: Record<string, Issued> = {}
   for (const { role, version, document: text, created_at: issuedAt, expires_at: expiresAt } of rows)
     state[role] = { version, text, document: JSON.parse(text), issuedAt, expiresAt }
-  // What stands there was signed here, or checked when it was brought.
+  // The stored documents were signed here, or verified when they were uploaded.
   return state as State
 }
 
-/** Everything that is offered, or was until it was paused, by its path. */
+/** Returns the packages of offered and paused releases by path. */
 async function targetsOf(tx: Tx, tenant: TenantId): Promise<Record<string, Target>> {
   const releases = new Map((await liveReleases(tx, tenant)).map((r) => [r.release_id, r]))
   const packages = await packagesOf(tx, tenant, [...releases.keys()])

@@ -12,10 +12,10 @@ import type { Repositories, Repository } from './repository.ts'
 import { insertMetadata, newestMetadata } from './tuf.queries.ts'
 
 const lifetime = { least: day, most: 10 * 365 * day }
-/** An offline root is asked for this long before the present one ends. */
+/** Time before the end of an offline root at which its successor is requested. */
 const warnedMs = 30 * day
 
-/** Why a next root is needed that only its keepers can make; null where none is. */
+/** Returns why a new root is needed from the holders of the root keys, or null if none is. */
 export function whyDue({ isOnline: online, isCurrent, root }: Repository, now: Date): string | null {
   if (online) return null
   if (!isCurrent) return 'it does not name the keys that sign now, so that no new metadata are given out'
@@ -33,9 +33,9 @@ export function createRoots({
 }: Pick<UpdatesDeps, 'db' | 'audit' | 'changes' | 'notify' | 'now'> & { repositories: Repositories }) {
   return {
     /**
-     * The next root, made elsewhere. All of it is judged: its number, its keys and their ids, its end, who may sign the
-     * other roles, and the signatures of the present root's keepers and of its own. Where the control plane is one of
-     * these keepers it signs here.
+     * Stores the next root, made elsewhere. It checks the number, the keys and their ids, the end, the keys of the
+     * other roles, and the signatures required by the present root and by the new one. If the control plane's key is
+     * one of the root keys, it signs here.
      */
     replace: async (actor: Actor, brought: Root): Promise<void> => {
       const tenant = actor.tenantId
@@ -71,7 +71,7 @@ export function createRoots({
       })
     },
 
-    /** Tells administrators, once for each root, that its keepers are waited for. */
+    /** Notifies administrators, once for each root, that the holders of the root keys must make a new one. */
     warn: async (tenant: TenantId): Promise<void> => {
       const repository = await repositories.of(tenant)
       const why = whyDue(repository, now())
@@ -104,7 +104,7 @@ function requireForm(signed: Root['signed'], keys: Keys, expiresAt: Date, now: D
     failField('signed.expires', 'must be a day to ten years from now')
 }
 
-/** With the control plane's own signature, where its key is one of the present root or of the next. */
+/** Adds the control plane's signature if its key is a root key of the present root or of the next one. */
 async function countersigned(brought: Root, present: Root['signed'], keys: Keys): Promise<Root> {
   const own = keyIdOf(keys.root)
   const isKeeper = [present, brought.signed].some(({ roles }) => roles.root.keyids.includes(own))

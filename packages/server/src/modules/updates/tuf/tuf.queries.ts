@@ -9,7 +9,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 export type MetadataRow = Selectable<Tables['tuf_metadata']>
 export type Role = MetadataRow['role']
 
-/** The newest version of each role. */
+/** Returns the newest version of each role. */
 export const newestMetadata = (tx: Tx, tenant: TenantId): Promise<MetadataRow[]> =>
   tx
     .selectFrom('tuf_metadata')
@@ -29,7 +29,7 @@ export const findMetadata = (tx: Tx, tenant: TenantId, role: Role, version: numb
     .where('version', '=', version)
     .executeTakeFirst()
 
-/** False where another replica has given out this version already. */
+/** False if another replica has already issued this version. */
 export const insertMetadata = (tx: Tx, tenant: TenantId, row: Omit<MetadataRow, 'tenant_id'>): Promise<boolean> =>
   happened(
     tx
@@ -39,7 +39,10 @@ export const insertMetadata = (tx: Tx, tenant: TenantId, row: Omit<MetadataRow, 
       .returning('version'),
   )
 
-/** Roots stay for good, so that whoever was away for years finds the way to the newest; so does the newest of each role. */
+/**
+ * All roots are kept, so that a client that was offline for years can follow them to the newest. The newest version of
+ * each role is kept too.
+ */
 export const pruneMetadata = deleting(
   'tuf_metadata',
   sql`role <> 'root' and expires_at < ${purgeTime} and version < (select max(newest.version) from tuf_metadata newest

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 
-/** What is used of Koffi, whose packages for one platform bring no types. */
+/** The part of Koffi that is used here. Its packages for one platform have no types. */
 type Foreign = { async: (...args: unknown[]) => void }
 type Koffi = {
   load: (path: string) => { func: (name: string, result: string, parameters: string[]) => (out: Buffer) => number }
@@ -10,7 +10,7 @@ type Koffi = {
   address: (bytes: Buffer) => bigint
 }
 
-/** Where each function stands in CK_FUNCTION_LIST, and what it takes (PKCS#11 2.40 §5, §C). */
+/** Index of each function in CK_FUNCTION_LIST, and its parameters (PKCS#11 2.40 §5, §C). */
 const functions = {
   C_Initialize: [0, ['void *']],
   C_GetSlotList: [4, ['uint8_t', 'void *', 'void *']],
@@ -33,11 +33,11 @@ const functions = {
 } as const satisfies Record<string, readonly [number, readonly string[]]>
 type FunctionName = keyof typeof functions
 
-/** The size of a pointer and of CK_ULONG, wherever this runs: 64 bits, little end first. */
+/** Size of a pointer and of CK_ULONG on all supported platforms: 64 bits, little-endian. */
 export const word = 8
 const functionsInList = 68
 
-/** A function of the library said no; `rv` is its CK_RV. */
+/** A function of the library failed; `rv` is its CK_RV. */
 export class CryptokiError extends Error {
   readonly rv: number
   constructor(name: FunctionName, rv: number) {
@@ -46,20 +46,23 @@ export class CryptokiError extends Error {
   }
 }
 
-/** Outside of the heap, so that its address stays. */
+/** Allocates outside of the heap, so that the address stays the same. */
 export const memory = (bytes: number): Buffer => Buffer.from(new ArrayBuffer(bytes))
 
-/** CK_ATTRIBUTE or CK_MECHANISM, one after the other: a type, where its value is, how long that is. */
+/** CK_ATTRIBUTE or CK_MECHANISM structures in sequence: type, pointer to the value, length. */
 type Template = { bytes: Buffer; values: readonly Buffer[] }
 type Argument = Buffer | Template | bigint | number | null
 
-/** What a call was given lives at least until it returns. */
+/** Keeps the arguments of a call alive until it returns. */
 const given = new Set<readonly Argument[]>()
-/** A library whose handle is collected is unloaded, whatever still points into it. */
+/** Keeps libraries alive: a library whose handle is collected is unloaded, even if pointers into it remain. */
 const loaded = new Set<object>()
 
 export type Cryptoki = ReturnType<typeof loadCryptoki>
-/** The functions of a PKCS#11 library, each called outside of this thread. Throws where it can not be loaded. */
+/**
+ * Loads the functions of a PKCS#11 library. Each call runs outside of this thread. Throws if the library cannot be
+ * loaded.
+ */
 export function loadCryptoki(library: string) {
   const koffi = createRequire(import.meta.url)(`@koromix/koffi-${process.platform}-${process.arch}`) as Koffi
   const pointer = memory(word)
@@ -67,7 +70,7 @@ export function loadCryptoki(library: string) {
   loaded.add(handle)
   const rv = handle.func('C_GetFunctionList', 'unsigned long', ['void *'])(pointer)
   if (rv !== 0) throw new Error(`C_GetFunctionList answers 0x${rv.toString(16)}`)
-  // A version of two bytes, then, aligned, the functions.
+  // A version of two bytes and padding, then the functions.
   const list = Buffer.from(koffi.view(pointer.readBigUInt64LE(), word * (1 + functionsInList)))
   const bound = new Map<FunctionName, Foreign>()
   const find = (name: FunctionName): Foreign => {
@@ -103,7 +106,7 @@ export function loadCryptoki(library: string) {
   }
 }
 
-/** Those that an operator is likely to meet, by name. */
+/** Names of the return values that an operator is likely to meet. */
 const returnValues: Readonly<Record<number, string>> = {
   2: 'CKR_HOST_MEMORY',
   3: 'CKR_SLOT_ID_INVALID',

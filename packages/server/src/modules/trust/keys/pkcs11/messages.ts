@@ -1,9 +1,9 @@
 import type { PublicJwk, SigningAlg } from '@holdfast/crypto'
 
-/** Where the token is and how it is logged into. */
+/** Location of the token, and the PIN for its login. */
 export type TokenPlace = { library: string; label: string; pin: string }
 
-/** What the process beside is asked. A key is named by its `kid`. */
+/** Requests to the token process. A key is identified by its `kid`. */
 export type TokenRequest =
   | { ask: 'open'; place: TokenPlace }
   | { ask: 'make'; alg: SigningAlg; purpose: string }
@@ -12,7 +12,7 @@ export type TokenRequest =
 export type TokenAnswers = { open: null; make: PublicJwk; sign: Uint8Array; destroy: null }
 
 /**
- * What went wrong: the token as a whole (`token`), its PIN, which is not to be tried again (`pin`), or this one request
+ * Scope of a fault: the token as a whole (`token`), its PIN, which must not be retried (`pin`), or this one request
  * (`request`).
  */
 export type TokenFault = 'token' | 'pin' | 'request'

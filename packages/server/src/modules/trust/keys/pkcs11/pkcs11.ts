@@ -3,8 +3,8 @@ import type { KeyProvider } from '../provider.ts'
 import type { TokenClient } from './token-client.ts'
 
 /**
- * Keys in a token: made there, used there, never seen here. `keepInMind` notes a key that was just made, so that it is
- * destroyed unless a row takes it; it rejects where that could not be noted.
+ * Keys in a token: made and used there, never readable here. `keepInMind` records a new key, so that it is destroyed
+ * unless a row refers to it. It rejects if that could not be recorded.
  */
 export function pkcs11Keys({ token, keepInMind }: { token: TokenClient; keepInMind: (kid: string) => Promise<void> }) {
   const destroy = async (kid: string) => void (await token.use({ ask: 'destroy', kid }))
@@ -27,7 +27,7 @@ export function pkcs11Keys({ token, keepInMind }: { token: TokenClient; keepInMi
       })
       return { kid, publicJwk, privateJwe: null, signer: signerOf(purpose, publicJwk) }
     },
-    // Asks nothing of the token: who only verifies needs none.
+    // Does not contact the token: a replica that only verifies needs none.
     open: async ({ purpose, publicJwk }) => signerOf(purpose, publicJwk),
     destroy,
     stop: token.stop,

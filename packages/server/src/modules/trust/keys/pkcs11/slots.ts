@@ -6,11 +6,11 @@ const userType = 1
 const rwSerialSession = 6
 const alreadyInitialized = 0x191
 const alreadyLoggedIn = 0x100
-/** CK_TOKEN_INFO: the label, padded with spaces; how many sessions there may be, 0 and all ones for any number. */
+/** CK_TOKEN_INFO: the label, padded with spaces, and the session limits, where 0 and all ones mean no limit. */
 const tokenInfo = { size: 208, label: 32, maxSessions: 104, maxRwSessions: 120 }
 const sessionsMost = 8
 
-/** The library, initialised for many threads (CK_C_INITIALIZE_ARGS). */
+/** Initializes the library for several threads (CK_C_INITIALIZE_ARGS). */
 async function initialize(cryptoki: Cryptoki): Promise<void> {
   const args = memory(6 * word)
   args.writeBigUInt64LE(osLockingOk, 4 * word)
@@ -19,7 +19,7 @@ async function initialize(cryptoki: Cryptoki): Promise<void> {
   })
 }
 
-/** The slot whose token has this label, and how many sessions it may have. */
+/** Finds the slot whose token has this label, and its session limit. */
 async function findSlot(cryptoki: Cryptoki, label: string): Promise<{ slot: bigint; sessions: number }> {
   const count = memory(word)
   await cryptoki.call('C_GetSlotList', 1, null, count)
@@ -40,10 +40,13 @@ async function findSlot(cryptoki: Cryptoki, label: string): Promise<{ slot: bigi
   return only
 }
 
-/** Work in a session of its own; as many at once as the token has sessions, up to eight with that of the login. */
+/**
+ * Runs work in a session of its own. The token's session limit bounds concurrency, up to eight including the login
+ * session.
+ */
 type Sessions = { inSession: <T>(work: (session: bigint) => Promise<T>) => Promise<T> }
 
-/** Sessions with the token, logged in once for all of them. */
+/** Opens sessions with the token under one login. */
 export async function openSessions(cryptoki: Cryptoki, { label, pin }: TokenPlace): Promise<Sessions> {
   await initialize(cryptoki)
   const { slot, sessions } = await findSlot(cryptoki, label)
@@ -77,7 +80,7 @@ export async function openSessions(cryptoki: Cryptoki, { label, pin }: TokenPlac
       idle.push(session)
       return result
     } catch (e) {
-      // What was begun in it may not be over.
+      // An operation may still be active in the session, so it is closed.
       open--
       await cryptoki.call('C_CloseSession', session).catch(() => {})
       throw e
@@ -89,7 +92,7 @@ export async function openSessions(cryptoki: Cryptoki, { label, pin }: TokenPlac
   const secret = memory(Buffer.byteLength(pin))
   secret.write(pin)
   try {
-    // The login ends with the last session (PKCS#11 2.40 §5.6): this one is nobody's, and stays.
+    // The login ends with the last session (PKCS#11 2.40 §5.6), so this session stays open and unused.
     await cryptoki.call('C_Login', await openOne(), userType, secret, secret.length)
   } catch (e) {
     if (!(e instanceof CryptokiError && e.rv === alreadyLoggedIn)) throw e

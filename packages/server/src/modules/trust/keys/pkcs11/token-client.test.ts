@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { KeyAwayError } from '../provider.ts'
 import { createTokenClient } from './token-client.ts'
 
-/** A client of a library that is none, and what it logged. */
+/** A client of a library that does not exist, and its log. */
 function clientOf(
   t: TestContext,
   { pin = 'hunter2\n' as string | undefined, library = '/nonexistent/pkcs11.so' } = {},

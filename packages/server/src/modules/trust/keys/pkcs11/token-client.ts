@@ -13,25 +13,25 @@ export type TokenConfig = {
   library: string
   /** The token's label. */
   token: string
-  /** Its first line is the PIN of the token's user. */
+  /** File whose first line is the PIN of the token's user. */
   pinFile: string
-  /** What the library may read of the environment. */
+  /** Environment variables that the library may read. */
   environment: Readonly<Record<string, string>>
 }
 
-/** Beside this file: in the sources, and in the bundle, which has one folder. */
+/** Program next to this file, both in the sources and in the bundle, which has one folder. */
 const program = new URL(`token-process${extname(fileURLToPath(import.meta.url))}`, import.meta.url)
 const answerWithinMs = 10 * second
-/** A token that could not be opened is left alone for so long. */
+/** After a failure to open the token, no attempt is made for this time, in ms. */
 const pauseMs = 2 * second
 const waitingMost = 1000
-/** Calls of the library that may run at once. */
+/** Most concurrent calls of the library. */
 const threads = '8'
 
-/** The token did not do what it was asked; `fault` says whether it would anything else. */
+/** The token refused a request; `fault` tells if it would refuse others too. */
 class TokenError extends Error {
   readonly fault: TokenFault
-  /** Whether another process could do at once what this one could not. */
+  /** True if a new process may succeed at once. */
   readonly mayTryAgain: boolean
   constructor(fault: TokenFault, message: string, mayTryAgain = fault === 'token') {
     super(message)
@@ -42,7 +42,7 @@ class TokenError extends Error {
 
 type Waiting = { resolve: (result: never) => void; reject: (e: Error) => void; timer: NodeJS.Timeout }
 
-/** A process with the token's library, and what it was asked. Whatever waits when it ends is rejected. */
+/** Starts a process with the token's library. When it ends, all its pending requests are rejected. */
 function startProcess(environment: TokenConfig['environment']) {
   const child: ChildProcess = fork(program, {
     execArgv: ['--disable-warning=ExperimentalWarning'],
@@ -98,8 +98,8 @@ const openings = 3
 const openAgainMs = 200
 
 /**
- * The way to the token: opened when it is first needed, and anew when it was lost. Throws `KeyAwayError` while it can
- * not be had.
+ * Connection to the token, opened when it is first needed, and again after a loss. Throws `KeyAwayError` while the
+ * token is unavailable.
  */
 export function createTokenClient(config: TokenConfig, log: Log) {
   const { token, library, environment } = config
@@ -114,7 +114,7 @@ export function createTokenClient(config: TokenConfig, log: Log) {
     if (lastError && refusedPin === undefined && performance.now() < notBefore) throw lastError
     const text = await readFile(config.pinFile, 'utf8')
     const pin = text.split(/\r?\n/, 1)[0] ?? ''
-    // A few wrong tries lock a token for good.
+    // A few wrong PINs lock a token permanently.
     if (lastError && pin === refusedPin) throw lastError
     const process = await openWith(pin, openings)
     refusedPin = undefined
@@ -123,7 +123,7 @@ export function createTokenClient(config: TokenConfig, log: Log) {
     return process
   }
 
-  /** While others make keys in it a token may not be found for a moment. */
+  /** Retries, because a token may briefly be missing while other processes make keys in it. */
   async function openWith(pin: string, tries: number): Promise<TokenProcess> {
     if (isStopped) throw new TokenError('token', 'the server stops', false)
     const process = startProcess(environment)
@@ -154,7 +154,7 @@ export function createTokenClient(config: TokenConfig, log: Log) {
     return current
   }
 
-  /** Where the token turns out to be lost, what can be done twice is tried once more, with the library loaded anew. */
+  /** If the token is lost, reloads the library and retries a repeatable request once. */
   async function use<R extends TokenRequest>(request: R): Promise<TokenAnswers[R['ask']]> {
     const wasOpen = current
     const process = await connect()

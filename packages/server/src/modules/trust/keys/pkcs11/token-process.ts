@@ -1,14 +1,14 @@
 /**
- * A process beside the server, in which the token's library is loaded: it can hang or crash there, and be started anew,
- * without the server; and it can not read the server's memory. It ends with the server.
+ * A separate process that loads the token's library. The library can hang or crash there without the server, and the
+ * process can be restarted. It cannot read the server's memory. It ends with the server.
  */
 import { CryptokiError } from './cryptoki.ts'
 import type { TokenAnswer, TokenAnswers, TokenFault, TokenMessage, TokenRequest } from './messages.ts'
 import { openToken, type Token } from './token.ts'
 
-/** About the device, the slot, the login or the library, and so about every key in it. */
+/** Return values about the device, the slot, the login or the library, and so about every key in it. */
 const ofToken = new Set([0x2, 0x3, 0x5, 0x6, 0x30, 0x31, 0x32, 0xb0, 0xb1, 0xb3, 0xe0, 0xe1, 0x101, 0x190])
-/** Every further try could lock the token. */
+/** Return values about the PIN: every further attempt could lock the token. */
 const ofPin = new Set([0xa0, 0xa2, 0xa3, 0xa4, 0x102])
 
 let token: Token | undefined
@@ -38,6 +38,6 @@ process.on('message', async ({ id, request }: TokenMessage) => {
     reply({ id, fault: faultOf(e, request), message: (e as Error).message })
   }
 })
-// Whoever stops the server stops it in order; what hangs in the library would hold a gentle end up.
+// Ends with the server, not by a signal. A graceful exit could hang in the library, so the process kills itself.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})

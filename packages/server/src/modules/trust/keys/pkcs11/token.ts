@@ -24,10 +24,10 @@ const attribute = {
   ecPoint: 0x181,
 }
 const privateKeyClass = 3n
-/** A key is two objects; a token that was restored may have some twice. */
+/** A key is two objects. A restored token may have some twice. */
 const objectsMost = 8
 const handlesMost = 10_000
-/** The object of a handle that was kept has been destroyed, perhaps by another replica. */
+/** Return values for a cached handle whose object was destroyed, perhaps by another replica. */
 const goneHandles = new Set([0x60, 0x82])
 
 const hex = (digits: string) => Buffer.from(digits, 'hex')
@@ -50,7 +50,7 @@ const number = (value: bigint): Buffer => {
   return bytes
 }
 
-/** The key's point as a token gives it: uncompressed (SEC 1 §2.3.3), in an OCTET STRING or as it is. */
+/** Reads the key's point as a token returns it: uncompressed (SEC 1 §2.3.3), in an OCTET STRING or raw. */
 function publicJwkOf(point: Buffer, { crv, bytes }: (typeof curves)[keyof typeof curves]): PublicJwk {
   const raw = point.subarray(-(1 + 2 * bytes))
   if (raw.length !== 1 + 2 * bytes || raw[0] !== 4) throw new Error('the token does not say the point of its new key')
@@ -58,7 +58,7 @@ function publicJwkOf(point: Buffer, { crv, bytes }: (typeof curves)[keyof typeof
   return parsePublicJwk({ kty: 'EC', crv, x: coordinate(1), y: coordinate(1 + bytes) })
 }
 
-/** The keys in a token: each is an object whose CKA_ID is the key's thumbprint (RFC 7638). */
+/** The keys in a token. The CKA_ID of each object is the key's thumbprint (RFC 7638). */
 export async function openToken(place: TokenPlace) {
   const cryptoki = loadCryptoki(place.library)
   const { inSession } = await openSessions(cryptoki, place)
@@ -96,7 +96,7 @@ export async function openToken(place: TokenPlace) {
       return inSession((session) => makePair(cryptoki, session, alg, purpose))
     },
 
-    /** The digest signed as it is: raw r‖s. */
+    /** Signs the digest without hashing it again; returns raw r‖s. */
     sign: async (kid: string, given: Uint8Array): Promise<Uint8Array> => {
       const digest = held(Buffer.from(given))
       const known = handles.get(kid)
@@ -110,7 +110,7 @@ export async function openToken(place: TokenPlace) {
       return inSession(async (session) => signWith(session, await privateHandle(session, kid), digest))
     },
 
-    /** Both halves, however often it is asked. */
+    /** Destroys both objects of the pair. Idempotent. */
     destroy: (kid: string): Promise<null> =>
       inSession(async (session) => {
         handles.delete(kid)
@@ -125,7 +125,7 @@ export async function openToken(place: TokenPlace) {
 }
 export type Token = Awaited<ReturnType<typeof openToken>>
 
-/** A new pair that never leaves the token; it is named when its public half, and so its thumbprint, is known. */
+/** Makes a pair that never leaves the token. It gets its id once the public key, and so the thumbprint, is known. */
 async function makePair(
   cryptoki: Cryptoki,
   session: bigint,
@@ -181,7 +181,7 @@ async function makePair(
   }
 }
 
-/** A token may take a template and keep to another one. */
+/** Checks the attributes of the new key: a token may accept a template and apply another one. */
 async function requireKept(cryptoki: Cryptoki, session: bigint, handle: bigint): Promise<void> {
   const [sensitive] = await attributeOf(cryptoki, session, handle, attribute.sensitive)
   const [extractable] = await attributeOf(cryptoki, session, handle, attribute.extractable)

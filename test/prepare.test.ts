@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { packTar } from 'modern-tar'
+
+const root = join(import.meta.dirname, '..')
+
+/** A checkout whose lockfile lists one package for the product and one for development. */
+async function makeTree(t: TestContext) {
+  const tree = mkdtempSync(join(tmpdir(), 'holdfast-prepare-'))
+  t.after(() => rmSync(tree, { recursive: true }))
+  const at = (...parts: string[]) => join(tree, ...parts)
+  mkdirSync(at('scripts'))
+  mkdirSync(at('vendor'))
+  cpSync(join(root, 'scripts/prepare.mjs'), at('scripts/prepare.mjs'))
+  const own = { name: 'tree', version: '1.0.0' }
+  const depends = {
+    dependencies: { kept: 'file:vendor/kept.tgz' },
+    devDependencies: { tool: 'file:vendor/tool.tgz' },
+  }
+  const packages = {
+    '': { ...own, ...depends },
+    'node_modules/kept': await pack('kept', at('vendor')),
+    'node_modules/tool': { ...(await pack('tool', at('vendor'))), dev: true },
+  }
+  writeFileSync(at('package.json'), JSON.stringify({ ...own, private: true, ...depends }))
+  writeFileSync(at('package-lock.json'), JSON.stringify({ ...own, lockfileVersion: 3, requires: true, packages }))
+  const given = readFileSync(at('package-lock.json'), 'utf8')
+  return {
+    at,
+    has: (name: string) => existsSync(at('node_modules', name, 'index.js')),
+    stamp: at('node_modules/.holdfast-install'),
+    prepare: (...options: string[]) => run(at('scripts/prepare.mjs'), options),
+    isAsGiven: () => {
+      assert.equal(readFileSync(at('package-lock.json'), 'utf8'), given)
+      assert.deepEqual(readdirSync(tree).sort(), [
+        'node_modules',
+        'package-lock.json',
+        'package.json',
+        'scripts',
+        'vendor',
+      ])
+    },
+  }
+}
+
+async function pack(name: string, folder: string) {
+  const manifest = JSON.stringify({ name, version: '1.0.0' })
+  const content = gzipSync(
+    await packTar([
+      { header: { name: 'package/package.json', size: manifest.length }, body: manifest },
+      { header: { name: 'package/index.js', size: 0 }, body: '' },
+    ]),
+  )
+  writeFileSync(join(folder, `${name}.tgz`), content)
+  const integrity = `sha512-${createHash('sha512').update(content).digest('base64')}`
+  return { version: '1.0.0', resolved: `file:vendor/${name}.tgz`, integrity }
+}
+
+/** The output of the script, which has to succeed. */
+async function run(script: string, options: string[]): Promise<string> {
+  const child = spawn(process.execPath, [script, ...options], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      said += chunk
+    })
+  const code = await new Promise((resolve) => child.once('close', resolve))
+  assert.equal(code, 0, said)
+  return said
+}
+
+test('npm start installs no packages for development, and npm test adds them without a removal', async (t) => {
+  const { at, has, stamp, prepare, isAsGiven } = await makeTree(t)
+  assert.match(await prepare('--product'), /first run/)
+  assert.deepEqual([has('kept'), has('tool')], [true, false])
+  isAsGiven()
+  assert.equal(await prepare('--product'), '')
+
+  // The same tree by hand has no stamp. In a read-only one there can be none, as in place of a folder.
+  rmSync(stamp)
+  assert.equal(await prepare('--product'), '')
+  assert.match(readFileSync(stamp, 'utf8'), /^[0-9a-f]{64} product$/)
+  rmSync(stamp)
+  mkdirSync(stamp)
+  assert.equal(await prepare('--product'), '')
+  rmSync(stamp, { recursive: true })
+
+  // A completion that was cut short left a folder that looks like a package.
+  mkdirSync(at('node_modules/tool'))
+  writeFileSync(at('node_modules/tool/package.json'), JSON.stringify({ name: 'tool', version: '1.0.0' }))
+  mkdirSync(at('node_modules/.cache'))
+  const folders = ['node_modules', 'node_modules/kept', 'node_modules/kept/index.js', 'node_modules/.cache']
+  const numbers = () => folders.map((name) => statSync(at(name)).ino)
+  const before = numbers()
+  assert.match(await prepare(), /for development/)
+  assert.deepEqual([has('kept'), has('tool')], [true, true])
+  assert.deepEqual(numbers(), before)
+  isAsGiven()
+
+  assert.deepEqual([await prepare(), await prepare('--product')], ['', ''])
+  rmSync(stamp)
+  assert.deepEqual([await prepare('--product'), await prepare()], ['', ''])
+  assert.match(readFileSync(stamp, 'utf8'), /^[0-9a-f]{64}$/)
+
+  // npm itself removes packages later than the stamp.
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  const record = at('node_modules/.package-lock.json')
+  const { packages, ...others } = JSON.parse(readFileSync(record, 'utf8'))
+  const { 'node_modules/tool': _, ...rest } = packages
+  writeFileSync(record, JSON.stringify({ ...others, packages: rest }))
+  rmSync(at('node_modules/tool'), { recursive: true })
+  assert.equal(await prepare('--product'), '')
+  assert.match(readFileSync(stamp, 'utf8'), / product$/)
+})
+
+test('npm start and npm test at once end with all packages', async (t) => {
+  const { has, prepare, isAsGiven } = await makeTree(t)
+  await Promise.all([prepare('--product'), prepare(), prepare('--product')])
+  assert.deepEqual([has('kept'), has('tool')], [true, true])
+  isAsGiven()
+  assert.equal(await prepare(), '')
+})
