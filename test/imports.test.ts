@@ -46,7 +46,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
     ),
   ],
   [
-    /^server\/src\/(app|app-base|app-console|app-deps|app-end-of-users|app-jobs|app-listeners|app-metrics|app-parts|app-pipe|bootstrap|main|terminal)\.ts$/,
+    /^server\/src\/(app|app-base|app-console|app-deps|app-jobs|app-listeners|app-metrics|app-offboarding|app-parts|app-pipe|bootstrap|main|terminal)\.ts$/,
     new RegExp(
       `^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|memory|metrics|outbound)/|${door})`,
     ),
@@ -55,7 +55,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
 /** A module may import the public API of the rows above its own and of its own row. */
 const order = [
   ['audit', 'health', 'secrets'],
-  ['access', 'tenancy', 'notifications'],
+  ['access', 'tenancy', 'notifications', 'offboarding'],
   ['identity', 'trust', 'devices', 'policy', 'gateways', 'siem'],
   ['federation', 'directory', 'certificates', 'updates'],
   ['enrollment', 'expiry', 'compliance', 'locks', 'stream'],

@@ -1,10 +1,10 @@
 import { createBase } from './app-base.ts'
 import { createConsole } from './app-console.ts'
 import type { AppDeps } from './app-deps.ts'
-import { endOfUsers } from './app-end-of-users.ts'
 import { appJobs } from './app-jobs.ts'
 import { createListeners } from './app-listeners.ts'
 import { createAppMetrics, createMeters } from './app-metrics.ts'
+import { offboardingParts } from './app-offboarding.ts'
 import { createPipe } from './app-pipe.ts'
 import { readTlsFiles } from './config/tls-files.ts'
 import { ensurePartitions } from './db/partitions.ts'
@@ -37,6 +37,7 @@ import { createHealth } from './modules/health/index.ts'
 import { createIdentity, usualPasswordCost } from './modules/identity/index.ts'
 import { createLocking } from './modules/locks/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
+import { createOffboarding } from './modules/offboarding/index.ts'
 import { createOperations } from './modules/operations/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
 import { createSecrets } from './modules/secrets/index.ts'
@@ -165,21 +166,18 @@ export function createApp({
     pkiUrl: config.pki?.url,
     oidArc: config.oidArc,
   })
-  /** In the transaction that stops devices or users: what lets them in elsewhere ends with it. */
-  const endSessionsOf: typeof gateways.endSessionsOf = async (tx, tenant, which) => {
-    await certificates.revokeOf(tx, tenant, which)
-    return gateways.endSessionsOf(tx, tenant, which)
-  }
+  const offboarding = createOffboarding(
+    offboardingParts(() => ({ access, certificates, gateways, identity, federation, enrollment, devices })),
+  )
   const identity = createIdentity({
     ...base,
     audit,
     tenancy,
     passwordCost,
-    endSessionsOf,
+    offboarding,
     notify,
     keysOfUser: access.keysOfUser,
     consoleBuild,
-    endOfUsers: endOfUsers(access, () => ({ federation, enrollment, devices })),
     rulesUsingGroup: policy.rulesUsingGroup,
     releaseLockOf: (...given) => locks.releaseOfUser(...given),
     waysIn: (tenantName, caller) => federation.waysIn(tenantName, caller),
@@ -193,7 +191,7 @@ export function createApp({
     notifications,
     fleet,
     trust,
-    endSessionsOf,
+    offboarding,
     policyOf,
     canaryOf,
     appraise,

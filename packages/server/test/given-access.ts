@@ -41,5 +41,6 @@ export async function leftOf(kit: Kit, given: Given) {
   const links = (await kit.admin.listUserIdentities({ params: { user_id } })).items.length
   return { roles, groups: group_ids.length, mfa: mfa.enabled, links, ...(await worksOf(kit, given)) }
 }
+/** Of a user whom `modules/offboarding` has cut off. */
 export const nothingWorks = { token: 'revoked', device: 'revoked', key: 401 }
 export const nothingLeft = { roles: [], groups: 0, mfa: false, links: 0, ...nothingWorks }

@@ -216,6 +216,7 @@ async function rotated(t: TestContext, kit: Kit, clock: Clock): Promise<void> {
     assert.deepEqual([await statusOf(certificate, here), await statusOf(certificate)], ['revoked', 'revoked'])
   })
   await t.test('what stops the device or its user ends its certificates for good', async () => {
+    // By `modules/offboarding`; api/offboarding.test.ts walks all ways.
     const user_id = await makeUser(kit, 'jane')
     const hers = await enroll(kit, 'hers', { user_id, now: clock.now })
     const one = await hers.client.issueSpc({ body: { csr: await newCsr() } })

@@ -19,7 +19,7 @@ const workflow =
   (params: object = {}, dry_run = false): Stop =>
   (client, user_id, query) =>
     client.runWorkflow({ body: { workflow: 'offboard_user', params: { user_id, ...params }, dry_run }, query })
-/** Every way in which somebody stops a person. Directories and providers keep the last one active by themselves. */
+/** Every way in which somebody stops a person; `modules/offboarding` says what ends with it. Directories and providers keep the last one active by themselves. */
 const ways: Readonly<Record<string, Stop>> = {
   suspend: (client, user_id, query) => client.suspendUser({ body: { user_id }, query }),
   'lifecycle suspend': (client, user_id, query) =>

@@ -199,6 +199,7 @@ test('every way that ends VPN sessions names them in one event, with its cause',
     return () => admin.releaseLock({ params: { lock_id: lock.lock_id }, body: {} })
   }
   type Connected = Awaited<ReturnType<typeof connected>>
+  /** All but the locks go by `modules/offboarding`. */
   const ways: Record<string, [ends: (c: Connected) => Promise<unknown>, reason: string, which: 'first' | 'both']> = {
     'a user is suspended': [({ user_id }) => admin.suspendUser({ body: { user_id } }), 'suspended', 'both'],
     'a user is deleted': [

@@ -2,8 +2,8 @@ import type { Tx } from '../../db/database.ts'
 import type { Source } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Change } from '../../memory/changes.ts'
-import type { EndOfUsers } from '../../memory/end-of-users.ts'
 import type { Audit } from '../audit/index.ts'
+import type { EndOfUsers } from '../offboarding/index.ts'
 import { revokeKeysOf } from './api-keys.queries.ts'
 
 type RevokedKey = { key_id: string; name: string; owner_user_id: string | null }

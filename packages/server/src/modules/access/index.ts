@@ -12,7 +12,7 @@ import { createKeyHits } from './search-hits.ts'
 import { createStanding } from './standing.ts'
 import { createKeyVerifier, createRights, type StatusOf } from './verify-key.ts'
 
-export type { KeysOfUser } from './keys-of-user.ts'
+export type { KeysOfUser, TokensOfMakers } from './keys-of-user.ts'
 export type { Rates } from './rates.ts'
 export { covers, isRole, mayHandle, permissionsOfRoles } from './roles.ts'
 export type { Credential } from './standing.ts'

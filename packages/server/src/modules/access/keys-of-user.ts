@@ -3,11 +3,20 @@ import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { encodeId, missing } from '../../kernel/ids.ts'
 import type { Change } from '../../memory/changes.ts'
-import type { TokensOfMakers } from '../../memory/end-of-users.ts'
 import { findKeysOf, findRolesOf, markAllRevoked, tenantsWithKeysOf } from './api-keys.queries.ts'
 import type { ApiKeysDeps, Owner } from './api-keys.ts'
 import { recordRevokedKeys } from './end-keys.ts'
 import { isRole, mayHandle } from './roles.ts'
+
+/** Enrollment tokens, by the people and API keys (`makers`, TypeIDs) that made them. */
+export type TokensOfMakers = {
+  /** UUIDs of those that work. */
+  find: (tx: Tx, tenant: TenantId, makers: readonly string[]) => Promise<string[]>
+  /** Revokes them, on record. The caller records the changes. */
+  revoke: (tx: Tx, source: Source, makers: readonly string[], reason: string | undefined) => Promise<Change[]>
+  /** All tenants that have such tokens. */
+  tenants: (makers: readonly string[]) => Promise<TenantId[]>
+}
 
 export type KeysOfUserDeps = ApiKeysDeps & {
   /** Enrollment tokens that are revoked together with a user's API keys. */

@@ -1,13 +1,14 @@
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Listening } from '../health/index.ts'
+import type { Offboarding } from '../offboarding/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
 import { createDeviceCounts } from './counts.ts'
 import { deviceHandlers } from './devices.handlers.ts'
 import type { CanaryReach } from './filter.queries.ts'
 import { createFleetVersions } from './fleet-versions.ts'
 import { deviceJobs } from './jobs.ts'
-import { createLifecycle, type EndSessionsOf } from './lifecycle.ts'
+import { createLifecycle } from './lifecycle.ts'
 import { createPostureHandlers, type PostureDeps } from './posture/index.ts'
 import { pruneRevoked } from './revoked.queries.ts'
 import { createDeviceHits } from './search-hits.ts'
@@ -40,7 +41,7 @@ export function createDevices(
   deps: PostureDeps & {
     pager: Pager
     entitlements: Entitlements
-    endSessionsOf: EndSessionsOf
+    offboarding: Pick<Offboarding, 'cutDevices'>
     listening: Listening
     notifications: WaitingNotices
     onError: (e: unknown) => void
@@ -53,7 +54,7 @@ export function createDevices(
   return {
     handlers: { ...deviceHandlers({ ...deps, lifecycle }), ...createPostureHandlers(deps) },
     jobs: deviceJobs({ ...deps, lifecycle, waiting }),
-    endOfUsers: lifecycle.endOfUsers,
+    endDevicesOf: lifecycle.endDevicesOf,
     count: createDeviceCounts(deps),
     countVersions: createFleetVersions(deps),
     prunes: [pruneRevoked],

@@ -4,9 +4,9 @@ import { AppError, fail } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, missing } from '../../kernel/ids.ts'
 import type { Expected } from '../../kernel/version.ts'
 import { type Changes, everything } from '../../memory/changes.ts'
-import type { EndOfUsers } from '../../memory/end-of-users.ts'
 import type { Audit, Changed } from '../audit/index.ts'
 import { requireNotStronger } from '../identity/index.ts'
+import type { EndOfUsers, Offboarding } from '../offboarding/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
 import type { DevicePatch, Move } from './devices.queries.ts'
 import * as queries from './devices.queries.ts'
@@ -14,12 +14,6 @@ import { denseFilters, type Judged } from './filter.queries.ts'
 import { selectDevices } from './find.queries.ts'
 import type { Waiting } from './waiting.ts'
 
-/** Ends VPN sessions of devices, in the transaction that blocks the devices. Provided by the gateways module. */
-export type EndSessionsOf = (
-  tx: Tx,
-  tenant: TenantId,
-  which: { deviceIds: readonly string[]; reason: string; by: Source },
-) => Promise<unknown>
 type Outcome = { device_id: string; outcome: 'changed' | 'unchanged' | 'failed'; error?: string }
 
 /** Reason of the change, and the version that the caller has seen. */
@@ -34,7 +28,7 @@ export function createLifecycle({
   audit,
   changes,
   now,
-  endSessionsOf,
+  offboarding,
   entitlements,
   waiting,
 }: {
@@ -42,7 +36,7 @@ export function createLifecycle({
   audit: Audit
   changes: Changes
   now: () => Date
-  endSessionsOf: EndSessionsOf
+  offboarding: Pick<Offboarding, 'cutDevices'>
   entitlements: Entitlements
   waiting: Pick<Waiting, 'moved'>
 }) {
@@ -53,11 +47,7 @@ export function createLifecycle({
     if (moved.length === 0) return moved
     const movedIds = moved.map((d) => d.device_id)
     if (operation === 'suspend' || operation === 'revoke')
-      await endSessionsOf(tx, tenant, {
-        deviceIds: movedIds,
-        reason: operation === 'revoke' ? 'revoked' : 'suspended',
-        by: source,
-      })
+      await offboarding.cutDevices(tx, source, movedIds, operation === 'revoke' ? 'revoked' : 'suspended')
     await recordMoved(tx, source, moved, operation, reason)
     return moved
   }
@@ -183,7 +173,7 @@ export function createLifecycle({
       }),
 
     /** Revokes the devices of deleted users, in one statement. The caller ends their VPN sessions and certificates. */
-    endOfUsers: (async (tx, source, users, reason) => {
+    endDevicesOf: (async (tx, source, users, reason) => {
       const userIds = users.map((user) => user.user_id)
       const revoked = await queries.revokeOfUsers(tx, source.tenantId, userIds, now())
       await recordMoved(tx, source, revoked, 'revoke', reason)

@@ -2,8 +2,9 @@ import type { Database, Tx } from '../../db/database.ts'
 import type { Source } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Change } from '../../memory/changes.ts'
-import type { EndOfUsers, TokensOfMakers } from '../../memory/end-of-users.ts'
+import type { TokensOfMakers } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
+import type { EndOfUsers } from '../offboarding/index.ts'
 import { findTokensMadeBy, revokeTokensMadeBy, revokeTokensOf, tenantsWithTokensMadeBy } from './tokens.queries.ts'
 
 type Deps = { db: Database; audit: Audit; now: () => Date }

@@ -1,6 +1,6 @@
 import { encodeId } from '../../kernel/ids.ts'
-import type { EndOfUsers } from '../../memory/end-of-users.ts'
 import type { Audit } from '../audit/index.ts'
+import type { EndOfUsers } from '../offboarding/index.ts'
 import { deleteLinksOf } from './links.queries.ts'
 
 /** Ends the links of users to their accounts at identity providers. */

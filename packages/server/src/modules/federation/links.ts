@@ -87,7 +87,7 @@ export function createLinks({
         if (!(await queries.deleteLink(tx, tenant, user, { provider_id: provider, subject: wanted.subject })))
           return false
         await record(tx, actor, 'unlink', { ...wanted, username })
-        const ended = await people.endSessionsOf(tx, actor, provider, [user])
+        const ended = await people.endProviderSessions(tx, actor, provider, [user])
         if (ended.length > 0) await changes.record(tx, tenant, ended)
         return true
       })

@@ -109,7 +109,7 @@ export function createProviders({
 
   /** Last step of its transaction. If the provider opens no sessions any more, the sessions that it opened end. */
   async function settle(tx: Tx, actor: Actor, id: string, stillOpens: boolean, more: Change[] = []): Promise<void> {
-    const ended = stillOpens ? [] : await people.endSessionsOf(tx, actor, id, null)
+    const ended = stillOpens ? [] : await people.endProviderSessions(tx, actor, id, null)
     await changes.record(tx, actor.tenantId, [{ kind: 'identity_provider', subject: id }, ...more, ...ended])
   }
 

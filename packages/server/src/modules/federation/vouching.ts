@@ -130,7 +130,7 @@ export function createVouching({ people }: Pick<FederationDeps, 'people'>) {
      */
     endSessions: async (tx: Tx, actor: Actor, providerId: string, of: readonly EndedLink[]): Promise<EndedLinks> => ({
       links: of,
-      changes: of.length === 0 ? [] : await people.endSessionsOf(tx, actor, providerId, usersOf(of)),
+      changes: of.length === 0 ? [] : await people.endProviderSessions(tx, actor, providerId, usersOf(of)),
     }),
   }
 }

@@ -35,7 +35,7 @@ export function createGateways(deps: GatewaysDeps) {
   const activity = createActivity(deps)
   const secrets = createSecrets({ ...deps, registry })
   const sessions = createSessions(deps)
-  const { endSessionsOf, endSessionsAt, blockedUntil, sessionLimitFor } = sessions
+  const { endVpnSessions, endSessionsAt, blockedUntil, sessionLimitFor } = sessions
   const heard = { ...deps, registry, activity }
   const { handlers: pulls, ...pulling } = createPull(heard)
   const [truth, health] = [createConnectionTruth(heard), createFleetHealth(heard)]
@@ -54,7 +54,7 @@ export function createGateways(deps: GatewaysDeps) {
     /** Verifies gateway credentials, for the request pipeline. */
     verifyGateway: secrets.verify,
     service: secrets.service,
-    endSessionsOf,
+    endVpnSessions,
     endSessionsAt,
     blockedUntil,
     sessionLimitFor,

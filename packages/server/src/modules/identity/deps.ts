@@ -4,20 +4,13 @@ import type { Pager } from '../../db/page.ts'
 import type { Caller, Source, TenantId } from '../../kernel/actor.ts'
 import type { Origins } from '../../kernel/origins.ts'
 import type { Changes } from '../../memory/changes.ts'
-import type { EndOfUsers } from '../../memory/end-of-users.ts'
 import type { Memory } from '../../memory/held.ts'
 import type { KeysOfUser } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
+import type { Offboarding } from '../offboarding/index.ts'
 import type { Tenancy } from '../tenancy/index.ts'
 
 export { defaultPasswordParams as usualPasswordCost, type PasswordParams as PasswordCost } from '@holdfast/crypto'
-
-/** Ends users' VPN sessions in the transaction that stops the users. Returns their number. */
-export type EndSessionsOf = (
-  tx: Tx,
-  tenant: TenantId,
-  which: { userIds: readonly string[]; reason: string; by: Source },
-) => Promise<number>
 
 /** Notifies the administrators of a tenant, in the transaction of the reported change. */
 export type Notify = (
@@ -63,9 +56,7 @@ export type IdentityDeps = {
   tenancy: Pick<Tenancy, 'settings' | 'nameOf' | 'tenantByName' | 'enforcesSso' | 'holdEnforcement' | 'entitlements'>
   /** Returns the ids of rules of the published policy that name this group. */
   rulesUsingGroup: (tx: Tx, tenant: TenantId, groupId: string) => Promise<readonly string[]>
-  endSessionsOf: EndSessionsOf
-  /** Functions of other modules that end credentials and devices of users, by the name of these in events. */
-  endOfUsers: Readonly<Record<'linked_accounts' | 'api_keys' | 'enrollment_tokens' | 'devices', EndOfUsers>>
+  offboarding: Offboarding
   /** Releases the lock of a user, in the transaction that lets them in again. False if there is none. */
   releaseLockOf: (tx: Tx, source: Source, user: string) => Promise<boolean>
   /** API keys by which a user keeps access without signing in. */

@@ -3,7 +3,6 @@ import { grantHandlers } from './people/grants.handlers.ts'
 import { createGrants } from './people/grants.ts'
 import { groupHandlers } from './people/groups.handlers.ts'
 import { createGroups } from './people/groups.ts'
-import type { Offboarding } from './people/offboarding.ts'
 import { userHandlers } from './people/users.handlers.ts'
 import { createUsers } from './people/users.ts'
 import type { Rules } from './rules.ts'
@@ -13,7 +12,7 @@ import { credentialHandlers } from './signin/credentials.handlers.ts'
 import { loginHandlers } from './signin/login.handlers.ts'
 import type { Me } from './signin/me.ts'
 
-export function identityHandlers(deps: IdentityDeps & Rules & { offboarding: Offboarding; me: Me }) {
+export function identityHandlers(deps: IdentityDeps & Rules & { me: Me }) {
   const withCookie = { ...deps, cookie: createCookie(deps.publicUrl) }
   return {
     ...loginHandlers(withCookie),

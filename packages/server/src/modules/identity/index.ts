@@ -4,8 +4,8 @@ import type { IdentityDeps } from './deps.ts'
 import { identityHandlers } from './handlers.ts'
 import { createOwned } from './owned/owned.ts'
 import { createTenantAdministrators } from './people/administrator-of-tenant.ts'
+import { createEndAccess } from './people/end-access.ts'
 import { createFirstAdmins } from './people/first-admin.ts'
-import { createOffboarding } from './people/offboarding.ts'
 import { createRecovery } from './people/recovery.ts'
 import { createPeopleHits } from './people/search-hits.ts'
 import { createRequireStoppable } from './people/standing-in.ts'
@@ -27,7 +27,6 @@ export function createIdentity(given: IdentityDeps) {
   const { db } = deps
   const rules = createRules(deps)
   const { sessions, login, stepUp, breakGlass } = rules
-  const offboarding = createOffboarding({ ...deps, sessions })
   const me = createMe({ ...deps, sessions })
   const { createUser, createFirstAdmin } = createFirstAdmins(deps)
 
@@ -41,12 +40,13 @@ export function createIdentity(given: IdentityDeps) {
     /** Hashes the password before the transaction that creates the tenant. */
     prepareAdministrator: createTenantAdministrators(deps),
     /** For the operator of the server: makes a break-glass user able to sign in, independent of all other accounts. */
-    recover: createRecovery({ ...deps, sessions, offboarding }),
+    recover: createRecovery({ ...deps, sessions }),
     breakGlass,
     requireStoppable: createRequireStoppable({ ...deps, breakGlass }),
-    /** Ends the admin sessions of a user, in the transaction that stops the user. The caller records the changes. */
-    endSessionsOfUser: sessions.endOfUser,
-    owned: createOwned({ ...deps, sessions, offboarding }),
+    /** Ends the admin sessions of users, in the transaction that stops the users. The caller records the changes. */
+    endAdminSessions: sessions.endOfUsers,
+    endAccess: createEndAccess({ ...deps, sessions }),
+    owned: createOwned(deps),
     /** For the request pipeline: throws if a change needs a fresh one-time code that the session has not shown. */
     requireStepUp: stepUp.require,
     jobs: [
@@ -58,7 +58,7 @@ export function createIdentity(given: IdentityDeps) {
     people: createByProvider({ ...deps, sessions }),
     failures: createSourceFailures(deps),
     browser: createPages({ ...deps, ...rules, me }),
-    handlers: identityHandlers({ ...deps, ...rules, offboarding, me }),
+    handlers: identityHandlers({ ...deps, ...rules, me }),
   }
 }
 export type Identity = ReturnType<typeof createIdentity>

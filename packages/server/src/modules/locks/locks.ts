@@ -4,6 +4,7 @@ import { eachTenant } from '../../kernel/each-tenant.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import { type Change, type Changes, everything } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
+import type { Gateways } from '../gateways/index.ts'
 import { holdStoppable, type Identity, requireMayLetIn, type Warning, warned } from '../identity/index.ts'
 import type { LockRow, Target } from './locks.queries.ts'
 import * as queries from './locks.queries.ts'
@@ -14,19 +15,8 @@ export type LocksDeps = {
   changes: Changes
   now: () => Date
   /** Ends VPN sessions, in the transaction that makes the lock. */
-  gateways: {
-    endSessionsOf: (
-      tx: Tx,
-      tenant: TenantId,
-      which: { userIds?: readonly string[]; deviceIds?: readonly string[]; reason: string; by: Source },
-    ) => Promise<unknown>
-    endSessionsAt: (tx: Tx, by: Source, gatewayId: string | undefined) => Promise<unknown>
-  }
-  identity: {
-    /** Ends admin sessions in the transaction; returns the changes that replicas must apply. */
-    endSessionsOfUser: (tx: Tx, source: Source, user: string) => Promise<Change[]>
-    breakGlass: Pick<Identity['breakGlass'], 'requireAnother'>
-  }
+  gateways: Pick<Gateways, 'endVpnSessions' | 'endSessionsAt'>
+  identity: Pick<Identity, 'endAdminSessions'> & { breakGlass: Pick<Identity['breakGlass'], 'requireAnother'> }
 }
 
 /** Above this number of users or devices, one change covers the whole tenant. */
@@ -47,17 +37,16 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
    */
   async function cut(tx: Tx, source: Source, { type, id }: Target): Promise<Change[]> {
     const { tenantId: tenant } = source
-    const end = { reason: 'suspended', by: source }
     if (type === 'gateway' || type === 'tenant')
       await gateways.endSessionsAt(tx, source, type === 'gateway' ? id : undefined)
-    if (type === 'device') await gateways.endSessionsOf(tx, tenant, { ...end, deviceIds: [id] })
+    if (type === 'device') await gateways.endVpnSessions(tx, source, { deviceIds: [id] }, 'suspended')
     if (type === 'group') {
       const { users, devices } = await queries.boundByGroup(tx, tenant, id, mostTold)
-      await gateways.endSessionsOf(tx, tenant, { ...end, userIds: users, deviceIds: devices })
+      await gateways.endVpnSessions(tx, source, { userIds: users, deviceIds: devices }, 'suspended')
     }
     if (type !== 'user') return []
-    await gateways.endSessionsOf(tx, tenant, { ...end, userIds: [id] })
-    return identity.endSessionsOfUser(tx, source, id)
+    await gateways.endVpnSessions(tx, source, { userIds: [id] }, 'suspended')
+    return identity.endAdminSessions(tx, source, [id])
   }
   /** Returns the changes that replicas and gateways must apply. */
   async function touched(tx: Tx, tenant: TenantId, { type, id }: Target): Promise<Change[]> {

@@ -7,6 +7,7 @@ import { failField } from '../../../kernel/app-error.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { decodeId, encodeId, missing } from '../../../kernel/ids.ts'
 import { minute, second } from '../../../kernel/time.ts'
+import type { EndVpnSessions } from '../../offboarding/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { SessionFilter, SessionRow } from './sessions.queries.ts'
 import * as queries from './sessions.queries.ts'
@@ -132,18 +133,13 @@ export function createSessions({
      * Ends the sessions of devices or users, with one event, in the transaction that stops them. That transaction
      * records the change of the devices or users, which notifies the gateways.
      */
-    endSessionsOf: async (
-      tx: Tx,
-      tenant: TenantId,
-      which: { deviceIds?: readonly string[]; userIds?: readonly string[]; reason: string; by: Source },
-    ): Promise<number> => {
-      const { deviceIds = [], userIds = [], reason, by } = which
-      if (deviceIds.length + userIds.length === 0) return 0
+    endVpnSessions: (async (tx, source, { deviceIds = [], userIds = [] }, reason) => {
+      if (deviceIds.length + userIds.length === 0) return { vpn_sessions: 0 }
       const end = { reason, at: now(), blockUntil: null }
-      const ended = await queries.endOfDevicesAndUsers(tx, tenant, { deviceIds, userIds }, end)
-      await recordEnded(tx, by, ended, reason)
-      return ended.length
-    },
+      const ended = await queries.endOfDevicesAndUsers(tx, source.tenantId, { deviceIds, userIds }, end)
+      await recordEnded(tx, source, ended, reason)
+      return { vpn_sessions: ended.length }
+    }) satisfies EndVpnSessions,
 
     /** Ends all sessions of a gateway, or up to 10,000 of the tenant; the next reports end the rest. */
     endSessionsAt: async (tx: Tx, by: Source, gatewayId: string | undefined): Promise<unknown> => {

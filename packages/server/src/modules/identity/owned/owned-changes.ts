@@ -1,7 +1,7 @@
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { type Change, everything } from '../../../memory/changes.ts'
-import { membershipsOf } from '../people/offboarding.queries.ts'
+import { membershipsOf } from '../people/end-access.queries.ts'
 import type { NewGroup, NewUser, Pair, UserAfter } from './apply.queries.ts'
 import type { OwnedGroup, OwnedUser } from './owned.queries.ts'
 

@@ -7,13 +7,12 @@ import { encodeId } from '../../../kernel/ids.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
 import type { Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
-import type { EndSessionsOf, IdentityDeps } from '../deps.ts'
+import { type Offboarding, userDeleted } from '../../offboarding/index.ts'
+import type { IdentityDeps } from '../deps.ts'
 import { selectHolders } from '../people/administrators.queries.ts'
 import { holdAdministrators, mayBeLast } from '../people/administrators.ts'
 import { lockGroups } from '../people/groups.queries.ts'
-import { type Offboarding, userDeleted } from '../people/offboarding.ts'
 import { entomb } from '../people/users.queries.ts'
-import type { Sessions } from '../sessions/sessions.ts'
 import { createAbsence } from './absent.ts'
 import type { UserAfter } from './apply.queries.ts'
 import * as writes from './apply.queries.ts'
@@ -39,12 +38,10 @@ export function createOwned(deps: {
   audit: Audit
   changes: Changes
   now: () => Date
-  sessions: Pick<Sessions, 'endOfUsers'>
-  endSessionsOf: EndSessionsOf
-  offboarding: Pick<Offboarding, 'cutAccess'>
+  offboarding: Pick<Offboarding, 'cutAccess' | 'cutSuspended'>
   tenancy: Pick<IdentityDeps['tenancy'], 'entitlements'>
 }) {
-  const { audit, now, sessions, endSessionsOf, offboarding, tenancy } = deps
+  const { audit, now, offboarding, tenancy } = deps
 
   /** Locks users that change or join a group, and checks that they have not changed since they were read. */
   async function hold(
@@ -217,11 +214,10 @@ export function createOwned(deps: {
     const cut = await offboarding.cutAccess(tx, source, leaving, userDeleted, returned)
     const suspended = all.changedUsers
       .filter(({ before, after }) => before.status === 'active' && after.status === 'suspended')
-      .map(({ before }) => before.user_id)
-    await endSessionsOf(tx, tenant, { userIds: suspended, reason: 'suspended', by: source })
-    const ended = suspended.length > 0 ? await sessions.endOfUsers(tx, source, suspended) : []
+      .map(({ before }) => before)
+    const ended = await offboarding.cutSuspended(tx, source, suspended)
     await recordGroups(tx, cause, all, moved.byGroup)
-    return { added: moved.added, removed: moved.removed, touched: touchedBy(all, [...cut.changes, ...ended]) }
+    return { added: moved.added, removed: moved.removed, touched: touchedBy(all, [...cut.changes, ...ended.changes]) }
   }
 
   return {

@@ -7,15 +7,16 @@ import { fail } from '../../../kernel/app-error.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
+import type { Offboarding } from '../../offboarding/index.ts'
 import type { IdentityDeps } from '../deps.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { findPassword, storePassword } from '../signin/passwords.queries.ts'
 import { updateBreakGlass } from './break-glass.queries.ts'
 import { insertGrant } from './grants.queries.ts'
-import type { EndedCounts, Offboarding } from './offboarding.ts'
 import { canonicalUsername } from './username.ts'
 import * as queries from './users.queries.ts'
 
+type EndedCounts = Readonly<Record<string, number>>
 /** Emergency account that the operator of the server requests. */
 type Wanted = { username: string; password: string; role: Role }
 /**
@@ -171,7 +172,7 @@ export function createRecovery(deps: {
 const isForeign = ({ source, kind }: queries.UserRow): boolean => source !== 'local' || kind !== 'person'
 const isReady = ({ break_glass, roles }: queries.UserRow, role: Role): boolean => break_glass && roles.includes(role)
 
-const nothing: Awaited<ReturnType<Offboarding['endCredentials']>> = { counts: {}, changes: [] }
+const nothing: { counts: EndedCounts; changes: readonly Change[] } = { counts: {}, changes: [] }
 
 const sumOf = (here: EndedCounts, elsewhere: EndedCounts): EndedCounts =>
   Object.fromEntries(Object.entries(here).map(([name, count]) => [name, count + (elsewhere[name] ?? 0)]))

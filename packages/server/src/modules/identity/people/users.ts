@@ -7,15 +7,14 @@ import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import type { Expected } from '../../../kernel/version.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
-import type { EndSessionsOf, IdentityDeps } from '../deps.ts'
-import type { Sessions } from '../sessions/sessions.ts'
+import { type Cut, type Offboarding, userDeleted } from '../../offboarding/index.ts'
+import type { IdentityDeps } from '../deps.ts'
 import { holdAdministrators, mayBeLast, requireAnother, type Warning, warned } from './administrators.ts'
 import type { BreakGlass } from './break-glass.ts'
 import { noteSetting } from './credential-setters.ts'
 import { canonicalEmail } from './email.ts'
 import { addMembers, lockGroups, removeMembers } from './groups.queries.ts'
 import { newUsername } from './new-username.ts'
-import { type Offboarding, userDeleted } from './offboarding.ts'
 import { requireAll } from './references.ts'
 import { present, refuseOneself, refuseStronger, versionOf } from './subject.ts'
 import type { UserRow } from './users.queries.ts'
@@ -47,12 +46,10 @@ export function createUsers(deps: {
   changes: Changes
   now: () => Date
   tenancy: Pick<IdentityDeps['tenancy'], 'entitlements'>
-  sessions: Pick<Sessions, 'endOfUser'>
   breakGlass: Pick<BreakGlass, 'requireAnother'>
-  offboarding: Pick<Offboarding, 'cutAccess'>
-  endSessionsOf: EndSessionsOf
+  offboarding: Pick<Offboarding, 'cutAccess' | 'cutSuspended'>
 }) {
-  const { db, audit, changes, now, sessions } = deps
+  const { db, audit, changes, now, offboarding } = deps
   const { entitlements } = deps.tenancy
 
   /** Last statements of every change: its event, then the change records for replicas. */
@@ -61,7 +58,7 @@ export function createUsers(deps: {
     actor: Actor,
     { operation, reason }: Event,
     user: UserRow,
-    more: { changes?: Changed; also?: Change[]; warnings?: Warning[] },
+    more: { changes?: Changed; also?: readonly Change[]; warnings?: Warning[] },
   ) {
     const user_id = encodeId('user', user.user_id)
     const details = { ...(reason !== undefined && { reason }), ...warned(more.warnings ?? []) }
@@ -188,18 +185,14 @@ export function createUsers(deps: {
         if (moved && operation === 'delete') {
           await lockAll(tx, tenant, [], before.group_ids)
           await removeMembers(tx, tenant, pairsOf(id, before.group_ids), at)
-          cut = await deps.offboarding.cutAccess(tx, actor, [before], userDeleted)
+          cut = await offboarding.cutAccess(tx, actor, [before], userDeleted)
         }
         const after = await read(tx, tenant, id)
         if (!moved) return { changed: false, user: after, terminated: 0, warnings: [] }
-        const ends = { userIds: [id], reason: 'suspended', by: actor }
-        const suspends = operation === 'suspend'
-        const vpn = suspends ? await deps.endSessionsOf(tx, tenant, ends) : (cut.counts.vpn_sessions ?? 0)
-        const admin = suspends ? await sessions.endOfUser(tx, actor, id) : []
+        if (operation === 'suspend') cut = await offboarding.cutSuspended(tx, actor, [before])
         const found = differences(factsOf(before), factsOf(after))
-        const also = [...cut.changes, ...admin]
-        await record(tx, actor, { operation, reason }, after, { changes: found, also, warnings })
-        const terminated = vpn + (cut.counts.admin_sessions ?? 0) + admin.length
+        await record(tx, actor, { operation, reason }, after, { changes: found, also: cut.changes, warnings })
+        const terminated = cut.counts.vpn_sessions + cut.counts.admin_sessions
         return { changed: true, user: after, terminated, warnings }
       }
       // Uses the longer timeout, since a user may have thousands of devices.
@@ -209,7 +202,7 @@ export function createUsers(deps: {
 }
 export type Users = ReturnType<typeof createUsers>
 
-const noCut: Awaited<ReturnType<Offboarding['cutAccess']>> = { counts: {}, changes: [] }
+const noCut: Cut<'vpn_sessions' | 'admin_sessions'> = { counts: { vpn_sessions: 0, admin_sessions: 0 }, changes: [] }
 
 const pairsOf = (user: string, groups: readonly string[]) => groups.map((group) => ({ group, user }))
 const usernameOf = (text: string, current?: string): string => {

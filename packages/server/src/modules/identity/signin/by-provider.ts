@@ -196,8 +196,12 @@ export function createByProvider(deps: {
      * Ends the sessions that a provider opened, of some users or of all, when the provider or the links to it are no
      * longer valid. The caller records the changes.
      */
-    endSessionsOf: (tx: Tx, source: Source, providerId: string, users: readonly string[] | null): Promise<Change[]> =>
-      sessions.endOfProvider(tx, source, providerId, { users, subject: null, sid: null }),
+    endProviderSessions: (
+      tx: Tx,
+      source: Source,
+      providerId: string,
+      users: readonly string[] | null,
+    ): Promise<Change[]> => sessions.endOfProvider(tx, source, providerId, { users, subject: null, sid: null }),
 
     /** Ends the sessions of an account at the provider, of a session at the provider, or of both. */
     endSessionsThere: (
