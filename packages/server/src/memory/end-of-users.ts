@@ -4,8 +4,8 @@ import type { Change } from './changes.ts'
 
 export type NamedUser = { user_id: string; username: string }
 /**
- * Ends what a module keeps that lets somebody in as one of these users, or act for them, for good. The users' rows are
- * locked; each end is in the audit log; the caller records the changes.
+ * Ends a module's credentials and devices of these users for good. The users' rows are locked. Each end is in the audit
+ * log. The caller records the changes.
  */
 export type EndOfUsers = (
   tx: Tx,
@@ -14,12 +14,12 @@ export type EndOfUsers = (
   reason: string,
 ) => Promise<{ count: number; changes: readonly Change[] }>
 
-/** Enrollment tokens, by the people and API keys (`makers`, TypeIDs) that made them. */
+/** Enrollment tokens, by the people and API keys (`makers`, TypeIDs) that created them. */
 export type TokensOfMakers = {
-  /** UUIDs of those that work. */
+  /** Returns UUIDs of the valid ones. */
   find: (tx: Tx, tenant: TenantId, makers: readonly string[]) => Promise<string[]>
-  /** Revokes them, on record. The caller records the changes. */
+  /** Revokes them, with audit events. The caller records the changes. */
   revoke: (tx: Tx, source: Source, makers: readonly string[], reason: string | undefined) => Promise<Change[]>
-  /** All tenants that have such tokens. */
+  /** Returns all tenants with such tokens. */
   tenants: (makers: readonly string[]) => Promise<TenantId[]>
 }
