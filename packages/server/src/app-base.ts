@@ -8,7 +8,7 @@ import { createSignals } from './memory/signals.ts'
 import { createListening } from './modules/health/index.ts'
 import { presenceOf } from './modules/secrets/index.ts'
 
-/** The base of every module: the database, and the parts that keep the caches of the replicas coherent. */
+/** The base of every module: the database, and the parts that keep the caches of all replicas coherent. */
 export function createBase({
   config,
   secrets,

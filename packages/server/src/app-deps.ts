@@ -8,27 +8,29 @@ import type { PasswordCost } from './modules/identity/index.ts'
 import type { Peppers } from './modules/secrets/index.ts'
 import type { Outbound } from './outbound/outbound.ts'
 
-/** What a deployment is made of, and what tests set otherwise. */
+/** Dependencies of a deployment, with overrides for tests. */
 export type AppDeps = {
   config: Config
   secrets: Secrets
-  /** Of the master keys, as the database knows them. */
+  /** The peppers of the master keys, with the versions that the database assigns. */
   peppers: Peppers
   databaseUrl: string
   log: Log
-  /** Undefined where it was not built: `/admin` then shows a plain page. */
+  /** Undefined if it was not built. `/admin` then shows a plain page. */
   consoleBuild?: ConsoleBuild | undefined
-  /** The database's time and the way to others, unless a test stands between. */
+  /** Overrides for tests. Default: the database's time, and requests to other servers as configured. */
   now?: () => Date
   outbound?: Outbound
-  /** Up to how many peers a gateway's snapshot is one piece, and about how many a chunk holds beyond. */
+  /**
+   * Number of peers up to which a gateway's snapshot is one piece, and the approximate size of a chunk of larger ones.
+   */
   snapshotSize?: SnapshotSize
-  /** After how long a tenant that nobody asks for leaves memory. */
+  /** Time in ms after which an unused tenant leaves memory. */
   idleMs?: number
-  /** Less than in service in tests that sign in for other things. */
+  /** Cost of a password hash. Tests that don't test it lower it. */
   passwordCost?: PasswordCost
-  /** How slow who sends or takes packages may be. */
+  /** Minimum transfer rate of package uploads and downloads. */
   pace?: Pace
-  /** By how much longer than in service a transaction may take in tests that are not about it, on a busy machine. */
+  /** Factor on the timeouts of transactions, for tests on a busy machine. */
   slowness?: number
 }

@@ -6,7 +6,7 @@ import type { Job } from './jobs/runner.ts'
 import type { TenantId } from './kernel/actor.ts'
 import { pruneChanges } from './memory/changes.ts'
 
-/** The background work of the deployment: what concerns every table, and what each module brings. */
+/** The background jobs of the deployment: those on all tables, and those of each module. */
 export const appJobs = ({
   db,
   now,
@@ -18,16 +18,16 @@ export const appJobs = ({
 }: {
   db: Database
   now: () => Date
-  /** What comes before a purge, and after it. */
+  /** Steps before a purge and after it. */
   purges: { checkClock: () => Promise<void>; record: (tenant: TenantId) => Promise<void> }
   tenants: () => Promise<readonly TenantId[]>
   forgetOldClaims: () => Promise<unknown>
-  /** In the order in which what they keep is forgotten. */
+  /** In the order in which their data is deleted. */
   prunes: readonly Prune[]
   working: readonly { jobs: readonly Job[] }[]
 }): Job[] => {
   const forget = createRetention({ db, tenants, prunes, recordPurges: purges.record })
-  /** A clock that is off must not cost data. */
+  /** Checks the clock before a purge, so that a wrong clock deletes no data. */
   const purging =
     <T>(run: () => Promise<T>) =>
     async (): Promise<T> => {

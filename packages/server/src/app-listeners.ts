@@ -5,10 +5,10 @@ import type { SourceOf } from './http/source-ip.ts'
 import type { Log } from './kernel/log.ts'
 
 type Answer = (asked: Asked) => Promise<Answered>
-/** Prometheus and its like are few. */
+/** Few clients scrape metrics: Prometheus and similar tools. */
 const mostScrapers = 64
 
-/** What listens beside the contract, each where the operator wants it. */
+/** The listeners beside the API, each on the address that the operator configures. */
 export function createListeners({
   config: { pki, metrics, maxConnections },
   answers,

@@ -30,11 +30,11 @@ type Deps = {
   tenancy: Tenancy
 }
 
-/** What counts as it happens. */
+/** Meters that count events as they happen. */
 export const createMeters = () => ({ requests: createRequestMetrics(), jobs: createJobMetrics() })
 type Meters = ReturnType<typeof createMeters>
 
-/** What operators watch, of this process and of the deployment. Nothing is labelled by tenant, user or device. */
+/** Metrics for operators, of this process and of the deployment. No metric is labelled by tenant, user or device. */
 export function createAppMetrics(deps: Deps) {
   const { meters, audit, siem, tenancy } = deps
   const collect = createCollector({

@@ -35,7 +35,7 @@ import type { Identity } from './modules/identity/index.ts'
 import type { Policy } from './modules/policy/index.ts'
 import type { Tenancy } from './modules/tenancy/index.ts'
 
-/** The one pipe that every request passes, and the pages beside it, on what the modules offer it. */
+/** The request pipeline of all endpoints, and the pages beside it, built from the modules. */
 export function createPipe({
   config,
   log,
@@ -64,7 +64,7 @@ export function createPipe({
   tls: { cert: Buffer; key: Buffer } | undefined
   pace: Pace
   consoleBuild: ConsoleBuild | undefined
-  /** Undefined where nobody asks for metrics. */
+  /** Undefined if metrics are not configured. */
   requests: RequestMetrics | undefined
   audit: Audit
   tenancy: Tenancy

@@ -49,7 +49,7 @@ import { createUpdates } from './modules/updates/index.ts'
 import { createWorkflows } from './modules/workflows/index.ts'
 import { createOutbound } from './outbound/outbound.ts'
 
-/** The composition root: every module is made once, by hand, in the order in which they may use each other. */
+/** The composition root: creates every module once, in the order of their dependencies. */
 export function createApp({
   config,
   secrets,
@@ -103,7 +103,7 @@ export function createApp({
     },
   })
   const { settings, entitlements, meter, statusOf, listTenantIds: tenants } = tenancy
-  /** For whatever adds what a plan limits. */
+  /** For every module that creates objects limited by a plan. */
   const limited = { ...base, audit, entitlements }
   const access = createAccess({ ...limited, settings, statusOf, tokensOfMakers: () => enrollment.tokensOfMakers })
   const notifications = createNotifications({
@@ -166,9 +166,17 @@ export function createApp({
     pkiUrl: config.pki?.url,
     oidArc: config.oidArc,
   })
+<<<<<<< HEAD
   const offboarding = createOffboarding(
     offboardingParts(() => ({ access, certificates, gateways, identity, federation, enrollment, devices })),
   )
+=======
+  /** Runs in the transaction that stops devices or users: their certificates and sessions end with it. */
+  const endSessionsOf: typeof gateways.endSessionsOf = async (tx, tenant, which) => {
+    await certificates.revokeOf(tx, tenant, which)
+    return gateways.endSessionsOf(tx, tenant, which)
+  }
+>>>>>>> c4
   const identity = createIdentity({
     ...base,
     audit,
@@ -356,7 +364,7 @@ export function createApp({
 
   return {
     http,
-    /** Undefined where the operator wants none. */
+    /** Each undefined if the operator does not configure it. */
     listeners,
     jobs: meters?.jobs.around(jobs) ?? jobs,
     db,
@@ -372,9 +380,9 @@ export function createApp({
     devices,
     notifications,
     stream,
-    /** Someone can sign in from now on. */
+    /** Reports the server as ready: from now on users can sign in. */
     markReady: health.open,
-    /** Proves the database; with one tenant reads what its first requests would otherwise wait for. */
+    /** Connects to the database. In a deployment with one tenant, preloads the data of its first requests. */
     start: async (): Promise<void> => {
       await feed.start()
       await rotation.begin()
@@ -383,7 +391,7 @@ export function createApp({
       void workflows.begin().catch(onError)
       audit.start()
       siem.start()
-      // Of several tenants each is read when it is first asked for.
+      // With several tenants, each is loaded at its first request.
       const [only, ...others] = await tenancy.listTenantIds()
       if (only === undefined || others.length > 0) return
       await fleet.all(only)

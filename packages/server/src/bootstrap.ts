@@ -7,14 +7,14 @@ import { breakGlassUsername, firstPasswordProblem, listOfEnded } from './modules
 
 const defaultTenant = 'default'
 const username = 'admin'
-/** Says on the log what an operator should know. */
+/** Logs a warning for the operator. */
 type Warn = (text: string) => void
 export type FirstStart = { username: string; password: string; generated: boolean }
 
 /**
- * What a deployment needs before anyone can sign in: tenant `default` with its keys, and its administrator, whose
- * password is announced before it holds, so that none holds that nobody saw. Each step can be made again: a start that
- * was killed anywhere is finished by the next one, and of several at once each step is made by one.
+ * Creates everything that sign-in needs: tenant `default` with its keys, and its administrator. The password is
+ * announced before it is stored, so that no unseen password is ever valid. Each step can be repeated: the next start
+ * completes an interrupted one, and of several concurrent starts one makes each step.
  */
 export async function bootstrap(
   app: App,
@@ -45,7 +45,7 @@ export async function bootstrap(
   app.markReady()
 }
 
-/** The way back in: a break-glass user with this password, whatever became of the others. */
+/** Recovery: makes a break-glass user with this password able to sign in, independent of all other accounts. */
 async function recover(app: App, tenant: TenantId, password: string, warn: Warn): Promise<void> {
   const name = 'HOLDFAST_BREAK_GLASS_PASSWORD'
   const problem = await firstPasswordProblem({ username: breakGlassUsername, password })

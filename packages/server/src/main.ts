@@ -17,18 +17,18 @@ import { MasterKeyError, masterKeysInUse, openPeppers, type Peppers } from './mo
 import { createWaitingNotice, printFirstStart, printReady } from './terminal.ts'
 
 const bootstrapLock = 7_264_402
-/** A stop that takes longer than this, and the draining, is cut short. */
+/** Limit of a stop in ms, in addition to the draining. A longer stop is cut. */
 let stopWithinMs = 20_000
 
-/** A failure that the operator can mend: one sentence, no stack. */
+/** A failure that the operator can fix: one sentence, no stack. */
 class StartError extends Error {}
 
-/** What runs, from the database outwards; it is stopped the other way round. */
+/** The running parts, in their order of start. They are stopped in reverse order. */
 const running: { name: string; stop: () => Promise<unknown> }[] = []
 let drain: (() => Promise<void>) | undefined
-/** What a stop waits for. */
+/** The part that a stop is waiting for. */
 let waitingFor = 'the start'
-/** What fails keeps nothing else from being stopped. Whether all was. */
+/** Stops all parts; a failure of one does not keep the others from being stopped. True if all stops succeeded. */
 async function stopAll(): Promise<boolean> {
   let isClean = true
   const parts = [...running.splice(0), ...(drain ? [{ name: 'requests', stop: drain }] : [])]
@@ -68,7 +68,7 @@ async function start(): Promise<void> {
     process.exit(1)
   })
   const databaseUrl = config.databaseUrl ?? embedded!.connectionString
-  // A database that is away or stalls for a while ends no start, unless that is to stop.
+  // A database that is unavailable for a while does not fail the start, unless the process is stopping.
   const waiting = createWaitingNotice()
   const stalls = (e: unknown) => {
     if (stopping) throw e
@@ -99,7 +99,7 @@ async function start(): Promise<void> {
   running.push({ name: 'what writes to the database', stop: app.stop })
   await patiently(() => app.start(), stalls)
   if (stopping) return
-  // The port before the first administrator: a start that fails leaves no password that nobody saw.
+  // Opens the port before it creates the first administrator: a failed start leaves no unseen password.
   await app.http
     .listen({ host: config.host, port: config.port, backlog: 4096 })
     .catch(taken(config.host, config.port, 'HOLDFAST_PORT'))
@@ -119,7 +119,7 @@ async function start(): Promise<void> {
     )
   await patiently(() => withDatabaseLock(databaseUrl, bootstrapLock, makeFirst), stalls)
   if (stopping) return
-  // Ready, so that requests may come.
+  // The server is ready for requests from here on.
   drain = () => app.drain(config.drainSeconds)
   stopWithinMs += config.drainSeconds * 1000
   running.push({ name: 'background jobs', ...(await startJobs(databaseUrl, app.jobs, log)) })
@@ -131,13 +131,13 @@ async function start(): Promise<void> {
   if (!stopping) printReady(config, app.http.addresses())
 }
 
-/** By then the process of PostgreSQL runs, which starts beside the load. */
+/** Loads the app after the process of PostgreSQL was launched, which starts beside the load. */
 async function loadParts() {
   await setImmediate()
   return await import('./app-parts.ts')
 }
 
-/** What of an error belongs into the log; the objects that hang on a driver's errors do not. */
+/** Picks the fields of an error for the log. Other objects on a driver's errors are left out. */
 const describeError = (e: unknown) =>
   e instanceof Error
     ? { message: e.message, code: (e as NodeJS.ErrnoException).code, stack: e.stack }
@@ -174,7 +174,7 @@ const taken =
     throw e
   }
 
-/** A failure of the start, said so that the operator can mend it. */
+/** Prints a failure of the start so that the operator can fix it, and exits. */
 function die(e: unknown): never {
   const plain =
     e instanceof ConfigError ||
@@ -185,8 +185,7 @@ function die(e: unknown): never {
   process.exit(1)
 }
 
-// The signals before anything else: whenever one comes, what runs by then is stopped in order. A second one ends at
-// once.
+// Signal handlers come first: at any time, all running parts are stopped in order. A second signal exits at once.
 let starting: Promise<void> | undefined
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
   process.on(signal, () => {

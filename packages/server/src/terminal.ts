@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import type { FirstStart } from './bootstrap.ts'
 import { type Config, hostInUrl, isEveryAddress } from './config/config.ts'
 
-/** Secrets go to the terminal of the first start only, never into the log. */
+/** Secrets are printed to the terminal at the first start only, never to the log. */
 export function printFirstStart({ username, password, generated }: FirstStart, config: Config): void {
   const lines = [
     '',
@@ -29,7 +29,7 @@ export function printReady(config: Config, addresses: (AddressInfo | string)[]):
   if (config.pki) process.stdout.write(`  What certificates point to is served as ${config.pki.url}\n`)
 }
 
-/** Says that a start waits for the database, and why: one line for each cause, however often it is tried again. */
+/** Reports that a start waits for the database: one line per cause, however often it retries. */
 export function createWaitingNotice(): (e: unknown) => void {
   let last: string | undefined
   return (e) => {

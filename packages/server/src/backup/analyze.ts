@@ -3,8 +3,8 @@ import type { Progress } from './dump.ts'
 import { quoted, sessionSettings, tableNames } from './schema.ts'
 
 /**
- * Lets PostgreSQL count what is in each table, so that it plans the first queries of a fleet by that: rows that were
- * loaded have no statistics, and a table in partitions gets none from autovacuum at all. Each in its own transaction.
+ * Runs ANALYZE on each table, so that the planner has statistics for the first queries of a fleet. Loaded rows have no
+ * statistics, and autovacuum never analyzes a partitioned table. Each table is analyzed in its own transaction.
  */
 export async function analyze(
   url: string,

@@ -10,16 +10,17 @@ import { Decrypter, Encrypter } from 'age-encryption'
 import { createTarDecoder, createTarPacker } from 'modern-tar'
 import { BackupError } from './backup-error.ts'
 
-/** A file in the archive, whole in memory. */
+/** A file in the archive, held in memory as a whole. */
 export type Entry = { name: string; bytes: Uint8Array }
 export type Written = { bytes: number; sha256: string }
 
-/** One row and what comes with it; more than the largest that the API takes. */
+/** Size limit of an entry: room for one row of the largest size that the API accepts. */
 const largestEntry = 256 * 1024 * 1024
 
 /**
- * Writes entries as they come into a tar archive, in gzip, in the format of age (https://age-encryption.org/v1) for
- * the recipients; so that `age -d | tar xz` reads it, too. Holds a few megabytes at a time. On disk when it returns.
+ * Writes entries as they arrive into a tar archive, compressed by gzip and encrypted in the format of age
+ * (https://age-encryption.org/v1) for the recipients. `age -d | tar xz` reads it too. Holds a few megabytes in memory
+ * at a time. The file is synced to disk on return.
  */
 export async function writeArchive(
   file: FileHandle,
@@ -45,7 +46,7 @@ export async function writeArchive(
   let bytes = 0
   const consume = async (): Promise<void> => {
     const packed = createGzip()
-    // What fails on the way fails the stream that is read below.
+    // An error of one of these streams fails the stream that is read below.
     pipeline(Readable.fromWeb(readable as WebStream), packed).catch(() => {})
     const sealed = await encrypterFor(recipients).encrypt(Readable.toWeb(packed) as ReadableStream<Uint8Array>)
     for await (const chunk of Readable.fromWeb(sealed as WebStream) as AsyncIterable<Uint8Array>) {
@@ -59,13 +60,15 @@ export async function writeArchive(
     controller.error(e)
     throw e
   })
-  // Whichever fails first fails the other; nothing is written any more when both have ended.
+  // An error on one side fails the other one. After both have ended, nothing more is written.
   for (const ended of await Promise.allSettled([produce(), consumed]))
     if (ended.status === 'rejected') throw ended.reason
   return { bytes, sha256: hash.digest('hex') }
 }
 
-/** The entries of such a file, in their order, as far as it is what was written. Whatever is wrong with it throws. */
+/**
+ * Yields the entries of an archive in their order, up to the first mismatch with the written data. Throws on any fault.
+ */
 export async function* readArchive(file: string, identities: readonly string[]): AsyncGenerator<Entry> {
   const bytes = createReadStream(file)
   try {
@@ -107,7 +110,7 @@ function encrypterFor(recipients: readonly string[]): Encrypter {
   return encrypter
 }
 
-/** No message holds any of an identity. */
+/** No error message contains any part of an identity. */
 function decrypterFor(identities: readonly string[]): Decrypter {
   const decrypter = new Decrypter()
   for (const identity of identities)

@@ -1,9 +1,12 @@
-/** A backup or a restore that can not be made: one sentence for the operator. */
+/** An error of a backup or a restore. Its message is one sentence for the operator. */
 export class BackupError extends Error {
   override readonly name = 'BackupError'
 }
 
-/** Of the file and of the server: what the operator can mend, as a sentence; anything else stays what it is. */
+/**
+ * Turns errors of the file and of the database server into a sentence for the operator. Returns any other error
+ * unchanged.
+ */
 export function explained(e: unknown, doing: string): unknown {
   if (e instanceof BackupError || !(e instanceof Error)) return e
   const { code } = e as { code?: unknown }

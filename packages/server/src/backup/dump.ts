@@ -6,16 +6,16 @@ import { BackupError } from './backup-error.ts'
 import { type Content, contentsOf, type Head, jsonBytes, names, partName } from './manifest.ts'
 import { countersOf, migrationsOf, monthsOf, quoted, sessionSettings, tableNames, tablesToKeep } from './schema.ts'
 
-/** Whole rows, about so many bytes of them, are one entry. */
+/** Approximate size of an entry, in bytes. An entry holds whole rows. */
 const partBytes = 1024 * 1024
 
 type BackupKey = Parameters<typeof contentsOf>[2]
-/** Is told how far it is, often. */
+/** Receives frequent progress messages. */
 export type Progress = (sentence: string) => void
 
 /**
- * Everything as of one moment, by one transaction that writes nothing and holds nobody up: rows are written meanwhile
- * as ever, only tables are not changed or dropped.
+ * Dumps everything as of one point in time, in one read-only transaction. Reads and writes of rows continue meanwhile;
+ * only changes and drops of tables wait.
  */
 export async function* dump(
   connection: Connection,
@@ -25,7 +25,7 @@ export async function* dump(
   const tables = await tableNames(connection)
   if (!tables.includes('schema_migrations'))
     throw new BackupError('The database is not one of Holdfast, or was never started: there is nothing to back up.')
-  // The locks before the snapshot, so that no table goes between the two.
+  // The locks come before the snapshot, so that no table is dropped between the two.
   await connection.query('begin isolation level repeatable read read only')
   await connection.query(`lock table ${quoted(connection, tables)} in access share mode`)
   const head = await readHeadOf(connection)
@@ -79,7 +79,10 @@ async function readHeadOf(connection: Connection): Promise<Head> {
 }
 
 const newline = 0x0a
-/** What is copied as text, cut between rows: within a row a line feed is written as `\n`. */
+/**
+ * Splits COPY text between rows. Within a row a line feed is escaped as `
+ * `.
+ */
 async function* inParts(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let held: Buffer[] = []
   let size = 0

@@ -4,26 +4,26 @@ import { fenceAt, leap } from '../kernel/fence.ts'
 import { changeKinds, everything } from '../memory/changes.ts'
 import { arrivalOf } from '../modules/audit/index.ts'
 
-/** How many events are written at once. */
+/** Number of events written at once. */
 const batch = 500
 
 /**
- * For so long nothing is purged, and no tenant deleted whose time had come: holds, longer periods and deletions that
- * were taken back may be missing, and what goes can not be had again.
+ * Period without purges and without final deletion of tenants. Legal holds, longer retention periods and cancelled
+ * deletions may be missing in the restored data, and deleted rows can't be recovered.
  */
 const grace = `interval '7 days'`
 
 /**
- * Takes every tenant past all that it may have given out and does not know of, in the caller's transaction: devices,
- * gateways and verifiers refuse what is older than what they have, and checkpoints are of another log from then on.
- * Ends what nobody should go on with: sessions of administrators, sign-ins on their way, leases of who ran then. Says
- * so on the record of each tenant. Returns how many tenants there are.
+ * Advances the sequence numbers of every tenant past any that may have been issued after the backup, in the caller's
+ * transaction. Devices, gateways and verifiers refuse data older than their own, and checkpoints belong to another log
+ * from then on. Ends sessions of administrators, sign-ins in progress, and leases of former replicas. Records an event
+ * in the audit log of each tenant. Returns the number of tenants.
  */
 export async function fence(
   connection: Connection,
   { job, taken_at }: { job: 'restore' | 'fence'; taken_at?: string },
 ): Promise<number> {
-  // In the order in which they are locked everywhere: a server that runs waits for all of it, and nobody crosswise.
+  // Tables are locked in the usual order. A running server waits for all of it, and no deadlock is possible.
   await connection.query(`lock table tenants, siem_streams, directory_pulls, sign_in_requests, saml_requests,
     device_grants, admin_sessions, crls, workflow_runs, idempotency_keys, tenant_epochs in exclusive mode`)
   const { rows: clock } = await connection.query<{ at: Date }>('select clock_timestamp() as at')
@@ -36,7 +36,7 @@ export async function fence(
      returning e.tenant_id, before.seq as before, e.seq`,
     [fenceAt(at), at],
   )
-  // Whoever followed the log can not follow it over the gap, and reads anew.
+  // Replicas can't follow the change log across the gap, so they reload everything.
   await connection.query('delete from changes')
   await connection.query(
     `insert into changes (tenant_id, seq, kind, subject, at)
@@ -69,7 +69,10 @@ export async function fence(
   return tenants.length
 }
 
-/** Of replicas that are no more, by a clock that may not be this one: whoever comes goes on from where they were. */
+/**
+ * Ends leases of replicas that no longer exist, which may have used another clock. Their successors continue from the
+ * stored positions.
+ */
 async function endLeases(connection: Connection, at: Date): Promise<void> {
   await connection.query(
     `update siem_streams set lease = null, leased_until = null, due_at = least(due_at, $1),
@@ -78,7 +81,8 @@ async function endLeases(connection: Connection, at: Date): Promise<void> {
   )
   for (const table of ['directory_pulls', 'workflow_runs'])
     await connection.query(`update ${table} set claimed_by = null, claimed_until = least(claimed_until, $1)`, [at])
-  // Settled in the transaction of the change: it was not made, and may be asked for again.
+  // Keys are settled in the transaction of the change. So a key in state `started` has no change, and its request may
+  // be repeated.
   await connection.query(`delete from idempotency_keys where state = 'started'`)
 }
 

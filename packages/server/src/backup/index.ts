@@ -25,11 +25,11 @@ export type Told = { progress: Progress; note: (sentence: string) => void }
 type BackedUp = { head: Head; written: Written }
 type Restored = { head: Head; tenants: number; missing: string[] }
 
-/** Whether its message is a sentence for the operator. */
+/** True if the error's message is a sentence for the operator. */
 export const isForOperator = (e: unknown): boolean =>
   [BackupError, ConfigError, EmbeddedPostgresError, MigrationError].some((kind) => e instanceof kind)
 
-/** An identity of age and its recipient. */
+/** Generates an identity of age and its recipient. */
 export async function makeIdentity({ isPostQuantum }: { isPostQuantum: boolean }) {
   const identity = await (isPostQuantum ? generateHybridIdentity() : generateX25519Identity())
   return { identity, recipient: await identityToRecipient(identity) }
@@ -37,7 +37,9 @@ export async function makeIdentity({ isPostQuantum }: { isPostQuantum: boolean }
 
 const logTo = ({ note }: Told) => ({ info: () => {}, warn: note })
 
-/** Writes a backup of the server's database, running or not, into a new file, which is there whole or not at all. */
+/**
+ * Writes a backup of the server's database, running or not, into a new file. The file appears complete or not at all.
+ */
 export async function backUp(env: Env, file: string, recipients: readonly string[], told: Told): Promise<BackedUp> {
   const config = parseConfig(env)
   const [key] = readMasterKeys(config.masterKeyFile)
@@ -51,7 +53,7 @@ export async function backUp(env: Env, file: string, recipients: readonly string
   ).catch((e: unknown) => Promise.reject(explained(e, 'The backup was not made')))
 }
 
-/** Reads all of a backup and says what is in it. */
+/** Reads all of a backup and returns its contents. */
 export async function verify(
   env: Env,
   file: string,
@@ -61,7 +63,9 @@ export async function verify(
   return readBackup({ file, identities, keys })
 }
 
-/** Brings a backup into the server's database, which has to be empty, and looks for the packages beside it. */
+/**
+ * Loads a backup into the server's database, which must be empty, and then looks for the release packages beside it.
+ */
 export async function restore(env: Env, file: string, identities: readonly string[], told: Told): Promise<Restored> {
   const config = parseConfig(env)
   const keys = readMasterKeys(config.masterKeyFile)
@@ -81,8 +85,8 @@ export async function restore(env: Env, file: string, identities: readonly strin
 }
 
 /**
- * After a database was set back by other means: brings it to this version and takes every tenant past what it may have
- * given out, both or neither.
+ * For a database that was restored by other means: migrates it to this version, and advances every tenant's sequence
+ * numbers past any that may have been issued. Both happen in one transaction.
  */
 export async function fenceDatabase(env: Env, told: Told): Promise<{ tenants: number }> {
   const config = parseConfig(env)
@@ -100,7 +104,7 @@ export async function fenceDatabase(env: Env, told: Told): Promise<{ tenants: nu
   ).catch((e: unknown) => Promise.reject(explained(e, 'Nothing was changed')))
 }
 
-/** Under another name until it is whole and on disk, and never over a file that is there. */
+/** Writes under a temporary name until the file is complete and on disk. Never overwrites an existing file. */
 async function intoNewFile<T>(
   file: string,
   write: (handle: Awaited<ReturnType<typeof open>>) => Promise<T>,
@@ -113,7 +117,7 @@ async function intoNewFile<T>(
     const made = await write(handle).finally(() => handle.close())
     await link(unfinished, file).catch((e: NodeJS.ErrnoException) => {
       if (e.code === 'EEXIST') throw taken
-      // A file system without links.
+      // For a file system without hard links.
       return rename(unfinished, file)
     })
     const folder = await open(dirname(file), 'r')

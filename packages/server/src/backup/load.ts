@@ -11,16 +11,16 @@ import { type Opening, readBackup } from './read.ts'
 import { migrationsOf, quoted, sessionSettings, tableNames, tablesToKeep } from './schema.ts'
 
 /**
- * Brings a backup into an empty database: the schema as it was then, and in one transaction all rows, the migrations
- * that came after it, and the fence. It is committed when the backup has proved to be whole; until then nobody else
- * migrates, so that a server that starts meanwhile waits and finds all of it, or nothing.
+ * Loads a backup into an empty database: first the schema of the backup, then in one transaction all rows, the later
+ * migrations, and the fence. It commits only after the backup has proved complete. Until then no other process
+ * migrates: a server that starts meanwhile waits, and then finds everything or nothing.
  */
 export async function load(
   url: string,
   opening: Opening,
   progress: Progress,
 ): Promise<{ head: Head; tenants: number }> {
-  // A pass of its own, so that a file that is no good is found before anything is written.
+  // A separate pass, so that a bad file is found before anything is written.
   const { head, tables } = await readBackup(opening)
   const newest = await requireKnown(head)
   return whileNobodyMigrates(url, async (connection) => {
@@ -48,7 +48,7 @@ export async function load(
         if ((rows.get(name) ?? 0) !== expected)
           throw new BackupError(`The database took ${rows.get(name) ?? 0} rows of ${name} where there are ${expected}.`)
       await finish(connection, head)
-      // What fences knows the tables of this version.
+      // The fence uses the tables of this version.
       await bringForward(connection, { ownTransactions: false })
       const tenants = await fence(connection, { job: 'restore', taken_at: head.taken_at })
       await connection.query('commit').catch((cause: unknown) => {
@@ -59,14 +59,14 @@ export async function load(
       })
       return { head, tenants }
     } catch (e) {
-      // Where it is not answered, the connection's end undoes it as well.
+      // If the rollback gets no answer, closing the connection also rolls back.
       await connection.ask('rollback').catch(() => {})
       throw e
     }
   })
 }
 
-/** The newest migration of a backup, all of which this version has to know as they were. */
+/** Returns the newest migration of a backup. This version must know all its migrations, unchanged. */
 async function requireKnown({ migrations }: Head): Promise<number> {
   const known = await knownMigrations()
   const [newest, ours] = [migrations, known].map((all) => all.at(-1)?.version ?? 0) as [number, number]
@@ -98,17 +98,17 @@ async function requireSameSchema(connection: Connection, head: Head): Promise<vo
     throw new BackupError(
       'The database is not empty: it has the tables of another version, without a deployment. Name one that is, or drop this one.',
     )
-  // Names go from here into statements: they are those of the database.
+  // The table names are used in statements, so they must equal those of the database.
   if (!isDeepStrictEqual(await tablesToKeep(connection), head.tables))
     throw new BackupError('The tables of the backup are not those of its version: it is not used.')
 }
 
-/** Rows come as they were: nothing is counted, noted or refused on their way but what they refer to. */
+/** Disables triggers, so that rows are loaded unchanged. Only foreign keys are still checked. */
 async function prepare(connection: Connection, { months, tables }: Head): Promise<void> {
   for (const month of months) await connection.query('call ensure_partitions($1::timestamptz)', [month])
   for (const { name } of tables)
     await connection.query(`alter table ${quoted(connection, [name])} disable trigger user`)
-  // What migrations put there is in the backup as it was then.
+  // The backup also has the rows that migrations inserted, as of its time.
   for (const { name } of tables.toReversed()) await connection.query(`delete from ${quoted(connection, [name])}`)
 }
 

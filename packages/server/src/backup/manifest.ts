@@ -11,31 +11,31 @@ const Digest = Type.String({ pattern: '^[0-9a-f]{64}$' })
 const Name = Type.String({ pattern: '^[a-z][a-z0-9_]{0,62}$' })
 const Count = Type.Integer({ minimum: 0 })
 
-/** The first entry: what the backup is of. */
+/** The first entry: describes the backup. */
 const Head = Closed({
   format: Type.Literal('holdfast-backup-1'),
-  /** The moment of which everything in it is, by the database's clock. */
+  /** Time of the snapshot, by the database's clock. */
   taken_at: Type.String({ format: 'date-time' }),
   deployment_id: Type.String(),
   tenants: Count,
   migrations: Type.Array(Closed({ version: Count, sha256: Digest })),
-  /** Ids of the master keys without which it can not be used. */
+  /** Ids of the master keys that a restore needs. */
   master_keys: Type.Array(Type.String()),
   tables: Type.Array(Closed({ name: Name, columns: Type.Array(Name) })),
   months: Type.Array(Type.String({ pattern: '^\\d{4}-\\d{2}-01$' })),
   counters: Type.Array(Closed({ name: Name, value: Type.String({ pattern: '^\\d{1,19}$' }) })),
-  /** Packages of releases, which are kept beside the database: how many, and their bytes. */
+  /** Number and bytes of the release packages, which are stored outside the database. */
   packages: Closed({ count: Count, bytes: Count }),
 })
 export type Head = Static<typeof Head>
 
 const Content = Closed({ name: Name, rows: Count, bytes: Count, sha256: Digest })
 export type Content = Static<typeof Content>
-/** The last entry: what was in it, and that it was made by who has the master key. */
+/** The last entry: lists the contents, and proves that the backup was made by a holder of the master key. */
 const Contents = Closed({
   head_sha256: Digest,
   tables: Type.Array(Content),
-  /** HMAC-SHA-256 of the members above, as RFC 8785 writes them, under a key derived from the master key `key_id`. */
+  /** HMAC-SHA-256 of the members above in RFC 8785 form, under a key derived from the master key `key_id`. */
   mac: Closed({ key_id: Type.String(), value: Digest }),
 })
 type Contents = Static<typeof Contents>
@@ -60,7 +60,7 @@ export function contentsOf(head: Uint8Array, tables: Content[], { id, backupKey 
 export const readHead = (bytes: Uint8Array): Head => read(Head, bytes)
 
 /**
- * Throws unless who made it has a master key of ours: recipients are public, so that anybody could have encrypted it.
+ * Throws unless the backup was made with one of our master keys. Recipients are public, so anybody can encrypt to them.
  */
 export function requireContents(
   bytes: Uint8Array,

@@ -6,7 +6,7 @@ const page = 500
 
 type Blob = { tenant_id: string; blob_id: string; sha256: string; size: string }
 
-/** Reads all packages that the database knows of where they are kept; those that are not there as they were put. */
+/** Reads all packages that the database lists from their store. Returns those that are missing or changed. */
 export async function missingPackages(url: string, store: PackageStore): Promise<string[]> {
   const missing: string[] = []
   let after = ['00000000-0000-0000-0000-000000000000', '00000000-0000-0000-0000-000000000000']

@@ -7,8 +7,8 @@ import { BackupError } from './backup-error.ts'
 type Log = Parameters<typeof startEmbeddedPostgres>[0]['log']
 
 /**
- * The database that the server uses, or would: that of `DATABASE_URL`, the embedded one of a server that runs, or the
- * embedded one, started for this.
+ * Runs `work` on the database of the server: that of `DATABASE_URL`, the embedded one of a running server, or else the
+ * embedded one, started for this work.
  */
 export async function withDatabase<T>(
   { databaseUrl, dataDir }: Config,

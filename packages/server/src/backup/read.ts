@@ -10,13 +10,13 @@ export type Opening = {
 }
 type Sink = {
   begin: (head: Head) => Promise<void>
-  /** Whole rows of a table, as COPY writes them; tables come one after the other, in the order of the head. */
+  /** Receives whole rows of a table in COPY format. Tables come one after the other, in the order of the head. */
   take: (table: Head['tables'][number], rows: Uint8Array) => Promise<void>
 }
 
 /**
- * Hands on what a backup holds, in order, and throws where it is not what was written, all of it and nothing else. Who
- * takes it undoes what was taken when this throws: the proof comes last.
+ * Passes the contents of a backup to `sink` in order. Throws unless they are exactly the written contents. The proof
+ * comes last, so the caller must undo all received rows if this throws.
  */
 export async function readBackup(
   { file, identities, keys }: Opening,

@@ -1,12 +1,12 @@
 import type { Connection } from '../db/connection.ts'
 import { type Reference, referencesBetween, referringFirst } from '../db/table-order.ts'
 
-/** What is not in a backup: what is made anew where it is restored, and what concerns only who runs now. */
+/** Tables that are not in a backup: a restore creates them anew, or they concern only running processes. */
 const leftOut: readonly string[] = ['schema_migrations', 'replicas', 'listening', 'changes']
 
 type Table = { name: string; columns: string[] }
 
-/** All tables of a database, partitioned ones as one. */
+/** Lists all tables of a database. A partitioned table counts as one. */
 export const tableNames = async (connection: Connection): Promise<string[]> => {
   const rows = await connection.ask<{ name: string }>(
     `select c.relname as name from pg_class c
@@ -15,7 +15,7 @@ export const tableNames = async (connection: Connection): Promise<string[]> => {
   return rows.map((row) => row.name)
 }
 
-/** What is backed up: the columns that are stored rather than computed, of tables in an order that references allow. */
+/** Returns the tables to back up with their stored (not computed) columns, referenced tables first. */
 export async function tablesToKeep(connection: Connection): Promise<Table[]> {
   const rows = await connection.ask<Table>(
     `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns
@@ -30,7 +30,7 @@ export async function tablesToKeep(connection: Connection): Promise<Table[]> {
     .map((name) => kept.get(name)!)
 }
 
-/** The months that have partitions, as their first days. */
+/** Returns the months that have partitions, as their first days. */
 export const monthsOf = async (connection: Connection): Promise<string[]> => {
   const rows = await connection.ask<{ month: string }>(
     `select distinct replace(right(c.relname, 7), '_', '-') || '-01' as month from pg_class c
@@ -39,7 +39,7 @@ export const monthsOf = async (connection: Connection): Promise<string[]> => {
   return rows.map((row) => row.month)
 }
 
-/** How far the counters are that number rows. */
+/** Returns the current values of the sequences. */
 export const countersOf = (connection: Connection): Promise<{ name: string; value: string }[]> =>
   connection.ask(
     `select sequencename::text as name, last_value::text as value from pg_sequences
@@ -49,7 +49,10 @@ export const countersOf = (connection: Connection): Promise<{ name: string; valu
 export const migrationsOf = (connection: Connection): Promise<{ version: number; sha256: string }[]> =>
   connection.ask('select version, sha256 from schema_migrations order by version')
 
-/** How values are written, whatever the server's own settings are. No row is passed over in silence. */
+/**
+ * Session settings that fix the text format of values, independent of the server's own settings. With row security off,
+ * no row is skipped silently.
+ */
 export const sessionSettings = `set statement_timeout = 0; set lock_timeout = '30s';
   set idle_in_transaction_session_timeout = 0; set row_security = off; set client_encoding = 'UTF8'; set timezone = 'UTC';
   set datestyle = 'ISO, MDY'; set intervalstyle = 'postgres'; set bytea_output = 'hex'; set extra_float_digits = 1`

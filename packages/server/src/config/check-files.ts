@@ -6,10 +6,10 @@ import { readTlsFiles } from './tls-files.ts'
 import { shown, wrongSetting } from './wrong-setting.ts'
 
 /**
- * Looks at the files that the configuration names, before anything is started or made.
+ * Checks the files that the configuration names, before anything is started or created.
  *
- * @returns the web console, where there is one
- * @throws ConfigError about the first one that can't be used
+ * @returns the web console, if there is one
+ * @throws ConfigError about the first file that can't be used
  */
 export function checkFiles({ tls, pkcs11, dataDir, packages, consoleDir }: Config): ConsoleBuild | undefined {
   if (tls) readTlsFiles(tls)
@@ -22,7 +22,7 @@ export function checkFiles({ tls, pkcs11, dataDir, packages, consoleDir }: Confi
   return consoleDir === undefined ? undefined : readConsoleBuild(consoleDir)
 }
 
-/** A name without a slash is looked for by the system's loader. */
+/** The system's loader searches for a name without a slash. */
 function checkLibrary(library: string): void {
   if (!library.includes('/')) return
   const why = !existsSync(library) ? 'does not exist' : statSync(library).isDirectory() ? 'is a directory' : undefined

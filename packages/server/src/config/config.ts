@@ -8,68 +8,66 @@ import { ConfigError, shown, shownUrl, wrongSetting } from './wrong-setting.ts'
 export { hostInUrl } from './values.ts'
 export { ConfigError } from './wrong-setting.ts'
 
-/** What the operator decides; no secrets (those are in `secrets.ts`). */
+/** Settings of the operator, without secrets (those are in `secrets.ts`). */
 export type Config = {
   host: string
   port: number
-  /** Origin under which clients reach this deployment: no trailing slash. Issuer of credentials, base of proofs. */
+  /** Origin of this deployment for clients, without trailing slash. Issuer of credentials, and base of proofs. */
   publicUrl: string
-  /** Whether HOLDFAST_PUBLIC_URL says so. */
+  /** True if HOLDFAST_PUBLIC_URL sets it. */
   publicUrlIsSet: boolean
-  /** Without it: the other names of this machine by which its own people reach the listener. */
+  /** If HOLDFAST_PUBLIC_URL is not set: the other local names of the listener. */
   otherOrigins: readonly string[]
   /**
-   * Where revocation lists, OCSP and the certificates of authorities are served, in plain HTTP, and the origin under
-   * which certificates name it; undefined: nowhere.
+   * Port for revocation lists, OCSP and certificates of authorities in plain HTTP, and their origin in certificates.
+   * Undefined: they are not served.
    */
   pki: { port: number; url: string } | undefined
-  /** Where Prometheus' metrics are served; undefined: nowhere. */
+  /** Address of Prometheus metrics. Undefined: they are not served. */
   metrics: { host: string; port: number } | undefined
-  /** The operator's own arc, under which the extensions of certificates are named. */
+  /** The operator's own OID arc, for the extensions of certificates. */
   oidArc: string
   dataDir: string
-  /** Where the built web console is; undefined: `/admin` shows a plain page. */
+  /** Folder of the built web console. Undefined: `/admin` shows a plain page. */
   consoleDir: string | undefined
   /** Undefined: the embedded PostgreSQL in the data directory. */
   databaseUrl: string | undefined
   databaseConnections: number
   trustedProxies: readonly string[]
-  /** Connections beyond it are closed at once. */
+  /** Connections beyond this number are closed at once. */
   maxConnections: number
-  /** How many credentials from one address (IPv6: /64) may fail in a minute before it is told to wait. */
+  /** Number of failed credentials per minute from one address (IPv6: /64), above which it must wait. */
   authFailuresPerMinute: number
   tls: { certFile: string; keyFile: string } | undefined
-  /** How long a replica that was asked to stop serves on, while balancers take it out. */
+  /** Time in seconds that a stopping replica still serves, until load balancers remove it. */
   drainSeconds: number
-  /** No request is held for longer, whatever it asks for (`Prefer: wait`). */
+  /** Longest time in seconds that a request is held, whatever it asks for (`Prefer: wait`). */
   longestWaitSeconds: number
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
   masterKeyFile: string
   packages: PackagesConfig
-  /** The license of this deployment and the public keys of who may issue one; undefined: the community license. */
+  /** License of this deployment, and the public keys of license issuers. Undefined: the community license. */
   license: { file: string; keysFile: string | undefined } | undefined
-  /**
-   * The mail server for notifications, as smtp:// or smtps:// with an optional `?from=`; undefined: no mail is sent.
-   */
+  /** Mail server for notifications, as smtp:// or smtps:// with an optional `?from=`. Undefined: no mail is sent. */
   smtpUrl: string | undefined
   /**
-   * The token in which new signing keys are made: its PKCS#11 library, its label, the file with its PIN, and what its
-   * library may read of the environment. Undefined: they are made in the database.
+   * Token for new signing keys: its PKCS#11 library, its label, the file with its PIN, and the environment that its
+   * library may read. Undefined: keys are created in the database.
    */
   pkcs11: { library: string; token: string; pinFile: string; environment: Record<string, string> } | undefined
-  /** For how many days what is over is kept; the record for good where `audit` is null. */
+  /** Retention in days of ended or old data. The audit log is kept forever if `audit` is null. */
   keptDays: Record<'vpn_sessions' | 'telemetry' | 'metering' | 'revoked_devices', number> & { audit: number | null }
-  /** What the gateways of the deployment look up by themselves; a policy may name nothing else of the kind. */
+  /** Data that the deployment's gateways look up by themselves. A policy may use no other data of this kind. */
   gatewaysKnow: ReadonlySet<'countries' | 'services'>
-  /** Private networks that URLs chosen by tenants may lead into. */
+  /** Private networks that tenants' URLs may lead into. */
   allowedPrivateCidrs: readonly string[]
 }
 
-/** Where the packages of releases are, and how much they may be (bytes). */
+/** Location of release packages, and their size limits in bytes. */
 type PackagesConfig = {
-  /** A folder; with several replicas, one that all of them see. Uploads arrive there, also where a bucket keeps them. */
+  /** A folder; several replicas must share it. Uploads are received there, also if a bucket stores the packages. */
   dir: string
-  /** The bucket as a URL, path-style or virtual-hosted, and its region; its credential is among the secrets. */
+  /** URL of the bucket, path-style or virtual-hosted, and its region. Its credential is among the secrets. */
   bucket: { url: string; region: string } | undefined
   largest: number
   largestOfTenant: number
@@ -77,7 +75,7 @@ type PackagesConfig = {
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 
-/** Reads the HOLDFAST_ variables; an error names the variable and says what it takes. */
+/** Reads the HOLDFAST_ variables. An error names the variable and its valid values. */
 export function parseConfig(env: Env): Config {
   const host = listenHost(env, 'HOLDFAST_HOST')
   const port = wholeNumber(env, 'HOLDFAST_PORT', 8080, 0, 65_535)
@@ -126,7 +124,7 @@ export function parseConfig(env: Env): Config {
   }
 }
 
-/** Variables of which either all are set or none. */
+/** Variables that are set either all or not at all. */
 function requireTogether(env: Env, names: readonly Variable[]): void {
   const missing = names.filter((name) => !env[name])
   if (missing.length === 0 || missing.length === names.length) return
@@ -139,7 +137,7 @@ function requireTogether(env: Env, names: readonly Variable[]): void {
 export const isEveryAddress = (host: string): boolean => /^(0\.0\.0\.0|\[?::\]?)$/.test(host)
 const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host)
 
-/** Without a public URL the loopback names are one and the same place; others have to be named. */
+/** Without a public URL, the loopback names count as one address; other names must be configured. */
 function addresses(
   env: Env,
   { scheme, host, port }: { scheme: string; host: string; port: number },
@@ -153,7 +151,10 @@ function addresses(
   return { publicUrl, publicUrlIsSet: false, otherOrigins: [...new Set(others)].filter((one) => one !== publicUrl) }
 }
 
-/** Plain HTTP also in what certificates say: who fetches it over TLS would need it to do so (RFC 5280 §8). */
+/**
+ * Plain HTTP, also in certificates: a client that fetched revocation data over TLS would need that data for TLS (RFC
+ * 5280 §8).
+ */
 function pki(env: Env, host: string): Config['pki'] {
   if (!env.HOLDFAST_PKI_PORT) {
     if (env.HOLDFAST_PKI_PUBLIC_URL)
@@ -171,7 +172,7 @@ function pki(env: Env, host: string): Config['pki'] {
   return { port, url }
 }
 
-/** Whoever reaches it from another machine needs a token. */
+/** Access from another machine requires a token. */
 function metrics(env: Env): Config['metrics'] {
   if (!env.HOLDFAST_METRICS_PORT) {
     if (env.HOLDFAST_METRICS_HOST)
@@ -198,7 +199,7 @@ function oidArc(env: Env): string {
 }
 
 const mib = 1024 * 1024
-/** What one request may put into a bucket is 5 GiB. */
+/** The limit of one upload request to a bucket is 5 GiB. */
 const largestMib = 5 * 1024
 function packages(env: Env, dataDir: string): PackagesConfig {
   const largest = wholeNumber(env, 'HOLDFAST_PACKAGE_MIB', 512, 1, largestMib)
@@ -236,7 +237,7 @@ function bucket(env: Env): PackagesConfig['bucket'] {
   return { url: url.origin + url.pathname.replace(/\/+$/, ''), region }
 }
 
-/** The message holds no part of the value that may be its password. */
+/** The message contains no part of the value, since it may hold a password. */
 function smtpUrl(env: Env): string | undefined {
   const text = env.HOLDFAST_SMTP_URL
   if (!text) return undefined
@@ -257,7 +258,7 @@ function smtpUrl(env: Env): string | undefined {
   return text
 }
 
-/** The library is a stranger's: it reads what its vendor has it read, and nothing of ours. */
+/** The library is third-party code. It gets the environment for its own settings, but no variables of Holdfast. */
 function pkcs11(env: Env): Config['pkcs11'] {
   requireTogether(env, ['HOLDFAST_PKCS11_LIBRARY', 'HOLDFAST_PKCS11_TOKEN', 'HOLDFAST_PKCS11_PIN_FILE'])
   const { HOLDFAST_PKCS11_LIBRARY: library, HOLDFAST_PKCS11_TOKEN: token, HOLDFAST_PKCS11_PIN_FILE: pinFile } = env

@@ -2,15 +2,15 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError, shown, wrongSetting } from './wrong-setting.ts'
 
-/** A file of the console, with its copies that were compressed when it was built. */
+/** A file of the console, with the compressed copies that its build made. */
 type BuiltFile = { content: Buffer; brotli: Buffer | undefined; gzip: Buffer | undefined }
 
-/** The web console as Vite built it, in memory. Names of files are those in `assets/`. */
+/** The web console as built by Vite, in memory. File names are relative to `assets/`. */
 export type ConsoleBuild = {
-  /** The paths of its views; `$name` stands for one segment. */
+  /** Paths of its views. `$name` stands for one segment. */
   paths: readonly string[]
   script: string
-  /** The files that the script imports before it runs. */
+  /** Files that the script imports before it runs. */
   preloads: readonly string[]
   styles: readonly string[]
   files: ReadonlyMap<string, BuiltFile>
@@ -26,7 +26,7 @@ const largestBytes = 64 * 1024 * 1024
 /**
  * Reads the build that `HOLDFAST_CONSOLE_DIR` names.
  *
- * @throws ConfigError where it is none
+ * @throws ConfigError if it is no build
  */
 export function readConsoleBuild(folder: string): ConsoleBuild {
   const wrong = (why: string) => wrongSetting(name, `names the folder ${shown(folder)}, ${why}`, takes)
@@ -59,7 +59,7 @@ const isPath = (path: unknown): path is string =>
   typeof path === 'string' && /^\/admin(?:\/(?:[a-z0-9-]+|\$[a-z0-9_]+))*$/.test(path)
 const assetOf = (file: string): string => file.replace(/^assets\//, '')
 
-/** All that a chunk imports statically, each once. */
+/** Returns all static imports of a chunk, transitively, each once. */
 function importsOf(chunk: Chunk, manifest: Record<string, Chunk>): Chunk[] {
   const found = new Set<Chunk>()
   const add = ({ imports = [] }: Chunk): void => {

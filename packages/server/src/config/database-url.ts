@@ -5,10 +5,10 @@ import { shown, wrongSetting } from './wrong-setting.ts'
 
 const takes = 'a URL such as postgres://user:password@host:5432/database or postgres://…/database?sslmode=verify-full'
 const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
-/** Files that parameters name, with what each has to have in it. */
+/** Files that parameters name, with the PEM label that each must contain. */
 const files = { sslrootcert: 'CERTIFICATE', sslcert: 'CERTIFICATE', sslkey: 'PRIVATE KEY' } as const
 
-/** Errors show no part of it but the scheme and parameters that hold no secret. */
+/** Reads DATABASE_URL. Errors show only the scheme and parameters that hold no secret. */
 export function databaseUrl(env: Env): string | undefined {
   const text = env.DATABASE_URL
   if (!text) return undefined
@@ -16,7 +16,7 @@ export function databaseUrl(env: Env): string | undefined {
   const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text) ?? []
   if (!scheme) throw wrong('has no scheme')
   if (!/^postgres(ql)?$/.test(scheme)) throw wrong(`begins with ${shown(`${scheme}://`)}`)
-  // A URL of a socket has no host, which only the parser of the driver accepts.
+  // The URL of a socket has no host. Only the driver's parser accepts that.
   const parseable = text.replace(/^([a-z]+:\/\/[^/@]*@)(?=[/?]|$)/, '$1socket')
   const url = URL.canParse(parseable) ? new URL(parseable) : undefined
   if (!url)
@@ -31,7 +31,7 @@ export function databaseUrl(env: Env): string | undefined {
   if (url.hash) throw wrong('has a # in it (is it part of the password? write %23)')
   if (!/^\/[^/]+$/.test(url.pathname)) throw wrong('names no database after the host')
   checkParameters(url.searchParams, wrong)
-  // The driver takes these for the same, and warns that a later version of it will not.
+  // The driver treats these modes alike, and warns that a later version will not.
   if (url.searchParams.get('uselibpqcompat') === 'true') return text
   return text.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full')
 }

@@ -1,4 +1,4 @@
-/** Every variable that the server takes: `docs/configuration.md` describes each, and a test tries wrong values of each. */
+/** All variables of the server. `docs/configuration.md` describes each, and a test tries wrong values of each. */
 export const variables = [
   'DATABASE_URL',
   'HOLDFAST_ADMIN_PASSWORD',

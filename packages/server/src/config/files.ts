@@ -2,10 +2,10 @@ import { readFileSync, statSync } from 'node:fs'
 import type { Variable } from './env.ts'
 import { shown, wrongSetting } from './wrong-setting.ts'
 
-/** Keys, certificates, licenses and PINs are small; a device or a disk image is none of them. */
+/** Size limit. Keys, certificates, licenses and PINs are small; a device or a disk image is not. */
 const largestBytes = 1024 * 1024
 
-/** Why a path can't be used, in words that follow "names the file …, which". */
+/** Says why a path can't be used. The text follows "names the file …, which". */
 function reasonOf(e: unknown): string {
   const { code, message } = e as NodeJS.ErrnoException
   if (code === 'ENOENT') return 'does not exist'
@@ -18,7 +18,7 @@ function reasonOf(e: unknown): string {
 /**
  * Reads a file that a variable names.
  *
- * @throws ConfigError that names the variable, the file and why it can't be used
+ * @throws ConfigError that names the variable, the file and the reason
  */
 export function readNamedFile(name: Variable, file: string, takes: string): Buffer {
   const wrong = (why: string) => wrongSetting(name, `names the file ${shown(file)}, which ${why}`, takes)
@@ -41,8 +41,8 @@ export function readNamedFile(name: Variable, file: string, takes: string): Buff
 }
 
 /**
- * A path that is there has to be a directory; one that is not there is made when it is needed. A directory that can't
- * be read now, such as a mount that is away, ends no start.
+ * An existing path must be a directory; a missing one is created on use. A directory that is unreadable for now, such
+ * as an unavailable mount, does not fail the start.
  */
 export function checkDirectory(name: Variable, directory: string): void {
   const wrong = (why: string) => wrongSetting(name, `names ${shown(directory)}, which ${why}`, 'a directory')

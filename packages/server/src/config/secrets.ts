@@ -9,29 +9,29 @@ import { readNamedFile } from './files.ts'
 import { printableSecret } from './values.ts'
 import { shown, wrongSetting } from './wrong-setting.ts'
 
-/** What is derived from one line of the master key file. `id` is that of its key-encryption key. */
+/** Keys derived from one line of the master key file. `id` is that of its key-encryption key. */
 type MasterKey = { id: string; pepper: KeyObject; cursorKey: KeyObject; backupKey: KeyObject; serviceSecret: string }
-/** Never logged, never serialised. */
+/** Secrets of the server. They are never logged or serialised. */
 export type Secrets = {
-  /** Wraps what is stored encrypted: signing keys, replayable answers. */
+  /** Encrypts stored secrets: signing keys, replayable responses. */
   kek: Kek
-  /** The lines of the master key file: the first one writes, all are read. */
+  /** The lines of the master key file. The first one encrypts; all decrypt. */
   masterKeys: readonly [MasterKey, ...MasterKey[]]
-  /** The first administrator's password where the operator gives one. */
+  /** The first administrator's password, if the operator sets one. */
   adminPassword: string | undefined
-  /** Of the user `break-glass`, where the operator needs a way back in. */
+  /** Password of the user `break-glass`, if the operator needs recovery. */
   breakGlassPassword: string | undefined
-  /** Of the bucket that keeps packages. */
+  /** Credential of the bucket that stores packages. */
   bucketCredential: { accessKeyId: string; secretAccessKey: string } | undefined
-  /** What opens the metrics; undefined: whoever reaches their port. */
+  /** Bearer token for the metrics. Undefined: no token is needed. */
   metricsToken: string | undefined
-  /** Deployment-wide gateway service secrets for operational tooling: the operator's, or one of each master key. */
+  /** Deployment-wide gateway service secrets for operational tooling: the operator's, or else one per master key. */
   gatewayServiceSecrets: readonly string[]
 }
 
 const mostKeys = 4
 
-/** Secrets that the environment alone gives. */
+/** Returns the secrets that come from the environment. */
 export const givenSecrets = (env: Env, config: Config) => ({
   adminPassword: env.HOLDFAST_ADMIN_PASSWORD || undefined,
   breakGlassPassword: env.HOLDFAST_BREAK_GLASS_PASSWORD || undefined,
@@ -41,10 +41,10 @@ export const givenSecrets = (env: Env, config: Config) => ({
 })
 
 /**
- * Reads the master keys and the service secret, and makes them (mode 0600) where none were given. All other keys are
- * derived from the master keys, so replicas that share them agree.
+ * Reads the master keys and the service secret. Creates them (mode 0600) if none exist. All other keys are derived from
+ * the master keys, so replicas with the same master keys agree.
  *
- * @param keysInUse the ids of the master keys under which the database has data: with one of them no file is made
+ * @param keysInUse ids of the master keys that encrypt data in the database; if there are any, no key file is created
  */
 export async function loadSecrets(env: Env, config: Config, keysInUse: readonly string[] = []): Promise<Secrets> {
   const { gatewayServiceSecret: own, ...given } = givenSecrets(env, config)
@@ -58,7 +58,7 @@ export async function loadSecrets(env: Env, config: Config, keysInUse: readonly 
     )
   const { kek, masterKeys } = deriveKeys(masterKeysIn(file))
   const serviceSecretFile = resolve(config.dataDir, 'gateway-service.secret')
-  // For the operator to read; replicas whose file has the same first line write the same.
+  // For the operator to read. Replicas with the same first line write the same content.
   if (!own)
     await writingInto('HOLDFAST_DATA_DIR', serviceSecretFile, async () => {
       await rename(await writeAside(serviceSecretFile, masterKeys[0].serviceSecret), serviceSecretFile)
@@ -66,7 +66,7 @@ export async function loadSecrets(env: Env, config: Config, keysInUse: readonly 
   return { kek, masterKeys, ...given, gatewayServiceSecrets: own ? [own] : masterKeys.map((k) => k.serviceSecret) }
 }
 
-/** Of 32 bytes each, the one that writes first. */
+/** Derives all keys from master keys of 32 bytes. The first one encrypts. */
 export function deriveKeys([first, ...others]: readonly [Buffer, ...Buffer[]]): Pick<Secrets, 'kek' | 'masterKeys'> {
   const derive = (master: Buffer, use: string) => Buffer.from(hkdfSync('sha256', master, '', `holdfast ${use}`, 32))
   const keyOf = (master: Buffer): MasterKey => ({
@@ -80,7 +80,7 @@ export function deriveKeys([first, ...others]: readonly [Buffer, ...Buffer[]]): 
   return { kek: openKek(sealedUnder(first), others.map(sealedUnder)), masterKeys: [keyOf(first), ...others.map(keyOf)] }
 }
 
-/** The master keys of a deployment that is there already: none are made. */
+/** Reads the master keys of an existing deployment. Creates none. */
 export const readMasterKeys = (file: string): Secrets['masterKeys'] => deriveKeys(masterKeysIn(file)).masterKeys
 
 const takesMasterKeys = `a file of up to ${mostKeys} lines of 32 bytes in base64`
@@ -95,7 +95,7 @@ function masterKeysIn(file: string): [Buffer, ...Buffer[]] {
   }
   if (lines.length > mostKeys) wrong(`has ${lines.length} lines; at most ${mostKeys} keys are read`)
   const keys = lines.map((line, i) => {
-    // A second key on the same line, where the end of the first was missing, would be passed over in silence.
+    // The pattern takes the whole line: a second key on it, after a missing line end, must not be ignored.
     if (!/^[\w+/-]{43}=?$/.test(line)) wrong(`has no 32 bytes in base64 in line ${i + 1}`)
     return Buffer.from(line, 'base64')
   })
@@ -104,14 +104,14 @@ function masterKeysIn(file: string): [Buffer, ...Buffer[]] {
   return keys as [Buffer, ...Buffer[]]
 }
 
-/** The configuration has them both where there is a bucket. */
+/** The configuration ensures that both are set if there is a bucket. */
 export function bucketCredential(env: Env, config: Config): Secrets['bucketCredential'] {
   const { HOLDFAST_S3_ACCESS_KEY_ID: accessKeyId, HOLDFAST_S3_SECRET_ACCESS_KEY: secretAccessKey } = env
   return config.packages.bucket && accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : undefined
 }
 
 const takesWritable = 'a path in a directory that this user may write into'
-/** Makes the directory of a file, and writes there. */
+/** Creates the directory of a file, then runs `write`. */
 async function writingInto(name: Variable, file: string, write: () => Promise<void>): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 })
@@ -122,7 +122,7 @@ async function writingInto(name: Variable, file: string, write: () => Promise<vo
   }
 }
 
-/** Of two first starts at once one makes the file and both read it; it is there whole or not at all. */
+/** Of two concurrent first starts one creates the file and both read it. The file appears complete or not at all. */
 async function makeMasterKey(file: string): Promise<void> {
   if (existsSync(file)) return
   const whole = await writeAside(file, randomBytes(32).toString('base64'))
@@ -135,7 +135,7 @@ async function makeMasterKey(file: string): Promise<void> {
   }
 }
 
-/** The text in a file of its own beside `file`, on disk. */
+/** Writes the text into a temporary file beside `file`, synced to disk. Returns its path. */
 async function writeAside(file: string, text: string): Promise<string> {
   const aside = `${file}.${randomBytes(8).toString('hex')}`
   const handle = await open(aside, 'wx', 0o600)

@@ -18,10 +18,10 @@ function write(name: string, content: string): string {
   return join(folder, name)
 }
 
-/** Stands in each wrong value that may have a secret in it; no message may repeat it. */
+/** Part of each wrong value that may contain a secret. No message may repeat it. */
 const secret = 'hunter2-Tr0ub4dor'
 
-/** A certificate from `from` to `to`, in days from now, and its key. */
+/** Makes a certificate that is valid from `from` to `to`, in days from now, and its key. */
 async function certified(from: number, to: number) {
   const key = createPrivateKey({ key: generateKey('ES384').privateJwk, format: 'jwk' })
   const signer = softwareSigner('ca-root', { ...key.export({ format: 'jwk' }), alg: 'ES384' } as never)
@@ -46,7 +46,7 @@ const empty = write('empty.pem', '\n')
 const text = write('text.pem', 'nothing of the kind')
 const cut = write('cut.pem', good.cert.slice(0, 200))
 const garbled = write('garbled.pem', good.cert.replace(/^M.{20}/m, 'MAAAAAAAAAAAAAAAAAAAA'))
-/** The certificate, beginning or ending on the 31st of February. */
+/** Changes the certificate to begin or end on the 31st of February. */
 function withoutDate(pem: string, which: 'begin' | 'end'): string {
   const der = Buffer.from(pem.replace(/-----[A-Z ]+-----|\n/g, ''), 'base64')
   const first = der.indexOf(Buffer.from('170d', 'hex'))
@@ -59,7 +59,7 @@ const directory = join(folder, 'directory')
 mkdirSync(directory)
 const loop = join(folder, 'loop')
 symlinkSync(loop, loop)
-/** Folders that look like the console's build and are none. */
+/** Folders that resemble the console's build but are not valid. */
 const brokenBuilds = Object.entries({
   'no-entry': { manifest: {}, routes: ['/admin'] },
   'no-paths': { manifest: {}, routes: [7] },
@@ -112,7 +112,7 @@ const secrets = [secret, `${secret} ${'x'.repeat(32)}`, secret.repeat(20), `${se
 const lists = ['10.0.0.0/33', '10.1', '[::1]', 'fd00::/200', '10.0.0.0/8;10.1.0.0/16', 'internal', '010.0.0.1']
 
 type Wrong = string | { [name in Variable]?: string }
-/** Wrong values of each variable, alone or with what else is set; why none ends a start. */
+/** Wrong values of each variable, alone or with other variables; or the reason why no value fails a start. */
 const wrongs: Record<Variable, readonly Wrong[] | { none: string }> = {
   DATABASE_URL: [
     `mysql://u:${secret}@h/d`,
@@ -221,7 +221,7 @@ const wrongs: Record<Variable, readonly Wrong[] | { none: string }> = {
   HOLDFAST_TRUSTED_PROXIES: lists,
 }
 
-/** What a start looks at before it starts or makes anything, and the master keys, which come after the database. */
+/** Runs all checks that come before a start creates anything, and reads the master keys, which follow the database. */
 async function begin(env: Env): Promise<void> {
   const config = parseConfig(env)
   givenSecrets(env, config)

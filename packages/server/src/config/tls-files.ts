@@ -10,7 +10,7 @@ const takesKey = 'a PEM file with the private key of the certificate, without a 
 /**
  * Reads the certificate and the key for TLS.
  *
- * @throws ConfigError where they can't serve: each way names the variable, the file and what is wrong with it
+ * @throws ConfigError if they can't be used; it names the variable, the file and the fault
  */
 export function readTlsFiles(files: { certFile: string; keyFile: string }, now = new Date()) {
   const cert = readNamedFile('HOLDFAST_TLS_CERT_FILE', files.certFile, takesCertificate)

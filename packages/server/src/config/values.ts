@@ -14,7 +14,7 @@ export function wholeNumber(env: Env, name: Variable, otherwise: number, min: nu
 
 export const hostInUrl = (host: string) => (isIP(host) === 6 ? `[${host}]` : host)
 
-/** An address or a name to listen on, without brackets, port or scheme. */
+/** Reads an address or a host name to listen on, without brackets, port or scheme. */
 export function listenHost(env: Env, name: Variable): string {
   const text = env[name] || '127.0.0.1'
   const isName = /^(?=.{1,253}$)(?=.*[a-z])[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(text)
@@ -27,7 +27,7 @@ export function listenHost(env: Env, name: Variable): string {
   return text
 }
 
-/** Certificates name the deployment by it (SPIFFE-ID §2.1), which takes fewer characters than a URL does. */
+/** Certificates contain the host of the deployment (SPIFFE-ID §2.1), which allows fewer characters than a URL does. */
 const isHost = ({ hostname }: URL) => /^[a-z0-9._-]{1,255}$|^\[/.test(hostname)
 
 export function originOf(
@@ -63,7 +63,7 @@ export function cidrs(env: Env, name: Variable): string[] {
   })
 }
 
-/** A secret of printable characters, of which errors say only the length. */
+/** Reads a secret of printable characters. Errors show only its length. */
 export function printableSecret(env: Env, name: Variable): string | undefined {
   const text = env[name]
   if (!text) return undefined

@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { AppError } from '../kernel/app-error.ts'
 import { second } from '../kernel/time.ts'
 
-/** An error that comes again however often the step is tried; its message may quote any other. */
+/** An error that retries can't solve. Its message may quote any other error. */
 export class PermanentError extends Error {}
 
 /**
- * Whether the connection or the server was away, or too slow: SQLSTATE classes 08, 53, 57, a lock that did not come
- * (55P03), errors of sockets, and what we say of them ourselves.
+ * True if the connection or the server was unavailable or too slow: SQLSTATE classes 08, 53, 57, a lock timeout
+ * (55P03), socket errors, and errors of our own for these cases.
  */
 export function isAway(e: unknown): boolean {
   if (e instanceof AppError) return e.code === 'internal_error' && e.retryAfterSeconds !== undefined
@@ -15,21 +15,21 @@ export function isAway(e: unknown): boolean {
   if (e instanceof PermanentError) return false
   const message = e instanceof Error ? e.message : ''
   if (neverMends.test(message)) return false
-  // Its SQLSTATE says it; the message of another error may have the name of a table with such a word in it.
+  // The SQLSTATE decides. The message of another error may contain one of these words as the name of a table.
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]/.test(code))
     return /^(08|53|55P03|57)/.test(code)
-  // A socket that is not there yet, not a file that is missing.
+  // A missing socket, not a missing file.
   if (code === 'ENOENT') return syscall === 'connect'
   if (typeof code === 'string' && /^(ECONN|EPIPE|ETIMEDOUT|EAI_AGAIN)/.test(code)) return true
   return /timeout|terminated|not queryable|not answer|Connection/i.test(message)
 }
 
-/** Of servers that are set up in another way, however often they are asked. */
+/** Errors of servers with other settings, which no retry solves. */
 const neverMends = /does not support SSL|unsupported startup parameter/
 
 const patienceMs = 30 * second
 
-/** Makes a step again, half a minute long, while the database is away or stalls. Steps of a start can be made again. */
+/** Retries a step for half a minute while the database is unavailable or stalls. Steps of a start are repeatable. */
 export async function patiently(step: () => Promise<void>, told: (e: unknown) => void): Promise<void> {
   for (const until = performance.now() + patienceMs; ; await delay(second / 2))
     try {

@@ -2,10 +2,10 @@ import { PermanentError } from './away.ts'
 import { type Connection, withConnection } from './connection.ts'
 import { poolerHelp } from './explain-error.ts'
 
-/** A server, a database or a user of PostgreSQL that can't be used; its message says how to mend it. */
+/** A PostgreSQL server, database or user that can't be used. The message says how to fix it. */
 export class UnsuitableDatabaseError extends PermanentError {}
 
-/** The oldest version of PostgreSQL that is supported. */
+/** The oldest supported version of PostgreSQL. */
 const oldestVersion = 15
 const applicationRole = 'holdfast_app'
 
@@ -23,9 +23,9 @@ type Found = {
 }
 
 /**
- * Looks at an operator's PostgreSQL before anything is changed in it.
+ * Checks an operator's PostgreSQL before anything in it is changed.
  *
- * @throws UnsuitableDatabaseError that names what is missing, and the statement that gives it
+ * @throws UnsuitableDatabaseError that names the missing property, and the statement that adds it
  */
 export const checkServer = (url: string): Promise<void> =>
   withConnection(url, async (first) => {
@@ -50,7 +50,7 @@ const question = `
     (select json_build_object('is_superuser', rolsuper, 'bypasses', rolbypassrls,
       'may_act', ${mayActAs('oid')}) from pg_roles where rolname = '${applicationRole}') as role`
 
-/** Whether the user may SET ROLE to it: PostgreSQL 16 and later tell that apart from being a member. */
+/** SQL condition: the user may SET ROLE to this role. PostgreSQL 16 and later distinguish that from membership. */
 function mayActAs(role: string): string {
   return `pg_has_role(${role}, case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end)`
 }
@@ -93,8 +93,8 @@ function refuseUnsuitable(found: Found): void {
 }
 
 /**
- * Whether two connections are lent the same backend in turn: a pooler in transaction mode gives the second one that of
- * the first, which is idle, or the first another one once the second has taken its own.
+ * True if two connections get the same backend in turn. A pooler in transaction mode gives the second connection the
+ * idle backend of the first one, or gives the first one another backend after the second has taken its own.
  */
 async function isShared(first: Connection, second: Connection): Promise<boolean> {
   const backendOf = async (connection: Connection) =>
@@ -109,7 +109,7 @@ async function isShared(first: Connection, second: Connection): Promise<boolean>
   }
 }
 
-/** Whether the role is there and this user may act as it: only another user could create it, or grant it again. */
+/** True if the role exists and this user may act as it. Then the user needs no right to create or grant it. */
 export async function hasApplicationRole(connection: Connection): Promise<boolean> {
   const [row] = await connection.ask<{ may_act: boolean }>(
     `select ${mayActAs('oid')} as may_act from pg_roles where rolname = '${applicationRole}'`,

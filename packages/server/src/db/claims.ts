@@ -3,10 +3,10 @@ import type { Claim } from '../kernel/actor.ts'
 import { LoneError } from '../kernel/in-halves.ts'
 import type { Tx } from './transaction.ts'
 
-/** Of an attempt that neither ended nor changed anything by then its process is gone; another may take the key over. */
+/** Age of an unfinished claim after which its process counts as gone, and another attempt may take the key over. */
 const abandonedAfter = sql`interval '30 seconds'`
 
-/** Claims the key. Returns what it is already, where someone else was first. */
+/** Claims the key. If it is already claimed, returns its present state. */
 export const take = async (tx: Tx, { tenantId, principal, key, attempt }: Claim, fingerprint: Buffer) => {
   const { rows } = await sql`
     insert into idempotency_keys as i (tenant_id, principal, key, fingerprint, attempt, created_at)
@@ -27,8 +27,8 @@ export const take = async (tx: Tx, { tenantId, principal, key, attempt }: Claim,
 }
 
 /**
- * For the one who carries out what the key stands for, and knows that nobody else does: an attempt that has not come to
- * its change never will. True: the change was made.
+ * For a caller that alone executes the work of this key: takes over an attempt that has not reached its change. True if
+ * the change was already made.
  */
 export const takeOver = async (tx: Tx, { tenantId, principal, key, attempt }: Claim, fingerprint: Buffer) => {
   const { rows } = await sql`
@@ -48,8 +48,8 @@ const own = (tx: Tx, { tenantId, principal, key, attempt }: Claim) =>
     .where('attempt', '=', attempt)
 
 /**
- * In the transaction of the change: from its commit on the change was made, and no other attempt may make it. An
- * attempt whose key was taken over meanwhile changes nothing.
+ * Runs in the transaction of the change. From its commit on, the change is made and no other attempt may make it. An
+ * attempt whose key was taken over changes nothing.
  */
 export const settle = async (tx: Tx, claim: Claim): Promise<void> => {
   const row = await own(tx, claim).set({ state: 'done' }).returning('state').executeTakeFirst()
@@ -59,7 +59,7 @@ export const settle = async (tx: Tx, claim: Claim): Promise<void> => {
 export const keepAnswer = (tx: Tx, claim: Claim, answer: string) =>
   own(tx, claim).set({ state: 'done', answer_jwe: answer }).execute()
 
-/** The attempt failed before it changed anything: the key is free again. */
+/** Frees the key of an attempt that failed before its change. */
 export const drop = (tx: Tx, { tenantId, principal, key, attempt }: Claim) =>
   tx
     .deleteFrom('idempotency_keys')
@@ -70,7 +70,7 @@ export const drop = (tx: Tx, { tenantId, principal, key, attempt }: Claim) =>
     .where('state', '=', 'started')
     .execute()
 
-/** Those of steps stay while a run may still be gone on with, however long the deployment was away. */
+/** Keys of workflow steps are kept as long as a run may still be resumed, however long the deployment was down. */
 export const forgetOld = (tx: Tx) =>
   sql`delete from idempotency_keys where created_at < clock_timestamp() - interval '1 day'
     and (principal not like 'workflow_run:%' or created_at < clock_timestamp() - interval '90 days')`.execute(tx)

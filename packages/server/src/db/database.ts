@@ -20,7 +20,7 @@ import {
 export { connectionOptions } from './connection.ts'
 export { background, bulk, foreground, type Patience, RunAgain, type Tx, UnknownOutcome } from './transaction.ts'
 
-// bigint (counts, sequence numbers, bytes) and numeric (percentages) as numbers.
+// Reads bigint (counts, sequence numbers, bytes) and numeric (percentages) as numbers.
 const readers = new Map<number, (text: string) => unknown>([
   [20, Number],
   [1700, Number],
@@ -32,36 +32,36 @@ const types: pg.CustomTypesConfig = {
 }
 
 /**
- * `work` may be run again from its start, when its transaction lost against another or with its connection: it has no
- * effect outside `tx` but through `afterCommit`.
+ * `work` may run again from its start if its transaction was aborted by a conflict or lost its connection. So it must
+ * have no effect outside `tx`, except through `afterCommit`.
  */
 export type Database = {
-  /** Runs `work` in a transaction that sees and writes rows of this tenant only. */
+  /** Runs `work` in a transaction that reads and writes rows of this tenant only. */
   inTenant: <T>(tenant: TenantId, work: (tx: Tx) => Promise<T>, patience?: Patience) => Promise<T>
   /**
-   * Runs `work` in a transaction that passes the tenant wall: sign-in and credential look-up, where the tenant is not
-   * known yet, and sweeps over all tenants.
+   * Runs `work` in a transaction without tenant isolation: for sign-in and credential look-up, where the tenant is not
+   * known yet, and for jobs over all tenants.
    */
   acrossTenants: <T>(work: (tx: Tx) => Promise<T>, patience?: Patience) => Promise<T>
   /**
-   * Goes on in the same transaction with rows of another tenant only, and then with those of its own again: where one
-   * change stands on record in two tenants.
+   * Runs `work` in the same transaction on rows of another tenant only, then returns to the first tenant. For changes
+   * that are recorded in two tenants.
    */
   alsoIn: <T>(tx: Tx, tenant: TenantId, work: (tx: Tx) => Promise<T>) => Promise<T>
-  /** Registers work to run right after the transaction's commit, and not at all if it rolls back. */
+  /** Registers a function to run right after the transaction's commit. It does not run after a rollback. */
   afterCommit: (tx: Tx, work: () => void) => void
-  /** How many there are now, of which some are free, and how many transactions wait for one. */
+  /** Current number of connections, of idle ones, and of transactions that wait for one. */
   connections: () => { open: number; idle: number; waiting: number }
-  /** Waits as long as a request may take; transactions that still run then are cut. */
+  /** Waits as long as a request may take, then cuts the transactions that still run. */
   close: () => Promise<void>
 }
 
 const acrossAll = '*'
 type Scope = TenantId | typeof acrossAll
 const tries = 3
-/** What must be left of a transaction's time for another try. */
+/** Remaining time of a transaction, in ms, below which it is not retried. */
 const worthTrying = second
-/** How long a pool that the server refused to widen stays as it is. */
+/** Time in ms for which the pool stays at its reduced size after the server refused a connection. */
 const narrowForMs = 10_000
 
 export function connectDatabase(
@@ -73,7 +73,7 @@ export function connectDatabase(
   }: {
     max?: number
     onError: (e: Error) => void
-    /** By how much longer than in service everything may take. */
+    /** Factor on all timeouts, for tests. */
     slowness?: number
   },
 ): Database {
@@ -94,8 +94,8 @@ export function connectDatabase(
     },
   })
   let isClosing = false
-  // An idle connection that the server ends would otherwise end the process. While the pool closes that is no news: a
-  // server that shuts down at the same time may say so on connections which end anyway.
+  // Without this listener, an idle connection closed by the server would end the process. While the pool closes, such
+  // an error is expected, since the server may shut down at the same time.
   pool.on('error', (e) => {
     if (!isClosing) onError(e)
   })
@@ -105,7 +105,7 @@ export function connectDatabase(
   const committed = new WeakMap<object, (() => void)[]>()
   const scopes = new WeakMap<object, TenantId>()
 
-  /** A free connection, or a new one. A server that is full or restarting is waited for, not answered with an error. */
+  /** Returns a free or a new connection. Waits for a server that is full or restarting. */
   async function acquire(until: number): Promise<Connection & pg.PoolClient> {
     for (;;) {
       try {
@@ -118,7 +118,9 @@ export function connectDatabase(
       }
     }
   }
-  /** One that comes when nobody waits for it any more goes back. A bare timer: this runs for every transaction. */
+  /**
+   * A connection that comes too late goes back to the pool. Uses a plain timer, since this runs for every transaction.
+   */
   const takeUntil = (until: number): Promise<Connection & pg.PoolClient> =>
     new Promise((resolve, reject) => {
       let isLate = false
@@ -134,7 +136,7 @@ export function connectDatabase(
         .finally(() => clearTimeout(timer))
         .then((client) => (isLate ? client.release() : resolve(client as Connection & pg.PoolClient)), reject)
     })
-  /** What the server gave is all there is for a while: the others wait in turn instead of knocking. */
+  /** Limits the pool to its open connections for a while: other transactions queue instead of asking a full server. */
   function narrow() {
     pool.options.max = Math.max(1, open.size)
     setTimeout(() => {
@@ -208,7 +210,7 @@ export function connectDatabase(
   }
 }
 
-/** The scope is written into the statement, which saves a round trip; nothing but a UUID gets there. */
+/** The scope is written into the statement, which saves a round trip. This check admits only a UUID. */
 const uuidOnly = (tenant: TenantId) => {
   if (!/^[0-9a-f-]{36}$/.test(tenant)) throw new Error('not a tenant id')
   return tenant

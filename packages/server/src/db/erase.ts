@@ -6,14 +6,14 @@ import type { Tables } from './tables/index.ts'
 
 const batch = 5000
 
-/** What stays of a tenant: its tombstone, and its record until that is over by the days that the tenant had set. */
+/** Tables that keep rows of an erased tenant: its tombstone, and its audit log for the tenant's retention period. */
 const kept: readonly string[] = [
   'tenants',
   ...['audit_arrivals', 'audit_log', 'audit_heads', 'audit_counts', 'audit_beginnings', 'audit_tiles', 'audit_leaves'],
   ...['audit_checkpoints', 'retention_purges', 'retention_settings'],
 ]
 
-/** Tables of tenants, those first that refer to others. */
+/** Lists tables of tenants, referring tables first. */
 async function tablesInOrder(tx: Tx): Promise<(keyof Tables)[]> {
   const { rows: tables } = await sql<{ name: string }>`
     select c.relname as name from pg_class c
@@ -25,8 +25,8 @@ async function tablesInOrder(tx: Tx): Promise<(keyof Tables)[]> {
 }
 
 /**
- * Erases all rows of a tenant, in short transactions, and says how many there were. Whatever ends in between, it is
- * gone on with: a tenant is erased once a whole pass has found nothing.
+ * Erases all rows of a tenant in short transactions, and returns their number. An interrupted run can be resumed: a
+ * tenant is erased once a whole pass has found nothing.
  */
 export async function eraseTenant(db: Database, tenant: TenantId): Promise<number> {
   const tables = await db.inTenant(tenant, tablesInOrder, background)

@@ -5,17 +5,17 @@ import { second } from '../kernel/time.ts'
 
 type Target = { host: string; port: number; user: string; database: string; hasRoot: boolean }
 
-/** Where a URL leads, as the driver reads it. */
+/** Parses the target of a URL as the driver does. */
 function targetOf(url: string): Target {
   const { host, port, user = '', database = '' } = new pg.Client(url)
   return { host, port, user, database, hasRoot: /[?&]sslrootcert=/.test(url) }
 }
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
-/** Verification of a certificate ends with one of these (Node: X509 certificate error codes). */
+/** Error codes of certificate verification (Node: X509 certificate error codes). */
 const certificateCode = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|CERT_|ERR_TLS_CERT_ALTNAME|HOSTNAME_MISMATCH|INVALID_)/
 
-/** Says of an error from PostgreSQL what is wrong and how to mend it, without any part of the password. */
+/** Explains an error from PostgreSQL and how to fix it, without any part of the password. */
 export async function explainDatabaseError(e: unknown, url: string): Promise<string> {
   const { code = '', message } = e as NodeJS.ErrnoException
   const target = targetOf(url)
@@ -38,12 +38,12 @@ export async function explainDatabaseError(e: unknown, url: string): Promise<str
   return `${said || code}.`
 }
 
-/** Said of a pooler in each place that recognises one. */
+/** Hint for all errors caused by a pooler. */
 export const poolerHelp =
   'Holdfast needs connections of its own for LISTEN, advisory locks and session settings, so connect to PostgreSQL directly, or through a pool with pool_mode = session and ignore_startup_parameters = options'
 
 async function explainCertificate(code: string, message: string, target: Target): Promise<string> {
-  // Node adds a hint about its own options, which a start of Holdfast does not take.
+  // Node adds a hint about its own options, which do not apply to Holdfast.
   const [said] = message.split('; if the root CA') as [string]
   const certificate = await certificateOf(target).catch(() => undefined)
   const at = `${target.host}:${target.port}`
@@ -68,7 +68,7 @@ const nameOf = (name: PeerCertificate['subject'] | undefined) =>
 
 const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
-/** The certificate that PostgreSQL shows, whether it is trusted or not; nothing else is sent on this connection. */
+/** Reads the certificate of PostgreSQL, trusted or not. Nothing else is sent on this connection. */
 function certificateOf({ host, port }: Target): Promise<PeerCertificate> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connectPlain({ host, port })

@@ -6,14 +6,14 @@ import { second } from '../kernel/time.ts'
 import type { Tx } from './database.ts'
 import { findNames } from './names.ts'
 
-/** A count is given out again for so long, however many ask. */
+/** Time for which a count is served from the cache. */
 const freshMs = 5 * second
 
-/** How many things have a value of a facet. Facet `total` is of all. */
+/** Number of things with a value of a facet. Facet `total` counts all. */
 export type FacetRow = { facet: string; value: string; count: number }
 type Total = { count: number; exact: boolean }
 
-/** Reads at most once in some seconds for each tenant and filter, as the contract has the filter. */
+/** Caches a read for some seconds per tenant and filter, in the contract's form of the filter. */
 export function createCounts<F extends object, T>(read: (tenant: TenantId, filter: F) => Promise<T>, now: () => Date) {
   const recent = createRecent<T, string>({
     read: (key) => read(...(JSON.parse(key) as [TenantId, F])),
@@ -24,15 +24,15 @@ export function createCounts<F extends object, T>(read: (tenant: TenantId, filte
     recent(JSON.stringify([tenant, Object.fromEntries(Object.entries(filter).sort())]))
 }
 
-/** How many things a query finds. */
+/** Counts the rows of a query. */
 export async function countRows(tx: Tx, matched: Expression<unknown>): Promise<number> {
   const { rows } = await sql<{ n: number }>`select count(*) as n from (${matched}) as matched`.execute(tx)
   return rows[0]?.n ?? 0
 }
 
 /**
- * How many things a query finds, as facet `total`, and how many of them have each value of the other facets: of a facet
- * the `mostValues` most frequent ones. `counted` selects facet, value and count from `matched`.
+ * Counts the rows of a query as facet `total`, and per value of the other facets, for the `mostValues` most frequent
+ * values of each. `counted` selects facet, value and count from `matched`.
  */
 export async function countByFacet(
   tx: Tx,
@@ -52,10 +52,10 @@ export async function countByFacet(
   return rows
 }
 
-/** A count of what was looked at, each of which stands for `each` things: 1 is an exact count. */
+/** Scales the count of a sample in which each row stands for `each` things. A count with `each` = 1 is exact. */
 export const totalOf = (count: number, each: number): Total => ({ count: Math.round(count * each), exact: each === 1 })
 
-/** Facets as the contract shows them: groups with their names. */
+/** Returns facets in the contract's form; groups get their names. */
 export async function viewFacets<const N extends readonly string[]>(
   tx: Tx,
   tenant: TenantId,

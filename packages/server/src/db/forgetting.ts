@@ -10,10 +10,10 @@ import { hasUnrecorded } from './purges.ts'
 import type { Prune } from './retention.ts'
 
 const batch = 1000
-/** For so long something of a tenant goes, then it is another's turn; and for so long they come round again. */
+/** Time for one kind of data of a tenant before the next has its turn, and total time of a run. */
 const usual = { turnMs: 10 * second, runMs: 50 * minute }
 
-/** No hold is placed meanwhile; what goes of a class is noted in the same transaction, for the record. */
+/** Takes the lock against new legal holds. The purge is noted in the same transaction, for the audit log. */
 async function takeSome(tx: Tx, tenant: TenantId, { kept, take }: Prune): Promise<number> {
   await admitPurge(tx)
   if (!kept) return take(tx, tenant, batch)
@@ -24,7 +24,7 @@ async function takeSome(tx: Tx, tenant: TenantId, { kept, take }: Prune): Promis
   return rows
 }
 
-/** Passes the tenant wall: tenants of which only the record is left, or what was counted of it. */
+/** Reads without tenant isolation: tenants of which only the audit log or its counts are left. */
 const selectErased = async (tx: Tx): Promise<TenantId[]> =>
   (
     await tx
@@ -42,7 +42,7 @@ const selectErased = async (tx: Tx): Promise<TenantId[]> =>
   ).map((t) => t.tenant_id)
 
 type Forgotten = {
-  /** Otherwise there may be more. */
+  /** False if there may be more. */
   isDone: boolean
   isOnRecord: boolean
   purged: Map<RetentionClass, number>
@@ -50,8 +50,8 @@ type Forgotten = {
 type Bounds = { turnMs?: number; signal?: AbortSignal }
 
 /**
- * Forgets what nobody asks for any more of one tenant: in short transactions with a rest as long as each between them,
- * for a turn of each kind, until the signal. Says how many rows of each class went.
+ * Deletes expired data of one tenant: in short transactions with a pause of the same length after each, one turn per
+ * kind of data, until the signal. Returns the number of deleted rows per class.
  */
 export const createForgetting = ({ db, prunes }: { db: Database; prunes: readonly Prune[] }) => {
   async function dueOf(tx: Tx, tenant: TenantId) {
@@ -86,9 +86,9 @@ export const createForgetting = ({ db, prunes }: { db: Database; prunes: readonl
 }
 
 /**
- * The same of every tenant, turn after turn until nothing is left or the run has taken its time. Of most there is
- * nothing, which is one question. `recordPurges` puts on record what went, also what a run that was cut off took; an
- * erased tenant has a record no more.
+ * Does the same for every tenant, turn after turn, until nothing is left or the run's time is over. Most tenants have
+ * nothing to delete, which takes one query. `recordPurges` writes purges to the audit log, including those of an
+ * interrupted run; an erased tenant has no audit log to write to.
  */
 export const createRetention = ({
   db,

@@ -3,13 +3,16 @@ import { type RawBuilder, sql } from 'kysely'
 import { withConnection } from './connection.ts'
 import type { Tx } from './database.ts'
 
-/** For how many days the deployment keeps a class, where it says so; null is for good. */
+/** Retention of classes in days, set by the deployment. Null means forever. */
 type KeptDays = Readonly<
   Record<Extract<RetentionClass, 'vpn_sessions' | 'telemetry' | 'metering' | 'revoked_devices'>, number> &
     Record<'audit', number | null>
 >
 
-/** At each start, as the owner of the tables: whoever purges reads it and can't change it. What is shorter settles. */
+/**
+ * Runs at each start as the owner of the tables; the role that purges can't change the values. A shorter period takes
+ * effect after one day.
+ */
 export const configureKept = (url: string, days: KeptDays): Promise<void> =>
   withConnection(url, async (connection) => {
     for (const [name, kept] of Object.entries(days))
@@ -21,17 +24,17 @@ export const configureKept = (url: string, days: KeptDays): Promise<void> =>
       )
   })
 
-/** The time, for what goes after a period that nobody sets; null while it is not trusted. Asked once a statement. */
+/** SQL of the current time for fixed periods; null while the clock is not trusted. Evaluated once per statement. */
 export const purgeTime: RawBuilder<Date> = sql`(select time_to_purge())`
-/** No legal hold keeps all classes: then what tells of somebody and has no class stays too. */
+/** SQL condition: no legal hold covers all classes. Such a hold also keeps personal data without a class. */
 export const isNotAllHeld: RawBuilder<boolean> = sql`not (select is_all_held())`
 
-/** The moment before which what the tenant has of the class may go; null while nothing may. Asked once a statement. */
+/** SQL of the time before which data of the class may be deleted; null if none may be. Evaluated once per statement. */
 export const overBefore = (name: RetentionClass): RawBuilder<Date> => sql`(select over_before(${sql.lit(name)}))`
-/** The same of what lies by months, where rows have to go before their month does. */
+/** The same for tables partitioned by month, where single rows must be deleted before their month is dropped. */
 export const thinBefore = (name: RetentionClass): RawBuilder<Date> => sql`(select thin_before(${sql.lit(name)}))`
 
-/** Rows of which no hold says that they stay: a hold on the user or device in these columns keeps what is theirs. */
+/** SQL condition: no legal hold keeps the row. A hold on the user or device in these columns keeps their rows. */
 export const isNotHeld = (name: RetentionClass, columns: { user?: string; device?: string }): RawBuilder<boolean> => {
   const { user, device } = columns
   const ofUser = user && sql`(${sql.ref(user)} = any ((select held_users(${sql.lit(name)}))::uuid[])) is not true`
@@ -43,10 +46,10 @@ export const isNotHeld = (name: RetentionClass, columns: { user?: string; device
   )}`
 }
 
-/** Comes first in a transaction that purges: until it ends no hold is placed. */
+/** Must come first in a transaction that purges. Until its end no legal hold can be placed. */
 export const admitPurge = (tx: Tx) => sql`select admit_purge()`.execute(tx)
 
-/** The moment before which what the tenant has of the class may go in this transaction; null where nothing may. */
+/** Returns the time before which data of the class may be deleted in this transaction; null if none may be. */
 export async function judgePurge(
   tx: Tx,
   { class: name, isByMonths }: { class: RetentionClass; isByMonths: boolean },
@@ -56,7 +59,7 @@ export async function judgePurge(
   return rows[0]?.before ?? null
 }
 
-/** In the transaction that took the rows, by what it judged before. */
+/** Runs in the transaction that deleted the rows, with the time that was read before the deletion. */
 export const notePurge = (tx: Tx, tenant: string, name: RetentionClass, { upTo, rows }: { upTo: Date; rows: number }) =>
   sql`
     insert into retention_purges (tenant_id, class, purged_at, up_to, unrecorded)

@@ -4,7 +4,8 @@ import { type Connection, withConnection } from './connection.ts'
 const askAgainMs = 100
 
 /**
- * Runs `work` while no other replica runs work under the same number. The lock is its connection's, and ends with it.
+ * Runs `work` while no other replica runs work under the same number. The lock belongs to the connection and ends with
+ * it.
  */
 export const withDatabaseLock = <T>(
   url: string,
@@ -12,7 +13,7 @@ export const withDatabaseLock = <T>(
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> =>
   withConnection(url, async (connection) => {
-    // Asked for again and again: one who waits in silence can't tell a lock that is held from a network that is gone.
+    // Polls for the lock: a blocked statement can't tell a held lock from a lost network.
     while (!(await isMine(connection, number))) await delay(askAgainMs)
     return work(connection)
   })

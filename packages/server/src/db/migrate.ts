@@ -10,14 +10,14 @@ import type { Connection } from './connection.ts'
 import { withDatabaseLock } from './lock.ts'
 
 const directory = join(import.meta.dirname, '../../migrations')
-// Any number serves that no other user of the database takes; held while migrating, so that replicas take turns.
+// Any number that no other user of the database takes. Held during migrations, so that replicas migrate one at a time.
 const migrationLock = 7_264_401
 
 export class MigrationError extends PermanentError {}
 
 type Migration = { version: number; name: string; sha256: string; text: string }
 
-/** What this version knows, oldest first. */
+/** Returns the migrations of this version, oldest first. */
 export async function knownMigrations(): Promise<Migration[]> {
   const names = (await readdir(directory)).filter((f) => /^\d{4}_\w+\.sql$/.test(f)).sort()
   return Promise.all(
@@ -28,16 +28,16 @@ export async function knownMigrations(): Promise<Migration[]> {
   )
 }
 
-/** Runs `work` while nobody else migrates: a server that starts meanwhile waits for it. */
+/** Runs `work` while no other process migrates. A server that starts meanwhile waits. */
 export const whileNobodyMigrates = <T>(url: string, work: (connection: Connection) => Promise<T>): Promise<T> =>
   withDatabaseLock(url, migrationLock, work)
 
-/** Brings the schema to this version: numbered files, forward only. */
+/** Migrates the schema to this version: numbered files, forward only. */
 export const migrate = (url: string): Promise<{ applied: string[] }> => whileNobodyMigrates(url, (c) => bringForward(c))
 
 /**
- * The same for who keeps others from it, also to an earlier version that is named, or as a part of the caller's own
- * transaction.
+ * Does the same for a caller that holds the migration lock; optionally up to a given version, or as part of the
+ * caller's own transaction.
  */
 export async function bringForward(
   connection: Connection,
@@ -79,12 +79,12 @@ export async function bringForward(
 }
 
 /**
- * Runs one migration, and `record` with its last part. The first line of a file says how it runs:
+ * Runs one migration, and `record` with its last part. The first line of a file selects the mode:
  * - without such a line: all of it in one transaction;
- * - `-- migrate: batches`: one statement for one batch of rows, in a transaction of its own each time. Its parameters
- *   are the key of two UUIDs after which the batch starts; its row is the last key of the batch. The run ends
- *   with a batch that has no row. A batch that is repeated changes nothing more;
- * - `-- migrate: concurrently`: statements that run outside a transaction, and that can all be repeated.
+ * - `-- migrate: batches`: one statement per batch of rows, each in its own transaction. Its parameters are the key
+ * (two UUIDs) after which the batch starts; its row is the last key of the batch. The run ends with a batch without a
+ * row. A repeated batch changes nothing more;
+ * - `-- migrate: concurrently`: repeatable statements that run outside a transaction.
  */
 async function run(
   connection: Connection,
@@ -116,7 +116,7 @@ async function run(
 
 const modeOf = (text: string) => /^-- migrate: (batches|concurrently)\n/.exec(text)?.[1]
 
-/** Statements of the running version queue behind a migration that waits for a lock: so long at most. */
+/** Longest wait for a lock, in ms. Statements of the running version queue behind a migration that waits. */
 const lockTimeoutMs = 500
 const patienceMs = 5 * minute
 const longestPauseMs = 5 * second
@@ -128,7 +128,7 @@ async function inShortTransaction<T>(connection: Connection, work: () => Promise
     await connection.query('commit')
     return result
   } catch (e) {
-    // The end of the connection undoes it as well.
+    // Closing the connection also rolls back.
     await connection.ask('rollback').catch(() => {})
     throw e
   }
@@ -137,7 +137,7 @@ async function inShortTransaction<T>(connection: Connection, work: () => Promise
 /** 40P01: deadlock. 55P03: the lock was not free within `lock_timeout`. */
 const isLockConflict = (e: unknown): boolean => ['40P01', '55P03'].includes((e as DatabaseError).code ?? '')
 
-/** Repeats a step that other transactions kept from its locks. They go on while it pauses. */
+/** Retries a step that failed on locks of other transactions. These continue during the pauses. */
 async function untilLocked<T>(step: () => Promise<T>): Promise<T> {
   const until = performance.now() + patienceMs
   for (let pauseMs = 200; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs))
@@ -149,7 +149,7 @@ async function untilLocked<T>(step: () => Promise<T>): Promise<T> {
     }
 }
 
-/** An error that comes again however often the migration is tried. */
+/** Creates an error that retries can't solve. */
 function failed(name: string, mode: string | undefined, { message, code, where }: DatabaseError): MigrationError {
   const state = [`SQLSTATE ${code}`, ...(where ? [where.split('\n')[0]] : [])].join(', ')
   return isLockConflict({ code })
@@ -162,8 +162,8 @@ function failed(name: string, mode: string | undefined, { message, code, where }
 }
 
 /**
- * The first migration without the part that makes the application's role and grants it, which a user without CREATEROLE
- * may not run even where the role is there.
+ * Returns the first migration without the part that creates and grants the application's role. A user without
+ * CREATEROLE may not run that part, even if the role exists.
  */
 function withoutRole(text: string): string {
   const part = /^do \$\$ begin\n {2}(?:create role|execute format\('grant) holdfast_app [\s\S]*?^end \$\$;\n/gm

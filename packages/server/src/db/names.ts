@@ -3,7 +3,7 @@ import type { TenantId } from '../kernel/actor.ts'
 import { decodeId } from '../kernel/ids.ts'
 import type { Tx } from './database.ts'
 
-/** Where the names of things stand. */
+/** Tables and columns with the names of things. */
 const sources = {
   user: { table: 'users', id: 'user_id', name: 'username' },
   group: { table: 'groups', id: 'group_id', name: 'name' },
@@ -18,10 +18,10 @@ type Named = keyof typeof sources
 type Ids = readonly (string | null | undefined)[]
 
 export type Names = {
-  /** Null for no id, and for a thing that is not known (any more). */
+  /** Null for a null id, and for an unknown or deleted thing. */
   of: (noun: Named, id: string | null | undefined) => string | null
   ofAll: (noun: Named, ids: readonly string[]) => (string | null)[]
-  /** The user or API key that a TypeID names. */
+  /** Name of the user or API key with this TypeID. */
   ofMaker: (typeId: string | null) => string | null
 }
 
@@ -33,7 +33,7 @@ const makerOf = (typeId: string | null): { noun: 'user' | 'api_key'; id: string 
   return undefined
 }
 
-/** The present names of things of a tenant, by their UUIDs; `makers` are TypeIDs. One query, or none. */
+/** Returns the present names of things of a tenant by their UUIDs; `makers` are TypeIDs. Takes one query, or none. */
 export async function findNames(
   tx: Tx,
   tenant: TenantId,

@@ -4,37 +4,37 @@ import type { TenantId } from '../kernel/actor.ts'
 import { fail } from '../kernel/app-error.ts'
 import type { Tx } from './database.ts'
 
-/** A page of a list: what the query of a list endpoint says, plus what makes its cursors its own. */
+/** Query parameters of a page, as in every list endpoint. */
 export type PageQuery = { limit?: number; cursor?: string; sort?: string }
 export type Page<T> = { items: T[]; next_cursor: string | null }
 
 /**
- * One order of a list: an indexed column and the unique column that breaks ties. Text is ordered by the column of the
- * same name with `_key`: in small letters, by its bytes.
+ * One order of a list: an indexed column, and the unique column that breaks ties. Text is sorted by the column of the
+ * same name with `_key`: lower case, by bytes.
  */
 type Order = { column: string; kind: 'time' | 'text' | 'number'; tie: string; descending: boolean }
 
-/** Where something stands in the order of a list: its sort key, and what breaks ties. */
+/** Position in the order of a list: the sort key and the tie-breaker. */
 export type Place = readonly [key: string, tie: string]
 
-/** What a list endpoint says of itself: its filter is all of the query but the page. */
+/** Description of a list endpoint. Its filter is the query without the page parameters. */
 type List = {
   operation: string
   tenant: TenantId
   query: PageQuery & Record<string, unknown>
   /** Sortable columns by their names in the contract. */
   orders: Record<string, Pick<Order, 'column' | 'kind'>>
-  /** The order of a caller who names none. */
+  /** Default order. */
   otherwise: string
   /** The unique column that breaks ties. */
   tie: string
-  /** How many rows a page of a walk looks at, where each costs a look elsewhere. */
+  /** Number of rows that a page of a walk reads, if each row costs a further look-up. */
   walked?: number
 }
 
 /**
- * Cursors are the last row's sort key, signed together with the operation, tenant and filter that made them, so that
- * one list's cursor is refused by another. The first secret signs, any is believed.
+ * Creates a pager with signed cursors. A cursor holds the last row's sort key, signed together with its operation,
+ * tenant and filter, so that another list refuses it. The first secret signs; all secrets verify.
  */
 export function createPager(secrets: readonly KeyObject[]) {
   const sign = (secret: KeyObject, body: string, scope: string) =>
@@ -55,8 +55,8 @@ export function createPager(secrets: readonly KeyObject[]) {
 
   /**
    * Runs a select in keyset order and cuts it to a page. `scope` names operation, tenant and filter. `walk` is the
-   * select without a condition that no index serves: a page then looks at no more than the next `most` rows of it, and
-   * may be short, or empty, and go on.
+   * select without a condition that has no index: a page then reads at most the next `most` rows of it, so it may be
+   * short or empty and still have a next page.
    */
   async function page<DB, T extends keyof DB, O extends object, WDB, WT extends keyof WDB, W extends object>(
     select: SelectQueryBuilder<DB, T, O>,
@@ -97,15 +97,15 @@ export function createPager(secrets: readonly KeyObject[]) {
   }
 
   /**
-   * A page of one of the contract's lists. Its order, and what its cursors are bound to, follow from the list itself:
-   * operation, tenant and filter.
+   * Reads a page of a list of the contract. The order, and the operation, tenant and filter of its cursors, follow from
+   * the list itself.
    */
   const list = <DB, T extends keyof DB, O extends object, WDB, WT extends keyof WDB, W extends object>(
     select: SelectQueryBuilder<DB, T, O>,
     { operation, tenant, query, orders, otherwise, tie, walked: most }: List,
     walk?: SelectQueryBuilder<WDB, WT, W>,
   ): Promise<Page<O>> => {
-    // Whether they are counted does not change which things there are.
+    // The `count` parameter does not change the items of the list.
     const { limit, cursor, sort = otherwise, count: _, ...filter } = query
     const window = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
     const scope = `${operation}|${tenant}|${JSON.stringify(filter)}`
@@ -113,8 +113,8 @@ export function createPager(secrets: readonly KeyObject[]) {
   }
 
   /**
-   * A page of a list that no one select gives: `read` answers what comes after a place in its order, no more than so
-   * many, and where it looks no further, how far it has come.
+   * Reads a page of a list that no single select gives. `read` returns the items after a position, at most as many as
+   * asked for, and the position that it reached if it stopped early.
    */
   const gather = async <T>(
     { operation, tenant, query }: Pick<List, 'operation' | 'tenant' | 'query'>,
@@ -142,28 +142,29 @@ const orderOf = (sort: string, columns: Record<string, Pick<Order, 'column' | 'k
   return { ...column, tie, descending }
 }
 
-/** The condition that a column kept in small letters (`…_key`) begins with a prefix: a range, which an index serves. */
+/** Condition: a lower-case column (`…_key`) begins with a prefix. It is a range, so an index serves it. */
 export const hasPrefix = (column: string, prefix: string) => isFrom(column, sql`lower(${prefix})`)
-/** The same of a column that is kept as it was written. */
+/** The same for a column in its original case. */
 export const hasExactPrefix = (column: string, prefix: string) => isFrom(column, sql`cast(${prefix} as text)`)
 const isFrom = (column: string, prefix: RawBuilder<unknown>) =>
   sql<boolean>`(${sql.ref(column)} >= ${prefix} and ${sql.ref(column)} < ${prefix} || ${lastCharacter})`
 const lastCharacter = '\u{10ffff}'
 
-/** How many rows a page of a walk looks at. */
+/** Number of rows that a page of a walk reads. */
 const walked = 8_000
 /**
- * Up to how many rows a filter is answered from its own index; beyond, a walk in the list's order soon fills a page.
+ * Largest number of rows for which a filter uses its own index. Beyond it, a walk in the list's order soon fills a
+ * page.
  */
 export const few = 4_000
 
 /**
- * `column` of what fits a filter, from that filter's index and at most one more than few. Ordered as the index is, so
- * that nothing else is read, whatever the planner thinks of the filter.
+ * Selects `column` of the rows that fit a filter, from that filter's index, at most `most` + 1. The order is that of
+ * the index, so that nothing else is read, whatever the planner estimates.
  */
 export const fits = (column: string, from: RawBuilder<unknown>, inIndexOrder: readonly string[], most = few) =>
   sql`(select ${sql.ref(column)} as found from ${from} order by ${sql.join(inIndexOrder.map((c) => sql.ref(c)))} limit ${most + 1})`
-/** Whether a filter fits few rows. */
+/** True if a filter fits at most `most` rows. */
 export const isRare = async (tx: Tx, fitting: RawBuilder<unknown>, most = few): Promise<boolean> => {
   const { rows } = await sql<{ n: number }>`select count(*) as n from (${fitting}) as fitting`.execute(tx)
   return (rows[0]?.n ?? 0) <= most

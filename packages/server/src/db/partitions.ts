@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { background, type Database, type Tx } from './database.ts'
 
-/** The months around `at` have their partitions. */
+/** Creates the partitions of the months around `at`. */
 export const ensurePartitions = (db: Database, at: Date) =>
   db.acrossTenants((tx) => sql`call ensure_partitions(${at})`.execute(tx), background)
 
@@ -9,9 +9,9 @@ const dropIn = (table: string) => (tx: Tx) => sql<{ n: number }>`select drop_par
 const dropPurged = (tx: Tx) => sql<{ n: number }>`select drop_purged_months() as n`.execute(tx)
 
 /**
- * Drops the months that are over for every tenant and in which nothing is held, and of the record those of which purges
- * have left nothing: each in a transaction of its own, since its table is locked meanwhile. A table that somebody else
- * holds for long stops no other, and is thrown at the end.
+ * Drops months that are expired for every tenant and have no legal hold, and months of the audit log that purges have
+ * emptied. Each drop has its own transaction, since it locks the table. A table that another transaction locks for long
+ * does not stop the others; its error is thrown at the end.
  */
 export const dropPartitions = async (db: Database): Promise<number> => {
   let dropped = 0

@@ -5,11 +5,14 @@ import type { Tables } from './tables/index.ts'
 
 const notOnRecord = sql<boolean>`(unrecorded > 0 or unrecorded_months <> '{}')`
 
-/** Whether something of the tenant has gone and is not on record yet. */
+/** SQL condition: a purge of the tenant is not in the audit log yet. */
 export const hasUnrecorded = (tenant: TenantId) =>
   sql<boolean>`exists (select from retention_purges where tenant_id = ${tenant} and ${notOnRecord})`
 
-/** What has gone of a class and is not on record yet, for the one transaction that puts it there; undefined at the end. */
+/**
+ * Locks and returns a purged class that is not in the audit log yet, for the transaction that writes it there;
+ * undefined if there is none.
+ */
 export async function takeUnrecorded(
   tx: Tx,
   tenant: TenantId,

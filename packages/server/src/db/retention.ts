@@ -5,14 +5,19 @@ import type { Tx } from './database.ts'
 import { overBefore, thinBefore } from './kept.ts'
 import type { Tables } from './tables/index.ts'
 
-/** What of one tenant is forgotten: whether there is any of it, and how it goes, at most `limit` rows; says how many. */
+/**
+ * A kind of expired data of one tenant. `isDue` is true if there is any; `take` deletes at most `limit` rows and
+ * returns their number.
+ */
 export type Prune = {
-  /** Where the tenant sets for how long it is kept: then a hold keeps it, and what goes stands on record. */
+  /**
+   * Set if the tenant configures the retention period. Then legal holds apply, and purges are written to the audit log.
+   */
   kept?: {
     class: RetentionClass
-    /** It goes a month at a time, unless the tenant itself set for how long. */
+    /** True if data is deleted by months, unless the tenant itself sets the period. */
     isByMonths: boolean
-    /** How many rows would go if what is older than `before` went, as far as `most`. */
+    /** Counts the rows older than `before`, up to `most`. */
     over: (tenant: TenantId, before: RawBuilder<Date>, most: number) => RawBuilder<number>
   }
   isDue: (tenant: TenantId) => RawBuilder<boolean>
@@ -20,8 +25,9 @@ export type Prune = {
 }
 
 /**
- * Deletes what a condition fits. A row that is changed in between stays for the next run. A ctid is of one month alone:
- * where rows lie by months each has to fit by itself, and a few more than `limit` may go.
+ * Deletes rows that meet a condition. A row that changes meanwhile stays for the next run. A ctid is unique only within
+ * a partition, so in partitioned tables the condition is checked again, and slightly more than `limit` rows may be
+ * deleted.
  */
 export const deleting = (table: keyof Tables, condition: RawBuilder<unknown>): Prune => ({
   isDue: (tenant) =>
@@ -34,7 +40,7 @@ export const deleting = (table: keyof Tables, condition: RawBuilder<unknown>): P
   },
 })
 
-/** The same of what a tenant sets a period for: `isOver` says which rows go once what is older than a moment goes. */
+/** The same for data with a configurable period. `isOver` is the condition of rows that expire at a given time. */
 export const purging = (
   name: RetentionClass,
   table: keyof Tables,
@@ -51,14 +57,14 @@ export const purging = (
   ...deleting(table, isOver(isByMonths ? thinBefore(name) : overBefore(name))),
 })
 
-/** For how long a class would be kept, and whether it is the tenant that says so. */
+/** Retention period of a class, and whether the tenant itself sets it. */
 type Kept = { days: number; isOwn: boolean }
 const beginning = ({ days, isOwn }: Kept, isByMonths: boolean): RawBuilder<Date> => {
   const moment = sql<Date>`now() - make_interval(days => ${days})`
   return isByMonths && !isOwn ? sql`(select date_trunc('month', ${moment}, 'UTC'))` : sql`(select ${moment})`
 }
 
-/** How many rows of each class would go now, if it were kept for so long, as far as `most`. */
+/** Counts the rows of each class that would be deleted now under these periods, up to `most`. */
 export async function countOver(
   tx: Tx,
   tenant: TenantId,

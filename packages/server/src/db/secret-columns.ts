@@ -3,15 +3,15 @@ import type { TenantId } from '../kernel/actor.ts'
 import type { Tx } from './transaction.ts'
 
 /**
- * A column that holds what a master key made: sealed values (`…_jwe`), or digests, whose version stands in a column of
- * the same name with `_version`. Every table may have some: they are found by these names.
+ * A column with values made by a master key: encrypted values (`…_jwe`), or digests with their key version in the
+ * column of the same name with `_version`. The columns of all tables are found by these names.
  */
 export type SecretColumn = {
   kind: 'sealed' | 'digest'
   table: string
   column: string
   isOfTenants: boolean
-  /** The columns of its primary key. */
+  /** The columns of the table's primary key. */
   key: readonly { name: string; type: string }[]
 }
 
@@ -37,12 +37,14 @@ export async function secretColumns(tx: Tx): Promise<SecretColumn[]> {
   }))
 }
 
-/** What says which key made a value: how a sealed one begins, or the version of a digest. */
+/** SQL that identifies the key of a value: the beginning of an encrypted one, or the version of a digest. */
 const markOf = ({ kind, column }: SecretColumn, length: number): RawBuilder<string> =>
   kind === 'sealed' ? sql`left(${sql.ref(column)}, ${length})` : sql`${sql.ref(`${column}_version`)}::text`
 
 export type Counted = { tenant: TenantId | null; mark: string; amount: number }
-/** How many values there are of each tenant under each key. `length` is that of the beginning of a sealed one. */
+/**
+ * Counts the values of each tenant under each key. `length` is that of the identifying beginning of an encrypted value.
+ */
 export async function countByKey(tx: Tx, of: SecretColumn, length: number): Promise<Counted[]> {
   const tenant = of.isOfTenants ? sql`tenant_id` : sql`null::uuid`
   const { rows } = await sql<Counted>`
@@ -51,10 +53,10 @@ export async function countByKey(tx: Tx, of: SecretColumn, length: number): Prom
   return rows
 }
 
-/** A value that another key than the current one made, where it was found. */
+/** A value made by an old key, with its row. */
 export type Found = { at: string; was: string; mark: string; place: string[] }
 
-/** The next values after a place, in the order of the primary key, whose mark is `mark`. */
+/** Returns the next values after a position with this mark, in the order of the primary key. */
 export async function valuesUnder(
   tx: Tx,
   of: SecretColumn,
@@ -72,7 +74,7 @@ export async function valuesUnder(
   return rows
 }
 
-/** Puts others in the place of values that are still what they were; says how many were. */
+/** Replaces values that have not changed since they were read. Returns their number. */
 export async function replaceValues(
   tx: Tx,
   of: SecretColumn,

@@ -1,6 +1,6 @@
 export type Reference = { from: string; to: string }
 
-/** All tables, those first that refer to others. */
+/** Sorts tables, referring tables first. */
 export function referringFirst(tables: readonly string[], references: readonly Reference[]): string[] {
   const left = new Set(tables)
   const order: string[] = []
@@ -13,7 +13,7 @@ export function referringFirst(tables: readonly string[], references: readonly R
   return order
 }
 
-/** Which tables refer to which. A table may refer to itself. */
+/** SQL of all references between tables, without those of a table to itself. */
 export const referencesBetween = `select distinct f.relname as from, t.relname as to
   from pg_constraint x join pg_class f on f.oid = x.conrelid join pg_class t on t.oid = x.confrelid
   where x.contype = 'f' and x.conparentid = 0 and f.oid <> t.oid and f.relnamespace = 'public'::regnamespace`

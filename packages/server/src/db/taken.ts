@@ -1,6 +1,6 @@
 import { failField } from '../kernel/app-error.ts'
 
-/** Runs a change; what the database refuses because another row has it (a unique index, by name) is 422 on `field`. */
+/** Runs a change. A violation of this unique index becomes a 422 error on `field`. */
 export async function refuseTaken<T>(
   field: string,
   index: string,

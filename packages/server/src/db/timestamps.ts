@@ -9,8 +9,8 @@ const digits = (text: string, at: number, count: number): number => {
 const zero = '0'.charCodeAt(0)
 
 /**
- * A timestamptz as PostgreSQL spells it in UTC, which every session is in: `2026-11-22 08:25:33.123456+00`, with none
- * to six digits after the dot. Parts of a millisecond are left out. What is spelled otherwise is the library's.
+ * Parses a timestamptz in PostgreSQL's UTC format; all sessions use UTC: `2026-11-22 08:25:33.123456+00`, with none to
+ * six digits after the dot. Fractions of a millisecond are dropped. Other formats go to the library.
  */
 export function readTimestamp(text: string): unknown {
   const isUsual = text[4] === '-' && text[10] === ' ' && text[0] !== '0' && text.endsWith('+00')

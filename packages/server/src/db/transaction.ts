@@ -17,12 +17,14 @@ import type { Connection } from './connection.ts'
 import type { Tables } from './tables/index.ts'
 
 declare const inTransaction: unique symbol
-/** An open transaction whose tenant is set. Only `Database` makes one, so a query can't run outside the tenant wall. */
+/** An open transaction with its tenant set. Only `Database` creates one, so no query runs outside tenant isolation. */
 export type Tx = Kysely<Tables> & { readonly [inTransaction]: true }
 
-/** How long a transaction may take in all, from asking for a connection to the answer of its commit; and its parts. */
+/**
+ * Timeouts of a transaction in ms: the total from acquiring a connection to the answer of the commit, and its parts.
+ */
 export type Patience = { total: number; connect: number; statement: number; lock: number; idle: number }
-/** Somebody waits for the answer. */
+/** For transactions of a waiting client. */
 export const foreground: Patience = {
   total: 3 * second,
   connect: 2 * second,
@@ -30,9 +32,9 @@ export const foreground: Patience = {
   lock: 1.5 * second,
   idle: second,
 }
-/** One write of far more than is usual, by a machine that waits. What is small takes `foreground`, also there. */
+/** For one unusually large write by a machine client. Small writes of such clients take `foreground`. */
 export const bulk: Patience = { ...foreground, total: 12 * second, statement: 10 * second }
-/** Sweeps, and reading a whole fleet. */
+/** For background jobs, and for reading a whole fleet. */
 export const background: Patience = {
   total: 3 * minute,
   connect: 5 * second,
@@ -40,7 +42,7 @@ export const background: Patience = {
   lock: 4 * second,
   idle: 10 * second,
 }
-/** The same, `n` times as long. */
+/** Multiplies all timeouts by `n`. */
 export const stretch = ({ total, connect, statement, lock, idle }: Patience, n: number): Patience => ({
   total: total * n,
   connect: connect * n,
@@ -48,10 +50,10 @@ export const stretch = ({ total, connect, statement, lock, idle }: Patience, n: 
   lock: lock * n,
   idle: idle * n,
 })
-/** The server gives up this much earlier than we do. */
+/** Time in ms by which the server's timeout is shorter than the client's. */
 const earlier = 100
 
-/** The commit was sent and not answered: what the transaction did may hold or not. */
+/** The commit was sent but not answered: it may or may not have succeeded. */
 export class UnknownOutcome extends AppError {
   constructor(cause: unknown) {
     super('internal_error', 'the outcome of this change is unknown: read before you try again', {
@@ -61,7 +63,7 @@ export class UnknownOutcome extends AppError {
   }
 }
 
-/** What was read before its lock holds no longer: the transaction begins again with what holds now. */
+/** Data read before its lock has changed: the transaction starts again with the current data. */
 export class RunAgain extends AppError {
   constructor(what: string) {
     super('internal_error', `${what}: try again`, { retryAfterSeconds: 1 })
@@ -73,7 +75,7 @@ const compiler = new PostgresQueryCompiler()
 const driver = new DummyDriver()
 const dialect = new PostgresDialect({ pool: () => Promise.reject(new Error('a transaction has its connection')) })
 
-/** Statements of one transaction; refuses those that come after its end. */
+/** The connection of one transaction. Refuses statements after its end. */
 class OneTransaction implements DatabaseConnection {
   readonly #client: pg.ClientBase
   #ended = false
@@ -90,15 +92,15 @@ class OneTransaction implements DatabaseConnection {
     return { rows: rows ?? [], ...(writes && { numAffectedRows: BigInt(rowCount ?? 0) }) }
   }
   /**
-   * By a callback given at once. For a promise pg sets one later, as a property: V8 makes such a function old at birth,
-   * and all rows that it leads to outlive every collection but that of the whole heap.
+   * Uses a callback that is passed in the call. For a promise, pg sets the callback later as a property; V8 allocates
+   * such a function in the old generation, and all rows reachable from it survive until a full collection.
    */
   #answer(query: pg.QueryConfig): Promise<pg.QueryResult> {
     const answered = new Promise<pg.QueryResult>((resolve, reject) => {
       this.#client.query(query, (e: Error | null, result: pg.QueryResult) => (e ? reject(e) : resolve(result)))
     })
     return answered.catch((e: Error) => {
-      // It names the socket that was read, and is to name who asked.
+      // The stack of the error shows the socket's read. It is replaced by the caller's stack.
       Error.captureStackTrace(e)
       throw e
     })
@@ -109,8 +111,8 @@ class OneTransaction implements DatabaseConnection {
 }
 
 /**
- * Runs `work` between begin and commit on this client, until `deadline` (of `performance.now()`). `sound` says whether
- * the connection can be used again: after anything but an answered commit or rollback it can not.
+ * Runs `work` between begin and commit on this client, until `deadline` (of `performance.now()`). `sound` is true if
+ * the connection can be reused: only after an answered commit or rollback.
  */
 export async function runOnce<T>(
   client: Connection,
@@ -129,10 +131,10 @@ export async function runOnce<T>(
       await client.query(opening)
       const result = await work(tx)
       connection.end()
-      // Too late to hear of its outcome.
+      // Too late to receive the commit's answer.
       if (performance.now() > deadline)
         throw new AppError('internal_error', 'this took too long; nothing was changed', { retryAfterSeconds: 2 })
-      // A commit that no longer waits for its standby says so in a warning and is no promise.
+      // A commit that stops waiting for its standby returns a warning, so its durability is not guaranteed.
       client.on('notice', warn)
       const answer = await client.query('commit').catch((e: unknown) => e as Error)
       if (answer instanceof Error) {
@@ -158,7 +160,7 @@ export async function runOnce<T>(
   }
 }
 
-/** `begin` with everything that must hold inside, in one round trip. */
+/** `begin` with all required settings, in one round trip. */
 export function openingOf(scope: string, patience: Patience, { left, hasTotal }: { left: number; hasTotal: boolean }) {
   const total = Math.max(1, Math.floor(left - earlier))
   const statement = Math.min(patience.statement, total)
@@ -179,20 +181,25 @@ const codeOf = (e: unknown) => (e instanceof Error && 'code' in e ? String(e.cod
 const neverSent = (e: unknown) => e instanceof Error && /is not queryable$/.test(e.message)
 
 /**
- * Whether a commit certainly failed: it was never sent, or the server refused it. A connection lost under way and a
- * shutdown leave it open.
+ * True if a commit certainly failed: it was never sent, or the server refused it. After a lost connection or a shutdown
+ * the outcome is unknown.
  */
 const isDecided = (e: Error) =>
   neverSent(e) || (/^[0-9A-Z]{5}$/.test(codeOf(e)) && !/^(08|53|57|58|XX)/.test(codeOf(e)))
 
-/** Lost to another transaction, to a stall of this process, or with its connection, and certainly not committed. */
+/**
+ * True if the transaction certainly did not commit, because of a conflict, a stall of this process, or a lost
+ * connection.
+ */
 export const mayRunAgain = (e: unknown): boolean =>
   e instanceof RunAgain ||
   neverSent(e) ||
   /^(40001|40P01|25P03|57P0[123]|08...|ECONNRESET|EPIPE)$/.test(codeOf(e)) ||
   (e instanceof Error && /^Connection terminated/.test(e.message))
 
-/** There is no connection now and may be one in a moment: all in use, server full, starting, stopping, restarting. */
+/**
+ * True if no connection is available now but may be soon: all in use, server full, starting, stopping or restarting.
+ */
 export const refusesForNow = (e: unknown): boolean =>
   /^(53300|57P03|57P01|ECONNREFUSED|ECONNRESET|ENOENT)$/.test(codeOf(e)) ||
   (e instanceof Error && /^timeout exceeded/.test(e.message))

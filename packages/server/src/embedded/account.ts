@@ -2,15 +2,18 @@ import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
 import { lchownSync, readFileSync, statSync } from 'node:fs'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 
-/** Who runs the PostgreSQL processes. `null`: this process's own user. */
+/** Account that runs the PostgreSQL processes. `null`: this process's own user. */
 export type Account = { uid: number; gid: number } | null
 
-/** Nothing of our own environment reaches PostgreSQL: PG* variables would change it, and secrets don't belong there. */
+/**
+ * Environment of PostgreSQL. Our own variables are not passed on: PG* variables would change its behaviour, and secrets
+ * must not leak.
+ */
 export const SERVER_ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 /**
- * Chooses who runs PostgreSQL. An ordinary user runs it itself. Root may not (PostgreSQL refuses), so root takes the
- * owner of `dataDir`, and where that is root too, the system's `postgres`, `_postgres` or `nobody` account.
+ * Chooses the account for PostgreSQL. An ordinary user runs it itself. PostgreSQL refuses to run as root, so root uses
+ * the owner of `dataDir`; if that is root too, the system's `postgres`, `_postgres` or `nobody` account.
  */
 export function chooseAccount(dataDir: string): Account {
   if (process.getuid?.() !== 0) return null
@@ -30,7 +33,7 @@ export function chooseAccount(dataDir: string): Account {
   )
 }
 
-/** The owner of an existing file or directory as an account; `null` when it is this process's own user. */
+/** Returns the owner of an existing file or directory as an account; `null` if it is this process's own user. */
 export function accountOwning(path: string): Account {
   if (process.getuid?.() !== 0) return null
   const { uid, gid } = statSync(path)
@@ -46,7 +49,7 @@ export function runAs(account: Account, file: string, args: string[], cwd = '/')
   return spawnSync(file, args, { ...account, cwd, env: SERVER_ENVIRONMENT, encoding: 'utf8', timeout: 120_000 })
 }
 
-/** Whether the account can enter the directory: asked of the system by trying, so that every rule it has counts. */
+/** True if the account can enter the directory. Tries it in a process, so that all rules of the system apply. */
 export function canEnter(account: Account, directory: string): boolean {
   return runAs(account, '/bin/sh', ['-c', 'cd -- "$1"', 'probe', directory]).status === 0
 }

@@ -19,13 +19,12 @@ import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 const USE_ANOTHER = 'set DATABASE_URL to a PostgreSQL 15 or later instead'
 
 /**
- * The installation of the bundled PostgreSQL that the account can run: the npm package in place where possible,
- * otherwise a copy under `copiesDir()`, made once per version. A copy is needed when the checkout lies below a folder
- * that the account may not enter, or when the package is read-only and its library links are missing (npm
- * --ignore-scripts).
+ * Finds an installation of the bundled PostgreSQL that the account can run: the npm package in place if possible,
+ * otherwise a copy under `copiesDir()`, made once per version. A copy is needed if the checkout is below a folder that
+ * the account may not enter, or if the package is read-only and its library links are missing (npm --ignore-scripts).
  *
  * @returns the directory that holds `bin`, `lib` and `share`
- * @throws EmbeddedPostgresError where this platform has no bundled PostgreSQL or it does not run
+ * @throws EmbeddedPostgresError if this platform has no bundled PostgreSQL or it does not run
  */
 export function findBinaries(account: Account, copiesDir: () => string): string {
   const { native, version } = findPackage()
@@ -48,7 +47,9 @@ function findPackage(): { native: string; version: string } {
   }
 }
 
-/** Makes the shared libraries' version links, which an npm package cannot carry. False when the folder is read-only. */
+/**
+ * Creates the shared libraries' version links, which an npm package cannot contain. False if the folder is read-only.
+ */
 function makeLinks(native: string): boolean {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return true
@@ -66,14 +67,14 @@ function makeLinks(native: string): boolean {
 }
 
 function whyNotRunnable(account: Account, installation: string): string | null {
-  // initdb runs its neighbour through a shell and does not escape these.
+  // initdb runs a program of its own folder through a shell and does not escape these characters.
   if (/["$`\\]/.test(installation)) return `its path ${installation} holds a character that initdb cannot handle`
   const probe = runAs(account, join(installation, 'bin', 'postgres'), ['--version'])
   if (probe.status === 0) return null
   return probe.error?.message ?? (probe.stderr.trim().split('\n')[0] || `it ended with ${probe.signal ?? probe.status}`)
 }
 
-/** Two starts may copy at once: each fills its own directory, and whoever renames first wins. */
+/** Two starts may copy at once: each fills its own directory, and the first to rename it wins. */
 function copyOnce(native: string, destination: string): string {
   if (existsSync(destination)) return destination
   mkdirSync(dirname(destination), { recursive: true })

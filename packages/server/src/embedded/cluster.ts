@@ -4,10 +4,12 @@ import { giveTo, runAs } from './account.ts'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 import type { Home } from './home.ts'
 
-/** One superuser; authentication is the socket's directory, which only the account can enter. */
+/** The only superuser. Authentication is by the socket's directory, which only the account can enter. */
 export const ROLE = 'holdfast'
 
-/** Settings of a cluster whose data matters; given on the command line, so that they follow the version that runs. */
+/**
+ * Settings of a cluster with durable data. They are on the command line, so that they always match the running version.
+ */
 export const DURABLE_SETTINGS = {
   fsync: 'on',
   synchronous_commit: 'on',
@@ -17,7 +19,7 @@ export const DURABLE_SETTINGS = {
   max_wal_size: '2GB',
 }
 
-/** Settings of a cluster that is thrown away before anything in it has to be cleaned up. */
+/** Settings of a throw-away cluster. It is deleted before it needs any vacuum. */
 export const THROWAWAY_SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -29,7 +31,7 @@ export const THROWAWAY_SETTINGS = {
 
 export type Settings = typeof DURABLE_SETTINGS
 
-/** The command line of `postgres`, without the program itself. */
+/** Returns the command line of `postgres`, without the program itself. */
 export function serverArguments(cluster: string, socketDirectory: string, settings: Settings): string[] {
   const all = {
     ...settings,
@@ -42,15 +44,15 @@ export function serverArguments(cluster: string, socketDirectory: string, settin
     timezone: 'UTC',
     log_timezone: 'UTC',
     log_checkpoints: 'off',
-    // Statement errors go to the client; the log file keeps what concerns the server.
+    // Statement errors go to the client. The log file gets only messages about the server.
     log_min_messages: 'log',
   }
   return ['-D', cluster, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
 }
 
 /**
- * Makes the cluster in `<home>/cluster` unless it exists. It is made aside and renamed when complete, so that a start
- * killed half way leaves nothing that looks like a database.
+ * Creates the cluster in `<home>/cluster` if it does not exist. It is created under another name and renamed when
+ * complete, so that an interrupted start leaves nothing that looks like a database.
  */
 export function ensureCluster(home: Home, binaries: string, durable: boolean): string {
   const cluster = join(home.path, 'cluster')

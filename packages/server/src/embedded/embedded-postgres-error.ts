@@ -1,4 +1,4 @@
-/** The embedded PostgreSQL cannot be started or used; `message` is one sentence for the person at the terminal. */
+/** The embedded PostgreSQL cannot be started or used. `message` is one sentence for the operator. */
 export class EmbeddedPostgresError extends Error {
   override name = 'EmbeddedPostgresError'
 }

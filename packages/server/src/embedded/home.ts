@@ -15,16 +15,16 @@ import { join } from 'node:path'
 import { type Account, accountOwning, canEnter, chooseAccount, giveTo } from './account.ts'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 
-/** What the embedded PostgreSQL tells about itself; a pino logger fits. */
+/** Log of the embedded PostgreSQL. A pino logger fits. */
 export interface Log {
   info(message: string): void
   warn(message: string): void
 }
 
 /**
- * Where one embedded PostgreSQL lives. `path` with the lock and the log belongs to `owner` (`null`: this process's
- * user); the cluster and the socket's directory in it belong to `account`, which runs PostgreSQL. Root keeps the two
- * apart, so that the account cannot put a link where root writes.
+ * Directory of one embedded PostgreSQL. `path` with the lock and the log belongs to `owner` (`null`: this process's
+ * user). The cluster and the socket's directory in it belong to `account`, which runs PostgreSQL. For root the two
+ * differ, so that the account cannot place a link where root writes.
  */
 export interface Home {
   path: string
@@ -32,14 +32,14 @@ export interface Home {
   account: Account
 }
 
-/** The longest socket path that both Linux (107) and macOS (103) take. */
+/** The longest socket path in bytes that both Linux (107) and macOS (103) accept. */
 const LONGEST_SOCKET_PATH = 103
 export const SOCKET_NAME = '.s.PGSQL.5432'
 
 /**
- * Finds or makes the home of the data directory's PostgreSQL: `<dataDir>/postgres`. When that is out of reach for the
- * account that root drops to (a folder above it admits only root), the home is `/var/lib/holdfast/<name>` instead, and
- * the file `<dataDir>/postgres-location` points there; it is followed ever after.
+ * Finds or creates the directory of the data directory's PostgreSQL: `<dataDir>/postgres`. If the account that root
+ * chooses can't reach it (a folder above admits only root), uses `/var/lib/holdfast/<name>`, and the file
+ * `<dataDir>/postgres-location` stores that path for later starts.
  */
 export function openHome(dataDir: string, log: Log): Home {
   const root = process.getuid?.() === 0
@@ -73,13 +73,16 @@ export function openHome(dataDir: string, log: Log): Home {
   return describeHome(outside, home.account)
 }
 
-/** Whoever owns an existing cluster goes on running it. */
+/** The owner of an existing cluster keeps running it. */
 function describeHome(path: string, account: Account): Home {
   const cluster = join(path, 'cluster')
   return { path, owner: accountOwning(path), account: existsSync(cluster) ? accountOwning(cluster) : account }
 }
 
-/** An empty database in place of a lost one would look like success, so a pointer to nowhere stops the start. */
+/**
+ * Follows the stored path. If it does not exist, the start fails: an empty database in place of a lost one would look
+ * like success.
+ */
 function followPointer(directory: string, pointer: string): Home {
   const path = readFileSync(pointer, 'utf8').trim()
   if (!existsSync(path)) {
@@ -88,7 +91,7 @@ function followPointer(directory: string, pointer: string): Home {
   return describeHome(path, chooseAccount(directory))
 }
 
-/** A directory that every account can enter and only root can change. */
+/** Returns a directory that every account can enter and only root can change. */
 export function sharedDirectory(log: Log): string {
   for (const path of ['/var/lib/holdfast', join(tmpdir(), 'holdfast-root')]) {
     try {
@@ -105,7 +108,8 @@ export function sharedDirectory(log: Log): string {
 }
 
 /**
- * The directory of the unix socket, for the account alone: inside the home, or a short one where that path is too long.
+ * Creates the directory of the unix socket, for the account alone: inside the home, or a short path elsewhere if that
+ * one is too long.
  */
 export function openSocketDirectory(home: Home): string {
   const inside = join(home.path, 'socket')
@@ -125,7 +129,7 @@ export function openSocketDirectory(home: Home): string {
   return path
 }
 
-/** Removes a socket's directory outside the home once PostgreSQL has ended. */
+/** Removes a socket directory outside the home after PostgreSQL has ended. */
 export function closeSocketDirectory(home: Home, path: string): void {
   if (path.startsWith(home.path)) return
   try {

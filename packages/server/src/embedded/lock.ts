@@ -9,12 +9,12 @@ interface Lock {
 }
 
 /**
- * Takes the one lock of a directory, or tells who has it. The lock is a kernel file lock (Node offers none by itself,
- * SQLite does), so it ends with its process however that dies and is never stale.
+ * Takes the exclusive lock of a directory, or returns its owner. It is a kernel file lock (by SQLite, since Node has
+ * none), so it ends with its process in every case and is never stale.
  *
- * @param owner whom the lock's files are given to
- * @param waitMs how long an owner that is just ending is given
- * @returns the lock, or the process id of its owner (`null` when that is not readable)
+ * @param owner account that gets the lock's files
+ * @param waitMs time in ms to wait for an owner that is just ending
+ * @returns the lock, or the process id of its owner (`null` if unreadable)
  */
 export async function takeLock(
   directory: string,

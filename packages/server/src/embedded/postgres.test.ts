@@ -19,7 +19,7 @@ before(() => {
 })
 after(() => rmSync(scratch, { recursive: true, force: true }))
 
-/** A data directory as a first start and a stop leave it: where the making is not what is tried, it is copied. */
+/** Returns a copy of a data directory after a first start and a stop, for tests that do not test its creation. */
 function newDataDir(name: string): string {
   const dataDir = join(scratch, name)
   const copied = spawnSync('cp', ['-a', join(scratch, 'first'), dataDir], { encoding: 'utf8' })
@@ -27,7 +27,7 @@ function newDataDir(name: string): string {
   return dataDir
 }
 
-/** Starts, works with one connection, stops. */
+/** Starts PostgreSQL, runs work on one connection, stops. */
 async function withPostgres<T>(dataDir: string, work: (client: Client) => Promise<T>): Promise<T> {
   const postgres = await startEmbeddedPostgres({ dataDir, log: silent })
   try {
@@ -46,7 +46,7 @@ async function readRow(client: Client): Promise<unknown> {
   return (await client.query('select word from kept')).rows[0]?.word
 }
 
-/** A process of its own that starts PostgreSQL, commits a row and stays; with everything that it started. */
+/** Starts a separate process that starts PostgreSQL, commits a row and stays. Returns it with all its descendants. */
 async function startParent(dataDir: string): Promise<{ parent: ChildProcess; below: number[] }> {
   const program = `
     const { startEmbeddedPostgres } = await import(${JSON.stringify(import.meta.resolve('./postgres.ts'))})
@@ -96,7 +96,7 @@ async function untilGone(pids: number[], withinMs = 30_000): Promise<void> {
   }
 }
 
-/** All at once: what is stopped first can not act on the death of another. */
+/** Stops all before killing any, so that none can react to the death of another. */
 function kill(...pids: number[]): void {
   for (const signal of ['-STOP', '-9']) spawnSync('/bin/kill', [signal, ...pids.map(String)])
 }

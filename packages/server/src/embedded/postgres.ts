@@ -20,34 +20,32 @@ import { launchServer, type Server, toStartError } from './supervisor.ts'
 
 export { EmbeddedPostgresError }
 
-/** How long an owner of the data directory that is just ending is waited for. */
+/** Time in ms to wait for a previous owner of the data directory that is just ending. */
 const LOCK_WAIT_MS = 5_000
-/** How long a cluster may be held by what is left of a killed PostgreSQL. */
+/** Time in ms to wait for leftover processes of a killed PostgreSQL to release the cluster. */
 const LEFTOVER_MS = 20_000
-/** Crash recovery replays at most `max_wal_size`. */
+/** Limit of a start in ms. Crash recovery replays at most `max_wal_size`. */
 const READY_TIMEOUT_MS = 180_000
-/** How long PostgreSQL is brought back after ending by itself (killed, disk full) before it counts as gone. */
+/** Time in ms for restarts after PostgreSQL ends by itself (killed, disk full). */
 const REVIVE_FOR_MS = 120_000
 
 interface EmbeddedPostgres {
-  /** Unix socket, superuser `holdfast`, database `holdfast`. Stays the same when PostgreSQL is brought back. */
+  /** Unix socket, superuser `holdfast`, database `holdfast`. Does not change when PostgreSQL is restarted. */
   connectionString: string
-  /** Fast shutdown; settles when every process has ended and the data directory is free. */
+  /** Fast shutdown. Settles when every process has ended and the data directory is free. */
   stop(): Promise<void>
-  /**
-   * Settles once: after `stop()`, or when PostgreSQL ended by itself and could not be brought back within 2 minutes.
-   */
+  /** Settles once: after `stop()`, or if PostgreSQL ended by itself and could not be restarted within 2 minutes. */
   exited: Promise<{ expected: boolean; reason: string }>
 }
 
 /**
- * Starts the bundled PostgreSQL 18 on `dataDir`, creating both at the first start.
+ * Starts the bundled PostgreSQL 18 on `dataDir`, and creates both at the first start.
  *
- * One Holdfast process at a time: a kernel lock refuses the second. PostgreSQL ends with this process in whatever way
- * that dies; what a `kill -9` of everything leaves is recovered here. Root runs it as another account (see
- * `chooseAccount`), and keeps it outside `dataDir` where that account cannot reach (see `openHome`).
+ * One Holdfast process at a time: a kernel lock refuses the second one. PostgreSQL ends with this process in every
+ * case, and the next start recovers from a `kill -9` of all processes. Root runs it as another account (see
+ * `chooseAccount`), and stores it outside `dataDir` if that account cannot reach it (see `openHome`).
  *
- * @throws EmbeddedPostgresError with one sentence for the terminal
+ * @throws EmbeddedPostgresError with one sentence for the operator
  */
 export async function startEmbeddedPostgres(options: { dataDir: string; log: Log }): Promise<EmbeddedPostgres> {
   const { dataDir, log } = options
@@ -83,21 +81,21 @@ export async function startEmbeddedPostgres(options: { dataDir: string; log: Log
   }
 }
 
-/** The PostgreSQL of a Holdfast process that runs on `dataDir`, if one does. */
+/** Returns the URL of the PostgreSQL that another Holdfast process runs on `dataDir`; undefined if there is none. */
 export async function findEmbeddedPostgres(dataDir: string, log: Log): Promise<string | undefined> {
   if (!existsSync(join(dataDir, 'postgres')) && !existsSync(join(dataDir, 'postgres-location'))) return undefined
   const url = connectionString(openHome(dataDir, log), 'holdfast')
   return (await answers(url)) ? url : undefined
 }
 
-/** Starts a cluster whose data does not matter in the empty directory `home`, which is removed when it ends. */
+/** Starts a throw-away cluster in the empty directory `home`, which is removed at its end. */
 export async function startThrowawayPostgres(home: Home, log: Log): Promise<{ url: string; stop(): Promise<void> }> {
   requirePosix()
   const server = await prepareServer(home, log, THROWAWAY_SETTINGS, home.path)()
   return { url: connectionString(home, 'postgres'), stop: () => server.stop() }
 }
 
-/** Makes the cluster if needed and returns how to start a server on it, as often as needed. */
+/** Creates the cluster if needed. Returns a function that starts a server on it and may be called repeatedly. */
 function prepareServer(home: Home, log: Log, settings: Settings, removeAtEnd: string): () => Promise<Server> {
   return asSentence(home.path, () => {
     const binaries = findBinaries(home.account, () => (home.account ? sharedDirectory(log) : home.path))
@@ -121,7 +119,7 @@ function prepareServer(home: Home, log: Log, settings: Settings, removeAtEnd: st
   })
 }
 
-/** Null when the server answers; otherwise why it ended. */
+/** Returns null when the server answers, otherwise the reason of its end. */
 async function untilReady(server: Server, url: string): Promise<string | null> {
   const giveUp = performance.now() + READY_TIMEOUT_MS
   while (performance.now() < giveUp) {
@@ -160,7 +158,7 @@ async function ensureDatabase(url: string): Promise<void> {
   }
 }
 
-/** Starts PostgreSQL again when it ends by itself, until `stop`. */
+/** Restarts PostgreSQL when it ends by itself, until `stop`. */
 function keepAlive(first: Server, start: () => Promise<Server>, log: Log): Pick<EmbeddedPostgres, 'exited' | 'stop'> {
   let stopping = false
   let server = first
@@ -197,7 +195,10 @@ function keepAlive(first: Server, start: () => Promise<Server>, log: Log): Pick<
   }
 }
 
-/** `localhost` is a placeholder that every URL parser accepts; the `host` parameter, the socket's directory, wins. */
+/**
+ * `localhost` is a placeholder that every URL parser accepts. The `host` parameter, the socket's directory, overrides
+ * it.
+ */
 function connectionString(home: Home, database: string): string {
   const host = encodeURIComponent(openSocketDirectory(home))
   return `postgresql://${ROLE}@localhost:5432/${database}?host=${host}`
@@ -211,7 +212,7 @@ function requirePosix(): void {
   }
 }
 
-/** Turns what the file system refuses (permission, space, read-only) into a sentence. */
+/** Turns a file system error (permission, space, read-only) into a sentence. */
 function asSentence<T>(path: string, work: () => T): T {
   try {
     return work()

@@ -9,8 +9,9 @@ const INSIST_AFTER_MS = 12_000
 const GIVE_UP_AFTER_MS = 20_000
 
 /**
- * Waits until no PostgreSQL of an earlier run holds the cluster. Call it with the data directory's lock held: then a
- * living postmaster is a leftover that is stopping by itself, or one whose supervisor was killed, which is asked to.
+ * Waits until no PostgreSQL of an earlier run uses the cluster. The caller must hold the data directory's lock. A
+ * living postmaster then is a leftover: it is stopping by itself, or its supervisor was killed, and it gets a signal to
+ * stop.
  */
 export async function awaitOldPostmaster(account: Account, cluster: string): Promise<void> {
   const started = performance.now()
@@ -32,9 +33,9 @@ export async function awaitOldPostmaster(account: Account, cluster: string): Pro
 }
 
 /**
- * The process id of the postmaster that runs on the cluster, `null` when none does. A pid file that names a process
- * which is something else (the number was given out again, usual after a container's restart) is removed, because
- * PostgreSQL would take it for a postmaster and refuse to start.
+ * Returns the process id of the postmaster on the cluster, `null` if there is none. Removes a pid file that names
+ * another process (reused ids are usual after a container's restart), because PostgreSQL would take it for a postmaster
+ * and refuse to start.
  */
 export function findPostmaster(cluster: string): number | null {
   const file = join(cluster, 'postmaster.pid')
@@ -51,7 +52,7 @@ export function findPostmaster(cluster: string): number | null {
   return null
 }
 
-/** Signals a process that may have ended meanwhile, with no more rights than the account has. */
+/** Signals a process that may have ended meanwhile, with the rights of the account. */
 export function signal(account: Account, pid: number, name: 'INT' | 'QUIT'): void {
   runAs(account, '/bin/sh', ['-c', 'kill -"$1" "$2"', 'signal', name, String(pid)])
 }
@@ -65,7 +66,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** `null` when unknown; empty for a process that has ended and is not yet collected. */
+/** Returns `null` if unknown, and an empty text for a zombie process. */
 function commandOf(pid: number): string | null {
   if (process.platform === 'linux') {
     try {

@@ -8,9 +8,9 @@ import type { Home } from './home.ts'
 import { findPostmaster, signal } from './postmaster.ts'
 
 /**
- * Runs PostgreSQL and watches descriptor 3, a pipe whose other end only Holdfast holds: when it closes, because
- * Holdfast closed it or died in whatever way, PostgreSQL is told to shut down (fast). The signal is repeated, since one
- * that comes before PostgreSQL has its handlers would be lost. $1: a directory to remove at the end, or empty.
+ * Runs PostgreSQL and watches descriptor 3, a pipe whose other end only Holdfast has. The pipe closes when Holdfast
+ * closes it or ends in any way; then PostgreSQL gets a fast shutdown. The signal is repeated, since one that arrives
+ * before PostgreSQL has installed its handlers would be lost. $1: a directory to remove at the end, or empty.
  */
 const SUPERVISE = `
 remove=$1; shift
@@ -29,18 +29,16 @@ exit $status
 const LARGEST_LOG_BYTES = 4 * 1024 * 1024
 const STOP_TIMEOUT_MS = 30_000
 
-/** One running PostgreSQL. It never keeps this process alive. */
+/** One running PostgreSQL. It does not keep this process alive. */
 export interface Server {
-  /** Settles when it has ended, with the last thing it said. */
+  /** Settles when it has ended, with its last error message. */
   ended: Promise<string>
   hasEnded(): boolean
-  /** Fast shutdown; an immediate one after 30 s. */
+  /** Fast shutdown, then an immediate one after 30 s. */
   stop(): Promise<void>
 }
 
-/**
- * Starts `postgres` as the home's account, in a session of its own, so that a signal to our process group misses it.
- */
+/** Starts `postgres` as the home's account in its own session, so that signals to our process group do not reach it. */
 export function launchServer(home: Home, cluster: string, command: string[], removeAtEnd: string): Server {
   const logFile = join(home.path, 'postgres.log')
   const output = openSync(logFile, 'a', 0o600)
@@ -92,7 +90,7 @@ function release(child: ChildProcess): void {
   if (child.stdin && 'unref' in child.stdin && typeof child.stdin.unref === 'function') child.stdin.unref()
 }
 
-/** The last FATAL or PANIC line since `offset`, or failing that the last line. */
+/** Returns the last FATAL, PANIC or ERROR line since `offset`, otherwise the last line. */
 function lastWords(logFile: string, offset: number): string | null {
   try {
     const lines = readFileSync(logFile).subarray(offset).toString('utf8').trim().split('\n')
@@ -103,7 +101,7 @@ function lastWords(logFile: string, offset: number): string | null {
   }
 }
 
-/** An account that may not be taken on, or a home that vanished, ends the spawn itself. */
+/** Explains a failed start. The spawn itself fails if the process may not change to the account or the home is gone. */
 export function toStartError(home: Home, reason: string): EmbeddedPostgresError {
   const sentence = reason.replace(/\.$/, '')
   return new EmbeddedPostgresError(

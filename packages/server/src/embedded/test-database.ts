@@ -6,23 +6,21 @@ import { Client, escapeIdentifier, escapeLiteral, Pool } from 'pg'
 import { accountOwning, chooseAccount, giveTo } from './account.ts'
 import { startThrowawayPostgres } from './postgres.ts'
 
-/**
- * A database that every test file of one kind starts from. `prepare` runs once per cluster and closes what it opens.
- */
+/** A template database for test files of one kind. `prepare` runs once per cluster and closes its connections. */
 export interface Template {
   name: string
-  /** What it starts from itself, if not from nothing. */
+  /** The template that it is based on; empty database if undefined. */
   from?: Template
   prepare(url: string): Promise<void>
 }
 
 interface TestDatabase {
-  /** Superuser. */
+  /** URL of a superuser. */
   url: string
   drop(): Promise<void>
 }
 
-/** In memory where there is room: what a database costs is mostly the making of its 700 files. */
+/** Uses memory if it has enough space: the main cost of a database is creating its 700 files. */
 function scratchDirectory(): string {
   const inMemory = '/dev/shm'
   try {
@@ -30,14 +28,14 @@ function scratchDirectory(): string {
     const { bavail, bsize } = statfsSync(inMemory)
     if (bavail * bsize >= 4 * 2 ** 30) return inMemory
   } catch {
-    // There is none here.
+    // There is no such directory on this system.
   }
   return tmpdir()
 }
 
 /**
- * Starts a throw-away cluster (no fsync) in a temporary directory. It disappears, files included, with `stop()` or
- * with this process, whichever comes first.
+ * Starts a throw-away cluster (no fsync) in a temporary directory. It is removed with its files by `stop()` or at the
+ * end of this process, whichever comes first.
  */
 export async function startTestCluster(): Promise<{ url: string; stop(): Promise<void> }> {
   const path = mkdtempSync(join(realpathSync(scratchDirectory()), 'hft-'))
@@ -48,27 +46,27 @@ export async function startTestCluster(): Promise<{ url: string; stop(): Promise
 
 let cluster: Promise<string> | undefined
 
-/** The run's shared cluster (`HOLDFAST_TEST_DATABASE_URL`, set by scripts/test.mjs), or this process's own. */
+/** Returns the run's shared cluster (`HOLDFAST_TEST_DATABASE_URL`, set by scripts/test.mjs), or this process's own. */
 function findCluster(): Promise<string> {
   cluster ??= Promise.resolve(process.env.HOLDFAST_TEST_DATABASE_URL || startTestCluster().then(({ url }) => url))
   return cluster
 }
 
-/** Templates that this process has seen finished. */
+/** Names of templates that are known to be complete. */
 const finished = new Set<string>()
 let administrators: Pool | undefined
 
-/** Databases are made and dropped over connections that this process keeps, which do not keep it from ending. */
+/** Runs a statement on kept connections, which do not keep the process from ending. */
 async function administer(server: string, statement: string): Promise<void> {
   if (!administrators) {
     administrators = new Pool({ connectionString: server, max: 2, idleTimeoutMillis: 0, allowExitOnIdle: true })
-    // The cluster goes when it is needed no more.
+    // The cluster may stop while connections are open.
     administrators.on('error', () => {})
   }
   await administrators.query(statement)
 }
 
-/** Makes a database for one test file: empty, or a copy of the template, which the first caller prepares. */
+/** Creates a database for one test file: empty, or a copy of the template, which the first caller prepares. */
 export async function createTestDatabase(template?: Template): Promise<TestDatabase> {
   const server = await findCluster()
   const name = `test_${randomBytes(8).toString('hex')}`
@@ -85,11 +83,11 @@ export async function createTestDatabase(template?: Template): Promise<TestDatab
 
 const nameOf = ({ name }: Template) => `template_${name}`
 
-/** Copying files takes half of what it takes to log every page of them. */
+/** Copying files takes half as long as logging all their pages. */
 const copyOf = (source: string, name: string) =>
   `create database ${escapeIdentifier(name)} template ${escapeIdentifier(source)} strategy file_copy`
 
-/** Only a finished template is marked as one (`datistemplate`); what a killed run left half made is made again. */
+/** Only a complete template has `datistemplate`. One that an interrupted run left incomplete is created again. */
 async function ensureTemplate(client: Client, server: string, template: Template): Promise<string> {
   const { from, prepare } = template
   const database = nameOf(template)

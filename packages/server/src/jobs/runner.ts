@@ -7,21 +7,21 @@ import type { Log } from '../kernel/log.ts'
 import { second } from '../kernel/time.ts'
 
 /**
- * Background work: idempotent, without input, run by one replica at a time. `cron` in the five fields of crontab(5),
+ * A background job: idempotent, without input, run by one replica at a time. `cron` has the five fields of crontab(5),
  * UTC.
  */
 export type Job = { name: string; cron: string; run: () => Promise<unknown> }
 
-// Any number serves that no other user of the database takes; the second key of the lock is the job's name.
+// Any number that no other user of the database takes. The second key of the lock is the job's name.
 const jobLock = 7_264_403
 const concurrency = 2
 const startAgainAfterMs = 2 * second
-/** How long a stop waits for jobs that run. What is cut then is rolled back, and made again by the next run. */
+/** Time in ms that a stop waits for running jobs. Jobs that are cut then roll back, and the next run repeats them. */
 const finishWithinMs = 5 * second
 
-/** Runs the jobs on the same database; whichever replica is free takes the next one. */
+/** Runs the jobs in all replicas on the same database. Any free replica takes the next job. */
 export async function startJobs(url: string, jobs: readonly Job[], log: Log): Promise<{ stop: () => Promise<void> }> {
-  // One that listens, and for each job at once one that asks and one that holds its lock.
+  // One connection listens. Each concurrent job needs one for the queue and one for its lock.
   const pool = new pg.Pool({
     connectionString: url,
     max: 1 + 2 * concurrency,
@@ -38,8 +38,8 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
   })
 
   /**
-   * A job never runs beside itself. The lock ends with its connection: the queues of the job table would keep a job of
-   * a killed replica locked for hours.
+   * Runs a job unless it is already running. Uses an advisory lock, which ends with its connection: the job table would
+   * keep a job of a killed replica locked for hours.
    */
   async function runAlone(job: Job): Promise<void> {
     const client = await pool.connect()
@@ -72,9 +72,9 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
     run({
       pgPool: pool,
       concurrency,
-      // Otherwise nobody waits for the end of a job to be written, and where that fails the process would end.
+      // With a delay the library writes the end of a job without awaiting it, and a failure would end the process.
       preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
-      // New ones are notified; this finds those that are tried again, and what a lost notification left.
+      // New jobs are notified. Polling finds retries, and jobs with a lost notification.
       pollInterval: 30 * second,
       noHandleSignals: true,
       noPreparedStatements: true,
@@ -84,7 +84,7 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
       taskList: Object.fromEntries(jobs.map((job) => [job.name, tracked(job)])),
       parsedCronItems: parseCrontab(jobs.map((job) => `${job.cron} ${job.name} ?max=3`).join('\n')),
     })
-  /** A runner that ends by itself (its database was away) is started again. */
+  /** Restarts a runner that ends by itself, after the database was unavailable. */
   const watch = (runner: Runner) => {
     const ended = (e?: unknown) => {
       if (stopped) return
@@ -117,7 +117,7 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
   }
 
   return {
-    /** Takes no further job, lets the running ones finish, within bounds, and ends the connections. */
+    /** Takes no further job, waits a limited time for running ones, and closes the connections. */
     stop: async () => {
       stopped = true
       const finished = Promise.resolve(runner?.stop())

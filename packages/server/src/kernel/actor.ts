@@ -1,7 +1,9 @@
 import type { CredentialKind, Origin, Permission, RequiredAction, Role } from '@holdfast/contract/vocabulary'
 import type { RateLimit } from './rate-limit.ts'
 
-/** Only authentication makes one, and rows have it; every query takes it first. */
+/**
+ * Created only by authentication and read from rows. Every query takes it as its first parameter after the transaction.
+ */
 export type TenantId = string & { readonly brand: 'TenantId' }
 
 type AnyPrincipal =
@@ -13,37 +15,40 @@ type AnyPrincipal =
       name: string
       roles: readonly Role[]
       permissions: ReadonlySet<Permission>
-      /** When its person signed in. */
+      /** Time when the person signed in. */
       startedAt: Date
       expiresAt: Date
       idleSeconds: number
-      /** When it ends for inactivity if nothing is done until then, as far as this replica knows. */
+      /** End for inactivity if there is no further request, as far as this replica knows. */
       idleExpiresAt: Date
-      /** How the user signed in, as the audit trail says it. */
+      /** Method of the sign-in, as in the audit log. */
       authMethod: string
-      /** The identity provider that opened it. */
+      /** Identity provider of the sign-in. */
       providerId: string | null
-      /** Whether the user has a second factor. */
+      /** True if the user has a second factor. */
       mfa: boolean
-      /** When this session last showed a one-time code. */
+      /** Time of the session's last one-time code. */
       steppedUpAt: Date | null
-      /** What it must do before anything else. */
+      /** Action that the user must take before any other. */
       requiredAction: RequiredAction | null
     }
   | {
       kind: 'api_key'
       tenantId: TenantId
       id: string
-      /** The user whose rights bound it; null for a key that the deployment made itself. */
+      /** User whose permissions limit the key; null for a key that the deployment created itself. */
       ownerId: string | null
-      /** Whether that user is a person, whom the settings of sign-in and sessions bind. */
+      /** True if that user is a person, so that the settings of sign-in and sessions apply. */
       standsForPerson: boolean
-      /** UUIDs of the people whose limits bind it: its owner, the person who made it, and who made its account. */
+      /**
+       * UUIDs of the people whose limits apply: the owner, the person who created the key, and the creator of that
+       * account.
+       */
       standsFor: readonly string[]
       name: string
       roles: readonly Role[]
       permissions: ReadonlySet<Permission>
-      /** The directory that it provisions; it does nothing else. */
+      /** The directory that the key provisions. Such a key can do nothing else. */
       directory: string | null
     }
   | {
@@ -52,11 +57,11 @@ type AnyPrincipal =
       id: string
       name: string
       userId: string | null
-      /** Waits for approval: it is told so beside each answer. */
+      /** True if it waits for approval. Each response to it says so. */
       isPending: boolean
-      /** What its answers say of how often it may ask. */
+      /** Rate limit for the headers of its responses. */
       rateLimit?: RateLimit | undefined
-      /** The credential as it was shown, and which generation of it that is. */
+      /** The presented credential, and its generation. */
       presented: { token: string; generation: number }
     }
   | { kind: 'gateway'; tenantId: TenantId; id: string; name: string; poolId: string }
@@ -65,28 +70,28 @@ type AnyPrincipal =
       tenantId: TenantId
       id: string
       name: string
-      /** The token as it was shown, and the proof of a key, bound to it, that came with it. */
+      /** The presented token, and the key proof that came with it. */
       presented: { token: string; proof: unknown }
       terms: EnrollmentTerms
     }
   | {
-      /** Says only that somebody may try to enroll: who that is, an identity provider has to prove. */
+      /** Allows an attempt to enroll. An identity provider must prove the user. */
       kind: 'enrollment_challenge'
       tenantId: TenantId
-      /** Of this challenge alone; it stands nowhere else. */
+      /** Id of this challenge alone. It is not stored. */
       id: string
       name: string
-      /** As it was shown, the proof of a key that came with it, and the method that the proof has to name. */
+      /** The presented challenge, its key proof, and the method that the proof must name. */
       presented: { token: string; proof: unknown; method: string }
-      /** What is remembered of it once it has enrolled a device, and until when. */
+      /** Digest that is stored after it has enrolled a device, and its expiry. */
       digest: Buffer
       expiresAt: Date
     }
 
-/** Who calls, as established by exactly one credential, of this kind. Ids are UUIDs. */
+/** The caller, as established by exactly one credential of this kind. Ids are UUIDs. */
 export type Principal<K extends CredentialKind = CredentialKind> = Extract<AnyPrincipal, { kind: K }>
 
-/** What an enrollment token allows and gives; none of it changes while the token is good. */
+/** Terms of an enrollment token. They do not change while the token is valid. */
 type EnrollmentTerms = {
   readonly kind: 'enroll' | 'bootstrap'
   readonly user_id: string | null
@@ -99,7 +104,9 @@ type EnrollmentTerms = {
   readonly max_devices_per_user: number | null
 }
 
-/** A credential that was issued here and is good no more, or not for this request. Its caller is told nothing of it. */
+/**
+ * A credential that was issued here but is no longer valid, or not valid for this request. Its caller gets no reason.
+ */
 export type RefusedCredential = {
   kind: 'refused'
   of: 'api_key' | 'device' | 'gateway' | 'enrollment_token' | 'enrollment_challenge'
@@ -116,19 +123,22 @@ export type RefusedCredential = {
     | 'no_proof'
     | 'spent'
     | 'tenant_suspended'
-  /** Of a device: who shows its key may hear what has become of it. The look costs a signature, so it is taken last. */
+  /**
+   * For a device: true if the caller proves possession of its key, and so may learn the device's status. It costs a
+   * signature check, so it is called last.
+   */
   showsKey?: () => boolean
 }
 
-/** Who asks, before a credential says who that is. */
+/** The caller before authentication. */
 export type Stranger = { sourceIp: string; userAgent: string | null; requestId: string }
-/** The same, and whether a page of a browser asked. */
+/** The same, with the origin of the request: a browser page or not. */
 export type Caller = Stranger & { origin: Extract<Origin, 'api' | 'console'> }
 
-/** Where a change comes from: enough to write its audit event. */
+/** Source of a change, with all data for its audit event. */
 export type Source = {
   tenantId: TenantId
-  /** `address` where nobody is known yet but where they come from. */
+  /** `address` if only the caller's address is known. */
   type: CredentialKind | 'job' | 'address' | 'identity_provider'
   /** TypeID, or a job's name. */
   id: string | null
@@ -137,12 +147,12 @@ export type Source = {
   sourceIp: string | null
   userAgent: string | null
   requestId: string | null
-  /** What an Idempotency-Key stands for; settled with the change, in its transaction. */
+  /** Claim of the Idempotency-Key. It is settled in the transaction of the change. */
   claim: Claim | null
 }
-/** One attempt at the request that an Idempotency-Key stands for. */
+/** One attempt at a request with an Idempotency-Key. */
 export type Claim = { tenantId: TenantId; principal: string; key: string; attempt: string }
-/** A principal and where it calls from: who makes a change, and its source. */
+/** A principal with the source of its change. */
 export type Actor<K extends CredentialKind = CredentialKind> = Source & Stranger & { principal: Principal<K> }
 
 export const jobSource = (tenantId: TenantId, job: string): Source => ({
@@ -157,7 +167,7 @@ export const jobSource = (tenantId: TenantId, job: string): Source => ({
   claim: null,
 })
 
-/** The people whom a caller stands for, by UUID: what binds one of them binds the caller. */
+/** Returns UUIDs of the people behind a caller. Limits of each of them apply to the caller. */
 export const personsBehind = ({ principal }: Pick<Actor, 'principal'>): readonly string[] => {
   if (principal.kind === 'session') return [principal.userId]
   return principal.kind === 'api_key' ? principal.standsFor : []

@@ -1,16 +1,18 @@
 declare const granted: unique symbol
-/** That what is about to be added was admitted, in this transaction. Whatever inserts it asks for one. */
+/** Proof that an addition was admitted in this transaction. Functions that insert rows require one. */
 export type Granted = { readonly [granted]: true }
 
-/** What may still be added of something that a plan limits; until commit nobody else adds to it. */
+/** Remaining allowance of a kind of object that a plan limits. Until commit no other transaction can add to it. */
 export type Allowance = {
-  /** How many more fit; Infinity where there is no limit. */
+  /** Number of further objects that fit; Infinity without a limit. */
   room: () => number
-  /** 409 where so many more do not fit; what comes for as many that go always does. */
+  /**
+   * Takes `n` from the allowance. Throws 409 if they do not fit. A replacement of as many removed objects always fits.
+   */
   take: (n: number) => Granted
-  /** Tells that so many more were asked for and find no place, where nothing is taken; `take` tells by itself. */
+  /** Reports that `n` more were requested and do not fit, if nothing is taken. `take` reports by itself. */
   refuse: (n: number) => void
 }
 
-/** What the deployment makes for itself, such as the way back in, is bound by no plan. */
+/** For objects that the deployment creates itself, such as a break-glass user. No plan limits them. */
 export const besideLimits = {} as Granted

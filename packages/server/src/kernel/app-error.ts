@@ -4,21 +4,21 @@ import type { RateLimit } from './rate-limit.ts'
 
 export type FieldError = { field: string; message: string }
 
-/** What a rule throws. Its code is one of the specification's eight; the status is a look-up made by the transport. */
+/** An error that a rule throws. Its code is one of the specification's eight; the transport maps it to a status. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly errors: readonly FieldError[] | undefined
   readonly retryAfterSeconds: number | undefined
   readonly deviceStatus: ToldDeviceStatus | undefined
-  /** What kind of wrong it is, for who speaks SCIM. */
+  /** Error type for SCIM clients. */
   readonly scimType: ScimType | undefined
-  /** The version that the writer named is not the current one. */
+  /** True if the writer named a version that is not the current one. */
   readonly isStale: boolean
-  /** The methods that a path takes, where another one was asked. */
+  /** Allowed methods of a path, for a request with another method. */
   readonly allow: readonly string[] | undefined
-  /** Why the use of an enrollment token was refused: for its administrators, never in an answer to a device. */
+  /** Reason for refusing an enrollment token: for administrators, never in a response to a device. */
   attemptReason: AttemptReason | undefined
-  /** How often whoever asks may ask. */
+  /** Rate limit of the caller. */
   readonly rateLimit: RateLimit | undefined
   constructor(
     code: ErrorCode,
@@ -46,7 +46,7 @@ export class AppError extends Error {
   }
 }
 
-/** 429 for a device that asks more often than it may. It names the device, because it is thrown before an actor exists. */
+/** 429 for a device over its rate limit. It names the device, because it is thrown before an actor exists. */
 export class DeviceThrottled extends AppError {
   readonly device: ThrottledDevice
   constructor({ tenantId, deviceId, name }: ThrottledDevice, retryAfterSeconds: number, rateLimit: RateLimit) {
@@ -60,15 +60,15 @@ export function fail(code: ErrorCode, detail: string): never {
   throw new AppError(code, detail)
 }
 
-/** 422 that names the field which breaks a rule. */
+/** Throws 422 for a field that breaks a rule. */
 export function failField(field: string, message: string): never {
   throw new AppError('validation_error', `${field}: ${message}`, { errors: [{ field, message }] })
 }
 
-/** The one sentence of every 401: it does not say which part of the credential failed. */
+/** The same error for every 401. It does not say which part of the credential failed. */
 export const badCredentials = (deviceStatus?: ToldDeviceStatus) =>
   new AppError('unauthorized', 'missing or invalid credentials', { deviceStatus })
-/** @param cause why, for the audit event; the answer does not say it. */
+/** @param cause reason for the audit event; not part of the response */
 export function unauthorized(cause?: unknown): never {
   throw new AppError('unauthorized', badCredentials().message, { cause })
 }

@@ -1,9 +1,9 @@
-/** A map that forgets its oldest entry beyond `max`. Reading does not renew an entry, which keeps reads a look-up. */
+/** A map that drops its oldest entry beyond `max`. Reading does not renew an entry, so reads are plain look-ups. */
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, V>()
   readonly #max: number
   readonly #onForget: ((key: K, value: V) => void) | undefined
-  // Stays where the oldest is: looking from the front anew would pass every slot that was emptied.
+  // Iterator at the oldest entry. A new iterator would pass all deleted slots at the front.
   #oldest: MapIterator<[K, V]> | undefined
   constructor(max: number, onForget?: (key: K, value: V) => void) {
     this.#max = max

@@ -1,6 +1,6 @@
 export type Changed = Record<string, readonly [before: unknown, after: unknown]>
 
-/** The fields of `after` that are not what they were: field → [before, after]. */
+/** Returns the changed fields: field → [before, after]. */
 export function differences(before: object, after: object): Changed {
   const was = new Map<string, unknown>(Object.entries(before))
   return Object.fromEntries(
@@ -10,7 +10,7 @@ export function differences(before: object, after: object): Changed {
   )
 }
 
-/** The database gives the keys of JSON back in another order. */
+/** Serialises with sorted keys, since the database returns JSON keys in another order. */
 const ordered = (value: unknown) =>
   JSON.stringify(value, (_key, v: unknown) =>
     typeof v === 'object' && v !== null && !Array.isArray(v) && !(v instanceof Date)

@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream'
 
-/** From the first to the last byte, both included. */
+/** Positions of the first and the last byte, both included. */
 export type ByteRange = { first: number; last: number }
 
-/** Bytes that are read while they are sent. The pipe alone decides which part of them is sent, and whether any is. */
+/** Bytes that are read while they are sent. The request pipeline decides which range is sent, if any. */
 export class Download {
   readonly size: number
-  /** SHA-256, hexadecimal; its ETag. */
+  /** SHA-256, hexadecimal. It is also the ETag. */
   readonly sha256: string
-  /** What they are to be called: letters, digits and `._+-`. */
+  /** File name for the client: letters, digits and `._+-`. */
   readonly filename: string
   readonly open: (range: ByteRange | undefined) => Promise<Readable>
   constructor(

@@ -1,7 +1,7 @@
 import type { TenantId } from './actor.ts'
 import { AppError } from './app-error.ts'
 
-/** The tenant was deleted meanwhile: what comes late for it changes nothing. */
+/** The tenant was deleted meanwhile. Late work for it changes nothing. */
 export class TenantGone extends AppError {
   constructor() {
     super('not_found', 'no such tenant')
@@ -9,8 +9,8 @@ export class TenantGone extends AppError {
 }
 
 /**
- * Work that visits tenants, one after the other: what fails for one stops no other, and is thrown at the end. One that
- * is gone meanwhile is passed over.
+ * Runs work for one tenant after the other. A failure for one does not stop the others; the first one is thrown at the
+ * end. Tenants that were deleted meanwhile are skipped.
  */
 export async function eachTenant(
   tenants: Iterable<TenantId>,

@@ -1,8 +1,8 @@
 import type { ExpiryType } from '@holdfast/contract/vocabulary'
 
 /**
- * What stops working at a known time: `id` as on the wire, `since` when it was made. Its renewal is somebody's work, or
- * nobody's, because it was replaced already or goes with something else, or happens by itself until that time.
+ * An object that expires. `id` is in the API's form; `since` is its creation time. `renewal` is `by_hand`, `not_needed`
+ * (already replaced, or ends with something else), or the time by which it is renewed automatically.
  */
 export type Expiry = {
   type: ExpiryType

@@ -1,18 +1,20 @@
 import { second } from './time.ts'
 
 /**
- * After a database was set back, tenants go on from numbers that no earlier moment can have given out, however far it
- * was set back and however often: they grow with time, faster than anything that is numbered.
+ * Start of the numbers after a restore. They grow with time, faster than any numbered data, so they are higher than any
+ * number issued before, however old the backup is and however often it is restored.
  */
 const since = Date.UTC(2026, 0, 1)
-/** More than a tenant changes in a second, for years; and the numbers of 100,000 tenants add up exactly until 2036. */
+/**
+ * More changes per second than a tenant makes over years. The sum of 100,000 tenants' numbers stays exact until 2036.
+ */
 const perSecond = 256
 
 const secondsAt = (at: Date): number => Math.floor((at.getTime() - since) / second)
 
 /** For sequence numbers, trust sets and revocation lists. */
 export const fenceAt = (at: Date | null | undefined): number => (at ? secondsAt(at) * perSecond : 0)
-/** For metadata of TUF, whose versions clients take up to nine digits of. */
+/** For TUF metadata: clients accept versions of up to nine digits. */
 export const smallFenceAt = (at: Date | null | undefined): number => (at ? secondsAt(at) : 0)
-/** Where time is not enough, because a number was far ahead of it. */
+/** Increment if a number is already ahead of the time-based one. */
 export const leap = 2 ** 32

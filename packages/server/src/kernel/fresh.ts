@@ -1,6 +1,6 @@
 import { minute } from './time.ts'
 
-/** How long proof that a person is there counts: a one-time code that was shown, a sign-in. */
+/** Time in ms for which a one-time code or a sign-in proves that the person is present. */
 export const freshMs = 5 * minute
-/** Until when what was shown then counts. */
+/** Returns the time until which such a proof is valid. */
 export const freshUntil = (shown: Date): Date => new Date(shown.getTime() + freshMs)

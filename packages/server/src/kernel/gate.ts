@@ -3,9 +3,9 @@ import { AppError } from './app-error.ts'
 type Places = { perKey: number; total: number; waiting: number; waitingPerKey?: number }
 
 /**
- * Few at a time: of one key `perKey` run, of all together `total`; `waiting` more wait for their turn, of one key
- * `waitingPerKey`, and whoever comes then is told to come back. Nobody who waits is passed by a key that has its share
- * already.
+ * A concurrency limiter. At most `perKey` tasks of a key and `total` of all run at once; `waiting` more wait, at most
+ * `waitingPerKey` of one key, and further ones are refused. A waiting task is not delayed by a key that already uses
+ * its share.
  */
 export function createGate({ perKey, total, waiting, waitingPerKey = waiting }: Places) {
   const running = new Map<string, number>()

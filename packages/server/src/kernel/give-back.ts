@@ -2,21 +2,21 @@ import { performance } from 'node:perf_hooks'
 import { minute, second } from './time.ts'
 
 const lookEveryMs = 5 * second
-/** A process that used less of its time than this since the last look has nothing to do. */
+/** Share of busy time since the last check below which the process counts as idle. */
 const idleShare = 0.1
-/** Less is not worth the collection. */
+/** Free heap in bytes above which a collection is worth it. */
 const worthBytes = 16 * 2 ** 20
 /**
- * Of a larger heap a collection takes longer (a millisecond for each megabyte that lives) than somebody who comes just
- * then should wait. Up to sixteen of these are young, of which little lives.
+ * Largest heap to collect. A larger one takes longer (a millisecond per megabyte of live data) than a new request
+ * should wait. Up to 16 MiB of it are the young generation with little live data.
  */
 const smallBytes = 60 * 2 ** 20
 const atMostEveryMs = minute
 
 /**
- * Gives back what a burst has left empty: the engine keeps the room of its young generation for as long as the process
- * runs, which is most of what a small deployment would hold. Only while nothing happens, and only where `collect`
- * (Node's `gc`, under `--expose-gc`) is there.
+ * Returns unused heap to the system after a burst. The engine keeps its young generation for the life of the process,
+ * which is most of a small deployment's memory. Runs only while the process is idle, and only if `collect` (Node's
+ * `gc`, under `--expose-gc`) is given.
  */
 export function giveBackWhenIdle(
   collect: (() => void) | undefined,
@@ -24,7 +24,7 @@ export function giveBackWhenIdle(
 ): { stop: () => Promise<void> } {
   let before = performance.eventLoopUtilization()
   let notBefore = 0
-  /** What was held after the last collection. A trickle of requests does not ask for another one, only growth does. */
+  /** Heap size after the last collection. Only growth beyond it leads to another one, not a few requests. */
   let left = 0
   const look = () => {
     const { utilization } = performance.eventLoopUtilization(before)

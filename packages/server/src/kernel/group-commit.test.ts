@@ -105,7 +105,7 @@ test('those who were answered together come again together: the first of them is
       },
       { tenantOf: one, maxBatch: 100, maxQueue: 100, maxPerTenant: 100, gathers },
     )
-    // Eight hands, each of which asks again when it has its answer, one a little after the other.
+    // Eight callers. Each asks again after its answer, with slightly different delays.
     const hand = async (n: number) => {
       for (let i = 0; i < 4; i++) {
         await new Promise((resolve) => setTimeout(resolve, n))

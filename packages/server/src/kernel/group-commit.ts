@@ -1,20 +1,19 @@
 import { AppError } from './app-error.ts'
 import { writeInHalves } from './in-halves.ts'
 
-/** A batch that stalled says nothing of how soon the next ask. */
+/** Limit of the wait for callers, in ms. The duration of a stalled batch does not predict when they return. */
 const longestGatherMs = 25
 const tooMuch = () =>
   new AppError('rate_limited', 'too much waits to be written; try again shortly', { retryAfterSeconds: 1 })
 
 /**
- * Many callers, few commits: what arrives while one batch is being written forms the next. Each caller's promise
- * settles with its batch, so an acknowledged item is a durable one; what `write` returns for an item is what its caller
- * gets. The tenants take turns in a batch, and one whose data is refused fails alone. A tenant at its bound, or the
- * queue at its own, is refused (429) instead of growing.
+ * Combines many callers into few commits: items that arrive during one batch form the next. Each caller's promise
+ * settles with its batch, so an acknowledged item is durable. The caller gets the result of `write` for its item.
+ * Tenants take turns in a batch, and an item with refused data fails alone. Beyond the limit of a tenant or of the
+ * queue, items are refused (429).
  *
- * Where a batch costs far more than an item, `gathers`: those who were answered together come again, one by one. So
- * that the first of them is no batch of its own, they are waited for a moment, half as long at most as their batch
- * took.
+ * Set `gathers` if a batch costs far more than an item: callers of one batch return one by one. So that the first of
+ * them does not make a batch alone, the next batch waits for the others, at most half as long as their batch took.
  */
 export function createGroupCommit<T, R = void>(
   write: (batch: T[]) => Promise<readonly R[]>,
@@ -36,7 +35,7 @@ export function createGroupCommit<T, R = void>(
   const queues = new Map<string, Waiting[]>()
   let size = 0
   let writing = false
-  /** Called when as many wait as are expected. */
+  /** Called when the expected number of items waits. */
   let gathered: { wanted: number; go: () => void } | undefined
 
   const gather = (wanted: number, ms: number): Promise<void> =>
@@ -50,7 +49,7 @@ export function createGroupCommit<T, R = void>(
       gathered = { wanted, go }
     })
 
-  /** One of each tenant in turn; who was served goes to the end. */
+  /** Takes one item of each tenant in turn. A served tenant goes to the end. */
   function takeBatch(): Waiting[] {
     const batch: Waiting[] = []
     for (const [tenant, queue] of queues) {
@@ -96,7 +95,7 @@ export function createGroupCommit<T, R = void>(
       queues.set(tenant, queue)
       size++
       if (gathered && size >= gathered.wanted) gathered.go()
-      // After the current turn of the loop: requests that arrived together share a batch.
+      // Runs after the current turn of the event loop, so that requests that arrived together share a batch.
       if (!writing) {
         writing = true
         setImmediate(drain)

@@ -8,7 +8,7 @@ const digitValue = new Map([...alphabet].map((c, i) => [c, BigInt(i)]))
 
 const random = new Uint32Array(1024)
 let nextRandom = random.length
-/** By itself the library asks the platform for eight at a time. */
+/** Reads from a larger buffer. By default the library asks the platform for eight numbers at a time. */
 function nextUint32(): number {
   if (nextRandom === random.length) {
     randomFillSync(random)
@@ -17,16 +17,13 @@ function nextUint32(): number {
   return random[nextRandom++]!
 }
 const uuids = new V7Generator({ nextUint32 })
-/** A new UUIDv7 (RFC 9562), the form in which the database keeps every id. */
+/** Creates a UUIDv7 (RFC 9562), the database's form of every id. */
 export const newUuid = (): string => uuids.generate().toString()
 
 const requestIdBytes = 16
 const drawn = Buffer.alloc(256 * requestIdBytes)
 let nextDrawn = drawn.length
-/**
- * A request's id orders nothing: 128 random bits as one text, cheaper to make and to send than a UUID put together from
- * parts.
- */
+/** Creates a request id: 128 random bits as hexadecimal text. It needs no order, and is cheaper than a UUID. */
 export function newRequestId(): string {
   if (nextDrawn === drawn.length) {
     randomFillSync(drawn)
@@ -36,7 +33,7 @@ export function newRequestId(): string {
   return drawn.toString('hex', nextDrawn - requestIdBytes, nextDrawn)
 }
 
-/** By character code: what a hexadecimal digit is worth. */
+/** Value of a hexadecimal digit, by character code. */
 const hexValue = new Uint8Array(128)
 for (const [value, c] of [...'0123456789abcdef'].entries()) {
   hexValue[c.charCodeAt(0)] = value
@@ -47,7 +44,7 @@ const dash = '-'.charCodeAt(0)
 /** UUID → TypeID: the noun's prefix, `_`, 26 characters of Crockford base32. */
 export function encodeId(noun: Noun, uuid: string): string {
   let text = `${idPrefixes[noun]}_`
-  // 128 bits after two zeros, taken five at a time; small numbers, because this runs for every request and listed row.
+  // 128 bits after two zeros, five at a time. Uses small numbers, because this runs for every request and listed row.
   let bits = 0
   let held = 2
   for (let i = 0; i < uuid.length; i++) {
@@ -77,8 +74,8 @@ export function decodeId(noun: Noun, text: string): string | undefined {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-/** TypeID → UUID. What is no id of this noun is 404, like an unknown one and one of another tenant. */
+/** TypeID → UUID. Throws 404 for anything else, as for an unknown id and one of another tenant. */
 export const idOf = (noun: Noun, text: string): string => decodeId(noun, text) ?? missing(noun)
 
-/** 404 of a thing that is not there, or that the caller may not know to be. */
+/** Throws 404 for a thing that does not exist or that the caller may not see. */
 export const missing = (noun: Noun): never => fail('not_found', `no such ${spoken(noun)}`)

@@ -1,17 +1,15 @@
 import { AppError } from './app-error.ts'
 
-/** Concerns one item of a batch and nobody else's. */
+/** An error of one item of a batch only. */
 export class LoneError extends AppError {}
 
-/**
- * What the database says of data that it does not take (SQLSTATE classes 22 and 23), whoever else is in the statement.
- */
+/** True if the database refused the data of an item (SQLSTATE classes 22 and 23), not the statement as a whole. */
 export const isOfData = (e: unknown) =>
   e instanceof LoneError || (e instanceof Error && 'code' in e && /^2[23][0-9A-Z]{3}$/.test(String(e.code)))
 
 /**
- * Writes many items at once. Where the data of one is refused the halves are written apart, so that only the offender
- * fails; any other failure is of all.
+ * Writes many items at once. If the data of one is refused, the halves are written separately, so that only that item
+ * fails. Any other error fails all items.
  */
 export async function writeInHalves<T>(
   items: readonly T[],

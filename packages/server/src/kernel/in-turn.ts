@@ -1,6 +1,6 @@
 /**
- * Runs the work of one key one after the other, and of different keys side by side. At most `maxWaiting` wait per key:
- * beyond that the call returns undefined without having run anything.
+ * Creates a keyed mutex: work of one key runs one after the other, work of different keys in parallel. If more than
+ * `maxWaiting` wait for a key, the call returns undefined without running anything.
  */
 export function createTurns(maxWaiting: number) {
   const queues = new Map<string, { waiting: number; last: Promise<unknown> }>()

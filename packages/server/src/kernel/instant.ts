@@ -3,8 +3,8 @@ import { failField } from './app-error.ts'
 import { second } from './time.ts'
 
 /**
- * A date-time (RFC 3339) that every part of the house takes: a real moment of a real day, without a leap second, of
- * four-digit years.
+ * True for a date-time (RFC 3339) that all parts of the system accept: an existing date and time, without a leap
+ * second, with a four-digit year.
  */
 export function isInstant(text: string): boolean {
   const at = Date.parse(text)
@@ -13,7 +13,7 @@ export function isInstant(text: string): boolean {
 const earliest = Date.parse('0001-01-01T00:00:00Z')
 const latest = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** A bound in the past, as `Ago` of the contract has it: so many seconds before `at`, or a time. */
+/** Parses a bound in the past (`Ago` of the contract): a number of seconds before `at`, or a time. */
 export function readAgo(field: string, text: string, at: Date): Date {
   if (/^[0-9]+$/.test(text)) return new Date(at.getTime() - Number(text) * second)
   if (!isInstant(text))

@@ -1,4 +1,4 @@
-/** JSON lines on stdout. What is logged holds no secret: no header, no body, no credential. */
+/** JSON lines on stdout. Log entries contain no secrets: no header, no body, no credential. */
 export type Log = {
   info: (o: object, message: string) => void
   warn: (o: object, message: string) => void

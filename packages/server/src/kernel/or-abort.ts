@@ -1,4 +1,4 @@
-/** Waits for work that can't be called off no longer than until the signal aborts; rejects with its reason then. */
+/** Waits for work that can't be cancelled, until the signal aborts. Rejects with the signal's reason then. */
 export function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   const stop = () => reject(signal.reason)

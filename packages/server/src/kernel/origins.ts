@@ -1,25 +1,25 @@
-/** Where a deployment is reached. */
+/** Addresses of a deployment. */
 export type Origins = {
   publicUrl: string
-  /** Whether the operator said so (`HOLDFAST_PUBLIC_URL`). */
+  /** True if the operator set it (`HOLDFAST_PUBLIC_URL`). */
   publicUrlIsSet: boolean
-  /** Loopback names of the same listener, where the operator set no public URL. */
+  /** Loopback names of the same listener, if no public URL is set. */
   otherOrigins: readonly string[]
 }
 
 export const isOwnOrigin = (origin: string, { publicUrl, otherOrigins }: Origins): boolean =>
   origin === publicUrl || otherOrigins.includes(origin)
 
-/** The issuer that a credential may name: the public URL, or what was that before by another name of the same place. */
+/** Returns the issuer for a credential: the named one if it is an own origin, else the public URL. */
 export const issuerOf = (named: string, own: Origins): string => (isOwnOrigin(named, own) ? named : own.publicUrl)
 
-/** What a proof of possession may name for a path. */
+/** URLs that a proof of possession may name for a path. */
 export const ownUrls = (path: string, { publicUrl, otherOrigins }: Origins) => ({
   url: publicUrl + path,
   otherUrls: otherOrigins.map((origin) => origin + path),
 })
 
-/** What to do instead of a request that another address sent; undefined where it names none. */
+/** Returns the advice for a request that was sent to another address; undefined if there is no other address. */
 export function useInstead(doing: 'Sign in at' | 'Use', origin: string | undefined, own: Origins): string | undefined {
   if (origin === undefined || !/^https?:\/\/[^/\s]{1,255}$/.test(origin) || isOwnOrigin(origin, own)) return undefined
   const used = `you used ${origin}`

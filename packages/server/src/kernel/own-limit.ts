@@ -3,12 +3,12 @@ import { fail } from './app-error.ts'
 import { freshUntil } from './fresh.ts'
 
 /**
- * For a change that lifts what binds a person whom the caller stands for: nobody does that with nothing but what may be
- * stolen. A session shows that its person is there, by a one-time code where they have an authenticator app, else by
- * having signed in a moment ago. A key shows nobody.
+ * For a change that lifts a limit on a person behind the caller. A stolen credential alone must not suffice, so a
+ * session must prove that its person is present: by a one-time code if they have an authenticator app, else by a recent
+ * sign-in. A key can't prove it.
  *
- * @param lifted what the change lifts, as the beginning of a sentence
- * @throws AppError `forbidden`, with what to do
+ * @param lifted the limit that the change lifts, as the beginning of a sentence
+ * @throws AppError `forbidden`, with the next step
  */
 export function requirePresence({ principal }: Pick<Actor, 'principal'>, lifted: string, at: Date): void {
   if (principal.kind !== 'session')

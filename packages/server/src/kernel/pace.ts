@@ -1,6 +1,6 @@
 /**
- * Lets callers pass in the order in which they came, a few in each turn of the loop: a herd that was waiting for one
- * thing gives way, between any two handfuls, to whatever else has arrived.
+ * Lets callers pass in order of arrival, a few per turn of the event loop. Between two groups of a large wake-up, other
+ * work gets its turn.
  */
 export function createPace(perTurn: number) {
   let waiting: (() => void)[] = []

@@ -1,2 +1,2 @@
-/** The version of this server, as in package.json; a test compares them. */
+/** Version of this server, as in package.json. A test compares them. */
 export const productVersion = '0.1.0'

@@ -1,9 +1,8 @@
 import { BoundedMap } from './bounded-map.ts'
 
 /**
- * The generic cell rate algorithm: `perMinute` on average, a tenth of it (at least 10) at once. All that is remembered
- * of who asks is the moment up to which it has used what it may. 0 when so many may pass together, else the seconds
- * after which they may.
+ * Generic cell rate algorithm: `perMinute` on average, a tenth of it (at least 10) at once. Its only state is the time
+ * up to which the allowance is used. Returns 0 if `count` may pass now, else the seconds to wait.
  */
 export function secondsToWait(usedUntil: number, perMinute: number, nowMs: number, count = 1): number {
   const interval = 60_000 / perMinute
@@ -11,18 +10,18 @@ export function secondsToWait(usedUntil: number, perMinute: number, nowMs: numbe
   const ahead = Math.max(usedUntil, nowMs) - nowMs
   return ahead > burst - count * interval ? Math.ceil((ahead - burst + count * interval) / 1000) || 1 : 0
 }
-/** That moment after so many more. */
+/** Returns the state after `count` more. */
 export const usedByMore = (usedUntil: number, perMinute: number, nowMs: number, count = 1): number =>
   Math.max(usedUntil, nowMs) + (count * 60_000) / perMinute
 
-/** What an answer says of a limit: the values of RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers). */
+/** Values of the headers RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers). */
 export type RateLimit = { readonly policy: string; readonly state: string }
 
-/** What the usual caller has used: so few of these that the text for each is kept. */
+/** Number of texts kept per limit. Most callers have used so little that their text is among them. */
 const keptTexts = 16
 const textsOf = new BoundedMap<string, { full: number; interval: number; policy: string; kept: RateLimit[] }>(1000)
 
-/** How much of a limit is left: `q` requests may pass at once, in `w` seconds so many again; `r` of them are left. */
+/** Describes the remaining limit: `q` requests may pass at once, and again `q` after `w` seconds; `r` are left. */
 export function rateLimitOf(name: string, usedUntil: number, perMinute: number, nowMs: number): RateLimit {
   const key = `${name} ${perMinute}`
   let texts = textsOf.get(key)
@@ -43,11 +42,11 @@ export function rateLimitOf(name: string, usedUntil: number, perMinute: number, 
   return limit
 }
 
-/** Remembers that by keys, per replica; the newest `max` of them. */
+/** Creates a rate limiter with a state per key, in this replica only. It keeps the newest `max` keys. */
 export function createRateLimiter(max = 50_000) {
   const usedUntil = new BoundedMap<string, number>(max)
   return {
-    /** What `take` would say, without taking it. */
+    /** Returns the result of `take` without taking anything. */
     peek: (key: string, perMinute: number, nowMs: number): number =>
       secondsToWait(usedUntil.get(key) ?? 0, perMinute, nowMs),
     limitOf: (name: string, key: string, perMinute: number, nowMs: number): RateLimit =>

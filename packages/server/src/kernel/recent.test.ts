@@ -45,7 +45,7 @@ test('an older one is given out while the next is read, and never at twice its a
   assert.equal(readings.length, 2)
   readings[1]!.resolve('b')
   assert.equal(await waiting, 'b')
-  // It is as old as its reading, which began a second ago.
+  // A value is as old as the start of its read, one second ago.
   assert.equal(await recent(one), 'b')
   assert.equal(readings.length, 3)
 })

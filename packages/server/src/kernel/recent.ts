@@ -2,13 +2,13 @@ import type { TenantId } from './actor.ts'
 import { BoundedMap } from './bounded-map.ts'
 
 type Kept<T> = { value: T | undefined; readAtMs: number; reading: Promise<T> | undefined }
-/** Of keys that somebody asks for; the others are read anew. */
+/** Largest number of cached keys. Others are read again. */
 const mostKeys = 1000
 
 /**
- * Reads a value at most once in `freshMs` for each key, such as a tenant, for any number of callers. An older value is
- * still given out while the next is being read; at twice that age callers wait for the next. A reading that failed is
- * made again for the next caller.
+ * Reads a value at most once in `freshMs` per key, such as a tenant, for any number of callers. An older value is still
+ * returned during the next read; at twice that age callers wait for the read. After a failure the next caller reads
+ * again.
  */
 export function createRecent<T, K extends string = TenantId>({
   read,
@@ -31,7 +31,7 @@ export function createRecent<T, K extends string = TenantId>({
       .finally(() => {
         kept.reading = undefined
       })
-    // The callers that wait for it get the failure.
+    // The waiting callers get the error.
     reading.catch(() => {})
     kept.reading = reading
     return reading

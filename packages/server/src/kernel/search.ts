@@ -2,34 +2,34 @@ import type { Noun, SearchAction, SearchKind } from '@holdfast/contract/vocabula
 import type { Tx } from '../db/database.ts'
 import type { Actor } from './actor.ts'
 
-/** One thing that a search shows. `allows`: the actions that its state allows to any caller. */
+/** One result of a search. `allows`: the actions that its state allows to any caller. */
 export type Found = {
-  /** UUID. A thing without one has the id that the contract describes for its kind. */
+  /** UUID. A kind without one uses the id that the contract describes for it. */
   id: string
   name: string
   detail: string | null
   status: string | null
   allows: readonly SearchAction[]
 }
-/** How well a text fits: it is the name, begins it, or begins a later word of it. */
+/** Rank of a match: equal to the name (0), prefix of the name (1), prefix of a later word (2). */
 export type Rank = 0 | 1 | 2
 export type Match = Found & { rank: Rank }
 
-/** A kind whose words are in the database, in `search_words`. */
+/** A kind with its words in the database, in `search_words`. */
 export type StoredSource = {
   kind: Exclude<SearchKind, 'vpn_session'>
   noun: Noun
-  /** The things with these ids. Things that are gone are left out. */
+  /** Returns the things with these ids. Deleted things are left out. */
   find: (tx: Tx, actor: Actor, ids: readonly string[]) => Promise<Found[]>
-  /** Ids that the text means in another way than by a word, at most `most`. */
+  /** Returns ids that match the text in another way than by a word, at most `most`. */
   findIds?: (tx: Tx, actor: Actor, text: string, most: number) => Promise<string[]>
 }
-/** A kind that is held in memory. Answers at most `most`, the best first. */
+/** A kind that is held in memory. Returns at most `most`, the best first. */
 export type HeldSource = {
   kind: SearchKind
   match: (actor: Actor, text: string, most: number) => Match[] | Promise<Match[]>
 }
-/** VPN sessions have no name of their own: they are found by device and by user. */
+/** VPN sessions have no name. They are found by device and by user. */
 export type SessionSource = {
   findOf: (
     tx: Tx,
@@ -41,7 +41,10 @@ export type SessionSource = {
 
 const separators = new Set(' -_.,:;/\\@+#&|()[]{}<>\'"')
 
-/** How well a text fits one of these names; undefined: it does not. As `search_entries` of the database has it. */
+/**
+ * Returns the best rank of a text among these names; undefined if none matches. Same rules as `search_entries` in the
+ * database.
+ */
 export function rankOf(names: readonly (string | null)[], text: string): Rank | undefined {
   const sought = text.toLowerCase()
   let best: Rank | undefined
@@ -60,10 +63,10 @@ function beginsLaterWord(name: string, sought: string): boolean {
   return false
 }
 
-/** The best first; among equals by name. */
+/** Sorts by rank, then by name. */
 export const byRank = (a: Match, b: Match): number =>
   a.rank - b.rank || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
 
-/** The details that tell one thing from others, in one line; null without any. */
+/** Joins distinguishing details into one line; null without any. */
 export const joinDetail = (...parts: readonly (string | null | undefined | false)[]): string | null =>
   parts.filter((part) => part).join(' · ') || null

@@ -1,17 +1,17 @@
 import type { Actor } from './actor.ts'
 
-/** Undefined where the caller would no longer be let in. */
+/** Returns the current actor; undefined if the caller is no longer authorised. */
 export type Stands = () => Promise<Actor | undefined>
 
-/** Bytes that are made while they are sent; how many, nobody knows. Whoever takes them sets the pace. */
+/** Bytes that are generated while they are sent, of unknown length. The reader's speed sets the pace. */
 export class Streamed {
-  /** One of those that the contract names. */
+  /** One of the media types of the contract. */
   readonly type: string
-  /** The name of the file: letters, digits and `._+-`. Undefined: the bytes are events and no file. */
+  /** File name: letters, digits and `._+-`. Undefined: the bytes are an event stream, not a file. */
   readonly filename: string | undefined
   /**
-   * Refuses before the first byte, or begins; `ended` once nobody takes any more, all or not. `stands` says whether
-   * whoever asked for it still might, and gives them as they are now: it is long, and a credential may end meanwhile.
+   * Refuses before the first byte, or starts. `ended` aborts when the reader stops, at the end or before. `stands`
+   * checks the caller again and returns its current state, since a credential may end during a long stream.
    */
   readonly open: (ended: AbortSignal, stands: Stands) => Promise<AsyncIterable<Uint8Array>>
   constructor(given: { type: string; filename?: string }, open: Streamed['open']) {

@@ -1,24 +1,24 @@
 import type { TenantId } from './actor.ts'
 import { minute } from './time.ts'
 
-/** More keys than this at a time are counted together with those of their tenant that come after them. */
+/** Limit of keys counted at a time. Beyond it, items are counted together per tenant. */
 const mostKeys = 10_000
-/** So many minutes what could not be recorded is kept, to be recorded with the others. */
+/** Number of minutes for which unrecorded counts are kept and retried. */
 const mostFailures = 10
 
 /**
- * What happens too often to be put on record each time: the first of a key is recorded at once, the others of its
- * minute together with their count when that is over.
+ * Limits audit events of frequent occurrences: the first of a key is recorded at once, the others of the same minute
+ * together with their count at its end.
  */
 export function createTally<T extends { tenantId: TenantId }>(deps: {
   keyOf: (item: T) => string
   record: (item: T, count: number) => Promise<unknown>
   onError: (e: Error) => void
-  /** How many keys of one tenant are counted apart. */
+  /** Limit of separately counted keys of one tenant. */
   mostOfTenant?: number
-  /** The item that the items beyond these bounds are counted as; without it, the first of them in their tenant. */
+  /** Item as which items beyond these limits are counted; by default the first of them in their tenant. */
   overflow?: (item: T) => T
-  /** Adds what an item says to the one that is recorded with the count; without it, the first item says all. */
+  /** Merges an item into the one that is recorded with the count; by default the first item is recorded. */
   merge?: (held: T, item: T) => void
 }) {
   type Running = { item: T; more: number; failures: number; timer: NodeJS.Timeout }
@@ -60,7 +60,7 @@ export function createTally<T extends { tenantId: TenantId }>(deps: {
       throw e
     }
   }
-  /** The key under which an item is counted, and the item that is counted there. */
+  /** Returns the key under which an item is counted, and the counted item. */
   function placeOf(item: T): [key: string, item: T] {
     const key = deps.keyOf(item)
     const isFull = running.size >= mostKeys || (keysOf.get(item.tenantId) ?? 0) >= mostOfTenant
@@ -71,7 +71,7 @@ export function createTally<T extends { tenantId: TenantId }>(deps: {
   }
 
   return {
-    /** Settles once the first is on record; at once for the others. */
+    /** Settles when the first item is recorded; at once for the others. */
     count: async (given: T): Promise<void> => {
       const [key, item] = placeOf(given)
       const found = running.get(key)
@@ -84,7 +84,7 @@ export function createTally<T extends { tenantId: TenantId }>(deps: {
         throw e
       }
     },
-    /** Writes what was counted so far; at stop. */
+    /** Records all present counts, at a stop. */
     flush: async (): Promise<void> => {
       for (const key of [...running.keys()]) await close(key).catch(deps.onError)
     },

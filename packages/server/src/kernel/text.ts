@@ -1,6 +1,6 @@
 /**
- * A text that a caller chose, as the database can keep it: no NUL, no half of a surrogate pair, at most `max` units,
- * cut between two characters.
+ * Makes a caller's text storable: no NUL, no unpaired surrogate, at most `max` UTF-16 units, cut between two
+ * characters.
  */
 export function storable(text: string, max: number): string {
   const cutsPair = text.length > max && /[\ud800-\udbff]/.test(text[max - 1] ?? '')
@@ -10,22 +10,25 @@ export function storable(text: string, max: number): string {
     .replaceAll('\0', replaced)
 }
 
-/** At most `max` units of a text, whole characters; one that was longer ends in an ellipsis, which says so. */
+/** Cuts a text to at most `max` UTF-16 units, between two characters. A cut text ends in an ellipsis. */
 export const shortened = (text: string, max: number): string =>
   text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…`
 
-/** What stands for what the database does not keep. */
+/** Replacement for characters that the database does not store. */
 export const replaced = '\ufffd'
 
-/** Of C0 all but tab, line feed and carriage return; C1; line separators; overrides and isolates of direction. */
+/** All of C0 except tab, line feed and carriage return; C1; line separators; direction overrides and isolates. */
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/
 const breaks = /[\t\n\r]/
 
-/** Whether a text that people see has characters that they do not: control characters, and line breaks in one line. */
+/** True if a text for people has invisible characters: control characters, or line breaks in a single line. */
 export const hasControls = (text: string, ofSeveralLines: boolean): boolean =>
   controls.test(text) || (!ofSeveralLines && breaks.test(text)) || !text.isWellFormed()
 
-/** A text that others keep, such as a name in a directory, as one line. Nobody who could mend it is there. */
+/**
+ * Makes a text of another system, such as a name in a directory, a single line. It is not refused, since the user can't
+ * correct it.
+ */
 export const oneLine = (text: string): string =>
   hasControls(text, false)
     ? text
@@ -34,12 +37,12 @@ export const oneLine = (text: string): string =>
         .trim()
     : text
 
-/** Whether the database can keep it as it is. */
+/** True if the database can store the text unchanged. */
 export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
 
 /**
- * JSON that jsonb takes, whatever texts are in it: JSON.stringify escapes what jsonb refuses, and nothing else like it.
- * Nearly all texts have nothing of it, and are only looked through.
+ * Serialises JSON that jsonb accepts for any text. JSON.stringify escapes exactly the characters that jsonb refuses.
+ * Nearly all texts have none, so they are only scanned.
  */
 export function storableJson(value: unknown): string {
   const text = JSON.stringify(value)

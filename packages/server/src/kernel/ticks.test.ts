@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
 import { createAlarms, untilTick } from './ticks.ts'
 
-/** Alarms by a clock that is moved by hand, and how often their timer woke the process. */
+/** Alarms on a fake clock, and the number of timer wake-ups. */
 function kit(t: { after: (f: () => void) => void }) {
   let now = 0
   const clock = mock.method(performance, 'now', () => now)

@@ -1,15 +1,15 @@
 const tickMs = 480
-/** A wait that is at least this long may end up to a tick early, or a sixtieth of it. */
+/** A wait of at least this long may end up to a tick early, or a sixtieth of its length. */
 const longMs = 20 * tickMs
 const sixtieth = 60
-/** About so many waits end together: enough to share the waking, too few to hold up anybody. */
+/** Approximate number of waits that end together: enough to share the wake-up, too few to block the loop. */
 const together = 10
-/** A tick that is as near as this is as good as the present one. */
+/** A tick closer than this, in ms, counts as the present one. */
 const nearMs = 20
 
 /**
- * Milliseconds until the next tick. What a process does now and then it does at its ticks, two in a second: one that
- * has nothing else to do is woken once for all of it.
+ * Returns the milliseconds until the next tick. Periodic work runs at common ticks, two per second, so that an idle
+ * process is woken once for all of it.
  */
 export function untilTick(now = performance.now()): number {
   const left = Math.ceil(tickMs - (now % tickMs))
@@ -17,8 +17,8 @@ export function untilTick(now = performance.now()): number {
 }
 
 /**
- * One timer for all who wait. Nobody is called late by more than the loop is; who waits long is called a little early,
- * at a tick, with others whose time ends by then.
+ * One timer for all waits. No call is late by more than the delay of the event loop. Long waits end slightly early, at
+ * a tick, together with others.
  */
 export function createAlarms() {
   let waiting = 0
@@ -43,7 +43,7 @@ export function createAlarms() {
   }
 
   return {
-    /** Calls after so long, unless what is returned is called first. */
+    /** Calls after `ms`, unless the returned function is called before. */
     set: (ms: number, call: () => void): (() => void) => {
       const end = performance.now() + ms
       const ticks = Math.max(1, Math.floor(ms / tickMs / Math.max(sixtieth, waiting / together)))

@@ -1,6 +1,6 @@
 import { setImmediate as otherWork } from 'node:timers/promises'
 
-/** Cuts long work into slices of this many milliseconds, between which other work has its turn. */
+/** Cuts long work into slices of `ms` milliseconds. Other work runs between them. */
 export function createSlices(ms = 8) {
   let end = performance.now() + ms
   return {
@@ -13,7 +13,7 @@ export function createSlices(ms = 8) {
 }
 export type Slices = ReturnType<typeof createSlices>
 
-/** Work that may stop between its steps, each of which is short. */
+/** Work that may pause between its short steps. */
 export type Steps<T> = Generator<undefined, T, undefined>
 export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {

@@ -5,22 +5,22 @@ import { Representation } from './representation.ts'
 const shortDigest = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('base64url').slice(0, 16)
 
-/** Which version of a thing a writer has seen. Rules ask it under the lock of the row that they are about to change. */
+/** Version of a thing that a writer has seen. It must be checked under the lock of the row to change. */
 export type Expected = {
-  /** 422 where the writer named another version than this one; nothing there is no version. */
+  /** Throws 422 if the writer named another version than this one. Undefined: the thing does not exist. */
   require: (version: unknown) => void
 }
 
 /**
- * A thing under the tag `"<version>.<content>"`. The version is all of it that is set; the content is everything that
- * is shown, with what is measured or follows from time. `If-None-Match` compares both, `If-Match` only the version: a
- * gateway that reports its load does not make a change of its name stale. `tagged` is the part of the content that a
- * reader is told of again.
+ * A thing with the tag `"<version>.<content>"`. The version covers all fields that can be set; the content covers
+ * everything shown, with measured and derived values. `If-None-Match` compares both, `If-Match` only the version: a
+ * gateway that reports its load does not make a change of its name stale. `tagged` is the part of the content whose
+ * change readers must see.
  */
 export const versioned = <T>(version: unknown, content: T, tagged: unknown = content): Representation<T> =>
   new Representation(`${shortDigest(version)}.${shortDigest(tagged)}`, content)
 
-/** What a writer expects who names these tags, one of which must be current. */
+/** Builds the expectation of a writer that names these tags. One of them must be current. */
 export const expecting = (named: readonly string[] | '*' | undefined): Expected => ({
   require: (version) => {
     if (named === undefined || (named === '*' && version !== undefined)) return
@@ -35,9 +35,8 @@ export const expecting = (named: readonly string[] | '*' | undefined): Expected 
 })
 
 /**
- * A GET's content may be sent back with a PUT, also an older one: a writer who gives no If-Match wants it as it was
- * then. So only fields that stay the same for the life of a thing are compared, and 422 names one that differs. Fields
- * that are measured, or that follow from changes, are ignored.
+ * The content of a GET may be sent back by a PUT, even an old one: without If-Match the writer wants that state. So
+ * only immutable fields are compared, and 422 names one that differs. Measured and derived fields are ignored.
  */
 export function requireSame(current: object, given: object, names: readonly string[], at = ''): void {
   const [is, asGiven] = [new Map(Object.entries(current)), new Map(Object.entries(given))]

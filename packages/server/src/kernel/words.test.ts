@@ -4,7 +4,7 @@ import { canonicalJson } from '@holdfast/crypto'
 import fc from 'fast-check'
 import { patternOf, wordsOf, wordsOfRecord, wordsOnce } from './words.ts'
 
-/** Texts that look like what stands in records, and everything else. */
+/** Texts similar to those in audit events, and arbitrary ones. */
 const text = fc
   .oneof(
     fc.string({ unit: 'binary', maxLength: 20 }),
@@ -43,7 +43,7 @@ test('what a pattern finds has every word of the term, so that no block is passe
     fc.property(text, text, text, (before, term, after) => {
       fc.pre(wordsOf(term).length > 0 && !/\s/.test(term))
       const record = canonicalJson({ note: before + term + after })
-      // The classes and escapes that are used mean the same in both dialects.
+      // The used classes and escapes mean the same in both dialects.
       const isFound = new RegExp(patternOf(term), 'i').test(record)
       const words = new Set(wordsOfRecord(record))
       if (isFound) for (const word of wordsOf(term)) assert.ok(words.has(word), `${word} in ${record}`)

@@ -1,18 +1,21 @@
-/** Runs of letters and digits, and of all that is not ASCII. */
+/** Runs of letters, digits and non-ASCII characters. */
 const word = /[0-9A-Za-z\u0080-\uffff]+/g
-/** In JSON, what does not stand for itself. */
+/** Escape sequences in JSON. */
 const escaped = /\\(?:u[0-9a-f]{4}|.)/g
 
-/** The words of a text, each in small letters by itself: what stands beside it changes none (as it would a final Σ). */
+/**
+ * Returns the words of a text, each lower-cased alone, so that neighbouring characters change nothing (as for a final
+ * Σ).
+ */
 export const wordsOf = (text: string): readonly string[] => text.match(word)?.map((w) => w.toLowerCase()) ?? []
 
-/** The words of a record, which is JSON: of the texts, numbers and names in it. */
+/** Returns the words of an audit event in JSON: of its texts, numbers and names. */
 export const wordsOfRecord = (record: string): readonly string[] =>
   wordsOf(record.includes('\\') ? record.replaceAll(escaped, ' ') : record)
 
 /**
- * Adds the words of one record after the other. Most of a record stands word for word in others, and at the same place
- * in the one before: each part between commas, which no word and no escape crosses, is read once.
+ * Adds the words of one event after the other. Most of an event repeats in others, often at the same position in the
+ * previous one. So the parts between commas, which no word or escape crosses, are each read once.
  */
 export function wordsOnce(words: Set<string>): (record: string) => void {
   const known = new Set<string>()
@@ -29,15 +32,15 @@ export function wordsOnce(words: Set<string>): (record: string) => void {
   }
 }
 
-/** Where an escape begins, and no other one goes on. */
+/** Position at the start of an escape, not inside another one. */
 const aligned = '(?<!\\\\)(?:\\\\\\\\)*'
-/** What stands before a word: an escape counts as a whole. */
+/** A character before a word. An escape counts as a whole. */
 const before = `(?:[\\x01-/:-@\\[\\]-\`{-\\x7f]|${aligned}\\\\(?:[\\\\bfnrt]|u[0-9a-f]{4}))`
 const behind = '[\\x01-/:-@\\[-`{-\\x7f]'
 
 /**
- * What finds a term in a record, as a regular expression of PostgreSQL: as it is written, ASCII in either case, and
- * where it begins or ends with a word, that word as a whole.
+ * Returns a PostgreSQL regular expression that finds a term in an audit event: literally, ASCII in either case. A word
+ * at the term's start or end matches only as a whole word.
  */
 export function patternOf(term: string): string {
   const written = JSON.stringify(term).slice(1, -1)

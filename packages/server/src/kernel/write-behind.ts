@@ -4,9 +4,9 @@ import { second } from './time.ts'
 const retryMs = 5 * second
 
 /**
- * Remembers one value per key and writes all of them in one batch, at the latest `withinMs` after the first one that
- * waits. For values that may lag and must not cost a request a statement, such as "last seen". A batch that can't be
- * written now stays, and is tried again soon. A value that the database refuses is dropped alone.
+ * Keeps one value per key and writes all in one batch, at most `withinMs` after the first. For values that may lag and
+ * must not cost a statement per request, such as "last seen". A failed batch is kept and retried soon. A value that the
+ * database refuses is dropped alone.
  */
 export function createWriteBehind<V = Date>({
   write,
@@ -17,11 +17,11 @@ export function createWriteBehind<V = Date>({
 }: {
   write: (batch: ReadonlyMap<string, V>) => Promise<void>
   onError: (e: Error) => void
-  /** Makes one value of two of a key; without it the greater one stays: the newest time, the highest number. */
+  /** Merges two values of a key; by default the greater one stays: the newest time, the highest number. */
   merge?: (known: V, added: V) => V
-  /** A longer batch is several writes, each of which stays or is tried again by itself. */
+  /** A longer batch is split into several writes, each retried by itself. */
   maxBatch?: number
-  /** A new key beyond these is dropped. */
+  /** New keys beyond this number are dropped. */
   maxKeys?: number
 }) {
   let pending = new Map<string, V>()
@@ -41,7 +41,7 @@ export function createWriteBehind<V = Date>({
     dueAt = due
     timer = setTimeout(() => void flushAndRetry(), withinMs).unref()
   }
-  /** By the timer alone: whoever flushes by hand does so again, or for the last time. */
+  /** Called by the timer only. Callers of `flush` repeat it themselves, or flush for the last time. */
   async function flushAndRetry(): Promise<void> {
     await flush()
     if (pending.size > 0) schedule(retryMs)
@@ -60,7 +60,7 @@ export function createWriteBehind<V = Date>({
         },
       })
   }
-  /** Everything touched before the call is written (or reported to `onError`) when it settles. */
+  /** When it settles, everything touched before the call is written (or reported to `onError`). */
   async function flush(): Promise<void> {
     const mine = (running ?? Promise.resolve()).then(writeAll)
     running = mine

@@ -3,9 +3,7 @@ import type { Database, Tx } from '../db/database.ts'
 import type { TenantId } from '../kernel/actor.ts'
 import { TenantGone } from '../kernel/each-tenant.ts'
 
-/**
- * What a change touched. A device, user or group changes what some devices get; `policy` what all of a tenant may get.
- */
+/** Kind of the changed thing. A device, user or group affects some devices; `policy` affects all of a tenant. */
 export const changeKinds = [
   'device',
   'user',
@@ -28,24 +26,24 @@ export const changeKinds = [
 ] as const
 export type ChangeKind = (typeof changeKinds)[number]
 export type Change = { kind: ChangeKind; subject: string }
-/** The subject of a change that may concern everything of its kind. */
+/** Subject of a change that may affect everything of its kind. */
 export const everything = '00000000-0000-0000-0000-000000000000'
 
-/** Where a tenant's change log stands: its newest number, and the database's time when that was given (ms). */
+/** Position in a tenant's change log: its newest sequence number, and the database's time of it (ms). */
 export type Moment = { seq: number; atMs: number }
 
-/** Values are dropped first, then the fleet that reads them, then those who wait are woken. */
+/** Order of notification: values are dropped first, then the fleet that reads them, then waiting requests are woken. */
 const stages = ['values', 'fleet', 'waiters'] as const
 export type Stage = (typeof stages)[number]
 export type Listener = {
   changed: (tenant: TenantId, changes: readonly Change[]) => void
-  /** Nothing that is remembered of the tenant, or without one of any, counts any more. */
+  /** All cached data of the tenant is invalid; without a tenant, that of all tenants. */
   forgotten: (tenant: TenantId | undefined) => void
 }
 
 /**
- * The tenant's change log. `record` is the last statement of a transaction that changes what others hold in memory:
- * it locks the tenant's epoch row until commit, so sequence numbers become visible in order and without gaps.
+ * The tenant's change log. `record` is the last statement of a transaction that changes cached data: it locks the
+ * tenant's epoch row until commit, so sequence numbers become visible in order and without gaps.
  */
 export function createChanges(db: Database, now: () => Date) {
   const listeners: Record<Stage, Listener[]> = { values: [], fleet: [], waiters: [] }
@@ -56,7 +54,9 @@ export function createChanges(db: Database, now: () => Date) {
   }
 
   return {
-    /** Returns the tenant's new sequence number. Listeners of this replica hear of it at commit, before any answer. */
+    /**
+     * Returns the tenant's new sequence number. Listeners of this replica are called at commit, before any response.
+     */
     record: async (tx: Tx, tenant: TenantId, changes: readonly Change[]): Promise<number> => {
       if (changes.length === 0) throw new Error('a change names what it touched')
       const { rows } = await sql<{ seq: number; at_ms: number }>`
@@ -84,14 +84,14 @@ export function createChanges(db: Database, now: () => Date) {
     forget: (tenant: TenantId | undefined): void => {
       for (const stage of stages) for (const { forgotten } of listeners[stage]) forgotten(tenant)
     },
-    /** Set by the feed, which hears of a commit of this replica before the listeners do. */
+    /** Set by the feed, which is notified of a commit of this replica before the listeners. */
     onCommit: (f: typeof committed): void => {
       committed = f
     },
   }
 }
 
-/** The changes after one number and up to another, `most` at most. */
+/** Reads the changes after one number up to another, at most `most`. */
 export const changesBetween = (tx: Tx, tenant: TenantId, after: number, upTo: number, most: number) =>
   tx
     .selectFrom('changes')
@@ -105,7 +105,9 @@ export const changesBetween = (tx: Tx, tenant: TenantId, after: number, upTo: nu
     .limit(most)
     .execute()
 
-/** The log is kept for a day, by the database's own clock: who was away for longer reads everything anew. */
+/**
+ * Deletes entries older than a day by the database's clock. A replica that was disconnected longer reloads everything.
+ */
 export const pruneChanges = (tx: Tx) =>
   tx.deleteFrom('changes').where('at', '<', sql<Date>`clock_timestamp() - interval '1 day'`).execute()
 

@@ -1,17 +1,17 @@
 /**
- * How long an exact measurement is preferred to newer, less exact ones: clocks drift by less than a millisecond in that
- * time.
+ * Time in ms for which an exact measurement is preferred to newer, less exact ones. Clocks drift by less than a
+ * millisecond in that time.
  */
 const preferExactMs = 10_000
 /**
- * A step back that is larger than this is taken as it is; a smaller one is waited out, so that time does not run
+ * Steps back above this (ms) are applied at once. During smaller ones the clock stands still, so that time does not run
  * backwards.
  */
 const waitOutMs = 5000
 
 /**
- * The database's time, which all replicas share: measured with every heartbeat against this process's monotonic clock.
- * What the machine's wall clock says plays no part.
+ * The database's time, shared by all replicas. Each heartbeat measures it against this process's monotonic clock. The
+ * machine's wall clock is not used.
  */
 export function createClock(local: () => number = () => performance.now()) {
   let offset: number | undefined
@@ -20,7 +20,7 @@ export function createClock(local: () => number = () => performance.now()) {
   let newest = Number.NEGATIVE_INFINITY
 
   return {
-    /** The database said `databaseMs` somewhere between these two local moments. */
+    /** Stores a measurement: the database returned `databaseMs` between these two local times. */
     measured: (databaseMs: number, sentAt: number, receivedAt: number): void => {
       const half = (receivedAt - sentAt) / 2
       const found = databaseMs - (sentAt + half)
@@ -31,7 +31,7 @@ export function createClock(local: () => number = () => performance.now()) {
       error = half
       measuredAt = receivedAt
     },
-    /** Never earlier than what it said before. */
+    /** Returns the time, never earlier than a time returned before. */
     now: (): Date => {
       if (offset === undefined) throw new Error('the time of the database is not known yet')
       newest = Math.max(newest, local() + offset)

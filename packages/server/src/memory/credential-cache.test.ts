@@ -26,7 +26,7 @@ function open() {
   })
   const ask = async (user: string) => cache.get({ digest: createHash('sha256').update(user).digest(), user })
   return {
-    /** How many of these were read again. */
+    /** Returns the number of these users that were loaded again. */
     readAgain: async (...users: string[]): Promise<number> => {
       const before = loads
       for (const user of users) await ask(user)

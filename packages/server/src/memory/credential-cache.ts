@@ -5,8 +5,8 @@ import type { Memory } from './held.ts'
 const absentMs = 10_000
 
 /**
- * What a credential's digest stands for, remembered until a change touches one of its subjects (`kind:uuid`). While
- * this replica's memory is not proven fresh callers wait for one comparison with the database.
+ * Cache of credentials by digest, each kept until a change of one of its subjects (`kind:uuid`). While this replica's
+ * cache is not proven fresh, callers wait for one comparison with the database.
  */
 export function createCredentialCache<P extends { digest: Buffer }, V extends object>(
   deps: Memory & {
@@ -17,10 +17,10 @@ export function createCredentialCache<P extends { digest: Buffer }, V extends ob
 ) {
   const keysBySubject = new Map<string, Set<string>>()
   const entries = new BoundedMap<string, V>(deps.max, (key, value) => unindex(key, value))
-  // What the database does not have, until when that is believed: whoever repeats it costs no statement. What ended
-  // does not come back, so time alone is enough.
+  // Credentials unknown to the database, with their expiry here. Repeated use costs no statement. An ended credential
+  // does not become valid again, so an expiry suffices.
   const absent = new BoundedMap<string, number>(20_000)
-  // Counts changes: what was loaded while one arrived may be older than it, and is used once but not kept.
+  // Counts changes. A value whose load overlaps a change may be older than that change: it is used once but not cached.
   let changesSeen = 0
 
   const unindex = (key: string, value: V) => {

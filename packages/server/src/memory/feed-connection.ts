@@ -3,38 +3,38 @@ import type { TenantId } from '../kernel/actor.ts'
 import { type Change, type ChangeKind, changeKinds, everything, type Moment } from './changes.ts'
 
 const answerWithinMs = 1500
-/** Signals have a channel of their own: replicas of earlier versions do not know them. */
+/** Separate channel for signals, since replicas of earlier versions do not know them. */
 const signalChannel = 'holdfast_signals'
 
-/** Where a tenant stands: its newest number, and when that was given (ms). */
+/** Position of a tenant: its newest sequence number and the time of it (ms). */
 export type Standing = [tenant: TenantId, seq: number, atMs: number]
 /**
- * What a heartbeat is told: how many tenants there are, the sum of their numbers, and where those stand that changed
- * lately. Together with what is known of the others that says whether all of them are as they were.
+ * Result of a heartbeat: number of tenants, sum of their sequence numbers, and positions of recently changed ones. With
+ * the known positions of the others, it shows whether all of them are unchanged.
  */
 type Beat = { atMs: number; tenants: number; seqs: number; lately: Standing[] }
-/** A place in the change log: after the row with this key. */
+/** Position in the change log: after the row with this key. */
 export type Place = { seq: number; kind: string; subject: string }
 export type LoggedChange = Change & { seq: number; atMs: number }
 
 const standing = `json_agg(json_build_array(tenant_id, seq, extract(epoch from changed_at) * 1000))`
-/** Planned once, since it is asked twice in a second for good. No transaction takes as long as that is lately. */
+/** Planned once, since it runs twice per second. No transaction takes longer than the period of recent changes. */
 const heartbeat = `select across_tenants() as scoped, pg_is_in_recovery() as standby,
     extract(epoch from clock_timestamp()) * 1000 as at_ms, count(*) as tenants, coalesce(sum(seq), 0) as seqs,
     coalesce(${standing} filter (where changed_at > now() - interval '5 minutes'), '[]') as lately
   from tenant_epochs`
 const whereAllStand = `select coalesce(${standing}, '[]') as tenants from tenant_epochs`
 
-/** Messages that travel over the feed's connection beside the changes. */
+/** Messages that use the feed's connection besides the changes. */
 export type Mail = {
-  /** The messages to send. The feed asks again after more is announced. */
+  /** Returns the messages to send. The feed calls it again after more is announced. */
   take: () => readonly string[]
   heard: (payload: string) => void
-  /** The connection is a new one: messages that others sent before it are lost. */
+  /** The connection is new: messages that others sent before it are lost. */
   connected: () => void
 }
 
-/** The feed's own connection. Any failure ends it for good: nothing is left open, nothing half done is gone on with. */
+/** The feed's own connection. Any failure closes it for good: nothing stays open, and no unfinished work continues. */
 export async function connectFeed(
   url: string,
   onHeard: (payload: string) => void,
@@ -52,7 +52,7 @@ export async function connectFeed(
     if (!open) return
     open = false
     client.end().catch(() => {})
-    // An end that nobody answers to would leave the connection open.
+    // If `end` gets no answer, the connection would stay open.
     setTimeout(() => client.cut(), 200).unref()
   }
   client.on('error', close)
@@ -61,7 +61,7 @@ export async function connectFeed(
     channel === signalChannel ? onSignal(payload) : onHeard(payload),
   )
 
-  /** One that is not answered in time is cut. */
+  /** Cuts the connection if the answer does not come in time. */
   const asked = async <T>(answer: Promise<T>): Promise<T> => {
     const stay = client.cutAfter(answerWithinMs)
     try {
@@ -71,7 +71,7 @@ export async function connectFeed(
     }
   }
 
-  /** The scope stands in the same message as the question, where nothing between here and the database can drop it. */
+  /** The scope is in the same message as the query, so that no pooler can drop it. */
   const ask = async <R>(scope: string, question: string, access = 'read only'): Promise<R[]> => {
     const text = `begin ${access}; set local holdfast.tenant = '${scope}'; ${question}; commit`
     const results = (await asked(client.query(text))) as unknown
@@ -90,7 +90,7 @@ export async function connectFeed(
     const database = await asked(identify(client))
 
     return {
-      /** Another value for another database, or for the same one after it was set back or taken over by a standby. */
+      /** Identity of the database. It changes for another database, and after a restore or a failover to a standby. */
       database,
       close,
       isOpen: () => open,
@@ -109,7 +109,7 @@ export async function connectFeed(
         const { tenants, seqs, lately } = row
         return { atMs: Number(row.at_ms), tenants: Number(tenants), seqs: Number(seqs), lately }
       },
-      /** Of every tenant; costs more with each. */
+      /** Reads all tenants. Its cost grows with their number. */
       whereAllStand: async (): Promise<Standing[]> =>
         (await ask<{ tenants: Standing[] }>('*', whereAllStand))[0]?.tenants ?? [],
       momentOf: async (tenant: TenantId): Promise<Moment | undefined> => {
@@ -130,8 +130,8 @@ export async function connectFeed(
         return rows.map((r) => ({ kind: r.kind, subject: r.subject, seq: Number(r.seq), atMs: Number(r.at_ms) }))
       },
       /**
-       * Takes a tenant that was set back past every number it ever gave out, also past those that only other replicas
-       * have heard of, as a change of everything. The gap before it tells the others that they can't follow.
+       * Advances a restored tenant past every number it issued, also past those that only other replicas know, as a
+       * change of everything. The gap tells the other replicas to reload.
        */
       raise: (tenant: TenantId, above: number) =>
         ask(
@@ -157,7 +157,10 @@ const uuid = (id: string): string => {
   return id
 }
 
-/** Each part is left out where this server or these rights do not give it; a connection never changes its answer. */
+/**
+ * Each part is left out if this server or these permissions do not provide it. The result never changes within a
+ * connection.
+ */
 async function identify(client: Connection): Promise<string> {
   const parts = [
     'select oid::text as part from pg_database where datname = current_database()',

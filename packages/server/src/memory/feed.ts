@@ -15,25 +15,25 @@ import {
 } from './feed-connection.ts'
 import { createFollowed } from './followed.ts'
 
-/** How long a replica's memory counts as fresh after the last proof. */
+/** Time in ms for which the cache counts as fresh after the last proof. */
 const freshMs = 1000
 const page = 5000
-/** Beyond this many changes a tenant's memory is read anew instead. */
+/** Beyond this many changes a tenant's cache is reloaded instead. */
 const backlogMost = 50_000
 const reconnectMs = { least: 50, most: 1000 }
 
 /**
- * Keeps this replica's memory true. One connection listens; a notification names a tenant, whose changes are read; the
- * heartbeat compares the epoch of every tenant with what was applied. A lost notification is therefore only a delay,
- * and an unanswered heartbeat makes `isFresh` false. What cannot be followed change by change (a gap in the log, a long
- * backlog, a database that was set back) is forgotten and read anew.
+ * Keeps this replica's cache coherent. One connection listens; a notification names a tenant, whose changes are then
+ * read. The heartbeat compares the epoch of every tenant with the applied one. So a lost notification is only a delay,
+ * and an unanswered heartbeat makes `isFresh` false. If changes can't be followed one by one (a gap in the log, a long
+ * backlog, a restored database), the cache is dropped and reloaded.
  */
 export function createFeed(deps: {
   url: string
   changes: Changes
   clock: Clock
   log: { warn: (o: object, message: string) => void }
-  /** Locks that are shared for as long as the feed is connected, so that others see what runs. */
+  /** Shared locks while the feed is connected, so that others see the running version. */
   presence?: readonly (readonly [number, number])[]
 }) {
   const { url, changes, clock, log, presence = [] } = deps
@@ -49,7 +49,7 @@ export function createFeed(deps: {
   let isBeating = false
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
-  // What the next turn has to do.
+  // Work of the next turn.
   let compare = false
   const heard = new Map<TenantId, number>()
   const toAnnounce = new Map<TenantId, number>()
@@ -75,7 +75,7 @@ export function createFeed(deps: {
     const made = await connectFeed(url, hear, presence, (payload) => mail?.heard(payload))
     if (stopped) made.close()
     connection = made
-    // What was notified while nobody listened is found by comparing.
+    // A comparison finds the changes notified while nobody listened.
     compare = true
     if (database !== undefined && database !== made.database) forgetAll('the database is another one than before')
     database = made.database
@@ -93,12 +93,13 @@ export function createFeed(deps: {
     followed.start(tenant, moment)
   }
 
-  /** Applies what the log holds up to a number. False when the log does not hold all of it, or too much. */
+  /** Applies the log up to a number. False if the log has a gap or too many changes. */
   async function apply(c: FeedConnection, tenant: TenantId, known: Moment, upTo: number): Promise<boolean> {
     if (upTo - known.seq > backlogMost) return false
     let after: Place = { seq: known.seq + 1, kind: '', subject: everything }
     let next = known.seq + 1
-    // The last number of a full page may go on in the next one; it is applied when that shows that it does not.
+    // The last number of a full page may continue on the next page. It is applied when the next page shows that it does
+    // not.
     let open: Moment | undefined
     const close = (moment: Moment) => {
       followed.applied(tenant, moment)
@@ -135,11 +136,11 @@ export function createFeed(deps: {
     if (moment) startAnew(tenant, moment)
   }
 
-  /** A tenant whose number is lower than one known here, or that is gone: the database was set back. */
+  /** Handles a tenant with a lower number than the known one, or without a row: the database was restored. */
   async function checkBack(c: FeedConnection, tenant: TenantId): Promise<void> {
     const known = followed.of(tenant)
     const now = await c.momentOf(tenant)
-    // Own commits of the meantime are known before the comparison that started earlier.
+    // Own commits since the start of the comparison are already known.
     if (!known || (now && now.seq >= known.seq)) return
     log.warn({ tenant, known: known.seq, now: now?.seq }, 'the database was set back; the tenant is read anew')
     if (now) await c.raise(tenant, followed.newestOf(tenant))
@@ -157,8 +158,8 @@ export function createFeed(deps: {
   }
 
   /**
-   * Those that changed lately one by one, the others by what they come to together: it differs for whatever was set
-   * back, went, or changed unseen, and then each of them is looked at.
+   * Compares recently changed tenants one by one, the others by their sum. The sum differs after a restore, a deletion
+   * or an unseen change; then all tenants are compared.
    */
   async function compareAll(c: FeedConnection): Promise<void> {
     const sentAt = performance.now()
@@ -200,7 +201,7 @@ export function createFeed(deps: {
     failures = 0
   }
 
-  /** One turn at a time; what comes up during one leads to another right after it. */
+  /** Runs one turn at a time. Work that arrives during a turn starts another one right after it. */
   function turn(): Promise<void> {
     if (running) return running
     if (stopped || performance.now() < retryAt) return Promise.resolve()
@@ -228,31 +229,30 @@ export function createFeed(deps: {
   const beat = async () => {
     isBeating = true
     await comparison()
-    // Before the first word of the database there is no time, and nothing to look after.
+    // Before the first answer of the database there is no time, and so nothing to run.
     if (provenAt >= 0) for (const f of onBeat) f()
     if (stopped) return
     timer = setTimeout(beat, failures === 0 ? untilTick() : Math.max(1, retryAt - performance.now() + 1))
   }
 
   return {
-    /** Throws when the first comparison fails: without the database's word there is nothing to serve. */
+    /** Throws if the first comparison fails: without it no data can be served. */
     start: async () => {
-      // A start that is made again goes on with the beat that it began.
+      // A repeated start continues with its running heartbeat.
       await (isBeating ? comparison() : beat())
       if (provenAt < 0) throw new Error('the database did not answer the first comparison')
     },
-    /** Whether what this replica remembers was compared with the database within the last second. */
+    /** True if this replica's cache was compared with the database within the last second. */
     isFresh: () => performance.now() - provenAt <= freshMs,
-    /** How long ago that was. */
+    /** Milliseconds since that comparison. */
     ageMs: () => performance.now() - provenAt,
     /**
-     * Compares with the database now, for a caller whose memory is not proven fresh or not new enough. A connection
-     * that was lost is made anew once meanwhile. Throws while the database does not answer, so that nothing unproven is
-     * served.
+     * Compares with the database now, for a caller whose cache is not proven fresh or not new enough. Reconnects once
+     * if the connection was lost. Throws while the database does not answer, so that no unproven data is served.
      */
     catchUp: async () => {
       const asked = performance.now()
-      // The first may have begun before it was asked for, the second may lose its connection.
+      // The first comparison may have started before the call, the second may lose its connection.
       for (let n = 0; n < 3 && provenAt < asked; n++) {
         await comparison()
         if (provenAt < asked && failures === 1 && performance.now() - asked < freshMs)
@@ -260,18 +260,18 @@ export function createFeed(deps: {
       }
       if (provenAt < asked) throw new AppError('internal_error', 'unexpected server error', { retryAfterSeconds: 2 })
     },
-    /** Where the tenant stands whose changes were all applied here. */
+    /** Position up to which all changes of the tenant are applied here. */
     momentOf: (tenant: TenantId): Moment => followed.of(tenant) ?? { seq: 0, atMs: 0 },
-    /** Whether there is such a tenant, as of the last comparison. */
+    /** True if the tenant exists, as of the last comparison. */
     knows: (tenant: TenantId): boolean => followed.of(tenant) !== undefined,
     seqOf: (tenant: TenantId): number => followed.of(tenant)?.seq ?? 0,
-    /** The newest number that was told here; own commits are told before those of others that precede them. */
+    /** The newest number known here. Own commits are known before earlier ones of other replicas. */
     newestOf: (tenant: TenantId): number => followed.newestOf(tenant),
-    /** Runs with every heartbeat, for what has to be looked after now and then. */
+    /** Runs `f` with every heartbeat. */
     onBeat: (f: () => void): void => {
       onBeat.push(f)
     },
-    /** Carries what others than the change log have to tell to other replicas. Returns what announces more of it. */
+    /** Sends messages of other parts to other replicas. Returns a function that announces more messages. */
     carry: (given: Mail): (() => void) => {
       mail = given
       return () => {

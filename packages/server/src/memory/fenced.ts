@@ -1,7 +1,9 @@
 import type { Tx } from '../db/database.ts'
 import type { TenantId } from '../kernel/actor.ts'
 
-/** When the tenant was last taken past all numbers that it may have given out; null: never. See `kernel/fence.ts`. */
+/**
+ * Time when the tenant's sequence numbers were last advanced past all issued ones; null: never. See `kernel/fence.ts`.
+ */
 export const fencedAt = async (tx: Tx, tenant: TenantId): Promise<Date | null> => {
   const row = await tx
     .selectFrom('tenant_epochs')

@@ -6,7 +6,7 @@ import { createFollowed } from './followed.ts'
 
 const id = (n: number) => `t${n}` as TenantId
 const at = (seq: number) => ({ seq, atMs: seq })
-/** What a database with these tenants says, of which some changed lately. */
+/** Heartbeat result of a database with these tenants, some of them recently changed. */
 const saying = (tenants: ReadonlyMap<TenantId, number>, lately: readonly TenantId[]) => ({
   tenants: tenants.size,
   seqs: [...tenants.values()].reduce((n, seq) => n + seq, 0),

@@ -2,17 +2,17 @@ import type { TenantId } from '../kernel/actor.ts'
 import type { Moment } from './changes.ts'
 
 type Followed = { moment: Moment; ahead: Map<number, number> | undefined }
-/** How many tenants there are, the sum of their numbers, and the numbers of those that changed lately. */
+/** Number of tenants, sum of their sequence numbers, and the numbers of recently changed ones. */
 type Sums = { tenants: number; seqs: number; lately: readonly (readonly [TenantId, number, number])[] }
 
 /**
- * How far each tenant's change log was applied here. Commits of this replica are told at once and may be ahead of what
- * was heard from others; they count once everything before them was.
+ * Applied position of each tenant's change log. Commits of this replica are known at once and may be ahead of changes
+ * from other replicas; they count once all before them are applied.
  */
 export function createFollowed() {
   const tenants = new Map<TenantId, Followed>()
   let seqs = 0
-  /** What was known as the last snapshot was taken, of those that have moved since; undefined: not known then. */
+  /** Positions at the last snapshot of the tenants that have changed since; undefined: unknown then. */
   let since = new Map<TenantId, number | undefined>()
 
   const move = (tenant: TenantId, before: number | undefined, after: number | undefined): void => {
@@ -45,7 +45,7 @@ export function createFollowed() {
       }
       if (f.ahead?.size === 0) f.ahead = undefined
     },
-    /** The newest number that was told here; what lies before it may be missing still. */
+    /** The newest number known here. Earlier ones may still be missing. */
     newestOf: (tenant: TenantId): number => {
       const f = tenants.get(tenant)
       return f ? Math.max(f.moment.seq, ...(f.ahead?.keys() ?? [])) : 0
@@ -62,14 +62,14 @@ export function createFollowed() {
     },
     tenants: () => tenants.keys(),
 
-    /** What is known now, to be compared with what the database says a moment later. */
+    /** Known positions, for comparison with a later answer of the database. */
     snapshot: () => {
       const then = { tenants: tenants.size, seqs }
       since = new Map()
       const moved = since
       const knownThen = (tenant: TenantId) => (moved.has(tenant) ? moved.get(tenant) : tenants.get(tenant)?.moment.seq)
       return {
-        /** Whether all tenants but those that changed lately are there as they were. */
+        /** True if all tenants other than the recently changed ones exist and are unchanged. */
         accountsFor: ({ tenants: count, seqs: sum, lately }: Sums): boolean => {
           let expected = then.seqs
           let there = then.tenants

@@ -4,21 +4,20 @@ import type { Change, ChangeKind, Changes, Stage } from './changes.ts'
 import type { Feed } from './feed.ts'
 
 type Entry<T> = { value: T | undefined; loading: Promise<T>; missed: Change[]; used: boolean }
-/** What a value that is held needs of the room. */
+/** Dependencies of a tenant cache. */
 export type Memory = { changes: Pick<Changes, 'listen'>; feed: Pick<Feed, 'isFresh' | 'catchUp' | 'onBeat'> }
 
-/** What nobody asked for in so long goes, unless somebody waits for a change of it. */
+/** A value unused for this long is dropped, unless a request waits for a change of it. */
 export type Idle = { afterMs: number; isAwaited: (tenant: TenantId) => boolean }
 export const idleAfterMs = 10 * minute
 const never = { afterMs: idleAfterMs, isAwaited: () => false }
-/** A load that more changes than this overlap is not kept. */
+/** A load that overlaps more changes than this is not cached. */
 const missedMost = 50_000
 
 /**
- * One value for each tenant that asks, read when first needed and true until a change of its kinds: then it is dropped,
- * or brought up to date by `patch`. What was being read while such a change came in serves those who asked before it
- * and nobody after. While memory is not proven fresh, callers wait for one comparison with the database. What nobody
- * asks for goes.
+ * Creates a tenant cache: one value per tenant, loaded when first needed and valid until a change of its kinds. Then it
+ * is dropped, or updated by `patch`. A load that overlaps such a change serves only the callers from before it. While
+ * the cache is not proven fresh, callers wait for one comparison with the database. Unused values are dropped.
  */
 export function held<T extends object>(
   { changes, feed }: Memory,
@@ -26,15 +25,13 @@ export function held<T extends object>(
     stage?: Stage
     kinds: readonly ChangeKind[]
     load: (tenant: TenantId) => Promise<T>
-    /**
-     * Called with every change of the kinds, also of those that came while the value was being read. False: drop it.
-     */
+    /** Called with every change of the kinds, also with those during the load. False: drop the value. */
     patch?: (value: T, changes: readonly Change[]) => boolean
-    /** Whether time alone asks for another value. */
+    /** True if the value is outdated by time alone. */
     isOver?: (value: T) => boolean
-    /** Called with a value that is held no longer. */
+    /** Called with a dropped value. */
     onDrop?: (value: T) => void
-    /** At most so many tenants. */
+    /** Limit of cached tenants. */
     bound?: number
     idle?: Idle
   },
@@ -105,10 +102,12 @@ export function held<T extends object>(
   }
 
   return {
-    /** At once where it is held and proven; the promise only while it is being read or compared. */
+    /**
+     * Returns the value at once if it is cached and proven fresh. Returns a promise only during a load or comparison.
+     */
     get: (tenant: TenantId): T | Promise<T> =>
       feed.isFresh() ? current(tenant) : feed.catchUp().then(() => current(tenant)),
-    /** What is held now, proven or not. */
+    /** Returns the cached value, proven fresh or not. */
     peek: (tenant: TenantId): T | undefined => entries.get(tenant)?.value,
     size: () => entries.size,
   }

@@ -5,7 +5,7 @@ import type { TenantId } from '../kernel/actor.ts'
 import type { Mail } from './feed-connection.ts'
 import { createSignals } from './signals.ts'
 
-/** Replicas whose mail reaches all of them at once; `sent` counts it. */
+/** Replicas whose messages reach all of them at once. `sent` counts the messages. */
 function replicas(count: number) {
   const state = { sent: [] as string[] }
   const mails: Mail[] = []
@@ -49,7 +49,7 @@ test('a signal costs nothing while nobody watches, and reaches whoever does, on 
   assert.deepEqual(heard.splice(0), ['1 gateway many true'])
   for (const payload of state.sent) assert.ok(payload.length < 8000)
 
-  // A replica that comes later, or was away, asks who watches.
+  // A replica that starts later or reconnects asks which tenants the others watch.
   let lost = 0
   three!.onLost(() => lost++)
   let lostOfOthers = 0

@@ -5,24 +5,25 @@ import { BoundedMap } from '../kernel/bounded-map.ts'
 import { second } from '../kernel/time.ts'
 import type { Feed } from './feed.ts'
 
-/** The signals of replicas to each other: events that the change log does not have. Subjects are UUIDs. */
+/** Topics of signals between replicas: events that are not in the change log. Subjects are UUIDs. */
 type SignalTopic = 'audit' | 'notification' | 'vpn_session' | 'workflow_run' | 'gateway' | 'adoption'
-/** More subjects than this, or unknown ones. */
+/** `many`: more than the limit, or unknown subjects. */
 export type Subjects = readonly string[] | 'many'
-/** `isRemote`: another replica tells it. */
+/** `isRemote`: the signal came from another replica. */
 type Listener = (tenant: TenantId, topic: SignalTopic, subjects: Subjects, isRemote: boolean) => void
 
 const mostSubjects = 50
-/** A replica says so often which tenants it watches; others believe it for longer, in case one such word is lost. */
+/**
+ * Interval at which a replica announces its watched tenants. Others keep the announcement longer, in case one is lost.
+ */
 const watchAgainMs = 40 * second
 const watchedForMs = 120 * second
 const tenantsOfPayload = 150
 const mostTenants = 10_000
 
 /**
- * Signals say that something happened, to whoever watches the tenant now, on this replica or another. They are stored
- * nowhere: a lost one is made good by `onLost`, which asks for a look at everything. A tenant that nobody watches costs
- * one look-up in memory.
+ * Signals tell the current watchers of a tenant, on any replica, that something happened. They are not stored: after a
+ * possible loss, `onLost` asks for a full check. A tenant without watchers costs one look-up in memory.
  */
 export function createSignals({
   db,
@@ -70,7 +71,7 @@ export function createSignals({
       const tenants = named.split(',') as TenantId[]
       const [tenant] = tenants
       if (word === 'who') {
-        // The other replica has a new connection: signals that it had to send over the one before may be lost.
+        // The other replica has a new connection: its signals on the previous one may be lost.
         announceAll()
         loseAll()
       } else if (word === 'watch') {
@@ -110,15 +111,15 @@ export function createSignals({
     tell,
     /** For an event that every replica finds by itself. */
     tellHere,
-    /** Once the transaction is committed. */
+    /** Sends the signal after the commit. */
     tellAfter: (tx: Tx, tenant: TenantId, topic: SignalTopic, subjects: Subjects): void =>
       db.afterCommit(tx, () => tell(tenant, topic, subjects)),
     listen: (listener: Listener): void => void listeners.push(listener),
-    /** Calls when somebody begins to watch a tenant here. */
+    /** Calls when the first watcher of a tenant starts here. */
     onBegun: (call: (tenant: TenantId) => void): void => void begun.push(call),
-    /** Calls when signals of other replicas may have been lost: on a new connection, here or of one of them. */
+    /** Calls when signals of other replicas may have been lost: after a reconnect here or of another replica. */
     onLost: (call: () => void): void => void lost.push(call),
-    /** Until what is returned is called. */
+    /** Watches until the returned function is called. */
     watch: (tenant: TenantId): (() => void) => {
       const before = here.get(tenant) ?? 0
       here.set(tenant, before + 1)

@@ -9,7 +9,7 @@ const turns = async (n: number) => {
   for (let i = 0; i < n; i++) await turn()
 }
 
-/** A herd of which each leaves when it was woken, after `look`. */
+/** Starts waiters that each leave after they were woken, after `look`. */
 function startHerd(size: number, look: (i: number) => Promise<void>, tenantOf = (_: number) => tenant) {
   const waiters = createWaiters({ max: 100, perTurn: 5, oneFirst: true })
   const woken: number[] = []

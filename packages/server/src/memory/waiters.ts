@@ -4,10 +4,11 @@ import { createAlarms } from '../kernel/ticks.ts'
 export type Outcome = 'woken' | 'timeout' | 'gone' | 'stopped'
 export type Ticket = {
   /**
-   * Settles at the next wake-up, also at one that came since the last `next`: who enters before looking misses nothing.
+   * Settles at the next wake-up, including one since the last `next`. So a caller that enters before it reads misses
+   * nothing.
    */
   next: (ms: number) => Promise<Outcome>
-  /** The client has gone: neither this wait nor another one has a purpose. */
+  /** The client has disconnected: this wait and later ones are pointless. */
   gone: () => void
   leave: () => void
 }
@@ -17,16 +18,15 @@ type Waiter = {
   isReleased: boolean
   hasLeft: boolean
   settle: ((outcome: Outcome) => void) | undefined
-  /** Called when it has looked: it waits again, or leaves. */
+  /** Called after the waiter has looked: it waits again or leaves. */
   looked: (() => void) | undefined
 }
 
 /**
- * Requests held until something is worth another look, by tenant and by what they wait for. Who is woken looks again
- * and may go on waiting; an error while looking is its request's own. Waking a herd gives way to other work after
- * `perTurn`: what was woken looks before the next are. With `oneFirst` a tenant's herd follows when the first of it has
- * looked, and so has had made what all of them need. A bounded number is held; at the stop all are let go, and nobody
- * is held after it.
+ * Held requests (long polls), by tenant and key. A woken request looks again and may continue to wait; an error fails
+ * only that request. Waking many pauses after `perTurn`, until the woken ones have looked, so that other work gets its
+ * turn. With `oneFirst` the others of a tenant follow after the first has looked and filled the caches for them. The
+ * number of held requests is limited. A stop releases all, and later requests are not held.
  */
 export function createWaiters({ max, perTurn, oneFirst }: { max: number; perTurn: number; oneFirst: boolean }) {
   const alarms = createAlarms()
@@ -43,7 +43,7 @@ export function createWaiters({ max, perTurn, oneFirst }: { max: number; perTurn
     waiter.looked = undefined
     looked?.()
   }
-  /** Settles when it has looked, whatever came of it. It may be the first of two herds. */
+  /** Wakes a waiter and settles when it has looked, with any result. It may be the first of two groups. */
   const look = (waiter: Waiter): Promise<void> =>
     new Promise((resolve) => {
       const { looked } = waiter
@@ -64,7 +64,7 @@ export function createWaiters({ max, perTurn, oneFirst }: { max: number; perTurn
   }
 
   return {
-    /** Undefined when no more requests can be held. */
+    /** Undefined if no more requests can be held. */
     enter: (tenant: TenantId, key: string): Ticket | undefined => {
       if (stopped || count >= max) return undefined
       const keys = byTenant.get(tenant) ?? new Map<string, Set<Waiter>>()
@@ -114,17 +114,17 @@ export function createWaiters({ max, perTurn, oneFirst }: { max: number; perTurn
         },
       }
     },
-    /** At once, for the few who wait for one thing. */
+    /** Wakes the waiters of one key at once; they are few. */
     wake: (tenant: TenantId, key: string): void => {
       for (const waiter of byTenant.get(tenant)?.get(key) ?? []) signal(waiter)
     },
-    /** Everyone of a tenant, or of all tenants; in turns, beginning after the running one. */
+    /** Wakes all of a tenant, or of all tenants, in groups, starting after the current turn of the loop. */
     wakeAll: (tenant: TenantId | undefined): void => {
       const tenants = tenant === undefined ? [...byTenant.values()] : [byTenant.get(tenant) ?? new Map()]
       const all = tenants.flatMap((keys) => [...keys.values()].flatMap((own: Set<Waiter>) => [...own]))
       if (all.length > 0) setImmediate(() => void wakeInTurns(all, tenant !== undefined))
     },
-    /** Everyone of a tenant is answered with what there is, and asks anew to be let in. */
+    /** Answers all requests of a tenant with the present state; the clients ask again and are authorised anew. */
     release: (tenant: TenantId): void => {
       for (const own of byTenant.get(tenant)?.values() ?? [])
         for (const waiter of own) {
@@ -133,7 +133,7 @@ export function createWaiters({ max, perTurn, oneFirst }: { max: number; perTurn
         }
     },
     hasAny: (tenant: TenantId): boolean => byTenant.has(tenant),
-    /** For how many things someone of the tenant waits. */
+    /** Number of distinct keys with waiters of the tenant. */
     countOf: (tenant: TenantId): number => byTenant.get(tenant)?.size ?? 0,
     count: () => count,
     stop: (): void => {

@@ -1,11 +1,11 @@
 import { expose, gauge, type Metric, type MetricSource } from './exposition.ts'
 
-/** What is asked of the database is asked again after so long. */
+/** Time in ms for which values from the database are reused. */
 const freshMs = 5000
 
 /**
- * Everything as one text. Several that ask at once share one look; where the database does not answer, what it would
- * have said is missing, and said to be.
+ * Renders all metrics as one text. Concurrent callers share one read. If the database does not answer, its metrics are
+ * missing, and the output says so.
  */
 export function createCollector({
   local,
@@ -13,7 +13,7 @@ export function createCollector({
   onError,
 }: {
   local: readonly MetricSource[]
-  /** Read from the database. */
+  /** Sources that read from the database. */
   stored: readonly MetricSource[]
   onError: (e: unknown) => void
 }) {

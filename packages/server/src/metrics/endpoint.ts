@@ -4,7 +4,7 @@ import { expositionType } from './exposition.ts'
 
 const digestOf = (text: string) => createHash('sha256').update(text).digest()
 
-/** `GET /metrics`, for who has the token where there is one. */
+/** `GET /metrics`, with a bearer token if one is configured. */
 export function createMetricsEndpoint({
   collect,
   token,

@@ -1,4 +1,4 @@
-/** One value of a metric; `suffix` where a histogram has several (`_bucket`, `_sum`, `_count`). */
+/** One value of a metric. `suffix` is for histograms (`_bucket`, `_sum`, `_count`). */
 export type Sample = { value: number; labels?: Readonly<Record<string, string>>; suffix?: string }
 export type Metric = {
   name: string
@@ -6,12 +6,12 @@ export type Metric = {
   type: 'counter' | 'gauge' | 'histogram'
   samples: readonly Sample[]
 }
-/** Says how something stands, each time it is asked. */
+/** Returns the current metrics at each call. */
 export type MetricSource = () => readonly Metric[] | Promise<readonly Metric[]>
 
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** Prometheus' text format, version 0.0.4 (Exposition formats, "Text format details"). */
+/** Renders Prometheus' text format, version 0.0.4 (Exposition formats, "Text format details"). */
 export const expose = (metrics: readonly Metric[]): string => metrics.map(exposeOne).join('')
 
 function exposeOne({ name, help, type, samples }: Metric): string {
@@ -37,7 +37,7 @@ export const counter = (name: string, help: string, value: number): Metric => ({
   ...{ name, help, type: 'counter' },
   samples: [{ value }],
 })
-/** A gauge with a value for each of a fixed set of words. */
+/** Returns a gauge with one value per label of a fixed set. */
 export const gaugesBy = (
   name: string,
   help: string,

@@ -3,7 +3,7 @@ import type { Metric } from './exposition.ts'
 
 type Ran = { succeeded: number; failed: number; seconds: number; succeededAt: number }
 
-/** What this replica ran of the background work. */
+/** Metrics of the background jobs that this replica ran. */
 export function createJobMetrics() {
   const ran = new Map<string, Ran>()
 

@@ -3,7 +3,7 @@ import { counter, gauge, type Metric } from './exposition.ts'
 
 const startedAt = (Date.now() - performance.now()) / 1000
 
-/** The process, under the names that every exporter uses. */
+/** Metrics of the process, under the usual exporter names. */
 export function processMetrics(): Metric[] {
   const { user, system } = process.cpuUsage()
   const { rss, heapUsed } = process.memoryUsage()

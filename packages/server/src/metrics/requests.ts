@@ -2,20 +2,20 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { type Operation, operations } from '@holdfast/contract'
 import type { Metric, Sample } from './exposition.ts'
 
-/** Seconds; an answer that takes as long is still in the bucket. */
+/** Upper bounds of the buckets in seconds, inclusive. */
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 type Timed = { buckets: number[]; sum: number; count: number }
 type Counted = { byStatus: Map<number, number>; timed: Timed }
 
-/** What is answered in front of the router is known by its path. */
+/** Operations that are answered before the router, by method and path. */
 const byPath = new Map<string, Operation>(
   operations.flatMap(([name, { method, path }]) => (path.includes('{') ? [] : [[`${method} ${path}`, name]])),
 )
 const nobodysOperation = 'none'
-/** Who has gone before the answer. */
+/** Status for a client that disconnected before the answer. */
 const gone = 499
 
-/** How often each operation was asked for and how long it took, whichever way it was answered. */
+/** Counts the requests of each operation and their durations, for all ways of answering. */
 export function createRequestMetrics() {
   const counted = new Map<string, Counted>()
   const operationOf = new WeakMap<IncomingMessage, Operation>()
@@ -31,12 +31,12 @@ export function createRequestMetrics() {
     }
     const status = response.writableEnded ? response.statusCode : gone
     its.byStatus.set(status, (its.byStatus.get(status) ?? 0) + 1)
-    // How long one that may be held takes says nothing.
+    // The duration of a request that may be held says nothing.
     if (headers.prefer === undefined) time(its.timed, ms / 1000)
   }
 
   return {
-    /** Around all that answers. */
+    /** Wraps the listener of all requests. */
     around:
       (answer: RequestListener): RequestListener =>
       (request, response) => {
@@ -49,7 +49,7 @@ export function createRequestMetrics() {
           count(request, response, performance.now() - begun)
         })
       },
-    /** Which operation a request turned out to be. */
+    /** Sets the operation of a request. */
     isOf: (request: IncomingMessage, operation: Operation): void => {
       operationOf.set(request, operation)
     },
@@ -87,7 +87,7 @@ function time(timed: Timed, seconds: number): void {
   timed.count++
 }
 
-/** Buckets are cumulative on the wire. */
+/** Buckets are cumulative in the output. */
 function samplesOf(operation: string, { buckets, sum, count }: Timed): Sample[] {
   let below = 0
   const within = bounds.map((bound, i) => {

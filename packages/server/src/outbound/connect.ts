@@ -18,12 +18,12 @@ const plainInside = (protocol: string) =>
       : 'A connection without TLS is for networks that this deployment has opened.',
   )
 
-/** What is asked of whom: a URL, or `tls:` and `tcp:` for a socket. */
+/** Destination of a request: a URL, or `tls:` and `tcp:` for a socket. */
 type Destination = Pick<URL, 'protocol' | 'hostname'>
 
 /**
- * Of the addresses found those a request may go to. What is not encrypted never leaves the networks that the deployment
- * opened.
+ * Returns the found addresses that a request may go to. Unencrypted requests may go only to networks that the
+ * deployment allows.
  */
 export function choose(to: Destination, found: readonly string[], allowedPrivateCidrs: readonly string[]): string[] {
   const reachable = found.filter((address) => mayReach(address, allowedPrivateCidrs))
@@ -34,7 +34,7 @@ export function choose(to: Destination, found: readonly string[], allowedPrivate
   return inside
 }
 
-/** How names are looked up, and until when that is waited for. */
+/** Resolver of names, allowed networks, and the signal that limits the wait. */
 export type Within = { resolve: Resolve; allowedPrivateCidrs: readonly string[]; signal: AbortSignal }
 export async function vet(to: Destination, within: Within): Promise<string[]> {
   const literal = literalOf(to.hostname)
@@ -51,7 +51,7 @@ async function resolved(hostname: string, { resolve, signal }: Within): Promise<
   }
 }
 
-/** Whom to trust in place of the public authorities, and which name the certificate must have instead of the host's. */
+/** Trusted authority instead of the public ones, and required name in the certificate instead of the host's. */
 export type Tls = { ca: string | null; serverName: string | null }
 export const tlsOptions = ({ ca, serverName }: Tls) => ({
   minVersion: 'TLSv1.2' as const,
@@ -60,9 +60,8 @@ export const tlsOptions = ({ ca, serverName }: Tls) => ({
 })
 
 /**
- * Connects to one of the vetted addresses and to nothing else: the name is not looked up again, so an answer that
- * changes between check and use changes nothing. A look-up hook is never asked about address literals, so the address
- * on the other end is compared once more when the connection stands.
+ * Connects only to one of the vetted addresses: the name is not looked up again, so a changed DNS answer has no effect.
+ * The look-up hook is not called for address literals, so the remote address is compared again after connecting.
  */
 export function pinnedConnector(
   build: typeof buildConnector,

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createLookups } from './lookups.ts'
 
 const never = new AbortController().signal
-/** The usual one would not keep the process waiting for it. */
+/** Unlike AbortSignal.timeout, this timer keeps the process running. */
 function within(ms: number): AbortSignal {
   const patience = new AbortController()
   setTimeout(() => patience.abort(new DOMException('it took too long', 'TimeoutError')), ms)
@@ -13,7 +13,7 @@ function within(ms: number): AbortSignal {
 const names = (what: string, count: number) => Array.from({ length: count }, (_, i) => `${what}${i}.example`)
 const [slowMs, keptMs] = [20, 500]
 
-/** A system whose names `dead…` nobody answers for until they are given up. */
+/** A resolver that does not answer for names `dead…` until they are rejected. */
 function system() {
   const asked: string[] = []
   const dead = new Map<string, PromiseWithResolvers<readonly string[]>>()
@@ -50,7 +50,7 @@ test('names that nobody answers for hold up none that is known to answer, and on
   giveUp()
   await delay(keptMs + 10)
 
-  // What failed is looked up again by fewer, and leaves room for what is new.
+  // A failed name is retried on fewer threads, which leaves threads for new names.
   const more = new AbortController()
   const again = names('dead', 12).map((name) => assert.rejects(lookups(name, more.signal)))
   await delay(1)

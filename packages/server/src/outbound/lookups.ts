@@ -2,15 +2,15 @@ import { BoundedMap } from '../kernel/bounded-map.ts'
 import { orAbort } from '../kernel/or-abort.ts'
 import { second } from '../kernel/time.ts'
 
-/** All addresses of a name. */
+/** Returns all addresses of a name. */
 export type Lookup = (hostname: string) => Promise<readonly string[]>
 
-/** Who answers later than this is looked up among the failing the next time. */
+/** A name slower than this (ms) goes to the failing lane at its next look-up. */
 const usualSlowMs = second
-/** How long a failure is the answer for whoever asks again. */
+/** Time in ms for which a failure is returned to later callers. */
 const usualKeptMs = 5 * second
 const mostNames = 10_000
-/** libuv looks names up on half of its threads: on 8 of the 16 that scripts/run.mjs has it start. */
+/** libuv uses half of its threads for look-ups: 8 of the 16 that scripts/run.mjs configures. */
 const mostUnproved = 6
 const mostFailing = 2
 
@@ -19,12 +19,12 @@ type Known = { lane: Lane; failure?: { cause: unknown; until: number } }
 type Shared = PromiseWithResolvers<readonly string[]> & { hostname: string; lane: Lane; askers: number }
 
 /**
- * The look-ups of a replica, in lanes. The system's own way to look a name up knows /etc/hosts and search domains, but
- * cannot be called off: a name whose servers are gone holds a thread for ten seconds or more, long after whoever asked
- * has given up, and a tenant may have many such names. So all who ask for a name share one look-up; a failure is
- * remembered for a moment; and names that did not answer promptly the last time, or were never asked for, run only so
- * many at once that threads are left. A name that answered promptly never waits here. (Those that stop answering all at
- * once still take theirs, once.) No address is remembered: each is judged as it was found for this request.
+ * The name look-ups of a replica, in lanes. The system's resolver knows /etc/hosts and search domains, but can't be
+ * cancelled: a name with dead servers blocks a thread for ten seconds or more, long after its caller has given up, and
+ * a tenant may have many such names. So concurrent callers of a name share one look-up, a failure is cached for a few
+ * seconds, and names that are new or were slow the last time get a limited number of threads. A name that answered
+ * promptly never waits here. (Names that stop answering all at once still take their threads, once.) Addresses are not
+ * cached: each request checks the addresses found for it.
  */
 export function createLookups(lookup: Lookup, { slowMs = usualSlowMs, keptMs = usualKeptMs } = {}) {
   const known = new BoundedMap<string, Known>(mostNames)
@@ -70,7 +70,7 @@ export function createLookups(lookup: Lookup, { slowMs = usualSlowMs, keptMs = u
 
   function begin(hostname: string, lane: Lane): Shared {
     const shared = { ...Promise.withResolvers<readonly string[]>(), hostname, lane, askers: 0 }
-    // Whoever asked may have given up.
+    // All callers may have given up.
     shared.promise.catch(() => {})
     underWay.set(hostname, shared)
     if (hasRoom(lane)) void run(shared)
@@ -78,7 +78,7 @@ export function createLookups(lookup: Lookup, { slowMs = usualSlowMs, keptMs = u
     return shared
   }
 
-  /** Rejects with what the look-up failed with, or with the signal's reason. */
+  /** Rejects with the error of the look-up, or with the signal's reason. */
   return async (hostname: string, signal: AbortSignal): Promise<readonly string[]> => {
     const { lane, failure } = known.get(hostname) ?? { lane: 'fresh' as const, failure: undefined }
     if (failure && performance.now() < failure.until) throw failure.cause
@@ -87,7 +87,7 @@ export function createLookups(lookup: Lookup, { slowMs = usualSlowMs, keptMs = u
     try {
       return await orAbort(shared.promise, signal)
     } finally {
-      // One that has not begun is for nobody then.
+      // A look-up that has not started and has no caller left is dropped.
       if (--shared.askers === 0 && waiting[shared.lane].delete(shared)) underWay.delete(hostname)
     }
   }

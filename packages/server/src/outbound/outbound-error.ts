@@ -1,6 +1,6 @@
 /**
- * Why a request to a tenant's URL failed. `refused`: it was never sent, because of where it would have gone. The
- * message is one sentence that the tenant may read; it holds neither the URL nor anything the other side said.
+ * Error of a request to a tenant's URL. `refused`: it was not sent, because its destination is not allowed. The message
+ * is one sentence that the tenant may read; it contains neither the URL nor any data of the other side.
  */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError'
@@ -13,7 +13,7 @@ export class OutboundError extends Error {
 
 const refusedTls = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|EPROTO)/
 
-/** What undici, the resolver or a socket threw, as one of ours. */
+/** Converts an error of undici, the resolver or a socket. */
 export function toOutboundError(e: unknown): OutboundError {
   if (e instanceof OutboundError) return e
   const { cause, code, name } = e as { cause?: unknown; code?: unknown; name?: unknown }

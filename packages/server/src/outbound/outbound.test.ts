@@ -57,7 +57,7 @@ test('no spelling of an inner address is connected to', async (t) => {
   const outbound = createOutbound({ allowedPrivateCidrs: [] })
   for (const host of waysIn)
     await assert.rejects(outbound.request(`https://${host}:${port}/`), failsWith('refused'), host)
-  // Another opened network opens neither these addresses nor plain http to them.
+  // Another allowed network allows neither these addresses nor plain http to them.
   const other = createOutbound({ allowedPrivateCidrs: ['10.99.0.0/16'] })
   for (const host of waysIn)
     for (const scheme of ['http', 'https'])
@@ -101,7 +101,7 @@ test('a name is judged by its addresses, and the connection goes to the judged o
     await assert.rejects(closed.request(`https://rebinding.example:${port}/`), failsWith('refused'))
   assert.equal(connections(), 0)
 
-  // The first answer counts; a name that answers otherwise the second time is not asked a second time.
+  // The first answer is used. A name with another second answer is not looked up again.
   asked = 0
   const turning = [['10.0.0.1', '127.0.0.1'], ['169.254.169.254']]
   const open = createOutbound({ allowedPrivateCidrs: loopback, lookup: async () => turning[asked++]! })

@@ -9,11 +9,11 @@ type OutboundRequest = {
   method?: 'GET' | 'POST'
   headers?: Record<string, string>
   body?: string
-  /** For everything together, from the look-up of the name to the last byte. 5 s unless said. */
+  /** Limit of the whole request in ms, from the look-up of the name to the last byte. Default: 5 s. */
   timeoutMs?: number
-  /** Bytes of the answer that are read; 1 MiB unless said. */
+  /** Largest number of bytes to read of the response. Default: 1 MiB. */
   maxResponseBytes?: number
-  /** What lies beyond: an error, or cut off. */
+  /** Handling of a larger response: an error, or truncation. */
   whenTooLarge?: 'fail' | 'cut'
   tls?: Tls
   signal?: AbortSignal
@@ -23,12 +23,12 @@ type OutboundResponse = { status: number; headers: IncomingHttpHeaders; body: Bu
 const maxRequestBytes = 256 * 1024
 const maxUrlLength = 2048
 
-/** Read with the first request that leaves: few deployments make any. */
+/** Loaded with the first request, since few deployments make any. */
 const loadClient = async () => (await import('undici')).default
 
 /**
- * Requests to URLs that a tenant may choose (webhooks, identity providers): https to public addresses, and to those
- * private networks that the operator has opened. Follows no redirect and reads no proxy from the environment.
+ * Requests to URLs that a tenant may choose (webhooks, identity providers): https to public addresses, and to private
+ * networks that the operator allows. Follows no redirect and reads no proxy from the environment.
  */
 export function createOutbound({
   allowedPrivateCidrs,
@@ -39,7 +39,7 @@ export function createOutbound({
 }) {
   const resolve = createLookups(lookup)
 
-  /** What can be said of a URL without looking up its name. Throws OutboundError `refused`. */
+  /** Checks a URL without looking up its name. Throws OutboundError `refused`. */
   function parse(text: string): URL {
     const refuse = (message: string): never => {
       throw new OutboundError('refused', message)
@@ -93,8 +93,8 @@ export function createOutbound({
 
   return {
     /**
-     * For a setting that is about to be stored: the sentence that says why this URL would be refused, or undefined. The
-     * addresses of a name are looked at when a request is made.
+     * For a setting before it is stored: returns the sentence why this URL would be refused, or undefined. The
+     * addresses of a name are checked at each request.
      */
     refusalOf: (text: string): string | undefined => {
       try {
@@ -107,7 +107,7 @@ export function createOutbound({
       }
     },
 
-    /** The same of a socket. */
+    /** The same for a socket. */
     socketRefusalOf: (target: SocketTarget): string | undefined => {
       try {
         checkSocket(target, allowedPrivateCidrs)
@@ -117,7 +117,7 @@ export function createOutbound({
       }
     },
 
-    /** A connection over TCP, or TLS on it, to an address that was judged; whoever asks for it ends it. */
+    /** Opens a connection over TCP, or TLS on it, to a checked address. The caller closes it. */
     connect: async (target: SocketTarget, { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal }) => {
       const limit = AbortSignal.timeout(timeoutMs)
       try {
@@ -129,7 +129,7 @@ export function createOutbound({
       }
     },
 
-    /** Any status is an answer, 3xx too. Throws OutboundError. */
+    /** Returns responses of any status, 3xx too. Throws OutboundError. */
     request: async (text: string, options: OutboundRequest = {}): Promise<OutboundResponse> => {
       const { timeoutMs = 5000 } = options
       const limit = AbortSignal.timeout(timeoutMs)

@@ -23,7 +23,7 @@ async function startServer(t: TestContext) {
 test('no spelling of an inner address is connected to, nor a name that leads to one, whatever it led to before', async (t) => {
   const { port, connections } = await startServer(t)
   let asked = 0
-  // Public when it is looked up first, and inside from then on.
+  // The first look-up and the later ones return different addresses.
   const rebinding = async () => (asked++ === 0 ? ['127.0.0.1', '::1'] : ['127.0.0.1'])
   const outbound = createOutbound({ allowedPrivateCidrs: [], lookup: rebinding })
   for (const host of [

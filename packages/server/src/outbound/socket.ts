@@ -6,16 +6,16 @@ import { literalOf } from './address.ts'
 import { choose, notAllowed, type Tls, tlsOptions, vet, type Within } from './connect.ts'
 import { OutboundError } from './outbound-error.ts'
 
-/** `host` is a name or an address. Without `tls` the bytes go as they are, which only opened networks see. */
+/** `host` is a name or an address. Without `tls` the connection is unencrypted, which only allowed networks may use. */
 export type SocketTarget = { host: string; port: number; tls?: Tls }
 
-/** Below 1024: what syslog is received on (RFC 6587, RFC 5425 comes above), and 443. */
+/** Allowed ports below 1024: those of syslog (RFC 6587; that of RFC 5425 is above), and 443. */
 const lowPorts = [443, 514, 601]
 const hostName = /^(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?$/i
 
 const addressed = ({ host, tls }: SocketTarget) => ({ protocol: tls ? 'tls:' : 'tcp:', hostname: host })
 
-/** What can be said of a destination without looking up its name. Throws OutboundError `refused`. */
+/** Checks a destination without looking up its name. Throws OutboundError `refused`. */
 export function checkSocket(target: SocketTarget, allowedPrivateCidrs: readonly string[]): void {
   const { host, port } = target
   const literal = literalOf(host)
@@ -26,14 +26,14 @@ export function checkSocket(target: SocketTarget, allowedPrivateCidrs: readonly 
   if (literal !== undefined) choose(addressed(target), [literal], allowedPrivateCidrs)
 }
 
-/** `signal` ends the whole of it after `timeoutMs`. */
+/** `signal` ends the whole attempt after `timeoutMs`. */
 type Given = Within & { timeoutMs: number }
-/** Addresses of a name that are tried. */
+/** Number of addresses of a name that are tried. */
 const mostAddresses = 4
 
 /**
- * The name is looked up once; the connection goes to one of the addresses that were judged, which is compared once more
- * when it stands. Each has an equal share of the time, so that one that is dead leaves some to the next.
+ * Looks the name up once and connects to one of the checked addresses; the remote address is compared again after
+ * connecting. Each address gets an equal share of the time, so that a dead one leaves time for the next.
  */
 export async function openSocket(target: SocketTarget, given: Given): Promise<Socket> {
   const { timeoutMs, signal } = given
@@ -54,7 +54,7 @@ export async function openSocket(target: SocketTarget, given: Given): Promise<So
 
 async function openAt(address: string, { host, port, tls }: SocketTarget, signal: AbortSignal): Promise<Socket> {
   const raw = createConnection({ host: address, port, noDelay: true, allowHalfOpen: true })
-  // Whoever uses the connection hears of its end; an error that comes later must not end the process.
+  // The user of the connection handles its end. A later error must not end the process.
   raw.on('error', () => {})
   try {
     await once(raw, 'connect', { signal })

@@ -1,9 +1,9 @@
 import type { ColumnType } from 'kysely'
 
 export type Default<T> = ColumnType<T, T | undefined, T>
-/** Read as what it holds, written as its text. */
+/** A JSON column: read as its value, written as text. */
 export type Json<T> = ColumnType<T, string, string>
 export type TextArray = Default<string[]>
 export type UuidArray = Default<string[]>
-/** Made by the database from other columns. */
+/** A column that the database derives from other columns. */
 export type Derived<T> = ColumnType<T, never, never>

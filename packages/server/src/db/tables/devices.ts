@@ -3,14 +3,16 @@ import type { Generated } from 'kysely'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Derived, Json, TextArray } from './columns.ts'
 
-/** What locks a device beside its user: itself, a group of its own, or all devices of the tenant. */
+/**
+ * Source of a lock on a device, other than its user: the device, a group of the device, or all devices of the tenant.
+ */
 export type LockedBy = 'device' | 'group' | 'tenant'
-/** How the user of a device stands; `group_locked`: a group of the user is locked. */
+/** State of a device's user. `group_locked`: a group of the user is locked. */
 export type UserState = 'active' | 'suspended' | 'locked' | 'group_locked' | 'deleted'
-/** Derived of a device, its user and locks. */
+/** Derived from a device, its user and locks. */
 export type EffectiveStatus = DeviceStatus | 'locked' | 'user_suspended' | 'user_deleted' | 'expired'
 export type DeviceStatus = 'pending' | 'active' | 'suspended' | 'revoked'
-/** Derived of a device's sessions and of when it was last seen. */
+/** Derived from a device's sessions and its last-seen time. */
 export type Presence = 'online' | 'offline' | 'never'
 export type PostureVerdict = 'compliant' | 'non_compliant' | 'unknown'
 
@@ -59,7 +61,7 @@ export type DevicesTables = {
     last_seen_at: Date | null
     applied_digest: string | null
     applied_at: Date | null
-    /** The newest trust set that it has fetched. */
+    /** The newest trust set that the device has fetched. */
     trust_version: number | null
     seen_key: Derived<Date>
   }

@@ -3,7 +3,7 @@ import type { ColumnType } from 'kysely'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Derived, Json } from './columns.ts'
 
-/** How far a pull has come. */
+/** Progress of a pull. */
 export type PullProgress = {
   phase: 'users' | 'groups' | 'members' | 'changes' | 'applying'
   users: { read: number; of: number | null }
@@ -12,7 +12,7 @@ export type PullProgress = {
   requests: number
   retries: number
 }
-/** What a reading of changes goes on from. */
+/** Stored state from which a pull of changes continues. */
 export type KeptReading = { links: { users: string; groups: string }; readAt: string; pages: number }
 export type Requester = { type: string; id: string | null; name: string | null }
 

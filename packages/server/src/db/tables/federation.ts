@@ -9,7 +9,7 @@ export type OidcSettings = {
   mobile_client_ids: string[]
   device_code: DeviceCodeUse
 }
-/** A provider of SAML: what its metadata say, or what is set by hand. Certificates are PEM. */
+/** A SAML identity provider, from its metadata or set by hand. Certificates are PEM. */
 type SamlIdp = { entity_id: string; sso_url: string; certificates: string[] }
 type SamlSettings = {
   metadata_url: string | null
@@ -17,7 +17,7 @@ type SamlSettings = {
   name_id_format: (typeof nameIdFormats)[number]
   signed_response: boolean
 }
-/** Times as on the wire. */
+/** Times are in the format of the API. */
 type SamlFound = SamlIdp & { valid_until: string | null; read_at: string }
 type ClaimNames = { username: string; email: string; display_name: string; groups: string }
 type RoleMapping = { value: string; role: Role }
@@ -37,10 +37,10 @@ export type FederationTables = {
     provisioning: 'none' | 'create'
     claims: Json<ClaimNames>
     role_mappings: Json<RoleMapping[]>
-    /** Null for a provider of SAML, of which the next is not. */
+    /** Null for a SAML provider. `saml` is null for an OpenID Connect provider. */
     oidc: Json<OidcSettings> | null
     saml: Json<SamlSettings> | null
-    /** What was read at its metadata_url. */
+    /** Data read from metadata_url. */
     saml_found: Json<SamlFound> | null
     saml_checked_at: Date | null
     saml_problem: string | null
@@ -70,7 +70,7 @@ export type FederationTables = {
     next_path: string | null
     expires_at: Date
   }
-  /** Of a browser, or of a device that enrolls: the other's columns are null. */
+  /** Requests of a browser or of an enrolling device. The columns of the other kind are null. */
   saml_requests: {
     tenant_id: TenantId
     state_digest: Buffer

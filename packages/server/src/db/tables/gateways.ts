@@ -3,7 +3,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Derived, Json, TextArray } from './columns.ts'
 import type { PostureVerdict } from './devices.ts'
 
-/** How a gateway's machine does. */
+/** Load of a gateway's machine. */
 export type SystemLoad = {
   cpu_percent?: number
   memory_used_bytes?: number
@@ -20,7 +20,7 @@ export type SystemLoad = {
 
 export type GatewayState = 'healthy' | 'degraded' | 'draining' | 'down' | 'never_seen' | 'pending'
 
-/** Bytes that the gateway received from the device and sent to it, by the name of a resource. */
+/** Bytes received from the device and sent to it, by resource name. */
 export type ResourceBytes = Record<string, [rx: number, tx: number]>
 
 export type GatewaysTables = {
@@ -88,18 +88,18 @@ export type GatewaysTables = {
     applied_policy_seq: number | null
     applied_trust_version: number | null
     applied_at: Date | null
-    /** What keeps it from enforcing what it was given; null where nothing does, or where it did not say. */
+    /** Error that prevents the gateway from enforcing its snapshot; null if there is none, or none was reported. */
     apply_error: { code: string; detail: string; at: string } | null
     last_seen_at: Date
     system: SystemLoad | null
-    /** Since when it reports without a pause as long as a gateway that is down. */
+    /** Start of the present period without gaps in reports long enough to count as down. */
     up_since: Date | null
     clock_offset_ms: number | null
     certificate_expires_at: Date | null
-    /** Its last silence of 30 seconds or more that a report has ended. */
+    /** Start of the last gap of 30 seconds or more that ended with a report. */
     silent_from: Date | null
     heard_again_at: Date | null
-    /** When it first said that it enforces the number that it enforces. */
+    /** Time of the first report that it enforces its current sequence number. */
     applied_seq_at: Date | null
   }
   gateway_states: { tenant_id: TenantId; gateway_id: string; state: GatewayState; since: Date }
@@ -129,9 +129,9 @@ export type GatewaysTables = {
     protocol: 'wireguard' | 'ipsec' | 'openvpn'
     client_version: string | null
     auth_method: string
-    /** What the gateway says that it enforces. */
+    /** Policy that the gateway reports to enforce. */
     policy_digest: string | null
-    /** What the device was to have when the session began. */
+    /** Policy assigned to the device when the session began. */
     assigned_digest: string | null
     gateway_state: 'active' | 'ended' | null
     defied_since: Date | null
@@ -197,10 +197,10 @@ export type GatewaysTables = {
   }
 }
 
-/** A session, and the named resources that it used. */
+/** A session, with the named resources that it used. */
 export type RecordedSession = Pick<
   GatewaysTables['vpn_sessions'],
   'session_id' | 'device_id' | 'user_id' | 'started_at' | 'last_seen_at' | 'source_ip'
 > & { resources: string[] }
-/** A device of which something was reported, and whether it was denied a packet or failed to connect. */
+/** A device in a report, and whether it was denied a packet or failed to connect. */
 export type ReportedDevice = { device_id: string; denied: boolean; failed: boolean }

@@ -20,8 +20,8 @@ export type { DeviceStatus, EffectiveStatus, LockedBy, PostureVerdict, Presence,
 export type { OidcSettings } from './federation.ts'
 
 /**
- * Every table, by area. bigint columns are read as numbers: sequence numbers and byte counts stay below 2^53.
- * A tenant's id in a row is a `TenantId`: what a row says of its tenant needs no further proof.
+ * Every table, by area. bigint columns are read as numbers: sequence numbers and byte counts stay below 2^53. The
+ * tenant id of a row is a `TenantId` without further validation.
  */
 export type Tables = AccessTables &
   AuditTables &

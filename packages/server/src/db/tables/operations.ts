@@ -2,26 +2,26 @@ import type { LockTarget, RunStatus, StepStatus, ViewList, WorkflowKind } from '
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Derived, Json } from './columns.ts'
 
-/** Who did something, as events name them. */
+/** Actor, as in events. */
 export type StoredParty = { type: string; id: string | null; name: string | null }
-/** By which credential somebody asked for a run: UUIDs. */
+/** Credential by which a run was requested. Ids are UUIDs. */
 type Credential = { kind: 'session' | 'api_key'; tenant_id: TenantId; id: string; user_id: string | null }
-/** Who asked for a run, and where from. */
+/** Requester of a run, with the origin of the request. */
 export type Requester = StoredParty & {
   credential: Credential
   origin: 'api' | 'console'
   source_ip: string
   user_agent: string | null
-  /** UUIDs of the people behind the request; absent in rows from before. */
+  /** UUIDs of the people behind the request. Absent in rows of earlier versions. */
   stands_for?: string[]
 }
 /** A public key, as a JWK. */
 type Recipient = { kty: 'EC'; crv: 'P-256'; x: string; y: string }
-/** A call of an operation of the contract. `recipient`: whom the secret that it answers is sealed to. */
+/** A call of an operation of the contract. `recipient` is the key to which a secret in the response is encrypted. */
 export type StoredCall = { operation: string; params?: object; body?: object; recipient?: Recipient }
 
 export type OperationsTables = {
-  /** Kept by triggers of the tables whose names it holds. */
+  /** Search index. Triggers of the tables with the names maintain it. */
   search_words: { tenant_id: TenantId; kind: string; place: 0 | 1; word: string; subject_id: string }
   saved_views: {
     tenant_id: TenantId

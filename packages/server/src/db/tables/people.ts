@@ -99,9 +99,9 @@ export type PeopleTables = {
     ended_at: Date | null
     end_reason: 'timeout' | 'manual' | null
     stepped_up_at: Date | null
-    /** The identity provider that opened it. */
+    /** The identity provider that opened the session. */
     provider_id: string | null
-    /** The account there, and what the provider calls the session there. */
+    /** The account at the provider, and the provider's session id. */
     provider_subject: string | null
     provider_sid: string | null
   }

@@ -3,14 +3,14 @@ import type { Generated } from 'kysely'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Json, TextArray } from './columns.ts'
 
-/** What the gate of a canary asks, with what was not said. */
+/** Settings of a canary's gate, with defaults filled in. */
 export type GateTerms = {
   observe_minutes: number
   min_devices: number
   on_failure: 'hold' | 'rollback'
   max_rise_percent: Record<CanaryMeasure, number>
 }
-/** Devices that something was heard of, and those of them in trouble. */
+/** Number of reporting devices, and of those with problems. */
 export type CanaryHealth = Record<'canary' | 'stable', { devices: number } & Record<CanaryMeasure, number>>
 
 export type PolicyTables = {

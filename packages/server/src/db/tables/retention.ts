@@ -9,7 +9,7 @@ export type RetentionTables = {
     settles_at: Derived<Date>
     updated_at: Date
   }
-  /** What holds for every tenant; written by the start alone. */
+  /** Periods for all tenants. Only the start writes them. */
   retention_periods: {
     class: RetentionClass
     days: number | null
@@ -35,7 +35,7 @@ export type RetentionTables = {
     released_by_name: string | null
     release_reason: string | null
   }
-  /** What has gone of each class. */
+  /** Purges of each class. */
   retention_purges: {
     tenant_id: TenantId
     class: RetentionClass
@@ -45,7 +45,7 @@ export type RetentionTables = {
     unrecorded: Default<number>
     unrecorded_months: TextArray
   }
-  /** After which place the record begins; written by `purge_audit` alone. */
+  /** Sequence number after which the audit log begins. Only `purge_audit` writes it. */
   audit_beginnings: { tenant_id: TenantId; seq: number; hash: Buffer }
   retention_clock: { there_is_one: Default<boolean>; seen_at: Date; trusted_from: Date }
 }

@@ -3,14 +3,14 @@ import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Json } from './columns.ts'
 
 type Tls = { ca_pem: string | null; server_name: string | null }
-/** Null: what this kind of connector does not have. */
+/** Null: not used by this kind of connector. */
 export type Destination = {
   url: string | null
   host: string | null
   port: number | null
   index: string | null
   username: string | null
-  /** Absent of connectors of an earlier version: their messages of syslog have one. */
+  /** Absent for connectors of an earlier version: their syslog messages have a BOM. */
   bom?: boolean | null
   tls: Tls
 }

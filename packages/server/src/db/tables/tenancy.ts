@@ -3,7 +3,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Derived, Json } from './columns.ts'
 
 export type StoredLimits = { readonly [metric in string]?: number | null }
-/** What a license says, as its signature was verified. Times are seconds. */
+/** Claims of a license with a verified signature. Times are in seconds. */
 export type StoredClaims = {
   iss: string
   sub: string

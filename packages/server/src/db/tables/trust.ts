@@ -12,7 +12,7 @@ export type TrustTables = {
     state: SignerState
     provider: Default<SignerProvider>
     public_jwk: Json<Record<string, string>>
-    /** Null once it is retired, and where a token has the key. */
+    /** Null for a retired key, and for a key in a token. */
     private_jwe: string | null
     certificate: string | null
     created_at: Default<Date>
@@ -20,14 +20,14 @@ export type TrustTables = {
     retire_after: Date | null
     retired_at: Date | null
   }
-  /** Keys in a token that no row of signing_keys needs; triggers of that table write here, too. */
+  /** Keys in a token that no row of signing_keys needs. Triggers of that table also write here. */
   unneeded_token_keys: { kid: string; destroy_after: Date }
   trust_sets: {
     tenant_id: TenantId
     version: number
     document: Json<unknown>
     expires_at: Date
-    /** The keys that a set lists: of trust sets, and of anchors. */
+    /** Ids of the keys in a set: of trust sets, and of anchors. */
     trust_kids: TextArray
     anchor_kids: TextArray
     created_at: Default<Date>
