@@ -166,17 +166,9 @@ export function createApp({
     pkiUrl: config.pki?.url,
     oidArc: config.oidArc,
   })
-<<<<<<< HEAD
   const offboarding = createOffboarding(
     offboardingParts(() => ({ access, certificates, gateways, identity, federation, enrollment, devices })),
   )
-=======
-  /** Runs in the transaction that stops devices or users: their certificates and sessions end with it. */
-  const endSessionsOf: typeof gateways.endSessionsOf = async (tx, tenant, which) => {
-    await certificates.revokeOf(tx, tenant, which)
-    return gateways.endSessionsOf(tx, tenant, which)
-  }
->>>>>>> c4
   const identity = createIdentity({
     ...base,
     audit,
