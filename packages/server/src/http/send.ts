@@ -12,8 +12,8 @@ import { isKnown } from './representation.ts'
 import { sendStreamed } from './streamed.ts'
 
 /**
- * Decides 304, and nothing else does. The status of success is set already. A HEAD is answered as its GET; Node leaves
- * the body out.
+ * Sends a result. This is the only place that decides 304. The status of success is already set. A HEAD is answered
+ * like its GET; Node omits the body.
  */
 export function send(
   request: FastifyRequest,

@@ -16,7 +16,7 @@ import { type Granted, type Hold, holdOf, isKnown, preferenceApplied } from './r
 import type { SecurityHeaders } from './security-headers.ts'
 import type { SourceOf } from './source-ip.ts'
 
-/** A read of the calling device, by its exact path. Both are what the handlers of their endpoints use. */
+/** Reads of the calling device by exact path, the same functions as in the endpoints' handlers. */
 type WarmReads = Record<
   string,
   (device: Principal<'device'>, hold: Hold | undefined) => Representation<object> | Promise<Representation<object>>
@@ -34,9 +34,9 @@ type WarmDeps = {
 const pending = [deviceStatusHeader, 'pending'] as const
 
 /**
- * The reads that every device of a fleet makes every few seconds are answered in front of the router: the same
- * verifier, the same answers and the same headers. Anything else about a request (another method, a query, a cookie,
- * another kind of credential) goes through the pipe.
+ * Fast path before the router for the reads that every device repeats every few seconds, with the same verifier,
+ * results and headers. Any other request (another method, a query, a cookie, another kind of credential) goes through
+ * the pipeline.
  */
 export function createWarmReads(deps: WarmDeps) {
   const { reads, verifiers, refuse, sourceOf, securityHeaders, log, longestWaitSeconds } = deps
