@@ -1,5 +1,5 @@
-// Runs before `npm start`, `npm test` and the like, on any Node >= 20: installs what package-lock.json lists unless
-// that is already there. Silent and instant when nothing has changed.
+// Runs before `npm start`, `npm test` and the like, on any Node >= 20: installs the packages of package-lock.json
+// unless they are already installed. Silent and fast if nothing has changed.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -41,7 +41,7 @@ function isInstalled(wanted) {
   }
 }
 
-/** A tree that someone installed with npm itself counts when npm's own record of it agrees with the lockfile. */
+/** A tree installed by npm itself counts as installed if npm's own record of it matches the lockfile. */
 function isInstalledByHand() {
   const record = join(root, 'node_modules', '.package-lock.json')
   if (!existsSync(record)) return false
@@ -56,7 +56,7 @@ function stamp(wanted) {
   try {
     writeFileSync(stampFile, wanted)
   } catch {
-    // A read-only tree is checked in full each time instead.
+    // A read-only tree is fully checked each time.
   }
 }
 
@@ -91,7 +91,10 @@ function runNpm(args) {
   })
 }
 
-/** What root installed in somebody's folder stays theirs, or their own next install would fail. */
+/**
+ * Packages that root installed in another user's folder are given to that user, whose own next install would fail
+ * otherwise.
+ */
 function leaveToOwner() {
   const { uid, gid } = statSync(root)
   if (process.getuid?.() === 0 && uid !== 0) {
@@ -114,7 +117,7 @@ async function takeLock() {
   }
 }
 
-/** Taken aside before it is judged again, so that a lock someone took meanwhile is not removed with it. */
+/** Moves the lock away before checking it again, so that a new lock of another process is not removed. */
 function removeStaleLock() {
   const aside = `${lockFile}.${process.pid}`
   try {
@@ -122,7 +125,7 @@ function removeStaleLock() {
     renameSync(lockFile, aside)
     if (!isStale(aside)) linkSync(aside, lockFile)
   } catch {
-    // Someone else removed it first.
+    // Another process removed it first.
   } finally {
     rmSync(aside, { force: true })
   }
