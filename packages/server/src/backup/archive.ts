@@ -14,7 +14,7 @@ import { BackupError } from './backup-error.ts'
 export type Entry = { name: string; bytes: Uint8Array }
 export type Written = { bytes: number; sha256: string }
 
-/** Size limit of an entry: room for one row of the largest size that the API accepts. */
+/** Size limit of an entry. The largest row that the API accepts fits. */
 const largestEntry = 256 * 1024 * 1024
 
 /**

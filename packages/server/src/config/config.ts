@@ -41,7 +41,7 @@ export type Config = {
   tls: { certFile: string; keyFile: string } | undefined
   /** Time in seconds that a stopping replica still serves, until load balancers remove it. */
   drainSeconds: number
-  /** Longest time in seconds that a request is held, whatever it asks for (`Prefer: wait`). */
+  /** Upper limit in seconds of the wait that a request asks for (`Prefer: wait`). */
   longestWaitSeconds: number
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
   masterKeyFile: string

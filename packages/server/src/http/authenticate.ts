@@ -81,8 +81,8 @@ export function verifyToken(verifiers: Verifiers, token: string, incoming: Incom
 }
 
 /**
- * Any error during verification means that the credential is not valid. Errors for the caller (rate limit, unavailable
- * database) are thrown.
+ * An unexpected error during verification counts as an invalid credential. Errors meant for the caller (rate limit,
+ * unavailable database) are thrown.
  */
 export function judgedSafely(
   { log, refuse }: { log: Pick<Log, 'error'>; refuse: Pick<Refuse, 'device'> },

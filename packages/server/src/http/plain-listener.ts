@@ -33,8 +33,8 @@ const longestBody = 4 * 1024
 /** Limit of pipelined requests on one connection. */
 const mostUnanswered = 8
 /**
- * Limit of requests from one address (IPv6: /64): room for a gateway that asks about every device at once after a
- * restart.
+ * Limit of requests from one address (IPv6: /64). A gateway that asks about every device at once after a restart stays
+ * below it.
  */
 const perMinute = 6000
 
