@@ -52,7 +52,7 @@ const explained: Readonly<Record<string, string>> = {
   EEXIST: 'it is there already and is not overwritten; name another, or move it away',
 }
 
-/** Turns an error of the file system into a sentence. An error of the written stream is rethrown. */
+/** Turns an error of the file system into a sentence. A `ConnectionError` of the written stream is rethrown. */
 export async function attempt<T>(failure: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -78,7 +78,10 @@ export async function createComparison({ checkpoints, reached, follows }: Witnes
     }
     if (suspect && suspect.seq <= proven) throw suspect
   }
-  /** The wrong hash is not after the first hash that does not match: that event would be the wrong one. */
+  /**
+   * Describes a log with another root than the signed one. The wrong event is at the first hash that does not match, or
+   * before it.
+   */
   function unlike(size: number): BadRecord {
     const [first, latest] = [proven + 1, Math.min(size, suspect?.seq ?? size)]
     const where = first < latest ? `from here to place ${latest} an event` : 'it'
