@@ -71,7 +71,7 @@ export async function receiveAuditExport(
 }
 
 const holdsManifest = (format: AuditExportQuery['format']) => format === 'json' || format === 'ndjson'
-/** Returns the path of the signed manifest for a format without room for it; undefined for other formats. */
+/** Returns the path of the signed manifest for a format that can't contain it; undefined for other formats. */
 export const auditManifestPath = (path: string, format: AuditExportQuery['format']): string | undefined =>
   holdsManifest(format) ? undefined : `${path}.manifest.json`
 

@@ -12,7 +12,7 @@ export type MeteringSample = Report['samples'][number]
 export type MeteringLoad = NonNullable<Report['load']>
 export type Metered = Output<Contract['metering']>
 
-/** Limits of the control plane for one report, with some room for the data around the samples. */
+/** Limits of the control plane for one report, minus a reserve for the data around the samples. */
 const most = { samples: 10_000, names: 190_000, bytes: 9_500_000 }
 /** Longest pause in seconds between two attempts to deliver a report. */
 const longestPause = 60
