@@ -33,7 +33,7 @@ export type Admission = {
   refusal: AppError | undefined
   /** The durable record of an API key's use. The response waits for it. */
   recorded: Promise<void> | undefined
-  /** For long responses: checks the same credential again. This does not count as activity of a session. */
+  /** For long responses: checks the credential again, which is no activity of a session. */
   stands: Stands | undefined
   /** Authenticates after the body is read, if the credential may be in the body (enrollment). */
   authenticateBody: ((request: FastifyRequest) => Promise<void>) | undefined
@@ -125,10 +125,7 @@ const enrolling = [
   { kind: 'enrollment_challenge', field: 'challenge' },
 ] as const
 
-/**
- * For endpoints that accept an enrolling credential in the body, if there is no other credential. Throws 401 for any
- * other request without one.
- */
+/** For a credential in the body (enrollment), if there is no other one. Throws 401 without any. */
 function tokenInBody(
   deps: AdmitDeps,
   admission: Admission,
@@ -166,7 +163,7 @@ async function settlePerson(
   return admission
 }
 
-/** Checks the permission of a caller, and moves the actor into the requested tenant if that is allowed. */
+/** Checks the permission of a caller, and moves the actor into the requested tenant if allowed. */
 const refusalOfPerson = async (
   deps: AdmitDeps,
   endpoint: Endpoint,
@@ -198,10 +195,7 @@ const owed: Record<RequiredAction, string> = {
     'your role requires a second factor: enroll an authenticator app with POST /v1/admin/users/totp/enroll and /verify first, then everything else works',
 }
 
-/**
- * Returns the refusal of a known caller: wrong kind of credential, missing permission, or a request from a page of
- * another site with the session cookie.
- */
+/** Returns a refusal: wrong kind of credential, missing permission, or a cookie sent by a page of another site. */
 function refusalOf(
   deps: AdmitDeps,
   endpoint: Endpoint,
