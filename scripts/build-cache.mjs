@@ -1,4 +1,4 @@
-// Finished builds lie in node_modules/.cache/holdfast, each in a folder named by a fingerprint of its sources.
+// Finished builds are in node_modules/.cache/holdfast, each in a folder named by a fingerprint of its sources.
 import { createHash } from 'node:crypto'
 import { chownSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ const keepMs = 86_400_000
 
 export const cacheFolder = (root) => join(root, 'node_modules', '.cache', 'holdfast')
 
-/** The files below a folder whose names match, as paths from the root. */
+/** Lists matching files below a folder, as paths from the root. */
 export function filesBelow(root, folder, pattern) {
   if (!existsSync(join(root, folder))) return []
   const names = readdirSync(join(root, folder), { recursive: true })
@@ -24,13 +24,13 @@ export function fingerprintOf(root, files) {
   return hash.digest('hex').slice(0, 32)
 }
 
-/** Moves a build to its name. Of two processes that build the same, the first one to rename wins. */
+/** Renames a build to its final name. Of two processes with the same build, the first to rename wins. */
 export function finishBuild(root, unfinished, finished) {
   leaveToOwner(root, unfinished)
   if (!existsSync(finished)) renameSync(unfinished, finished)
 }
 
-/** A file that root made in another user's folder gets the owner of that folder. */
+/** Gives a file that root created in another user's folder to the owner of that folder. */
 function leaveToOwner(root, made) {
   const { uid, gid } = statSync(root)
   if (process.getuid?.() !== 0 || uid === 0) return
@@ -38,7 +38,7 @@ function leaveToOwner(root, made) {
   for (const name of ['', ...readdirSync(made, { recursive: true })]) chownSync(join(made, name), uid, gid)
 }
 
-/** Removes builds of earlier sources, but none of the last day: a server may be starting from it. */
+/** Removes builds of earlier sources, except those of the last day: a server may be starting from one. */
 export function removeOldBuilds(root, current, isOfKind) {
   const folder = cacheFolder(root)
   for (const name of readdirSync(folder).filter(isOfKind)) {
@@ -48,5 +48,5 @@ export function removeOldBuilds(root, current, isOfKind) {
   }
 }
 
-/** Whether a file system refuses to be written, as a read-only tree does. */
+/** True if the file system can't be written, such as a read-only tree. */
 export const isUnwritable = ({ code }) => ['EACCES', 'EROFS', 'EPERM', 'ENOSPC'].includes(code)

@@ -1,6 +1,6 @@
-// The server as one file, made by esbuild from the sources when these have changed: it starts in less time and holds
-// less memory than the sources, whose types Node strips as it loads them. Without esbuild, or where nothing may be
-// written, the sources run as they are.
+// The server as one file, which esbuild makes from the sources when they have changed. It starts faster and uses less
+// memory than the sources, whose types Node strips as it loads them. Without esbuild, or without write access, the
+// sources run unchanged.
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs'
@@ -8,17 +8,17 @@ import { dirname, join } from 'node:path'
 import { cacheFolder, filesBelow, fingerprintOf, finishBuild, isUnwritable, removeOldBuilds } from './build-cache.mjs'
 
 const inBundle = join('server', 'src', 'main.mjs')
-/** What is a process of its own, or a part of one; all of them lie beside each other in the bundle. */
+/** Entry points of processes. In the bundle they are in one folder. */
 const entries = ['main.ts', 'modules/trust/keys/pkcs11/token-process.ts'].map((file) => `packages/server/src/${file}`)
-/** Those of the console have a prefix. */
+/** Names of console builds have a prefix. */
 const isOfServer = (name) => /^[0-9a-f]{32}/.test(name)
 
-/** What the bundle has that the sources give by themselves: `require` for CommonJS packages. */
+/** Defines `require` for CommonJS packages in the bundle. */
 const banner =
   "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);"
 
 /**
- * The path of the bundled server, made now unless it exists already; undefined where there is none to be had.
+ * Returns the path of the bundled server and makes it if needed; undefined if it can't be made.
  * @param {string} root of the checkout
  * @param {(sentence: string) => void} warn
  * @returns {string | undefined}
@@ -45,7 +45,7 @@ export function bundleServer(root, warn = () => {}) {
   }
 }
 
-/** Of everything that the bundle is made of. */
+/** Fingerprint of all sources of the bundle. */
 function fingerprint(root) {
   const files = ['contract', 'crypto', 'policy', 'server'].flatMap((name) =>
     ['src', 'migrations'].flatMap((part) => filesBelow(root, join('packages', name, part), /\.(ts|sql)$/)),
@@ -60,7 +60,7 @@ function findEsbuild(root) {
   return existsSync(file) ? file : undefined
 }
 
-/** The migrations lie where the bundled code looks for them: two folders above itself. */
+/** Makes the bundle. The migrations are at the same relative path as in the sources, two folders above the code. */
 function make(root, esbuild, to) {
   mkdirSync(join(to, 'server', 'src'), { recursive: true })
   const options = [
@@ -72,8 +72,8 @@ function make(root, esbuild, to) {
       '--target=node24',
       '--external:pg-native',
     ],
-    // What is imported when it is first needed is a file of its own. The text of a file is held for as long as it runs:
-    // no comments, whose letters would also make it twice as long in memory.
+    // Modules that are imported later are separate files. The text of a loaded file stays in memory, so comments are
+    // removed; their non-ASCII characters would also double its size.
     ...['--splitting', '--out-extension:.js=.mjs', '--minify-whitespace', '--minify-syntax'],
     ...[
       '--sourcemap=linked',

@@ -1,5 +1,5 @@
-// node scripts/run.mjs scripts/console-build.mjs <root> <folder>: builds the web console into the folder, with a copy
-// of each text file in brotli and in gzip.
+// node scripts/run.mjs scripts/console-build.mjs <root> <folder>: builds the web console into the folder, with a brotli
+// and a gzip copy of each text file.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'

@@ -1,4 +1,4 @@
-// The files of the web console, made by Vite from packages/console when its sources have changed.
+// The files of the web console, which Vite builds from packages/console when its sources have changed.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
@@ -11,11 +11,11 @@ const scripts = dirname(fileURLToPath(import.meta.url))
 const longestBuildMs = 120_000
 
 /**
- * The folder of the built console, built now unless it exists; undefined where it can't be built. The build is a
- * process of its own, so that the caller can do something else meanwhile.
+ * Returns the folder of the built console and builds it if needed; undefined if it can't be built. The build is a
+ * separate process, so that the caller can work meanwhile.
  *
  * @param {string} root of the checkout
- * @param {(sentence: string) => void} warn is told why there is none
+ * @param {(sentence: string) => void} warn receives the reason if there is none
  * @returns {Promise<string | undefined>}
  */
 export async function buildConsole(root, warn) {
@@ -39,7 +39,7 @@ export async function buildConsole(root, warn) {
   }
 }
 
-/** Of everything that the build is made of. */
+/** Fingerprint of all sources of the build. */
 const fingerprint = (root) =>
   fingerprintOf(root, [
     ...filesBelow(root, 'packages/console/src', /\.\w+$/),

@@ -1,5 +1,5 @@
-// Preloaded by run.mjs. When what started us (npm, or run.mjs itself) is killed, nobody can stop us any more, while we
-// hold the port and the data directory: so we stop, quickly (SIGINT), and after 5 s in any case.
+// Preloaded by run.mjs. If our parent process (npm, or run.mjs itself) is killed, nothing can stop us while we hold the
+// port and the data directory. So we stop quickly (SIGINT), and after 5 s in any case.
 const PERIOD_MS = 1_000
 const PATIENCE_MS = 5_000
 

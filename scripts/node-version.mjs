@@ -1,4 +1,4 @@
-/** The first Node that has everything Holdfast uses (TypeScript without a build, `crypto.argon2`). */
+/** The first Node version with all features that Holdfast needs (TypeScript without a build, `crypto.argon2`). */
 export const NEEDED = [24, 7]
 
 /** @param {string} version as in `process.version` or package.json @returns {boolean} */

@@ -81,7 +81,7 @@ function stamp(extent) {
   try {
     writeFileSync(stampFile, extent === 'all' ? fingerprint() : `${fingerprint()} ${extent}`)
   } catch {
-    // A read-only tree is checked in full each time instead.
+    // A read-only tree is fully checked each time.
   }
 }
 
@@ -139,7 +139,10 @@ function runNpm(args) {
   })
 }
 
-/** What root installed in somebody's folder stays theirs, or their own next install would fail. */
+/**
+ * Packages that root installed in another user's folder are given to that user, whose own next install would fail
+ * otherwise.
+ */
 function leaveToOwner() {
   const { uid, gid } = statSync(root)
   if (process.getuid?.() === 0 && uid !== 0) {
@@ -162,7 +165,7 @@ async function takeLock() {
   }
 }
 
-/** Taken aside before it is judged again, so that a lock someone took meanwhile is not removed with it. */
+/** Moves the lock away before checking it again, so that a new lock of another process is not removed. */
 function removeStaleLock() {
   const aside = `${lockFile}.${process.pid}`
   try {
@@ -170,7 +173,7 @@ function removeStaleLock() {
     renameSync(lockFile, aside)
     if (!isStale(aside)) linkSync(aside, lockFile)
   } catch {
-    // Someone else removed it first.
+    // Another process removed it first.
   } finally {
     rmSync(aside, { force: true })
   }

@@ -15,7 +15,7 @@ if (at < 0) stop('Usage: node scripts/run.mjs [options of Node] <file> [args…]
 const node = findNode()
 const lifeline = pathToFileURL(join(scripts, 'lifeline.mjs')).href
 const command = ['--disable-warning=ExperimentalWarning', `--import=${lifeline}`, ...given]
-// `npm start &` in a shell that is left goes on, because npm does; started without npm, we end with nobody else.
+// `npm start &` keeps running when its shell exits, because npm does. Without npm, we do not watch a parent.
 const underNpm = process.env.npm_lifecycle_event !== undefined
 
 if (process.execve && process.platform !== 'win32') {
@@ -25,7 +25,8 @@ if (process.execve && process.platform !== 'win32') {
 }
 
 /**
- * Where the process cannot be replaced (an older Node started this) it stays above and passes on signals and result.
+ * If the process can't be replaced (an older Node started this), it stays as the parent and forwards signals and the
+ * exit code.
  */
 function runAsChild() {
   const child = spawn(node, command, { stdio: 'inherit', env: withParent(process.pid) })
@@ -37,9 +38,9 @@ function runAsChild() {
 }
 
 /**
- * The environment for lifeline.mjs: with the process whose death must end ours, if any. What Node has compiled is kept:
- * with the types stripped and the code compiled once, a start costs half the CPU. Where it can't be kept, nothing is
- * lost. Threads wait for names that nobody answers for (server/src/outbound/lookups.ts), so there are more than 4.
+ * Returns the environment, with the parent process that lifeline.mjs watches, if any. Node's compile cache halves the
+ * CPU of a start; it is optional. Name look-ups may block threads (server/src/outbound/lookups.ts), so there are more
+ * than the default 4.
  */
 function withParent(pid) {
   const { HOLDFAST_PARENT_PID: _, ...environment } = process.env

@@ -1,5 +1,5 @@
-// node scripts/run.mjs scripts/test-hsm.mjs [files…]: the tests of the API, or the given ones, with every signing key
-// in a token: of SoftHSM, made for this run, or the one that HOLDFAST_TEST_PKCS11_LIBRARY, _TOKEN and _PIN_FILE name.
+// node scripts/run.mjs scripts/test-hsm.mjs [files…]: runs the API tests, or the given ones, with every signing key in
+// a token: a SoftHSM token created for this run, or the token of HOLDFAST_TEST_PKCS11_LIBRARY, _TOKEN and _PIN_FILE.
 import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,5 +1,5 @@
-// node scripts/run.mjs scripts/test-interop.mjs: what we sign and issue, judged by programs that others wrote. Installs
-// the Debian packages it lacks where it may; a test that is skipped counts as failed.
+// node scripts/run.mjs scripts/test-interop.mjs: checks signed and issued data with programs of other vendors. Installs
+// missing Debian packages if it may. A skipped test counts as failed.
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -35,7 +35,7 @@ function installMissing() {
   if (process.getuid?.() !== 0) stop(`${sentence} Please install them (apt-get install ${missing.join(' ')}).`)
   if (spawnSync('apt-get', ['--version']).error) stop(`${sentence} There is no apt-get here to install them with.`)
   process.stderr.write(`Installing ${missing.join(' ')}…\n`)
-  // One broken source among many fails the update, and need not be the one that is needed.
+  // One broken source fails the update, though it may not be needed.
   apt('update')
   const installed = apt('install', '-y', '--no-install-recommends', ...missing)
   if (installed.status !== 0)
@@ -44,12 +44,12 @@ function installMissing() {
   if (still.length > 0) stop(`Installed, but their programs do not run: ${still.join(' ')}.`)
 }
 
-/** Schemathesis comes from PyPI, into an environment of its own. */
+/** Installs Schemathesis from PyPI into its own environment. */
 function installSchemathesis() {
   process.env.SCHEMATHESIS_SECONDS ??= '60'
   if (!spawnSync('st', ['--version']).error) return
   const directory = join(tmpdir(), 'holdfast-schemathesis-4.32.5')
-  // Behind the others: its python3 has none of Debian's modules.
+  // Last in the path, since its python3 has none of Debian's modules.
   process.env.PATH = `${process.env.PATH}:${join(directory, 'bin')}`
   if (existsSync(join(directory, 'bin/st'))) return
   process.stderr.write('Installing schemathesis…\n')
@@ -58,7 +58,7 @@ function installSchemathesis() {
   if (pip.status !== 0) stop('Schemathesis could not be installed: pip install schemathesis')
 }
 
-/** Packages of PyPI, in an environment of their own, whose Python a variable names. */
+/** Installs PyPI packages into their own environment, and sets a variable to its Python. */
 function installPython(variable, ...packages) {
   const [name] = packages
   const directory = join(tmpdir(), `holdfast-${name.replace('==', '-')}`)
@@ -71,7 +71,7 @@ function installPython(variable, ...packages) {
   if (pip.status !== 0) stop(`${name} could not be installed: pip install ${packages.join(' ')}`)
 }
 
-/** Keycloak comes from Maven's central repository (200 MB), where KEYCLOAK_HOME does not say where it is. */
+/** Downloads Keycloak from Maven's central repository (200 MB), unless KEYCLOAK_HOME is set. */
 async function installKeycloak() {
   if (keycloakHome()) return
   if (process.env.KEYCLOAK_HOME) stop('There is no bin/kc.sh in KEYCLOAK_HOME.')
@@ -79,7 +79,7 @@ async function installKeycloak() {
   await fetchKeycloak().catch((e) => stop(e.message))
 }
 
-/** Debian's, unpacked beside rsyslog, which it can not be installed with. */
+/** Unpacks Debian's package beside rsyslog, since the two can't be installed together. */
 function installSyslogNg() {
   try {
     fetchSyslogNg()
@@ -93,7 +93,7 @@ function apt(...args) {
   return spawnSync('apt-get', ['-q', ...args], { env, encoding: 'utf8' })
 }
 
-/** Whether every test ran and passed. */
+/** True if every test ran and passed. */
 async function runTests() {
   const cluster = process.env.HOLDFAST_TEST_DATABASE_URL ? undefined : await startTestCluster()
   if (cluster) process.env.HOLDFAST_TEST_DATABASE_URL = cluster.url

@@ -1,5 +1,5 @@
-// Runs one file of tests after the other of those that scripts/test.mjs laid out, beside other workers: what they
-// import is loaded once for many.
+// Runs test files from the queue of scripts/test.mjs one after the other, in parallel with other workers, so that
+// imports are loaded once for many files.
 import asyncHooks from 'node:async_hooks'
 import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,11 +7,11 @@ import { pathToFileURL } from 'node:url'
 
 const scratch = process.env.HOLDFAST_TEST_SCRATCH
 const laidOut = join(scratch, 'files')
-/** After so many the next process goes on: what tests leave in memory stays little. */
+/** Number of files after which the next process takes over, which limits the memory that tests leave behind. */
 let left = Number(process.env.HOLDFAST_TEST_FILES)
 
-// The test runner follows every promise, to know the test that it belongs to, which takes a tenth of the CPU. Its hook
-// is kept here: it is on while a file is loaded, which finds the suite of its tests, and off while they run.
+// The test runner tracks every promise to find its test, which takes a tenth of the CPU. So its hook is enabled only
+// while a file is loaded, which finds the suite of its tests, and disabled while they run.
 const { createHook } = asyncHooks
 let following
 asyncHooks.createHook = (callbacks) => {
@@ -26,7 +26,7 @@ let file
 for (const event of ['uncaughtException', 'unhandledRejection'])
   process.on(event, (error) => console.error(`${event} in ${file}:`, error))
 
-// A test may wait for what keeps no process alive, such as a timer of a server.
+// A test may wait for work that does not keep the process alive, such as a timer of a server.
 const awake = setInterval(() => {}, 60_000)
 for (const place of readdirSync(laidOut).sort()) {
   if (left === 0) break
@@ -35,7 +35,7 @@ for (const place of readdirSync(laidOut).sort()) {
   left--
   file = readFileSync(running, 'utf8')
   const before = process.cpuUsage()
-  // The runner makes and enables it with the first suite.
+  // The runner creates and enables the hook with the first suite.
   following?.enable()
   await suite(file, () => import(pathToFileURL(file)).finally(() => following?.disable()))
   if (process.env.HOLDFAST_TEST_CPU) {
@@ -46,13 +46,13 @@ for (const place of readdirSync(laidOut).sort()) {
   rmSync(running)
 }
 clearInterval(awake)
-// What a failed test has left open must not keep the others from being told.
+// Resources that a failed test left open must not delay the report.
 setTimeout(() => {
   console.error(`left open: ${process.getActiveResourcesInfo().join(', ')}`)
   process.exit(1)
 }, 30_000).unref()
 
-/** Of all workers one. */
+/** Claims a file: of all workers, one succeeds. */
 function takes(from, to) {
   try {
     renameSync(from, to)

@@ -1,6 +1,6 @@
-// node scripts/run.mjs scripts/test.mjs [options of node --test | files…]: every test, on one throw-away PostgreSQL.
-// Tests that take long (*.slow.test.ts) run only where they are named, as `npm run test:slow` names them; so do the
-// pages of the console in every look (*.console.test.ts, `npm run test:console`).
+// node scripts/run.mjs scripts/test.mjs [options of node --test | files…]: runs every test on one throw-away
+// PostgreSQL. Slow tests (*.slow.test.ts) run only if named, as in `npm run test:slow`; so do the console pages in
+// every look (*.console.test.ts, `npm run test:console`).
 import { spawn } from 'node:child_process'
 import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, constants, tmpdir } from 'node:os'
@@ -19,29 +19,33 @@ const files =
   named.length > 0 ? named : globSync(everything, { cwd: root, exclude: ['**/*.{slow,console}.test.ts'] }).sort()
 
 /**
- * These files measure memory, look for all that their process has started, send what is not to be judged, or turn the
- * hands of a clock so far that timers no longer ring afterwards: each has a process of its own.
+ * Each of these files has its own process: it measures memory, inspects all that its process has started, sends
+ * statements that are not to be checked, or moves the clock so far that timers no longer fire.
  */
 const alone = /^packages\/server\/(test\/(memory\/|faults\/jobs\.)|src\/(embedded\/|kernel\/ticks\.))/
-/** These walk over everything that there is, which takes longest: they begin first, so that none is left at the end. */
+/** These cover all operations and take longest, so they start first and none is left at the end. */
 const longest = /^packages\/server\/test\/table\//
-/** Files of these folders wait more than they compute: they are spread among the first half of the others. */
+/** Files of these folders wait more than they compute, so they are spread among the first half of the others. */
 const waiting = /^packages\/(sdk|server\/test\/(faults|interop))\//
 
-/** These share a process, which has one browser and one deployment for all of them. */
+/** These share a process with one browser and one deployment. */
 const inBrowser = /^packages\/console\/test\//
 const opensBrowser = 'packages/console/test/ground.ts'
-/** Each of these has a process with a browser and a deployment of its own: it may change the fleet, and ends in time. */
+/**
+ * Each of these has its own process with a browser and a deployment, since it may change the fleet. That also limits
+ * its time.
+ */
 const ownBrowser = /\.console\.test\.ts$/
 
-/** So many files share a process, of the others. */
+/** Number of other files per process. */
 const together = 48
-/** Files wait for the database much of their time: two more at once than there are cores keep the cores busy. */
+/** Files often wait for the database: two more processes than cores keep the cores busy. */
 const atOnce = availableParallelism() + 2
 /** A browser with its deployment keeps a core busy. */
 const browsersAtOnce = availableParallelism()
 
-// Of a fresh clone the first processes would each compile all of it, since what one has compiled is there once it ends.
+// In a fresh clone each of the first processes would compile everything, since compiled code is cached only when a
+// process ends.
 const compiled = named.length === 0 && compileOnce()
 const building = buildConsole(root, (sentence) => console.error(sentence))
 const cluster = process.env.HOLDFAST_TEST_DATABASE_URL ? undefined : await startTestCluster()
@@ -62,7 +66,7 @@ const environment = {
 let child
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 
-/** Resolves when it has ended, however: the tests say what is wrong. */
+/** Resolves at its end in any case; the tests report errors. */
 function compileOnce() {
   const code = `await import(${JSON.stringify(pathToFileURL(join(root, 'packages/server/test/kit.ts')))})`
   const quietly = { cwd: root, stdio: 'ignore', timeout: 30_000 }
@@ -86,27 +90,28 @@ const run = (files) =>
 const nth = (i) => String(i).padStart(3, '0')
 
 /**
- * Of all files, those that begin processes: the ones that have their own, and workers that take the others one after
- * the other, in an order that keeps the cores busy to the end.
+ * Returns the files that start processes: those with their own process, and workers that run the others one after the
+ * other, in an order that keeps the cores busy to the end.
  */
 function distributed(files) {
   const { true: own = [], false: others = [] } = Object.groupBy(files.filter(isNoPage), (file) => alone.test(file))
-  // Those of the server take longer than those of the other packages, which fill the end.
+  // Files of the server take longer than those of other packages, which come last.
   const { true: waits = [], false: computes = [] } = Object.groupBy(others.reverse(), (file) => waiting.test(file))
   const order = [
     ...waits.map((file, i) => ({ file, at: (i + 0.5) / waits.length / 2 })),
     ...computes.map((file, i) => ({ file, at: longest.test(file) ? 0 : (i + 0.5) / computes.length })),
   ].sort((a, b) => a.at - b.at)
   for (const [i, { file }] of order.entries()) writeFileSync(join(scratch, 'files', nth(i)), file)
-  // Those that are more than needed help at the end, or find nothing left and end at once.
+  // Surplus workers help at the end, or find no file and exit at once.
   const workers = Array(Math.ceil(others.length / together) + atOnce).fill('scripts/test-worker.mjs')
-  // The runner begins them by name, these before those that have their own: as many as wait at once, less one.
+  // The runner starts files by name. Workers come before the files with their own process: as many as run at once, less
+  // one.
   const each = [...workers.slice(0, atOnce - 1), ...own, ...workers.slice(atOnce - 1)]
   return [...pagesOf(files), ...each.map((file, i) => beginning(nth(i + 1), [file]))]
 }
 
 const isNoPage = (file) => !inBrowser.test(file)
-/** The processes of those that need a browser. Their names make the runner begin them first. */
+/** Returns the processes of files that need a browser. Their names make the runner start them first. */
 function pagesOf(files) {
   const pages = files.filter((file) => !isNoPage(file))
   const { true: own = [], false: shared = [] } = Object.groupBy(pages, (file) => ownBrowser.test(file))
@@ -116,8 +121,8 @@ function pagesOf(files) {
 const withPages = (files) => [...pagesOf(files), ...files.filter(isNoPage)]
 
 /**
- * A process that loads the first files, and then runs the others one after the other. None is awaited: after the last
- * one that was begun the hooks of the process run.
+ * Writes a file that imports the first files and then runs the others one after the other. The suites are not awaited,
+ * so that the hooks of the process run after the last one.
  */
 function beginning(name, first, suites = []) {
   const begins = join(scratch, `${name}.mjs`)
@@ -140,7 +145,7 @@ if (unfinished.length > 0 && code === 0) {
   console.error(`A process ended before its tests had. Not run to their end:\n${unfinished.join('\n')}`)
   code = 1
 }
-// What the tests' servers sent to PostgreSQL is judged as a whole.
+// Checks all statements that the tests' servers sent to PostgreSQL.
 if (code < 128 && readdirSync(statements).length > 0)
   code = (await run(['packages/server/test/statements/judge.ts'])) || code
 rmSync(scratch, { recursive: true })

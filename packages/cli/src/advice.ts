@@ -3,14 +3,14 @@ import type { RequiredAction } from '@holdfast/contract/vocabulary'
 import { ApiError, type Client } from '@holdfast/sdk'
 import type { Cli } from './cli.ts'
 
-/** What to run for what the server, which speaks of its own paths, says is to be done first. */
+/** Commands for the actions that the server's errors name by API path. */
 const commands: readonly (readonly [path: string, command: string])[] = [
   [contract.stepUp.path, 'holdfast auth step-up'],
   [contract.enrollTotp.path, 'holdfast totp enroll'],
   [contract.changePassword.path, 'holdfast user password'],
 ]
 
-/** What may help against an error; `spoke` says that the command spoke as an administrator. */
+/** Returns advice for an error. `spoke`: the command used an administrator's credential. */
 export function adviceOn(error: unknown, spoke: boolean): string[] {
   if (!(error instanceof ApiError)) return []
   if (error.status === 401 && spoke) return ['Sign in with: holdfast login']
@@ -23,7 +23,7 @@ export const owedText: Record<RequiredAction, string> = {
   enroll_mfa: 'Your role requires a second factor; first enroll an authenticator app with: holdfast totp enroll',
 }
 
-/** Says what the session owes still, once something it owed is done. */
+/** Prints the next required action of the session, after one was completed. */
 export async function noteOwed(cli: Cli, client: Client): Promise<void> {
   const owed = (await client.me()).session?.required_action
   if (owed) cli.note(owedText[owed])

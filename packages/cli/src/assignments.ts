@@ -1,6 +1,6 @@
 import { UsageError } from './exit.ts'
 
-/** As much of a JSON schema as says how a value is written on the command line. */
+/** The part of a JSON schema that defines how a value is written on the command line. */
 type Schema = {
   type?: string
   enum?: readonly string[]
@@ -12,7 +12,7 @@ type Schema = {
   readOnly?: boolean
 }
 
-/** The fields of two levels of objects, as `section.field`, and what each takes. */
+/** Returns the fields of two levels of objects, as `section.field`, with their accepted values. */
 export function describeFields(schema: object): [name: string, takes: string][] {
   const { properties = {} }: Schema = schema
   return Object.entries(properties).flatMap(([section, inner]) =>
@@ -31,8 +31,8 @@ function takenBy({ type, enum: words, minimum, maximum, items, anyOf }: Schema):
 }
 
 /**
- * `section.field=value` for each → the object that the schema describes, with the fields named. A list is written with
- * commas and empty as nothing; nothing also means null where that is allowed. Ranges are left to the server.
+ * Parses `section.field=value` texts into an object of the schema with the named fields. A list is comma-separated, and
+ * an empty text is an empty list, or null if that is allowed. The server checks ranges.
  */
 export function parseAssignments<T extends object>(schema: object, texts: readonly string[]): T {
   const { properties = {} }: Schema = schema

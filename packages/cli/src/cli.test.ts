@@ -15,7 +15,7 @@ const device = (n: number, name = `laptop-${n}`) => ({
   last_seen_at: null,
 })
 
-/** A fleet of 450 devices behind the list, paged as asked. */
+/** Lists a fleet of 450 devices, in pages. */
 const fleet = ({ line }: Asked): Answered => {
   const query = new URL(line.split(' ')[1] ?? '', 'http://x').searchParams
   const from = Number(query.get('cursor') ?? 0)
@@ -271,7 +271,7 @@ test('gateways of all pools are one list, with its filters; a pool goes by its n
   assert.deepEqual(await listed('--pool', 'frankfurt', '--status', 'down', '--installed', '1.4.0'), ['gwy_3'])
 })
 
-// All of each: cli.slow.test.ts.
+// cli.slow.test.ts walks all commands.
 test('every noun has help, and the first command of each an example of itself', async (t) => {
   const { run } = await startShell(t)
   assert.ok((await walkHelp(run, 1)) > 10)

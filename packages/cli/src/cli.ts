@@ -10,24 +10,24 @@ import { version } from './version.ts'
 
 export type Streams = { input: Input; output: Output; errors: Output; env: Environment }
 
-/** What a command works with. Data goes to stdout by `say`, talk to stderr by `note`. */
+/** Context of a command. `say` prints data to stdout, `note` prints messages to stderr. */
 export type Cli = Streams & {
   readonly json: boolean
   readonly scope: { tenant_id?: string }
-  /** From --url; undefined when not given. */
+  /** From --url; undefined if not given. */
   readonly url: string | undefined
   say: (line: string) => void
   note: (line: string) => void
   strong: (text: string) => string
   connection: () => Promise<Connection>
   client: () => Promise<Client>
-  /** Whether the command spoke as an administrator, so that signing in may help it. */
+  /** True if the command used an administrator's credential, so that a new sign-in may help. */
   readonly spoke: boolean
   readonly prompt: Prompt
-  /** What may help, said after the error if the command fails. */
+  /** Adds advice that is printed after the error if the command fails. */
   hint: (line: string) => void
   readonly hints: readonly string[]
-  /** Asks on a terminal; elsewhere --yes must have been given. */
+  /** Asks for confirmation on a terminal. Elsewhere --yes is required. */
   sure: (yes: boolean | undefined, question: string) => Promise<void>
 }
 
@@ -48,7 +48,7 @@ export function createCli(program: Command, streams: Streams): Cli {
     if (!('cookie' in chosen)) return createClient({ ...chosen, headers })
     let held = chosen.cookie
     const onCookie = async (cookie: string) => {
-      // The answer that came along may hold what is shown only once, so it is not given up for this.
+      // The response may contain a secret that is shown only once, so a failure here must not discard it.
       await renewSession(env, held, cookie).catch((e) =>
         note(`The session could not be saved, so sign in again: ${plain(String(e))}`),
       )
@@ -91,13 +91,13 @@ export function createCli(program: Command, streams: Streams): Cli {
   }
 }
 
-/** The values that were given, without the absent ones. */
+/** Returns the values without undefined ones. */
 export function given<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(values).filter(([, value]) => value !== undefined)
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> }
 }
 
-/** Said where a secret is about to travel. */
+/** Warns before a secret is sent over plain HTTP. */
 export function warnOfPlainHttp(cli: Cli, url: string): void {
   const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: '', hostname: '' }
   const isLocal = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)

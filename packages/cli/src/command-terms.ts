@@ -1,6 +1,6 @@
 import { Command, Help, type Option } from 'commander'
 
-/** Commands that ask for everything that lacks at once, and mark in their help what they cannot do without. */
+/** Commands that report all missing arguments and options at once, and mark required ones in their help. */
 export class AskingCommand extends Command {
   override createCommand(name?: string): AskingCommand {
     return new AskingCommand(name)
@@ -25,7 +25,7 @@ const argumentText = (argument: { name: () => string; variadic: boolean }): stri
 const isMissing = (command: Command, option: Option): boolean =>
   option.mandatory && command.getOptionValue(option.attributeName()) === undefined
 
-/** For `configureHelp`: required options stand in the usage, and say so in the list. */
+/** For `configureHelp`: marks required options in the usage and in the list. */
 export const markingHelp: Partial<Help> = {
   commandUsage(command: Command): string {
     const needed = command.options.filter(({ mandatory }) => mandatory).map(({ flags }) => ` ${flags}`)
@@ -37,15 +37,15 @@ export const markingHelp: Partial<Help> = {
   },
 }
 
-/** An object in an API error, such as `{"version": 3}`, that the command line takes as an option. */
+/** Objects in API errors, such as `{"version": 3}`, with the command line options for them. */
 const phrases: readonly (readonly [RegExp, option: string, text: string])[] = [
   [/\bfrom: \{"version": ([^}]+)\}/g, 'to', '--to $1'],
   [/\bwith from: \{"channel": "canary"\}/g, 'supersede', 'with: holdfast policy promote'],
 ]
 
-/** A sentence of the server, which speaks of fields of the API, in terms of the options of the command that ran. */
+/** Rewrites a server's sentence about API fields in terms of the options of the executed command. */
 export function inTermsOf(command: Command | undefined, text: string): string {
-  // Commands name their source by themselves, so `from` says nothing to their reader.
+  // Commands set their source themselves, so `from` means nothing to the user.
   let said = command?.options.some((option) => option.long === '--from') ? text : text.replace(/^from: /, '')
   for (const option of command?.options ?? []) {
     const name = option.attributeName().replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

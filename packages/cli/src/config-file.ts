@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { readPrivateFile, writePrivateFile } from '@holdfast/sdk'
 import { UsageError } from './exit.ts'
 
-/** What `holdfast login` leaves behind. A credential belongs to its URL and is sent nowhere else. */
+/** File of `holdfast login`. A credential is sent only to its own URL. */
 type Config = {
   url?: string
   session?: { cookie: string; username: string; expires_at: string }
@@ -22,7 +22,7 @@ export async function readConfig(env: Environment): Promise<Config> {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
   throw new UsageError(`${path} can't be read; remove it and sign in again.`)
 }
@@ -30,7 +30,7 @@ export async function readConfig(env: Environment): Promise<Config> {
 export const writeConfig = (env: Environment, config: Config): Promise<void> =>
   writePrivateFile(configPath(env), `${JSON.stringify(config, null, 2)}\n`)
 
-/** Keeps the new cookie of the saved session; of another session than the saved one nothing is kept. */
+/** Saves the new cookie, if the saved session is the renewed one. */
 export async function renewSession(env: Environment, old: string, cookie: string): Promise<void> {
   const config = await readConfig(env)
   if (config.session?.cookie === old) await writeConfig(env, { ...config, session: { ...config.session, cookie } })
@@ -38,7 +38,7 @@ export async function renewSession(env: Environment, old: string, cookie: string
 
 export type Connection = { baseUrl: string } & ({ apiKey: string } | { cookie: string } | Record<never, never>)
 
-/** Flag before environment before file. */
+/** Precedence: flag, environment, file. */
 export function chooseConnection(flag: string | undefined, env: Environment, config: Config): Connection {
   const baseUrl = flag ?? (env.HOLDFAST_URL || config.url)
   if (baseUrl === undefined) throw new UsageError('Which server? Run holdfast login, or set --url or HOLDFAST_URL.')

@@ -73,7 +73,7 @@ test('a refusal that names a path of the interface is followed by the command', 
   }
 })
 
-/** Every answer that renews the session gives it the next number. */
+/** Starts a server that gives the session the next number in every renewing response. */
 async function startRenewing(t: TestContext, bodies: Record<string, unknown>) {
   let number = 1
   const { url, asked } = await startServer(t, ({ line }) => {

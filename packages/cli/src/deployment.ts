@@ -21,10 +21,10 @@ type Deployment = {
   verify: typeof verify
 }
 
-/** How often it is said how far something is (ms). */
+/** Interval of progress messages (ms). */
 const tellEveryMs = 2000
 
-/** Works on the deployment itself, beside its server, of whose code nothing is loaded before. */
+/** Works on the deployment itself, beside its server. The server's code is loaded only here. */
 export async function offline<T>(cli: Cli, work: (deployment: Deployment, told: Told) => Promise<T>): Promise<T> {
   const deployment: Deployment = await import('@holdfast/server/backup/index')
   let toldAt = performance.now()
@@ -44,7 +44,7 @@ export async function offline<T>(cli: Cli, work: (deployment: Deployment, told: 
   }
 }
 
-/** Lines of a file that say something. */
+/** Returns the lines of a file without blank lines and comments. */
 export async function readLines(file: string): Promise<string[]> {
   const lines = (await readText(file)).split('\n').map((line) => line.trim())
   const found = lines.filter((line) => line !== '' && !line.startsWith('#'))

@@ -4,46 +4,46 @@ import { inTermsOf } from './command-terms.ts'
 import { plainLines } from './text.ts'
 
 /**
- * 0 done · 1 refused by the server, or its answer is not to be trusted · 2 wrong use; of config plan alone: it
- * differs · 3 not found: the server, or the thing named
+ * 0: success · 1: refused by the server, or its answer is not trusted · 2: wrong use; for config plan only: there are
+ * differences · 3: not found: the server, or the named thing
  */
 const exitCodes = { refused: 1, usage: 2, differs: 2, notFound: 3, unreachable: 3 } as const
 
-/** The command can't be done as it was written. */
+/** The command line is wrong. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** Nothing has the name or id that was given. */
+/** There is no thing with the given name or id. */
 export class NotFoundError extends Error {
   override readonly name = 'NotFoundError'
 }
 
-/** The command is right, and what it works with can not be used. */
+/** The command line is correct, but its input can't be used. */
 export class Unusable extends Error {
   override readonly name = 'Unusable'
 }
 
-/** The command ran and its answer is no, which has been printed. */
+/** The command ran with a negative result, which is already printed. */
 export class Declined extends Error {
   override readonly name = 'Declined'
 }
 
-/** What there is differs from what it was compared with, which has been printed. */
+/** The compared states differ. The differences are already printed. */
 export class Differs extends Error {
   override readonly name = 'Differs'
 }
 
-/** Somebody else than the server said no. */
+/** The sign-in at an identity provider failed. */
 export class NotSignedIn extends Error {
   override readonly name = 'NotSignedIn'
 }
 
-/** What to say on stderr about an error of a command, and the exit code that goes with it. */
+/** Returns the message on stderr for an error, and the exit code. */
 export function explainError(error: unknown, command?: Command): { code: number; lines: string[] } {
   if (error instanceof Declined) return { code: exitCodes.refused, lines: [] }
   if (error instanceof Differs) return { code: exitCodes.differs, lines: [] }
-  // Commander has said what it has to say.
+  // Commander has already printed its message.
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : exitCodes.usage, lines: [] }
   if (error instanceof ConnectionError) return { code: exitCodes.unreachable, lines: errorLines(error.message) }
   if (error instanceof NotFoundError) return { code: exitCodes.notFound, lines: errorLines(error.message) }
@@ -66,7 +66,7 @@ function apiLines(error: ApiError, say: (text: string) => string): string[] {
   const request = error.requestId === undefined ? '' : ` (request ${error.requestId})`
   return [
     ...errorLines(`${say(error.detail)}${request}`),
-    // Of a single field the sentence itself may say all there is.
+    // For a single field the sentence may already contain all.
     ...error.errors
       .map(({ field, message }) => `${field}: ${message}`)
       .filter((text) => text !== error.detail)

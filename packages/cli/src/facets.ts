@@ -10,7 +10,7 @@ const columns: readonly Column<Row>[] = [
   ['COUNT', (row) => row.count],
 ]
 
-/** The values of each filter with their counts; above the table how many things fit in all. */
+/** Prints the values of each filter with their counts, and the total above the table. */
 export async function printFacets(cli: Cli, found: Facets): Promise<void> {
   if (cli.json) return printItem(cli, found)
   cli.say(cli.strong(`${found.total.exact ? '' : 'about '}${found.total.count} in all`))

@@ -5,22 +5,22 @@ import { UsageError } from './exit.ts'
 export const readBytes = (path: string): Promise<Buffer> => attempt(`${path} can't be read`, () => readFile(path))
 export const readText = async (path: string): Promise<string> => (await readBytes(path)).toString('utf8')
 
-/** Never over a file that is there already. */
+/** Writes a new file. Never overwrites an existing one. */
 export const writeNew = (path: string, text: string, mode = 0o644): Promise<void> =>
   attempt(`${path} can't be written`, () => writeFile(path, text, { flag: 'wx', mode, flush: true }))
 
-/** In place of what was there: whole, or not at all. */
+/** Replaces a file, completely or not at all. */
 export async function replace(path: string, text: string): Promise<void> {
   const beside = `${path}.${process.pid}.new`
   await writeNew(beside, text)
   await attempt(`${path} can't be written`, () => rename(beside, path))
 }
 
-/** Into a file that was made for it. */
+/** Writes into an existing file that was created for this. */
 export const write = (path: string, content: string | AsyncIterable<Uint8Array>): Promise<void> =>
   attempt(`${path} can't be written`, () => writeFile(path, content, { flush: true }))
 
-/** Files that only their owner reads, made before the work that fills them; where it fails, they go again. */
+/** Creates files (0600) before the work that fills them. If the work fails, they are deleted. */
 export async function withNewFiles<T>(names: readonly (string | undefined)[], work: () => Promise<T>): Promise<T> {
   const made: string[] = []
   try {
@@ -36,7 +36,7 @@ export async function withNewFiles<T>(names: readonly (string | undefined)[], wo
   }
 }
 
-/** Both or neither. */
+/** Writes both files or neither. */
 export const writeKeyPair = (
   files: { private_key: string; public_key: string },
   keys: { privateKey: string; publicKey: string },
@@ -52,7 +52,7 @@ const explained: Readonly<Record<string, string>> = {
   EEXIST: 'it is there already and is not overwritten; name another, or move it away',
 }
 
-/** A failure of the file system as a sentence; that of what was to be written stays what it is. */
+/** Turns an error of the file system into a sentence. A `ConnectionError` of the written stream is rethrown. */
 export async function attempt<T>(failure: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

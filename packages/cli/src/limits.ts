@@ -11,7 +11,7 @@ export const limiting = (command: Command): Command =>
 
 const isMetric = (text: string): text is EntitlementMetric => (entitlementMetrics as readonly string[]).includes(text)
 
-/** `users=50`, beside the limits before it; `users=` takes a limit away. */
+/** Parses `users=50` and adds it to the earlier limits. `users=` removes a limit. */
 function addLimit(text: string, before: Limits = {}): Limits {
   const [, metric = '', most = ''] = /^([a-z_]+)=(\d{0,15})$/.exec(text) ?? []
   if (metric === '') throw new InvalidArgumentError('It must look like users=50, or users= for no limit.')
@@ -23,7 +23,7 @@ function addLimit(text: string, before: Limits = {}): Limits {
 
 export const limitText = (limit: number | null): number | string => limit ?? 'unlimited'
 
-/** The limits of a license as people read them. */
+/** Describes the limits of a license. */
 export const describeLimits = (limits: { readonly [metric: string]: number | null }): object | string => {
   const texts = Object.entries(limits).map(([metric, most]) => [metric, limitText(most)])
   return texts.length === 0 ? 'unlimited' : Object.fromEntries(texts)

@@ -13,8 +13,8 @@ const pageHeaders = {
 }
 
 /**
- * A port of this machine to which a browser brings the answer of somebody else (RFC 8252). `read` says what an answer
- * is; whatever else asks is told nothing, and the port is closed with the first answer or `until`.
+ * Opens a local port to which a browser brings the answer of another server (RFC 8252). `read` recognises the answer;
+ * other requests get 404. The port is closed after the first answer or at `until`.
  */
 export async function withLoopback<T, R>(
   read: (request: IncomingMessage, url: URL) => T | undefined | Promise<T | undefined>,
@@ -29,7 +29,7 @@ export async function withLoopback<T, R>(
     if (found === undefined)
       return void response.writeHead(404, pageHeaders).end(page('This is not the answer that is waited for.'))
     response.writeHead(200, pageHeaders).end(page('Your answer has arrived.'))
-    // A browser that is gone before it has read that has brought its answer all the same.
+    // The answer counts even if the browser closes before it has read the page.
     await finished(response).catch(() => {})
     settle(found)
   })

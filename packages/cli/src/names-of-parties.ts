@@ -8,15 +8,15 @@ import { plain } from './text.ts'
 type Asked = { side: 'actor' | 'target'; type: string | undefined; scope: object }
 
 const isId = (text: string) => Object.values(idPrefixes).some((prefix) => text.startsWith(`${prefix}_`))
-/** Those that have a name of their own; events are about sessions and certificates by their ids. */
+/** Nouns with names of their own. Events name sessions and certificates by id. */
 const named = (Object.entries(searches) as [Noun, Search][]).filter(([, { by }]) => by === undefined)
-/** The log says `session` of a user who has signed in. */
+/** In the audit log a signed-in user has the type `session`. */
 const nounOf = (type: string) => (type === 'session' ? 'user' : type)
 const pagesOfLog = 5
 
 /**
- * The id of the actor or target of events. Whatever has the name now comes first; what only the audit log knows by it,
- * such as a user that was deleted, comes second.
+ * Returns the id of an actor or target of events. Present things with the name come first, then those that only the
+ * audit log contains, such as a deleted user.
  */
 export async function partyNamed(client: Client, name: string, { side, type, scope }: Asked): Promise<string> {
   if (isId(name)) return name
@@ -39,7 +39,7 @@ export async function partyNamed(client: Client, name: string, { side, type, sco
   )
 }
 
-/** A list that the caller may not read has nothing for them. */
+/** Returns no matches for a list that the caller may not read. */
 async function visible(name: string, candidates: AsyncIterable<Candidate>): Promise<Candidate[]> {
   try {
     return await having(name, candidates)
@@ -60,7 +60,7 @@ async function inLog(client: Client, name: string, { side, type, scope }: Asked)
     if (party?.id && party.name !== null && sameName(party.name, name) && (type === undefined || party.type === type))
       found.set(party.id, nounOf(party.type))
   const parties = [...found].map(([id, noun]) => ({ id, noun }))
-  // A session bears the name of its user: it is meant only where nothing else has the name.
+  // A session has the name of its user, so it counts only if nothing else has the name.
   const own = parties.filter(({ noun }) => searches[noun as Noun]?.by === undefined)
   return own.length > 0 ? own : parties
 }

@@ -2,19 +2,19 @@ import type { Noun } from '@holdfast/contract/vocabulary'
 import type { Client } from '@holdfast/sdk'
 import { walk } from './pages.ts'
 
-/** Something that a name may mean. `ended`: it is meant only where nothing else has the name. */
+/** A possible meaning of a name. `ended`: it counts only if nothing else has the name. */
 export type Candidate = { id: string; names: readonly (string | null)[]; ended?: boolean }
 export type Search = {
   find: (client: Client, name: string, scope: object) => AsyncGenerator<Candidate>
-  /** How an error says that something has the name; `called` unless said. */
+  /** Verb for the name in an error message; default `called`. */
   by?: string
-  /** What an error calls it; its noun unless said. */
+  /** Noun in an error message; default its own. */
   word?: string
 }
 
 export const sameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase()
 
-/** Those that have the name, without ended ones where others have it too. */
+/** Returns the candidates with the name. Ended ones count only if there are no others. */
 export async function having(name: string, candidates: AsyncIterable<Candidate>): Promise<Candidate[]> {
   const fits = new Map<string, Candidate>()
   for await (const candidate of candidates)
@@ -23,7 +23,7 @@ export async function having(name: string, candidates: AsyncIterable<Candidate>)
   return living.length > 0 ? living : [...fits.values()]
 }
 
-/** How each noun is looked up by name: by the list's prefix search where it has one, else by walking the list. */
+/** Look-ups by name for each noun: by the list's prefix search if it has one, else by reading the whole list. */
 export const searches: Partial<Record<Noun, Search>> = {
   tenant: {
     find: (c, q, scope) =>
@@ -171,7 +171,7 @@ export const searches: Partial<Record<Noun, Search>> = {
   },
 }
 
-/** The commands that show the ids of things which have no names. */
+/** Commands that show the ids of things without names. */
 export const listedBy: Partial<Record<Noun, string>> = {
   audit_event: 'audit list',
   directory_run: 'directory runs',
@@ -188,7 +188,7 @@ function users(client: Client, q: string, scope: object): AsyncGenerator<Candida
   )
 }
 
-/** The name of a revoked device is free for another one. */
+/** The name of a revoked device may be reused. */
 function devices(client: Client, q: string, scope: object): AsyncGenerator<Candidate> {
   return walk(
     (page) => client.listDevices({ query: { q, ...page, ...scope } }),
@@ -196,7 +196,7 @@ function devices(client: Client, q: string, scope: object): AsyncGenerator<Candi
   )
 }
 
-/** What belongs to each of those that have the name. */
+/** Yields the items of each owner with the name. */
 async function* ofEach(
   owners: AsyncIterable<Candidate>,
   name: string,

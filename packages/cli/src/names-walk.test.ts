@@ -11,7 +11,7 @@ import type { Argument, Command, Option } from 'commander'
 import { createProgram } from './program.ts'
 import { type Answered, type Asked, startServer, startShell } from './test-shell.ts'
 
-/** The words by which commands ask for ids, and the noun whose id that is. */
+/** Placeholders for ids in commands, and their nouns. */
 const nounOfWord: Record<string, Noun> = {
   tenant: 'tenant',
   plan: 'plan',
@@ -38,17 +38,17 @@ const nounOfWord: Record<string, Noun> = {
   event_id: 'audit_event',
   notification_id: 'notification',
   view: 'view',
-  // Of events: here a user.
+  // Actor and target of events: here a user.
   ...({ actor: 'user', target: 'user' } as const),
 }
-/** Words that ask for anything else. A new word stands in one of these two tables. */
+/** Placeholders for other values. Every new one must be in one of these two tables. */
 const plainWords = new Set(
   `name username file url text n time duration prefix value=role kinds type types address words network seq buckets
    tag q description email days percent id claims dir nonce number city host port metric=number class=days
    section.field=value host:port/proto workflow playbook parameter operation role purpose version filename sub code value
    bytes seconds sessions request_id minutes public-key pub threshold claim scope age1… reason`.split(/\s+/),
 )
-/** The same words where they ask for something that has no id, or for what is new. */
+/** The same placeholders in places where they stand for something without an id, or for a new thing. */
 const plainAt = new Set([
   'directory source create <directory>',
   'directory runs --provider',
@@ -110,7 +110,7 @@ function parametersOf(command: Command): Parameter[] {
   })
 }
 
-/** The first example under a command's help, as words after the command's own. */
+/** Returns the first example in a command's help, as the words after the command's own. */
 function exampleOf(command: Command): string[] {
   let help = ''
   command.configureOutput({
@@ -147,7 +147,7 @@ const wordsOf = ({ positionals, options }: Given): string[] => [
   ...options.flatMap(([{ long }, values]) => [long!, ...values]),
 ]
 
-/** The example with this value for the parameter; second, without the other things that it names. */
+/** Returns the example with this value for the parameter; second, without the other named things. */
 function linesWith({ command, argument, option, at }: Parameter, value: string): string[][] {
   const given = parsed(command, exampleOf(command))
   const text = at.endsWith('--map-group') ? `/x=${value}` : value
@@ -186,7 +186,7 @@ const routes = operations.map(([name, endpoint]) => ({
 }))
 const routeOf = (line: string) => routes.find(({ pattern }) => pattern.test(line))
 
-/** Of a list: the noun of its items, and the field of their id. */
+/** For a list: the noun of its items, and their id field. */
 function listed({ response }: Endpoint): [field: string, Noun] | undefined {
   const { properties = {} } = ((response as Schema).properties?.items?.items ?? {}) as Schema
   const [field, schema] = Object.entries(properties)[0] ?? []
@@ -194,7 +194,7 @@ function listed({ response }: Endpoint): [field: string, Noun] | undefined {
   return field !== undefined && noun ? [field, noun] : undefined
 }
 
-/** How many things each name has of a noun. */
+/** Number of things per name and noun. */
 type Names = (noun: Noun) => readonly (readonly [name: string, times: number])[]
 
 function answerOf({ line }: Asked, names: Names): Answered {
@@ -241,7 +241,7 @@ test('every argument and option that takes an id takes a name, and says which na
   let wanted = ''
   const { url, asked } = await startServer(t, (one) => {
     const isWanted = wanted !== '' && JSON.stringify([one.line, one.body]).includes(wanted)
-    // What a command does with an answer is no matter here; one that asks for ever is ended.
+    // The result of the command does not matter here. One that asks forever is stopped.
     return isWanted || asked.length > 30
       ? { status: 403, body: { error: 'forbidden', detail: 'asked', request_id: 'r' } }
       : answerOf(one, names)
@@ -264,7 +264,7 @@ test('every argument and option that takes an id takes a name, and says which na
     const { noun, at, command } = parameter
     const name = 'nobody-there'
     const others = exampleOf(command).map((word) => word.replace(/^.*=/, ''))
-    /** The names of the example are there; of the one asked for so many. */
+    /** The names of the example exist; the tested one exists `times` times. */
     const there = (times: number): Names => {
       const owner = ownersOf[noun]
       return (of) => [
@@ -273,7 +273,7 @@ test('every argument and option that takes an id takes a name, and says which na
         ...(of === owner ? [[name, Math.min(times, 1)] as const] : []),
       ]
     }
-    /** Says what became of it, unless one of the lines does what it should. */
+    /** Returns a description of the result, unless one of the lines succeeds. */
     const attempt = async (what: string, times: number, id: string, isRight: (done: Done) => boolean) => {
       names = there(times)
       wanted = id

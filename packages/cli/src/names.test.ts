@@ -109,8 +109,8 @@ test('every operation of an administrator has a command', () => {
   const text = sources.map((f) => readFileSync(f, 'utf8')).join('\n')
   const missing = operations.filter(
     ([name, { access, protocol }]) =>
-      // An identity provider calls those, a client of TUF that, the SDK sends and takes files and follows changes, and
-      // listAllGateways lists the gateways of a pool too.
+      // Identity providers call the SCIM operations, TUF clients call tufTarget, the SDK transfers files and follows
+      // changes, and listAllGateways also lists the gateways of a pool.
       protocol !== 'scim' &&
       name !== 'tufTarget' &&
       !['uploadPackage', 'exportAuditSyslog', 'getAuditExportManifest', 'listGateways', 'streamChanges'].includes(
@@ -118,7 +118,7 @@ test('every operation of an administrator has a command', () => {
       ) &&
       access.by !== 'anyone' &&
       access.by.some((kind) => kind === 'session' || kind === 'api_key') &&
-      // What is only replaced whole is changed through the SDK's function for its part.
+      // Objects that can only be replaced as a whole are changed by the SDK's function for parts.
       !new RegExp(`\\.${name}\\(|\\b${name.replace(/^update/, 'change')}\\(`).test(text),
   )
   assert.deepEqual(

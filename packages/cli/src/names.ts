@@ -18,7 +18,7 @@ type Schema = {
 
 const nouns = Object.keys(idPrefixes) as Noun[]
 const nounOfTitle = new Map(nouns.map((noun) => [(Id(noun) as Schema).title, noun]))
-/** The pipe reads it from the query of every operation; the contract declares it for none. */
+/** The pipeline reads it from the query of every operation. The contract declares it for none. */
 const scopeQuery: Schema = { properties: { tenant_id: Id('tenant') as Schema } }
 
 const inputOf = ({ params, query, body }: Endpoint) => {
@@ -31,7 +31,7 @@ const alternatives = (schemas: readonly Schema[]): Schema[] =>
 
 const nounByTitle = ({ title }: Schema): Noun | undefined => nounOfTitle.get(title)
 
-/** Every id that a schema has in it: the name of its field, and its noun. */
+/** Yields every id of a schema: its field name and its noun. */
 function* idsIn(schema: Schema, field: string, nounOf: typeof nounIn = nounByTitle): Generator<[string, Noun]> {
   const noun = nounOf(schema, field)
   if (noun) yield [field, noun]
@@ -40,7 +40,7 @@ function* idsIn(schema: Schema, field: string, nounOf: typeof nounIn = nounByTit
   for (const [name, inner] of Object.entries(schema.properties ?? {})) yield* idsIn(inner, name, nounOf)
 }
 
-/** The noun of fields whose name says it: parameters of workflows, and the few ids that have a schema of their own. */
+/** Nouns by field name: for parameters of workflows, and for the few ids with a schema of their own. */
 const nounOfField: ReadonlyMap<string, Noun> = (() => {
   const found = new Map<string, Set<Noun>>()
   for (const [, endpoint] of operations)
@@ -55,10 +55,10 @@ const nounIn = (schema: Schema, field: string): Noun | undefined =>
   nounByTitle(schema) ?? (schema.type === 'string' ? nounOfField.get(field) : undefined)
 
 const withIds = new WeakMap<Schema, boolean>()
-/** Large bodies without any id are not walked. */
+/** Large bodies without any id are skipped. */
 function hasIds(schema: Schema, field: string): boolean {
   const known = withIds.get(schema) ?? !idsIn(schema, field, nounIn).next().done
-  // Other schemas may be those of several fields.
+  // Other schemas may be shared by several fields.
   if (schema.properties) withIds.set(schema, known)
   return known
 }
@@ -67,7 +67,7 @@ type Fields = Readonly<Record<string, unknown>>
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(Symbol.asyncIterator in value)
 
-/** An object with each of its values put in place of another. */
+/** Replaces each value of an object. */
 async function mapFields(fields: Fields, change: (value: unknown, name: string) => unknown): Promise<Fields> {
   const entries = Object.entries(fields).map(async ([name, value]) => [name, await change(value, name)] as const)
   return Object.fromEntries(await Promise.all(entries))
@@ -76,22 +76,22 @@ async function mapFields(fields: Fields, change: (value: unknown, name: string) 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
 /**
- * The same client, which takes names where ids are asked: `jane` for a user, `12` or `stable` for a policy version.
- * The schemas of the contract say where ids are, and of what. What looks like an id is sent as it is.
+ * Returns a client that accepts names for ids: `jane` for a user, `12` or `stable` for a policy version. The contract's
+ * schemas define the positions and nouns of ids. A value in the form of an id is sent unchanged.
  */
 export function withNames(client: Client, scope: () => { tenant_id?: string }): Client {
   const known = new Map<string, Promise<string>>()
   const remember = (key: string, find: () => Promise<string>): Promise<string> => {
     const found = known.get(key) ?? find()
     known.set(key, found)
-    // Whoever asks again may be answered.
+    // A repetition may succeed.
     found.catch(() => known.delete(key))
     return found
   }
   const idOf = (noun: Noun, text: string): string | Promise<string> =>
     text.startsWith(`${idPrefixes[noun]}_`) ? text : remember(`${noun} ${text}`, () => lookUp(noun, text))
 
-  // A tenant, which may be that of the scope itself, is looked for among all of them.
+  // A tenant is looked up among all tenants, since it may be the scope itself.
   const scopeFor = async (noun?: Noun): Promise<object> => {
     const { tenant_id } = scope()
     return noun === 'tenant' || tenant_id === undefined ? {} : { tenant_id: await idOf('tenant', tenant_id) }
@@ -119,7 +119,7 @@ export function withNames(client: Client, scope: () => { tenant_id?: string }): 
     return noun && typeof value === 'string' ? idOf(noun, value) : value
   }
 
-  /** Ids whose noun stands beside them, or is that of the field's name. */
+  /** Ids with their noun in another field, or given by the field's name. */
   const special: Record<string, (part: Fields) => Promise<Fields>> = {
     query: async (query) => {
       const party = (side: 'actor' | 'target') => async (value: string) => {
@@ -174,7 +174,7 @@ function refuseNameless(noun: Noun, text: string): never {
   )
 }
 
-/** The id of the only one that fits. */
+/** Returns the id of the only match. */
 function onlyOne(fits: readonly Candidate[], noun: string, called: string): string {
   const [first, second] = fits
   if (first === undefined) throw new NotFoundError(`There is no ${noun} ${called}.`)

@@ -3,17 +3,17 @@ import { ConnectionError } from '@holdfast/sdk'
 import { NotSignedIn } from './exit.ts'
 import { withLoopback } from './loopback.ts'
 
-/** What is asked for at an identity provider. */
+/** Parameters of the sign-in at an identity provider. */
 type Wanted = { issuer: string; clientId: string; scopes: readonly string[]; nonce: string }
-/** What came back: a code, and what it takes to redeem it. */
+/** Result: a code, and the values that redeem it. */
 type SignedIn = { code: string; code_verifier: string; redirect_uri: string; client_id: string; iss?: string }
 
 const discoverySeconds = 10
 
 /**
  * Lets a person sign in with their own browser, as a native application does (RFC 8252): a code with PKCE, sent to a
- * port of this machine. `show` is given the address to open. Throws `NotSignedIn`, and
- * `ConnectionError` where the provider is not reached.
+ * local port. `show` gets the address to open. Throws `NotSignedIn`, and `ConnectionError` if the provider can't be
+ * reached.
  */
 export async function signInByBrowser(wanted: Wanted, until: Date, show: (url: string) => void): Promise<SignedIn> {
   const { issuer, clientId, nonce, scopes } = wanted
@@ -46,7 +46,10 @@ export async function signInByBrowser(wanted: Wanted, until: Date, show: (url: s
   })
 }
 
-/** From the discovery document, which must be that of this issuer (OpenID Connect Discovery 1.0, 4.3). */
+/**
+ * Reads the endpoint from the discovery document, which must be that of this issuer (OpenID Connect Discovery 1.0,
+ * 4.3).
+ */
 async function authorizationEndpoint(issuer: string): Promise<string> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
   const unusable = new NotSignedIn(`${url} does not say how to sign in.`)

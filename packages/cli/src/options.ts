@@ -18,14 +18,14 @@ export function percentage(text: string): number {
   throw new InvalidArgumentError('It must be a number from 0 to 100.')
 }
 
-/** Seconds. */
+/** Parses a duration to seconds. */
 export const duration = (text: string): number => {
   const seconds = parseDuration(text)
   if (seconds !== undefined && seconds > 0) return seconds
   throw new InvalidArgumentError('It must be a duration like 90s, 30m, 24h or 7d.')
 }
 
-/** A point in time, or how long ago → RFC 3339. */
+/** Parses a time, or a duration before now → RFC 3339. */
 export function parseMoment(text: string): string {
   const seconds = parseDuration(text)
   const time = seconds === undefined ? new Date(text) : new Date(Date.now() - seconds * 1000)
@@ -37,7 +37,7 @@ export function parseMoment(text: string): string {
 export const limit = (command: Command): Command =>
   command.option('--limit <n>', 'how many at most', integer(1, 1_000_000), 100)
 
-/** The orders of a list, each also from its end. */
+/** Returns the sort orders of a list, each also descending. */
 export const sortsOf = <const S extends readonly string[]>(...names: S) =>
   names.flatMap((name) => [name, `-${name}`]) as `${'' | '-'}${S[number]}`[]
 export const sort = (command: Command, sorts: readonly string[]): Command =>
@@ -45,6 +45,6 @@ export const sort = (command: Command, sorts: readonly string[]): Command =>
 
 export const reason = (command: Command): Command => command.option('--reason <text>', 'why; goes into the audit event')
 
-/** Examples under a command's help. */
+/** Adds examples to a command's help. */
 export const examples = (command: Command, ...lines: string[]): Command =>
   command.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ holdfast ${line}`).join('\n')}`)

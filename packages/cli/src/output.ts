@@ -7,7 +7,7 @@ export type Column<T> = readonly [title: string, value: (item: T) => unknown]
 
 const pageSize = 200
 
-/** Lists up to `limit` items: a table, or with --json one object a line as they come. */
+/** Prints up to `limit` items of a list: as a table, or with --json one object per line as they arrive. */
 export async function printList<T>(
   cli: Cli,
   limit: number,
@@ -24,7 +24,7 @@ export async function printList<T>(
       else rows.push(columns.map(([, value]) => cellText(value(item))))
     }
     left -= page.items.length
-    // A page may be empty and there is more: whoever looks for what is rare goes on.
+    // A page may be empty although there are more: a search for rare items goes on.
     cursor = page.next_cursor === cursor ? null : page.next_cursor
   } while (cursor !== null && left > 0)
   if (!cli.json)
@@ -36,7 +36,7 @@ export async function printList<T>(
   if (cursor !== null) cli.note(`There are more; see them with --limit ${limit * 10}.`)
 }
 
-/** What is there whole, as such a list. */
+/** Prints a complete array as such a list. */
 export const printAll = <T>(cli: Cli, columns: readonly Column<T>[], items: readonly T[]): Promise<void> =>
   printList(cli, items.length, columns, async () => ({ items, next_cursor: null }))
 
@@ -45,7 +45,7 @@ function printTable(cli: Cli, titles: readonly string[], rows: readonly string[]
   else for (const line of tableLines([titles.map((title) => cli.strong(title)), ...rows])) cli.say(line)
 }
 
-/** Columns as wide as their widest cell, two spaces between. */
+/** Formats columns as wide as their widest cell, two spaces between. */
 export function tableLines(rows: readonly (readonly string[])[]): string[] {
   const widthOf = (text: string) => [...stripVTControlCharacters(text)].length
   const widths: number[] = []
@@ -54,13 +54,13 @@ export function tableLines(rows: readonly (readonly string[])[]): string[] {
   return rows.map((row) => row.map(pad).join('  ').trimEnd())
 }
 
-/** One thing: its fields, one a line; with --json as JSON. */
+/** Prints one thing: a field per line, or with --json as JSON. */
 export function printItem(cli: Pick<Cli, 'json' | 'say' | 'strong'>, item: object): void {
   const fields = () => tableLines(fieldsOf(item).map(([name, text]) => [name && cli.strong(name), text]))
   for (const line of cli.json ? [jsonText(item, 2)] : fields()) cli.say(line)
 }
 
-/** The fields of nested objects stand under their path. */
+/** Fields of nested objects are named by their path. */
 function fieldsOf(item: object, path = ''): [string, string][] {
   return Object.entries(item).flatMap(([name, value]): [string, string][] => {
     const isNested = typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -70,7 +70,7 @@ function fieldsOf(item: object, path = ''): [string, string][] {
   })
 }
 
-/** Certificates, line by line as a file of them has them; undefined for what is anything else. */
+/** Returns the lines of PEM certificates; undefined for any other value. */
 function pemLines(value: unknown): string[] | undefined {
   const texts = Array.isArray(value) ? value : [value]
   const isPem = texts.length > 0 && texts.every((text) => typeof text === 'string' && pem.test(text))
@@ -85,13 +85,16 @@ export function cellText(value: unknown): string {
   return typeof value === 'object' ? jsonText(value) : plain(String(value))
 }
 
-/** A secret that is shown once goes alone to stdout, so that it can be piped on; the word about it to stderr. */
+/** Prints a secret that is shown once alone to stdout, so that it can be piped, and the note to stderr. */
 export function printSecret(cli: Cli, secret: string, whole: object, note: string): void {
   cli.say(cli.json ? jsonText(whole, 2) : secret)
   cli.note(`${note} It is shown only this once.`)
 }
 
-/** What an answer warns of, on stderr: a change was made, and somebody has to do something about it. An older server has none. */
+/**
+ * Prints the warnings of a response on stderr: the change was made, and requires an action. A server of an earlier
+ * version returns none.
+ */
 export function noteWarnings(cli: Cli, { warnings = [] }: { warnings?: readonly { message: string }[] }): void {
   for (const { message } of warnings) cli.note(`Warning: ${message}`)
 }

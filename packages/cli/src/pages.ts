@@ -1,11 +1,11 @@
 /** A page of a list of the API. */
 export type Page<T> = { items: readonly T[]; next_cursor: string | null }
-/** Asks for the page behind a cursor; without one for the first. */
+/** Requests the page after a cursor; without a cursor the first one. */
 export type AskPage<T> = (page: { limit: number; cursor?: string }) => Promise<Page<T>>
 
 const mostPages = 50
 
-/** Reads a list page by page, at most so many pages. */
+/** Yields the items of a list, of at most `most` pages. */
 export async function* walk<T, C>(ask: AskPage<T>, view: (item: T) => C, most = mostPages): AsyncGenerator<C> {
   let cursor: string | null = null
   for (let n = 0; n < most; n++) {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError, type Client } from '@holdfast/sdk'
 
-/** Where it is asked to wait (429), it does, for as many seconds in all. */
+/** Retries after 429, as the server asks, up to a total wait of `atMost` seconds. */
 export async function patiently<T>(ask: () => Promise<T>, atMost = Number.POSITIVE_INFINITY): Promise<T> {
   for (let waited = 0; ; )
     try {
@@ -15,7 +15,7 @@ export async function patiently<T>(ask: () => Promise<T>, atMost = Number.POSITI
     }
 }
 
-/** The same client for whoever asks so often that it is told to wait. */
+/** Returns a client that retries after 429. */
 export function patient(client: Client): Client {
   type Call = (...given: unknown[]) => Promise<unknown>
   const calls = Object.entries(client) as [string, Call][]

@@ -109,7 +109,7 @@ certificate, the user of an admin session, the target of a lock.
 Exit codes: 0 done, 1 refused by the server, 2 wrong use, 3 not found: the server, or the thing named. Of config plan: 0
 nothing differs, 2 something does, 1 the file can not be applied or the command is wrong, 3 not found.`
 
-/** Every command, with what it works with. */
+/** Creates all commands with their context. */
 export function createProgram(streams: Streams): { program: Command; cli: Cli } {
   const program = new AskingCommand('holdfast')
     .description('Administer a Holdfast control plane')
@@ -125,7 +125,7 @@ export function createProgram(streams: Streams): { program: Command; cli: Cli } 
   return { program, cli }
 }
 
-/** Runs one command line (without node and script) and answers its exit code. */
+/** Runs one command line (without node and script) and returns its exit code. */
 export async function runCli(args: readonly string[], streams: Streams): Promise<number> {
   const { program, cli } = createProgram(streams)
   let running: Command | undefined
@@ -143,9 +143,9 @@ export async function runCli(args: readonly string[], streams: Streams): Promise
   }
 }
 
-/** Every command, nested ones too, throws instead of ending the process and writes where we say. */
+/** Makes every command, nested ones too, throw instead of exiting the process, and write to the given streams. */
 function prepare(command: Command, streams: Streams): void {
-  // Its exit code 2 says that something differs, and wrong use must not look like it.
+  // Exit code 2 means a difference for this command, so wrong use must have another one.
   const isPlan = pathOf(command) === 'holdfast config plan'
   const declined = (e: CommanderError) => {
     throw e.exitCode === 0 ? e : new Declined()

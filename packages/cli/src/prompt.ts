@@ -6,8 +6,8 @@ export type Input = NodeJS.ReadableStream & { isTTY?: boolean }
 export type Output = NodeJS.WritableStream & { isTTY?: boolean }
 
 /**
- * Asks for what must not stand on the command line, which others can see: on a terminal, or else a line of what is
- * piped in for each question, in the order in which they are asked.
+ * Asks for values that must not be on the command line, where others can see them. On a terminal it asks; otherwise it
+ * reads one line of stdin per question, in order.
  */
 export function createPrompt(input: Input, talk: Output) {
   let piped: Promise<string[]> | undefined
@@ -23,14 +23,14 @@ export function createPrompt(input: Input, talk: Output) {
   return {
     /** Without echo. */
     secret: (question: string): Promise<string> => read(question, true),
-    /** One that is to be set: typed twice on a terminal. */
+    /** Asks for a new secret: twice on a terminal. */
     newSecret: async (question: string): Promise<string> => {
       const secret = await read(question, true)
       if (input.isTTY && (await read(`${question} again`, true)) !== secret)
         throw new UsageError('The two are not the same; nothing was changed.')
       return secret
     },
-    /** A one-time code, which apps show with a blank in the middle. */
+    /** Asks for a one-time code. Apps show it with a space in the middle. */
     code: async (question: string): Promise<string> => {
       const code = (await read(question, false)).replaceAll(/\s/g, '')
       if (!/^\d{6}$/.test(code)) throw new UsageError('A one-time code has 6 digits.')
@@ -52,8 +52,8 @@ export async function readAll(input: Input): Promise<string> {
 }
 
 /**
- * readline keeps the terminal in raw mode and echoes into its output, so a secret gets an output that swallows; what
- * it echoes it draws with the question, from the beginning of the line.
+ * readline keeps the terminal in raw mode and echoes to its output. For a secret that output discards everything, since
+ * readline redraws the line with the question.
  */
 async function ask(input: Input, talk: Output, question: string, hidden: boolean): Promise<string> {
   if (hidden) talk.write(`${question}: `)

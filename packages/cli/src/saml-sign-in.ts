@@ -2,13 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import type { SamlRequest } from '@holdfast/sdk'
 import { withLoopback } from './loopback.ts'
 
-/** A form with a response of 256 KiB in it. */
+/** Size limit of a form with a response of 256 KiB. */
 const maxBody = 300 * 1024
 
 /**
- * Lets a person sign in with their own browser by SAML: the response comes by way of the control plane, whose page
- * posts it to a port of this machine (RFC 8252). `begin` is given that address, `show` the one to open. Throws
- * `NotSignedIn`.
+ * Lets a person sign in with their own browser by SAML. The response comes through the control plane, whose page posts
+ * it to a local port (RFC 8252). `begin` gets that address, `show` the one to open. Throws `NotSignedIn`.
  */
 export async function signInBySaml(
   begin: (redirectUri: string) => Promise<SamlRequest>,

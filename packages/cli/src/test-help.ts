@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 
 /**
- * Asks every command of the first level for help, and of the commands in each so many; how many had none below them.
- * The help of these has an example of them, and no option of theirs is the program's, which would take it.
+ * Reads the help of every top-level command, and of `ofEach` commands in each. Returns the number of commands without
+ * subcommands. Their help must have an example, and no option may hide one of the program.
  */
 export async function walkHelp(run: (args: string[]) => Promise<{ out: string }>, ofEach = Infinity): Promise<number> {
   const commandsIn = (out: string) => {

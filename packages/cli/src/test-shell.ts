@@ -10,7 +10,7 @@ import { runCli } from './program.ts'
 export type Asked = { line: string; headers: IncomingHttpHeaders; body: unknown }
 export type Answered = { status?: number; headers?: Record<string, string>; body: unknown }
 
-/** A server on loopback that answers what the test says and keeps what it was asked. */
+/** Starts a server on loopback that gives the test's answers and records the requests. */
 export async function startServer(t: TestContext, answer: (asked: Asked) => Answered) {
   const asked: Asked[] = []
   const server = createServer(async (request, response) => {
@@ -30,7 +30,7 @@ export async function startServer(t: TestContext, answer: (asked: Asked) => Answ
   return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-/** A home of its own, and a way to run command lines in it. */
+/** Creates a home directory, and a function that runs command lines in it. */
 export async function startShell(t: TestContext, defaults: Record<string, string> = {}) {
   const home = await mkdtemp(join(tmpdir(), 'holdfast-cli-'))
   t.after(() => rm(home, { recursive: true, force: true }))

@@ -1,10 +1,10 @@
-/** Names come from devices and users: what could steer a terminal is shown as its code instead. */
+/** Escapes characters that could control a terminal, since names come from devices and users. */
 export const plain = (text: string): string =>
   text.replaceAll(/[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, codeOf)
 
 /**
- * A text of several lines, whose line breaks stay. Those after the first are set in, so that none looks like one of
- * ours.
+ * Escapes a text of several lines and keeps its line breaks. Lines after the first are indented, so that none looks
+ * like our own output.
  */
 export const plainLines = (text: string): string[] =>
   text
@@ -14,7 +14,7 @@ export const plainLines = (text: string): string[] =>
 
 const codeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** JSON that is safe on a terminal too: JSON itself lets C1 controls through. */
+/** Formats JSON that is safe on a terminal: JSON itself allows C1 controls. */
 export const jsonText = (value: unknown, indent = 0): string =>
   JSON.stringify(value, null, indent).replaceAll(/[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, codeOf)
 
@@ -24,10 +24,10 @@ export const countText = (count: number, noun: string, rest: string): string =>
 
 const byteUnits = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
 
-/** `0 B`, `1.5 kB`, `12.0 GB`: by powers of 1000, as limits count them. */
+/** `0 B`, `1.5 kB`, `12.0 GB`: by powers of 1000, like limits. */
 export function bytesText(bytes: number): string {
   let [value, power] = [bytes, 0]
-  // What would be rounded up to 1000 is 1 of the next.
+  // Values that would round to 1000 use the next unit.
   for (; power < byteUnits.length - 1 && value >= (power === 0 ? 1000 : 999.95); power++) value /= 1000
   return `${power === 0 ? value : value.toFixed(1)} ${byteUnits[power]}`
 }

@@ -3,5 +3,5 @@ import { join } from 'node:path'
 
 const described = readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')
 
-/** Of this program, as its package says it. */
+/** Version of this program, from its package.json. */
 export const version = (JSON.parse(described) as { version: string }).version

@@ -41,7 +41,7 @@ const confirmationColumns: readonly Column<Confirmations['gateways'][number]>[] 
   ['CONFIRMED', (g) => g.confirmed_at],
 ]
 
-/** `name=value` as a workflow takes it: whole numbers, yes or no, and objects of JSON as such. */
+/** Parses `name=value` for a workflow: whole numbers, booleans, and JSON objects get their types. */
 function paramsOf(assignments: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
     assignments.map((text) => {
@@ -78,11 +78,11 @@ export async function printRun(cli: Cli, run: Run): Promise<void> {
   printItem(cli, cli.json ? run : summary)
   if (cli.json) return
   await printAll(cli, stepColumns, steps)
-  // An older server says nothing of them.
+  // A server of an earlier version returns none.
   for (const { confirmations } of steps)
     if (confirmations) await printAll(cli, confirmationColumns, confirmations.gateways)
 }
-/** What was asked for: exit code 1 where it has failed. */
+/** Prints a run that was requested. Exit code 1 if it failed. */
 export async function printOutcome(cli: Cli, run: Run): Promise<void> {
   await printRun(cli, run)
   if (run.status === 'awaiting_approval') cli.note(`Somebody else must approve it until ${run.approval_expires_at}.`)
@@ -105,7 +105,7 @@ const changes: readonly (readonly [RunOperation, string])[] = [
   ['undo', 'take back what can be of what a run did'],
 ]
 
-/** The same four commands, of workflows and of playbooks. */
+/** Adds the same four commands for workflows and playbooks. */
 export function addChanges(parent: Command, cli: Cli, change: Change): void {
   for (const [operation, description] of changes)
     examples(

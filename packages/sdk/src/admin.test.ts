@@ -11,7 +11,7 @@ const login = (required_action: string | null = null) => ({
     required_action,
   },
 })
-/** Answers a step-up with the cookie `second`, and ends the session with an empty one. */
+/** Answers a step-up with the cookie `second`, and a logout with an empty one. */
 const renewing = ({ path }: Asked) => {
   if (path === '/admin/login') return login()
   if (path.endsWith('/step-up')) return { headers: { 'set-cookie': '__Host-holdfast_session=second; Path=/' } }

@@ -8,13 +8,13 @@ import { tagged } from './versions.ts'
 type Connection = Pick<SenderOptions, 'baseUrl' | 'dispatcher' | 'headers'>
 type OnCookie = {
   /**
-   * Hears of the session's new cookie (`name=value`) before the call that renewed it returns: a step-up, a change of
-   * the own password and a new second factor each end the old cookie. The client itself goes on with the new one.
+   * Receives the session's new cookie (`name=value`) before the call that renewed it returns. A step-up, a change of
+   * the own password and a new second factor each replace the cookie. The client itself continues with the new one.
    */
   onCookie?: ((cookie: string) => void | Promise<void>) | undefined
 }
 
-/** A client for administration, by API key or by the cookie of a session that `signIn` started. */
+/** Creates a client for administration, with an API key or with the cookie of a session that `signIn` started. */
 export function createAdmin(
   options: Connection & ({ apiKey: string } | ({ apiKey?: never; cookie: string } & OnCookie)),
 ): Client {
@@ -50,13 +50,16 @@ export type SignedIn = {
   user: { user_id: string; username: string; tenant_id: string }
   /** RFC 3339 */
   expiresAt: string
-  /** What the session owes: until then it may do that, `me` and `logout`, and everything else is `forbidden`. */
+  /**
+   * Action that the user must take first. Until then only it, `me` and `logout` are allowed; everything else is
+   * `forbidden`.
+   */
   requiredAction: RequiredAction | null
 }
 
 /**
- * Signs in with a local account; with `totp` or `recovery_code` where the user has a second factor. Throws `ApiError`
- * `unauthorized` whatever was wrong or missing.
+ * Signs in with a local account; with `totp` or `recovery_code` if the user has a second factor. Throws `ApiError`
+ * `unauthorized` for any wrong or missing value.
  */
 export async function signIn({
   username,
@@ -72,7 +75,7 @@ export async function signIn({
   }): Promise<SignedIn> {
   const origin = new URL(connection.baseUrl).origin
   const send = createSender({ ...connection, headers: { ...connection.headers, origin } })
-  // Absent ones are left out when the body is written.
+  // Undefined fields are left out of the body.
   const { body, headers } = await send('login', { body: { username, password, totp, recovery_code } })
   const cookie = sessionCookie(headers)
   if (!body || !cookie) throw new ConnectionError(`${connection.baseUrl} signed in without giving a session cookie.`)

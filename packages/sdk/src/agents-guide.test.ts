@@ -12,7 +12,7 @@ import { startControl } from './test-control.ts'
 import { contentFor, createIssuer, digestOf, peerOf } from './test-issuer.ts'
 import { type Answered, startServer } from './test-server.ts'
 
-/** The snippets below a heading of docs/agents.md, as one function of what the agent brings. */
+/** Returns the snippets below a heading of docs/agents.md as one function of the agent's own parts. */
 async function snippetsOf(
   heading: string,
   given: Record<string, unknown>,
@@ -27,7 +27,7 @@ async function snippetsOf(
     (_, isType, names) => (isType ? '' : `const ${names} = sdk`),
   )
   const code = stripTypeScriptTypes(`async function run() {\n${body}\n}`)
-  // What is run stands in a file that was reviewed.
+  // The executed code is in a reviewed file.
   return new Function('sdk', ...Object.keys(given), `${code}\nreturn run()`)(sdk, ...Object.values(given))
 }
 

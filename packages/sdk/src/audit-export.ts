@@ -7,7 +7,10 @@ import { ApiError, reject } from './errors.ts'
 import { isObject, readSigned } from './signed.ts'
 import { keysOf, type SignedTrustSet } from './trust-store.ts'
 
-/** What was exported, and its signature: whoever has both and the keys needs nobody else to check a file. */
+/**
+ * Description of an export, with its signature. With both and the trusted keys, a file can be verified without the
+ * server.
+ */
 export type SignedAuditExportManifest = Output<Contract['getAuditExportManifest']>
 type Signed = SignedAuditExportManifest
 export type AuditExportManifest = Signed['manifest']
@@ -15,21 +18,21 @@ type Query = NonNullable<CallInput<Contract['exportAudit']>['query']>
 export type AuditExportQuery = Omit<Query, 'format'> & { format: AuditExportManifest['format'] }
 export type AuditExportOptions = {
   signal?: AbortSignal
-  /** Called with how many bytes have come. */
+  /** Called with the number of received bytes. */
   onProgress?: (received: number) => void
-  /** The keys to judge by, where they are known already; otherwise they are asked for. */
+  /** Keys that verify the signature, if already known; otherwise they are fetched. */
   trust?: Pick<SignedTrustSet, 'jwks'>
 }
 type Exporter = Pick<Client, 'exportAudit' | 'exportAuditSyslog' | 'getAuditExportManifest' | 'trustAnchors'>
 
-/** Longer than any line of an export. */
+/** Limit in bytes, longer than any line of an export. */
 const longestLine = 16 * 1024 * 1024
 const newline = 0x0a
 
 /**
- * Hands each piece of an export to `take` as it comes, and gives back its signed manifest once all is there and as it
- * was signed. Throws `VerificationError` where it is not: `malformed` where it broke off before its manifest,
- * `wrong_digest` where the manifest is of other bytes. What was taken until then is not to be kept.
+ * Passes each piece of an export to `take` as it arrives. Returns its signed manifest once all of it is received and
+ * verified. Throws `VerificationError` otherwise: `malformed` if the export ended before its manifest, `wrong_digest`
+ * if the manifest describes other bytes. The caller must then discard the received pieces.
  */
 export async function receiveAuditExport(
   client: Exporter,
@@ -53,7 +56,7 @@ export async function receiveAuditExport(
   const { bytes: size, sha256, lastLine } = content.end()
   const { manifest, jws } =
     lastLine === undefined ? await manifestOf(client, { ...filter, format, sha256 }) : readLastLine(lastLine, format)
-  // Asked for last: the key of the manifest may be younger than the request.
+  // Fetched last: the key of the manifest may be newer than the request.
   const keys = keysOf(trust ?? (await client.trustAnchors(scopeOf(filter))), 'audit-checkpoint')
   const signed = readSigned(jws, { typ: 'audit-export+jws', key: keys })
   if (!isObject(manifest) || canonicalJson(signed) !== canonicalJson(manifest))
@@ -61,21 +64,20 @@ export async function receiveAuditExport(
   if (manifest.schema !== 'holdfast.audit-export/1') reject('malformed', 'the manifest is of another version')
   if (manifest.format !== format || manifest.bytes !== size || manifest.sha256 !== sha256)
     reject('wrong_digest', 'the manifest is of another export')
-  // Exports that hold no event have the same bytes, whatever was asked for.
+  // Exports without events have the same bytes for every filter.
   if (canonicalJson(manifest.filter) !== canonicalJson(askedIn(filter)))
     reject('wrong_digest', 'the manifest is of an export by another filter')
   return { manifest, jws }
 }
 
 const holdsManifest = (format: AuditExportQuery['format']) => format === 'json' || format === 'ndjson'
-/** Where the signed manifest of a file is put whose format has no place for it. */
+/** Returns the path of the signed manifest for a format that can't contain it; undefined for other formats. */
 export const auditManifestPath = (path: string, format: AuditExportQuery['format']): string | undefined =>
   holdsManifest(format) ? undefined : `${path}.manifest.json`
 
 /**
- * An export as a file: through `<path>.part`, so that at `path` stands the whole, as it was signed, or what was there
- * before. CSV and syslog have their signed manifest beside them, at `<path>.manifest.json`. One at a time for each
- * path.
+ * Saves an export as a file, through `<path>.part`: afterwards `path` has the complete verified export, or its previous
+ * content. For CSV and syslog the signed manifest is saved at `<path>.manifest.json`. Only one call at a time per path.
  */
 export async function saveAuditExport(
   client: Exporter,
@@ -90,7 +92,7 @@ export async function saveAuditExport(
     const signed = await receiveAuditExport(client, query, (piece) => handle.appendFile(piece), options)
     await handle.sync()
     await handle.close()
-    // First: where the file is, there is what vouches for it.
+    // The manifest comes first, so that an export file is never without it.
     if (beside !== undefined) await place(beside, `${JSON.stringify(signed, null, 2)}\n`)
     await rename(part, path)
     return signed
@@ -112,11 +114,11 @@ async function place(path: string, text: string): Promise<void> {
   }
 }
 
-/** The filter as a manifest names it. */
+/** Returns the filter in the form of a manifest. */
 const askedIn = ({ tenant_id: _, ...filter }: Omit<AuditExportQuery, 'format'>) =>
   Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
 
-/** For whom a platform role asks. */
+/** Returns the tenant for a platform role. */
 const scopeOf = ({ tenant_id }: { tenant_id?: string }) => ({ query: tenant_id === undefined ? {} : { tenant_id } })
 
 async function manifestOf(client: Exporter, query: AuditExportQuery & { sha256: string }): Promise<Signed> {
@@ -156,7 +158,7 @@ function all(): Content {
   }
 }
 
-/** A line may be the last one until another byte comes. */
+/** The last line is known only at the end of the bytes. */
 function allButLastLine(): Content {
   const before = all()
   let line: Buffer = Buffer.alloc(0)

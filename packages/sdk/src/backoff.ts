@@ -3,14 +3,14 @@ import { ApiError } from './errors.ts'
 
 export type Random = () => number
 
-/** `value` ± 20 %, so that a fleet that started together does not stay together. */
+/** Returns `value` ± 20 %, so that devices that started together spread out. */
 export const jitter = (value: number, random: Random): number => value * (0.8 + 0.4 * random())
 
 const firstSeconds = 1
 
 /**
- * Seconds to wait after the n-th failure in a row (n from 1): exponential up to `longest` seconds, the upper half of it
- * random. Never sooner than the server asked for in Retry-After.
+ * Returns the seconds to wait after the n-th failure in a row (n from 1): exponential up to `longest` seconds, the
+ * upper half of it random. Never less than the server's Retry-After.
  */
 export function backoffSeconds(failures: number, error: unknown, random: Random, longest = 300): number {
   const ceiling = Math.min(longest, firstSeconds * 2 ** Math.min(failures, 20))
@@ -19,7 +19,7 @@ export function backoffSeconds(failures: number, error: unknown, random: Random,
   return asked > own ? asked * (1 + 0.2 * random()) : own
 }
 
-/** Rejects with the signal's reason when it is aborted meanwhile. */
+/** Rejects with the signal's reason if it aborts meanwhile. */
 export async function sleep(seconds: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted()
   try {

@@ -5,30 +5,30 @@ import { ApiError, ConnectionError } from './errors.ts'
 import { readEventStream } from './event-stream.ts'
 
 export type ChangesOptions = {
-  /** Only these kinds of lists, and the events that belong to them. */
+  /** Kinds of lists whose events are wanted. */
   kinds?: readonly ChangedKind[]
-  /** For platform roles: the tenant that is meant. */
+  /** Tenant, for platform roles. */
   tenant_id?: string | undefined
-  /** Where to go on: the `id` of the last event that was handled. */
+  /** Position from which to continue: the `id` of the last handled event. */
   lastEventId?: string | undefined
   signal?: AbortSignal
-  /** Hears why the stream is opened anew, and in how many seconds. */
+  /** Called before a reconnect, with its cause and the delay in seconds. */
   onRetry?: (cause: unknown, seconds: number) => void
   random?: Random
 }
 
-/** After these the same credential opens no other stream. */
+/** End reasons after which the same credential can open no other stream. */
 const finalEnds: readonly string[] = ['session_ended', 'key_ended', 'tenant_suspended', 'replaced']
 const longestWaitSeconds = 30
 
 /**
- * What changes in the tenant, as it happens. A connection that breaks is opened anew behind the last event that was
- * read, so nothing is missed; a `reset` says that everything is to be read anew. Returns after an `end` that is final.
+ * Yields the changes in the tenant as they happen. After a lost connection it reconnects behind the last event, so no
+ * event is missed. A `reset` event means that everything must be reloaded. Returns after a final `end`.
  *
- * @throws ApiError where the server refuses the caller.
+ * @throws ApiError if the server refuses the caller.
  * @example
  * for await (const { event, data } of changes(admin, { kinds: ['devices'] }))
- *   if (event === 'changed') await refetch(data.changes)
+ * if (event === 'changed') await refetch(data.changes)
  */
 export async function* changes(
   client: Pick<Client, 'streamChanges'>,
@@ -66,7 +66,7 @@ export async function* changes(
 
 const isPassing = (e: unknown): boolean => e instanceof ApiError && (e.status === 429 || e.status >= 500)
 
-/** Undefined for an event that a newer server has. */
+/** Returns undefined for an event of a newer server. */
 function eventOf(event: string, id: string, data: string): StreamEvent | undefined {
   if (!Object.hasOwn(streamEvents, event)) return undefined
   try {

@@ -2,7 +2,7 @@ import { type Contract, type Endpoint, type Input, type Operation, type Output, 
 import { createSender, type RequestOptions, type SenderOptions } from './send.ts'
 import { tagged } from './versions.ts'
 
-/** Query parameters by which platform roles, and the deployment-wide gateway secret, say for whom they speak. */
+/** Query parameters by which platform roles, and the deployment-wide gateway secret, name a tenant or gateway. */
 type Scope = { query?: { tenant_id?: string; gateway_id?: string } }
 export type CallInput<E extends Endpoint> = Input<E> & Scope
 type Call<E extends Endpoint> =
@@ -13,7 +13,7 @@ type Call<E extends Endpoint> =
 /** One method per operation of the contract. Each throws `ApiError` or `ConnectionError`. */
 export type Client = { [K in Operation]: Call<Contract[K]> }
 
-/** A typed client. `credential` goes into Authorization; `prove` makes the DPoP proof that goes along with it. */
+/** Creates a typed client. `credential` is sent in Authorization; `prove` creates its DPoP proof. */
 export function createClient(options: SenderOptions): Client {
   const send = createSender(options)
   const method = (name: Operation) => async (input?: object, requestOptions?: RequestOptions) =>

@@ -1,9 +1,9 @@
 import { backoffSeconds, type Random } from './backoff.ts'
 
 type ApplierOptions<T> = {
-  /** What is in force. */
+  /** Returns the value in force. */
   current: () => T | null
-  /** Two that say the same have the same text. */
+  /** Returns a text that is equal for equal values. */
   textOf: (value: T) => string
   onChange: (value: T | null) => void | Promise<void>
   onError: (error: unknown) => void
@@ -11,14 +11,15 @@ type ApplierOptions<T> = {
   random: Random
 }
 
-/** Seconds between two attempts to apply the same. */
+/** Longest pause in seconds between two attempts to apply the same value. */
 const longestPause = 15
-/** A machine that slept is behind its timers by no more than this. */
+/** Longest timer in ms. After a sleep of the machine, timers are late by at most this. */
 const longestTimerMs = 60_000
 
 /**
- * Tells of what comes into force (a policy, a directory) and of its end, one at a time. It counts as told when the
- * callback has settled; what could not be applied is told again, until it is or something newer is in force.
+ * Calls `onChange` with each value that comes into force (a policy, a directory) and at its end, one call at a time. A
+ * value counts as applied when the callback has settled. After a failure the call is repeated until it succeeds or a
+ * newer value is in force.
  */
 export function createApplier<T extends { expiresAt: Date }>({
   current,
@@ -64,7 +65,7 @@ export function createApplier<T extends { expiresAt: Date }>({
   }
   return {
     apply,
-    /** What was begun is waited for. */
+    /** Waits for the running call. */
     stop: async (): Promise<void> => {
       isStopped = true
       clearTimeout(timer)

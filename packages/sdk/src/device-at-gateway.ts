@@ -6,42 +6,42 @@ import type { Peer } from './gateway-verifier.ts'
 import { verified } from './signed.ts'
 import type { TrustStore } from './trust-store.ts'
 
-/** What a device shows to a gateway: its credential, and a proof that it holds the key to which that is bound. */
+/** Credential of a device for a gateway, with a proof of possession of the bound key. */
 export type SessionProof = { credential: string; proof: string }
-/** A device that may open a session now. `until`: the end of its credential or of its place among the peers. */
+/** A device that may open a session now. `until`: the end of its credential or of its peer entry. */
 export type DeviceAtGateway = { deviceId: string; userId: string | null; peer: Peer; until: Date }
 
 type DoorOptions = {
   trust: TrustStore
-  /** What is in force; null: nothing. */
+  /** State in force; null if there is none. */
   state: GatewayState | null
   tenantId: string
   gatewayId: string
   /** The public URL of the control plane, which issued the credential. */
   issuer: string
-  /** Remembers proofs, so that each opens one session: keep one for all calls. */
+  /** Remembers used proofs, so that each opens one session. All calls must share it. */
   proofs: ProofMemory
   now: Date
 }
 
-/** In a credential's `aud`: it is meant for gateways too. */
+/** Audience in a credential's `aud` for gateways. */
 const audience = 'urn:holdfast:gateway'
-/** Gateways and devices keep time on their own: a proof counts for as long before the time that it bears as after it. */
+/** Tolerance in seconds before and after a proof's time, since the clocks of gateways and devices differ. */
 const proofSeconds = 60
 
-/** What the proof of a device names: this gateway and no other, so that none can use what it was shown at the next. */
+/** Target of a device's proof: this gateway only, so that no gateway can reuse a proof at another one. */
 export const sessionTarget = (gatewayId: string) => ({
   method: 'CONNECT',
   url: `holdfast-gateway://${gatewayId}/session`,
 })
 
 /**
- * Judges a device that wants to open a session (the specification's session establishment), without asking anybody: the
- * credential's signature by the trust set, issuer, audience, tenant and end; the proof's key, gateway, age and first
- * use; and the peer list, which alone says who is not suspended, revoked or without a right. Throws
- * `VerificationError`: `no_policy`, `malformed`, `wrong_type`, `bad_algorithm`, `bad_signature`, `unknown_key`,
- * `wrong_issuer`, `wrong_audience`, `wrong_tenant`, `expired`, `not_yet_valid`, `wrong_binding`, `replayed`,
- * `not_a_peer`, `blocked`, `trust_expired`.
+ * Verifies a device that wants to open a session (the specification's session establishment), offline: the credential's
+ * signature by the trust set, issuer, audience, tenant and end; the proof's key, gateway, age and first use; and the
+ * peer list, which excludes suspended and revoked devices and those without a permission. Throws `VerificationError`:
+ * `no_policy`, `malformed`, `wrong_type`, `bad_algorithm`, `bad_signature`, `unknown_key`, `wrong_issuer`,
+ * `wrong_audience`, `wrong_tenant`, `expired`, `not_yet_valid`, `wrong_binding`, `replayed`, `not_a_peer`, `blocked`,
+ * `trust_expired`.
  */
 export function verifyDeviceAtGateway(
   credential: string,
@@ -80,9 +80,7 @@ export function verifyDeviceAtGateway(
 
 const mostProofs = 100_000
 
-/**
- * Proofs that were used and are not too old to be used again; refuses any when it is full, rather than forgetting one.
- */
+/** Stores used proofs until they expire. When full, it refuses every proof rather than forget one. */
 export function createProofMemory() {
   const seen = new Map<string, number>()
   const forget = (at: number) => {

@@ -12,14 +12,14 @@ type KeepingOptions = {
   random: Random
 }
 
-/** A machine that slept is behind its timers by no more than this. */
+/** Longest timer in seconds. After a sleep of the machine, timers are late by at most this. */
 const longestNap = 60
-/** Seconds between two questions whether the certificate still counts: somebody may have revoked it. */
+/** Seconds between two checks of the certificate's validity, since it may have been revoked. */
 const checkSeconds = 3600
 
 /**
- * Keeps a certificate in use while the device is answered: gets the first, and another one when it is due, does not
- * count any more, or may have been revoked with a suspension.
+ * Keeps a valid certificate while the device is active: gets the first one, and another one when it is due, is no
+ * longer valid, or may have been revoked by a suspension.
  */
 export function createCertificateKeeper(
   device: DeviceCore,
@@ -38,7 +38,7 @@ export function createCertificateKeeper(
   let wake = () => {}
   let isWoken = false
 
-  /** What is to be done now; seconds until there may be something again. */
+  /** Does the due work. Returns the seconds until the next call. */
   async function attend(): Promise<number> {
     try {
       const isRenewal = device.isCertificateDue
@@ -76,16 +76,16 @@ export function createCertificateKeeper(
   const running = run()
 
   return {
-    /** How the device stands, as often as that changes. */
+    /** Receives the device's status after each change. */
     told: (status: DeviceStatus['status']): void => {
       if (status === standing) return
-      // What stops a device or its user revokes its certificates for good.
+      // A suspension of a device or its user revokes its certificates for good.
       if (standing === 'suspended') device.doubtCertificate()
       standing = status
       isWoken = true
       wake()
     },
-    /** What was begun is waited for. */
+    /** Waits for running work. */
     stop: async (): Promise<void> => {
       ending.abort()
       await running

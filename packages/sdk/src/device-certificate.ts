@@ -15,18 +15,18 @@ import type { TrustStore } from './trust-store.ts'
 
 type Ask = { signal?: AbortSignal | undefined }
 export type CertificateRenewal = Ask & {
-  /** The key of the next certificate, which the caller holds; nobody of the tenant has had a certificate for it. */
+  /** Key of the next certificate, held by the caller. No device of the tenant may have had a certificate for it. */
   newKey?: CertificateKey
 }
 
-/** The certificate (SPC) of a device, verified: issued to it, for its own key, under an anchor of its tenant. */
+/** The verified certificate (SPC) of a device: issued to it, for its own key, under an anchor of its tenant. */
 export type DeviceCertificate = {
   spcId: string
   /** PEM. */
   certificate: string
-  /** PEM: what stands between it and every trust anchor, which TLS and IKE send along. */
+  /** PEM: the intermediates between it and every trust anchor, which TLS and IKE send too. */
   chain: readonly string[]
-  /** PKCS#8 PEM; null where the caller holds the key. */
+  /** PKCS#8 PEM; null if the caller holds the key. */
   privateKey: string | null
   publicJwk: PublicJwk
   spiffeId: string
@@ -42,22 +42,22 @@ type CertificateOptions = {
   refreshTrust: (ask: Ask) => Promise<boolean>
   saved: Pick<DeviceState, 'certificate' | 'certificateRequest'>
   save: (change: Pick<DeviceState, 'certificate' | 'certificateRequest'>) => Promise<void>
-  /** Makes the key of each certificate where the caller holds them. */
+  /** Creates the key of each certificate, if the caller holds them. */
   newKey: (() => CertificateKey | Promise<CertificateKey>) | undefined
   now: () => Date
   random: Random
 }
 
-/** The certificate that was taken last, which stays in use until another is there, or it ends. */
+/** Manages the newest certificate. It stays in use until another one replaces it, or it ends. */
 export function createCertificates(options: CertificateOptions) {
   const { call, deviceId, tenantId, trust, refreshTrust, save, newKey: makeKey, now, random } = options
   let request = options.saved.certificateRequest ?? null
   let held = restore(options.saved.certificate ?? null)
-  /** The trust set by which the certificate was judged last, and how. */
+  /** The trust set of the last verification of the certificate, and the result. */
   let judged = { by: trust.document, isTrusted: true }
   const oneAtATime = createOneAtATime<DeviceCertificate>()
 
-  /** Throws unless it is this device's, for this key, and leads to an anchor. */
+  /** Throws unless it belongs to this device and this key, and leads to an anchor. */
   function verify(saved: SavedCertificate): DeviceCertificate {
     const { spcId, certificate, chain, privateKey, publicJwk } = saved
     const { anchors, intermediates } = trust.authorities(now())
@@ -72,14 +72,17 @@ export function createCertificates(options: CertificateOptions) {
     return { spcId, certificate, chain, privateKey, publicJwk, spiffeId, expiresAt }
   }
 
-  /** Between the time from which it may be renewed and half way to its end: a fleet does not come at once. */
+  /**
+   * The renewal is due at a random time between the earliest one and half of the remaining life, so that devices do not
+   * renew at once.
+   */
   function hold(saved: SavedCertificate) {
     const certificate = verify(saved)
     const from = Date.parse(saved.renewAfter)
     return { saved, certificate, dueAt: from + (random() * (certificate.expiresAt.getTime() - from)) / 2 }
   }
 
-  /** What was saved is verified again: the file is not a signer. */
+  /** The saved certificate is verified again, since the file is not trusted. */
   function restore(saved: SavedCertificate | null) {
     try {
       return saved && hold(saved)
@@ -91,7 +94,7 @@ export function createCertificates(options: CertificateOptions) {
 
   const inUse = () => (held && now() < held.certificate.expiresAt ? held : null)
 
-  /** Whether the certificate still leads to an anchor, as far as a set that is good can say so. */
+  /** True if the certificate still leads to an anchor, or the trust set is too old to decide. */
   function isTrusted(saved: SavedCertificate): boolean {
     if (judged.by === trust.document) return judged.isTrusted
     judged = { by: trust.document, isTrusted: true }
@@ -104,7 +107,7 @@ export function createCertificates(options: CertificateOptions) {
     return judged.isTrusted
   }
 
-  /** A key, and the request for it, which are kept before they are sent: an answer that is lost is asked for again. */
+  /** Creates a key and its request, and saves both before sending: after a lost response the request is repeated. */
   async function prepare(newKey: CertificateKey | undefined, replaces: string | null): Promise<SavedRequest> {
     const own = newKey ?? (await makeKey?.())
     const made = own
@@ -115,7 +118,7 @@ export function createCertificates(options: CertificateOptions) {
     return request
   }
 
-  /** One that is refused is forgotten; one that is not answered is sent again as it is. */
+  /** A refused request is deleted. A request without a response is repeated unchanged. */
   async function send({ csr, replaces, idempotencyKey }: SavedRequest, { signal }: Ask): Promise<Issued> {
     try {
       const options = { idempotencyKey, signal }
@@ -136,14 +139,14 @@ export function createCertificates(options: CertificateOptions) {
   }
 
   async function take(issued: Issued, { publicJwk, privateKey }: SavedRequest, ask: Ask): Promise<DeviceCertificate> {
-    // Its authority may be younger than the set.
+    // The certificate's authority may be newer than the set.
     if (issued.trust_anchor_version > trust.version || trust.isDue(now())) await refreshTrust(ask)
     const { spc, certificate, chain } = issued
     const next = { spcId: spc.spc_id, certificate, chain, privateKey, publicJwk, renewAfter: spc.renew_after }
     try {
       held = hold(next)
     } catch (e) {
-      // The same answer would come again.
+      // A repetition would return the same certificate.
       await forgetRequest()
       throw e
     }
@@ -157,7 +160,7 @@ export function createCertificates(options: CertificateOptions) {
     const kept = newKey ? null : request
     const asked = kept ?? (await prepare(newKey, inUse()?.saved.spcId ?? null))
     const issued = await send(asked, { signal }).catch((e) => {
-      // What was to be replaced may be revoked, and a request that was kept too old to be repeated.
+      // The certificate to replace may be revoked, or a saved request too old to be repeated.
       if (isRefused(e) && (kept || asked.replaces !== null)) return undefined
       throw e
     })
@@ -167,17 +170,17 @@ export function createCertificates(options: CertificateOptions) {
   }
 
   return {
-    /** Null before the first and after its end. */
+    /** Null before the first certificate and after its end. */
     current: (): DeviceCertificate | null => inUse()?.certificate ?? null,
     isDue: (): boolean => {
       const used = inUse()
       return !used || now().getTime() >= used.dueAt || !isTrusted(used.saved)
     },
-    /** Another one is due, whatever its time: this one may have been revoked. */
+    /** Makes a new certificate due now, since this one may have been revoked. */
     doubt: (): void => {
       if (held) held = { ...held, dueAt: 0 }
     },
-    /** Asks whether it counts; one that does not is due. */
+    /** Asks the server whether the certificate is valid. If not, a new one is due. */
     check: async ({ signal }: Ask = {}): Promise<void> => {
       const used = inUse()
       if (!used) return
@@ -190,6 +193,6 @@ export function createCertificates(options: CertificateOptions) {
   }
 }
 
-/** Whether this request will never be answered otherwise. */
+/** True if this request will never succeed. */
 const isRefused = (e: unknown): boolean =>
   e instanceof ApiError && e.status < 500 && ![401, 408, 409, 429].includes(e.status)

@@ -17,12 +17,14 @@ import { bodyOf, createSender, etagOf, type Send } from './send.ts'
 import { openTrust } from './trust-store.ts'
 
 type Ask = { signal?: AbortSignal | undefined }
-/** `changed`: the content in force is another than the one held, so the bundle has to be fetched. */
+/** `changed`: the content in force differs from the held one, so the bundle must be fetched. */
 export type Polled = { changed: boolean; pollSeconds: number }
 
 const defaultPollSeconds = 60
 
-/** A device that asks when it is told to: without the loops that keep its policy and its directory current. */
+/**
+ * Opens a device that sends requests only when called, without the loops that keep its policy and directory current.
+ */
 export function openDeviceCore(
   saved: DeviceState,
   {
@@ -41,7 +43,7 @@ export function openDeviceCore(
   const judge = (): Judge => ({ trust, tenantId, now: now() })
 
   let policy: DevicePolicy | null = null
-  /** When the bundle in force is to be asked for again though nothing says that it changed. */
+  /** Time when the bundle in force is fetched again even without a change. */
   let refetchAt = new Date(0)
   let pointer: { digest: string; freshUntil: Date } | null = null
   let pollSeconds = defaultPollSeconds
@@ -57,7 +59,9 @@ export function openDeviceCore(
     ...(dispatcher && { dispatcher }),
   })
 
-  /** A request that was under way while the credential was renewed is sent again with the new one. */
+  /**
+   * Sends a request. If the credential was renewed meanwhile and the request refused, it is repeated with the new one.
+   */
   const call: Send = async (operation, input, options) => {
     const used = state.credential
     const reply = await send(operation, input, options).catch((e) => {
@@ -73,7 +77,7 @@ export function openDeviceCore(
     await store?.save(state)
   }
 
-  /** A bundle that was saved is verified again: the file is not a signer. */
+  /** A saved bundle is verified again, since the file is not trusted. */
   function restorePolicy(): void {
     if (!state.policy) return
     const { digest, channel, version, bundle, receivedAt } = state.policy
@@ -107,16 +111,19 @@ export function openDeviceCore(
   }
 
   /**
-   * The etag to ask with; none when what we know must be confirmed in full, which ends an attempt to freeze us with
+   * Returns the ETag for the request. None if the state must be confirmed in full, which prevents a freeze attack by
    * 304.
    */
   function knownEtag(): string | undefined {
     if (!policy || now() >= policy.expiresAt || !pointer || now() >= pointer.freshUntil) return undefined
-    // A digest is its own tag.
+    // The tag of a policy digest is the digest itself.
     return `"${policy.digest}"`
   }
 
-  /** Asks whether the own policy changed; `wait` is how many seconds the server may hold the answer (at most 300). */
+  /**
+   * Asks whether the device's policy has changed. `wait` is the number of seconds that the server may hold the response
+   * (at most 300).
+   */
   async function pollDigest({ wait = 0, signal }: Ask & { wait?: number } = {}): Promise<Polled> {
     const etag = knownEtag()
     const reply = await call('policyDigest', {}, { signal, wait, headers: ifNoneMatch(etag) })
@@ -129,8 +136,8 @@ export function openDeviceCore(
   }
 
   /**
-   * Fetches and verifies the own bundle and puts it into force. On any failure the one before stays in force. `wait` is
-   * how many seconds the server may hold the answer while nothing changes (at most 300).
+   * Fetches the device's bundle, verifies it and puts it into force. On any failure the previous one stays in force.
+   * `wait` is the number of seconds that the server may hold the response without a change (at most 300).
    */
   async function fetchBundle({ wait = 0, signal }: Ask & { wait?: number } = {}): Promise<DevicePolicy> {
     const etag = policy && now() < policy.expiresAt && now() < refetchAt ? state.policy?.etag : undefined
@@ -185,17 +192,17 @@ export function openDeviceCore(
   })
 
   const device = {
-    /** A copy of the state as it would be saved. */
+    /** A copy of the state in its saved form. */
     get state(): DeviceState {
       return structuredClone(state)
     },
     id: state.deviceId,
     tenantId,
-    /** What the last answer said: whether the device still waits for an administrator's approval. */
+    /** Status in the last response: `pending` while the device waits for an administrator's approval. */
     get standing(): 'active' | 'pending' {
       return standing
     },
-    /** When the credential ends unless it is renewed before; RFC 3339. */
+    /** End of the credential unless it is renewed before; RFC 3339. */
     get expiresAt(): string {
       return state.expiresAt
     },
@@ -206,11 +213,11 @@ export function openDeviceCore(
     get isBundleDue(): boolean {
       return !policy || now() >= refetchAt
     },
-    /** Whether 304 may be believed: what the server said last of the policy in force is not too old. */
+    /** True if a 304 can be trusted: the server's last confirmation of the policy in force is recent enough. */
     get isConfirmed(): boolean {
       return pointer !== null && pointer.digest === policy?.digest && now() < pointer.freshUntil && !device.isBundleDue
     },
-    /** When there is something else to do than to wait for a change. */
+    /** Time of the next due work other than waiting for a change. */
     get nextDue(): Date {
       const moments = [
         refetchAt,
@@ -230,26 +237,26 @@ export function openDeviceCore(
     fetchBundle,
     refreshTrust,
     /**
-     * Gives up the trust set for the one that the server shows, believed for its TLS certificate alone, as the first
-     * one was: for a device whose every trusted key was replaced in an emergency. Nothing ever calls it by itself.
-     * Throws `TypeError` where the server is not reached over TLS.
+     * Replaces the trust set by the server's present one, trusted only because of its TLS certificate, as for the first
+     * one. For a device whose trusted keys were all replaced in an emergency. It is never called automatically. Throws
+     * `TypeError` if the connection does not use TLS.
      */
     repinTrustOverTls: repinOverTls,
-    /** Gets a new credential; calls that ask for nothing else share one renewal. */
+    /** Renews the credential. Calls without other wishes share one renewal. */
     renew: renewal,
     ...createDeviceReports({ call, now }),
-    /** What the device shows to this gateway when it opens a session; good once, for a minute. */
+    /** Creates the proof for opening a session at this gateway. It can be used once, within a minute. */
     sessionProof: (gatewayId: string): SessionProof => {
       const { method, url } = sessionTarget(gatewayId)
       return { credential: state.credential, proof: prove(key)(method, url, state.credential) }
     },
-    /** The verified gateway directory that was fetched last; null before the first and after its end. */
+    /** The verified gateway directory in force; null before the first and after its end. */
     get directory() {
       return directory.current()
     },
     fetchDirectory: directory.fetch,
     ...createDeviceUpdates({ call, judge, withTrust }),
-    /** The certificate that was taken last; null before the first and after its end. */
+    /** The certificate in use; null before the first and after its end. */
     get certificate(): DeviceCertificate | null {
       return certificates.current()
     },
@@ -257,13 +264,13 @@ export function openDeviceCore(
       return certificates.isDue()
     },
     /**
-     * Gets the first certificate, or one for another key in place of that in use, which stays good for an hour; calls
-     * that bring no key share one. An answer that was lost is asked for again, also after a restart.
+     * Gets the first certificate, or one for another key that replaces the one in use, which stays valid for an hour.
+     * Calls without a key share one request. A request with a lost response is repeated, also after a restart.
      */
     renewCertificate: (renewal?: CertificateRenewal): Promise<DeviceCertificate> => certificates.renew(renewal),
-    /** Asks whether the certificate counts; `isCertificateDue` where it does not. */
+    /** Asks the server whether the certificate is valid. If not, `isCertificateDue` becomes true. */
     checkCertificate: certificates.check,
-    /** Another certificate is due: what was issued may have been revoked. */
+    /** Makes a new certificate due, since the present one may have been revoked. */
     doubtCertificate: certificates.doubt,
   }
   return device

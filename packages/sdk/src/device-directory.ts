@@ -7,7 +7,7 @@ import { bodyOf, etagOf, type Send } from './send.ts'
 type Ask = { signal?: AbortSignal | undefined }
 type Saved = DeviceState['directory']
 
-/** The directory that was taken last, which stays in force until its own end whatever comes, also after a restart. */
+/** Manages the newest directory. It stays in force until its own end in any case, also after a restart. */
 export function createDirectoryReader({
   call,
   judge,
@@ -22,13 +22,13 @@ export function createDirectoryReader({
   save: (saved: Saved) => Promise<void>
 }) {
   let held = restore(saved, judge())
-  /** What comes later must not be older, also when the directory itself has ended. */
+  /** Later directories must not be older than this, even after the directory's own end. */
   let accepted = saved ? { seq: saved.seq, issuedAt: new Date(saved.issuedAt) } : undefined
   const inForce = () => (held && judge().now < held.directory.expiresAt ? held : null)
 
   return {
     current: (): GatewayDirectory | null => inForce()?.directory ?? null,
-    /** `wait`: how many seconds the server may hold the answer while nothing changes (at most 300). */
+    /** `wait`: seconds that the server may hold the response without a change (at most 300). */
     fetch: async ({ wait = 0, signal }: Ask & { wait?: number } = {}): Promise<GatewayDirectory> => {
       const before = inForce()
       const headers: Record<string, string> = before?.etag ? { 'if-none-match': before.etag } : {}
@@ -46,7 +46,7 @@ export function createDirectoryReader({
   }
 }
 
-/** Verified again: the file is not a signer. */
+/** The saved directory is verified again, since the file is not trusted. */
 function restore(saved: Saved, judge: Judge): { directory: GatewayDirectory; etag: string | null } | null {
   if (!saved) return null
   try {

@@ -2,7 +2,7 @@ import type { ProofSigner } from '@holdfast/crypto/dpop'
 import type { PrivateJwk } from '@holdfast/crypto/jwk'
 
 /**
- * The key that proves requests: the caller's own, or the one of the state. Throws `TypeError` where there is neither.
+ * Returns the key that signs proofs: the caller's own, or that of the state. Throws `TypeError` if there is neither.
  */
 export function deviceKey(own: ProofSigner | undefined, kept: PrivateJwk | null): ProofSigner | PrivateJwk {
   const key = own ?? kept

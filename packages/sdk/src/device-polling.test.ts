@@ -4,7 +4,7 @@ import { ApiError, DeviceEndedError, type DevicePolicy, type DeviceStatus, type 
 import { day, startControl } from './test-control.ts'
 import { contentFor, digestOf } from './test-issuer.ts'
 
-/** Runs the polling until `done` says so of the policies seen. */
+/** Runs the polling until `done` returns true for the received policies. */
 async function poll(device: Awaited<ReturnType<typeof openDevice>>, done: (seen: (string | null)[]) => boolean) {
   const abort = new AbortController()
   const seen: (string | null)[] = []
@@ -84,10 +84,7 @@ test('polling renews when it is time', { timeout: 20_000 }, async (t) => {
   assert.equal(device.state.trust.version, 2)
 })
 
-/**
- * Runs the polling and does to the control plane what stands for each status that it tells, until there is nothing
- * left.
- */
+/** Runs the polling. At each reported status, changes the control plane by the next step for it, until none is left. */
 async function live(
   device: Awaited<ReturnType<typeof openDevice>>,
   story: Partial<Record<DeviceStatus['status'], (() => void)[]>>,

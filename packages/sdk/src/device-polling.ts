@@ -12,44 +12,42 @@ import { createWaitLimit } from './wait-limit.ts'
 export type PollingOptions = {
   signal: AbortSignal
   /**
-   * Called with each policy that comes into force, the saved one first, and with null when the last good one has ended.
-   * One call at a time. Where it throws or rejects, it is called again, until it settles or something newer is in
+   * Called with each policy that comes into force, first the saved one, and with null after the end of the last valid
+   * one. One call at a time. If it throws or rejects, it is called again, until it settles or a newer policy is in
    * force.
    */
   onPolicy: (policy: DevicePolicy | null) => void | Promise<void>
   /**
-   * With it a certificate is kept in use too. Called as `onPolicy` is: with each certificate that comes into use, the
-   * saved one first, and with null when the last one has ended.
+   * If set, a certificate is kept valid too. Called like `onPolicy`: with each certificate that comes into use, first
+   * the saved one, and with null after the end of the last one.
    */
   onCertificate?: (certificate: DeviceCertificate | null) => void | Promise<void>
-  /** Told of each move between the states in which a device may stand. */
+  /** Called at each change of the device's status. */
   onStatus?: (status: DeviceStatus) => void
   /**
-   * Told of every failure that is survived: `VerificationError`, `ConnectionError`, `ApiError`, and those of
-   * `onPolicy` and `onCertificate`.
+   * Called with each error that does not end the polling: `VerificationError`, `ConnectionError`, `ApiError`, and those
+   * of `onPolicy` and `onCertificate`.
    */
   onError?: (error: unknown) => void
-  /** Seconds that the server may hold a request, ± 20 %; 240 unless said. 0 asks as often as the policy advises. */
+  /** Seconds that the server may hold a request, ± 20 %; default 240. With 0 it polls at the interval of the policy. */
   wait?: number
-  /** Seconds between two requests while the device is suspended or refused, ± 20 %; 60 unless said. */
+  /** Seconds between two requests while the device is suspended or refused, ± 20 %; default 60. */
   slow?: number
 }
 
-/** The longest hold the interface allows, and the longest before somebody has approved the device. */
+/** Longest wait that the API allows, and longest one before the device is approved. */
 const longestWait = 300
 const longestWhilePending = 25
-/**
- * Answers in a row that may come back at once and unchanged before the server counts as one that does not hold them.
- */
+/** Number of immediate unchanged responses in a row after which the server counts as one without long polls. */
 const patience = 3
 const defaultPollSeconds = 30
-/** Until an answer is asked for again that was older than what is held. */
+/** Seconds before a repetition of a request whose response was older than the held state. */
 const lagPauseSeconds = 1
 
 /**
- * Keeps the policy current until aborted, then settles: one request is held at the server until something changes.
- * Renews the credential when due and refreshes the trust set. Whatever the device lives through is told by `onStatus`
- * and waited for; only a definite end rejects, with `DeviceEndedError` (`revoked`, `credential_expired`).
+ * Keeps the policy current until aborted, then settles. One request is held at the server until a change. Renews the
+ * credential when due and refreshes the trust set. Every other state is reported by `onStatus` and waited out; only a
+ * final end rejects, with `DeviceEndedError` (`revoked`, `credential_expired`).
  */
 export async function runPolling(
   device: DeviceCore,
@@ -75,21 +73,24 @@ export async function runPolling(
   let idle = 0
   const hold = Math.min(wait, longestWait)
   const limit = createWaitLimit()
-  /** Seconds that the last answer was to be held. */
+  /** Requested wait of the last request, in seconds. */
   let held = 0
-  /** After a failure the next answer is not held, so that it says at once that all is well again. */
+  /** After a failure the next request does not wait, so that a recovery is seen at once. */
   let mayHold = true
-  /** A request that was held when the device was stopped is refused without a word of why: it is asked once more. */
+  /**
+   * True after one refusal. A request that was held during a suspension is refused without a reason, so it is repeated
+   * once.
+   */
   let isDoubted = false
 
-  /** One request; seconds until the next. */
+  /** Sends one request. Returns the seconds until the next. */
   async function ask(took: () => number): Promise<number> {
     held = 0
     await maintain(signal)
     if (device.isConfirmed) {
       const before = device.policy
       const untilDue = (device.nextDue.getTime() - now().getTime()) / 1000
-      // That it was approved ends no request which is held, unless its policy changes with it.
+      // An approval alone does not end a held request, unless the policy changes with it.
       const longest = device.standing === 'pending' ? Math.min(hold, longestWhilePending) : hold
       const wanted = Math.min(limit.bound(jitter(longest, random), random), untilDue)
       held = mayHold ? Math.max(0, Math.floor(wanted)) : 0
@@ -104,7 +105,7 @@ export async function runPolling(
     return isUnheld ? jitter(device.policy?.content.settings.poll_seconds ?? defaultPollSeconds, random) : 0
   }
 
-  /** Seconds until the next request. Throws where there is none. */
+  /** Returns the seconds until the next request. Throws if there is none. */
   function survive(e: unknown, took: number): number {
     const status = statusOfFailure(e, { expiresAt: new Date(device.expiresAt), now: now() })
     if (status === 'revoked' || status === 'credential_expired') throw new DeviceEndedError(status, { cause: e })
@@ -112,9 +113,9 @@ export async function runPolling(
       isDoubted = true
       return 0
     }
-    // What is held stays in force, and nobody needs to hear of it.
+    // The held policy stays in force, and the lag is not reported.
     if (lag.bears(e)) return jitter(lagPauseSeconds, random)
-    // The next answer, which is not held, says how the server is.
+    // The next response comes without a wait and shows the server's state.
     if (!limit.cuts(e, { held, took })) tell(status, e)
     report(e)
     if (status !== 'unreachable') return jitter(slow, random)
@@ -161,7 +162,10 @@ function createTeller(onStatus: (status: DeviceStatus) => void, now: () => Date)
 
 type Upkeep = { now: () => Date; random: Random; report: (error: unknown) => void }
 
-/** Renewal and trust, each when due. A failure is told and tried again later; polling goes on meanwhile. */
+/**
+ * Renews the credential and refreshes the trust set when due. A failure is reported and retried later; polling
+ * continues meanwhile.
+ */
 function createMaintenance(device: DeviceCore, { now, random, report }: Upkeep) {
   let failures = 0
   let notBefore = 0

@@ -13,7 +13,7 @@ type RenewalOptions = {
   baseUrl: string
   credential: () => string
   prove: (by: Key) => (method: string, url: string, accessToken: string) => string
-  /** Keeps what was given; `next` is the key to which it is bound, where that is another. */
+  /** Saves the new credential. `next` is the key that it is bound to, if that is a new one. */
   renewed: (
     next: { key: Key; privateJwk: PrivateJwk | null } | undefined,
     given: Pick<DeviceState, 'credential' | 'expiresAt' | 'renewAfter'>,

@@ -5,19 +5,19 @@ import { bodyOf, type Send } from './send.ts'
 export type TelemetryEvent = Input<Contract['telemetry']>['body']['events'][number]
 type Seen = Omit<TelemetryEvent, 'event_id' | 'at'> & { at?: string }
 
-/** What a device says of itself and of its connections, and what is vouched for of it. */
+/** Reports of a device about itself and its connections, and its posture assertion. */
 export const createDeviceReports = ({ call, now }: { call: Send; now: () => Date }) => ({
   reportPosture: async (facts: Input<Contract['reportPosture']>['body']['facts']) =>
     bodyOf(await call('reportPosture', { body: { facts } })),
   /**
-   * What the device shows to whoever relies on its posture, who verifies it by `verifyPostureAssertion`. `nonce`: 8 to
-   * 64 bytes of theirs, base64url.
+   * Gets an assertion for a relying party, which verifies it by `verifyPostureAssertion`. `nonce`: 8 to 64 bytes of the
+   * relying party, base64url.
    */
   postureAssertion: async ({ nonce }: { nonce?: string } = {}): Promise<Output<Contract['postureAssertion']>> =>
     bodyOf(await call('postureAssertion', { query: nonce === undefined ? {} : { nonce } })),
-  /** What was seen, now unless it says when, under an id of its own. */
+  /** Creates an event with a new id, at the present time by default. */
   observed: (seen: Seen): TelemetryEvent => ({ event_id: randomUUID(), at: now().toISOString(), ...seen }),
-  /** An event counts once, so what was not answered is sent again as it is; 1,000 at most. */
+  /** Sends at most 1,000 events. An event counts once, so a report without a response is repeated unchanged. */
   reportTelemetry: async (events: readonly TelemetryEvent[]): Promise<Output<Contract['telemetry']>> =>
     bodyOf(await call('telemetry', { body: { events: [...events] } })),
 })

@@ -3,21 +3,21 @@ import { readPrivateFile, writePrivateFile } from './private-file.ts'
 import { isObject } from './signed.ts'
 import type { SignedTrustSet } from './trust-store.ts'
 
-/** Everything a device is, as JSON. It holds the private key: keep it where only the device can read it. */
+/** The complete state of a device, as JSON. It contains the private key, so only the device may be able to read it. */
 export type DeviceState = {
   schema: 'holdfast.device-state/1'
   baseUrl: string
   deviceId: string
   tenantId: string
   userId: string | null
-  /** Null where the caller holds the key itself (`key` of the options). */
+  /** Null if the caller holds the key itself (`key` of the options). */
   privateJwk: PrivateJwk | null
   credential: string
   /** RFC 3339 */
   expiresAt: string
   renewAfter: string
   trust: SignedTrustSet
-  /** The policy accepted last; what comes later must not be older. Kept also when the bundle itself is gone. */
+  /** The last accepted policy; later ones must not be older. It is kept even without the bundle itself. */
   accepted: { digest: string; seq: number } | null
   policy: {
     digest: string
@@ -27,26 +27,26 @@ export type DeviceState = {
     etag: string | null
     receivedAt: string
   } | null
-  /** The gateway directory accepted last, a compact JWS; what comes later must not be older. */
+  /** The last accepted gateway directory, a compact JWS; later ones must not be older. */
   directory: { jws: string; etag: string | null; seq: number; issuedAt: string } | null
-  /** The certificate in use with its key; it and the next are absent in states from before there were any. */
+  /** The certificate in use with its key. This field and the next are absent in states of earlier versions. */
   certificate?: SavedCertificate | null
-  /** What was asked for and not answered yet; the answer comes under the same `idempotencyKey`. */
+  /** A request without a response yet. It is repeated with the same `idempotencyKey`. */
   certificateRequest?: SavedRequest | null
 }
 
 type SavedKey = {
   publicJwk: PublicJwk
-  /** PKCS#8 PEM; null where the caller holds the key. */
+  /** PKCS#8 PEM; null if the caller holds the key. */
   privateKey: string | null
 }
 export type SavedCertificate = SavedKey & { spcId: string; certificate: string; chain: string[]; renewAfter: string }
 export type SavedRequest = SavedKey & { csr: string; replaces: string | null; idempotencyKey: string }
 
-/** Where a device keeps its state; `save` has to be durable when it settles. */
+/** Storage of a device's state. `save` must be durable when it settles. */
 export type DeviceStore = { save: (state: DeviceState) => void | Promise<void> }
 
-/** The state in one file, mode 0600, replaced atomically. */
+/** Stores the state in one file, mode 0600, replaced atomically. */
 export function fileStore(path: string): DeviceStore & { load: () => Promise<DeviceState | undefined> } {
   let last: Promise<void> = Promise.resolve()
   return {

@@ -3,23 +3,22 @@ import { ApiError } from './errors.ts'
 import type { Reply } from './send.ts'
 
 /**
- * How a device stands with its control plane. Its policy stays in force in each of these, until its own end.
- * - `active`: it is answered.
- * - `pending`: it is answered, and waits for an administrator's approval; until then it reaches nothing.
- * - `suspended`: it, or its user, is suspended, and may come back.
- * - `refused`: its credential is not accepted, and nobody says why: it may have been renewed elsewhere, or a clock is
- * wrong.
- * - `unreachable`: there is no answer, or one that can not be believed.
+ * Status of a device at its control plane. In each status the policy stays in force until its own end.
+ * - `active`: the server answers.
+ * - `pending`: the server answers, and the device waits for an administrator's approval; until then it reaches nothing.
+ * - `suspended`: the device or its user is suspended, and may be reactivated.
+ * - `refused`: the credential is refused without a reason: it may have been renewed elsewhere, or a clock is wrong.
+ * - `unreachable`: there is no answer, or none that can be verified.
  */
 export type DeviceStatus = {
   status: 'active' | 'pending' | 'suspended' | 'refused' | 'unreachable'
-  /** When it began. */
+  /** Start of this status. */
   since: Date
-  /** What went wrong, where something did. */
+  /** The error, if there was one. */
   error?: unknown
 }
 
-/** Why a device will never be answered again: it has to enroll anew. */
+/** Final end of a device. It must enroll again. */
 export type DeviceEnd = 'revoked' | 'credential_expired'
 
 const sentences: Record<DeviceEnd, string> = {
@@ -27,7 +26,7 @@ const sentences: Record<DeviceEnd, string> = {
   credential_expired: 'the credential has expired and can not be renewed any more: the device has to enroll again',
 }
 
-/** The device's end, by name. */
+/** The device's final end, with its reason in `code`. */
 export class DeviceEndedError extends Error {
   override readonly name = 'DeviceEndedError'
   readonly code: DeviceEnd
@@ -38,11 +37,11 @@ export class DeviceEndedError extends Error {
   }
 }
 
-/** What a success says of the device beside its answer. */
+/** Reads the device's status from a successful response. */
 export const standingOf = ({ headers }: Reply<unknown>): 'active' | 'pending' =>
   headers[deviceStatusHeader] === 'pending' ? 'pending' : 'active'
 
-/** What a failure says of how the device stands; its end, where it is one. */
+/** Returns the device's status after an error, or its final end. */
 export function statusOfFailure(
   e: unknown,
   { expiresAt, now }: { expiresAt: Date; now: Date },

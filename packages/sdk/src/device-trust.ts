@@ -11,7 +11,7 @@ type TrustOptions = {
   now: () => Date
 }
 
-/** Moves the trust set of a device on. */
+/** Updates the trust set of a device. */
 export function createDeviceTrust({ trust, call, baseUrl, save, now }: TrustOptions) {
   async function refresh({ signal }: Ask = {}): Promise<boolean> {
     const next = bodyOf(await call('trustAnchors', { query: { since: trust.version } }, { signal }))
@@ -21,9 +21,9 @@ export function createDeviceTrust({ trust, call, baseUrl, save, now }: TrustOpti
   }
 
   return {
-    /** Whether there is another trust set than before. */
+    /** Returns true if the trust set has changed. */
     refresh,
-    /** A key we do not know may be one of a newer trust set. */
+    /** An unknown key may be in a newer trust set, so the check is repeated after a refresh. */
     judge: async <T>(check: () => T, ask: Ask): Promise<T> => {
       try {
         return check()

@@ -6,7 +6,7 @@ import { type OfferedUpdate, type UpdateCheck, type UpdateQuestion, verifyManife
 
 type Ask = { signal?: AbortSignal | undefined }
 
-/** The part of a device that keeps its own program current. */
+/** Software updates of a device. */
 export const createDeviceUpdates = ({
   call,
   judge,
@@ -19,17 +19,17 @@ export const createDeviceUpdates = ({
   const oneAtATime = createOneAtATime<void>()
   return {
     /**
-     * What is offered to this device that is newer than what it has, verified. The answer is checked against what is
-     * asked; what is left out is what the device gave at enrollment or renewal, which the answer repeats. A device that
-     * has just updated itself gives its version, or renews with it first.
+     * Returns the verified packages for this device that are newer than its version. The response is checked against
+     * the request; for omitted values the server uses, and repeats, those of the enrollment or last renewal. A device
+     * that has just updated itself must pass its version, or renew with it first.
      */
     checkForUpdate: async (asked: UpdateQuestion = {}, { signal }: Ask = {}): Promise<UpdateCheck> => {
       const { signature } = bodyOf(await call('updateManifest', { query: asked }, { signal }))
       return withTrust(() => verifyManifest(signature, asked, judge()), { signal })
     },
     /**
-     * Downloads what was offered to a file and verifies it; goes on with what is there of an earlier attempt. Throws
-     * `VerificationError` `wrong_digest` where it is not what was signed. One download at a time.
+     * Downloads a package to a file and verifies it; resumes an earlier attempt. Throws `VerificationError`
+     * `wrong_digest` if it is not the signed content. One download at a time.
      */
     downloadUpdate: (update: OfferedUpdate, path: string, options?: DownloadOptions): Promise<void> =>
       oneAtATime(false, () => downloadPackage(call, update, path, options)),

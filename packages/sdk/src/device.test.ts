@@ -141,7 +141,7 @@ test('renewal, with the old key and with a new one', async (t) => {
   assert.deepEqual(control.saved.at(-1), device.state)
 })
 
-/** A key as a TPM holds it: it signs, and nobody reads it. */
+/** A non-exportable key as in a TPM: it only signs. */
 function lockedKey(): ProofSigner & { thumbprint: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const publicJwk = parsePublicJwk(publicKey.export({ format: 'jwk' }))

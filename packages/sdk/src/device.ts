@@ -4,11 +4,14 @@ import { type PollingOptions, runPolling } from './device-polling.ts'
 import type { DeviceState } from './device-state.ts'
 import { type FollowingOptions, followDirectory } from './directory-following.ts'
 
-/** A device that enrolled before. What it holds stays in force until its own end, whatever server or network do. */
+/**
+ * Opens an enrolled device. Its policy, directory and certificate stay in force until their own ends, during any
+ * failure of server or network.
+ */
 export function openDevice(saved: DeviceState, options: DeviceOptions = {}) {
   const core = openDeviceCore(saved, options)
   const { now = () => new Date(), random = Math.random } = options
-  // The getters of the core are kept: its properties are added to, not copied.
+  // Adds to the core's properties instead of copying them, so that its getters are kept.
   return Object.assign(core, {
     /** Keeps the directory current until aborted; see `FollowingOptions`. */
     followDirectory: (options: FollowingOptions): Promise<void> => followDirectory(core, options, { now, random }),

@@ -8,24 +8,24 @@ import { safely } from './safely.ts'
 export type FollowingOptions = {
   signal: AbortSignal
   /**
-   * Called with the directory in force, the saved one first, with each that says something else, and with null when the
-   * last good one has ended. One call at a time. Where it throws or rejects, it is called again, until it settles or
-   * something newer is in force.
+   * Called with the directory in force, first the saved one, with each changed one, and with null after the end of the
+   * last valid one. One call at a time. If it throws or rejects, it is called again, until it settles or a newer
+   * directory is in force.
    */
   onDirectory: (directory: GatewayDirectory | null) => void | Promise<void>
-  /** Told of every failure that is survived, also of those of `onDirectory`. */
+  /** Called with each error that does not end the loop, also those of `onDirectory`. */
   onError?: (error: unknown) => void
-  /** Seconds that the server may hold a request, ± 20 %; 240 unless said. */
+  /** Seconds that the server may hold a request, ± 20 %; default 240. */
   wait?: number
 }
 
 const longestWait = 300
-/** Seconds between two requests while they fail; why a device is refused, its polling says. */
+/** Longest pause in seconds between two failing requests. The device's polling reports the reason of a refusal. */
 const longestPause = 60
 
 /**
- * Keeps the directory current until aborted, then settles: one request is held at the server until a gateway, or what
- * leads where, changes. Whatever fails, the directory stays in force until its own end.
+ * Keeps the directory current until aborted, then settles. One request is held at the server until a gateway or a route
+ * changes. During any failure the directory stays in force until its own end.
  */
 export async function followDirectory(
   device: DeviceCore,

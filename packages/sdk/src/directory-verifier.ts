@@ -9,10 +9,10 @@ export type DirectoryGateway = {
   public_key: string | null
   weight: number
   status: string
-  /** Not to be chosen while there is another: it is not healthy, came back lately, or is full. */
+  /** To be chosen only if there is no other: it is not healthy, has recovered only recently, or is full. */
   standby: boolean
 }
-/** A pool and how a device uses it. */
+/** A pool, with the settings for a device's tunnel. */
 export type DirectoryPool = {
   pool_id: string
   name: string
@@ -21,11 +21,11 @@ export type DirectoryPool = {
   selection: string
   mtu: number
   dns: string[]
-  /** 0: none is sent. */
+  /** 0: no keepalive is sent. */
   keepalive_seconds: number
-  /** Networks that take the tunnel. Resources that are DNS names are resolved by the device. */
+  /** Networks routed into the tunnel. The device resolves resources that are DNS names. */
   routes: string[]
-  /** Resources, hosts and networks that the policy leads to through the pool. */
+  /** Resources, hosts and networks that the policy reaches through the pool. */
   resources: string[]
   /** Best first. */
   gateways: DirectoryGateway[]
@@ -33,9 +33,9 @@ export type DirectoryPool = {
 export type GatewayDirectory = { seq: number; issuedAt: Date; expiresAt: Date; pools: DirectoryPool[] }
 
 /**
- * Reads which gateways a device may use, of a compact JWS (`gateway-directory+jws`). Throws `VerificationError`:
- * `wrong_tenant`, `expired`, `rollback` (older than `accepted`, the one taken last), and what signatures are refused
- * by.
+ * Verifies the directory of gateways for a device, a compact JWS (`gateway-directory+jws`). Throws `VerificationError`:
+ * `wrong_tenant`, `expired`, `rollback` (older than `accepted`, the last accepted one), and the codes of signature
+ * checks.
  */
 export function verifyGatewayDirectory(
   directory: string,

@@ -11,21 +11,21 @@ import { createWaitLimit } from './wait-limit.ts'
 type NewDevice = Input<Contract['enrollByDeviceCode']>['body']['device']
 type EnrollmentProvider = Output<Contract['listEnrollmentProviders']>['items'][number]
 
-/** What the person who approves a machine needs, on any screen of theirs. */
+/** Data for the person who approves a machine, in any browser. */
 export type DeviceApproval = {
   userCode: string
   verificationUri: string
-  /** The same with the code in it, where the provider gives one. */
+  /** The same address with the code in it, if the provider offers one. */
   verificationUriComplete: string | null
   expiresAt: Date
   /**
-   * Settles when somebody has approved the machine and it is enrolled. `onWait` is called each time that the server has
-   * nothing new to say. Throws `NotApprovedError`, `ApiError`, `ConnectionError`, `VerificationError`.
+   * Settles when the machine is approved and enrolled. `onWait` is called each time the server has no news. Throws
+   * `NotApprovedError`, `ApiError`, `ConnectionError`, `VerificationError`.
    */
   finish: (enrolled: { device: NewDevice; signal?: AbortSignal; onWait?: () => void }) => Promise<Device>
 }
 export type DeviceCodeEnrollment = {
-  /** The identity providers to choose from; only those with `device_code` will do. */
+  /** The identity providers to choose from. Only those with `device_code` support this flow. */
   providers: EnrollmentProvider[]
   begin: (providerId: string) => Promise<DeviceApproval>
 }
@@ -33,9 +33,9 @@ export type DeviceCodeEnrollment = {
 const waitSeconds = 50
 
 /**
- * Begins the enrollment of a machine without a browser (RFC 8628), with a credential that lists identity providers: an
- * enrollment or bootstrap token, or an API key. The key is made here, or is `key`. The server asks the provider; the
- * machine asks the server, which holds the question until there is an answer.
+ * Begins the enrollment of a machine without a browser (RFC 8628), with a credential that may list identity providers:
+ * an enrollment or bootstrap token, or an API key. The key is created here, unless `key` is given. The server polls the
+ * provider; the machine polls the server, which holds the request until there is news.
  */
 export async function beginDeviceCodeEnrollment({
   baseUrl,
@@ -66,10 +66,13 @@ export async function beginDeviceCodeEnrollment({
   }
 }
 
-/** A challenge lives for 15 minutes: with what is asked later nothing can be enrolled, whatever the answer. */
+/** Life of a challenge: 15 minutes. After that it can't enroll a device. */
 const challengeMs = 15 * 60_000
 
-/** What ends by itself is told by the server; what fails on the way is asked again for as long as a challenge lives. */
+/**
+ * Polls until the approval. The server reports a final end; after passing errors the request is repeated during the
+ * challenge's life.
+ */
 async function untilApproved(
   ask: Send,
   { signal, onWait, pauseSeconds }: { signal: AbortSignal | undefined; onWait: () => void; pauseSeconds: number },
@@ -89,7 +92,7 @@ async function untilApproved(
       if (status !== 'authorization_pending') throw new NotApprovedError(status)
       known = etagOf(reply)
       onWait()
-      // A server that holds nothing, or a proxy that lets it not.
+      // The server does not hold requests, or a proxy prevents it.
       if (reply.status === 304 && performance.now() - asked < 1000) await sleep(pauseSeconds, signal)
     } catch (e) {
       const passes = e instanceof ConnectionError || (e instanceof ApiError && (e.status >= 500 || e.status === 429))

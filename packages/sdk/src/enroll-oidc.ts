@@ -6,7 +6,7 @@ import type { DeviceOptions } from './device-options.ts'
 import { createEnrollment, persist } from './enroll.ts'
 
 type Body = Input<Contract['enrollByOidc']>['body']
-/** An ID token with the nonce, or a code of a flow that asked for one. */
+/** An ID token with the nonce, or a code of a flow with the nonce. */
 type Grant = Pick<Body, 'id_token' | 'code' | 'code_verifier' | 'redirect_uri' | 'client_id' | 'iss'>
 type EnrollmentProvider = Output<Contract['listEnrollmentProviders']>['items'][number]
 
@@ -14,19 +14,19 @@ export type OidcEnrollment = {
   /** The identity providers to choose from. */
   providers: EnrollmentProvider[]
   /**
-   * To be asked for with the ID token (`nonce` of the authorization request). It stands for this challenge and this
-   * key, so that the token enrolls nobody else's device.
+   * Required `nonce` of the authorization request. It is bound to this challenge and this key, so that the token can't
+   * enroll another device.
    */
   nonce: string
-  /** Until when `finish` can be called: 15 minutes. */
+  /** Time until which `finish` can be called: 15 minutes. */
   expiresAt: Date
-  /** What the person who signed in brings. Throws `ApiError`, `ConnectionError`, `VerificationError`. */
+  /** Enrolls the device with the result of the sign-in. Throws `ApiError`, `ConnectionError`, `VerificationError`. */
   finish: (signedIn: Grant & { provider_id: string; device: Body['device'] }) => Promise<Device>
 }
 
 /**
- * Begins an enrollment by an identity provider, with a credential that lists them: an enrollment or bootstrap token, or
- * an API key. The key is made here, or is `key`. A lost answer of `finish` is asked for again.
+ * Begins an enrollment by an identity provider, with a credential that may list them: an enrollment or bootstrap token,
+ * or an API key. The key is created here, unless `key` is given. After a lost response `finish` is repeated.
  */
 export async function beginOidcEnrollment({
   baseUrl,

@@ -8,11 +8,11 @@ type EnrollmentProvider = Output<Contract['listEnrollmentProviders']>['items'][n
 type Finish = Input<Contract['enrollBySaml']>['body']
 
 export type SamlEnrollment = {
-  /** The identity providers of SAML to choose from. */
+  /** The SAML identity providers to choose from. */
   providers: EnrollmentProvider[]
   /**
-   * Where to send the person's browser. What they bring back is posted to `redirectUri`, where the application listens
-   * on 127.0.0.1: the form field `SAMLResponse`, and as `RelayState` the `requestId` that is given here.
+   * Returns the address for the person's browser. The browser posts the result to `redirectUri`, where the application
+   * listens on 127.0.0.1: the form field `SAMLResponse`, and as `RelayState` the returned `requestId`.
    */
   begin: (chosen: { provider_id: string; redirectUri: string }) => Promise<SamlRequest>
 }
@@ -20,14 +20,14 @@ export type SamlRequest = {
   requestId: string
   redirectUrl: string
   expiresAt: Date
-  /** Throws `ApiError`, `ConnectionError`, `VerificationError`. */
+  /** Enrolls the device. Throws `ApiError`, `ConnectionError`, `VerificationError`. */
   finish: (signedIn: Pick<Finish, 'saml_response' | 'device'>) => Promise<Device>
 }
 
 /**
- * Begins an enrollment by an identity provider of SAML, with a credential that lists them: an enrollment or bootstrap
- * token, or an API key. The key is made here, or is `key`; the response enrolls nobody else's device. A lost answer of
- * `finish` is asked for again.
+ * Begins an enrollment by a SAML identity provider, with a credential that may list them: an enrollment or bootstrap
+ * token, or an API key. The key is created here, unless `key` is given; the response can't enroll another device. After
+ * a lost response `finish` is repeated.
  */
 export async function beginSamlEnrollment({
   baseUrl,

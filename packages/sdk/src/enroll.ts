@@ -23,10 +23,10 @@ const attempts = 3
 const longestPause = 10
 
 /**
- * Proves a key and gets a credential bound to it; then pins the tenant's trust set. The key is `key`, which never
- * leaves where it is kept (a TPM, a platform key store), or a new one (ES256), which leaves this process only into the
- * state. A lost answer is asked for again, within a few seconds and under the same Idempotency-Key, so the token is
- * used once. Throws `ApiError`, `ConnectionError`, `VerificationError`.
+ * Proves possession of a key and gets a credential bound to it; then pins the tenant's trust set. The key is `key`,
+ * which never leaves its store (a TPM, a platform key store), or a new one (ES256), which leaves this process only in
+ * the state. After a lost response the request is repeated within a few seconds with the same Idempotency-Key, so the
+ * token is used once. Throws `ApiError`, `ConnectionError`, `VerificationError`.
  */
 export async function enrollDevice({ baseUrl, token, device, ...options }: Enrollment): Promise<Device> {
   const { send, complete } = createEnrollment(baseUrl, options)
@@ -34,12 +34,12 @@ export async function enrollDevice({ baseUrl, token, device, ...options }: Enrol
   return complete(await persist(() => send(token)('enroll', { body: { device } }, { idempotencyKey })))
 }
 
-/** What every way of enrolling answers. */
+/** Result of every way of enrolling. */
 type Credential = Output<Contract['enroll']>
 
 /**
- * A key, and the requests that it proves. `complete` makes a device of the answer: it pins the tenant's trust set and
- * saves what the device is.
+ * Creates a key, and a sender of requests with its proofs. `complete` makes a device of the response: it pins the
+ * tenant's trust set and saves the device's state.
  */
 export function createEnrollment(baseUrl: string, options: DeviceOptions) {
   const { now = () => new Date() } = options
@@ -76,7 +76,7 @@ export function createEnrollment(baseUrl: string, options: DeviceOptions) {
   return { jkt: thumbprint('signSync' in key ? key.publicJwk : key), send, complete }
 }
 
-/** Undefined: it is no use to ask again. */
+/** Returns undefined if a repetition is pointless. */
 function secondsAfter(error: unknown, attempt: number): number | undefined {
   if (error instanceof ConnectionError) return attempt
   return error instanceof ApiError ? error.retryAfterSeconds : undefined

@@ -3,8 +3,8 @@ import type { CryptoErrorCode } from '@holdfast/crypto/errors'
 export type FieldError = { field: string; message: string }
 
 /**
- * The server answered with an error. `code` is one of the contract's, or `unexpected_response` when the body was not an
- * error of its shape.
+ * The server answered with an error. `code` is one of the contract's, or `unexpected_response` if the body was not an
+ * error of its form.
  */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
@@ -13,7 +13,7 @@ export class ApiError extends Error {
   readonly requestId: string | undefined
   readonly errors: readonly FieldError[]
   readonly retryAfterSeconds: number | undefined
-  /** Of a 401 to a device that proved its key: what has become of it. */
+  /** Status of the device, in a 401 for a device that proved its key. */
   readonly deviceStatus: 'suspended' | 'revoked' | undefined
 
   constructor(
@@ -36,26 +36,27 @@ export class ApiError extends Error {
     this.deviceStatus = said.deviceStatus
   }
 
-  /** What the server said, as one sentence; equal to `message`. */
+  /** The server's error as one sentence; equal to `message`. */
   get detail(): string {
     return this.message
   }
 }
 
 /**
- * No usable answer: the server could not be reached, broke off, or is no Holdfast. The request may have had its effect.
+ * There is no usable answer: the server could not be reached, closed the connection, or is no Holdfast. The request may
+ * have taken effect.
  */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
 }
 
 /**
- * Why something signed was not accepted. Beside what cryptography says: `wrong_tenant` and `wrong_gateway` (meant for
- * another), `wrong_device` and `wrong_nonce` (an assertion of another device, or for somebody else's question),
- * `wrong_digest` (content other than announced), `rollback` (older than what is held), `wrong_base` (a delta on another
- * state), `trust_expired` (the held trust set is too old to judge by); of a device at a gateway `no_policy` (nothing in
- * force to judge by), `not_a_peer` (suspended, revoked or without a right), `blocked` (kept out for a while);
- * of a certificate `revoked`, `no_crl` and `crl_expired` (whether it is revoked can not be said).
+ * Reason why signed data was refused. In addition to cryptographic errors: `wrong_tenant` and `wrong_gateway` (meant
+ * for another), `wrong_device` and `wrong_nonce` (an assertion of another device, or for another request),
+ * `wrong_digest` (other content than announced), `rollback` (older than the held data), `wrong_base` (a delta on
+ * another state), `trust_expired` (the held trust set is too old). For a device at a gateway: `no_policy` (no policy in
+ * force), `not_a_peer` (suspended, revoked or without a permission), `blocked` (refused for a limited time). For a
+ * certificate: `revoked`, `no_crl` and `crl_expired` (revocation can't be checked).
  */
 export type VerificationCode =
   | CryptoErrorCode
@@ -74,7 +75,7 @@ export type VerificationCode =
   | 'no_crl'
   | 'crl_expired'
 
-/** Something signed was refused; what was held before stays in force. */
+/** Signed data was refused. The previously accepted data stays in force. */
 export class VerificationError extends Error {
   override readonly name = 'VerificationError'
   readonly code: VerificationCode
@@ -85,7 +86,7 @@ export class VerificationError extends Error {
   }
 }
 
-/** Nobody approved the machine: somebody refused, time ran out, or for a reason that the server's audit event says. */
+/** The machine was not approved: the person refused, the time ran out, or for a reason in the server's audit event. */
 export class NotApprovedError extends Error {
   override readonly name = 'NotApprovedError'
   readonly code: 'access_denied' | 'expired_token' | 'failed'
@@ -101,7 +102,7 @@ const notApproved = {
   failed: 'The identity provider did not say who approved this machine; the reason is in the audit log of the server.',
 } as const
 
-/** Throws; typed `never` so that it can stand in an expression. */
+/** Throws a `VerificationError`. The return type `never` allows its use in an expression. */
 export function reject(code: VerificationCode, message: string): never {
   throw new VerificationError(code, message)
 }

@@ -1,6 +1,6 @@
 import { ConnectionError } from './errors.ts'
 
-/** The content of one block of a stream: an event, or only values to remember. */
+/** One block of a stream: an event, or only values to store. */
 export type StreamBlock = {
   event: string
   data: string | undefined
@@ -11,13 +11,13 @@ export type StreamBlock = {
 const longestBlock = 1024 * 1024
 
 /**
- * Reads `text/event-stream` as the HTML standard has it (§9.2.6): lines end in CR, LF or both, a comment begins with a
- * colon, fields that are not known are passed over, and a block without an end is dropped.
+ * Parses `text/event-stream` (HTML standard §9.2.6): lines end in CR, LF or both, a comment begins with a colon,
+ * unknown fields are skipped, and an unfinished block is dropped.
  *
- * @throws ConnectionError where a block is longer than 1 MiB.
+ * @throws ConnectionError if a block is longer than 1 MiB.
  */
 export async function* readEventStream(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<StreamBlock> {
-  // A byte order mark is dropped by the decoder.
+  // The decoder drops a byte order mark.
   const decoder = new TextDecoder()
   let text = ''
   let block = newBlock()
@@ -50,7 +50,7 @@ const asRead = ({ event, lines, id, retryMs }: Block): StreamBlock => ({
   retryMs,
 })
 
-/** A CR at the very end may be half of a line end. */
+/** A CR at the end of the text may be the first half of a line end. */
 function endOfLine(text: string, from: number): { at: number; next: number } | undefined {
   for (let i = from; i < text.length; i++) {
     if (text[i] === '\n') return { at: i, next: i + 1 }

@@ -4,26 +4,27 @@ import { createWaitLimit } from './wait-limit.ts'
 
 type Following = {
   signal: AbortSignal
-  /** Asks once; the server may hold the answer for so many seconds. Answers whether something is new. */
+  /** Sends one request; the server may hold the response for `wait` seconds. Returns true if there is new data. */
   ask: (wait: number) => Promise<boolean>
-  /** Seconds that the next answer may be held. */
+  /** Seconds that the next response may be held. */
   hold: () => number
-  /** Hands on what is in force. */
+  /** Applies the data in force. */
   apply: () => Promise<void>
-  /** Told of every failure that is survived. */
+  /** Called with each error that does not end the loop. */
   report: (error: unknown) => void
-  /** Seconds between two requests while they fail. */
+  /** Longest pause in seconds between two failing requests. */
   longestPause: number
   random: Random
 }
 
 /**
- * Seconds between two requests where something new comes at once, and where nothing new does though it was to be held.
+ * Pauses in seconds: after new data that came at once, and after an immediate response without new data to a request
+ * that was to be held.
  */
 const shortestPause = 1
 const unheldPause = 60
 
-/** Keeps something current until aborted, then settles: one request is held at the server until it changes. */
+/** Keeps data current until aborted, then settles. One request is held at the server until a change. */
 export async function keepFollowing({ signal, ask, hold, apply, report, longestPause, random }: Following) {
   const lag = createLagPatience()
   const limit = createWaitLimit()
@@ -34,7 +35,7 @@ export async function keepFollowing({ signal, ask, hold, apply, report, longestP
     let pause: number
     let held = 0
     try {
-      // After a failure the next answer is not held, so that it says at once that all is well again.
+      // After a failure the next request does not wait, so that a recovery is seen at once.
       held = failures > 0 || lag.isAwaited ? 0 : Math.floor(limit.bound(hold(), random))
       const isNew = await ask(held)
       failures = 0

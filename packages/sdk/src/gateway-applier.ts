@@ -2,20 +2,20 @@ import { backoffSeconds, type Random } from './backoff.ts'
 import type { GatewayChange, GatewayState } from './gateway-state.ts'
 
 /**
- * Why the policy in force is not enforced: a word for programs (`apply_failed` unless the error had one), a sentence
- * for people.
+ * Reason why the policy in force is not enforced: a code for programs (`apply_failed` if the error has none), and a
+ * sentence for people.
  */
 export type ApplyFailure = { code: string; detail: string }
 
 type Apply = (change: GatewayChange, state: GatewayState) => void | Promise<void>
 
 const mostDetail = 512
-/** Seconds between two attempts to apply the same state. */
+/** Longest pause in seconds between two attempts to apply the same state. */
 const longestPause = 15
 
 /**
- * Hands changes to who enforces them, one at a time. A change counts as applied when the callback has settled; after
- * one that failed, all that there is is handed over again, until it is applied.
+ * Passes changes to the callback that enforces them, one at a time. A change counts as applied when the callback has
+ * settled. After a failure the whole state is passed, until it is applied.
  */
 export function createApplier({ state, random }: { state: () => GatewayState | null; random: Random }) {
   let enforced: { seq: number | null; failure: ApplyFailure | null } | null = null
@@ -27,7 +27,7 @@ export function createApplier({ state, random }: { state: () => GatewayState | n
     const current = state()
     if (!current) return
     if (!change && failures === 0) {
-      // Nothing of it is new to who enforces it.
+      // The state has no change to enforce.
       if (enforced) enforced = { ...enforced, seq: current.seq }
       return
     }
@@ -44,11 +44,11 @@ export function createApplier({ state, random }: { state: () => GatewayState | n
   }
 
   return {
-    /** The `seq` that is enforced, and what keeps a newer one from being so; null before anything was. */
+    /** The enforced `seq`, and the error that prevents a newer one; null before the first attempt. */
     get enforced(): Readonly<{ seq: number | null; failure: ApplyFailure | null }> | null {
       return enforced
     },
-    /** Says that what is held is enforced, where the caller sees to that itself. */
+    /** Marks the held state as enforced, for callers that enforce it themselves. */
     confirm: (): void => {
       const current = state()
       if (current) enforced = { seq: current.seq, failure: null }
@@ -56,7 +56,7 @@ export function createApplier({ state, random }: { state: () => GatewayState | n
     get isRetryDue(): boolean {
       return performance.now() >= retryAt
     },
-    /** Settles when the callback has; never rejects. */
+    /** Settles when the callback has settled; never rejects. */
     hand: (change: GatewayChange | null, apply: Apply, onError: (e: unknown) => void): Promise<void> => {
       const handed = last.then(() => hand(change, apply, onError))
       last = handed
@@ -65,7 +65,7 @@ export function createApplier({ state, random }: { state: () => GatewayState | n
   }
 }
 
-/** Everything there is, for who could not apply a change or has nothing yet: what is not named is no peer. */
+/** Returns the whole state as a change, after a failure or at the start. Devices that it does not name are no peers. */
 export const wholeOf = ({ seq, peers, revokedDevices, revokedSessions }: GatewayState): GatewayChange => ({
   kind: 'snapshot',
   seq,
@@ -76,7 +76,7 @@ export const wholeOf = ({ seq, peers, revokedDevices, revokedSessions }: Gateway
   revokedSessions: [...revokedSessions.keys()],
 })
 
-/** As the control plane takes it. An error's own `code` (`ENOENT`) is kept where it is a word. */
+/** Returns the error in the API's form. An error's own `code` (`ENOENT`) is kept if it has the form of a code. */
 function failureOf(e: unknown): ApplyFailure {
   const code = e instanceof Error && 'code' in e ? String(e.code).toLowerCase() : ''
   const said = (e instanceof Error ? e.message : String(e))

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { DirectoryGateway, DirectoryPool } from './directory-verifier.ts'
 
-/** Degrees; of the device. */
+/** Position of the device, in degrees. */
 export type Position = { lat: number; lon: number }
 export type GatewayChoice = { pool: DirectoryPool; gateway: DirectoryGateway }
 
 /**
- * The gateway that a device connects to. It stays with the one it has for as long as that is offered, so that nobody
- * fails back and forth; otherwise it goes to the nearest pool, where it says where it is, and there to a gateway that
- * is not standing by. Which of several is the same at each call: in proportion to their weights, and when one leaves
- * only its devices move (rendezvous hashing with weights). Undefined: nothing is offered.
+ * Chooses the gateway for a device. It keeps the current one while that is offered, so that devices do not switch back
+ * and forth. Otherwise it takes the nearest pool, if the position is given, and there a gateway that is not on standby.
+ * The choice among several is stable: in proportion to their weights, and if one is removed only its devices move
+ * (weighted rendezvous hashing). Returns undefined if no gateway is offered.
  */
 export function chooseGateway(
   pools: readonly DirectoryPool[],
@@ -24,13 +24,16 @@ export function chooseGateway(
   const pool = nearest.find((p) => p.gateways.some((g) => !g.standby)) ?? nearest[0]
   if (!pool) return undefined
   const serving = pool.gateways.filter((g) => !g.standby)
-  // All stand by after the control plane itself was away: devices spread over the best of them, which come first.
+  // All are on standby after an outage of the control plane: devices spread over the best ones, which come first.
   const best = serving.length > 0 ? serving : pool.gateways.filter((g) => g.status === pool.gateways[0]?.status)
   const gateway = byWeight(best, deviceId)
   return gateway && { pool, gateway }
 }
 
-/** Who draws the most: -weight / ln(u), with u in (0, 1) of the two ids. A weight of 0 is drawn only among its like. */
+/**
+ * Returns the gateway with the highest draw: -weight / ln(u), with u in (0, 1) from the two ids. A weight of 0 is
+ * chosen only if all others have it too.
+ */
 function byWeight(gateways: readonly DirectoryGateway[], deviceId: string): DirectoryGateway | undefined {
   const draw = ({ gateway_id, weight }: DirectoryGateway) => {
     const bits = createHash('sha256').update(`${gateway_id}\n${deviceId}`).digest().readUIntBE(0, 6)
@@ -41,7 +44,7 @@ function byWeight(gateways: readonly DirectoryGateway[], deviceId: string): Dire
   return drawn.toSorted((a, b) => b.at - a.at)[0]?.gateway
 }
 
-/** On the sphere, in radians; of a region without a place as far as can be. */
+/** Great-circle distance in radians; infinite for a region without a position. */
 function distance({ region: { lat, lon } }: DirectoryPool, from: Position): number {
   if (lat === undefined || lon === undefined) return Number.POSITIVE_INFINITY
   const radians = (degrees: number) => (degrees * Math.PI) / 180

@@ -2,12 +2,12 @@ import { ApiError, VerificationError } from './errors.ts'
 import { type GatewayPolicy, type Peer, readChunk } from './gateway-verifier.ts'
 import { bodyOf, type Send } from './send.ts'
 
-/** Requests for chunks at once. */
+/** Number of concurrent requests for chunks. */
 const width = 4
 
 /**
- * Fetches what a snapshot names by digest and keeps it, so that the next snapshot costs only the chunks that changed.
- * Nothing counts that is not what its digest says.
+ * Fetches chunks that a snapshot names by digest and keeps them, so that the next snapshot costs only the changed
+ * chunks. A chunk that does not match its digest is refused.
  */
 export function createChunks(
   send: Send,
@@ -16,7 +16,10 @@ export function createChunks(
 ) {
   let kept = new Map<string, Peer[]>()
 
-  /** The snapshot with the peers of its chunks; undefined: the server has let go of one, ask for a new snapshot. */
+  /**
+   * Returns the snapshot with the peers of its chunks; undefined if the server no longer has one of them, so that a new
+   * snapshot is needed.
+   */
   async function complete(policy: GatewayPolicy, signal: AbortSignal | undefined): Promise<GatewayPolicy | undefined> {
     if (policy.chunks.length === 0) return policy
     const found = new Map<string, Peer[]>()
@@ -42,7 +45,7 @@ export function createChunks(
     try {
       await Promise.all(Array.from({ length: width }, fetchSome))
     } finally {
-      // What was fetched counts, also when the rest could not be.
+      // Fetched chunks are kept, even if others could not be fetched.
       kept = new Map([...(isGone || left.length > 0 ? kept : []), ...found])
     }
     if (isGone) return undefined
@@ -51,7 +54,7 @@ export function createChunks(
   }
   return {
     complete,
-    /** What an earlier run fetched. Throws `VerificationError` unless it is what its digest says. */
+    /** Adds a chunk of an earlier run. Throws `VerificationError` if it does not match its digest. */
     bring: (digest: string, body: unknown): void => {
       kept.set(digest, readChunk(body, digest))
     },

@@ -23,7 +23,7 @@ async function startControl(t: TestContext) {
     trust: await issuer.trustSet(authorities.inSet()),
     crls: [await authorities.rootList(), await authorities.issuingList()] as Lists,
     texts: new Map<string, string>(),
-    /** Another answer from now on; those who wait get it. */
+    /** Sets the next answer, which waiting requests get at once. */
     say: (crls: Lists) => {
       control.crls = crls
       for (const answer of waiting) answer()
@@ -52,7 +52,7 @@ async function startControl(t: TestContext) {
   const asks = () => server.asked.filter(({ path }) => path.endsWith('/trust-anchors'))
   return Object.assign(control, { open, issue, errors, asks })
 }
-/** The name of the first error that following the lists meets. */
+/** Returns the code of the first error in following the lists. */
 async function firstError(gateway: Gateway): Promise<unknown> {
   const stop = new AbortController()
   const seen = Promise.withResolvers<unknown>()
@@ -207,7 +207,7 @@ test('a list that is older, another of the same number, of nobody, or bent is re
       [BigInt(number), 5n],
       code,
     )
-    // An older one may be of a replica that is behind, and is borne for a while.
+    // An older list may come from a replica that lags, and is tolerated for a while.
     if (code !== 'rollback') assert.equal(await firstError(gateway), code)
   }
   control.crls = [control.crls[0]!, await authorities.issuingList(6, [], 0.001)]

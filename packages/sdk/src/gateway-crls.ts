@@ -8,14 +8,14 @@ import type { GatewayStore } from './gateway-store.ts'
 import { isObject, verified } from './signed.ts'
 import { authoritiesOf, type SignedTrustSet } from './trust-store.ts'
 
-/** The certificate revocation lists (RFC 5280 §5) of the authorities that are trusted, verified. */
+/** The verified certificate revocation lists (RFC 5280 §5) of the trusted authorities. */
 export type GatewayCrls = {
-  /** All of them in one text, as nginx (`ssl_crl`) and OpenVPN (`crl-verify`) read them. */
+  /** All lists in one text, as nginx (`ssl_crl`) and OpenVPN (`crl-verify`) read them. */
   pem: string
-  /** The anchors and intermediates that are trusted, likewise (`ssl_client_certificate`, `ca`). */
+  /** The trusted anchors and intermediates in one text (`ssl_client_certificate`, `ca`). */
   authorities: string
   lists: readonly { issuer: string; number: bigint; nextUpdate: Date; der: Buffer }[]
-  /** When the first of them ends, unless it is followed by another: then what it says counts no more. */
+  /** End of the first list to expire. Without a newer one, all lists are invalid from then on. */
   expiresAt: Date
 }
 
@@ -25,7 +25,7 @@ type CrlOptions = { store: GatewayStore | undefined; onStoreError: (e: unknown) 
 
 const schema = 'holdfast.gateway-crls/1'
 
-/** The newest list of each authority, by the identifier of its key. */
+/** Manages the newest list of each authority, by its key identifier. */
 export function createCrls({ store, onStoreError, now }: CrlOptions) {
   let held = new Map<string, Held>()
   let shown: GatewayCrls | null = null
@@ -43,7 +43,7 @@ export function createCrls({ store, onStoreError, now }: CrlOptions) {
     }
   }
 
-  /** Throws `VerificationError`: not of this authority, older than the one that is held, or over. */
+  /** Throws `VerificationError` if the list is not of this authority, older than the held one, or expired. */
   function readNext({ issuer, der }: Given, authority: string, before: Held | undefined, mayHaveEnded: boolean): Held {
     const bytes = Buffer.from(der, 'base64')
     if (before?.der.equals(bytes)) return before
@@ -56,8 +56,8 @@ export function createCrls({ store, onStoreError, now }: CrlOptions) {
   }
 
   /**
-   * Takes what is newer. A list that is refused leaves the one before, and the others are taken; of an authority that
-   * is not in the set nothing is. Answers whether something is other than before, and the first refusal.
+   * Accepts newer lists. A refused list leaves the previous one in place, and the others are accepted; lists of
+   * authorities outside the set are removed. Returns whether anything changed, and the first refusal.
    */
   function take(given: readonly Given[], set: SignedTrustSet, mayHaveEnded = false) {
     const authorities = authoritiesByKey(set)
@@ -87,25 +87,25 @@ export function createCrls({ store, onStoreError, now }: CrlOptions) {
   }
 
   return {
-    /** Null before the first and when one of them has ended. */
+    /** Null before the first lists and after the end of one of them. */
     get current(): GatewayCrls | null {
       return shown && now() < shown.expiresAt ? shown : null
     },
-    /** The list of the authority that has this certificate. */
+    /** Returns the list of the authority with this certificate. */
     of: (certificate: string | Uint8Array): Crl | undefined => held.get(keyIdentifier(certificate))?.crl,
-    /** Whether the half of a list's life is over, after which another has to be there. */
+    /** True after half of a list's life, when a newer one must exist. */
     isDue: (): boolean =>
       held.size === 0 ||
       [...held.values()].some(({ crl: { thisUpdate, nextUpdate } }) => {
         return now().getTime() >= (thisUpdate.getTime() + nextUpdate.getTime()) / 2
       }),
-    /** Settles when it is kept; answers the first refusal. */
+    /** Settles when the lists are saved. Returns the first refusal. */
     take: async (given: readonly Given[], set: SignedTrustSet): Promise<VerificationError | undefined> => {
       const { isNew, refusal } = take(given, set)
       if (isNew) await keep()
       return refusal
     },
-    /** Goes on with what an earlier run kept, verified again: no list may be older than those. */
+    /** Loads the lists of an earlier run and verifies them again. Later lists must not be older. */
     restore: async (set: SignedTrustSet): Promise<void> => {
       const text = await store?.load('crls')
       if (text === undefined) return
@@ -117,8 +117,8 @@ export function createCrls({ store, onStoreError, now }: CrlOptions) {
 export type Crls = ReturnType<typeof createCrls>
 
 /**
- * Roots before what they or others certified: of one key and name there is one list. One that we can't read is none: it
- * may be of an algorithm to come.
+ * Roots come before other certificates of the same key and name, which share one list. Unreadable certificates are
+ * skipped, since they may use a future algorithm.
  */
 function authoritiesByKey(set: SignedTrustSet) {
   const { anchors, intermediates } = authoritiesOf(set)

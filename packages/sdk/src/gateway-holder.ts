@@ -7,7 +7,10 @@ import { verifyGatewayPolicy } from './gateway-verifier.ts'
 import type { Archived, PolicyArchive } from './policy-archive.ts'
 import { bodyOf, type Send } from './send.ts'
 
-/** A delta that does not fit, and a snapshot whose chunks are gone, are answered with a new snapshot. */
+/**
+ * Limit of requests in one pull. A new snapshot is requested after a delta that does not fit, and after a snapshot
+ * whose chunks are gone.
+ */
 const mostAttempts = 4
 
 type Known = { since: number; as_of: string }
@@ -19,19 +22,19 @@ type HolderOptions = {
   gatewayId: string
   trust: GatewayTrust
   archive: PolicyArchive | undefined
-  /** Told that the store failed: what is in force stays so, and is not there after a restart. */
+  /** Called when the store failed. The policy in force stays, but is lost at a restart. */
   onStoreError: (e: unknown) => void
   now: () => Date
 }
 
-/** What the control plane said last, verified, and what of it is in force. */
+/** Manages the newest verified policy of the control plane, and the part of it in force. */
 export function createHolder({ send, query, tenantId, gatewayId, trust, archive, onStoreError, now }: HolderOptions) {
   let held: GatewayState | null = null
-  /** Stands for `held` after its end, where it fails closed: nobody is a peer. */
+  /** Replaces `held` after its end if it fails closed: without any peers. */
   let over: GatewayState | null = null
-  /** Peers whose time has come and of whom nobody was told. */
+  /** Ended peers that were not reported yet. */
   const ended: string[] = []
-  /** Those of whom a key has ended. */
+  /** Peers with an ended key. */
   const rekeyed = new Set<string>()
   let isEndTold = false
   const chunks = createChunks(send, query, async (digest, body) => {
@@ -45,7 +48,7 @@ export function createHolder({ send, query, tenantId, gatewayId, trust, archive,
 
   const isOver = (state: GatewayState): boolean => state.pool.fail_mode === 'closed' && now() >= state.expiresAt
 
-  /** Takes out the peers whose time has come; `takeEnded` says them once. */
+  /** Removes ended peers. `takeEnded` reports each once. */
   function inForce(): GatewayState | null {
     if (!held) return null
     const timed = dropEnded(held, now())
@@ -56,7 +59,7 @@ export function createHolder({ send, query, tenantId, gatewayId, trust, archive,
     return over
   }
 
-  /** What time alone has changed since it was asked for last; null for nothing. */
+  /** Returns the changes by time alone since the last call; null if there are none. */
   function takeEnded(): GatewayChange | null {
     const state = inForce()
     if (!held || !state) return null
@@ -96,15 +99,15 @@ export function createHolder({ send, query, tenantId, gatewayId, trust, archive,
     held = applied.state
     over = null
     isEndTold = false
-    // Before anybody enforces it: a restart must not go back behind what was enforced.
+    // Saved before it is enforced: a restart must not go back behind the enforced state.
     await archive?.keep({ ...policy, jws: body.policy, chunks: named.chunks.map((c) => c.digest) }).catch(storeFailed)
     const state = inForce()
-    // Nobody was a peer, so all that are become it anew.
+    // Nobody was a peer, so all peers are new.
     if (wasOver && state) return wholeOf(state)
     return moved ? applied.change : null
   }
 
-  /** Reads what an earlier run kept and verifies it as if it had just come, but for its end. */
+  /** Reads the policy of an earlier run and verifies it like a received one, except for its end. */
   async function readArchive(from: Archived): Promise<GatewayState> {
     const by = trust.held ?? refuseWithoutTrust()
     const judge = { trust: by, tenantId, gatewayId, now: now(), mayHaveEnded: true }
@@ -120,8 +123,8 @@ export function createHolder({ send, query, tenantId, gatewayId, trust, archive,
 
   return {
     /**
-     * Goes on with what an earlier run kept; false where there is nothing. Rejects with `VerificationError` where what
-     * is there can not be believed, and with the store's own errors; then nothing is in force until the next pull.
+     * Restores the policy of an earlier run; false if there is none. Rejects with `VerificationError` if it can't be
+     * verified, and with the store's own errors; then nothing is in force until the next pull.
      */
     restore: async (): Promise<boolean> => {
       if (!archive || held) return held !== null
@@ -138,20 +141,20 @@ export function createHolder({ send, query, tenantId, gatewayId, trust, archive,
       return inForce()
     },
     takeEnded,
-    /** Seconds after which to ask again where the server does not hold a request. */
+    /** Polling interval in seconds for a server without long polls. */
     get pollSeconds(): number {
       return pollSeconds
     },
-    /** When time alone changes what is in force next (ms); Infinity: never. */
+    /** Time of the next change by time alone (ms); Infinity if there is none. */
     get nextEnd(): number {
       const state = inForce()
       if (!state || state === over) return Number.POSITIVE_INFINITY
       return Math.min(state.nextEnd, state.expiresAt.getTime())
     },
     /**
-     * Brings the state up to date: a delta on what is held, also where that is no longer in force, or a snapshot, of
-     * which only the chunks that changed are fetched. A delta that does not fit is replaced by a snapshot. Answers what
-     * changed, null for nothing. On any failure the state before stays.
+     * Brings the state up to date: by a delta on the held state, also if that is no longer in force, or by a snapshot,
+     * of which only changed chunks are fetched. A delta that does not fit is replaced by a snapshot. Returns the
+     * change, null if there is none. On any failure the previous state stays.
      */
     pull: async ({ wait = 0, signal }: { wait?: number; signal?: AbortSignal | undefined }) => {
       const mayWait = held !== null && now() < held.expiresAt
@@ -169,6 +172,6 @@ export function createHolder({ send, query, tenantId, gatewayId, trust, archive,
 }
 export type Holder = ReturnType<typeof createHolder>
 
-/** Whether a delta of the same `seq` says something: what time alone has changed. */
+/** True if a delta of the same `seq` has content: changes by time alone. */
 const says = ({ moved, peers, removedPeers, revokedDevices, revokedSessions }: GatewayChange): boolean =>
   [moved, peers, removedPeers, revokedDevices, revokedSessions].some((list) => list.length > 0)

@@ -15,7 +15,7 @@ const content = contentFor('a')
 const after = (seconds: number) => new Date(start.getTime() + seconds * 1000)
 type Keys = { key: string; not_after: string | null }[]
 
-/** The state after a snapshot of one peer with these keys, or a delta that names it anew. */
+/** Returns the state after a snapshot of one peer with these keys, or after a delta that names it again. */
 async function told(keys: Keys, held: GatewayState | null = null): Promise<GatewayState> {
   const seq = (held?.seq ?? 0) + 1
   const jws = await issuer.gatewayPolicy({

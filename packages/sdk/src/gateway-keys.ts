@@ -4,19 +4,19 @@ import { isObject } from './signed.ts'
 
 const schema = 'holdfast.gateway-tunnel-keys/1'
 
-/** A peer's addresses belong to another of its keys now: its allowed IPs move from the one to the other. */
+/** The addresses of a peer move to another of its keys, and so do the allowed IPs. */
 export type AddressMove = { device_id: string; from: string; to: string; addresses: readonly string[] }
 
 /**
- * Which key of a peer its addresses are at. A device that renews with another WireGuard key is named with both; the
- * older one keeps the addresses until the first handshake with the newer, or its own end, and never gets them back.
- * With a store the next process knows it too; only keys that are signed for the peer count, whatever is stored.
+ * Tracks which key of a peer has its addresses. A device that renews with another WireGuard key is listed with both.
+ * The older key keeps the addresses until the first handshake with the newer one, or its own end, and never gets them
+ * back. With a store this survives a restart. Stored keys that are not signed for the peer are ignored.
  */
 export function createTunnelKeys(
   state: () => GatewayState | null,
   { store, onStoreError = () => {} }: { store?: GatewayStore | undefined; onStoreError?: (e: unknown) => void } = {},
 ) {
-  /** Of peers with several keys, the one that took the addresses. */
+  /** For peers with several keys: the key that took the addresses. */
   const taken = new Map<string, string>()
   let sweepAt = 64
 
@@ -38,7 +38,7 @@ export function createTunnelKeys(
 
   return {
     carrierOf,
-    /** Goes on with what an earlier process noted. */
+    /** Loads the data of an earlier process. */
     restore: async (): Promise<void> => {
       const text = await store?.load('tunnel-keys')
       if (text === undefined) return
@@ -51,7 +51,7 @@ export function createTunnelKeys(
     noteHandshake: (deviceId: string, key: string): AddressMove | null => {
       const keys = keysOf(deviceId)
       const from = carrierOf(deviceId)
-      // The newest comes first.
+      // The newest key comes first.
       if (from === null || !keys.includes(key) || keys.indexOf(key) >= keys.indexOf(from)) return null
       taken.set(deviceId, key)
       if (taken.size > sweepAt) sweep()

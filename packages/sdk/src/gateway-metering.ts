@@ -12,15 +12,15 @@ export type MeteringSample = Report['samples'][number]
 export type MeteringLoad = NonNullable<Report['load']>
 export type Metered = Output<Contract['metering']>
 
-/** What the control plane takes of one report, less some room for what is around the samples. */
+/** Limits of the control plane for one report, minus a reserve for the data around the samples. */
 const most = { samples: 10_000, names: 190_000, bytes: 9_500_000 }
-/** Seconds between two attempts to deliver a report. */
+/** Longest pause in seconds between two attempts to deliver a report. */
 const longestPause = 60
 
 export type MeterCall = {
   load?: MeteringLoad
   signal?: AbortSignal
-  /** Called when the report would outlive this process, before it is sent. */
+  /** Called after the report is saved in the store, before it is sent. */
   onKept?: () => Promise<void>
 }
 type MeterOptions = {
@@ -33,9 +33,9 @@ type MeterOptions = {
 }
 
 /**
- * Reports traffic as deltas, one report after the other. A report is sent again under the same boot and sequence until
- * the server acknowledges it, with a store also by the next process, so it counts exactly once; what the server refuses
- * for good is thrown as `ApiError` and not repeated.
+ * Reports traffic as deltas, one report after the other. A report is repeated with the same boot id and sequence until
+ * the server acknowledges it, with a store also by the next process, so it counts exactly once. A final refusal is
+ * thrown as `ApiError` and not repeated.
  */
 export function createMeter(send: Send, { bootId, query, now, random, store, onStoreError }: MeterOptions) {
   let sequence = 0
@@ -81,7 +81,7 @@ export function createMeter(send: Send, { bootId, query, now, random, store, onS
   }
   let before: Promise<Report[]> | undefined
   let queue: Promise<unknown> = Promise.resolve()
-  /** What an earlier process could not deliver goes first. */
+  /** Undelivered reports of an earlier process go first. */
   function resume(): Promise<Report[]> {
     if (before) return before
     const loaded = loadBefore()
@@ -133,14 +133,14 @@ export function createMeter(send: Send, { bootId, query, now, random, store, onS
   }
   return {
     meter,
-    /** Begins to deliver what an earlier process could not. */
+    /** Starts to deliver the reports of an earlier process. */
     resume: (): void => {
       void resume()
     },
   }
 }
 
-/** The samples of each report; one at least, if an empty one. */
+/** Splits samples into reports. Without samples there is one empty report. */
 function partsOf(samples: readonly MeteringSample[]): MeteringSample[][] {
   const parts: MeteringSample[][] = []
   let [part, names, bytes]: [MeteringSample[], number, number] = [[], 0, 0]
@@ -160,7 +160,7 @@ function partsOf(samples: readonly MeteringSample[]): MeteringSample[][] {
 
 const schema = 'holdfast.gateway-metering/1'
 
-/** Reports as this package wrote them: what the server does not take it says. */
+/** Parses reports that this package saved. Their content is left to the server to check. */
 function waitingOf(text: string): Report[] {
   const value: unknown = JSON.parse(text)
   if (!isObject(value) || value.schema !== schema || !Array.isArray(value.waiting))
@@ -168,6 +168,6 @@ function waitingOf(text: string): Report[] {
   return value.waiting
 }
 
-/** Whether the same request can succeed later: no answer, too many requests, or a server in trouble. */
+/** True if the same request can succeed later: no answer, too many requests, or a server error. */
 const isPassing = (error: unknown): boolean =>
   error instanceof ConnectionError || (error instanceof ApiError && (error.status === 429 || error.status >= 500))

@@ -8,48 +8,51 @@ import { safely } from './safely.ts'
 import { createWaitLimit } from './wait-limit.ts'
 
 /**
- * How the gateway stands with its control plane. `connected`: what is held is what it says now. `unreachable`: it gives
- * no answer, or one that can not be believed. `refused`: it does not take the secret (401). In each of them what is
- * held stays in force until `state.expiresAt`, and pulling goes on: nothing needs a restart.
+ * Status of the gateway at its control plane. `connected`: the held state is the newest. `unreachable`: there is no
+ * answer, or none that can be verified. `refused`: the secret is refused (401). In each status the held state stays in
+ * force until `state.expiresAt`, and pulling continues without a restart.
  */
 export type GatewayStatus = {
   status: 'connected' | 'unreachable' | 'refused'
-  /** When it began. */
+  /** Start of this status. */
   since: Date
-  /** What went wrong, where something did. */
+  /** The error, if there was one. */
   error?: unknown
 }
 
 export type PullingOptions = {
   signal: AbortSignal
   /**
-   * Enforces a change: `state` is all that has to hold when it settles. Where it throws or rejects, the change does not
-   * count as applied: heartbeats say so, and all that there is is handed over again until it is. One call at a time.
+   * Enforces a change: all of `state` must be enforced when it settles. If it throws or rejects, the change does not
+   * count as applied: heartbeats report that, and the whole state is passed again until it is applied. One call at a
+   * time.
    */
   onChange: (change: GatewayChange, state: GatewayState) => void | Promise<void>
   /**
-   * Called when what `onChange` settled for is in force, with its `seq`: an agent sends a heartbeat then, so that the
-   * control plane knows at once. Nothing waits for it; what it throws or rejects with goes to `onError`.
+   * Called with the `seq` that `onChange` has applied. An agent sends a heartbeat then, so that the control plane knows
+   * at once. It is not awaited; its errors go to `onError`.
    */
   onApplied?: (seq: number) => void | Promise<void>
   /**
-   * With it the revocation lists of device certificates are followed beside the policy. Called with those that are in
-   * force, the saved ones first, and with null when one of them has ended. One call at a time. Where it throws or
-   * rejects, it is called again, until it settles or something newer is in force.
+   * If set, the revocation lists of device certificates are followed too. Called with the lists in force, first the
+   * saved ones, and with null after the end of one of them. One call at a time. If it throws or rejects, it is called
+   * again, until it settles or newer lists are in force.
    */
   onCrls?: (crls: GatewayCrls | null) => void | Promise<void>
-  /** Told of each move between the three. */
+  /** Called at each change of the status. */
   onStatus?: (status: GatewayStatus) => void
   /**
-   * Told of every failure that is survived: `VerificationError`, `ConnectionError`, `ApiError`, and those of
-   * `onChange` and `onCrls`.
+   * Called with each error that does not end the pulling: `VerificationError`, `ConnectionError`, `ApiError`, and those
+   * of `onChange` and `onCrls`.
    */
   onError?: (error: unknown) => void
-  /** Seconds that the server may hold a pull, ± 20 %; 25 unless said. */
+  /** Seconds that the server may hold a pull, ± 20 %; default 25. */
   wait?: number
 }
 
-/** Seconds: a gateway is back this soon after its control plane, and a policy lives for 15 minutes. */
+/**
+ * Longest pause in seconds. It limits the delay after an outage of the control plane; a policy is valid for 15 minutes.
+ */
 const longestPause = 12
 
 /** Pulls until aborted, then settles; see `PullingOptions`. Nothing else ends it. */
@@ -68,7 +71,7 @@ export async function runPulling(
   }
   const tell = createTeller(safely(onStatus), now)
 
-  /** What time alone changes, and what could not be applied. */
+  /** Passes on changes by time alone, and retries changes that could not be applied. */
   async function watch(): Promise<void> {
     while (!signal.aborted) {
       const left = (holder.nextEnd - now().getTime()) / 1000
@@ -82,7 +85,7 @@ export async function runPulling(
     let failures = 0
     let idle = 0
     const limit = createWaitLimit()
-    /** At first, and after a failure, an answer is not held: it says at once how things stand. */
+    /** The first request, and each one after a failure, does not wait, so that it shows the present state at once. */
     let mayHold = false
     while (!signal.aborted) {
       const asked = performance.now()
@@ -98,13 +101,13 @@ export async function runPulling(
         await hand(change)
         idle = change || took() > 1 || !mayHold ? 0 : idle + 1
         mayHold = true
-        // A server that answers at once though nothing changed does not hold pulls: ask as often as it advises.
+        // A server that answers at once without a change does not support long polls: use its polling interval.
         pause = idle < 3 ? 0 : jitter(holder.pollSeconds, random)
       } catch (e) {
         if (signal.aborted) return
         const isRefused = e instanceof ApiError && e.status === 401
         mayHold = false
-        // After a wait that was cut on the way the next answer, which is not held, says how the server is.
+        // After a wait cut by a proxy, the next response comes without a wait and shows the server's state.
         if (!limit.cuts(e, { held, took: took() })) tell(isRefused ? 'refused' : 'unreachable', e)
         safely(onError)(e)
         pause = pauseAfter(++failures, e, took())
@@ -115,7 +118,7 @@ export async function runPulling(
     }
   }
 
-  /** Sooner where little is left of what is in force; time that went by without an answer counts. */
+  /** Returns a shorter pause if the policy ends soon. Time spent waiting for a connection counts. */
   function pauseAfter(failures: number, e: unknown, took: number): number {
     const own = backoffSeconds(failures, e, random, longestPause)
     const state = holder.inForce
@@ -124,7 +127,7 @@ export async function runPulling(
     return e instanceof ConnectionError ? Math.max(1, soon - took) : soon
   }
 
-  // What an earlier run kept.
+  // The state of an earlier run.
   if (holder.inForce) await hand(wholeOf(holder.inForce))
   await Promise.all([watch(), keepPulling()])
 }

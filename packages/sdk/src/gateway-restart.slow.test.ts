@@ -16,7 +16,7 @@ const lifetimeMs = 8000
 const content = contentFor('a')
 const variant = digestOf(content)
 
-/** A control plane that goes away and comes back, and keeps its port meanwhile; its policies live for some seconds. */
+/** A control plane that stops and restarts on the same port. Its policies are valid for some seconds. */
 async function startControl(t: TestContext) {
   const issuer = createIssuer()
   const trust = await issuer.trustSet()
@@ -46,7 +46,7 @@ async function startControl(t: TestContext) {
     const policy = await issuer.gatewayPolicy({
       ...{ kind: 'delta', base_seq: 2, seq: 2, peers: [], expires_at: new Date(expiresAt).toISOString() },
     })
-    // One delta is all it says before it is stopped, so that the end is known.
+    // It sends one delta before it stops, so that the end is known.
     if (!isBack) await delay(20_000, undefined, { ref: false })
     return { kind: '', seq: 0, base_seq: null, policy, poll_seconds: 1 }
   }
@@ -96,7 +96,7 @@ function startGateway(t: TestContext, args: string[]) {
       child.kill('SIGKILL')
       await once(child, 'exit')
     },
-    /** The first thing it says, or has said, that is like this. */
+    /** Returns the first past or future output line that matches. */
     until: async (isIt: (one: Said) => boolean): Promise<Said> => {
       for (;;) {
         const found = said.find(isIt)

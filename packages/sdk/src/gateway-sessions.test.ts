@@ -39,7 +39,7 @@ test('bytes by resource are counted as those of the interface are, and by the ne
   assert.deepEqual(Object.keys(second.running[0] ?? {}).sort(), ['device_id', 'session_id', 'started_at'])
   second.count(session_id, bytes(9))
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`r-${i}`, bytes(1)]))
-  // The counter of the wiki was set back; of a hundred more there is room for 61.
+  // The counter of the wiki was reset; of a hundred more resources 61 fit.
   second.end(session_id, 'device_gone', { ...bytes(9), resources: { wiki: bytes(5), ...many } })
   await second.report()
   const said = reported.map(({ resources }) => resources)

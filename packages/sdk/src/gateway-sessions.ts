@@ -3,9 +3,9 @@ import type { GatewayStore } from './gateway-store.ts'
 import { newSessionId } from './session-id.ts'
 import { isObject } from './signed.ts'
 
-/** A connection of a device as its gateway sees it. */
+/** A connection of a device, as seen by its gateway. */
 export type GatewaySession = {
-  /** Made by the gateway: `vse_…`. */
+  /** Id created by the gateway: `vse_…`. */
   session_id: string
   device_id: string
   /** RFC 3339 */
@@ -17,9 +17,8 @@ export type GatewaySession = {
 type Bytes = { rx_bytes: number; tx_bytes: number }
 type Counts = Bytes & { denied_packets?: number }
 /**
- * Bytes as the interface counts them, since it was made: `rx` received by the gateway, `tx` sent by it. What the packet
- * filter counts inside of the tunnel, ever growing too: packets that the policy refused, and bytes by the name of a
- * resource.
+ * Byte counters of the interface since its creation: `rx` received by the gateway, `tx` sent by it. The packet filter
+ * adds growing counters for traffic inside the tunnel: packets denied by the policy, and bytes by resource name.
  */
 export type Counters = Counts & { resources?: Readonly<Record<string, Bytes>> }
 
@@ -34,12 +33,12 @@ type SessionsOptions = {
 
 const schema = 'holdfast.gateway-sessions/1'
 const none: Bytes = { rx_bytes: 0, tx_bytes: 0 }
-/** What the control plane takes of a session. */
+/** Limit of the control plane per session. */
 const mostResources = 64
 
 /**
- * The connections that a gateway carries and what they have transferred. With a store they outlive the process, so an
- * agent whose interface did too goes on with the same sessions and loses no byte.
+ * Manages the connections of a gateway and their traffic. With a store they survive the process: an agent whose
+ * interface kept running continues the same sessions and loses no byte.
  */
 export function createSessions({ meter, store, onStoreError, now }: SessionsOptions) {
   let entries = new Map<string, Entry>()
@@ -47,7 +46,7 @@ export function createSessions({ meter, store, onStoreError, now }: SessionsOpti
   let isChanged = false
   let reporting: Promise<Metered> | undefined
 
-  /** One save at a time; what changes meanwhile goes with the next. */
+  /** One save at a time. Changes during a save go into the next one. */
   function save(): Promise<void> {
     isChanged = true
     saving ??= (async () => {
@@ -89,18 +88,18 @@ export function createSessions({ meter, store, onStoreError, now }: SessionsOpti
       entry.unreported = { ...none }
       if (end_reason !== null) entries.delete(entry.session_id)
     }
-    // What the report took from here is gone from the store only when the report is there: nothing is lost between.
+    // The reported bytes leave the store only after the report is saved, so nothing is lost in between.
     return meter(samples, { ...more, onKept: save })
   }
 
   return {
-    /** Those that run. */
+    /** The running sessions. */
     get running(): GatewaySession[] {
       return [...entries.values()]
         .filter((e) => e.end_reason === null)
         .map(({ seen: _, unreported: __, resources: ___, end_reason: ____, ...session }) => session)
     },
-    /** `counters`: what the interface shows for the peer already; zero unless said. */
+    /** `counters`: present values of the interface for the peer; default zero. */
     start: (of: Omit<GatewaySession, 'session_id' | 'started_at'>, counters: Counters = none): GatewaySession => {
       const session = { ...of, session_id: newSessionId(now()), started_at: now().toISOString() }
       const { resources = {}, ...seen } = counters
@@ -115,9 +114,9 @@ export function createSessions({ meter, store, onStoreError, now }: SessionsOpti
       void save()
       return session
     },
-    /** What the interface shows now. Throws `TypeError` for a session that is not running. */
+    /** Takes the present counters of the interface. Throws `TypeError` for a session that is not running. */
     count: (sessionId: string, counters: Counters): void => count(found(sessionId), counters),
-    /** Ends a session; the next report says so. Throws `TypeError` for one that is not running. */
+    /** Ends a session, which the next report contains. Throws `TypeError` for a session that is not running. */
     end: (sessionId: string, reason: string, counters?: Counters): void => {
       const entry = found(sessionId)
       if (counters) count(entry, counters)
@@ -125,8 +124,8 @@ export function createSessions({ meter, store, onStoreError, now }: SessionsOpti
       void save()
     },
     /**
-     * Reports what was counted since the last report, once, whatever happens to the answer. While a report waits for
-     * the control plane there is no other: what is counted meanwhile goes with the next.
+     * Reports the traffic since the last report, exactly once, even if the response is lost. There is one report at a
+     * time; traffic during a report goes into the next.
      */
     report: (more: { load?: MeteringLoad; signal?: AbortSignal } = {}): Promise<Metered> => {
       reporting ??= reportOnce(more).finally(() => {
@@ -134,7 +133,7 @@ export function createSessions({ meter, store, onStoreError, now }: SessionsOpti
       })
       return reporting
     },
-    /** Goes on with the sessions of an earlier process. */
+    /** Loads the sessions of an earlier process. */
     restore: async (): Promise<void> => {
       const text = await store?.load('sessions')
       if (text === undefined) return
@@ -151,13 +150,13 @@ function add(to: Counted, seen: Counts): void {
     const now = seen[name]
     if (now === undefined) continue
     const before = to.seen[name] ?? 0
-    // A counter that fell was set back: what it shows is all since then.
+    // A counter that fell was reset: its value is the traffic since then.
     to.unreported[name] = (to.unreported[name] ?? 0) + (now >= before ? now - before : now)
     to.seen[name] = now
   }
 }
 
-/** What was counted by resource since the last report, which takes it. */
+/** Takes the traffic by resource since the last report, and resets it. */
 function takeResources(resources: Record<string, Counted> = {}): Pick<MeteringSample, 'resources'> {
   const moved = Object.entries(resources).filter(([, { unreported }]) => unreported.rx_bytes + unreported.tx_bytes > 0)
   if (moved.length === 0) return {}

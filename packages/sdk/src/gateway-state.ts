@@ -10,40 +10,39 @@ import {
 import { applyPatch } from './patch.ts'
 import type { PolicyContent } from './policy-verifier.ts'
 
-/** What a gateway enforces at the moment. */
+/** The state that a gateway enforces. */
 export type GatewayState = {
   seq: number
   poolId: string
-  /** As of when this is what the control plane knew. */
+  /** Time of the control plane's data. */
   generatedAt: Date
   expiresAt: Date
   gateway: GatewayPart
   pool: PoolPart
   trustAnchorVersion: number
-  /** By device id. Whose time has come is not there any more. */
+  /** By device id, without ended peers. */
   peers: Map<string, Peer>
-  /** By digest; every peer's is there and no other. */
+  /** By digest; exactly the variants of all peers. */
   variants: Map<string, PolicyContent>
-  /** Those that a delta took out since the last snapshot; the peer list alone is the truth about who may connect. */
+  /** Devices removed by deltas since the last snapshot. Only the peer list decides who may connect. */
   revokedDevices: Set<string>
   /** By session id. */
   revokedSessions: Map<string, RevokedSession>
-  /** Until when (ms) which devices are refused though they are peers: a session of theirs was terminated. */
+  /** Time (ms) until which a device is refused although it is a peer, because its session was terminated. */
   blockedUntil: Map<string, number>
-  /** No peer's time, nor that of a key, comes earlier (ms); Infinity: none has one. */
+  /** Earliest end of a peer or key (ms); Infinity if there is none. */
   nextEnd: number
 }
 
-/** What an application changed: ids of devices, and of sessions to cut. */
+/** Changes of an applied policy: ids of devices, and of sessions to cut. */
 export type GatewayChange = {
   /**
-   * `snapshot`: who is not a peer of the state is none. `ended`: nothing was heard, the time of these
-   * peers has come, or of keys of those in `peers`.
-   * `expired`: nothing was heard for so long that the policy itself has ended; nobody is a peer until the next change.
+   * `snapshot`: devices that are not in the state are no peers. `ended`: without news, these peers have ended, or keys
+   * of those in `peers`. `expired`: without news, the policy itself has ended; nobody is a peer until the next change.
    */
   kind: 'snapshot' | 'delta' | 'ended' | 'expired'
   seq: number
-  /** All peers under one variant are under another. */
+  /** All peers of one variant now have another one. */
   moved: { from: string; to: string }[]
   peers: string[]
   removedPeers: string[]
@@ -52,7 +51,7 @@ export type GatewayChange = {
 }
 
 /**
- * The state after a verified policy; a snapshot makes a new state, a delta changes the one given, all of it or nothing.
+ * Applies a verified policy. A snapshot makes a new state; a delta changes the given one, completely or not at all.
  * Throws `VerificationError`: `rollback`, `wrong_base`, `malformed` (a peer without its variant), `wrong_digest` (a
  * patch that does not fit).
  */
@@ -75,7 +74,7 @@ export function applyPolicy(
     policy.variants.has(variant) || patched.has(variant) || held?.variants.has(variant) === true
   for (const { device_id, variant } of peers)
     if (!isThere(variant)) reject('malformed', `the variant of ${device_id} is missing`)
-  // Where what is patched is not there, no peer is under it, and none moves.
+  // If the patched variant is missing, it has no peers, so none moves.
   for (const { to, patch } of policy.moved)
     if (!patch && !isThere(to)) reject('malformed', `the variant ${to} is missing`)
 
@@ -104,7 +103,7 @@ export function applyPolicy(
   for (const peer of peers) {
     next.nextEnd = Math.min(next.nextEnd, endOf(peer))
     next.peers.set(peer.device_id, peer)
-    // Named as a peer again: a suspension that was lifted.
+    // A device named as a peer again: its suspension was lifted.
     next.revokedDevices.delete(peer.device_id)
   }
   for (const id of policy.removedPeers) next.peers.delete(id)
@@ -123,11 +122,11 @@ export function applyPolicy(
 }
 
 const momentOf = (text: string | null): number => (text === null ? Number.POSITIVE_INFINITY : Date.parse(text))
-/** When time changes a peer: its own end, or that of one of its keys. */
+/** Returns the next time at which a peer changes: its own end, or that of one of its keys. */
 const endOf = ({ valid_until, wireguard_keys }: Peer): number =>
   wireguard_keys.reduce((end, { not_after }) => Math.min(end, momentOf(not_after)), momentOf(valid_until))
 
-/** Whether a device is refused for now though it is a peer. */
+/** True if a device is refused for a limited time although it is a peer. */
 export function isBlocked({ blockedUntil }: GatewayState, deviceId: string, now: Date): boolean {
   const until = blockedUntil.get(deviceId)
   if (until === undefined || now.getTime() < until) return until !== undefined
@@ -135,7 +134,7 @@ export function isBlocked({ blockedUntil }: GatewayState, deviceId: string, now:
   return false
 }
 
-/** Takes out the peers, and keys of those that stay, whose time has come, and says which. */
+/** Removes ended peers, and ended keys of other peers. Returns the ids of both. */
 export function dropEnded(state: GatewayState, now: Date): { ended: string[]; rekeyed: string[] } {
   const ended: string[] = []
   const rekeyed: string[] = []
@@ -165,7 +164,7 @@ function dropUnused({ peers, variants }: GatewayState): void {
   for (const digest of variants.keys()) if (!used.has(digest)) variants.delete(digest)
 }
 
-/** After a snapshot, peers that were held and are not named any more have gone too. */
+/** After a snapshot, held peers that it does not name are removed too. */
 function changeOf(before: GatewayState | null, policy: GatewayPolicy, after: GatewayState): GatewayChange {
   const gone = policy.kind === 'snapshot' && before ? [...before.peers.keys()].filter((id) => !after.peers.has(id)) : []
   return {

@@ -11,7 +11,7 @@ const content = contentFor('a')
 const variants = { [digestOf(content)]: content }
 const peers = (...ids: string[]) => ids.map((id) => peerOf(id, digestOf(content)))
 
-/** A store in memory that can be looked into, bent and broken. */
+/** A store in memory that tests can read, change and break. */
 function memoryStore() {
   const texts = new Map<string, string>()
   const store = { texts, isBroken: false }
@@ -71,7 +71,7 @@ type Control = Awaited<ReturnType<typeof startControl>>
 const held = (gateway: { state: { peers: Map<string, unknown> } | null }) =>
   gateway.state && [...gateway.state.peers.keys()]
 
-/** A gateway that has accepted a snapshot of two peers and a delta that brings a third and takes the first. */
+/** Runs a gateway that accepts a snapshot of two peers and a delta that adds a third and removes the first. */
 async function runOnce(control: Control) {
   control.policies.push(
     { seq: 1, variants, peers: peers('dev_1', 'dev_2') },
@@ -255,7 +255,7 @@ test('a report that was not acknowledged is sent by the next process, as it was 
   assert.match(session_id, /^vse_0[0-7][0-9a-hjkmnp-tv-z]{24}$/)
   assert.deepEqual(samples, [
     [{ ...same, rx_bytes: 50, tx_bytes: 7, state: 'active' }],
-    // 150 to 200, and 5 since the counter was set back.
+    // 150 to 200, and 5 since the counter was reset.
     [{ ...same, rx_bytes: 55, tx_bytes: 2, state: 'ended', end_reason: 'device_gone' }],
     [],
   ])

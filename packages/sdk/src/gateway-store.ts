@@ -3,23 +3,23 @@ import { join } from 'node:path'
 import { readPrivateFile, writePrivateFile } from './private-file.ts'
 
 /**
- * Where a gateway keeps what it must not forget with its process: texts by name (`[a-z0-9-]`, at most 80 characters).
- * What is loaded is verified again, so the store need not be trusted with more than keeping it from other eyes and
- * hands.
+ * Storage for a gateway's data across restarts: texts by name (`[a-z0-9-]`, at most 80 characters). Loaded data is
+ * verified again, so the store only has to protect it from other users.
  */
 export type GatewayStore = {
-  /** Undefined: there is nothing of this name. */
+  /** Returns undefined if there is no such name. */
   load: (name: string) => Promise<string | undefined>
-  /** Durable when it settles, and after a crash there is the old or the new text, whole. Null removes. */
+  /** Durable when it settles. After a crash there is either the old or the new text, complete. Null removes. */
   save: (name: string, text: string | null) => Promise<void>
-  /** The names there are. */
+  /** Returns all names. */
   list: () => Promise<string[]>
 }
 
 const isName = (name: string): boolean => /^[a-z0-9-]{1,80}$/.test(name)
 
 /**
- * A folder (0700) of files (0600), each replaced atomically: written beside, synced, renamed. One process at a time.
+ * Stores files (0600) in a folder (0700), each replaced atomically: written to a temporary file, synced, renamed. For
+ * one process at a time.
  */
 export function folderStore(path: string): GatewayStore {
   const fileOf = (name: string): string => {
@@ -32,7 +32,7 @@ export function folderStore(path: string): GatewayStore {
     save: (name, text) => {
       const file = fileOf(name)
       const write = () => (text === null ? rm(file, { force: true }) : writePrivateFile(file, text))
-      // Of two at the same time the later one stays.
+      // Of two concurrent writes the later one wins.
       const written = (writing.get(name) ?? Promise.resolve()).catch(() => undefined).then(write)
       writing.set(name, written)
       return written.finally(() => {

@@ -9,12 +9,12 @@ type FollowingOptions = Pick<PullingOptions, 'signal' | 'onError' | 'wait'> & {
   onCrls: NonNullable<PullingOptions['onCrls']>
 }
 
-/** Seconds between two requests while they fail. */
+/** Longest pause in seconds between two failing requests. */
 const longestPause = 30
 
 /**
- * Keeps the trust set and the revocation lists current until aborted, then settles: one request, beside that for the
- * policy, is held at the server until one of them is another.
+ * Keeps the trust set and the revocation lists current until aborted, then settles. One request, besides that for the
+ * policy, is held at the server until one of them changes.
  */
 export async function followTrust(
   trust: GatewayTrust,

@@ -11,14 +11,14 @@ type TrustOptions = {
   query: Record<string, string>
   tenantId: string
   pinned: SignedTrustSet | undefined
-  /** Come along with the set, signed by their own authorities. */
+  /** Revocation lists. They arrive with the set, signed by their own authorities. */
   crls: Crls
-  /** Told of every set that is pinned or follows. */
+  /** Called with each pinned or newer set. */
   onTrust: (trust: SignedTrustSet) => void | Promise<void>
   now: () => Date
 }
 
-/** The trust set by which a gateway judges: pinned once, then moved only by its own keys. */
+/** Manages the trust set of a gateway: pinned once, then updated only by its own keys. */
 export function createGatewayTrust({ send, baseUrl, query, tenantId, pinned, crls, onTrust, now }: TrustOptions) {
   let trust: TrustStore | null = pinned ? openTrust(pinned, { tenantId }) : null
   let etag: string | null = null
@@ -29,10 +29,12 @@ export function createGatewayTrust({ send, baseUrl, query, tenantId, pinned, crl
     return true
   }
 
-  /** The tag to ask with; none when what is held must be confirmed in full, which ends an attempt to freeze us. */
+  /**
+   * Returns the ETag for the request. None if the held set must be confirmed in full, which prevents a freeze attack.
+   */
   const knownEtag = () => (etag !== null && trust && !trust.isDue(now()) && !crls.isDue() ? etag : undefined)
 
-  /** `wait` seconds the answer may be held while nothing changes. */
+  /** `wait`: seconds that the response may be held without a change. */
   async function fetch({ signal, wait }: Ask & { wait?: number }): Promise<Fetched> {
     const since = trust ? { since: String(trust.version) } : {}
     const known = wait === undefined ? undefined : knownEtag()
@@ -53,7 +55,7 @@ export function createGatewayTrust({ send, baseUrl, query, tenantId, pinned, crl
     try {
       await fetch(ask)
     } catch (e) {
-      // One that is merely due still judges, until its own end.
+      // A set that is only due for a refresh is used until its own end.
       if (!trust || ask.signal?.aborted) throw e
     }
     return trust ?? refuseWithoutTrust()
@@ -64,14 +66,14 @@ export function createGatewayTrust({ send, baseUrl, query, tenantId, pinned, crl
       return trust
     },
     crls,
-    /** Goes on with a set that an earlier run kept, unless there is one already. */
+    /** Restores a set of an earlier run, unless there is one already. */
     reopen: (kept: SignedTrustSet): void => {
       if (kept.tenant_id !== tenantId) reject('wrong_tenant', 'the trust set that was kept is of another tenant')
       trust ??= openTrust(kept, { tenantId })
     },
-    /** Whether there is another trust set than before. */
+    /** Returns true if the trust set has changed. */
     refresh: async (ask: Ask = {}): Promise<boolean> => (await fetch(ask)).isNew,
-    /** The same of the set and the lists, of which none may be refused; the answer may be held. */
+    /** The same for the set and the lists; a refused list is an error. The response may be held. */
     follow: async (ask: Ask & { wait: number }): Promise<boolean> => {
       const before = crls.current
       const { isNew, refusal } = await fetch(ask)
@@ -87,7 +89,7 @@ export function createGatewayTrust({ send, baseUrl, query, tenantId, pinned, crl
       const refusal = await crls.take(given, first)
       if (refusal) throw refusal
     },
-    /** Judges by the current set, and once more by a newer one where a key is unknown. */
+    /** Checks with the current set, and again with a newer one if a key is unknown. */
     judge: async <T>(check: (trust: TrustStore) => T, ask: Ask): Promise<T> => {
       const held = await current(ask)
       const { document } = held
@@ -96,7 +98,7 @@ export function createGatewayTrust({ send, baseUrl, query, tenantId, pinned, crl
       } catch (e) {
         if (!(e instanceof VerificationError && e.code === 'unknown_key')) throw e
         await fetch(ask)
-        // It may also have been followed beside.
+        // `follow` may also have updated it meanwhile.
         if (held.document === document) throw e
         return check(held)
       }

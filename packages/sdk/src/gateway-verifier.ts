@@ -5,24 +5,24 @@ import type { PolicyContent } from './policy-verifier.ts'
 import { countOf, isObject, listOf, readSigned, textOf, textsOf, timeOf, verified } from './signed.ts'
 import type { TrustStore } from './trust-store.ts'
 
-/** A WireGuard key of a peer. `not_after` (RFC 3339): from then on it is none; null for the one in force. */
+/** A WireGuard key of a peer. `not_after` (RFC 3339): its end; null for the key in force. */
 export type TunnelKey = { key: string; not_after: string | null }
 
 export type Peer = {
   device_id: string
   user_id: string | null
-  /** RFC 3339; when its user last proved a second factor, which `flatten` asks for as milliseconds. */
+  /** RFC 3339; time of the user's last second factor. `flatten` takes it in milliseconds. */
   mfa_at: string | null
-  /** Newest first. Of a state only those that are valid; which one has the addresses says `gateway.carrierOf`. */
+  /** Newest first. A state contains only valid keys; `gateway.carrierOf` returns the key with the addresses. */
   wireguard_keys: TunnelKey[]
   addresses: string[]
-  /** RFC 3339; from then on it is no peer, unless something newer was heard. */
+  /** RFC 3339; end of the peer, unless a newer policy arrives. */
   valid_until: string | null
   /** Digest of its content in `variants`. */
   variant: string
 }
 
-/** Peers that a snapshot names by the digest of their canonical JSON. */
+/** Peers in a chunk, which a snapshot names by the digest of its canonical JSON. */
 type ChunkName = { digest: string; bytes: number }
 
 /** A verified snapshot or delta (`holdfast.gateway-policy/1`). */
@@ -30,19 +30,19 @@ export type GatewayPolicy = {
   kind: 'snapshot' | 'delta'
   poolId: string
   seq: number
-  /** The `seq` a delta builds on; null for a snapshot. */
+  /** The `seq` that a delta builds on; null for a snapshot. */
   baseSeq: number | null
   generatedAt: Date
   expiresAt: Date
   /**
-   * `devices`: of a delta those that are peers no more, for good or for now. A snapshot names none: who is not a peer
-   * is none.
+   * `devices`: in a delta, devices that are no longer peers, for good or for now. A snapshot has none, since devices
+   * that it does not name are no peers.
    */
   revocations: { devices: string[]; sessions: RevokedSession[] }
   variants: Map<string, PolicyContent>
-  /** Every peer under the one variant is under the other now. `patch` makes the other's content of the one's. */
+  /** All peers of variant `from` now have variant `to`. `patch` turns the content of `from` into that of `to`. */
   moved: { from: string; to: string; patch: readonly Step[] | null }[]
-  /** Of a snapshot also what its chunks hold. */
+  /** For a snapshot, including the peers of its chunks. */
   peers: Peer[]
   chunks: ChunkName[]
   removedPeers: string[]
@@ -51,19 +51,17 @@ export type GatewayPolicy = {
   pool: PoolPart
 }
 
-/**
- * What the control plane says of the gateway itself: the key in force, which may be older than the one it announced.
- */
+/** Settings of the gateway itself. The key in force may be older than the announced one. */
 export type GatewayPart = {
   public_key: string | null
   listen_port: number | null
-  /** Its own in the overlay. */
+  /** Its addresses in the overlay network. */
   addresses: string[]
   draining: boolean
 }
 export type PoolPart = {
   protocol: string
-  /** The networks that all addresses of devices and gateways lie in. */
+  /** Networks that contain all addresses of devices and gateways. */
   overlay: string[]
   nat: 'masquerade' | 'routed'
   mtu: number
@@ -72,7 +70,7 @@ export type PoolPart = {
   lifetime_seconds: number
 }
 
-/** A session that is over. Until `block_until` (RFC 3339) the gateways of the pool refuse its device. */
+/** A terminated session. Until `block_until` (RFC 3339) the gateways of the pool refuse its device. */
 export type RevokedSession = { session_id: string; device_id: string; block_until: string | null }
 
 type GatewayJudge = {
@@ -80,12 +78,12 @@ type GatewayJudge = {
   tenantId: string
   gatewayId: string
   now: Date
-  /** For what was accepted before: whether it is still in force is another question. */
+  /** For a policy that was accepted before: its end is not checked here. */
   mayHaveEnded?: boolean
 }
 
 /**
- * Reads what is meant for this gateway and not yet over. How it fits what the gateway holds is not judged here. Throws
+ * Verifies a policy for this gateway that has not ended. Does not check that it fits the held state. Throws
  * `VerificationError`.
  */
 export function verifyGatewayPolicy(
@@ -145,7 +143,7 @@ function poolPartOf(value: unknown): PoolPart {
     nat,
     mtu: countOf(value.mtu, 'pool.mtu'),
     dns: textsOf(value.dns, 'pool.dns'),
-    // Anything but an explicit `open` closes.
+    // Any value other than `open` means closed.
     fail_mode: fail_mode === 'open' ? 'open' : 'closed',
     lifetime_seconds: countOf(value.lifetime_seconds, 'pool.lifetime_seconds'),
   }
@@ -168,7 +166,7 @@ function variantsOf(value: unknown): Map<string, PolicyContent> {
   return variants
 }
 
-/** The content of a variant. Throws `VerificationError` unless it is what the digest says. */
+/** Returns the content of a variant. Throws `VerificationError` if it does not match its digest. */
 export function variantOf(digest: string, content: unknown): PolicyContent {
   if (!isObject(content)) reject('malformed', 'a variant is not an object')
   if (verified(() => contentDigest(content)) !== digest) reject('wrong_digest', 'a variant is not what its digest says')
@@ -192,7 +190,7 @@ const chunksOf = (value: unknown): ChunkName[] =>
       : reject('malformed', 'a chunk is not an object'),
   )
 
-/** The peers of a chunk. Throws `VerificationError` unless they are what the snapshot named. */
+/** Returns the peers of a chunk. Throws `VerificationError` if it does not match the snapshot's digest. */
 export function readChunk(body: unknown, digest: string): Peer[] {
   if (!isObject(body)) reject('malformed', 'a chunk is not an object')
   if (verified(() => contentDigest(body)) !== digest) reject('wrong_digest', 'a chunk is not what its digest says')
@@ -207,7 +205,7 @@ function peerOf(value: unknown): Peer {
   return {
     device_id: textOf(value.device_id, 'device_id'),
     user_id: user_id === null ? null : textOf(user_id, 'user_id'),
-    // Of a server that does not say so yet: never.
+    // Null from a server of an earlier version: no second factor.
     mfa_at: value.mfa_at == null ? null : timeOf(value.mfa_at, 'mfa_at').toISOString(),
     wireguard_keys: listOf(value.wireguard_keys, 'wireguard_keys').map(tunnelKeyOf),
     addresses: textsOf(value.addresses, 'addresses'),

@@ -174,7 +174,7 @@ test('a heartbeat says what is enforced, and what keeps it from enforcing what c
   await gateway.runPulling({
     signal: stop.signal,
     onChange: async (_, { seq }) => {
-      // What was pulled before is handed over first.
+      // The state of the first pull is passed first.
       if (seq === 1) return
       const failure = failures.shift()
       if (!failure) return stop.abort()

@@ -28,29 +28,24 @@ import { readTrustSet, type SignedTrustSet } from './trust-store.ts'
 
 export type GatewayOptions = {
   baseUrl: string
-  /** The public URL of the control plane, by which it signs credentials; `baseUrl` unless said. */
+  /** The public URL of the control plane, which issues credentials; default `baseUrl`. */
   issuer?: string
   /**
-   * The gateway's own service secret (`hfg_…`), or the deployment-wide one; a function is asked for it before each
-   * request.
+   * The gateway's own service secret (`hfg_…`), or the deployment-wide one. A function is called before each request.
    */
   secret: string | (() => string)
   gatewayId: string
   tenantId: string
   /**
-   * Keeps what must outlive the process: the trust set, the policy as it was signed, sessions, and reports that were
-   * not acknowledged. With it a gateway that restarts while the control plane is away enforces its last policy until
-   * its end.
+   * Stores data across restarts: the trust set, the signed policy, sessions, and unacknowledged reports. With it a
+   * gateway that restarts during an outage of the control plane enforces its last policy until its end.
    */
   store?: GatewayStore
-  /** Told that the store failed: the gateway goes on, and a restart begins with less. */
+  /** Called when the store failed. The gateway continues, but a restart loses data. */
   onStoreError?: (error: unknown) => void
-  /**
-   * A trust set pinned in an earlier run, where there is no store; without it the first one that the server gives is
-   * pinned.
-   */
+  /** A trust set pinned in an earlier run, without a store. By default the first one from the server is pinned. */
   trust?: SignedTrustSet
-  /** Told of every trust set that is pinned or follows. */
+  /** Called with each pinned or newer trust set. */
   onTrust?: (trust: SignedTrustSet) => void | Promise<void>
   dispatcher?: Dispatcher
   now?: () => Date
@@ -61,8 +56,8 @@ type Ask = { signal?: AbortSignal | undefined }
 type Beat = Omit<Input<Contract['heartbeat']>['body'], 'boot_id' | 'applied' | 'apply_error' | 'sent_at'>
 
 /**
- * A gateway's link to the control plane. `state` is what has to be enforced now. Where the control plane can not be
- * reached it stays as it is until its own end; from then on nobody is a peer, unless the policy says `fail_mode: open`.
+ * Opens a gateway's connection to the control plane. `state` is the state to enforce. During an outage of the control
+ * plane it stays until its own end; from then on nobody is a peer, unless the policy has `fail_mode: open`.
  */
 export function openGateway({
   baseUrl,
@@ -98,7 +93,7 @@ export function openGateway({
     await onTrust(next)
   }
 
-  /** What was wrong with the trust set that was kept. */
+  /** Returns the error of the saved trust set; undefined if it is good. */
   async function reopenTrust(): Promise<unknown> {
     try {
       const kept = await store?.load('trust')
@@ -110,7 +105,7 @@ export function openGateway({
   }
 
   let restored: Promise<boolean> | undefined
-  /** Once, however often it is asked for. */
+  /** Restores once; later calls share the result. */
   const restore = (): Promise<boolean> => {
     restored ??= (async () => {
       metering.resume()
@@ -118,7 +113,7 @@ export function openGateway({
       await tunnelKeys.restore().catch(storeFailed)
       const broken = await reopenTrust()
       if (trust.held) await crls.restore(trust.held.document).catch(storeFailed)
-      // Without trust nothing is believed; what was accepted before is still known, so that nothing older is.
+      // Without trust no policy is accepted. The last accepted number is still known, so that no older one is.
       const isThere = await holder.restore().catch((e) => {
         throw broken ?? e
       })
@@ -128,7 +123,7 @@ export function openGateway({
     return restored
   }
 
-  /** What heartbeats say of enforcement: what `onChange` has settled for, and nothing that was only received. */
+  /** Enforcement data for heartbeats: the state that `onChange` has applied, not the received one. */
   const applied = () => {
     const { enforced } = applier
     return {
@@ -142,7 +137,7 @@ export function openGateway({
 
   return {
     bootId,
-    /** What has to be enforced now; null before the first policy. */
+    /** State to enforce; null before the first policy. */
     get state(): GatewayState | null {
       return holder.inForce
     },
@@ -150,30 +145,30 @@ export function openGateway({
       return trust.held?.document ?? null
     },
     /**
-     * Goes on with what the store holds, verified again: signatures, tenant, gateway, order and end. Answers whether
-     * there is a policy. Rejects with `VerificationError` where it can not be believed; then the gateway begins anew
-     * with its next pull. `pull` and `runPulling` do it by themselves.
+     * Restores the stored data and verifies it again: signatures, tenant, gateway, order and end. Returns whether there
+     * is a policy. Rejects with `VerificationError` if it can't be verified; then the gateway starts anew with its next
+     * pull. `pull` and `runPulling` call it themselves.
      */
     restore,
-    /** Asks once; see `runPulling` for a gateway that stays current. Answers what changed, null for nothing. */
+    /** Sends one request; see `runPulling` to stay current. Returns the change, null if there is none. */
     pull: async ({ wait, signal }: Ask & { wait?: number } = {}): Promise<GatewayChange | null> => {
       await restore().catch(storeFailed)
       return holder.pull({ signal, ...(wait !== undefined && { wait }) })
     },
-    /** Says that what the last pull gave is enforced. `runPulling` says so by itself. */
+    /** Marks the result of the last pull as enforced. `runPulling` does so itself. */
     confirm: applier.confirm,
-    /** Which key of a peer has its addresses now; null: it has none. */
+    /** Returns the key that has a peer's addresses; null if there is none. */
     carrierOf: tunnelKeys.carrierOf,
     /**
-     * Says that a handshake with this key of a peer took place. Where it is the first with a newer key, answers that
-     * the addresses move to it: the agent moves the allowed IPs at that moment. Null: everything stays as it is.
+     * Reports a handshake with this key of a peer. For the first one with a newer key, returns the move of the
+     * addresses to it: the agent must move the allowed IPs at once. Null: nothing changes.
      */
     noteHandshake: tunnelKeys.noteHandshake,
     refreshTrust: trust.refresh,
     /**
-     * Gives up the trust set for the one that the server shows, believed for its TLS certificate alone, as the first
-     * one was: for a gateway whose every trusted key was replaced in an emergency. Nothing ever calls it by itself.
-     * Throws `TypeError` where the server is not reached over TLS.
+     * Replaces the trust set by the server's present one, trusted only because of its TLS certificate, as for the first
+     * one. For a gateway whose trusted keys were all replaced in an emergency. It is never called automatically. Throws
+     * `TypeError` if the connection does not use TLS.
      */
     repinTrustOverTls: trust.repinOverTls,
     /** Keeps the state current until aborted; see `PullingOptions`. */
@@ -185,9 +180,7 @@ export function openGateway({
         onCrls && followTrust(trust, { ...options, onCrls }, { now, random }),
       ])
     },
-    /**
-     * Says that the gateway lives, what it carries, what it enforces and what keeps it from enforcing something newer.
-     */
+    /** Reports that the gateway is alive, its load, the enforced state, and an error that prevents a newer one. */
     heartbeat: async ({ certificate_expires_at: end, ...beat }: Beat, { signal }: Ask = {}) => {
       const newer = { sent_at: now().toISOString(), ...(end !== undefined && { certificate_expires_at: end }) }
       const said = { ...beat, boot_id: bootId, ...applied() }
@@ -196,30 +189,33 @@ export function openGateway({
       )
     },
     /**
-     * Judges a device that wants to open a session, from what `device.sessionProof` made, without asking the control
-     * plane. Throws `VerificationError`; see `verifyDeviceAtGateway`.
+     * Verifies a device that wants to open a session, by the result of `device.sessionProof`, offline. Throws
+     * `VerificationError`; see `verifyDeviceAtGateway`.
      */
     verifyDevice: ({ credential, proof }: SessionProof): DeviceAtGateway =>
       verifyDeviceAtGateway(credential, proof, {
         ...{ trust: trust.held ?? refuseWithoutTrust(), state: holder.inForce },
         ...{ tenantId, gatewayId, issuer, proofs, now: now() },
       }),
-    /** The revocation lists in force; see `onCrls` of `PullingOptions`. Null: none, or one of them has ended. */
+    /**
+     * The revocation lists in force; see `onCrls` of `PullingOptions`. Null if there are none, or one of them has
+     * ended.
+     */
     get crls(): GatewayCrls | null {
       return crls.current
     },
     /**
-     * Judges a device certificate by what the gateway holds, without asking anybody: give `runPulling` an `onCrls`, so
-     * that it holds the lists. Throws `VerificationError`; see `checkSpcAtGateway`.
+     * Verifies a device certificate offline. `runPulling` must have an `onCrls`, so that the gateway has the lists.
+     * Throws `VerificationError`; see `checkSpcAtGateway`.
      */
     checkSpc: (certificate: string | Uint8Array): SpcAtGateway =>
       checkSpcAtGateway(certificate, { trust: trust.held ?? refuseWithoutTrust(), crls, tenantId, now: now() }),
-    /** Asks the control plane, which also knows how the device stands (PEM). */
+    /** Verifies a certificate (PEM) at the control plane, which also knows the device's status. */
     validateSpc: async (certificate: string, { signal }: Ask = {}): Promise<Output<Contract['validateSpc']>> =>
       bodyOf(await send('validateSpc', { query, body: { certificate } }, { signal })),
-    /** The connections that the gateway carries, and their reports: what an agent wants instead of `meter`. */
+    /** The connections of the gateway and their reports. Agents should use this instead of `meter`. */
     sessions,
-    /** Reports samples that the caller keeps itself. */
+    /** Reports samples that the caller counts itself. */
     meter: (samples: readonly MeteringSample[], call: Pick<MeterCall, 'load' | 'signal'> = {}): Promise<Metered> =>
       metering.meter(samples, call),
   }

@@ -1,21 +1,24 @@
 import { VerificationError } from './errors.ts'
 
-/** Answers in a row that may be behind; with a second between them that is more than a replica may ever be. */
+/**
+ * Number of lagging responses in a row that are tolerated. With a second between them, that is longer than the largest
+ * lag of a replica.
+ */
 const most = 4
 
 /**
- * One replica may be a moment behind the one that answered before, and what it signs is older than what is held. It is
- * refused like every older answer, and is nothing to speak of until it stays so.
+ * A replica may lag behind the one that answered before, so its signed data is older than the held one. It is refused
+ * like any older data, but reported as an error only if it persists.
  */
 export function createLagPatience() {
   let seen = 0
   return {
-    /** Whether this failure is such an answer, and to be asked again after a moment. */
+    /** True if this error is such a response, and the request should be repeated soon. */
     bears: (e: unknown): boolean => e instanceof VerificationError && e.code === 'rollback' && ++seen <= most,
     reset: (): void => {
       seen = 0
     },
-    /** Whether the next answer is not to be held. */
+    /** True if the next request must not wait. */
     get isAwaited(): boolean {
       return seen > 0
     },

@@ -1,6 +1,6 @@
 /**
- * Work of which one is under way at a time. Calls that ask for nothing in particular (`isPlain`) share the one that is;
- * the others are made one after the other.
+ * Runs one task at a time. Calls without special options (`isPlain`) share the running one; others run one after the
+ * other.
  */
 export function createOneAtATime<T>() {
   let running: Promise<T> | undefined

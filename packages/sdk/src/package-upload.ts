@@ -7,8 +7,8 @@ import type { CallInput, Client } from './client.ts'
 type Upload = Omit<CallInput<Contract['uploadPackage']>, 'body'>
 
 /**
- * Adds a file as a package to a draft. It is read twice: its SHA-256 goes in front, so that the server refuses what
- * arrives as something else.
+ * Uploads a file as a package of a draft. The file is read twice: its SHA-256 is sent first, so that the server refuses
+ * changed data.
  */
 export async function uploadPackageFile(
   client: Pick<Client, 'uploadPackage'>,

@@ -19,14 +19,14 @@ type Body<K extends Changing> = Input<Contract[K]>['body']
 type Sections<T> = { readonly [K in keyof T]?: Readonly<Partial<T[K]>> }
 type Scope = Pick<CallInput<Contract['getSecuritySettings']>, 'query'>
 
-/** Values laid over an object: a section that is named keeps its fields that are not. */
+/** Merges values into an object. A named section keeps its fields that are not named. */
 export function overlay<T extends object>(whole: T, named: Sections<T>): T {
   const under = new Map<string, object>(Object.entries(whole))
   const over = Object.entries<object | undefined>(named)
   return { ...whole, ...Object.fromEntries(over.map(([k, fields]) => [k, { ...under.get(k), ...fields }])) }
 }
 
-/** Changes the settings named; the others stay. */
+/** Changes the named settings; the others stay. */
 export const changeSecuritySettings = (
   client: Client,
   named: Sections<Body<'updateSecuritySettings'>>,
@@ -37,7 +37,7 @@ export const changeSecuritySettings = (
     (whole, options) => client.updateSecuritySettings({ ...scope, body: overlay(whole, named) }, options),
   )
 
-/** Changes the install lines and download addresses named; the others stay. */
+/** Changes the named install lines and download addresses; the others stay. */
 export const changeEnrollmentSettings = (
   client: Client,
   named: Sections<Body<'updateEnrollmentSettings'>>,
@@ -52,7 +52,7 @@ export const changeEnrollmentSettings = (
       ),
   )
 
-/** Changes for how many days the classes named are kept, or says what that would do; the others stay. */
+/** Changes the retention in days of the named classes, or returns the effect of that (`dry_run`); the others stay. */
 export const changeRetention = (
   client: Client,
   named: Partial<Body<'updateRetention'>['days']>,
@@ -64,7 +64,7 @@ export const changeRetention = (
       client.updateRetention({ ...scope, body: { days: { ...days, ...named }, dry_run } }, options),
   )
 
-/** Changes the settings named; the others stay. */
+/** Changes the named settings; the others stay. */
 export const changeNotificationSettings = (
   client: Client,
   named: Sections<Body<'updateNotificationSettings'>>,
@@ -79,7 +79,7 @@ export const changeNotificationSettings = (
       ),
   )
 
-/** Changes the fields named of a pool; the others stay. */
+/** Changes the named fields of a pool; the others stay. */
 export const changeGatewayPool = (
   client: Client,
   of: CallInput<Contract['getGatewayPool']>,
@@ -90,7 +90,7 @@ export const changeGatewayPool = (
     (whole, options) => client.updateGatewayPool({ ...of, body: { ...whole, ...named } }, options),
   )
 
-/** Changes the fields named of an identity provider, also within `oidc` and `saml`; the others stay. */
+/** Changes the named fields of an identity provider, also within `oidc` and `saml`; the others stay. */
 export const changeIdentityProvider = (
   client: Client,
   { query, ...of }: Pick<CallInput<Contract['updateIdentityProvider']>, 'params' | 'query'>,
@@ -116,7 +116,7 @@ export const changeIdentityProvider = (
     },
   )
 
-/** Changes the fields named of a directory source; the others stay. */
+/** Changes the named fields of a directory source; the others stay. */
 export const changeDirectorySource = (
   client: Client,
   of: CallInput<Contract['getDirectorySource']>,
@@ -127,7 +127,7 @@ export const changeDirectorySource = (
     (whole, options) => client.updateDirectorySource({ ...of, body: { ...whole, ...named } }, options),
   )
 
-/** Changes the fields named of a SIEM connector, also within `tls`; the others stay. */
+/** Changes the named fields of a SIEM connector, also within `tls`; the others stay. */
 export const changeSiemConnector = (
   client: Client,
   of: CallInput<Contract['getSiemConnector']>,
@@ -142,7 +142,7 @@ export const changeSiemConnector = (
       client.updateSiemConnector({ ...of, body: { ...whole, ...named, tls: { ...whole.tls, ...tls } } }, options),
   )
 
-/** Changes the fields named of a gateway; the others stay. */
+/** Changes the named fields of a gateway; the others stay. */
 export const changeGateway = (
   client: Client,
   of: CallInput<Contract['getGateway']>,
@@ -153,7 +153,7 @@ export const changeGateway = (
     (whole, options) => client.updateGateway({ ...of, body: { ...whole, ...named } }, options),
   )
 
-/** Changes the fields named of a plan, also within `limits`; the others stay. */
+/** Changes the named fields of a plan, also within `limits`; the others stay. */
 export const changePlan = (
   client: Client,
   of: CallInput<Contract['getPlan']>,
@@ -165,14 +165,14 @@ export const changePlan = (
       client.updatePlan({ ...of, body: { ...whole, ...named, limits: { ...whole.limits, ...limits } } }, options),
   )
 
-/** Changes the fields named of a saved view; the others stay. */
+/** Changes the named fields of a saved view; the others stay. */
 export const changeView = (client: Client, of: CallInput<Contract['getView']>, named: Partial<Body<'updateView'>>) =>
   change(
     () => client.getView(of),
     (whole, options) => client.updateView({ ...of, body: { ...whole, ...named } }, options),
   )
 
-/** Changes the fields named of a draft; the others stay. */
+/** Changes the named fields of a draft; the others stay. */
 export const changeDraft = (
   client: Client,
   of: CallInput<Contract['getRelease']>,

@@ -1,10 +1,10 @@
 import { reject } from './errors.ts'
 import { isObject } from './signed.ts'
 
-/** A step of a JSON Patch (RFC 6902); of its operations those that say what a value is. */
+/** A step of a JSON Patch (RFC 6902), limited to the operations that set or remove a value. */
 export type Step = { op: 'add' | 'replace' | 'remove'; path: string; value?: unknown }
 
-/** A copy of the value with the steps done in their order. Throws `malformed` where one has no place. */
+/** Returns a copy of the value with the steps applied in order. Throws `malformed` if a path does not exist. */
 export function applyPatch(value: unknown, steps: readonly Step[]): unknown {
   const holder: Record<string, unknown> = { whole: structuredClone(value) }
   for (const { op, path, value: given } of steps) {
@@ -13,7 +13,7 @@ export function applyPatch(value: unknown, steps: readonly Step[]): unknown {
     let at: Record<string, unknown> = holder
     for (const name of names) at = membersOf(at, name)
     const isThere = Object.hasOwn(at, last)
-    // Lists are replaced, as a whole or in a place.
+    // Lists are replaced as a whole, or one item is replaced.
     const isPlace = Array.isArray(at) ? op === 'replace' && /^\d+$/.test(last) && isThere : (op === 'add') !== isThere
     if (!isPlace || last === '__proto__') reject('malformed', `a change has no place at ${path}`)
     if (op === 'remove') delete at[last]
@@ -30,7 +30,7 @@ function membersOf(at: Record<string, unknown>, name: string): Record<string, un
 
 const unescaped = (name: string): string => name.replaceAll('~1', '/').replaceAll('~0', '~')
 
-/** The steps as they were signed. Throws `malformed`. */
+/** Parses signed steps. Throws `malformed`. */
 export const stepsOf = (value: unknown): Step[] =>
   (Array.isArray(value) ? value : reject('malformed', 'a change is not a list')).map((step: unknown) => {
     if (!isObject(step) || typeof step.path !== 'string' || !/^(?:\/.*)?$/s.test(step.path))

@@ -2,7 +2,7 @@ import { reject } from './errors.ts'
 import type { GatewayStore } from './gateway-store.ts'
 import { countOf, isObject, textsOf, timeOf } from './signed.ts'
 
-/** What the archive holds: a snapshot and the deltas after it, as they were signed, and what they lead to. */
+/** Content of the archive: a signed snapshot and the deltas after it, and the resulting state's number. */
 type Head = { generation: number; deltas: number; chunks: string[]; seq: number; generatedAt: string; savedAt: string }
 export type Archived = {
   /** The snapshot, then its deltas. */
@@ -14,18 +14,18 @@ export type Archived = {
 type Kept = { jws: string; kind: 'snapshot' | 'delta'; chunks: string[]; seq: number; generatedAt: Date }
 
 const schema = 'holdfast.gateway-archive/1'
-/** So many deltas cost less to read again than a snapshot costs to fetch. */
+/** Limit of deltas. Up to it, reading them again costs less than fetching a snapshot. */
 const mostDeltas = 256
-/** Milliseconds between two snapshots that are asked for only to begin anew. */
+/** Shortest interval in ms between two snapshots that are requested only for a new archive. */
 const restEvery = 60_000
-/** A clock may be corrected by so much; one that was set back further could keep a policy in force for ever. */
+/** Tolerated correction of the clock in ms. A clock set back further could keep a policy in force forever. */
 const clockToleranceMs = 60_000
 
 const snapshotName = (generation: number) => `policy-${generation}`
 const deltaName = (generation: number, n: number) => `policy-${generation}-${n}`
 const chunkName = (digest: string) => `chunk-${digest.replaceAll(/[^a-z0-9]/g, '-')}`
 
-/** Keeps the gateway policy as it was signed, for a start without a control plane. */
+/** Stores the signed gateway policy, for a start during an outage of the control plane. */
 export function createArchive({
   store,
   tenantId,
@@ -47,7 +47,7 @@ export function createArchive({
     head = next
   }
 
-  /** Removes what the head does not name, also what a crash left behind. */
+  /** Removes files that the head does not name, also leftovers of a crash. */
   async function sweep({ generation, deltas, chunks }: Head): Promise<void> {
     const named = new Set(['policy', snapshotName(generation), ...chunks.map(chunkName)])
     for (let n = 1; n <= deltas; n++) named.add(deltaName(generation, n))
@@ -70,9 +70,7 @@ export function createArchive({
   }
 
   return {
-    /**
-     * Whether the next pull should bring a snapshot, so that the archive begins anew; it says so once a minute at most.
-     */
+    /** True if the next pull should get a snapshot to start a new archive; at most once a minute. */
     takeRest: (): boolean => {
       const isDue = isBroken || (head !== undefined && head.deltas >= mostDeltas)
       if (!isDue || performance.now() - restedAt < restEvery) return false
@@ -80,7 +78,7 @@ export function createArchive({
       return true
     },
     keepChunk: (digest: string, body: unknown): Promise<void> => store.save(chunkName(digest), JSON.stringify(body)),
-    /** Rejects where the store fails; then nothing is kept until the next snapshot. */
+    /** Rejects if the store fails; then nothing is stored until the next snapshot. */
     keep: async (policy: Kept): Promise<void> => {
       try {
         await add(policy)
@@ -91,8 +89,8 @@ export function createArchive({
       }
     },
     /**
-     * What was kept, undefined for nothing. Throws `VerificationError`: `malformed`, `wrong_tenant`, `wrong_gateway`,
-     * `not_yet_valid` where the clock is behind the moment at which it was kept.
+     * Returns the stored policy, undefined if there is none. Throws `VerificationError`: `malformed`, `wrong_tenant`,
+     * `wrong_gateway`, `not_yet_valid` if the clock is behind the time of storage.
      */
     read: async (): Promise<Archived | undefined> => {
       const text = await store.load('policy')
@@ -122,11 +120,11 @@ export function createArchive({
         chunk: async (digest) => JSON.parse((await store.load(chunkName(digest))) ?? gone(digest)),
       }
     },
-    /** The archive is of no use: it begins anew with the next snapshot. */
+    /** Marks the archive as unusable. The next snapshot starts a new one. */
     giveUp: (): void => {
       isBroken = true
     },
-    /** What was accepted before, as far as it is known: nothing older counts. */
+    /** The last accepted number, as far as it is known. Older policies are refused. */
     get seenSeq(): number {
       return head?.seq ?? 0
     },

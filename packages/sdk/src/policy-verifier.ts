@@ -4,7 +4,7 @@ import { reject } from './errors.ts'
 import { countOf, isObject, readSigned, textOf, timeOf, verified } from './signed.ts'
 import type { TrustStore } from './trust-store.ts'
 
-/** What a device enforces; its digest is `contentDigest(content)`. */
+/** Content that a device enforces. Its digest is `contentDigest(content)`. */
 export type PolicyContent = {
   schema: 'holdfast.policy/1'
   rules: {
@@ -24,16 +24,13 @@ export type PolicyContent = {
   posture_checks: { id: string; remediation: string }[]
 }
 
-/** What a pointer says after verification: which content is in force, until when that is known. */
+/** A verified pointer: the content in force, and the time until which that is known. */
 export type PolicyPointer = { digest: string; channel: string; version: number; seq: number; expiresAt: Date }
 
-/**
- * A verified bundle: content and its end. Which version delivers it is the pointer's word, since versions share
- * content.
- */
+/** A verified bundle: content and its end. The pointer names the version, since several versions may share content. */
 type VerifiedBundle = {
   digest: string
-  /** When this content has to have been replaced; enforced until then whatever else fails. */
+  /** End of this content. It is enforced until then during any failure. */
   expiresAt: Date
   content: PolicyContent
 }
@@ -41,13 +38,13 @@ export type DevicePolicy = VerifiedBundle & { channel: string; version: number }
 
 export type Judge = { trust: TrustStore; tenantId: string; now: Date }
 /**
- * What was accepted last; an answer whose `seq` is not higher must have the same digest: one number stands for one
- * content.
+ * The last accepted policy. An answer whose `seq` is not higher must have the same digest, since a number stands for
+ * one content.
  */
 type Accepted = { digest: string; seq: number }
 
 /**
- * Reads the pointer of a digest or bundle answer. Nothing unsigned of the answer is believed. Throws
+ * Verifies the pointer of a digest or bundle answer. Unsigned parts of the answer are not trusted. Throws
  * `VerificationError`.
  */
 export function verifyPointer(
@@ -71,7 +68,7 @@ export function verifyPointer(
   return pointer
 }
 
-/** Reads a bundle that must hold the content with this digest. Throws `VerificationError`. */
+/** Verifies a bundle that must contain the content with this digest. Throws `VerificationError`. */
 export function verifyBundle(bundle: string, digest: string, { trust, tenantId, now }: Judge): VerifiedBundle {
   const said = readSigned(bundle, { typ: 'policy-bundle+jws', key: trust.keysFor('policy', now) })
   requireTenant(said, tenantId)
@@ -89,6 +86,6 @@ function requireTenant(said: Record<string, unknown>, tenantId: string): void {
   if (said.tenant_id !== tenantId) reject('wrong_tenant', 'signed for another tenant')
 }
 
-/** The parts are the signer's word; the schema's name says how to read them. */
+/** Checks only the schema and the main parts; the rest is trusted by the signature. */
 const isContent = (value: unknown): value is PolicyContent =>
   isObject(value) && value.schema === 'holdfast.policy/1' && Array.isArray(value.rules) && isObject(value.resources)

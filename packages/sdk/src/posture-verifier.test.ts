@@ -101,7 +101,7 @@ test('algorithm and key are the published ones, whatever the header says', async
       JSON.stringify(header),
     )
 
-  // Signed by the attacker, who names the published key and brings another.
+  // Signed by the attacker's key under the `kid` of the published key.
   const forged = { ...softwareSigner('posture', own.privateJwk), kid }
   const key = { ...makeKey('posture'), signer: forged }
   await assert.rejects(read({}, {}, { key }), refuses('bad_signature'))

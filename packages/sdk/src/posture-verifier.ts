@@ -3,17 +3,17 @@ import { reject } from './errors.ts'
 import { countOf, isObject, listOf, readSigned, textOf, timeOf } from './signed.ts'
 import type { TrustStore } from './trust-store.ts'
 
-/** What the control plane vouches for of a device; only `affirming` says that it may be relied on. */
+/** A verified assertion of the control plane about a device. Only `affirming` means that the device can be trusted. */
 export type PostureAssertion = {
   deviceId: string
   userId: string | null
   status: (typeof attestationStatuses)[number]
-  /** Why it is not affirming. */
+  /** Reasons why it is not affirming. */
   reasons: { code: string; checkId: string | null }[]
   checks: { id: string; passed: boolean }[]
-  /** RFC 7638 thumbprint of the device's key, by which its holder can prove to be the device; null: it has none. */
+  /** RFC 7638 thumbprint of the device's key, by which a caller can prove to be the device; null if it has none. */
   keyThumbprint: string | null
-  /** What the device says of itself, and when it said so. */
+  /** Facts that the device reported, and the time of the report. */
   posture: Readonly<Record<string, unknown>>
   reportedAt: Date | null
   /** Unique to this assertion. */
@@ -25,24 +25,24 @@ export type PostureAssertion = {
 type AssertionOptions = {
   /** The public URL of the control plane. */
   issuer: string
-  /** What was asked for with it, base64url; null: nothing was, and anybody may have kept it for as long as it lives. */
+  /** The requested nonce, base64url. Null: none was requested, so the assertion may be replayed during its life. */
   nonce: string | null
-  /** The device that showed it, where that is known. */
+  /** The device that presented it, if known. */
   deviceId?: string
   now: Date
 }
 
-/** The media type of an EAT as JWT (RFC 9782). */
+/** Media type of an EAT as JWT (RFC 9782). */
 const typ = 'eat+jwt'
 const audience = 'urn:holdfast:relying-party'
-/** Relying parties keep time on their own. */
+/** Tolerance in seconds for the clocks of relying parties. */
 const skewSeconds = 30
 
 /**
- * Judges a posture assertion, without asking anybody: its signature by a key of the trust set that signs nothing else,
- * tenant, issuer, audience, life, nonce and device. Throws `VerificationError`: `malformed`, `wrong_type`,
- * `bad_algorithm`, `bad_signature`, `unknown_key`, `wrong_tenant`, `wrong_issuer`, `wrong_audience`, `expired`,
- * `not_yet_valid`, `wrong_nonce`, `wrong_device`, `trust_expired`.
+ * Verifies a posture assertion offline: its signature by a key of the trust set for this purpose only, tenant, issuer,
+ * audience, life, nonce and device. Throws `VerificationError`: `malformed`, `wrong_type`, `bad_algorithm`,
+ * `bad_signature`, `unknown_key`, `wrong_tenant`, `wrong_issuer`, `wrong_audience`, `expired`, `not_yet_valid`,
+ * `wrong_nonce`, `wrong_device`, `trust_expired`.
  */
 export function verifyPostureAssertion(
   assertion: string,

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Replaces a file that only its owner may read (0600): after a crash there is the old or the new one, whole. */
+/**
+ * Replaces a file that only its owner may read (0600). After a crash there is either the old or the new one, complete.
+ */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const folder = dirname(path)
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -23,14 +25,14 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   await syncFolder(folder)
 }
 
-/** A rename is durable once its folder is; some platforms can't open a folder, and do without. */
+/** A rename is durable after a sync of its folder. Platforms that can't open a folder skip it. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined)
   await handle?.sync().catch(() => undefined)
   await handle?.close()
 }
 
-/** Undefined when there is no such file. */
+/** Returns undefined if there is no such file. */
 export async function readPrivateFile(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')

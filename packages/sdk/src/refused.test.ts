@@ -5,10 +5,10 @@ import { startControl } from './test-control.ts'
 import { contentFor, createIssuer, digestOf, makeKey, peerOf } from './test-issuer.ts'
 import { type Answered, startServer } from './test-server.ts'
 
-/** What may be wrong with something that the control plane signed or named. */
+/** Faults of data that the control plane signs or names. */
 const faults = ['forged', 'altered', 'old', 'foreign', 'expired', 'disguised'] as const
 type Fault = (typeof faults)[number]
-/** Takes a good one, then one with the fault, and after that shows what is held. */
+/** Takes valid data, then data with the fault, and then returns the held data. */
 type Subject = { take: (fault: Fault | undefined) => Promise<unknown>; held: () => unknown }
 type Kind = { open: (t: TestContext) => Promise<Subject>; codes: Record<Fault, string> }
 
@@ -21,7 +21,7 @@ const signed = {
   disguised: 'wrong_type',
 }
 const altered = (jws: string) => `${jws.slice(0, -8)}AAAAAAAA`
-/** How each fault is made of something signed: what it says instead, and by whom it is signed as what. */
+/** Claims, key and type that produce each fault in signed data. */
 const bend = (fault: Fault | undefined, now: Date, purpose: 'policy' | 'gateway-policy') => ({
   claims: {
     ...(fault === 'old' && { seq: 1 }),
@@ -37,7 +37,7 @@ const variants = { [digestOf(content)]: content }
 const peers = (...ids: string[]) => ids.map((id) => peerOf(id, digestOf(content)))
 const good = { peers: peers('dev_7') }
 
-/** A gateway that is given what the test says, next after a good snapshot of seq 5. */
+/** Starts a gateway that gets the test's data after a valid snapshot of seq 5. */
 async function startGateway(t: TestContext) {
   const now = new Date('2030-01-01T00:00:00Z')
   const issuer = createIssuer({ now: () => now })
@@ -66,7 +66,7 @@ async function startGateway(t: TestContext) {
   return { gateway, next, give, held: () => structuredClone(gateway.state) }
 }
 
-/** A device with something good taken, of seq 5, that then asks for the path. */
+/** Starts a device with accepted data of seq 5, which then requests the path. */
 async function startDevice(t: TestContext) {
   const control = await startControl(t)
   control.seq = 5
@@ -92,7 +92,7 @@ const kinds: Record<string, Kind> = {
     },
   },
   chunk: {
-    // A chunk is what the signed snapshot names by its digest, or it is not.
+    // A chunk either matches the digest in the signed snapshot or not.
     codes: { ...signed, ...Object.fromEntries(faults.map((fault) => [fault, 'wrong_digest'])) },
     open: async (t) => {
       const { give, next, held } = await startGateway(t)
@@ -131,7 +131,7 @@ const kinds: Record<string, Kind> = {
     (['pointer', 'bundle'] as const).map((part): [string, Kind] => [
       part,
       {
-        // Which content is the newest the pointer says; an old bundle is other content than it names.
+        // The pointer names the newest content, so an old bundle has another digest.
         codes: part === 'bundle' ? { ...signed, old: 'wrong_digest' } : signed,
         open: async (t) => {
           const { control, device, now, issuer } = await startDevice(t)

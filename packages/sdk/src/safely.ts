@@ -1,10 +1,10 @@
-/** A callback that only watches: what it throws must not end what calls it. */
+/** Wraps a callback that only observes, so that its errors do not end the caller. */
 export function safely<T>(callback: ((said: T) => void) | undefined): (said: T) => void {
   return (said) => {
     try {
       callback?.(said)
     } catch {
-      // Whoever watches has to see to itself.
+      // Callbacks must handle their own errors.
     }
   }
 }

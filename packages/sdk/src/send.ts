@@ -6,12 +6,12 @@ import { type Dispatcher, request } from 'undici'
 import { ApiError, ConnectionError } from './errors.ts'
 
 export type SenderOptions = {
-  /** Where the server is reached, e.g. `https://control.example`; a path in front of every route is kept. */
+  /** Address of the server, e.g. `https://control.example`. A path in it is kept before every route. */
   baseUrl: string
   credential?: string | (() => string)
   /** A session cookie as `name=value`. */
   cookie?: string
-  /** Value of the DPoP header for one request (RFC 9449). */
+  /** Returns the value of the DPoP header for one request (RFC 9449). */
   prove?: (method: string, url: string, credential: string) => string
   dispatcher?: Dispatcher
   headers?: Record<string, string>
@@ -20,18 +20,18 @@ export type SenderOptions = {
 export type RequestOptions = {
   headers?: Record<string, string> | undefined
   signal?: AbortSignal | undefined
-  /** Lets a POST be repeated safely: the server answers the repetition with the first answer. */
+  /** Allows safe repetition of a POST: the server repeats the first response. */
   idempotencyKey?: string | undefined
-  /** The ETag of what is to be changed: refused with 422 where it is another version by then. */
+  /** The ETag of the version to change. Another version is refused with 422. */
   ifMatch?: string | undefined
-  /** Seconds to hold the answer until something changes (`Prefer: wait`, RFC 7240). */
+  /** Seconds to hold the response until a change (`Prefer: wait`, RFC 7240). */
   wait?: number | undefined
 }
 
 export type Reply<T> = {
   status: number
   headers: Record<string, string | string[] | undefined>
-  /** Absent with 304, the only other status than success that is not thrown. */
+  /** Absent for 304, the only non-success status that is not thrown. */
   body: T | undefined
 }
 export type Send = <K extends Operation>(
@@ -42,16 +42,19 @@ export type Send = <K extends Operation>(
 
 type RawInput = { params?: Record<string, unknown>; query?: Record<string, unknown>; body?: unknown }
 
-/** Of this package: what the server's audit trail shows as the user agent. */
+/** Version of this package: the user agent in the server's audit log. */
 const version = '0.1.0'
 
 /**
- * Seconds without an answer after which the server counts as unreachable, where the endpoint does not say more, on top
- * of the time it was asked to hold the answer.
+ * Seconds without an answer, beyond the requested wait, after which the server counts as unreachable. An endpoint may
+ * set more.
  */
 const patienceSeconds = 30
 
-/** Sends one request and gives back status and headers too: for ETag, 304 and long polls. Redirects are refused. */
+/**
+ * Creates a function that sends one request and returns status and headers too: for ETag, 304 and long polls. Redirects
+ * are refused.
+ */
 export function createSender(options: SenderOptions): Send {
   const base = checkBaseUrl(options.baseUrl)
   const send = async (operation: Operation, input: RawInput = {}, requestOptions: RequestOptions = {}) => {
@@ -86,7 +89,7 @@ export function createSender(options: SenderOptions): Send {
   return send as Send
 }
 
-/** The bytes of a download, which may break off. */
+/** Yields the bytes of a download. It converts errors of the connection. */
 async function* received(bytes: AsyncIterable<Uint8Array>, failure: (cause: unknown) => unknown) {
   try {
     yield* bytes
@@ -95,7 +98,7 @@ async function* received(bytes: AsyncIterable<Uint8Array>, failure: (cause: unkn
   }
 }
 
-/** JSON, or bytes as they are; says of which type it is. */
+/** Returns a JSON or raw body and sets its content type. */
 function bodyFor(endpoint: Endpoint, given: unknown, headers: Record<string, string>) {
   if (!endpoint.body) return undefined
   headers['content-type'] = endpoint.upload ? 'application/octet-stream' : 'application/json'
@@ -103,7 +106,7 @@ function bodyFor(endpoint: Endpoint, given: unknown, headers: Record<string, str
   return Readable.from(given as AsyncIterable<Uint8Array>)
 }
 
-/** The absolute URL of an operation without parameters, as a proof of possession names it. */
+/** Returns the absolute URL of an operation without parameters, for a proof of possession. */
 export const urlOf = (baseUrl: string, operation: Operation): string => checkBaseUrl(baseUrl) + contract[operation].path
 
 function checkBaseUrl(baseUrl: string): string {
@@ -113,7 +116,7 @@ function checkBaseUrl(baseUrl: string): string {
   return url.origin + url.pathname.replace(/\/+$/, '')
 }
 
-/** Throws `TypeError` unless TLS says who answers, or nobody can stand between: the server is on this machine. */
+/** Throws `TypeError` unless the connection uses TLS or the server is on this machine. */
 export function requireTls(baseUrl: string): void {
   const { protocol, hostname } = new URL(checkBaseUrl(baseUrl))
   const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
@@ -153,7 +156,7 @@ function requestHeaders(
   if (wait !== undefined && wait > 0) all.prefer = `wait=${wait}`
   if (options.cookie !== undefined) {
     all.cookie = options.cookie
-    // What changes or begins something with a cookie must say that it comes from the server's own site.
+    // A request with a cookie that changes or starts something must name the server's own origin.
     if (endpoint.method !== 'GET' || endpoint.begins) all.origin ??= new URL(url).origin
   }
   const credential = typeof options.credential === 'function' ? options.credential() : options.credential
@@ -204,7 +207,10 @@ function toApiError(status: number, headers: Reply<unknown>['headers'], body: un
   })
 }
 
-/** A proof of another time is refused without saying why; the answer bears the server's time. */
+/**
+ * Largest clock difference in seconds. A proof with another time is refused without a reason; the response contains the
+ * server's time.
+ */
 const mostSkewSeconds = 50
 const secondsAhead = (date: unknown): number => {
   const server = typeof date === 'string' ? Date.parse(date) : Number.NaN
@@ -213,7 +219,7 @@ const secondsAhead = (date: unknown): number => {
 const clockSentence = (ahead: number) =>
   `The clock of this machine is ${Math.abs(ahead)} seconds ${ahead > 0 ? 'ahead of' : 'behind'} the server's: set it, then try again.`
 
-/** Errors of SCIM (RFC 7644 §3.12) name their kind, or their status says it. */
+/** Returns the code of a SCIM error (RFC 7644 §3.12): its `scimType`, or the code of its status. */
 const codeInScim = (status: number, body: unknown): unknown => {
   const { schemas, scimType } = (body ?? {}) as Record<string, unknown>
   if (!Array.isArray(schemas) || !schemas.includes(scimUrns.error)) return undefined
@@ -245,7 +251,7 @@ function causeText(cause: unknown): string {
   return sentences[code] ?? (cause.message || code)
 }
 
-/** The body of an answer that must have one. */
+/** Returns the body of a response that must have one. */
 export function bodyOf<T>({ body, status }: Reply<T>): T {
   if (body === undefined)
     throw new ConnectionError(`The server answered ${status} to a request that asked for content.`)

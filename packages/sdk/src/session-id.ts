@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** A new id of a VPN session: a TypeID `vse_…` over a UUIDv7 (RFC 9562 §5.7), which gateways make themselves. */
+/**
+ * Creates an id of a VPN session: a TypeID `vse_…` over a UUIDv7 (RFC 9562 §5.7). Gateways create these ids themselves.
+ */
 export function newSessionId(now: Date): string {
   const bytes = randomBytes(16)
   bytes.writeUIntBE(now.getTime(), 0, 6)

@@ -2,7 +2,7 @@ import { CryptoError } from '@holdfast/crypto/errors'
 import { type KeyLookup, verifyJws } from '@holdfast/crypto/jws'
 import { reject, VerificationError } from './errors.ts'
 
-/** Runs a check of `@holdfast/crypto` and lets its refusals out as `VerificationError`. */
+/** Runs a check of `@holdfast/crypto` and converts its errors to `VerificationError`. */
 export function verified<T>(check: () => T): T {
   try {
     return check()
@@ -12,7 +12,7 @@ export function verified<T>(check: () => T): T {
   }
 }
 
-/** The JSON object that a compact JWS of this type carries. Throws `VerificationError`. */
+/** Returns the JSON object in a compact JWS of this type. Throws `VerificationError`. */
 export function readSigned(jws: string, { typ, key }: { typ: string; key: KeyLookup }): Record<string, unknown> {
   const { payload } = verified(() => verifyJws(jws, { typ, key }))
   let value: unknown

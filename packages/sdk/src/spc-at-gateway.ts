@@ -6,7 +6,7 @@ import type { Crls } from './gateway-crls.ts'
 import { verified } from './signed.ts'
 import type { TrustStore } from './trust-store.ts'
 
-/** A certificate that counts now, and whose it is. Whether that device is a peer the policy says. */
+/** A valid certificate and its device. The policy decides whether that device is a peer. */
 export type SpcAtGateway = {
   deviceId: string
   serial: string
@@ -18,10 +18,10 @@ export type SpcAtGateway = {
 type CheckOptions = { trust: TrustStore; crls: Crls; tenantId: string; now: Date }
 
 /**
- * Judges the certificate of a device (PEM or DER), whose key TLS or IKE has proved, without asking anybody: that it is
- * one of this tenant, leads to an anchor, is within its time, and that no authority on the way has revoked what it
- * issued. Throws `VerificationError`: `malformed`, `bad_algorithm`, `wrong_tenant`, `wrong_issuer`, `wrong_context`,
- * `bad_signature`, `expired`, `not_yet_valid`, `revoked`, `no_crl`, `crl_expired`, `trust_expired`.
+ * Verifies a device's certificate (PEM or DER) offline, after TLS or IKE has proved possession of its key: tenant,
+ * chain to an anchor, validity period, and that no authority in the chain has revoked a certificate of it. Throws
+ * `VerificationError`: `malformed`, `bad_algorithm`, `wrong_tenant`, `wrong_issuer`, `wrong_context`, `bad_signature`,
+ * `expired`, `not_yet_valid`, `revoked`, `no_crl`, `crl_expired`, `trust_expired`.
  */
 export function checkSpcAtGateway(
   certificate: string | Uint8Array,

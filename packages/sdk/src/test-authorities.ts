@@ -12,7 +12,7 @@ import { certificateInfo } from '@holdfast/crypto/x509/certificate-info'
 
 const hour = 3_600_000
 
-/** The authorities of a tenant, with real keys: root, issuing CA, what it issues, and their lists. */
+/** Creates the authorities of a tenant with real keys: root, issuing CA, issued certificates, and revocation lists. */
 export async function createAuthorities({ tenantId, now }: { tenantId: string; now: () => Date }) {
   const after = (hours: number) => new Date(now().getTime() + hours * hour)
   const rootSigner = softwareSigner('ca-root', generateKey('ES384').privateJwk)
@@ -39,12 +39,12 @@ export async function createAuthorities({ tenantId, now }: { tenantId: string; n
     root: root.pem,
     issuing: issuing.pem,
     issuingSerial: certificateInfo(issuing.pem).serial,
-    /** What goes into a trust set. */
+    /** The authorities' part of a trust set. */
     inSet: (state: 'active' | 'distrusted' = 'active') => {
       const { serial: _, ...info } = certificateInfo(root.pem)
       return { anchors: [{ anchor_id: 'sgn_1', state, ...info, certificate: root.pem }], intermediates: [issuing.pem] }
     },
-    /** For the key of a request, PEM; `hours` it lives. */
+    /** Issues a certificate (PEM) for the key of a request, valid for `hours`. */
     issue: (csr: string, { deviceId = 'dev_1', hours = 24 } = {}) =>
       issuer.issue({
         ...{ serial: mintSerial(), deviceId, publicJwk: readCertificateRequest(csr).publicJwk },

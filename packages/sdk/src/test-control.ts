@@ -9,7 +9,7 @@ import { type Answered, type Asked, startServer } from './test-server.ts'
 export const token = 'hfe_token'
 export const day = 86_400_000
 
-/** A control plane for one device, with real keys and proofs checked as RFC 9449 says; time is what the test says. */
+/** Starts a control plane for one device, with real keys and proof checks by RFC 9449. The test sets the time. */
 export async function startControl(t: TestContext) {
   const clock = { now: new Date('2030-01-01T00:00:00Z') }
   const now = () => clock.now
@@ -21,11 +21,11 @@ export async function startControl(t: TestContext) {
     seq: 1,
     credential: 'cred-1',
     jkt: '',
-    /** What the device is told of itself. */
+    /** Status that the device gets. */
     standing: 'active' as 'active' | 'pending' | 'suspended' | 'revoked',
     trust: await issuer.trustSet(),
     loseAnswers: 0,
-    /** Answers in place of the usual one. */
+    /** Answers that replace the usual ones. */
     instead: {} as Record<string, (asked: Asked) => Answered | undefined | Promise<Answered | undefined>>,
     replays: new Map<string, Answered>(),
   }

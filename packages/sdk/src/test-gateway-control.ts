@@ -6,7 +6,7 @@ import { type Answered, type Asked, startServer } from './test-server.ts'
 export const content = contentFor('a')
 export const variant = digestOf(content)
 
-/** A control plane for one gateway, with real signatures; time is what the test says. */
+/** Starts a control plane for one gateway, with real signatures. The test sets the time. */
 export async function startGatewayControl(t: TestContext) {
   const clock = { now: new Date('2030-01-01T00:00:00Z') }
   const issuer = createIssuer({ now: () => clock.now })
@@ -16,12 +16,12 @@ export async function startGatewayControl(t: TestContext) {
     trust: await issuer.trustSet(),
     seq: 1,
     peers: ['dev_1'],
-    /** The next answers in place of a right one. */
+    /** The next answers, instead of correct ones. */
     policies: [] as string[],
     metering: [] as Answered[],
-    /** Fields that it does not know, as a server of an earlier version: refused by name. */
+    /** Fields that it refuses by name, as a server of an earlier version. */
     unknown: [] as string[],
-    /** Answers in place of everything. */
+    /** Answers that replace all others. */
     instead: (_: Asked): Answered | undefined => undefined,
   }
   const policyFor = async ({ search }: Asked): Promise<Answered> => {

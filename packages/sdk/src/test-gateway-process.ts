@@ -1,6 +1,9 @@
 import { folderStore, openGateway } from './index.ts'
 
-/** A gateway in a process of its own, to be killed: says on stdout what it enforces. Arguments: URL, tenant, folder. */
+/**
+ * A gateway in its own process, so that tests can kill it. Prints the enforced state on stdout. Arguments: URL, tenant,
+ * folder.
+ */
 const [baseUrl = '', tenantId = '', folder = ''] = process.argv.slice(2)
 const say = (said: object) => process.stdout.write(`${JSON.stringify({ at: Date.now(), ...said })}\n`)
 const gateway = openGateway({ baseUrl, secret: 'hfg_x', gatewayId: 'gwy_a', tenantId, store: folderStore(folder) })

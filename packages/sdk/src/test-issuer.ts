@@ -23,7 +23,7 @@ export const contentFor = (name: string): PolicyContent => ({
 })
 
 /**
- * Signs for tests what a control plane signs, with real keys. Every part can be overridden, to make what must be
+ * Signs a control plane's data for tests, with real keys. Every part can be overridden, to create data that must be
  * refused.
  */
 export function createIssuer({
@@ -162,7 +162,7 @@ export function createIssuer({
 
 export const digestOf = (content: unknown): string => contentDigest(content)
 
-/** A peer that has this variant. */
+/** Returns a peer with this variant. */
 export const peerOf = (id: string, variant: string) => ({
   device_id: id,
   user_id: null,

@@ -12,7 +12,7 @@ export type Asked = {
 }
 export type Answered = { status?: number; headers?: Record<string, string>; body?: unknown; text?: string } | 'hang up'
 
-/** A server on loopback that answers what the test says and keeps what it was asked. */
+/** Starts a server on loopback that gives the test's answers and records the requests. */
 export async function startServer(t: TestContext, answer: (asked: Asked) => Answered | Promise<Answered>) {
   const asked: Asked[] = []
   const server = createServer(async (request, response) => {

@@ -11,7 +11,7 @@ const { tenantId } = issuer
 const refuses = (code: string) => ({ name: 'VerificationError', code })
 type Steps = SignedTrustSet['signed'][]
 
-/** Sets of which each lists a key of its own alone, and is signed by it and the one before. */
+/** Creates sets that each list only one key of their own and are signed by it and the previous one. */
 async function chainOf(length: number, more: Parameters<typeof issuer.trustSet>[0] = {}): Promise<SignedTrustSet[]> {
   const keys = Array.from({ length }, () => makeKey('trust-set'))
   return Promise.all(
@@ -115,7 +115,7 @@ test('whatever is dropped, repeated or moved: accepted is what leads on, key by 
         const from = path[i - 1]
         return from === undefined || (to > from && made[to]!.signedBy.some((key) => made[from]!.lists.includes(key)))
       })
-      // The set that is held, given again, is nothing new.
+      // The held set, given again, is no change.
       fc.pre(path.length > 2 || at(target) > 0)
       let isAccepted = false
       try {

@@ -12,34 +12,34 @@ export type SignedTrustSet = Omit<Answered, 'steps'>
 type Steps = NonNullable<Answered['steps']>
 type TrustPurpose = 'policy' | 'gateway-policy' | 'trust-set' | 'credential' | 'posture' | 'update' | 'audit-checkpoint'
 
-/** The trust set that is believed at present. `document` is JSON and may be saved. */
+/** The trusted set. `document` is JSON and may be saved. */
 export type TrustStore = {
   readonly document: SignedTrustSet
   readonly version: number
-  /** The keys that may sign for this purpose. Throws `trust_expired` when the set is too old to judge by. */
+  /** Returns the keys that may sign for this purpose. Throws `trust_expired` if the set is too old. */
   keysFor(purpose: TrustPurpose, now: Date): KeyLookup
-  /** What chains of certificates are judged by, PEM. Throws `trust_expired`. */
+  /** Returns the certificates that verify chains, PEM. Throws `trust_expired`. */
   authorities(now: Date): { anchors: string[]; intermediates: string[] }
   isDue(now: Date): boolean
   /**
-   * Believes the next set if a key of the present one signed it, or of one of the `steps` that lead to it; answers
-   * whether it is another. Throws `VerificationError`.
+   * Accepts the next set if it is signed by a key of the present one, or of one of the `steps` that lead to it. Returns
+   * true if the set changed. Throws `VerificationError`.
    */
   accept(next: SignedTrustSet & { steps?: Steps }, now: Date): boolean
-  /** Believes a set as `pinTrust` believes the first: nothing that is held says that it follows. */
+  /** Accepts a set as `pinTrust` accepts the first one, without a signature by the held one. */
   repin(first: SignedTrustSet, now: Date): void
 }
 
 /**
- * Pins a trust set. The first one is believed because of where it came from (TLS at enrollment) and need only be signed
- * by a key it names itself; every later one must be signed by a key of the one before, which is how TUF moves its root.
+ * Pins a trust set. The first one is trusted because of its source (TLS at enrollment) and must only be signed by a key
+ * that it names itself. Every later one must be signed by a key of the previous one, as for TUF roots.
  */
 export function pinTrust(first: SignedTrustSet, { tenantId, now }: { tenantId: string; now: Date }): TrustStore {
   checkSet(first, keysOf(first, 'trust-set'), tenantId, now)
   return openTrust(first, { tenantId })
 }
 
-/** Goes on with a set that was pinned before and kept in a safe place; it may have expired meanwhile. */
+/** Opens a pinned set from trusted storage. It may have expired. */
 export function openTrust(pinned: SignedTrustSet, { tenantId }: { tenantId: string }): TrustStore {
   let held = pinned
   let keys = new Map<TrustPurpose, KeyLookup>()
@@ -87,10 +87,7 @@ export function openTrust(pinned: SignedTrustSet, { tenantId }: { tenantId: stri
   }
 }
 
-/**
- * A set that was kept as JSON. Throws `VerificationError` `malformed` for something else, `wrong_digest` where it was
- * altered.
- */
+/** Parses a saved set. Throws `VerificationError`: `malformed` for other data, `wrong_digest` if it was altered. */
 export function readTrustSet(text: string): SignedTrustSet {
   let value: unknown
   try {
@@ -104,18 +101,18 @@ export function readTrustSet(text: string): SignedTrustSet {
   const payload = verified(() => decodeBase64url(String(signed.payload), 'the trust set')).toString('utf8')
   if (payload !== verified(() => canonicalJson(document)))
     reject('wrong_digest', 'the trust set is not what was signed')
-  // As it was when it was verified.
+  // It equals the verified payload.
   return value as SignedTrustSet
 }
 
-/** More than any server gives: rotations of the key that signs sets, one after the other. */
+/** Limit of steps, more than any server sends: successive rotations of the key that signs sets. */
 const mostSteps = 100
 
 type Led = { version: number; keys: KeyLookup }
 
 /**
- * The keys by which the next set is judged: those of the present one, or of the last of the sets that lead on from it,
- * each signed by a key of the one before. They may have ended, as steps of a TUF root may.
+ * Returns the keys that verify the next set: those of the present one, or of the last of the sets that follow it, each
+ * signed by a key of the previous one. They may have expired, as steps of a TUF root may.
  */
 function ledBy(steps: Steps, from: Led, tenantId: string): Led {
   if (steps.length > mostSteps) reject('malformed', `more than ${mostSteps} steps to a trust set`)
@@ -145,7 +142,7 @@ function requireCurrent(set: SignedTrustSet, now: Date): void {
   if (now >= new Date(set.expires_at)) reject('trust_expired', 'the trust set has expired; a newer one is needed')
 }
 
-/** Anchors that have ended are listed so that one knows of it; no chain leads to them. */
+/** Ended anchors are listed for information only; no chain leads to them. */
 export const authoritiesOf = ({ anchors, intermediates }: SignedTrustSet) => ({
   anchors: anchors.filter(({ state }) => state !== 'retired' && state !== 'distrusted').map((a) => a.certificate),
   intermediates: [...intermediates],
@@ -160,10 +157,10 @@ function checkSet(set: SignedTrustSet, key: KeyLookup, tenantId: string, now: Da
   if (!(now < new Date(document.expires_at))) reject('expired', 'the trust set has expired')
 }
 
-/** Keys by exact `kid` and purpose. One that we can't read is none: it may be of an algorithm to come. */
+/** Returns keys by exact `kid` and purpose. Unreadable keys are skipped, since they may use a future algorithm. */
 export function keysOf(set: Pick<SignedTrustSet, 'jwks'>, purpose: TrustPurpose): KeyLookup {
   const keys = new Map<string, ReturnType<KeyLookup>>()
-  // The first set of all is believed by its own keys, so these are read before anything is verified.
+  // The first set is trusted by its own keys, so these are read before anything is verified.
   const published: unknown = set.jwks?.keys
   if (!Array.isArray(published)) reject('malformed', 'the trust set has no list of keys')
   for (const jwk of published as SignedTrustSet['jwks']['keys']) {

@@ -11,7 +11,7 @@ import { type Answered, type Asked, startServer } from './test-server.ts'
 const text = 'a client '.repeat(20_000)
 const offered = { target: 'pkg_1', size: text.length, sha256: createHash('sha256').update(text).digest('hex') }
 
-/** Answers with the part that is asked for. */
+/** Answers with the requested range. */
 const inPart = ({ headers: { range } }: Asked): Answered => {
   const from = /^bytes=(\d+)-$/.exec(range ?? '')?.[1]
   return from === undefined ? { text } : { status: 206, text: text.slice(Number(from)) }

@@ -6,14 +6,14 @@ import type { OfferedUpdate } from './update-verifier.ts'
 
 export type DownloadOptions = {
   signal?: AbortSignal
-  /** Called with how much is there of how much. */
+  /** Called with the received and total bytes. */
   onProgress?: (received: number, size: number) => void
 }
 
 /**
- * Downloads a package to `path`, through `<path>.part`: what is there of an earlier attempt is gone on with. At `path`
- * stands what has the signed size and SHA-256, or nothing new. Throws `VerificationError` `wrong_digest` where it has
- * not; what was received is then thrown away. One at a time for each path.
+ * Downloads a package to `path`, through `<path>.part`, and resumes an earlier attempt. `path` gets only a file with
+ * the signed size and SHA-256. Otherwise it throws `VerificationError` `wrong_digest` and deletes the received data.
+ * Only one call at a time per path.
  */
 export async function downloadPackage(
   send: Send,
@@ -29,7 +29,7 @@ export async function downloadPackage(
     if (there < size) {
       const range = { range: `bytes=${there}-`, 'if-range': `"${sha256}"` }
       const reply = await send('updatePackage', { query: { target } }, { signal, ...(there > 0 && { headers: range }) })
-      // What stands between may not know of ranges; then the whole comes.
+      // A proxy may not support ranges; then the whole file comes.
       if (there > 0 && reply.status !== 206) {
         await handle.truncate()
         there = 0
@@ -54,7 +54,7 @@ export async function downloadPackage(
   await rename(part, path)
 }
 
-/** Of what is in the file, whoever wrote it. */
+/** Hashes the whole file, including data of earlier attempts. */
 async function sha256Of(handle: FileHandle): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of handle.createReadStream({ start: 0, autoClose: false })) hash.update(chunk)

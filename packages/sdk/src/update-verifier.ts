@@ -3,7 +3,7 @@ import { reject } from './errors.ts'
 import type { Judge } from './policy-verifier.ts'
 import { countOf, isObject, listOf, readSigned, textOf, timeOf } from './signed.ts'
 
-/** The platform and version for which a device asks. The control plane fills in a value that is left out. */
+/** Platform and version in a device's request. The control plane fills in omitted values. */
 export type UpdateQuestion = {
   platform?: 'linux' | 'macos' | 'windows' | 'ios' | 'android' | 'other'
   arch?: 'x64' | 'arm64' | 'x86' | 'arm' | 'universal'
@@ -11,14 +11,14 @@ export type UpdateQuestion = {
   channel?: 'canary' | 'stable'
 }
 
-/** A package that is offered, as the control plane signed it. */
+/** An offered package, as signed by the control plane. */
 export type OfferedUpdate = {
   version: string
   channel: string
   filename: string
-  /** What to download it by. */
+  /** Identifier for the download. */
   target: string
-  /** Its path in the TUF repository, for who verifies it there too. */
+  /** Its path in the TUF repository, for an additional verification there. */
   targetPath: string
   size: number
   /** Hexadecimal. */
@@ -29,11 +29,11 @@ export type OfferedUpdate = {
   notesUrl: string | null
 }
 export type UpdateCheck = {
-  /** The values for which the control plane answered: those of the request, or those that it knows of the device. */
+  /** The values that the control plane used: those of the request, or those that it has of the device. */
   platform: string
   arch: string
   current: string
-  /** Packages of the newest release that is offered; empty where the device has it. */
+  /** Packages of the newest offered release; empty if the device has it. */
   updates: OfferedUpdate[]
   minimum: string | null
   latest: string | null
@@ -41,9 +41,8 @@ export type UpdateCheck = {
 }
 
 /**
- * Reads the signature of a manifest; nothing unsigned of it is believed. It is for this tenant, and for the platform,
- * architecture and version that were asked, in force, and offers nothing that is not newer. Throws
- * `VerificationError`.
+ * Verifies the signature of a manifest; unsigned parts are not trusted. It must be for this tenant and for the
+ * requested platform, architecture and version, in force, and offer only newer versions. Throws `VerificationError`.
  */
 export function verifyManifest(signature: string, asked: UpdateQuestion, { trust, tenantId, now }: Judge): UpdateCheck {
   const said = readSigned(signature, { typ: 'update-manifest+jws', key: trust.keysFor('update', now) })

@@ -4,7 +4,7 @@ import { etagOf, type Reply } from './send.ts'
 
 const tags = new WeakMap<object, string>()
 
-/** The body of an answer, which remembers the ETag that it came under. */
+/** Returns the body of a response, and remembers its ETag. */
 export function tagged<T>(reply: Reply<T>): T | undefined {
   const { body } = reply
   const etag = etagOf(reply)
@@ -12,19 +12,19 @@ export function tagged<T>(reply: Reply<T>): T | undefined {
   return body
 }
 
-/** The ETag under which a client gave out this object: for `ifMatch`. */
+/** Returns the ETag of this response body, for `ifMatch`. */
 export const versionOf = (body: object): string | undefined => tags.get(body)
 
 /**
- * How often a change is begun anew because somebody else was faster, and after how many seconds first: in all it is
- * longer than a replica that was asked may be behind the one that wrote.
+ * Number of attempts after conflicts, and the first pause in seconds. In total they last longer than the lag of a
+ * replica.
  */
 const attempts = 6
 const firstWait = 0.05
 
 /**
- * Changes a part of what can only be replaced whole: reads it, and writes it back changed, provided that it is still
- * what was read. Where it is not, it begins anew.
+ * Changes a part of an object that can only be replaced as a whole: reads it and writes it back, if it has not changed
+ * meanwhile. Otherwise it starts again.
  */
 export async function change<T extends object, R>(
   read: () => Promise<T>,

@@ -6,7 +6,7 @@ import { startGatewayControl } from './test-gateway-control.ts'
 import type { Answered, Asked } from './test-server.ts'
 import { createWaitLimit } from './wait-limit.ts'
 
-/** nginx with `proxy_read_timeout 30s`, in a page of its own. */
+/** nginx with `proxy_read_timeout 30s`, with its own error page. */
 const proxySeconds = 30
 const cut: Answered[] = [
   ...[502, 503, 504].map(
@@ -15,7 +15,7 @@ const cut: Answered[] = [
   'hang up',
 ]
 
-/** Time that goes by while a proxy holds a request: nobody waits for it here. */
+/** Mocks the time that passes while a proxy holds a request. */
 function mockTime(t: TestContext) {
   const real = performance.now.bind(performance)
   let passed = 0
@@ -28,8 +28,8 @@ const waitIn = ({ headers }: Pick<Asked, 'headers'>) =>
   Number(/wait=(\d+)/.exec(String(headers.prefer ?? ''))?.[1] ?? 0)
 
 /**
- * Behind such a proxy: `answer` stands for each wait until one is short enough, and `seen` ends then. Whether the
- * request is to be answered as usual is `undefined`.
+ * Simulates such a proxy: `answer` cuts each wait until one is short enough, and `seen` ends then. `undefined`: the
+ * request gets its usual answer.
  */
 function behindProxy(t: TestContext, answer: Answered) {
   const pass = mockTime(t)
@@ -44,7 +44,7 @@ function behindProxy(t: TestContext, answer: Answered) {
       waits.push(wait)
       if (wait < proxySeconds) {
         pass(wait)
-        // The second short wait: what was learned holds.
+        // The second short wait: the learned limit persists.
         if (waits.filter((w) => w < proxySeconds).length > 1) stop.abort()
         return undefined
       }
@@ -55,7 +55,7 @@ function behindProxy(t: TestContext, answer: Answered) {
 }
 type Proxy = ReturnType<typeof behindProxy>
 
-/** Each loop that waits: what it told of how the server is. */
+/** Each loop with long polls. Returns the reported states of the server. */
 const loops: Record<string, (t: TestContext, proxy: Proxy) => Promise<string[]>> = {
   'the policy of a device': async (t, { on, stop }) => {
     const control = await startControl(t)

@@ -6,7 +6,7 @@ import { createClock } from './memory/clock.ts'
 import { createFeed } from './memory/feed.ts'
 import { createSignals } from './memory/signals.ts'
 import { createListening } from './modules/health/index.ts'
-import { presenceOf } from './modules/secrets/index.ts'
+import { keyPresenceOf } from './modules/secrets/index.ts'
 
 /** The base of every module: the database, and the parts that keep the caches of all replicas coherent. */
 export function createBase({
@@ -27,7 +27,7 @@ export function createBase({
   const clock = createClock()
   const now = given ?? clock.now
   const changes = createChanges(db, now)
-  const feed = createFeed({ url: databaseUrl, changes, clock, log, presence: presenceOf(peppers) })
+  const feed = createFeed({ url: databaseUrl, changes, clock, log, presence: keyPresenceOf(peppers) })
   const signals = createSignals({ db, feed })
   const pager = createPager(secrets.masterKeys.map((key) => key.cursorKey))
   const listening = createListening({ db })

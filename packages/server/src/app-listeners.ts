@@ -1,10 +1,10 @@
 import type { Config } from './config/config.ts'
 import type { Draining } from './http/draining.ts'
-import { type Answered, type Asked, createPlainListener } from './http/plain-listener.ts'
+import { type Answered, createPlainListener, type PlainRequest } from './http/plain-listener.ts'
 import type { SourceOf } from './http/source-ip.ts'
 import type { Log } from './kernel/log.ts'
 
-type Answer = (asked: Asked) => Promise<Answered>
+type Answer = (asked: PlainRequest) => Promise<Answered>
 /** Few clients scrape metrics: Prometheus and similar tools. */
 const mostScrapers = 64
 

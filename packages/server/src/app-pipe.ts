@@ -10,7 +10,7 @@ import { createIdempotency } from './http/idempotency.ts'
 import { createLargeBodies } from './http/large-bodies.ts'
 import { createNeverIssued } from './http/never-issued.ts'
 import type { ofOpenTenants } from './http/of-open-tenants.ts'
-import type { Pace } from './http/pace.ts'
+import type { TransferPace } from './http/pace.ts'
 import { registerAssets } from './http/page-assets.ts'
 import { registerPages } from './http/pages.ts'
 import { createRefuse } from './http/refuse.ts'
@@ -62,7 +62,7 @@ export function createPipe({
   verifiers: ReturnType<typeof ofOpenTenants>
   handlers: Handlers
   tls: { cert: Buffer; key: Buffer } | undefined
-  pace: Pace
+  pace: TransferPace
   consoleBuild: ConsoleBuild | undefined
   /** Undefined if metrics are not configured. */
   requests: RequestMetrics | undefined

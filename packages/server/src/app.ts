@@ -21,7 +21,7 @@ import { createCertificates } from './modules/certificates/index.ts'
 import { createCompliance } from './modules/compliance/index.ts'
 import { createDashboard } from './modules/dashboard/index.ts'
 import {
-  createActivity,
+  createDeviceActivity,
   createDevices,
   createDeviceVerifier,
   createFleet,
@@ -33,14 +33,14 @@ import { createEnrollment } from './modules/enrollment/index.ts'
 import { createExpiry } from './modules/expiry/index.ts'
 import { createFederation } from './modules/federation/index.ts'
 import { createGateways, reported, trustCoverageOfGateways } from './modules/gateways/index.ts'
-import { createHealth } from './modules/health/index.ts'
+import { createReadinessHealth } from './modules/health/index.ts'
 import { createIdentity, usualPasswordCost } from './modules/identity/index.ts'
 import { createLocking } from './modules/locks/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
 import { createOffboarding } from './modules/offboarding/index.ts'
 import { createOperations } from './modules/operations/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
-import { createSecrets } from './modules/secrets/index.ts'
+import { createMasterKeys } from './modules/secrets/index.ts'
 import { createSiem } from './modules/siem/index.ts'
 import { createStream } from './modules/stream/index.ts'
 import { createTenancy } from './modules/tenancy/index.ts'
@@ -185,7 +185,7 @@ export function createApp({
   })
   const federation = createFederation({ ...base, ...access, audit, tenancy, outbound, people: identity.people })
   const directory = createDirectory({ ...base, audit, identity, outbound, notifications, tenancy })
-  const activity = createActivity(base)
+  const activity = createDeviceActivity(base)
   const devices = createDevices({
     ...limited,
     notifications,
@@ -240,7 +240,7 @@ export function createApp({
     purgeNow: (...given) => compliance.purges.now(...given),
   })
   const stream = createStream({ ...base, audit, statusOf, idleExpiresAt: identity.idleExpiresAt })
-  const health = createHealth(base)
+  const health = createReadinessHealth(base)
   const dashboard = createDashboard({ ...base, devices, gateways, policy, expiry, tenancy, audit, tenants })
   const finding = createConsole({
     ...base,
@@ -259,7 +259,7 @@ export function createApp({
     ...[notifications, directory, expiry, updates, siem, locks, workflows, audit, dashboard, finding],
   ].flatMap((module) => module.prunes)
   const compliance = createCompliance({ ...base, audit, log, prunes, notifications, home: tenancy.home })
-  const rotation = createSecrets({ ...base, masterKeys })
+  const rotation = createMasterKeys({ ...base, masterKeys })
   const reads = {
     ...createDescription().handlers,
     ...health.handlers,

@@ -14,7 +14,7 @@ import type { Config } from '../src/config/config.ts'
 import { deriveKeys, type Secrets } from '../src/config/secrets.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { createTestDatabase, type Template, withClient } from '../src/embedded/test-database.ts'
-import type { Pace } from '../src/http/pace.ts'
+import type { TransferPace } from '../src/http/pace.ts'
 import type { TenantId } from '../src/kernel/actor.ts'
 import type { SnapshotSize } from '../src/modules/gateways/index.ts'
 import { openPeppers, type Peppers } from '../src/modules/secrets/index.ts'
@@ -174,7 +174,7 @@ export async function startKit(
     /** Whether the web console was built; true unless it says otherwise. */
     hasConsole?: boolean
     /** How slow who sends or takes packages may be. */
-    pace?: Pace
+    pace?: TransferPace
     /** Where packages are kept and how much they may be, where that is not the usual. */
     packages?: Partial<Config['packages']>
     secrets?: Partial<Pick<Secrets, 'bucketCredential' | 'metricsToken'>>

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { type Account, accountOwning, chooseAccount, giveTo } from '@holdfast/server/embedded/account'
+import { accountOwning, chooseAccount, giveTo, type OsAccount } from '@holdfast/server/embedded/account'
 import { findBinaries } from '@holdfast/server/embedded/binaries'
 import { DURABLE_SETTINGS, ensureCluster, ROLE, serverArguments } from '@holdfast/server/embedded/cluster'
 import { type Home, openSocketDirectory, sharedDirectory } from '@holdfast/server/embedded/home'
@@ -41,7 +41,7 @@ export type Backup = { path: string; password: string; remove: () => void }
 export async function createPostgres(from?: { backup: Backup; follow?: Pick<Postgres, 'port'> }) {
   const path = mkdtempSync(join(tmpdir(), 'holdfast-pg-'))
   chmodSync(path, 0o711)
-  const account: Account = chooseAccount(path)
+  const account: OsAccount = chooseAccount(path)
   giveTo(account, path)
   const home: Home = { path, owner: accountOwning(path), account }
   const binaries = findBinaries(account, () => (account ? sharedDirectory(silent) : path))

@@ -1,8 +1,8 @@
-/** The record is not what was recorded, or signed: from this place on, as far as can be told. */
+/** The audit log differs from the recorded or signed one. `seq` is the first possible position. */
 export class BadRecord extends Error {
   override readonly name = 'BadRecord'
   readonly seq: number
-  /** It is this place at the latest, where that is known. */
+  /** The last possible position, if known. */
   readonly latest: number
 
   constructor(seq: number, message: string, latest = seq) {
@@ -12,11 +12,11 @@ export class BadRecord extends Error {
   }
 }
 
-/** That of the first place. */
+/** Returns the error with the lowest position. */
 export const firstOf = (bads: readonly BadRecord[]): BadRecord | undefined =>
   bads.reduce<BadRecord | undefined>((first, bad) => (first && first.seq <= bad.seq ? first : bad), undefined)
 
-/** It can not be told whether the record is what was recorded. */
+/** The audit log could not be verified, with no result either way. */
 export class NoVerdict extends Error {
   override readonly name = 'NoVerdict'
 }

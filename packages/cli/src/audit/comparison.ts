@@ -2,21 +2,21 @@ import { BadRecord } from './bad-record.ts'
 import type { Chain, Finding } from './chain.ts'
 import { type Known, vouches } from './keys.ts'
 
-/** What was signed of a record, with which it is compared. */
+/** Signed data to compare an audit log with. */
 export type Witness = {
   /** The smallest first. */
   checkpoints: AsyncIterable<Known>
-  /** The record is as long as these, or was cut. */
+  /** Checkpoints that the log must reach; otherwise it was cut. */
   reached: readonly Known[]
-  /** Whether what a checkpoint is of begins with a smaller tree; unknown where nobody can be asked. */
+  /** Returns whether a checkpoint's tree extends a smaller tree. Undefined without a server. */
   follows?: (from: { size: number; root: Buffer }, to: Known) => Promise<boolean>
 }
 
-/** What a record was compared with, and fits. */
+/** Result of a successful comparison. */
 export type Said = {
-  /** The last one that counts. */
+  /** The largest trusted checkpoint. */
   compared: Known | undefined
-  /** The last one by a key of the trust set. */
+  /** The largest checkpoint signed by a key of the trust set. */
   signed: Known | undefined
   brought: ReadonlySet<Known>
   count: number
@@ -26,17 +26,17 @@ export type Said = {
 const larger = (a: Known | undefined, b: Known): Known => (a && a.size > b.size ? a : b)
 
 /**
- * Compares a record with its checkpoints while it is read. Where a hash does not fit, either the event is another, or
- * the hash before it is; which one is told by the next checkpoint, since its root is over the hashes alone.
+ * Compares an audit log with its checkpoints while it is read. If a hash does not match, either the event or the
+ * previous hash is wrong. The next checkpoint decides, since its root covers only the hashes.
  */
 export async function createComparison({ checkpoints, reached, follows }: Witness) {
   const all = checkpoints[Symbol.asyncIterator]()
   let next = await all.next()
-  /** The first place whose hash does not fit. */
+  /** The first event with a wrong hash. */
   let suspect: BadRecord | undefined
-  /** All hashes up to here are those that somebody who counts has signed. */
+  /** All hashes up to this sequence number match a trusted checkpoint. */
   let proven = 0
-  /** The last one that fits. */
+  /** The last matching checkpoint. */
   let newest: Known | undefined
   let compared: Known | undefined
   let signed: Known | undefined
@@ -54,7 +54,10 @@ export async function createComparison({ checkpoints, reached, follows }: Witnes
     compared = larger(compared, known)
   }
 
-  /** By proofs of the server, from how far on what is here leads to a checkpoint that it does not have the root of. */
+  /**
+   * Finds, by consistency proofs of the server, the largest part of this log that is contained in a checkpoint with
+   * another root.
+   */
   async function narrow(known: Known, chain: Chain): Promise<void> {
     let end = known.size
     for (let size = Math.max(proven + 1, chain.rootsSince); size > proven && size < end; ) {
@@ -69,13 +72,16 @@ export async function createComparison({ checkpoints, reached, follows }: Witnes
     if (!root) return
     if (root.equals(known.root)) fits(known)
     else {
-      // It is bad whatever is answered; without an answer less is known of where.
+      // The log is bad in any case. Without an answer the position is less exact.
       if (follows && vouches(known)) await narrow(known, chain).catch(() => undefined)
       if (!suspect || suspect.seq > proven) throw unlike(known.size)
     }
     if (suspect && suspect.seq <= proven) throw suspect
   }
-  /** The hash that is another is not behind the first that does not fit: there the event would be. */
+  /**
+   * Describes a log with another root than the signed one. The wrong event is at the first hash that does not match, or
+   * before it.
+   */
   function unlike(size: number): BadRecord {
     const [first, latest] = [proven + 1, Math.min(size, suspect?.seq ?? size)]
     const where = first < latest ? `from here to place ${latest} an event` : 'it'
@@ -83,7 +89,7 @@ export async function createComparison({ checkpoints, reached, follows }: Witnes
   }
 
   return {
-    /** Of a record that begins later: those of the places before, which lead to the one that proves its beginning. */
+    /** For a partial log: compares the checkpoints before its start with the one that proves the start. */
     begin: async (first: number, proof: Known): Promise<void> => {
       for (; !next.done && next.value.size < first; next = await all.next()) {
         if (follows && !(await follows(next.value, proof))) throw unlike(next.value.size)
@@ -91,16 +97,16 @@ export async function createComparison({ checkpoints, reached, follows }: Witnes
       }
       proven = first
     },
-    /** The next place, and what is wrong with it. Throws `BadRecord`. */
+    /** Takes the next event and its fault. Throws `BadRecord`. */
     take: async (seq: number, finding: Finding | undefined, chain: Chain): Promise<void> => {
-      // Of places that are not there.
+      // Skips checkpoints of missing events.
       while (!next.done && next.value.size < seq) next = await all.next()
       if (finding?.is === 'unfit') suspect ??= finding.bad
       if (suspect && suspect.seq <= proven) throw suspect
       for (; !next.done && next.value.size === seq; next = await all.next())
         await compare(next.value, chain.root(), chain)
     },
-    /** After the last place, with the checkpoint that its manifest carries. Throws `BadRecord`. */
+    /** Called after the last event, with the checkpoint in the manifest. Throws `BadRecord`. */
     end: async (chain: Chain, isWhole: boolean, carried?: Known): Promise<void> => {
       const last = chain.last?.seq ?? 0
       if (carried && carried.note !== newest?.note) {

@@ -27,7 +27,7 @@ export const eventNamed = (n: number, more: object = {}) => ({
 })
 
 export type Row = { seq: number; hash: Buffer; record: string }
-/** So many events, each in the hash of the next. */
+/** Creates a log of `count` events, each hashed into the next. */
 export function makeRecord(count: number, event: (n: number) => object = eventNamed): Row[] {
   let before = noHash
   return Array.from({ length: count }, (_, i) => {
@@ -41,7 +41,7 @@ export const lineOf = ({ seq, hash, record }: Row): string =>
 
 export const textOf = (rows: readonly Row[]): string => rows.map(lineOf).join('')
 export const changed = (row: Row): Row => ({ ...row, record: row.record.replace('api_key.used', 'device.revoked') })
-/** From this place on, as whoever can write the log would have it. */
+/** Recomputes the hashes from an event on, as an attacker with write access could. */
 export function rehash(rows: readonly Row[], from: number, to = rows.length): Row[] {
   const result = [...rows]
   for (let i = from - 1; i < to; i++)
@@ -51,7 +51,7 @@ export function rehash(rows: readonly Row[], from: number, to = rows.length): Ro
 
 const { publicJwk, privateJwk } = generateKey('Ed25519')
 export const signer = softwareSigner('audit-checkpoint', privateJwk)
-/** A trust set, as far as it is looked at. */
+/** A trust set with only the fields that are used. */
 export const trustSet = {
   tenant_id: tenantId,
   jwks: {
@@ -67,7 +67,7 @@ export const checkpointOf = (rows: readonly Row[], by = signer): Promise<string>
   return signCheckpoint({ origin: `holdfast.test/audit/${tenantId}`, size: rows.length, root: tree.root() }, by)
 }
 
-/** The last line of an export of these rows. */
+/** Returns the last line of an export of these rows. */
 export async function manifestOf(rows: readonly Row[], more: Partial<Manifest> = {}, by = signer): Promise<string> {
   const body = textOf(rows)
   const [first, last] = [rows[0], rows.at(-1)]
@@ -95,13 +95,13 @@ export async function* once<T>(...values: T[]) {
 }
 export const trusted = trustedBy(trustSet)
 type Given = Partial<Parameters<typeof verifyExport>[1]> & {
-  /** Checkpoints that were brought along. */
+  /** Checkpoints given by the user. */
   kept?: readonly string[]
-  /** Those that a server has. */
+  /** Checkpoints of the server. */
   listed?: readonly string[]
   isTrusted?: boolean
 }
-/** What is said of a file. */
+/** Returns the verdict on a file. */
 export async function verify(text: string, { kept = [], listed = [], isTrusted = true, ...more }: Given = {}) {
   const known = isTrusted ? trusted : undefined
   const brought = kept.map((note) => bringCheckpoint(note, known))

@@ -13,10 +13,10 @@ import type { SignedTrustSet } from '@holdfast/sdk'
 import { UsageError } from '../exit.ts'
 import { BadRecord } from './bad-record.ts'
 
-/** The keys of a tenant that sign what stands on its record, by their `kid`. */
+/** The keys that sign a tenant's audit log, by `kid`. */
 export type Trusted = { tenantId: string; keys: ReadonlyMap<string, VerificationKey & { jwk: PublicJwk }> }
 
-/** Of a trust set. A key that can't be read is none: it may be of an algorithm to come. */
+/** Returns these keys of a trust set. Unreadable keys are skipped, since they may use a future algorithm. */
 export function trustedBy({ tenant_id, jwks }: Pick<SignedTrustSet, 'tenant_id' | 'jwks'>): Trusted {
   const keys = jwks.keys.flatMap(({ kid, ...given }) => {
     if (!given.holdfast_purpose.includes('audit-checkpoint')) return []
@@ -33,15 +33,15 @@ export function trustedBy({ tenant_id, jwks }: Pick<SignedTrustSet, 'tenant_id' 
 
 export type Known = Checkpoint & {
   note: string
-  /** By one of the keys. What a key signed that has ended is vouched for by the checkpoints after it alone. */
+  /** Signed by one of the keys. A checkpoint of an expired key is trusted only through later checkpoints. */
   isSigned: boolean
-  /** By whoever verifies, who kept it: not out of the hand that is to be judged. */
+  /** Kept by the user, so it does not come from the server under test. */
   isBrought: boolean
 }
-/** Whether it says what was recorded; otherwise it may contradict, and vouches for nothing. */
+/** True if a checkpoint is trusted. Otherwise it can only contradict the log, not confirm it. */
 export const vouches = ({ isSigned, isBrought }: Known): boolean => isSigned || isBrought
 
-/** Throws `BadRecord` for one that is none, of another tenant, or whose signature does not hold. */
+/** Throws `BadRecord` for an invalid checkpoint, one of another tenant, or one with a wrong signature. */
 export function readCheckpoint(note: string, trusted: Trusted | undefined): Known {
   const known = openKnown(note, trusted)
   const [, tenantId] = /^[^/]+\/audit\/([^/]+)(?:\/[^/]+)?$/.exec(known.origin) ?? []
@@ -50,7 +50,7 @@ export function readCheckpoint(note: string, trusted: Trusted | undefined): Know
   return known
 }
 
-/** One that was kept elsewhere. Throws `UsageError` for what is no checkpoint at all. */
+/** Reads a checkpoint that the user kept. Throws `UsageError` if it is no checkpoint. */
 export function bringCheckpoint(note: string, trusted: Trusted | undefined): Known {
   try {
     peekCheckpoint(note)

@@ -2,17 +2,17 @@ import { canonicalJson } from '@holdfast/crypto'
 import { isObject, parseStrictObject } from '@holdfast/crypto/strict-json'
 import { BadRecord } from './bad-record.ts'
 
-/** As deep as RFC 8785 is written here. */
+/** Depth limit of RFC 8785 in this package. */
 const mostDepth = 64
 const hexHash = /^[0-9a-f]{64}$/
 const carriageReturn = 0x0d
 const newline = 0x0a
 
-/** A place, its hash as the record has it, and what the event says, as RFC 8785 writes it. */
+/** Sequence number, stored hash, and the event in RFC 8785 form. */
 export type Place = { seq: number; hash: Buffer; record: string; eventId: string; tenantId: string }
 type Line = { place: Place } | { manifest: Record<string, unknown>; jws: string }
 
-/** What stands on a line, with or without its newline. Throws `BadRecord`, for the place that was to come. */
+/** Parses a line, with or without its newline. Throws `BadRecord` with the expected sequence number. */
 export function readLine(line: Buffer, expected: number): Line {
   try {
     return lineOf(line, expected)
@@ -42,12 +42,17 @@ function lineOf(line: Buffer, expected: number): Line {
   return { place: { seq, hash: Buffer.from(hash, 'hex'), record, eventId: event.event_id, tenantId: event.tenant_id } }
 }
 
-/** What up to 15 digits say, a double holds. Strings may look so as well, so that what fits is looked at twice. */
+/**
+ * A double represents up to 15 digits exactly. The pattern also matches inside strings, so its matches are checked
+ * again.
+ */
 const mayBeInexact = /[:,[]\s*-?(?:[\d.]{16}|[\d.]*[eE])/
 const strings = /"(?:[^"\\]|\\.)*"/g
 const numbers = /-?\d[\d.eE+-]*/g
 
-/** A number that parsers round (RFC 7493 §2.2): whoever reads it exactly reads another one than was hashed. */
+/**
+ * Returns a number that parsers round (RFC 7493 §2.2). An exact reader would read another value than the hashed one.
+ */
 function inexactNumber(json: string): string | undefined {
   if (!mayBeInexact.test(json)) return undefined
   const found = json.replaceAll(strings, '""').match(numbers) ?? []

@@ -3,24 +3,24 @@ import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { attempt } from '../files.ts'
 
-/** Longer than any event, and than any manifest. */
+/** Limit in bytes, longer than any event or manifest. */
 const longestLine = 16 * 1024 * 1024
 const newline = 0x0a
 /** RFC 1952 §2.3.1 */
 const gzipMagic = Buffer.of(0x1f, 0x8b)
 
-/** What comes has a line that no event is on, and is not read further. */
+/** A line is too long for an event. The rest is not read. */
 export class TooLong extends Error {
   override readonly name = 'TooLong'
 }
 
 type Chunks = AsyncIterable<Buffer | string>
 
-/** What a file holds, or standard input for `-`; gzip is unpacked on the way. */
+/** Reads a file, or standard input for `-`. Decompresses gzip. */
 export const bytesOfFile = (path: string, input: Chunks): AsyncGenerator<Buffer> =>
   unpacked(path, readable(path, path === '-' ? input : createReadStream(path, { highWaterMark: 256 * 1024 })))
 
-/** The lines of a file, each with its newline. */
+/** Reads the lines of a file, each with its newline. */
 export const linesOfFile = (path: string, input: Chunks): AsyncGenerator<Buffer> => linesOf(bytesOfFile(path, input))
 
 async function* readable(path: string, chunks: Chunks): AsyncGenerator<Buffer> {
@@ -40,14 +40,14 @@ async function* unpacked(path: string, bytes: AsyncGenerator<Buffer>): AsyncGene
   }
   if (!first.subarray(0, 2).equals(gzipMagic)) return yield* all()
   const plain = createGunzip({ chunkSize: 256 * 1024 })
-  // What fails on the way is thrown where the plain bytes are read.
+  // Errors are thrown when the plain bytes are read.
   pipeline(all, plain, () => {})
   yield* readable(path, plain)
 }
 
-/** Lines, each with its newline, of which one is held at a time. Throws `TooLong`. */
+/** Splits bytes into lines, each with its newline. Holds one line at a time. Throws `TooLong`. */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  // What of the next line has come, put together once its end is there.
+  // Received parts of the next line, joined at its end.
   let begun: Buffer[] = []
   let length = 0
   for await (const bytes of chunks) {

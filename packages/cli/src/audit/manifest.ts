@@ -6,10 +6,13 @@ import type { Chain } from './chain.ts'
 import type { Trusted } from './keys.ts'
 
 export type Manifest = Output<Contract['getAuditExportManifest']>['manifest']
-/** What came before the manifest. */
+/** The export before the manifest. */
 type Content = { events: number; bytes: number; sha256: string }
 
-/** What a key of the trust set has signed. Throws `BadRecord` for the first place, for which nobody vouches then. */
+/**
+ * Verifies the manifest's signature by a key of the trust set. Throws `BadRecord` at the first event, since nothing
+ * confirms it then.
+ */
 export function openManifest(
   { manifest, jws }: { manifest: Record<string, unknown>; jws: string },
   { tenantId, keys }: Trusted,
@@ -31,10 +34,10 @@ export function openManifest(
 
 export const isFiltered = ({ filter }: Manifest): boolean => Object.keys(filter).length > 0
 
-/** How far the clock of a server may be behind the one here. */
+/** Tolerated lag of the server's clock in seconds. */
 const skewSeconds = 300
 
-/** Whether it is the manifest of what was asked for, and what it names first is there. Throws `BadRecord`. */
+/** Checks that the manifest is for the requested export, and that its first event is present. Throws `BadRecord`. */
 export function requireMeant(manifest: Manifest | undefined, { first, last, firstFollows }: Chain, asked?: Date): void {
   const from = first?.seq ?? null
   const behind = (last?.seq ?? 0) + 1
@@ -57,7 +60,7 @@ export function requireMeant(manifest: Manifest | undefined, { first, last, firs
     )
 }
 
-/** Whether an export holds what its manifest says, to its last place. Throws `BadRecord`. */
+/** Checks that an export contains all events of its manifest. Throws `BadRecord`. */
 export function requireContent(manifest: Manifest, chain: Chain, content: Content): void {
   const { first, last, believed } = chain
   const [from, to] = [first?.seq ?? null, last?.seq ?? null]

@@ -1,7 +1,9 @@
 import { ApiError, VerificationError } from '@holdfast/sdk'
 import { BadRecord, NoVerdict } from './bad-record.ts'
 
-/** What a failure of the server says of its record: nothing, so that it must not end as a bad one does. */
+/**
+ * Converts a server error to `NoVerdict`, since it says nothing about the audit log and must not look like a bad one.
+ */
 export function asNoVerdict(e: unknown): unknown {
   if (e instanceof ApiError) return new NoVerdict(`${whyNot(e)} This is no verdict.`, { cause: e })
   if (!(e instanceof VerificationError)) return e

@@ -6,7 +6,7 @@ const mostParts = 8
 
 type Part = { size: number; peaks: Buffer[]; leaves: Buffer; used: number }
 
-/** The tree over a record, which knows its root at each of the last places: half a million of them, in 16 MiB. */
+/** The tree over an audit log, with the roots at the last half million sizes, in 16 MiB. */
 export function createTrail(from: { size: number; peaks: readonly Buffer[] }) {
   const tree = createGrowingTree(from)
   const parts: Part[] = []
@@ -27,7 +27,7 @@ export function createTrail(from: { size: number; peaks: readonly Buffer[] }) {
       tree.append(leaf)
     },
     root: (): Buffer => tree.root(),
-    /** The smallest size whose root it still knows. */
+    /** The smallest size with a known root. */
     get since() {
       return parts[0]?.size ?? tree.size
     },

@@ -7,12 +7,15 @@ import { isFiltered, type Manifest } from './manifest.ts'
 type Given = {
   trusted: Trusted | undefined
   manifest: Manifest | undefined
-  /** What was brought along, each of which was to be compared. */
+  /** Checkpoints given by the user. Each must be compared. */
   brought: readonly Known[]
   events: number
 }
 
-/** Of an export in which nothing is wrong: what vouches for it. Throws `NoVerdict`, and `BadRecord` where nothing does. */
+/**
+ * Returns the verdict on a faultless export, with its evidence. Throws `NoVerdict`, and `BadRecord` if there is no
+ * evidence.
+ */
 export function judged({ first, last }: Chain, said: Said, { trusted, manifest, brought, events }: Given) {
   const isPart = manifest !== undefined && isFiltered(manifest)
   for (const known of brought) if (!said.brought.has(known)) throw new NoVerdict(notCompared(known, isPart, first?.seq))
@@ -27,14 +30,14 @@ export function judged({ first, last }: Chain, said: Said, { trusted, manifest, 
       first_seq: first?.seq ?? null,
       last_seq: last?.seq ?? null,
       last_hash: last?.hash.toString('hex') ?? null,
-      /** Places were left out, for which the signature of the manifest vouches alone. */
+      /** Events were left out by a filter. Only the manifest's signature confirms that. */
       is_filtered: isPart,
-      /** By a key of the trust set. */
+      /** Signed by a key of the trust set. */
       manifest_is_signed: manifest !== undefined,
-      /** Of how many events the last checkpoint is that the record was compared with, and that counts. */
+      /** Size of the largest trusted checkpoint that was compared. */
       checkpoint: said.compared?.size ?? null,
       checkpoints: said.count,
-      /** By no key of the trust set: it may have ended since. */
+      /** Not signed by a key of the trust set; the key may have expired. */
       checkpoints_of_other_keys: said.unsigned,
     },
   }

@@ -25,7 +25,7 @@ const stranger = softwareSigner('audit-checkpoint', generateKey('Ed25519').priva
 const withRows = (change: (row: Row) => Row, ...places: number[]) =>
   rows.map((row) => (places.includes(row.seq) ? change(row) : row))
 const noVerdict = (message: RegExp) => ({ name: 'NoVerdict', message })
-/** A server that has the record as it was signed. */
+/** A server with the log as it was signed. */
 const follows = async (from: { size: number; root: Buffer }, to: Known) => {
   const leaves = rows.map(({ hash }) => leafHash(hash))
   const path = from.size === to.size ? [] : consistencySpans(from.size, to.size)
@@ -48,7 +48,7 @@ test('a checkpoint of a server by an unknown key may contradict, and never vouch
   await assert.rejects(verify(textOf(rows), { listed, isTrusted: false }), refused(1, /nobody vouches/))
   const other = makeRecord(20, (n) => eventNamed(n, { kind: 'user.created' }))
   await assert.rejects(verify(textOf(other) + (await manifestOf(other)), { listed }), refused(1, /not the one/))
-  // One that fits what was written anew does not say that the record is right up to it.
+  // A checkpoint that matches the rewritten events does not confirm the log up to it.
   const anew = rehash(withRows(changed, 5), 5)
   const theirs = [await checkpointOf(anew.slice(0, 14), stranger), await checkpointOf(rows.slice(0, 15))]
   await assert.rejects(verify(textOf(anew) + (await manifestOf(anew)), { listed: theirs }), refused(1, /to place 15/))
@@ -160,7 +160,7 @@ test('of several places that are wrong the first is named, or a place before it'
       fc.uniqueArray(fc.integer({ min: 1, max: 15 }), { minLength: 1, maxLength: 3 }),
       async (places) => {
         const wrong = places.toSorted((a, b) => a - b)
-        // Each another event, most with a hash that fits what stands before it.
+        // Each has another event, most with a hash that matches the event before.
         let attack = [...rows]
         for (const n of wrong) attack = attack.map((row) => (row.seq === n ? changed(row) : row))
         for (const n of wrong) if (n % 3 > 0) attack = rehash(attack, n, n)

@@ -9,21 +9,21 @@ import { isFiltered, type Manifest, openManifest, requireContent, requireMeant }
 import { judged } from './verdict.ts'
 
 type Options = {
-  /** Whose signatures count; without it only checkpoints that were brought vouch for the record, up to the last. */
+  /** Keys whose signatures are trusted. Without them only the given checkpoints confirm the log, up to the last one. */
   trusted: Trusted | undefined
-  /** The same as of now, where somebody can be asked: the key of a manifest may be younger than its export. */
+  /** Returns the present keys, if there is a server. The key of a manifest may be newer than its export. */
   trustedNow?: () => Promise<Trusted>
   witness: Witness
-  /** The whole record was asked for, at this moment. */
+  /** Time of the request, if the whole log was requested. */
   asked?: Date
-  /** What stands before a record that begins later than at place 1, where somebody can be asked, and what proves it. */
+  /** Returns the proven start of a log that begins after sequence number 1, if there is a server. */
   startOf?: (first: Place) => Promise<Start & { proof: Known }>
   progress?: (events: number) => void
 }
 
 /**
- * An export of events, one on each line in the order of their places, and its manifest on the last. Throws `BadRecord`
- * for the first place that is not what was recorded, as far as can be told, and `NoVerdict`.
+ * Verifies an export: one event per line in order of sequence numbers, and the manifest on the last line. Throws
+ * `BadRecord` with the first position that differs from the recorded log, and `NoVerdict`.
  */
 export async function verifyExport(
   lines: AsyncIterable<Buffer>,
@@ -36,7 +36,7 @@ export async function verifyExport(
   let carried: Known | undefined
   let isOver = false
   let [events, bytes] = [0, 0]
-  /** A place that is not there, unless the manifest says that it was left out; and what is wrong behind it. */
+  /** A missing event, unless the manifest says that it was left out; and the first fault after it. */
   let gap: BadRecord | undefined
   let fault: BadRecord | undefined
 
@@ -77,7 +77,7 @@ export async function verifyExport(
         await read(line)
       } catch (e) {
         if (!(e instanceof BadRecord)) throw e
-        // Behind a gap it reads on, to hear whether that was left out.
+        // After a gap it reads on, since the manifest may say that the events were left out.
         const isEnough = !gap || fault
         fault ??= e
         if (isEnough) break

@@ -7,7 +7,7 @@ import { openManifest } from './manifest.ts'
 
 type Given = { manifest: Record<string, unknown>; jws: string }
 
-/** A signed manifest that stands in a file of its own. */
+/** Reads a signed manifest from a separate file. */
 export function readManifest(text: string, name: string): Given {
   try {
     const { manifest, jws } = parseStrictObject(Buffer.from(text), 'the manifest')
@@ -17,8 +17,8 @@ export function readManifest(text: string, name: string): Given {
 }
 
 /**
- * Whether a file is, byte for byte, what was exported: as CSV or syslog, in which no event is chained to the next.
- * Throws `BadRecord` where not.
+ * Verifies that a file is byte for byte the exported one: as CSV or syslog, without a hash chain. Throws `BadRecord`
+ * otherwise.
  */
 export async function verifyFile(bytes: AsyncIterable<Buffer>, given: Given, trusted: Trusted) {
   const manifest = openManifest(given, trusted, 1)

@@ -9,7 +9,7 @@ import { eventNamed, lineOf, manifestOf, signer, tenantId, trustSet } from './ex
 
 const count = 1_000_000
 const mostSeconds = 60
-/** Of a file of 423 MB. */
+/** Memory limit for a file of 423 MB. */
 const mostMegabytes = 200
 
 test('a million events are verified in a minute, in memory that does not grow with them', {
@@ -59,7 +59,7 @@ test('a million events are verified in a minute, in memory that does not grow wi
   const options = ['--trust-set', join(home, 'trust.json'), '--checkpoint', join(home, 'kept.txt')]
   const { code, out, err } = await run(['audit', 'verify', path, ...options, '--json'])
   const used = process.cpuUsage(cpu)
-  // What it computes, so that a busy machine does not count.
+  // CPU time, so that a busy machine does not affect the result.
   const seconds = (used.user + used.system) / 1e6
   const clock = (performance.now() - since) / 1000
   t.diagnostic(

@@ -13,24 +13,24 @@ type Options = {
   client: Client
   scope: { tenant_id?: string }
   trusted: Trusted
-  /** The same as of now: the server may have made a key since. */
+  /** Returns the present keys. The server may have created one since. */
   trustedNow: () => Promise<Trusted>
   kept: Known | undefined
   progress: (events: number) => void
 }
 const pageSize = 200
-/** How long it waits for one of the two exports of a tenant that may be on their way. */
+/** Longest wait in seconds for a free one of a tenant's two concurrent exports. */
 const mostWait = 60
 const hashes = (proof: readonly string[]) => proof.map((hash) => Buffer.from(hash, 'hex'))
 
 /**
- * The record of a server, from its first place to its last: each event in the hash of the next, and every checkpoint of
- * what stands there. Throws `BadRecord`; any other error is no verdict.
+ * Verifies the audit log of a server from the first to the last event: the hash chain, and every checkpoint. Throws
+ * `BadRecord`; any other error is no verdict.
  */
 export async function verifyServer({ client, scope, trusted, trustedNow, kept, progress }: Options) {
   const read = (note: string) => readCheckpoint(note, trusted)
   const keptOnes = kept ? [kept] : []
-  // Before the export begins: all that is signed by now is in it.
+  // Read before the export starts, so that the export contains all checkpoints signed until now.
   const [newest] = (await patiently(() => client.listAuditCheckpoints({ query: { ...scope, limit: 1 } }))).items
   const present = newest && read(newest.note)
   const reached = [...keptOnes, ...(present ? [present] : [])]
@@ -53,14 +53,14 @@ export async function verifyServer({ client, scope, trusted, trustedNow, kept, p
     } while (cursor !== null)
   }
 
-  /** Throws `BadRecord` where not even the server says that it purged the places up to this one. */
+  /** Throws `BadRecord` unless the server reports the events up to this one as purged. */
   async function requirePurged(seq: number): Promise<void> {
     const { record_begins_after } = await patiently(() => client.getRetention({ query: scope }))
     const purged = record_begins_after?.seq ?? 0
     if (purged < seq) throw new BadRecord(purged + 1, `places ${purged + 1} to ${seq} are missing, and were not purged`)
   }
 
-  /** Where a record begins whose first places are purged: proven to be in what a trusted key signed. */
+  /** Returns the start of a log with purged events, proven by a checkpoint of a trusted key. */
   async function startOf({ seq, hash, eventId }: Place): Promise<Start & { proof: Known }> {
     await requirePurged(seq - 1)
     const params = { event_id: eventId }
@@ -104,7 +104,7 @@ export async function verifyServer({ client, scope, trusted, trustedNow, kept, p
   )
 }
 
-/** Those that were kept among those that are listed. */
+/** Merges the kept checkpoints into the listed ones. */
 async function* inOrder(kept: readonly Known[], listed: AsyncIterable<Known>): AsyncGenerator<Known> {
   const left = [...kept]
   for await (const known of listed) {

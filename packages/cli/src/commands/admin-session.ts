@@ -16,7 +16,7 @@ const columns: readonly Column<AdminSession>[] = [
   ['CURRENT', (s) => (s.current ? 'yes' : null)],
 ]
 
-/** Sessions of administrators; those of devices are under `session`. */
+/** Sessions of administrators. Those of devices are under `session`. */
 export function addAdminSession(program: Command, cli: Cli): void {
   const auth = program.command('auth').description('sessions of administrators, and step-up')
   examples(

@@ -21,7 +21,7 @@ type Options = AuditFilter & { format: AuditExportQuery['format']; out?: string;
 const formats: readonly AuditExportQuery['format'][] = ['csv', 'json', 'ndjson', 'syslog']
 const saidEvery = 10 * 1024 * 1024
 
-/** Under `holdfast audit`. */
+/** Adds commands to `holdfast audit`. */
 export function addAuditExport(audit: Command, cli: Cli): void {
   examples(
     auditFilter(
@@ -58,7 +58,7 @@ async function run(cli: Cli, { format, out, trustSet, ...filter }: Options): Pro
   printItem(cli, { file: out, ...(beside !== undefined && { manifest_file: beside }), ...manifest })
 }
 
-/** Whoever reads slowly sets the pace. */
+/** Waits for a slow reader. */
 async function hand({ output }: Cli, bytes: Uint8Array): Promise<void> {
   if (!output.write(bytes)) await once(output, 'drain')
 }

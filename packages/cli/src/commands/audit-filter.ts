@@ -23,7 +23,7 @@ export type AuditFilter = {
   text?: string
 }
 
-/** The options that say which events are meant. */
+/** Adds the options that select events. */
 export const auditFilter = (command: Command): Command =>
   command
     .option('--kind <kinds>', 'e.g. device.enrolled, or login.*, or several between commas')

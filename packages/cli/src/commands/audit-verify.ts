@@ -64,7 +64,7 @@ async function verify(cli: Cli, file: string | undefined, options: Options): Pro
   }
 }
 
-/** No event of it has a place of its own that could be named. */
+/** Verifies a file with a separate manifest. Its errors name no single event. */
 async function verifyBeside(cli: Cli, file: string | undefined, manifest: string, options: Options): Promise<void> {
   const pinned = await readPinned(options)
   if (file === undefined || pinned === undefined || options.checkpoint !== undefined)
@@ -114,7 +114,7 @@ async function ofFile(cli: Cli, file: string, options: Options) {
 async function ofServer(cli: Cli, options: Options) {
   const client = await cli.client()
   const pinned = await readPinned(options)
-  /** Keys that follow from those that were known; without them, those that the server names. */
+  /** Returns keys that follow from the pinned ones; without these, the keys of the server. */
   const trustedNow = async (): Promise<Trusted> => {
     const since = pinned && { since: pinned.version }
     const present = await patiently(() => client.trustAnchors({ query: { ...cli.scope, ...since } }))

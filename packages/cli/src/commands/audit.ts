@@ -22,14 +22,17 @@ const columns: readonly Column<Event>[] = [
   ['WHAT', whatOf],
 ]
 
-/** The fields of every kind: what stands in other columns, and what is read only as JSON. */
+/** Fields of every kind of event: those in other columns, and those shown only as JSON. */
 const common = new Set(
   'event_id seq hash tenant_id timestamp kind outcome actor target source_ip user_agent request_id origin changes details'.split(
     ' ',
   ),
 )
 
-/** What changed, or why it was refused: `status: active -> suspended`, `validation_error: name: is already taken`. */
+/**
+ * Describes the change or the reason of a refusal: `status: active -> suspended`, `validation_error: name: is already
+ * taken`.
+ */
 function whatOf(event: Event): string | null {
   const { error, detail, ...details } = event.details ?? {}
   const isSaid = ([name, value]: [string, unknown]) => name === 'reason' && value === error
@@ -48,7 +51,7 @@ const word = (value: unknown): string => {
   return text.length > longest ? `${text.slice(0, longest)}…` : text
 }
 
-/** How often the log is asked for what is new. */
+/** Polling interval of the log. */
 const pollMs = 1000
 const mostPlaces = Number.MAX_SAFE_INTEGER
 
@@ -122,12 +125,12 @@ function bucketColumns({ buckets }: Histogram): readonly Column<Histogram['bucke
   ]
 }
 
-/** Until it is ended. What was seen has a place, so whoever begins again behind it misses nothing. */
+/** Prints new events until it is interrupted. A later start after the last printed sequence number misses nothing. */
 async function follow(cli: Cli, filter: AuditFilter, after: number | undefined): Promise<never> {
   const client = await cli.client()
   const newest = { sort: '-seq', limit: 1, ...cli.scope } as const
   const lastPlace = async () => (await client.listAuditEvents({ query: newest })).items[0]?.seq ?? 0
-  // A name that nothing has is an error now, and not when the first event comes.
+  // Reports an unknown name now, not at the first event.
   if (filter.actor ?? filter.target) await client.listAuditEvents({ query: { ...auditQuery(filter), ...newest } })
   let seen = after ?? (await lastPlace())
   try {

@@ -63,7 +63,7 @@ async function login(cli: Cli, { username, apiKey, totp, recoveryCode }: Login):
     recovery_code: recoveryCode ? await cli.prompt.secret('Recovery code') : undefined,
   }
   const signedIn = await signIn({ baseUrl: url, username, ...given }).catch((error: unknown) => {
-    // Whatever was wrong the server says the same, so this may be it and may not.
+    // The server's answer is the same for every fault, so this may or may not be the cause.
     if (error instanceof ApiError && error.status === 401 && !totp && !recoveryCode)
       cli.hint('If the account has an authenticator app, add --totp.')
     throw error
@@ -74,7 +74,7 @@ async function login(cli: Cli, { username, apiKey, totp, recoveryCode }: Login):
   if (requiredAction) cli.note(owedText[requiredAction])
 }
 
-/** The saved credential goes first: it is forgotten even when the server can't be told. */
+/** Deletes the saved credential first, so that it is gone even if the server can't be reached. */
 async function logout(cli: Cli): Promise<void> {
   const { url, session, api_key } = await readConfig(cli.env)
   if (url === undefined || (!session && api_key === undefined)) return cli.note('Not signed in.')

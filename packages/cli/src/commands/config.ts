@@ -51,7 +51,7 @@ export function addConfig(program: Command, cli: Cli): void {
   )
 }
 
-/** A file that can't be used is no wrong use of the command, whose exit code is that of a difference. */
+/** An unusable file is reported as `Unusable`, since the exit code of wrong use means a difference here. */
 type Options = { removeAllRules?: true }
 async function read(
   cli: Cli,
@@ -93,13 +93,13 @@ async function apply(cli: Cli, file: string, { yes, ...options }: Options & { ye
   }
 }
 
-/** What is to be changed is not what the plan saw. */
+/** True if the state changed after the plan was made. */
 const isOutdated = (e: unknown): boolean =>
   e instanceof ApiError && e.errors.some(({ field }) => field === 'If-Match' || field === 'previous_digest')
 
 const said = { create: 'created', update: 'changed', publish: 'published' } as const
 const marks = { create: '+', update: '~', publish: '~' } as const
-/** How much of a value is shown. */
+/** Limit of a shown value in characters. */
 const longest = 80
 const short = (value: unknown): string => {
   const text = cellText(value)

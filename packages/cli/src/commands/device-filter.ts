@@ -29,7 +29,7 @@ export type Filter = {
   q?: string
 }
 
-/** A filter as the API takes it; other options stay as they are. */
+/** Returns a filter in the API's form. Other options stay unchanged. */
 export function filterOf<T extends Filter>(options: T) {
   const { effectiveStatus, user, group, provider, token, gateway, ...others } = options
   const { seenWithin, unseenFor, clientVersion, clientVersionBefore, osVersion, ...rest } = others
@@ -49,7 +49,7 @@ export function filterOf<T extends Filter>(options: T) {
   })
 }
 
-/** The options by which devices are found. */
+/** Adds the options that select devices. */
 export const filtered = (command: Command): Command =>
   command
     .addOption(choice('--status <status>', 'only these', ['pending', 'active', 'suspended', 'revoked']))

@@ -45,11 +45,11 @@ function printChanges(cli: Cli, run: Run): void {
   if (run.problem_count > run.problems.length) cli.note(`${run.problem_count} entries were passed over in all.`)
 }
 
-/** What can be done about a run that is held. */
+/** Returns the next steps for a held run. */
 export const nextOfHeld = (run_id: string): string =>
   `To apply it: holdfast directory confirm ${run_id}. If it is a mistake: holdfast directory cancel ${run_id}`
 
-/** How far a pull has come, in a line. */
+/** Describes the progress of a pull in one line. */
 export function progressOf({ phase, users, groups, memberships }: NonNullable<Run['progress']>): string {
   const n = ({ read, of }: { read: number; of: number | null }) =>
     `${read.toLocaleString('en')}${of === null ? '' : ` of ${of.toLocaleString('en')}`}`

@@ -65,7 +65,7 @@ async function credentialOf(cli: Cli, { credential, credentialFile: file }: Sett
   }
 }
 
-/** Under `holdfast directory`. */
+/** Adds commands to `holdfast directory`. */
 export function addSources(directory: Command, cli: Cli): void {
   const source = directory.command('source').description('directories that are read from here, and when')
   limit(examples(source.command('list'), 'directory source list').description('list them')).action(
@@ -140,7 +140,7 @@ export function addSources(directory: Command, cli: Cli): void {
 }
 
 type PullOptions = { dryRun?: boolean; confirm?: boolean; wait?: boolean; keycloak?: boolean }
-/** Under `holdfast directory`. */
+/** Adds commands to `holdfast directory`. */
 export function addPull(directory: Command, cli: Cli): void {
   examples(
     directory
@@ -185,7 +185,7 @@ export function addPull(directory: Command, cli: Cli): void {
   })
 }
 
-/** Until the run has come to something. */
+/** Waits until the run has a result. */
 async function follow(cli: Cli, run_id: string): Promise<void> {
   const client = await cli.client()
   let last = ''

@@ -116,7 +116,7 @@ export function addDirectory(program: Command, cli: Cli): void {
   )
 }
 
-/** The server lists no runs for a name that no directory has. */
+/** Checks the name, since the server returns no runs and no error for an unknown directory. */
 async function requireDirectory(client: Client, cli: Cli, name: string): Promise<void> {
   const directories = walk(
     (page) => client.getDirectorySyncStatus({ query: { ...cli.scope, ...page } }),

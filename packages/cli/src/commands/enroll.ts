@@ -52,7 +52,7 @@ export function addEnroll(program: Command, cli: Cli): void {
   )
 }
 
-/** `device enroll`: the same, or by an identity provider. */
+/** `device enroll`: enrolls by a token or an identity provider. */
 export function addDeviceEnroll(device: Command, cli: Cli): void {
   examples(
     ofDevice(device.command('enroll').description('act as a device: enroll with a token, or as who you are'))
@@ -89,7 +89,7 @@ const ofDevice = (command: Command): Command =>
 
 const deviceOf = ({ name, platform, arch }: Options) => ({ name, platform, ...given({ arch }) })
 
-/** Where to enroll, and where to keep what the device is. */
+/** Returns the server's address and the store for the device's state. */
 async function prepare(cli: Cli, state: string) {
   const baseUrl = cli.url ?? (cli.env.HOLDFAST_URL || (await readConfig(cli.env)).url)
   if (baseUrl === undefined) throw new UsageError('Which server? Add --url or set HOLDFAST_URL.')
@@ -141,7 +141,7 @@ async function enrollByDeviceCode(cli: Cli, options: Options, wanted: string | u
   say(cli, await saidWhere(cli, finish({ device: deviceOf(options), onWait })))
 }
 
-/** Whatever an identity provider does not prove is one and the same 401: says where the reason stands. */
+/** All failures at an identity provider are the same 401. Prints the command that shows the reason. */
 async function saidWhere<T>(cli: Cli, work: Promise<T>): Promise<T> {
   try {
     return await work
@@ -205,7 +205,7 @@ async function poll(cli: Cli, { state, once }: { state: string; once?: boolean }
   }
 }
 
-/** Prints it, which is all that this device does with a policy, and says so to the server as an agent would. */
+/** Prints the policy, which is all that this device does with it, and reports it as applied, as an agent would. */
 async function apply(cli: Cli, device: Device, policy: DevicePolicy): Promise<void> {
   printPolicy(cli, policy)
   const event = {

@@ -18,7 +18,7 @@ const columns: readonly Column<Expiry>[] = [
   ['RENEWS ITSELF', (e) => (e.renews_itself ? 'yes' : 'no')],
 ]
 
-/** A part of a day is a day. */
+/** Rounds up to whole days. */
 const daysIn = (seconds: number): number => Math.ceil(seconds / 86_400)
 
 export function addExpiry(program: Command, cli: Cli): void {

@@ -11,7 +11,7 @@ type Row = Output<Contract['listGatewayHistory']>['items'][number]
 type Range = (typeof historyRanges)[number]
 type State = NonNullable<Row['states'][number]>
 
-/** One character for each step. */
+/** One character per step. */
 const letters: Record<State, string> = {
   healthy: '.',
   degraded: 'd',

@@ -22,7 +22,7 @@ const columns: readonly Column<Listed>[] = [
   ['LAST SEEN', (g) => g.last_seen_at],
 ]
 
-/** `host:port/udp`; an IPv6 address in brackets. */
+/** Parses `host:port/udp`, with an IPv6 address in brackets. */
 export function parseEndpoint(text: string, before: Endpoint[] = []): Endpoint[] {
   const [, v6, name, port, proto] = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:/[\]]+)):(\d{1,5})\/(udp|tcp)$/.exec(text) ?? []
   const host = v6 ?? name

@@ -7,7 +7,7 @@ import { printItem } from '../output.ts'
 
 type Status = Output<Contract['getLicenseStatus']>
 
-/** Under `holdfast license`: what a server says of the license in force. */
+/** Adds commands to `holdfast license`: state of the license in force. */
 export function addLicenseStatus(license: Command, cli: Cli): void {
   examples(license.command('status'), 'license status', 'license status --json | jq -r .deployment_id')
     .description('the license in force, and why a newer file was not taken')
@@ -25,7 +25,7 @@ export function addLicenseStatus(license: Command, cli: Cli): void {
     })
 }
 
-/** Most pressing first. */
+/** Most urgent fields first. */
 function readable({ source, state, edition, customer, expires_at, grace_ends_at, ...rest }: Status): object {
   const { problem, limits, features, deployment_id, ...others } = rest
   return {

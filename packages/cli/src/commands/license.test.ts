@@ -20,7 +20,7 @@ const claims = {
   limits: { users: 500, devices: null },
 }
 
-/** A shell without a server, a pair of keys, and files of its own. */
+/** Starts a shell without a server, with a key pair and temporary files. */
 async function start(t: TestContext) {
   const { home, run } = await startShell(t)
   const at = (name: string) => join(home, name)
@@ -32,7 +32,7 @@ async function start(t: TestContext) {
   assert.equal(made.code, 0, made.err)
   const [key, pub] = [at('keys/license-key.pem'), at('keys/license-key.pub.pem')]
   const license = (...args: string[]) => run(['license', ...args])
-  /** The path of a license with these claims. */
+  /** Issues a license with these claims and returns its path. */
   const issue = async (changed: object = {}) => {
     const { code, out, err } = await license('sign', await write('c.json', { ...claims, ...changed }), '--key', key)
     assert.equal(code, 0, err)

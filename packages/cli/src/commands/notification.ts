@@ -17,7 +17,7 @@ const columns: readonly Column<Notification>[] = [
 ]
 type Filter = { state?: 'open' | 'acknowledged' | 'all' } & Partial<Pick<Notification, 'kind' | 'severity'>>
 
-/** `1/2`: taken over by one of two receivers; a given-up one is named. */
+/** `1/2`: accepted by one of two receivers. Failed deliveries are added. */
 function sentOf({ deliveries }: Notification): string | null {
   if (deliveries.length === 0) return null
   const count = (state: string) => deliveries.filter((d) => d.state === state).length

@@ -3,7 +3,7 @@ import type { Cli } from '../cli.ts'
 import { UsageError } from '../exit.ts'
 import { readAll } from '../prompt.ts'
 
-/** A policy document of a file; `-` is stdin. */
+/** Reads a policy document from a file; `-` is stdin. */
 export async function readDocument(cli: Cli, file: string): Promise<Record<string, unknown>> {
   const source = file === '-' ? 'stdin' : file
   let text: string

@@ -36,7 +36,7 @@ const pointColumns: readonly Column<Adoption['points'][number]>[] = [
   ['GATEWAYS', (p) => share(p.gateways)],
 ]
 
-/** Commands for the reach of a policy: the users and devices that get to a target, and its adoption over time. */
+/** Commands for the reach of a policy: users and devices that reach a target, and its adoption over time. */
 export function addPolicyReach(policy: Command, cli: Cli): void {
   examples(
     policy
@@ -89,7 +89,10 @@ async function whoReaches(cli: Cli, target: string, { channel, document, at }: O
   await printAll(cli, deviceColumns, found.devices)
 }
 
-/** The users and groups that gain or lose access in a simulation, a line each. An older server does not list them. */
+/**
+ * Prints the users and groups that gain or lose access in a simulation, one line each. A server of an earlier version
+ * does not list them.
+ */
 export function printParties(cli: Cli, { gains, loses }: Partial<Pick<Impact, 'gains' | 'loses'>>): void {
   for (const [verb, side] of [
     ['gains', gains],

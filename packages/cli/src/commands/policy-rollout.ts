@@ -5,7 +5,7 @@ import { printItem } from '../output.ts'
 import { plain } from '../text.ts'
 import { readDocument } from './policy-document.ts'
 
-/** From a draft to every device, and back. */
+/** Commands for rolling out a draft to all devices, and rolling it back. */
 export function addPolicyRollout(policy: Command, cli: Cli): void {
   examples(
     policy

@@ -217,7 +217,7 @@ async function explain(cli: Cli, target: string, who: Who): Promise<void> {
   const result = await (await cli.client()).explainPolicy({ body: questionOf(target, who), query: cli.scope })
   if (cli.json) return printItem(cli, result)
   cli.say(cli.strong(plain(`${result.decision}: ${result.reason}`)))
-  // An older server judges the rules alone.
+  // A server of an earlier version evaluates only the rules.
   for (const { kind, detail } of result.blocked_by ?? []) cli.say(plain(`blocked by ${kind}: ${detail}`))
   cli.say(`channel ${result.channel}, version ${result.version}, posture ${result.posture_verdict}`)
   for (const rule of result.rules) {

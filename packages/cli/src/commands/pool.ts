@@ -23,7 +23,7 @@ type Create = Serving & {
   capacity?: number
 }
 
-/** How the gateways of a pool serve. */
+/** Tunnel settings of a pool's gateways. */
 type Serving = {
   nat?: Pool['nat']
   mtu?: number

@@ -26,7 +26,7 @@ export const samlOptions = (command: Command): Command =>
     .addOption(choice('--signed-response <on|off>', 'saml: whether the whole response must be signed', ['on', 'off']))
 
 type Saml = NonNullable<Input<Contract['updateIdentityProvider']>['body']['saml']>
-/** One source of what the provider says of itself takes the place of another. */
+/** Returns the SAML settings. A new source of the provider's metadata replaces the previous one. */
 export async function samlOf(options: SamlOptions): Promise<Partial<Saml>> {
   const { metadataUrl, metadataFile, entityId, ssoUrl, certificate } = options
   const byHand = [entityId, ssoUrl, certificate]
@@ -54,7 +54,7 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-/** What is said of a provider that speaks the other language. */
+/** Refuses options of the other protocol. */
 export function refuseOther(kind: IdentityProviderKind, { oidc, saml }: { oidc: object; saml: object }): void {
   if (kind === 'saml' && Object.keys(oidc).length > 0)
     throw new UsageError(

@@ -57,7 +57,7 @@ type Settings = SamlOptions & {
   disable?: boolean
 }
 
-/** `what the provider says=what it means here`, repeated. */
+/** Parses a repeatable `value of the provider=value here`. */
 function pair(text: string, before: Pair[] = []): Pair[] {
   const at = text.lastIndexOf('=')
   if (at < 1 || at === text.length - 1) throw new InvalidArgumentError('It must look like /engineering=engineers.')
@@ -200,7 +200,7 @@ export function addProvider(program: Command, cli: Cli): void {
   )
 }
 
-/** Under `holdfast provider`. */
+/** Adds commands to `holdfast provider`. */
 function addEnrollers(provider: Command, cli: Cli): void {
   examples(provider.command('enrolling'), 'provider enrolling')
     .description('by which devices enroll now, as an application is told')
@@ -233,7 +233,7 @@ const linkColumns: readonly Column<Link>[] = [
   ['LINKED', (l) => l.linked_at],
   ['LAST SIGN-IN', (l) => l.last_login_at],
 ]
-/** Under `holdfast user`. */
+/** Adds commands to `holdfast user`. */
 export function addUserLinks(user: Command, cli: Cli): void {
   examples(user.command('links <user>'), 'user links jane')
     .description('with which accounts of identity providers a user signs in')

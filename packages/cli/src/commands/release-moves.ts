@@ -12,7 +12,7 @@ const reaching = (command: Command): Command =>
     .option('--percent <n>', 'of the devices; as it was (of a new draft 100), and with --group alone 0', percentage)
     .option('--group <group...>', 'and all devices of these groups, and of no others')
 
-/** Under `holdfast release`: where it stands and to whom it is offered. */
+/** Adds commands to `holdfast release`: its state, and the devices that it is offered to. */
 export function addReleaseMoves(release: Command, cli: Cli): void {
   const move = (operation: Operation) => (release_id: string, options: Given) =>
     change(cli, release_id, operation, options)

@@ -21,7 +21,7 @@ const columns: readonly Column<Package>[] = [
   ['SHA-256', (p) => p.sha256],
 ]
 
-/** Under `holdfast release`. */
+/** Adds commands to `holdfast release`. */
 export function addReleasePackages(release: Command, cli: Cli): void {
   examples(
     release
@@ -83,7 +83,7 @@ async function upload(
   if (!done.changed) cli.note('It was there already.')
 }
 
-/** A line for every tenth, on a terminal and in a log. */
+/** Prints a line per tenth, on a terminal and in a log. */
 function progressOf(cli: Cli): (sent: number, size: number) => void {
   let told = 0
   return (sent, size) => {

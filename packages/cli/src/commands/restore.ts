@@ -7,7 +7,7 @@ import { printItem } from '../output.ts'
 import { plain } from '../text.ts'
 
 type RestoreOptions = { identity?: string; fence?: true; yes?: true }
-/** How many names are said. */
+/** Limit of listed names. */
 const mostNamed = 20
 
 export function addRestore(program: Command, cli: Cli): void {

@@ -20,7 +20,7 @@ const columns: readonly Column<DeadLetter>[] = [
 type Replay = { from?: string; fromSeq?: number; deadLetters?: string[] | true }
 type Export = { from: string; to?: string; wait: boolean }
 
-/** Under `holdfast siem`. */
+/** Adds commands to `holdfast siem`. */
 export function addSiemSending(siem: Command, cli: Cli): void {
   examples(
     siem
@@ -101,7 +101,7 @@ export function addSiemSending(siem: Command, cli: Cli): void {
     .action(async () => printItem(cli, await (await cli.client()).getSiemSchema({ query: cli.scope })))
 }
 
-/** The event at a place, in a line. */
+/** Describes the event with this sequence number in one line. */
 async function eventAt(client: Client, cli: Cli, seq: number): Promise<string> {
   const query = { sort: 'seq', after_seq: seq - 1, limit: 1, ...cli.scope } as const
   const [event] = (await client.listAuditEvents({ query })).items

@@ -76,7 +76,7 @@ export function addSigner(program: Command, cli: Cli): void {
     .action((signer_id: string, options: Retire) => retire(cli, signer_id, options))
 }
 
-/** Authorities come with `trust rotate`. */
+/** `trust rotate` creates authorities. */
 const signingPurposes = signerPurposes.filter((purpose) => !purpose.startsWith('ca-'))
 
 async function retire(cli: Cli, signer_id: string, { compromised, force, reason, yes }: Retire): Promise<void> {

@@ -39,7 +39,7 @@ export function addSpcIssue(spc: Command, cli: Cli): void {
   )
 }
 
-/** The files are there before anything is asked, so that what was issued has a place to go. */
+/** Creates the files before the request, so that the issued certificate can be stored. */
 async function issue(cli: Cli, files: Files, ask: (csr: string) => Promise<Issued>): Promise<void> {
   const { newKey, out } = files
   const issued = await withNewFiles([newKey, out], async () => ask(await requestOf(files)))
@@ -53,7 +53,7 @@ async function issue(cli: Cli, files: Files, ask: (csr: string) => Promise<Issue
   if (newKey !== undefined) cli.note(`Its private key is in ${plain(newKey)}, and nowhere else.`)
 }
 
-/** The key is on disk before anybody certifies it. */
+/** The key is on disk before a certificate is issued for it. */
 async function requestOf({ csr, newKey }: Files): Promise<string> {
   if (csr !== undefined && newKey === undefined) return readText(csr)
   if (newKey === undefined || csr !== undefined)

@@ -68,6 +68,6 @@ async function validate(cli: Cli, file: string, at: string | undefined): Promise
   if (!verdict.valid) throw new Declined()
 }
 
-/** Of a file that holds a chain the first certificate is meant, as TLS has it. */
+/** Returns the first certificate of a file, which is the device's in a chain, as in TLS. */
 const firstOf = (text: string): string =>
   /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/.exec(text)?.[0] ?? text

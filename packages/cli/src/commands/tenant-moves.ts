@@ -9,7 +9,7 @@ type Tenant = Output<Contract['getTenant']>
 type Sure = { reason?: string; yes?: boolean }
 const keep = 'devices and gateways keep what they have until that ends'
 
-/** Under `holdfast tenant`: whether its people come in, and whether it goes. */
+/** Adds commands to `holdfast tenant`: suspension and deletion. */
 export function addTenantMoves(tenant: Command, cli: Cli): void {
   examples(
     reason(tenant.command('suspend <tenant>').description(`shut a tenant out: nobody of it signs in, ${keep}`))

@@ -48,7 +48,7 @@ const forecastColumns: readonly Column<Usage['forecast'][number]>[] = [
   ['REACHES LIMIT', (f) => f.reaches_limit_at],
 ]
 
-/** Under `holdfast tenant`: how much a tenant may have, and has. */
+/** Adds commands to `holdfast tenant`: its limits and its usage. */
 export function addTenantUsage(tenant: Command, cli: Cli): void {
   examples(about(tenant, 'entitlement'), 'tenant entitlement acme')
     .description('the limits of a tenant, and what sets each: license, plan or tenant')
@@ -95,7 +95,7 @@ export function addTenantUsage(tenant: Command, cli: Cli): void {
     'tenant usage --from 24h --step hour --json | jq .totals',
   )
 
-  /** Where no tenant is named it is that of --tenant, else the own one. */
+  /** Default: the tenant of --tenant, else the caller's own. */
   async function asked(name: string | undefined) {
     const tenant_id = name ?? cli.scope.tenant_id ?? (await (await cli.client()).me()).tenant_id
     return { params: { tenant_id }, query: cli.scope }

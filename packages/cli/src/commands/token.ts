@@ -19,7 +19,7 @@ const columns: readonly Column<Token>[] = [
   ['EXPIRES', (t) => t.expires_at],
   ['LAST ATTEMPT', (t) => lastAttempt(t)],
 ]
-/** The word of the outcome, and why. */
+/** Describes the outcome of the last attempt and its reason. */
 const lastAttempt = ({ last_attempt: last }: Token): string | null =>
   last ? (last.reason === null ? last.outcome : `${last.outcome}: ${last.reason}`) : null
 
@@ -124,13 +124,13 @@ async function create(cli: Cli, options: Create): Promise<void> {
     printSecret(cli, answer.secret, answer, note)
     return cli.note('No install line fits this token: it is a bootstrap token or for other platforms.')
   }
-  // One line alone can be copied or piped as it is.
+  // A single line can be copied or piped unchanged.
   const [first, second] = rows
   if (first && !second) cli.say(plain(first.line))
   else await printAll(cli, installColumns, rows)
   cli.note(`${note} The lines hold its secret and are shown only this once.`)
 }
 
-/** A server of an earlier version gives none. */
+/** A server of an earlier version returns none. */
 const installRows = (lines: Install | undefined): InstallRow[] =>
   Object.entries(lines ?? {}).flatMap(([platform, of]) => (of ? [{ platform, ...of }] : []))

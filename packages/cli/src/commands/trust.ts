@@ -14,7 +14,7 @@ const columns: readonly Column<Anchor>[] = [
 
 type Rotate = { emergency?: boolean; anchor?: string; overlap?: number; reason?: string; yes?: boolean }
 
-/** What devices and gateways trust, and the description of the interface itself. */
+/** Commands for trust anchors, and for the description of the API. */
 export function addTrust(program: Command, cli: Cli): void {
   const trust = program.command('trust').description('trust anchors')
   examples(

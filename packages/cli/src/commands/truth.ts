@@ -33,7 +33,7 @@ export function addTruth(program: Command, cli: Cli): void {
         await printList(cli, most, columns, async (page) => {
           const found = await client.connectionTruth({ query: { ...query, ...page } })
           const n = found.in_question
-          // What no gateway has a session for, or should not, stands in the lists of verdicts only.
+          // Connections whose session is missing or not allowed appear only in the lists by verdict.
           if (n && verdict === undefined && n.unauthorized + n.conflict + n.stale > 0)
             cli.note(
               `In question: ${n.unauthorized} unauthorized, ${n.conflict} in conflict, ${n.stale} stale (--verdict).`,

@@ -24,7 +24,7 @@ import { jsonText, plain } from '../text.ts'
 type Root = Input<Contract['replaceTufRoot']>['body']
 const year = 365 * 86_400
 
-/** Under `holdfast update`: the ceremony by which people hold the root instead of the control plane. */
+/** Adds commands to `holdfast update`: the ceremony by which people instead of the control plane hold the root keys. */
 export function addUpdateRoot(update: Command, cli: Cli): void {
   const root = update.command('root').description('make and sign the next root; keys never reach a server')
   examples(

@@ -11,7 +11,7 @@ type Question = Pick<NonNullable<Input<Contract['updateManifest']>['query']>, 'p
   installed?: string
 }
 
-/** The repository (TUF) by which devices make sure of what they download. */
+/** Commands for the TUF repository, by which devices verify downloads. */
 export function addUpdate(program: Command, cli: Cli): void {
   const update = program.command('update').description('the update repository (TUF) and its root')
   examples(

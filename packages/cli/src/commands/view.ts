@@ -18,7 +18,7 @@ const columns: readonly Column<View>[] = [
   ['QUERY', (v) => Object.entries(v.query).map(([name, value]) => `${name}=${value}`)],
 ]
 
-/** `name=value` words, gathered into one object. */
+/** Collects `name=value` words into one object. */
 function parameters(text: string, before: Query = {}): Query {
   const at = text.indexOf('=')
   if (at < 1 || at === text.length - 1)

@@ -43,7 +43,7 @@ async function watch(cli: Cli, { kind: kinds, after }: Options): Promise<void> {
 
 const idsOf = ({ ids, many }: { ids: readonly string[]; many: boolean }) => (many ? 'many' : ids.join(' '))
 
-/** A line for each change. Events that only a program needs have no line. */
+/** Returns a line for each change. Events for programs only have none. */
 function linesOf(e: StreamEvent): string[] {
   switch (e.event) {
     case 'ready':

@@ -4,7 +4,10 @@ import { everyOne } from './every-one.ts'
 
 type Scope = { tenant_id?: string }
 
-/** Everything that a file may say, as it is. Groups of a directory are the directory's, and have no members here. */
+/**
+ * Returns the present configuration in the form of a file. Groups of a directory are left out, since the directory
+ * manages them.
+ */
 export async function currentConfig(client: Client, query: Scope): Promise<ConfigDocument> {
   const { email, webhook } = await client.getNotificationSettings({ query })
   const { available: _, ...ofEmail } = email

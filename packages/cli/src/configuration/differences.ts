@@ -1,21 +1,21 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Operation } from '@holdfast/contract'
 
-/** A field that differs: what it is, and what the file says. */
+/** A differing field, with its present value and the file's. */
 type Field = { field: string; from: unknown; to: unknown }
-/** Something that is not as the file says, and what makes it so. */
+/** A difference between the configuration and the file, with the change that removes it. */
 export type Step = {
-  /** What it is: `security`, `group engineers`. */
+  /** Name of the changed thing: `security`, `group engineers`. */
   thing: string
   action: 'create' | 'update' | 'publish'
   fields: readonly Field[]
-  /** The operation that makes it so, and what is sent with it. */
+  /** The operation of the change, and its body. */
   operation: Operation
   body: object
   apply: () => Promise<unknown>
 }
 
-/** The fields named whose values are others. */
+/** Returns the named fields with other values. */
 export function fieldsOf(is: object, named: object, path = ''): Field[] {
   const current = new Map<string, unknown>(Object.entries(is))
   return Object.entries(named)
@@ -23,7 +23,7 @@ export function fieldsOf(is: object, named: object, path = ''): Field[] {
     .map(([name, to]) => ({ field: path + name, from: current.get(name) ?? null, to }))
 }
 
-/** The same of two levels of objects. */
+/** The same for two levels of objects. */
 export const fieldsOfSections = (is: object, named: Readonly<Record<string, object>>): Field[] => {
   const current = new Map<string, object>(Object.entries(is))
   return Object.entries(named).flatMap(([section, fields]) =>

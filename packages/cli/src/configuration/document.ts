@@ -7,7 +7,7 @@ import { plain } from '../text.ts'
 
 const Closed = <T extends Record<string, TSchema>>(properties: T) =>
   Type.Object(properties, { additionalProperties: false })
-/** Some of the fields of an object that an operation takes. */
+/** Makes some fields of an operation's object optional, without read-only ones. */
 const someOf = ({ properties }: TObject, ...not: string[]) =>
   Closed(
     Object.fromEntries(
@@ -26,7 +26,7 @@ const { enrollment, security, notifications, pool, policy } = {
   policy: contract.publishPolicy.body.properties.policy,
 }
 
-/** What a file may say. What it does not name is left as it is. */
+/** Schema of a configuration file. Omitted parts stay unchanged. */
 const Document = Closed({
   format: Type.Literal('holdfast.config/1'),
   security: Type.Optional(
@@ -43,7 +43,7 @@ const Document = Closed({
   notifications: Type.Optional(
     Closed({
       email: Type.Optional(someOf(notifications.email)),
-      // Its URL is never shown, so that nobody could tell whether it differs.
+      // The API never returns its URL, so a difference could not be detected.
       webhook: Type.Optional(someOf(notifications.webhook, 'url', 'rotate_secret')),
     }),
   ),
@@ -58,7 +58,7 @@ const Document = Closed({
   gateway_pools: Type.Optional(byName(someOf(pool, 'name'))),
   policy: Type.Optional(Closed({ stable: policy })),
 })
-/** In the form of the operations that it is made with. */
+/** In the form of the operations that apply it. */
 export type ConfigDocument = {
   format: 'holdfast.config/1'
   security?: Record<string, Record<string, unknown>>
@@ -70,10 +70,10 @@ export type ConfigDocument = {
 }
 
 type SchemaError = { instancePath: string; message: string; params?: { additionalProperties?: string[] } }
-/** How many mistakes are said. */
+/** Limit of reported errors. */
 const mostErrors = 20
 
-/** Reads a YAML 1.2 file, or JSON, which is YAML; an error names each field that is wrong. */
+/** Parses a file of YAML 1.2, or JSON, which is a part of YAML. An error names each wrong field. */
 export function parseConfig(text: string, file: string): ConfigDocument {
   let value: unknown
   try {
@@ -96,7 +96,7 @@ function sentenceOf({ instancePath, message, params }: SchemaError): string {
   return unknown ? `${path}: does not have ${unknown.join(', ')}` : `${path}: ${message}`
 }
 
-/** Names that differ in their case alone are one name to the server. */
+/** Refuses names that differ only in case, since the server treats them as equal. */
 function refuseTwins({ groups = {}, gateway_pools: pools = {} }: ConfigDocument, file: string): void {
   for (const names of [Object.keys(groups), Object.keys(pools)]) {
     const twin = names.find((name, i) => names.findIndex((n) => n.toLowerCase() === name.toLowerCase()) < i)

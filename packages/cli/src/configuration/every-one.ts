@@ -1,6 +1,6 @@
 import type { AskPage, Page } from '../pages.ts'
 
-/** All of a list, page by page. */
+/** Returns all items of a list. */
 export async function everyOne<T>(ask: AskPage<T>): Promise<T[]> {
   const items: T[] = []
   for (let cursor: string | null = null; ; ) {

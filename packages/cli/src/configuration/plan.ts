@@ -10,8 +10,8 @@ type Scope = { tenant_id?: string }
 type PoolBody = Input<Contract['createGatewayPool']>['body']
 
 /**
- * What has to be done so that everything is as the file says, in an order in which it can be; empty: it is. Each step
- * is refused where what it changes is not what was seen here any more. `problems`: the reasons why it can't be done.
+ * Returns the changes that make the configuration equal to the file, in a possible order; none if it is equal. Each
+ * change is refused if its target has changed since. `problems`: the reasons why the plan can't be applied.
  */
 export async function planOf(
   client: Client,
@@ -24,7 +24,7 @@ export async function planOf(
     ...(await settingsSteps(client, document, scope, problems)),
     ...(await groupSteps(client, document.groups ?? {}, scope, problems)),
     ...(await poolSteps(client, document.gateway_pools ?? {}, scope)),
-    // It names groups and pools.
+    // Last, since it names groups and pools.
     ...(await policySteps(client, document.policy, scope)),
   ]
   if (!removesAllRules && planned.some(isRemovalOfAllRules))
@@ -84,7 +84,7 @@ async function poolSteps(client: Client, named: NonNullable<ConfigDocument['gate
     }
     const fieldsAt = (pool: typeof found) => fieldsOf({ ...pool, dns: resolvers(pool.dns) }, body)
     if (fieldsAt(found).length === 0) continue
-    // Lists show no versions.
+    // Lists contain no versions.
     const of = { params: { pool_id: found.pool_id }, query }
     const is = await client.getGatewayPool(of)
     const whole = { ...is, ...body }
@@ -136,7 +136,7 @@ async function groupSteps(
       return fieldsOf({ ...group, members: now }, { ...wanted, members })
     }
     if ((await fieldsAt(found)).length === 0) continue
-    // Before its members, so that who comes or goes after they were read makes it stale.
+    // Read before its members, so that a later change of members makes the version stale.
     const is = await client.getGroup({ params: { group_id }, query })
     const fields = await fieldsAt(is)
     const group = {
@@ -150,7 +150,7 @@ async function groupSteps(
   return steps
 }
 
-/** All are read at once: looked up one by one they would be more requests than anybody may send. */
+/** Reads all users at once: single look-ups would exceed the rate limit. */
 async function idsOfUsers(client: Client, query: Scope): Promise<(username: string) => string | undefined> {
   const users = await everyOne((page) => client.listUsers({ query: { ...query, ...page } }))
   const ids = new Map(users.map(({ username, user_id }) => [lower(username), user_id]))
@@ -172,7 +172,7 @@ async function policySteps(client: Client, wanted: ConfigDocument['policy'], que
   return [{ thing: 'policy stable', action: 'publish', fields, operation: 'publishPolicy', body, apply }]
 }
 
-/** Whether a policy with rules is replaced by one without: rarely meant, and it ends all access. */
+/** True if a policy with rules is replaced by one without. This is rarely intended, and it ends all access. */
 const isRemovalOfAllRules = ({ operation, fields }: Step): boolean =>
   operation === 'publishPolicy' &&
   fields.some(({ field, from, to }) => field === 'rules' && lengthOf(from) > 0 && lengthOf(to) === 0)

@@ -5,14 +5,14 @@ import type { Step } from './differences.ts'
 
 type Scope = { tenant_id?: string }
 
-/** What would keep the steps from being done, as far as it can be known before: one sentence each, without a full stop. */
+/** Returns the foreseeable problems of the changes, one sentence each, without a full stop. */
 export async function problemsOf(client: Client, steps: readonly Step[], scope: Scope): Promise<string[]> {
   if (steps.length === 0) return []
   const invalid = steps.flatMap(schemaProblems)
   return [...(await permissionProblems(client, steps)), ...invalid, ...(await policyProblems(client, steps, scope))]
 }
 
-/** Permissions that the caller lacks, each with the first step that needs it. */
+/** Returns the caller's missing permissions, each with the first change that needs it. */
 async function permissionProblems(client: Client, steps: readonly Step[]): Promise<string[]> {
   const { permissions } = await client.me()
   const has = new Set<string>(permissions)
@@ -34,13 +34,13 @@ async function permissionProblems(client: Client, steps: readonly Step[]): Promi
 type SchemaError = { instancePath: string; message: string; params?: { requiredProperties?: string[] } }
 const mostOfOne = 5
 
-/** What the server would refuse for its form, such as a field that a new thing needs. */
+/** Returns violations of the API's schema, such as missing required fields of a new thing. */
 function schemaProblems({ thing, operation, body }: Step): string[] {
   const schema = (contract[operation] as Endpoint).body
-  // The policy's own validation says more.
+  // The policy's own validation reports more.
   if (!schema || operation === 'publishPolicy') return []
   const checked = Compile(schema)
-  // As it is sent: what is not set is not there.
+  // In the sent form, without undefined fields.
   const sent: unknown = JSON.parse(JSON.stringify(body))
   if (checked.Check(sent)) return []
   const errors = (checked.Errors(sent) as SchemaError[]).slice(0, mostOfOne)
@@ -51,7 +51,7 @@ function schemaProblems({ thing, operation, body }: Step): string[] {
   })
 }
 
-/** What the server says of a new policy, but for names of groups and pools that the steps before it make. */
+/** Returns the server's validation errors of a new policy, except for groups and pools that earlier steps create. */
 async function policyProblems(client: Client, steps: readonly Step[], query: Scope): Promise<string[]> {
   const step = steps.find(({ operation }) => operation === 'publishPolicy')
   if (!step) return []

@@ -1,5 +1,5 @@
 import { withConnection } from '../db/connection.ts'
-import type { Progress } from './dump.ts'
+import type { ReportProgress } from './dump.ts'
 import { quoted, sessionSettings, tableNames } from './schema.ts'
 
 /**
@@ -8,7 +8,7 @@ import { quoted, sessionSettings, tableNames } from './schema.ts'
  */
 export async function analyze(
   url: string,
-  { note, progress }: { note: (sentence: string) => void; progress: Progress },
+  { note, progress }: { note: (sentence: string) => void; progress: ReportProgress },
 ): Promise<void> {
   await withConnection(url, async (connection) => {
     await connection.query(sessionSettings)

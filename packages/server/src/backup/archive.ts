@@ -11,10 +11,10 @@ import { createTarDecoder, createTarPacker } from 'modern-tar'
 import { BackupError } from './backup-error.ts'
 
 /** A file in the archive, held in memory as a whole. */
-export type Entry = { name: string; bytes: Uint8Array }
+export type ArchiveEntry = { name: string; bytes: Uint8Array }
 export type Written = { bytes: number; sha256: string }
 
-/** Size limit of an entry: room for one row of the largest size that the API accepts. */
+/** Size limit of an entry. The largest row that the API accepts fits. */
 const largestEntry = 256 * 1024 * 1024
 
 /**
@@ -25,7 +25,7 @@ const largestEntry = 256 * 1024 * 1024
 export async function writeArchive(
   file: FileHandle,
   recipients: readonly string[],
-  entries: AsyncIterable<Entry>,
+  entries: AsyncIterable<ArchiveEntry>,
 ): Promise<Written> {
   const { readable, controller } = createTarPacker()
   const produce = async (): Promise<void> => {
@@ -69,7 +69,7 @@ export async function writeArchive(
 /**
  * Yields the entries of an archive in their order, up to the first mismatch with the written data. Throws on any fault.
  */
-export async function* readArchive(file: string, identities: readonly string[]): AsyncGenerator<Entry> {
+export async function* readArchive(file: string, identities: readonly string[]): AsyncGenerator<ArchiveEntry> {
   const bytes = createReadStream(file)
   try {
     const opened = await decrypterFor(identities).decrypt(Readable.toWeb(bytes) as ReadableStream<Uint8Array>)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import copyStreams from 'pg-copy-streams'
 import type { Connection } from '../db/connection.ts'
-import type { Entry } from './archive.ts'
+import type { ArchiveEntry } from './archive.ts'
 import { BackupError } from './backup-error.ts'
 import { type Content, contentsOf, type Head, jsonBytes, names, partName } from './manifest.ts'
 import { countersOf, migrationsOf, monthsOf, quoted, sessionSettings, tableNames, tablesToKeep } from './schema.ts'
@@ -11,7 +11,7 @@ const partBytes = 1024 * 1024
 
 type BackupKey = Parameters<typeof contentsOf>[2]
 /** Receives frequent progress messages. */
-export type Progress = (sentence: string) => void
+export type ReportProgress = (sentence: string) => void
 
 /**
  * Dumps everything as of one point in time, in one read-only transaction. Reads and writes of rows continue meanwhile;
@@ -19,8 +19,8 @@ export type Progress = (sentence: string) => void
  */
 export async function* dump(
   connection: Connection,
-  { key, head: taken, progress }: { key: BackupKey; head: (head: Head) => void; progress: Progress },
-): AsyncGenerator<Entry> {
+  { key, head: taken, progress }: { key: BackupKey; head: (head: Head) => void; progress: ReportProgress },
+): AsyncGenerator<ArchiveEntry> {
   await connection.query(sessionSettings)
   const tables = await tableNames(connection)
   if (!tables.includes('schema_migrations'))

@@ -11,7 +11,7 @@ import { createPackageStore } from '../modules/updates/index.ts'
 import { analyze } from './analyze.ts'
 import { type Written, writeArchive } from './archive.ts'
 import { BackupError, explained } from './backup-error.ts'
-import { dump, type Progress } from './dump.ts'
+import { dump, type ReportProgress } from './dump.ts'
 import { fence } from './fence.ts'
 import { load } from './load.ts'
 import type { Content, Head } from './manifest.ts'
@@ -21,7 +21,7 @@ import { readBackup } from './read.ts'
 import { sessionSettings, tableNames } from './schema.ts'
 
 type Env = Record<string, string | undefined>
-export type Told = { progress: Progress; note: (sentence: string) => void }
+export type Told = { progress: ReportProgress; note: (sentence: string) => void }
 type BackedUp = { head: Head; written: Written }
 type Restored = { head: Head; tenants: number; missing: string[] }
 

@@ -4,10 +4,10 @@ import copyStreams from 'pg-copy-streams'
 import type { Connection } from '../db/connection.ts'
 import { bringForward, knownMigrations, whileNobodyMigrates } from '../db/migrate.ts'
 import { BackupError } from './backup-error.ts'
-import type { Progress } from './dump.ts'
+import type { ReportProgress } from './dump.ts'
 import { fence } from './fence.ts'
 import type { Head } from './manifest.ts'
-import { type Opening, readBackup } from './read.ts'
+import { type BackupOpening, readBackup } from './read.ts'
 import { migrationsOf, quoted, sessionSettings, tableNames, tablesToKeep } from './schema.ts'
 
 /**
@@ -17,8 +17,8 @@ import { migrationsOf, quoted, sessionSettings, tableNames, tablesToKeep } from 
  */
 export async function load(
   url: string,
-  opening: Opening,
-  progress: Progress,
+  opening: BackupOpening,
+  progress: ReportProgress,
 ): Promise<{ head: Head; tenants: number }> {
   // A separate pass, so that a bad file is found before anything is written.
   const { head, tables } = await readBackup(opening)

@@ -3,7 +3,7 @@ import { readArchive } from './archive.ts'
 import { BackupError } from './backup-error.ts'
 import { type Content, type Head, names, partName, readHead, requireContents } from './manifest.ts'
 
-export type Opening = {
+export type BackupOpening = {
   file: string
   identities: readonly string[]
   keys: readonly { id: string; backupKey: KeyObject }[]
@@ -19,7 +19,7 @@ type Sink = {
  * comes last, so the caller must undo all received rows if this throws.
  */
 export async function readBackup(
-  { file, identities, keys }: Opening,
+  { file, identities, keys }: BackupOpening,
   sink?: Sink,
 ): Promise<{ head: Head; tables: Content[] }> {
   const entries = readArchive(file, identities)

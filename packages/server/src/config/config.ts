@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { defaultOidArc, policyOid } from '@holdfast/crypto'
 import { databaseUrl } from './database-url.ts'
 import type { Env, Variable } from './env.ts'
-import { cidrs, hostInUrl, listenHost, originOf, wholeNumber } from './values.ts'
+import { cidrs, hostInUrl, listenHost, readOrigin, wholeNumber } from './values.ts'
 import { ConfigError, shown, shownUrl, wrongSetting } from './wrong-setting.ts'
 
 export { hostInUrl } from './values.ts'
@@ -41,7 +41,7 @@ export type Config = {
   tls: { certFile: string; keyFile: string } | undefined
   /** Time in seconds that a stopping replica still serves, until load balancers remove it. */
   drainSeconds: number
-  /** Longest time in seconds that a request is held, whatever it asks for (`Prefer: wait`). */
+  /** Upper limit in seconds of the wait that a request asks for (`Prefer: wait`). */
   longestWaitSeconds: number
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
   masterKeyFile: string
@@ -144,7 +144,7 @@ function addresses(
 ): Pick<Config, 'publicUrl' | 'publicUrlIsSet' | 'otherOrigins'> {
   const at = (name: string) => `${scheme}://${name}:${port}`
   const own = isEveryAddress(host) ? '127.0.0.1' : hostInUrl(host)
-  const publicUrl = originOf(env, 'HOLDFAST_PUBLIC_URL', at(own))
+  const publicUrl = readOrigin(env, 'HOLDFAST_PUBLIC_URL', at(own))
   if (env.HOLDFAST_PUBLIC_URL) return { publicUrl, publicUrlIsSet: true, otherOrigins: [] }
   const loopback = ['localhost', '127.0.0.1', '[::1]', hostInUrl(host)].map(at)
   const others = isEveryAddress(host) || isLoopback(host) ? loopback : []
@@ -162,7 +162,7 @@ function pki(env: Env, host: string): Config['pki'] {
     return undefined
   }
   const port = wholeNumber(env, 'HOLDFAST_PKI_PORT', 0, 1, 65_535)
-  const url = originOf(env, 'HOLDFAST_PKI_PUBLIC_URL', `http://${hostInUrl(host)}:${port}`, 'http://pki.example.com')
+  const url = readOrigin(env, 'HOLDFAST_PKI_PUBLIC_URL', `http://${hostInUrl(host)}:${port}`, 'http://pki.example.com')
   if (!url.startsWith('http:'))
     throw wrongSetting(
       'HOLDFAST_PKI_PUBLIC_URL',

@@ -5,7 +5,7 @@ import { shown, wrongSetting } from './wrong-setting.ts'
 /** Size limit. Keys, certificates, licenses and PINs are small; a device or a disk image is not. */
 const largestBytes = 1024 * 1024
 
-/** Says why a path can't be used. The text follows "names the file …, which". */
+/** Returns the reason why a path can't be used. The text follows "names the file …, which". */
 function reasonOf(e: unknown): string {
   const { code, message } = e as NodeJS.ErrnoException
   if (code === 'ENOENT') return 'does not exist'

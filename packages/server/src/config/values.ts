@@ -30,7 +30,7 @@ export function listenHost(env: Env, name: Variable): string {
 /** Certificates contain the host of the deployment (SPIFFE-ID §2.1), which allows fewer characters than a URL does. */
 const isHost = ({ hostname }: URL) => /^[a-z0-9._-]{1,255}$|^\[/.test(hostname)
 
-export function originOf(
+export function readOrigin(
   env: Env,
   name: Variable,
   otherwise: string,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Claim } from '../kernel/actor.ts'
+import type { IdempotencyClaim } from '../kernel/actor.ts'
 import { LoneError } from '../kernel/in-halves.ts'
 import type { Tx } from './transaction.ts'
 
@@ -7,7 +7,7 @@ import type { Tx } from './transaction.ts'
 const abandonedAfter = sql`interval '30 seconds'`
 
 /** Claims the key. If it is already claimed, returns its present state. */
-export const take = async (tx: Tx, { tenantId, principal, key, attempt }: Claim, fingerprint: Buffer) => {
+export const take = async (tx: Tx, { tenantId, principal, key, attempt }: IdempotencyClaim, fingerprint: Buffer) => {
   const { rows } = await sql`
     insert into idempotency_keys as i (tenant_id, principal, key, fingerprint, attempt, created_at)
     values (${tenantId}, ${principal}, ${key}, ${fingerprint}, ${attempt}, clock_timestamp())
@@ -30,7 +30,11 @@ export const take = async (tx: Tx, { tenantId, principal, key, attempt }: Claim,
  * For a caller that alone executes the work of this key: takes over an attempt that has not reached its change. True if
  * the change was already made.
  */
-export const takeOver = async (tx: Tx, { tenantId, principal, key, attempt }: Claim, fingerprint: Buffer) => {
+export const takeOver = async (
+  tx: Tx,
+  { tenantId, principal, key, attempt }: IdempotencyClaim,
+  fingerprint: Buffer,
+) => {
   const { rows } = await sql`
     insert into idempotency_keys as i (tenant_id, principal, key, fingerprint, attempt, created_at)
     values (${tenantId}, ${principal}, ${key}, ${fingerprint}, ${attempt}, clock_timestamp())
@@ -39,7 +43,7 @@ export const takeOver = async (tx: Tx, { tenantId, principal, key, attempt }: Cl
   return rows.length === 0
 }
 
-const own = (tx: Tx, { tenantId, principal, key, attempt }: Claim) =>
+const own = (tx: Tx, { tenantId, principal, key, attempt }: IdempotencyClaim) =>
   tx
     .updateTable('idempotency_keys')
     .where('tenant_id', '=', tenantId)
@@ -51,16 +55,16 @@ const own = (tx: Tx, { tenantId, principal, key, attempt }: Claim) =>
  * Runs in the transaction of the change. From its commit on, the change is made and no other attempt may make it. An
  * attempt whose key was taken over changes nothing.
  */
-export const settle = async (tx: Tx, claim: Claim): Promise<void> => {
+export const settleClaim = async (tx: Tx, claim: IdempotencyClaim): Promise<void> => {
   const row = await own(tx, claim).set({ state: 'done' }).returning('state').executeTakeFirst()
   if (!row) throw new LoneError('validation_error', 'Idempotency-Key: another request with this key went on meanwhile')
 }
 
-export const keepAnswer = (tx: Tx, claim: Claim, answer: string) =>
+export const keepAnswer = (tx: Tx, claim: IdempotencyClaim, answer: string) =>
   own(tx, claim).set({ state: 'done', answer_jwe: answer }).execute()
 
 /** Frees the key of an attempt that failed before its change. */
-export const drop = (tx: Tx, { tenantId, principal, key, attempt }: Claim) =>
+export const drop = (tx: Tx, { tenantId, principal, key, attempt }: IdempotencyClaim) =>
   tx
     .deleteFrom('idempotency_keys')
     .where('tenant_id', '=', tenantId)

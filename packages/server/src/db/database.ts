@@ -7,7 +7,7 @@ import { Connection, connectionOptions } from './connection.ts'
 import { readTimestamp } from './timestamps.ts'
 import {
   foreground,
-  isFull,
+  hasTooManyConnections,
   mayRunAgain,
   openingOf,
   type Patience,
@@ -111,7 +111,7 @@ export function connectDatabase(
       try {
         return await takeUntil(until)
       } catch (e) {
-        if (isFull(e)) narrow()
+        if (hasTooManyConnections(e)) narrow()
         const pause = 20 + Math.random() * 60
         if (!refusesForNow(e) || performance.now() + pause > until) throw e
         await delay(pause)

@@ -13,7 +13,10 @@ const batch = 1000
 /** Time for one kind of data of a tenant before the next has its turn, and total time of a run. */
 const usual = { turnMs: 10 * second, runMs: 50 * minute }
 
-/** Takes the lock against new legal holds. The purge is noted in the same transaction, for the audit log. */
+/**
+ * Deletes one batch. No legal hold can be placed meanwhile. The purge is noted in the same transaction, for the audit
+ * log.
+ */
 async function takeSome(tx: Tx, tenant: TenantId, { kept, take }: Prune): Promise<number> {
   await admitPurge(tx)
   if (!kept) return take(tx, tenant, batch)
@@ -88,7 +91,7 @@ export const createForgetting = ({ db, prunes }: { db: Database; prunes: readonl
 /**
  * Does the same for every tenant, turn after turn, until nothing is left or the run's time is over. Most tenants have
  * nothing to delete, which takes one query. `recordPurges` writes purges to the audit log, including those of an
- * interrupted run; an erased tenant has no audit log to write to.
+ * interrupted run; nothing is written to the log of an erased tenant.
  */
 export const createRetention = ({
   db,

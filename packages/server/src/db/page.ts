@@ -15,7 +15,7 @@ export type Page<T> = { items: T[]; next_cursor: string | null }
 type Order = { column: string; kind: 'time' | 'text' | 'number'; tie: string; descending: boolean }
 
 /** Position in the order of a list: the sort key and the tie-breaker. */
-export type Place = readonly [key: string, tie: string]
+export type ListPlace = readonly [key: string, tie: string]
 
 /** Description of a list endpoint. Its filter is the query without the page parameters. */
 type List = {
@@ -40,7 +40,7 @@ export function createPager(secrets: readonly KeyObject[]) {
   const sign = (secret: KeyObject, body: string, scope: string) =>
     createHmac('sha256', secret).update(scope).update('\0').update(body).digest().subarray(0, 16)
 
-  const encode = (key: Place, scope: string) => {
+  const encode = (key: ListPlace, scope: string) => {
     const body = Buffer.from(JSON.stringify(key)).toString('base64url')
     return `${body}.${sign(secrets[0]!, body, scope).toString('base64url')}`
   }
@@ -118,8 +118,8 @@ export function createPager(secrets: readonly KeyObject[]) {
    */
   const gather = async <T>(
     { operation, tenant, query }: Pick<List, 'operation' | 'tenant' | 'query'>,
-    read: (after: Place | undefined, most: number) => Promise<{ found: readonly T[]; end?: Place | undefined }>,
-    placeOf: (item: T) => Place,
+    read: (after: ListPlace | undefined, most: number) => Promise<{ found: readonly T[]; end?: ListPlace | undefined }>,
+    placeOf: (item: T) => ListPlace,
   ): Promise<Page<T>> => {
     const { limit = 50, cursor, ...filter } = query
     const scope = `${operation}|${tenant}|${JSON.stringify(filter)}`

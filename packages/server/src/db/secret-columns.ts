@@ -54,18 +54,18 @@ export async function countByKey(tx: Tx, of: SecretColumn, length: number): Prom
 }
 
 /** A value made by an old key, with its row. */
-export type Found = { at: string; was: string; mark: string; place: string[] }
+export type SecretValue = { at: string; was: string; mark: string; place: string[] }
 
 /** Returns the next values after a position with this mark, in the order of the primary key. */
 export async function valuesUnder(
   tx: Tx,
   of: SecretColumn,
   { tenant, mark, after, limit }: { tenant: TenantId | null; mark: string; after: readonly string[]; limit: number },
-): Promise<Found[]> {
+): Promise<SecretValue[]> {
   const key = of.key.map(({ name }) => sql.ref(name))
   const place = of.key.map(({ type }, i) => sql`${after[i]}::${sql.raw(type)}`)
   const isLater = after.length > 0 ? sql`(${sql.join(key)}) > (${sql.join(place)})` : sql`true`
-  const { rows } = await sql<Found>`
+  const { rows } = await sql<SecretValue>`
     select ctid::text as at, ${sql.ref(of.column)}::text as was, ${markOf(of, mark.length)} as mark,
       array[${sql.join(key.map((k) => sql`${k}::text`))}] as place
     from ${sql.table(of.table)}
@@ -82,7 +82,11 @@ export async function replaceValues(
     tenant,
     version,
     values,
-  }: { tenant: TenantId | null; version: number; values: readonly (Pick<Found, 'at' | 'was'> & { fresh: string })[] },
+  }: {
+    tenant: TenantId | null
+    version: number
+    values: readonly (Pick<SecretValue, 'at' | 'was'> & { fresh: string })[]
+  },
 ): Promise<number> {
   const type = sql.raw(of.kind === 'sealed' ? 'text' : 'bytea')
   const given = (take: (v: (typeof values)[number]) => string) => sql`${values.map(take)}`

@@ -203,4 +203,4 @@ export const mayRunAgain = (e: unknown): boolean =>
 export const refusesForNow = (e: unknown): boolean =>
   /^(53300|57P03|57P01|ECONNREFUSED|ECONNRESET|ENOENT)$/.test(codeOf(e)) ||
   (e instanceof Error && /^timeout exceeded/.test(e.message))
-export const isFull = (e: unknown): boolean => codeOf(e) === '53300'
+export const hasTooManyConnections = (e: unknown): boolean => codeOf(e) === '53300'

@@ -3,7 +3,7 @@ import { lchownSync, readFileSync, statSync } from 'node:fs'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 
 /** Account that runs the PostgreSQL processes. `null`: this process's own user. */
-export type Account = { uid: number; gid: number } | null
+export type OsAccount = { uid: number; gid: number } | null
 
 /**
  * Environment of PostgreSQL. Our own variables are not passed on: PG* variables would change its behaviour, and secrets
@@ -15,7 +15,7 @@ export const SERVER_ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL
  * Chooses the account for PostgreSQL. An ordinary user runs it itself. PostgreSQL refuses to run as root, so root uses
  * the owner of `dataDir`; if that is root too, the system's `postgres`, `_postgres` or `nobody` account.
  */
-export function chooseAccount(dataDir: string): Account {
+export function chooseAccount(dataDir: string): OsAccount {
   if (process.getuid?.() !== 0) return null
   const owner = statSync(dataDir)
   if (owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }
@@ -34,22 +34,22 @@ export function chooseAccount(dataDir: string): Account {
 }
 
 /** Returns the owner of an existing file or directory as an account; `null` if it is this process's own user. */
-export function accountOwning(path: string): Account {
+export function accountOwning(path: string): OsAccount {
   if (process.getuid?.() !== 0) return null
   const { uid, gid } = statSync(path)
   return uid === 0 ? null : { uid, gid }
 }
 
-export function giveTo(account: Account, path: string): void {
+export function giveTo(account: OsAccount, path: string): void {
   if (account) lchownSync(path, account.uid, account.gid)
 }
 
 /** Runs a short command as the account and waits for it. */
-export function runAs(account: Account, file: string, args: string[], cwd = '/'): SpawnSyncReturns<string> {
+export function runAs(account: OsAccount, file: string, args: string[], cwd = '/'): SpawnSyncReturns<string> {
   return spawnSync(file, args, { ...account, cwd, env: SERVER_ENVIRONMENT, encoding: 'utf8', timeout: 120_000 })
 }
 
 /** True if the account can enter the directory. Tries it in a process, so that all rules of the system apply. */
-export function canEnter(account: Account, directory: string): boolean {
+export function canEnter(account: OsAccount, directory: string): boolean {
   return runAs(account, '/bin/sh', ['-c', 'cd -- "$1"', 'probe', directory]).status === 0
 }

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
-import { type Account, runAs } from './account.ts'
+import { type OsAccount, runAs } from './account.ts'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 
 const USE_ANOTHER = 'set DATABASE_URL to a PostgreSQL 15 or later instead'
@@ -26,7 +26,7 @@ const USE_ANOTHER = 'set DATABASE_URL to a PostgreSQL 15 or later instead'
  * @returns the directory that holds `bin`, `lib` and `share`
  * @throws EmbeddedPostgresError if this platform has no bundled PostgreSQL or it does not run
  */
-export function findBinaries(account: Account, copiesDir: () => string): string {
+export function findBinaries(account: OsAccount, copiesDir: () => string): string {
   const { native, version } = findPackage()
   if (makeLinks(native) && whyNotRunnable(account, native) === null) return native
   const copy = copyOnce(native, join(copiesDir(), `postgresql-${version}`))
@@ -66,7 +66,7 @@ function makeLinks(native: string): boolean {
   return true
 }
 
-function whyNotRunnable(account: Account, installation: string): string | null {
+function whyNotRunnable(account: OsAccount, installation: string): string | null {
   // initdb runs a program of its own folder through a shell and does not escape these characters.
   if (/["$`\\]/.test(installation)) return `its path ${installation} holds a character that initdb cannot handle`
   const probe = runAs(account, join(installation, 'bin', 'postgres'), ['--version'])

@@ -29,10 +29,10 @@ export const THROWAWAY_SETTINGS = {
   max_wal_size: '1GB',
 }
 
-export type Settings = typeof DURABLE_SETTINGS
+export type ClusterSettings = typeof DURABLE_SETTINGS
 
 /** Returns the command line of `postgres`, without the program itself. */
-export function serverArguments(cluster: string, socketDirectory: string, settings: Settings): string[] {
+export function serverArguments(cluster: string, socketDirectory: string, settings: ClusterSettings): string[] {
   const all = {
     ...settings,
     listen_addresses: '',

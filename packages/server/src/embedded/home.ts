@@ -12,11 +12,11 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Account, accountOwning, canEnter, chooseAccount, giveTo } from './account.ts'
+import { accountOwning, canEnter, chooseAccount, giveTo, type OsAccount } from './account.ts'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 
 /** Log of the embedded PostgreSQL. A pino logger fits. */
-export interface Log {
+export interface ClusterLog {
   info(message: string): void
   warn(message: string): void
 }
@@ -28,8 +28,8 @@ export interface Log {
  */
 export interface Home {
   path: string
-  owner: Account
-  account: Account
+  owner: OsAccount
+  account: OsAccount
 }
 
 /** The longest socket path in bytes that both Linux (107) and macOS (103) accept. */
@@ -41,7 +41,7 @@ export const SOCKET_NAME = '.s.PGSQL.5432'
  * chooses can't reach it (a folder above admits only root), uses `/var/lib/holdfast/<name>`, and the file
  * `<dataDir>/postgres-location` stores that path for later starts.
  */
-export function openHome(dataDir: string, log: Log): Home {
+export function openHome(dataDir: string, log: ClusterLog): Home {
   const root = process.getuid?.() === 0
   mkdirSync(dataDir, { recursive: true, mode: root ? 0o711 : 0o700 })
   const directory = realpathSync(dataDir)
@@ -74,7 +74,7 @@ export function openHome(dataDir: string, log: Log): Home {
 }
 
 /** The owner of an existing cluster keeps running it. */
-function describeHome(path: string, account: Account): Home {
+function describeHome(path: string, account: OsAccount): Home {
   const cluster = join(path, 'cluster')
   return { path, owner: accountOwning(path), account: existsSync(cluster) ? accountOwning(cluster) : account }
 }
@@ -92,7 +92,7 @@ function followPointer(directory: string, pointer: string): Home {
 }
 
 /** Returns a directory that every account can enter and only root can change. */
-export function sharedDirectory(log: Log): string {
+export function sharedDirectory(log: ClusterLog): string {
   for (const path of ['/var/lib/holdfast', join(tmpdir(), 'holdfast-root')]) {
     try {
       mkdirSync(path, { recursive: true, mode: 0o755 })

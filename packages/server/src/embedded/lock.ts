@@ -2,7 +2,7 @@ import { closeSync, constants, openSync, readFileSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Account, giveTo } from './account.ts'
+import { giveTo, type OsAccount } from './account.ts'
 
 interface Lock {
   release(): void
@@ -18,7 +18,7 @@ interface Lock {
  */
 export async function takeLock(
   directory: string,
-  owner: Account,
+  owner: OsAccount,
   waitMs: number,
 ): Promise<Lock | { ownerPid: number | null }> {
   const pidFile = join(directory, 'holdfast.pid')
@@ -36,13 +36,13 @@ export async function takeLock(
   }
 }
 
-function openPrivate(file: string, owner: Account, flags = 0): number {
+function openPrivate(file: string, owner: OsAccount, flags = 0): number {
   const descriptor = openSync(file, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | flags, 0o600)
   giveTo(owner, file)
   return descriptor
 }
 
-function tryLock(file: string, owner: Account): DatabaseSync | null {
+function tryLock(file: string, owner: OsAccount): DatabaseSync | null {
   closeSync(openPrivate(file, owner))
   const database = new DatabaseSync(file, { timeout: 0 })
   try {

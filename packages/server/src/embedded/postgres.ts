@@ -3,12 +3,19 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'
 import { findBinaries } from './binaries.ts'
-import { DURABLE_SETTINGS, ensureCluster, ROLE, type Settings, serverArguments, THROWAWAY_SETTINGS } from './cluster.ts'
+import {
+  type ClusterSettings,
+  DURABLE_SETTINGS,
+  ensureCluster,
+  ROLE,
+  serverArguments,
+  THROWAWAY_SETTINGS,
+} from './cluster.ts'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 import {
+  type ClusterLog,
   closeSocketDirectory,
   type Home,
-  type Log,
   openHome,
   openSocketDirectory,
   SOCKET_NAME,
@@ -47,7 +54,7 @@ interface EmbeddedPostgres {
  *
  * @throws EmbeddedPostgresError with one sentence for the operator
  */
-export async function startEmbeddedPostgres(options: { dataDir: string; log: Log }): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres(options: { dataDir: string; log: ClusterLog }): Promise<EmbeddedPostgres> {
   const { dataDir, log } = options
   requirePosix()
   const home = asSentence(dataDir, () => openHome(dataDir, log))
@@ -82,21 +89,29 @@ export async function startEmbeddedPostgres(options: { dataDir: string; log: Log
 }
 
 /** Returns the URL of the PostgreSQL that another Holdfast process runs on `dataDir`; undefined if there is none. */
-export async function findEmbeddedPostgres(dataDir: string, log: Log): Promise<string | undefined> {
+export async function findEmbeddedPostgres(dataDir: string, log: ClusterLog): Promise<string | undefined> {
   if (!existsSync(join(dataDir, 'postgres')) && !existsSync(join(dataDir, 'postgres-location'))) return undefined
   const url = connectionString(openHome(dataDir, log), 'holdfast')
   return (await answers(url)) ? url : undefined
 }
 
 /** Starts a throw-away cluster in the empty directory `home`, which is removed at its end. */
-export async function startThrowawayPostgres(home: Home, log: Log): Promise<{ url: string; stop(): Promise<void> }> {
+export async function startThrowawayPostgres(
+  home: Home,
+  log: ClusterLog,
+): Promise<{ url: string; stop(): Promise<void> }> {
   requirePosix()
   const server = await prepareServer(home, log, THROWAWAY_SETTINGS, home.path)()
   return { url: connectionString(home, 'postgres'), stop: () => server.stop() }
 }
 
 /** Creates the cluster if needed. Returns a function that starts a server on it and may be called repeatedly. */
-function prepareServer(home: Home, log: Log, settings: Settings, removeAtEnd: string): () => Promise<Server> {
+function prepareServer(
+  home: Home,
+  log: ClusterLog,
+  settings: ClusterSettings,
+  removeAtEnd: string,
+): () => Promise<Server> {
   return asSentence(home.path, () => {
     const binaries = findBinaries(home.account, () => (home.account ? sharedDirectory(log) : home.path))
     const cluster = ensureCluster(home, binaries, settings.fsync === 'on')
@@ -159,7 +174,11 @@ async function ensureDatabase(url: string): Promise<void> {
 }
 
 /** Restarts PostgreSQL when it ends by itself, until `stop`. */
-function keepAlive(first: Server, start: () => Promise<Server>, log: Log): Pick<EmbeddedPostgres, 'exited' | 'stop'> {
+function keepAlive(
+  first: Server,
+  start: () => Promise<Server>,
+  log: ClusterLog,
+): Pick<EmbeddedPostgres, 'exited' | 'stop'> {
   let stopping = false
   let server = first
   const live = async () => {

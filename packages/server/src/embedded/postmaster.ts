@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Account, runAs } from './account.ts'
+import { type OsAccount, runAs } from './account.ts'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 
 const ASK_AFTER_MS = 3_000
@@ -13,7 +13,7 @@ const GIVE_UP_AFTER_MS = 20_000
  * living postmaster then is a leftover: it is stopping by itself, or its supervisor was killed, and it gets a signal to
  * stop.
  */
-export async function awaitOldPostmaster(account: Account, cluster: string): Promise<void> {
+export async function awaitOldPostmaster(account: OsAccount, cluster: string): Promise<void> {
   const started = performance.now()
   let asked = 0
   for (let pid = findPostmaster(cluster); pid !== null; pid = findPostmaster(cluster)) {
@@ -53,7 +53,7 @@ export function findPostmaster(cluster: string): number | null {
 }
 
 /** Signals a process that may have ended meanwhile, with the rights of the account. */
-export function signal(account: Account, pid: number, name: 'INT' | 'QUIT'): void {
+export function signal(account: OsAccount, pid: number, name: 'INT' | 'QUIT'): void {
   runAs(account, '/bin/sh', ['-c', 'kill -"$1" "$2"', 'signal', name, String(pid)])
 }
 

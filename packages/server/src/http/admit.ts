@@ -11,34 +11,40 @@ import { whenReady } from '../kernel/ready.ts'
 import type { Stands } from '../kernel/streamed.ts'
 import type { Rates } from '../modules/access/index.ts'
 import type { Audit } from '../modules/audit/index.ts'
-import { authenticate, type Incoming, judgedSafely, type Verdict, verifyToken } from './authenticate.ts'
+import {
+  authenticate,
+  type CredentialVerdict,
+  type IncomingRequest,
+  judgedSafely,
+  verifyToken,
+} from './authenticate.ts'
 import { callerOf, isOfOtherPage, isSameOrigin } from './caller.ts'
 import { incomingOf } from './incoming.ts'
 import type { OpenVerifiers } from './of-open-tenants.ts'
 import type { Refuse } from './refuse.ts'
 import type { SourceOf } from './source-ip.ts'
 
-/** What is settled about a request before its body is read. */
+/** Result of the checks of a request before its body is read. */
 export type Admission = {
   actor: Actor | null
   caller: Caller
   isSameOrigin: boolean | undefined
-  /** The origin that a browser or a client says it used. */
+  /** Value of the Origin header. */
   usedOrigin: string | undefined
-  /** The query string without the parameters that the pipe itself read. */
+  /** The query string without the parameters that the pipeline itself reads. */
   search: string
-  /** How often the caller may ask, where it is counted. */
+  /** Rate limit of the caller, if it has one. */
   rateLimit: RateLimit | undefined
-  /** Set when the caller is known and may not: the pipe records it and throws it. */
+  /** Refusal of a known caller. The pipeline records it and throws it. */
   refusal: AppError | undefined
-  /** The durable record of an API key's use; the answer waits for it. */
+  /** The durable record of an API key's use. The response waits for it. */
   recorded: Promise<void> | undefined
-  /** Of what is sent for long: whether the same credential would still be let in. To ask is no activity of a session. */
+  /** For long responses: checks the credential again, which is no activity of a session. */
   stands: Stands | undefined
-  /** Where the credential may stand in the body (enrollment): authenticates once that is read. */
+  /** Authenticates after the body is read, if the credential may be in the body (enrollment). */
   authenticateBody: ((request: FastifyRequest) => Promise<void>) | undefined
 }
-/** Throws 401, at once or later. */
+/** Throws 401, synchronously or as a rejection. */
 export type Admit = (endpoint: Endpoint | undefined, request: FastifyRequest) => Admission | Promise<Admission>
 
 type AdmitDeps = {
@@ -61,7 +67,7 @@ const idNoun = {
   enrollment_challenge: 'enrollment_challenge',
 } as const
 
-/** Authenticate → rate limit → permission, all before the body. */
+/** Checks authentication, rate limit and permission, in this order, before the body is read. */
 export function createAdmit(deps: AdmitDeps): Admit {
   return (endpoint, request) => {
     const incoming = incomingOf(endpoint, request, deps.sourceOf)
@@ -95,8 +101,8 @@ function settle(
   admission: Admission,
   endpoint: Endpoint | undefined,
   request: FastifyRequest,
-  incoming: Incoming,
-  verdict: Verdict,
+  incoming: IncomingRequest,
+  verdict: CredentialVerdict,
 ): Admission | Promise<Admission> {
   if (!verdict || verdict.kind === 'refused') {
     if (verdict) throw deps.refuse.credential(verdict, admission.caller)
@@ -125,13 +131,13 @@ const enrolling = [
   { kind: 'enrollment_challenge', field: 'challenge' },
 ] as const
 
-/** What enrolls may stand in the body, where no other credential is given. Anyone else without one is 401. */
+/** For a credential in the body (enrollment), if there is no other one. Throws 401 without any. */
 function tokenInBody(
   deps: AdmitDeps,
   admission: Admission,
   endpoint: Endpoint | undefined,
   request: FastifyRequest,
-  incoming: Incoming,
+  incoming: IncomingRequest,
 ): (request: FastifyRequest) => Promise<void> {
   const { by } = endpoint?.access ?? { by: 'anyone' }
   const taken = by === 'anyone' ? undefined : enrolling.find(({ kind }) => by.includes(kind))
@@ -156,14 +162,14 @@ async function settlePerson(
   if (principal.kind === 'api_key') {
     const route = endpoint ? `${endpoint.method} ${endpoint.path}` : `${request.method} (unknown route)`
     admission.recorded = deps.audit.note(actor, 'api_key.used', { key_id: actor.id ?? '', endpoint: route })
-    // Awaited before the answer; a failure meanwhile must not end the process.
+    // It is awaited before the response. A failure before that must not end the process.
     admission.recorded.catch(() => {})
   }
   if (endpoint) admission.refusal = await refusalOfPerson(deps, endpoint, admission, request, actor)
   return admission
 }
 
-/** Moves the actor into the tenant that is asked for, where that may be. */
+/** Checks the permission of a caller, and moves the actor into the requested tenant if allowed. */
 const refusalOfPerson = async (
   deps: AdmitDeps,
   endpoint: Endpoint,
@@ -181,7 +187,7 @@ async function stillStands(
   admission: Admission,
   endpoint: Endpoint,
   request: FastifyRequest,
-  verdict: Verdict,
+  verdict: CredentialVerdict,
 ): Promise<Actor | undefined> {
   if (!verdict || verdict.kind === 'refused') return undefined
   const actor = actorOf(verdict, admission.caller)
@@ -195,9 +201,7 @@ const owed: Record<RequiredAction, string> = {
     'your role requires a second factor: enroll an authenticator app with POST /v1/admin/users/totp/enroll and /verify first, then everything else works',
 }
 
-/**
- * A known caller that may not do this: wrong kind, missing permission, or a page of another site that borrows a cookie.
- */
+/** Returns a refusal: wrong kind of credential, missing permission, or a cookie sent by a page of another site. */
 function refusalOf(
   deps: AdmitDeps,
   endpoint: Endpoint,
@@ -222,7 +226,7 @@ function refusalOf(
   return undefined
 }
 
-/** Nobody's work is begun by a page of another site, or of a neighbour that has the cookie sent along. */
+/** Refuses a stream for a page of another site, including sites whose requests carry the cookie. */
 function ofOtherPage(
   { origins }: AdmitDeps,
   { stream }: Endpoint,
@@ -235,14 +239,14 @@ function ofOtherPage(
 
 const namedTenant = ({ url }: FastifyRequest) => new URLSearchParams(url.split('?')[1] ?? '').get('tenant_id')
 
-/** A credential that is of one tenant for good may name that one. */
+/** A credential of one tenant may name only that tenant. */
 function foreignTenant(request: FastifyRequest, { tenantId }: Actor): AppError | undefined {
   const named = namedTenant(request)
   if (named === null || named === encodeId('tenant', tenantId)) return undefined
   return new AppError('forbidden', 'tenant_id names another tenant')
 }
 
-/** `?tenant_id=` moves a platform role into that tenant; for anyone else only the own tenant is allowed. */
+/** `?tenant_id=` moves a platform role into that tenant. For anyone else only the own tenant is allowed. */
 async function scopeTenant(deps: AdmitDeps, request: FastifyRequest, actor: Actor): Promise<AppError | undefined> {
   if (!('roles' in actor.principal)) return undefined
   const foreign = foreignTenant(request, actor)
@@ -257,7 +261,7 @@ async function scopeTenant(deps: AdmitDeps, request: FastifyRequest, actor: Acto
   return undefined
 }
 
-/** A key that provisions a directory does nothing else, and nobody else does that. */
+/** An API key for a directory may do nothing else, and no other credential may use SCIM. */
 function offDirectory(endpoint: Endpoint, principal: Principal): AppError | undefined {
   const directory = principal.kind === 'api_key' ? principal.directory : null
   if (endpoint.protocol === 'scim' && directory === null)
@@ -270,7 +274,7 @@ function offDirectory(endpoint: Endpoint, principal: Principal): AppError | unde
 async function authenticateFromBody(
   deps: AdmitDeps,
   admission: Admission,
-  incoming: Incoming,
+  incoming: IncomingRequest,
   request: FastifyRequest,
   { kind, field }: (typeof enrolling)[number],
 ) {

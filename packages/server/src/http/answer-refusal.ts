@@ -9,17 +9,19 @@ import type { Refuse } from './refuse.ts'
 
 export type RefusalDeps = {
   log: Pick<Log, 'error'>
-  /** Puts a refused write on record. */
+  /** Records a refused write. */
   recordRefusal: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
-  /** Puts refused reads and all refusals with 429 on record: the first of a minute, and then their count. */
+  /** Records refused reads and all refusals with 429: the first of a minute, then their count. */
   recordRefusedRead: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
-  /** The same for who has no actor, or a token that enrolls nobody: the first of a minute, and then their count. */
+  /**
+   * The same for a request without an actor, or for a token that can't enroll: the first of a minute, then their count.
+   */
   refusedLate: Refuse['late']
-  /** Told of each refused request of a known caller, before anything is written. */
+  /** Called for each refused request of a known caller, before anything is recorded. */
   attemptRefused: (actor: Actor, error: AppError, body: unknown) => void
 }
 
-/** Every refusal of an endpoint passes here, wherever it was made: it is put on record, then answered. */
+/** Handles every refusal of an endpoint, from any step: records it, then sends it. */
 export function answerRefusal(deps: RefusalDeps, name: Operation, { method }: Endpoint) {
   const { log, recordRefusal, recordRefusedRead, refusedLate, attemptRefused } = deps
   async function record({ actor, caller }: Admission, error: AppError): Promise<void> {
@@ -27,7 +29,7 @@ export function answerRefusal(deps: RefusalDeps, name: Operation, { method }: En
     // A caller can repeat a throttled change at no cost, like a read.
     if (error.code === 'rate_limited') return recordRefusedRead(actor, name, error)
     if (method !== 'GET') return recordRefusal(actor, name, error)
-    // A read that failed changed nothing and was not refused; the server's log has it.
+    // A read with an internal error changed nothing and was not refused. It is only in the server's log.
     if (error.code !== 'internal_error') await recordRefusedRead(actor, name, error)
   }
   return async (thrown: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {

@@ -1,8 +1,8 @@
 import type { HtmlPage } from './page-html.ts'
 
 /**
- * What a handler says beside its body: another status, the session's cookie, a redirect, a page. Reads with a tag
- * return a Representation instead, and rules return rows.
+ * A response with more than a body: another status, the session's cookie, a redirect, a page. Reads with a tag return a
+ * Representation instead, and rules return rows.
  */
 export class Answer<T> {
   readonly body: T | Buffer | HtmlPage | null

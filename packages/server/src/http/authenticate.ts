@@ -7,32 +7,35 @@ import type { Log } from '../kernel/log.ts'
 import { toAppError } from './error-response.ts'
 import type { Refuse } from './refuse.ts'
 
-/** What a verifier may know of a request: nothing of its body. */
-export type Incoming = {
+/** Data of a request for verifiers, without its body. */
+export type IncomingRequest = {
   method: string
-  /** Path and query as they arrived. */
+  /** Path and query as received. */
   url: string
   path: string
   sourceIp: string
   dpop: string | string[] | undefined
-  /** No person asked for it (a timer, a stream): a session that is shown is not prolonged. */
+  /** True for a request by a timer or a stream, not a person: it does not extend a session. */
   background: boolean
-  /** It is judged again while its answer is sent, which is no use of it. */
+  /** Set if the credential is checked again during a response, which does not count as a use. */
   isAgain?: true
-  /** Parameters by which the deployment-wide gateway secret names whom it speaks for. */
+  /** Parameters with the tenant or gateway for the deployment-wide gateway secret. */
   scope: { tenant_id?: string; gateway_id?: string }
 }
-/** A token that this deployment minted; its MAC vouches for the tenant that it names. */
+/** A token of this deployment. Its MAC authenticates the tenant id in it. */
 export type PresentedToken = ReadToken<TenantId>
-/** Whose credential it is; what was refused of those issued here; undefined for what never was. */
-export type Verdict = Principal | RefusedCredential | undefined
-type Verify<Presented> = (presented: Presented, request: Incoming) => Verdict | Promise<Verdict>
-/** Each verifies one kind of credential. */
+/** The principal; a refused credential that was issued here; undefined for any other. */
+export type CredentialVerdict = Principal | RefusedCredential | undefined
+type Verify<Presented> = (
+  presented: Presented,
+  request: IncomingRequest,
+) => CredentialVerdict | Promise<CredentialVerdict>
+/** One verifier for each kind of credential. */
 export type Verifiers = { [K in Exclude<CredentialKind, 'device'>]: Verify<PresentedToken> } & {
   device: Verify<string>
-  /** Undefined for a text that this deployment never minted: no other verifier sees it. */
+  /** Returns undefined for a text that this deployment did not issue. No other verifier gets it. */
   readToken: (text: string) => PresentedToken | undefined
-  /** The deployment-wide gateway secret, which says nothing of itself by its shape. */
+  /** The deployment-wide gateway secret, which can't be recognised by its format. */
   service: { is: (text: string) => boolean; verify: Verify<string> }
 }
 
@@ -40,14 +43,14 @@ const kindOfPrefix = { hfk: 'api_key', hfg: 'gateway', hfe: 'enrollment_token', 
 const sessionCookies: readonly string[] = ['__Host-holdfast_session', 'holdfast_session']
 
 /**
- * Exactly one verifier is chosen, from the shape of the credential; there is no second try. A cookie together with an
- * Authorization header is no credential.
+ * Chooses exactly one verifier by the format of the credential; there is no second try. A cookie together with an
+ * Authorization header is refused.
  */
 export function authenticate(
   verifiers: Verifiers,
   request: FastifyRequest,
-  incoming: Incoming,
-): Verdict | Promise<Verdict> {
+  incoming: IncomingRequest,
+): CredentialVerdict | Promise<CredentialVerdict> {
   const authorization = request.headers.authorization
   const cookie = sessionCookie(request.headers.cookie)
   if (authorization === undefined) return cookie ? verifyCookie(verifiers, cookie, incoming) : undefined
@@ -59,8 +62,8 @@ export function authenticate(
 const longestToken = 8192
 
 /**
- * The credential of an Authorization header; either scheme word is taken. Two such headers arrive joined by a comma and
- * a space, which is in no token.
+ * Returns the credential of an Authorization header; both schemes are accepted. Two such headers arrive joined by a
+ * comma and a space, which no token contains.
  */
 export function tokenOf(authorization: string | undefined): string | undefined {
   const space = authorization?.indexOf(' ') ?? -1
@@ -71,7 +74,11 @@ export function tokenOf(authorization: string | undefined): string | undefined {
   return fits && (scheme === 'bearer' || scheme === 'dpop') ? token : undefined
 }
 
-export function verifyToken(verifiers: Verifiers, token: string, incoming: Incoming): Verdict | Promise<Verdict> {
+export function verifyToken(
+  verifiers: Verifiers,
+  token: string,
+  incoming: IncomingRequest,
+): CredentialVerdict | Promise<CredentialVerdict> {
   if (verifiers.service.is(token)) return verifiers.service.verify(token, incoming)
   if (!token.startsWith('hf')) return verifiers.device(token, incoming)
   const presented = verifiers.readToken(token)
@@ -81,15 +88,15 @@ export function verifyToken(verifiers: Verifiers, token: string, incoming: Incom
 }
 
 /**
- * Whatever is thrown while a credential is judged, the credential was not found good. What the caller is told all the
- * same (it asks too often; the database is away) passes.
+ * An unexpected error during verification counts as an invalid credential. Errors meant for the caller (rate limit,
+ * unavailable database) are thrown.
  */
 export function judgedSafely(
   { log, refuse }: { log: Pick<Log, 'error'>; refuse: Pick<Refuse, 'device'> },
-  judge: () => Verdict | Promise<Verdict>,
+  judge: () => CredentialVerdict | Promise<CredentialVerdict>,
   stranger: () => Stranger,
-): Verdict | Promise<Verdict> {
-  const settle = (e: unknown): Verdict | Promise<Verdict> => {
+): CredentialVerdict | Promise<CredentialVerdict> {
+  const settle = (e: unknown): CredentialVerdict | Promise<CredentialVerdict> => {
     if (e instanceof DeviceThrottled) return refuse.device(e, stranger())
     if (toAppError(e).code !== 'internal_error' || toAppError(e).retryAfterSeconds !== undefined) throw e
     log.error({ err: e }, 'a credential could not be judged')
@@ -103,14 +110,16 @@ export function judgedSafely(
   }
 }
 
-function verifyCookie(verifiers: Verifiers, cookie: string, incoming: Incoming): Verdict | Promise<Verdict> {
+function verifyCookie(
+  verifiers: Verifiers,
+  cookie: string,
+  incoming: IncomingRequest,
+): CredentialVerdict | Promise<CredentialVerdict> {
   const presented = verifiers.readToken(cookie)
   return presented?.prefix === 'hfs' ? verifiers.session(presented, incoming) : undefined
 }
 
-/**
- * The session's cookie, all that stands behind its name; undefined when there is none, empty when it is given twice.
- */
+/** Returns the value of the session cookie; undefined if there is none, empty if there are two. */
 function sessionCookie(header: string | undefined): string | undefined {
   if (!header?.includes('holdfast_session')) return undefined
   const values: string[] = []

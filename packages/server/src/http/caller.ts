@@ -14,8 +14,8 @@ export const callerOf = (headers: IncomingHttpHeaders, sourceIp: string, request
 })
 
 /**
- * Whether a browser says that its own page of this origin sent the request (Fetch Metadata, or Origin where a client
- * sends that). `undefined`: it says nothing, as clients that are no browsers do.
+ * True if the browser reports that a page of this origin sent the request (by Fetch Metadata, or by Origin). Undefined
+ * without such headers, as for other clients.
  */
 export function isSameOrigin(headers: IncomingHttpHeaders, own: Origins): boolean | undefined {
   const site = headers['sec-fetch-site']
@@ -23,11 +23,14 @@ export function isSameOrigin(headers: IncomingHttpHeaders, own: Origins): boolea
   return headers.origin === undefined ? undefined : isOwnOrigin(headers.origin, own)
 }
 
-/** Whether a browser says that a page of another origin sent the request: what a person opened themselves is of none. */
+/**
+ * True if the browser reports that a page of another origin sent the request. A page opened by the person directly is
+ * not one.
+ */
 export const isOfOtherPage = (headers: IncomingHttpHeaders, own: Origins): boolean =>
   headers['sec-fetch-site'] !== 'none' && isSameOrigin(headers, own) === false
 
-/** What the form of a page may want to know of where it was sent from. */
+/** Returns the origin data that a form handler may need. */
 export const sentBy = (headers: IncomingHttpHeaders, own: Origins) => ({
   isSameOrigin: isSameOrigin(headers, own),
   usedOrigin: headers.origin,

@@ -5,7 +5,7 @@ import { Representation } from '../kernel/representation.ts'
 type Document = ReturnType<typeof openapi>
 let made: Representation<Document> | undefined
 
-/** The contract as an OpenAPI document; made once in a process. */
+/** The contract as an OpenAPI document, created once per process. */
 export function createDescription() {
   made ??= make()
   const document = made

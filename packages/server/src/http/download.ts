@@ -1,19 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../kernel/app-error.ts'
 import type { Download } from '../kernel/download.ts'
-import { cutWhenSlow, type Pace } from './pace.ts'
+import { cutWhenSlow, type TransferPace } from './pace.ts'
 import { rangeOf } from './range.ts'
 import { isKnown } from './representation.ts'
 
 /**
- * Decides for bytes that are sent as they are read what `send` decides for others, and which part (RFC 9110 §13, §14).
- * There is no 416 among our statuses: a part that is not there is 400, with the size that is.
+ * Sends bytes while they are read: decides between 304, a range and the whole (RFC 9110 §13, §14). The API has no
+ * status 416: an unsatisfiable range is 400, with the size.
  */
 export async function sendDownload(
   request: FastifyRequest,
   reply: FastifyReply,
   download: Download,
-  pace: Pace,
+  pace: TransferPace,
 ): Promise<void> {
   const { size, sha256, filename } = download
   const etag = `"${sha256}"`
@@ -26,7 +26,7 @@ export async function sendDownload(
   })
   if (isKnown(headers['if-none-match'], etag)) return void reply.code(304).send()
   const isHead = request.method === 'HEAD'
-  // A date in If-Range fits nothing: there is no Last-Modified.
+  // A date in If-Range never matches, since there is no Last-Modified.
   const isPartWanted = !isHead && (headers['if-range'] === undefined || headers['if-range'] === etag)
   const range = isPartWanted ? rangeOf(headers.range, size) : undefined
   if (range === 'unsatisfiable') {
@@ -43,6 +43,6 @@ export async function sendDownload(
   })
   if (!bytes) return void reply.send()
   cutWhenSlow(reply.raw, pace)
-  // Whoever returns before the head is out would have it sent again, empty.
+  // Returning before the head is sent would make Fastify send an empty response too.
   await reply.send(bytes)
 }

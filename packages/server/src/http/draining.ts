@@ -1,14 +1,14 @@
 import type { RequestListener, Server, ServerResponse } from 'node:http'
 import { second } from '../kernel/time.ts'
 
-/** What listens, and how it is told to end. */
-export type Listening = { server: Server; close: () => Promise<unknown> }
-/** What still runs after this long is cut. */
+/** A listening server, with the function that closes it. */
+export type ListeningServer = { server: Server; close: () => Promise<unknown> }
+/** Time in ms after which remaining connections are cut. */
 const finishWithinMs = 5 * second
 
 /**
- * The end of serving without a failed request: from `begin` on every answer closes its connection, so that a balancer's
- * next request goes to another replica; whoever waits is answered like everyone else.
+ * Ends serving without failed requests. From `begin` on, every response closes its connection, so that a load
+ * balancer's next request goes to another replica. Waiting requests are answered too.
  */
 export function createDraining() {
   const open = new Set<ServerResponse>()
@@ -17,7 +17,9 @@ export function createDraining() {
     open.delete(this)
   }
   return {
-    /** Around all that answers. Who has an answer in the same turn was never open, which is most of who comes. */
+    /**
+     * Wraps the listener of all requests. A response in the same turn of the loop, the usual case, is never registered.
+     */
     around:
       (answer: RequestListener): RequestListener =>
       (request, response) => {
@@ -31,8 +33,8 @@ export function createDraining() {
       draining = true
       for (const response of open) response.shouldKeepAlive = false
     },
-    /** No new connection; requests that run are finished, within bounds. */
-    finish: async ({ server, close }: Listening): Promise<void> => {
+    /** Accepts no new connection, and waits a limited time for running requests. */
+    finish: async ({ server, close }: ListeningServer): Promise<void> => {
       const timer = setTimeout(() => server.closeAllConnections(), finishWithinMs)
       try {
         await close()

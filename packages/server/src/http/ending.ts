@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Draining, Listening } from './draining.ts'
+import type { Draining, ListeningServer } from './draining.ts'
 
 type Step = () => unknown
 
-/** How a replica ends: whoever waits is answered, what waits in memory is written, and the database is let go. */
+/** Stops a replica: held requests are answered, pending data is written, and the database connections are closed. */
 export function createEnding({
   health,
   draining,
@@ -15,16 +15,16 @@ export function createEnding({
 }: {
   health: { close: () => void }
   draining: Draining
-  listeners: readonly Listening[]
-  /** Answers who is held. */
+  listeners: readonly ListeningServer[]
+  /** Answers held requests. */
   letGo: readonly Step[]
   writes: readonly Step[]
-  /** Last, one after the other. */
+  /** Final steps, one after the other. */
   release: readonly Step[]
   onError: (e: unknown) => void
 }) {
   let drained: Promise<void> | undefined
-  /** Not ready at once; serves on for a while, then answers who waits and finishes what runs. */
+  /** Reports not ready at once, serves for a while, then answers held requests and finishes running ones. */
   const drain = (seconds: number): Promise<void> => {
     drained ??= (async () => {
       health.close()
@@ -37,7 +37,7 @@ export function createEnding({
   }
   return {
     drain,
-    /** What waits in memory is written and the database is let go, after the last request. */
+    /** Writes pending data and closes the database connections, after the last request. */
     stop: async (): Promise<void> => {
       await drain(0)
       const writing = writes.map(async (write) => write())

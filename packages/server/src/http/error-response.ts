@@ -9,7 +9,7 @@ import { second } from '../kernel/time.ts'
 import { isStreamed } from './patience.ts'
 import { refusalOf } from './protocol.ts'
 
-/** How often the caller may ask, as header fields (draft-ietf-httpapi-ratelimit-headers). */
+/** Returns the rate limit as header fields (draft-ietf-httpapi-ratelimit-headers). */
 export const rateLimitLines = (limit: RateLimit | undefined): string[] =>
   limit ? ['ratelimit-policy', limit.policy, 'ratelimit', limit.state] : []
 export function tellRateLimit(reply: FastifyReply, limit: RateLimit | undefined): void {
@@ -18,10 +18,10 @@ export function tellRateLimit(reply: FastifyReply, limit: RateLimit | undefined)
 
 const lingerMs = 5 * second
 
-/** How to authenticate (RFC 9110 §11.6.1, RFC 9449 §7.1). */
+/** Value of WWW-Authenticate (RFC 9110 §11.6.1, RFC 9449 §7.1). */
 export const challenge = 'DPoP algs="ES256 Ed25519", Bearer'
 
-/** Anything thrown → an error of the specification's shape. What is not ours says nothing of its inside. */
+/** Converts any error to the form of the specification. Unknown errors reveal no internals. */
 export function toAppError(e: unknown): AppError {
   if (e instanceof AppError) return e
   const { code, statusCode } = e as { code?: unknown; statusCode?: unknown }
@@ -37,15 +37,13 @@ export function toAppError(e: unknown): AppError {
   })
 }
 
-/**
- * A request refused before its body was read: nobody waits for the rest of it, and the connection can't be used again.
- */
+/** True if a request is refused before its body is read. The rest is not read, so the connection can't be reused. */
 const isBodyAwaited = ({ complete, headers }: IncomingMessage): boolean =>
   !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
 
 /**
- * The sender of an upload that was refused unread is busy sending, and would find the connection broken before it looks
- * for the answer: what still comes is dropped for a while.
+ * Drops the rest of a refused upload for a while. A client that still sends would otherwise see a broken connection
+ * before it reads the response.
  */
 function leaveBody({ raw, routeOptions }: FastifyRequest, reply: FastifyReply): void {
   if (!routeOptions.config.upload || isStreamed(raw)) return void reply.header('connection', 'close')
@@ -55,7 +53,7 @@ function leaveBody({ raw, routeOptions }: FastifyRequest, reply: FastifyReply): 
   })
 }
 
-/** What was to be a file is none. Its name is in the answer already where the first bytes of a stream failed. */
+/** Removes the file name from a response that is no file. It is already set if the first bytes of a stream failed. */
 function leaveName(reply: FastifyReply): void {
   reply.removeHeader('content-disposition')
   if (!reply.raw.headersSent) reply.raw.removeHeader('content-disposition')

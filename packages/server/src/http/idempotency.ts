@@ -4,7 +4,7 @@ import { type Kek, seal, unseal } from '@holdfast/crypto'
 import type { FastifyRequest } from 'fastify'
 import * as claims from '../db/claims.ts'
 import { background, type Database } from '../db/database.ts'
-import type { Actor, Claim, Principal } from '../kernel/actor.ts'
+import type { Actor, IdempotencyClaim, Principal } from '../kernel/actor.ts'
 import { AppError, fail } from '../kernel/app-error.ts'
 import { newUuid } from '../kernel/ids.ts'
 import { Answer } from './answer.ts'
@@ -13,7 +13,7 @@ type IdempotencyDeps = {
   db: Database
   kek: Kek
   onError: (e: unknown) => void
-  /** Thumbprint of the key that proved itself beside what enrolls; null where none did. */
+  /** Thumbprint of the key that was proved together with an enrolling credential; null if there was no proof. */
   provenKeyOf: (principal: Principal<'enrollment_token' | 'enrollment_challenge'>, endpoint: Endpoint) => string | null
 }
 
@@ -29,12 +29,12 @@ const stillRunning = () =>
 
 /**
  * `Idempotency-Key` on POST (draft-ietf-httpapi-idempotency-key-header): within 24 hours the same caller's repetition
- * of the same request gets the first answer again, and the same key with another request is refused.
+ * of a request gets the first response again, and the same key with another request is refused.
  *
- * The claim on a key is settled in the transaction of the change itself (`db/claims.ts`), so whatever ends in between,
- * a change is made once: afterwards its answer is repeated, or where that was lost, the repetition is told that it was
- * made. Answers are kept sealed, since some hold a secret that appears only once; such an answer goes to nobody but the
- * key that proved itself.
+ * The claim on a key is settled in the transaction of the change itself (`db/claims.ts`), so a change is made only once
+ * after any failure. Later its response is repeated; if that was lost, the repetition reports that the change was made.
+ * Responses are stored encrypted, since some contain a secret that is shown only once. Such a response is repeated only
+ * for the proved key.
  */
 export function createIdempotency({ db, kek, onError, provenKeyOf }: IdempotencyDeps) {
   async function run(
@@ -56,7 +56,7 @@ export function createIdempotency({ db, kek, onError, provenKeyOf }: Idempotency
       .update(`${request.method} ${request.url}\n${provenKey ?? ''}\n`)
       .update(bodyPrint(endpoint, request))
       .digest()
-    const claim: Claim = {
+    const claim: IdempotencyClaim = {
       tenantId: actor.tenantId,
       principal: `${actor.type}:${actor.id}`,
       key,
@@ -68,7 +68,7 @@ export function createIdempotency({ db, kek, onError, provenKeyOf }: Idempotency
     if (earlier) {
       if (!earlier.fingerprint.equals(fingerprint))
         fail('validation_error', 'Idempotency-Key: was used for another request; take a new key')
-      // A change that was made just now: its answer is about to be kept.
+      // The change was just made, and its response is about to be stored.
       if (earlier.state === 'started' || (earlier.answer_jwe === null && earlier.is_recent)) throw stillRunning()
       if (earlier.answer_jwe === null || provenKey === null) return fail('validation_error', carriedOut)
       const { body, status } = JSON.parse((await unseal(kek, sealedFor, earlier.answer_jwe)).toString())
@@ -80,25 +80,25 @@ export function createIdempotency({ db, kek, onError, provenKeyOf }: Idempotency
     try {
       result = await work()
     } catch (e) {
-      // What was settled stays: the change was made, whatever failed after it.
+      // A settled claim stays: the change was made, even if a later step failed.
       await db.inTenant(actor.tenantId, (tx) => claims.drop(tx, claim)).catch(onError)
       throw e
     }
     const body = result instanceof Answer ? result.body : result
     const status = (result instanceof Answer ? result.status : undefined) ?? endpoint.status ?? 200
     const answer = await seal(kek, sealedFor, Buffer.from(JSON.stringify({ body, status })))
-    // The change holds and its maker hears of it, even where the answer can't be kept for a repetition.
+    // The change is committed and its caller gets the response, even if it can't be stored for repetitions.
     await db.inTenant(actor.tenantId, (tx) => claims.keepAnswer(tx, claim, answer)).catch(onError)
     return result
   }
 
   return {
     run,
-    /** Answers are repeated for a day. */
+    /** Responses are repeated for a day. */
     forgetOld: () => db.acrossTenants(claims.forgetOld, background),
   }
 }
-/** Of a body that is handed on as it comes only what is said of it beforehand is known. */
+/** For a streamed body only its headers are known. */
 const bodyPrint = ({ upload }: Endpoint, { headers, longBody, body }: FastifyRequest): string | Buffer =>
   upload ? String(headers['repr-digest'] ?? '') : (longBody?.digest ?? JSON.stringify(body ?? null))
 

@@ -1,14 +1,14 @@
 import { backgroundHeader, type Endpoint, scopeParameters } from '@holdfast/contract/endpoint'
 import type { FastifyRequest } from 'fastify'
-import type { Incoming } from './authenticate.ts'
+import type { IncomingRequest } from './authenticate.ts'
 import type { SourceOf } from './source-ip.ts'
 
-/** What verifiers may know of a request, and its query string without what the pipe reads itself. */
+/** Returns the data of a request for verifiers, and its query string without the pipeline's parameters. */
 export function incomingOf(
   endpoint: Endpoint | undefined,
   request: FastifyRequest,
   sourceOf: SourceOf,
-): Incoming & { search: string } {
+): IncomingRequest & { search: string } {
   const { url, headers } = request
   const mark = url.indexOf('?')
   const { search, scope } = mark < 0 ? nothingAsked : readScope(endpoint, url.slice(mark + 1))
@@ -25,16 +25,16 @@ export function incomingOf(
   }
 }
 
-/** A change is the act of a person: with any other method the header does not count. */
+/** A change counts as an act of a person, so the header has no effect with other methods. */
 const isBackgroundRead = ({ method, headers }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') && headers[backgroundHeader] === '1'
 
 const nothingAsked = { search: '', scope: {} }
 
-/** The parameters that the pipe reads itself, and the rest of the query. */
-function readScope(endpoint: Endpoint | undefined, query: string): { search: string; scope: Incoming['scope'] } {
+/** Separates the pipeline's parameters from the rest of the query. */
+function readScope(endpoint: Endpoint | undefined, query: string): { search: string; scope: IncomingRequest['scope'] } {
   const parameters = new URLSearchParams(query)
-  const scope: Incoming['scope'] = {}
+  const scope: IncomingRequest['scope'] = {}
   for (const name of endpoint ? scopeParameters(endpoint) : []) {
     const value = parameters.getAll(name)
     if (value.length !== 1) continue

@@ -1,5 +1,5 @@
 import { fail } from '../kernel/app-error.ts'
-import type { Steps } from '../kernel/time-slice.ts'
+import type { Sliced } from '../kernel/time-slice.ts'
 import {
   closeBrace,
   closeBracket,
@@ -20,17 +20,18 @@ const point = 0x2e
 const exponent = 0x65
 
 /**
- * Refuses what parsing hides: names that are given twice or `__proto__`, integers that lose digits, and texts with NUL
- * or half of a surrogate pair unless told. Nearly no text has any of it, and most show it at a glance.
+ * Refuses input that parsing hides: duplicate names, the name `__proto__`, integers that lose digits and, unless the
+ * handler checks texts (`judgesTexts`), texts with NUL or an unpaired surrogate. Nearly all texts have none of these,
+ * and most are cleared by a fast check.
  */
-export function* refuseHidden(text: string, value: unknown, names: number, judgesTexts: boolean): Steps<void> {
+export function* refuseHidden(text: string, value: unknown, names: number, judgesTexts: boolean): Sliced<void> {
   if ((yield* shows(text)) || !(yield* hasMembers(value, names))) yield* inspect(text, judgesTexts)
 }
 
-/** Whether a text has an escape that may stand for any character, the name, or digits that may be too many. */
-function* shows(text: string): Steps<boolean> {
+/** True if a text may contain such input: an escape for any character, the name, or too many digits. */
+function* shows(text: string): Sliced<boolean> {
   for (let at = 0; at < text.length; at += stepLength) {
-    // What begins at the end of a part ends in this much more.
+    // Overlap for matches that cross the end of a part.
     const part = text.slice(at, at + stepLength + 16)
     if (part.includes('\\u') || part.includes('__proto__') || longNumber.test(part)) return true
     yield
@@ -40,8 +41,8 @@ function* shows(text: string): Steps<boolean> {
 /** The largest exact integer has 16 digits. */
 const longNumber = /\d{16}/
 
-/** Whether so many members are in a value: fewer than its text has names, where one was given twice. */
-function* hasMembers(value: unknown, names: number): Steps<boolean> {
+/** True if a value has this many members. It has fewer than its text has names if one was duplicated. */
+function* hasMembers(value: unknown, names: number): Sliced<boolean> {
   const open: object[] = []
   const look = (member: unknown) => {
     if (typeof member === 'object' && member !== null) open.push(member)
@@ -62,11 +63,11 @@ function* hasMembers(value: unknown, names: number): Steps<boolean> {
 }
 const partsOfStep = 256
 
-/** An object or an array around the place that is looked at; each is used again for the next one as deep. */
+/** An object or an array around the current position. Each is reused for the next one of the same depth. */
 type Level = { isObject: boolean; names: string[]; many: Set<string> | undefined }
 
-/** Walks valid JSON text once and says what it is. */
-function* inspect(text: string, judgesTexts: boolean): Steps<void> {
+/** Walks valid JSON text once and refuses with the exact reason. */
+function* inspect(text: string, judgesTexts: boolean): Sliced<void> {
   const levels = Array.from({ length: maxDepth }, (): Level => ({ isObject: false, names: [], many: undefined }))
   let depth = 0
   const enter = (isObject: boolean) => {
@@ -102,7 +103,7 @@ function* inspect(text: string, judgesTexts: boolean): Steps<void> {
   }
 }
 
-/** Most objects have few names, which are sooner compared than hashed. */
+/** Most objects have few names, and comparing few is faster than hashing. */
 function requireNew(level: Level, name: string): void {
   if (name === '__proto__') fail('bad_request', 'the name __proto__ is not allowed')
   if (level.names.length === 16) level.many ??= new Set(level.names)
@@ -112,7 +113,7 @@ function requireNew(level: Level, name: string): void {
   else level.names.push(name)
 }
 
-/** What escapes can write and UTF-8 can't hold, or the database can't store. */
+/** Refuses escapes that UTF-8 can't represent or the database can't store. */
 function refuseUnstorable(raw: string): void {
   const text = JSON.parse(raw) as string
   if (text.includes('\0')) fail('validation_error', 'a text contains the character NUL (\\u0000)')

@@ -1,17 +1,17 @@
 import { fail } from '../kernel/app-error.ts'
-import type { Steps } from '../kernel/time-slice.ts'
+import type { Sliced } from '../kernel/time-slice.ts'
 import { closeBrace, closeBracket, comma, endOfString, openBrace, openBracket, quote, stepLength } from './json-text.ts'
 
-/** An object or an array that is longer than a step, as far as it was read. */
+/** An object or an array longer than a step, as far as it is read. */
 type Open = {
   into: Record<string, unknown> | unknown[]
   isObject: boolean
-  /** The name under which it will stand in what it is in. */
+  /** Its name in the enclosing object. */
   name: string
-  /** Where begins what was not read yet, and what stands in front of that. */
+  /** Start of the unread text, and the token before it. */
   from: number
   after: 'start' | 'comma' | 'large'
-  /** The last comma of its own in what was not read yet; before `from` there is none. */
+  /** Position of the last own comma in the unread text; less than `from` if there is none. */
   comma: number
 }
 const blank = /^[ \t\n\r]*$/
@@ -19,10 +19,10 @@ const blank = /^[ \t\n\r]*$/
 export const notJson = () => fail('bad_request', 'the body is not valid JSON')
 
 /**
- * What `JSON.parse` makes of a text, a piece at a time: what is no longer than a step is read by `JSON.parse`, what is
- * longer member by member, several together. `large` is what `requireFew` has found.
+ * Parses like `JSON.parse`, in pieces: values up to the length of a step by `JSON.parse`, longer ones member by member,
+ * several together. `large` is the result of `requireFew`.
  */
-export function* parseInPieces(text: string, large: ReadonlySet<number>): Steps<unknown> {
+export function* parseInPieces(text: string, large: ReadonlySet<number>): Sliced<unknown> {
   try {
     return yield* pieces(text, large)
   } catch (e) {
@@ -31,7 +31,7 @@ export function* parseInPieces(text: string, large: ReadonlySet<number>): Steps<
   }
 }
 
-function* pieces(text: string, large: ReadonlySet<number>): Steps<unknown> {
+function* pieces(text: string, large: ReadonlySet<number>): Sliced<unknown> {
   const start = text.search(/[^ \t\n\r]/)
   if (!large.has(start)) return JSON.parse(text)
   const open: Open[] = []
@@ -95,10 +95,10 @@ function opened(text: string, at: number, name: string): Open {
   return { into: isObject ? {} : [], isObject, name, from: at + 1, after: 'start', comma: -1 }
 }
 
-/** The name in front of something large in an object; nothing else may stand there. */
+/** Reads the name before a large value in an object. No other text is valid there. */
 function nameBefore({ isObject }: Open, between: string): string {
   if (!isObject && blank.test(between)) return ''
-  // Only a name and a colon make this an object of one member.
+  // The text parses as an object with one member only if it is a name and a colon.
   const [name] = isObject ? Object.keys(JSON.parse(`{${between}[]}`) as object) : []
   if (name === undefined) throw new SyntaxError('no value was expected here')
   return name

@@ -1,22 +1,26 @@
 import { fail } from '../kernel/app-error.ts'
-import type { Steps } from '../kernel/time-slice.ts'
+import type { Sliced } from '../kernel/time-slice.ts'
 
 export const maxDepth = 32
-/** Values of a body, or twice its names where those are more: three lists of the 10,000 members of a group. */
+/**
+ * Limit of the values in a body, or twice its limit of names if that is higher: three lists of the 10,000 members of a
+ * group.
+ */
 const leastValues = 40_000
-/** The widest object that any schema takes: the resources of a policy. */
+/** Number of names of the widest object in any schema: the resources of a policy. */
 const maxNamesOfOne = 5000
-/** Objects and arrays of one body: a policy of 1 MiB has 20 bytes for each, and so has whatever may be larger. */
+/** Limit of objects and arrays in a body, or one per 20 bytes if that is higher: a policy of 1 MiB needs that. */
 const leastParts = 50_000
 const bytesOfPart = 20
 /**
- * Of one text as it is written: the longest that any schema takes has 4,096 characters, each of them six where escaped.
+ * Length limit of one text in the source: the longest in any schema has 4,096 characters, each up to six long if
+ * escaped.
  */
 const maxText = 32_768
 
 /**
- * Walks over JSON text stop so often, for who has other work between: a step takes less than a millisecond. Whatever is
- * larger is read piece by piece.
+ * Interval, in characters, at which walks over JSON text pause for other work. A step takes less than a millisecond.
+ * Larger texts are parsed in pieces.
  */
 export const stepLength = 65_536
 export const quote = 0x22
@@ -28,14 +32,14 @@ export const closeBracket = 0x5d
 const colon = 0x3a
 export const comma = 0x2c
 
-/** How many names a text has, and where the objects and arrays begin that are longer than a step. */
+/** Number of names in a text, and start positions of objects and arrays longer than a step. */
 type Counted = { names: number; large: ReadonlySet<number> }
 
 /**
- * Counts depth, names and values before anything is made of them: a wide body costs the parser, the check of names and
- * the schema each many times what counting costs.
+ * Counts depth, names and values before parsing. For a wide body, parsing and each later check cost many times as much
+ * as counting.
  */
-export function* requireFew(text: string, maxNames: number): Steps<Counted> {
+export function* requireFew(text: string, maxNames: number): Sliced<Counted> {
   const namesOf = new Int32Array(maxDepth + 1)
   const startOf = new Int32Array(maxDepth + 1)
   const large = new Set<number>()

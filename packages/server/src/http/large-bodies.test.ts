@@ -7,7 +7,7 @@ import { createLargeBodies } from './large-bodies.ts'
 
 const most = 64 * 1024 * 1024
 
-/** Requests of `most` bytes whose senders can go. */
+/** Starts requests of `most` bytes whose clients can disconnect. */
 async function startRequests(t: { after: (end: () => unknown) => void }) {
   const server = createServer()
   server.listen(0, '127.0.0.1')
@@ -53,7 +53,7 @@ test('what a sender left behind makes room: before it was counted, while it is r
   assert.ok(other.take(take))
   await other.leave()
 
-  // It is read, and then judged and used: each is work of its own.
+  // Reading the body and using it are separate work.
   const refusal = Promise.withResolvers<void>()
   const using = body.during(refusal.promise)
   const last = await next()

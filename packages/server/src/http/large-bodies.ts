@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 const mib = 1024 * 1024
-/** Smaller ones are read beside each other in any number. */
+/** Size in bytes up to which the number of concurrent bodies is not limited. */
 const large = mib
 const mostOfTenant = 64 * mib
 const mostOfAll = 128 * mib
 
 /**
- * Large bodies that people and automation send: each is in memory whole until the work on it is done, several times as
- * large once it is read, however slowly it comes.
+ * Limits the large bodies of people and automation. Each is held in memory until its work is done, and needs several
+ * times its size once parsed, however slowly it arrives.
  */
 export function createLargeBodies() {
   const ofTenant = new Map<string, number>()
@@ -21,7 +21,7 @@ export function createLargeBodies() {
     else ofTenant.delete(tenant)
   }
 
-  /** Undefined: there are too many already. `most` is what a body has that does not say how long it is. */
+  /** Returns undefined if the limit is reached. `most` is the assumed size of a body without a length. */
   return (
     tenant: string,
     most: number,
@@ -31,7 +31,7 @@ export function createLargeBodies() {
     const bytes = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : most
     if (bytes <= large || bytes > most) return small
     if ((ofTenant.get(tenant) ?? 0) + bytes > mostOfTenant || all + bytes > mostOfAll) return undefined
-    // Who went while it was found out who they are is not told of again.
+    // If the client disconnected during authentication, no event follows.
     let isGone = response.destroyed
     let works = 0
     let isCounted = false
@@ -61,7 +61,7 @@ export function createLargeBodies() {
   }
 }
 export type LargeBodies = ReturnType<typeof createLargeBodies>
-/** `during`: it counts while this is done, though its sender may be gone. */
+/** `during` keeps the body counted during this work, even if the client disconnects. */
 export type LargeBody = { during: <T>(work: Promise<T>) => Promise<T> }
 
 const small: LargeBody = { during: (work) => work }

@@ -5,8 +5,8 @@ const parameter = new RegExp(`[ \\t]*;[ \\t]*(?:(${token})=(?:(${token})|"((?:[^
 type MediaType = { type: string; charset: string | undefined }
 
 /**
- * A Content-Type (RFC 9110 §8.3.1): the type in small letters and its charset, whose value may be quoted. Other
- * parameters mean nothing here. Undefined where the field is none.
+ * Parses a Content-Type (RFC 9110 §8.3.1): the type in lower case and its charset, which may be quoted. Other
+ * parameters are ignored. Undefined for an invalid field.
  */
 export function readMediaType(field: string | undefined): MediaType | undefined {
   const text = field?.trim() ?? ''

@@ -9,12 +9,12 @@ import type { Refuse } from './refuse.ts'
 import type { SecurityHeaders } from './security-headers.ts'
 import type { SourceOf } from './source-ip.ts'
 
-/** Under it every path wants a credential, known or not. */
+/** Every path under it requires a credential, even an unknown one. */
 const guarded = '/v1/'
 
 /**
- * Refuses in front of the router what has the shape of a token and was never issued here, so that a flood of them costs
- * little more than their MACs. Where a body follows, the pipe refuses: it ends the connection.
+ * Refuses tokens that were not issued here before the router, so that a flood of them costs little more than their
+ * MACs. Requests with a body go to the pipeline, which closes the connection.
  */
 export function createNeverIssued(deps: {
   verifiers: Pick<Verifiers, 'readToken' | 'service'>

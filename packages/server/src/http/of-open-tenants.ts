@@ -1,26 +1,29 @@
 import type { Principal, TenantId } from '../kernel/actor.ts'
 import { whenReady } from '../kernel/ready.ts'
-import type { Incoming, PresentedToken, Verdict, Verifiers } from './authenticate.ts'
+import type { CredentialVerdict, IncomingRequest, PresentedToken, Verifiers } from './authenticate.ts'
 
 declare const ofOpen: unique symbol
-/** Verifiers that let nobody in whose tenant is suspended, to be deleted, or gone. The doors take no others. */
+/**
+ * Verifiers that refuse principals of suspended, closing and deleted tenants. The pipeline accepts no other verifiers.
+ */
 export type OpenVerifiers = Verifiers & { readonly [ofOpen]: true }
 type StatusOf = (tenant: TenantId) => string | Promise<string>
 
 export function ofOpenTenants(verifiers: Verifiers, statusOf: StatusOf): OpenVerifiers {
-  const judged = (verdict: Verdict): Verdict | Promise<Verdict> =>
+  const judged = (verdict: CredentialVerdict): CredentialVerdict | Promise<CredentialVerdict> =>
     verdict === undefined || verdict.kind === 'refused'
       ? verdict
       : whenReady(statusOf(verdict.tenantId), (status) => (status === 'active' ? verdict : refused(verdict)))
-  /** What is left of a tenant that is gone is not looked at: it is being erased. */
+  /** Credentials of a deleted tenant are not verified, since its data is being erased. */
   const opaque =
-    (verify: (presented: PresentedToken, request: Incoming) => Verdict | Promise<Verdict>) =>
-    (presented: PresentedToken, request: Incoming) =>
+    (verify: (presented: PresentedToken, request: IncomingRequest) => CredentialVerdict | Promise<CredentialVerdict>) =>
+    (presented: PresentedToken, request: IncomingRequest) =>
       whenReady(statusOf(presented.tenant), (status) =>
         status === 'deleted' ? undefined : whenReady(verify(presented, request), judged),
       )
   const plain =
-    (verify: (text: string, request: Incoming) => Verdict | Promise<Verdict>) => (text: string, request: Incoming) =>
+    (verify: (text: string, request: IncomingRequest) => CredentialVerdict | Promise<CredentialVerdict>) =>
+    (text: string, request: IncomingRequest) =>
       whenReady(verify(text, request), judged)
   const { service, readToken } = verifiers
   const open: Verifiers = {
@@ -36,6 +39,6 @@ export function ofOpenTenants(verifiers: Verifiers, statusOf: StatusOf): OpenVer
   return open as OpenVerifiers
 }
 
-/** On record in its tenant; a session that is refused is like one that has ended. */
-const refused = ({ kind, tenantId, id, name }: Principal): Verdict =>
+/** Refusals are recorded in the principal's tenant. A refused session is treated as an ended one. */
+const refused = ({ kind, tenantId, id, name }: Principal): CredentialVerdict =>
   kind === 'session' ? undefined : { kind: 'refused', of: kind, tenantId, id, name, reason: 'tenant_suspended' }

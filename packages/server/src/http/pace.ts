@@ -3,13 +3,13 @@ import { AppError } from '../kernel/app-error.ts'
 import { second } from '../kernel/time.ts'
 import { exempt } from './patience.ts'
 
-/** How slow who sends or takes many bytes may be: so many a second on the average, after a while of grace. */
-export type Pace = { graceMs: number; bytesPerSecond: number }
-export const usualPace: Pace = { graceMs: 30 * second, bytesPerSecond: 2048 }
+/** Minimum average transfer rate of large bodies in bytes per second, after a grace period. */
+export type TransferPace = { graceMs: number; bytesPerSecond: number }
+export const usualPace: TransferPace = { graceMs: 30 * second, bytesPerSecond: 2048 }
 const lookMs = 5 * second
 
-/** Calls once when what has moved falls behind; ends with what is returned. */
-function watch({ graceMs, bytesPerSecond }: Pace, moved: () => number, tooSlow: () => void): () => void {
+/** Calls `tooSlow` once when the transfer falls behind, until the returned function is called. */
+function watch({ graceMs, bytesPerSecond }: TransferPace, moved: () => number, tooSlow: () => void): () => void {
   const started = performance.now()
   const look = () => {
     const dueMs = performance.now() - started - graceMs
@@ -22,8 +22,8 @@ function watch({ graceMs, bytesPerSecond }: Pace, moved: () => number, tooSlow: 
   return () => clearInterval(timer)
 }
 
-/** The body of a request as it comes. 400 where its sender is too slow, or goes; the rest of it is then not read. */
-export async function* paced(request: IncomingMessage, pace: Pace): AsyncGenerator<Buffer, void, undefined> {
+/** Streams the body of a request. Throws 400 if its client is too slow or disconnects; the rest is not read. */
+export async function* paced(request: IncomingMessage, pace: TransferPace): AsyncGenerator<Buffer, void, undefined> {
   exempt(request)
   let received = 0
   const slow = Promise.withResolvers<never>()
@@ -45,8 +45,8 @@ export async function* paced(request: IncomingMessage, pace: Pace): AsyncGenerat
   }
 }
 
-/** Cuts an answer whose taker is too slow. */
-export function cutWhenSlow(response: ServerResponse, pace: Pace): void {
+/** Cuts a response whose client reads too slowly. */
+export function cutWhenSlow(response: ServerResponse, pace: TransferPace): void {
   const { socket } = response
   const before = socket?.bytesWritten ?? 0
   const end = watch(

@@ -7,14 +7,14 @@ import { isKnown } from './representation.ts'
 
 /** A file that pages load. */
 export type PageAsset = { content: Buffer; brotli?: Buffer | undefined; gzip?: Buffer | undefined }
-/** Files by their names, which change with their contents. */
+/** Files by name. A name changes with the content. */
 type PageAssets = ReadonlyMap<string, PageAsset>
 
 const folder = '/admin/assets/'
-/** The address of a file. */
+/** Returns the path of a file. */
 export const assetPath = (name: string): string => folder + name
 
-/** A file of the server's own, compressed once; its name has the digest of the content in it. */
+/** Creates a file of the server's own, compressed once. Its name contains a digest of its content. */
 export function createAsset(name: string, text: string): [name: string, asset: PageAsset] {
   const content = Buffer.from(text)
   const [stem, extension] = name.split('.')
@@ -34,7 +34,7 @@ const mediaTypes: Record<string, string> = {
 }
 const mediaTypeOf = (name: string) => mediaTypes[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
 
-/** Everybody may load them: the sign-in page needs them, and they hold nothing of a tenant. */
+/** Serves the files without authentication: the sign-in page needs them, and they contain no data of a tenant. */
 export function registerAssets(http: FastifyInstance, assets: PageAssets): void {
   const served = new Map(Array.from(assets, ([name, asset]) => [name, encoded(name, asset)]))
   http.route({
@@ -79,8 +79,8 @@ function sendAsset({ headers }: FastifyRequest, reply: FastifyReply, { type, byC
 }
 
 /**
- * The coding that a client weighs highest (RFC 9110 §12.5.3), of equal ones the shortest; without compression where it
- * takes none of them.
+ * Returns the coding with the client's highest weight (RFC 9110 §12.5.3), the shortest of equal ones; uncompressed if
+ * the client accepts none.
  */
 function negotiate(header: string | string[] | undefined, available: readonly Coding[]): Coding {
   const weights = new Map<string, number>()

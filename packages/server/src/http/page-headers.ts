@@ -1,6 +1,7 @@
 /**
- * Of every page and of every file that one loads, beside those of every answer. Nothing inline runs or styles, nothing
- * of another origin loads, no text becomes code (Trusted Types), and no other site frames, opens or embeds a page.
+ * Header fields of every page and page asset, in addition to those of every response. No inline script or style runs,
+ * nothing of another origin loads, no text becomes code (Trusted Types), and no other site frames, opens or embeds a
+ * page.
  */
 export const pageSecurityHeaders = {
   'content-security-policy':
@@ -13,7 +14,7 @@ export const pageSecurityHeaders = {
   'x-frame-options': 'DENY',
 } as const
 
-/** Of an HTML page. */
+/** Header fields of an HTML page. */
 export const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',

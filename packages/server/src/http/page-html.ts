@@ -1,16 +1,16 @@
-/** How a person wants pages to look, as two cookies say that the console sets; undefined: as the system does. */
+/** Appearance of pages from two cookies that the console sets; undefined: the system's setting. */
 type Look = { theme: 'light' | 'dark' | undefined; density: 'compact' | 'roomy' | undefined }
 
-/** A page that is written when it is sent, since how it looks depends on the browser that asks. */
+/** A page that is rendered when it is sent, since its appearance depends on the browser's cookies. */
 export class HtmlPage {
   readonly #render: (attributes: string) => string
 
-  /** @param render writes the page, given the attributes of `<html>` */
+  /** @param render writes the page with the given attributes of `<html>` */
   constructor(render: (attributes: string) => string) {
     this.#render = render
   }
 
-  /** @param cookies the field of the request */
+  /** @param cookies the Cookie header of the request */
   render(cookies: string | undefined): Buffer {
     const { theme, density } = lookOf(cookies)
     const attributes = [
@@ -27,7 +27,7 @@ const lookOf = (cookies: string | undefined): Look => ({
   density: (['compact', 'roomy'] as const).find((density) => density === cookieOf(cookies, 'holdfast_density')),
 })
 
-/** The value of a cookie. Undefined where it is given twice: nobody can say which of them is ours. */
+/** Returns the value of a cookie. Undefined if it is sent twice, since either could be forged. */
 export function cookieOf(header: string | undefined, name: string): string | undefined {
   const values = (header ?? '')
     .split(';')

@@ -8,14 +8,14 @@ import type { Origins } from '../kernel/origins.ts'
 import type { Admit } from './admit.ts'
 import { callerOf, sentBy } from './caller.ts'
 import { challenge, toAppError } from './error-response.ts'
-import type { Forms, Page, Pages, ProblemPage, Rooms, Visit } from './page.ts'
+import type { Forms, HtmlPageAnswer, Pages, ProblemPage, Rooms, Visit } from './page.ts'
 import { cookieOf } from './page-html.ts'
 import { isForm } from './read-body.ts'
 import { registerRooms } from './rooms.ts'
 import { sendPage } from './send.ts'
 import type { SourceOf } from './source-ip.ts'
 
-/** Of a form that anybody may post. */
+/** Size limit in bytes of a form that anybody may post. */
 const longestForm = 256 * 1024
 
 type PagesDeps = {
@@ -23,19 +23,19 @@ type PagesDeps = {
   sourceOf: SourceOf
   origins: Origins
   log: Pick<Log, 'error'>
-  /** Puts on record what a form of a page was refused, as the operation that it stands for. */
+  /** Records a refused form as the operation that it performs. */
   recordRefusal: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
   recordRefusedRead: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
   pages: Pages
   forms: Forms
-  /** For who has signed in. */
+  /** Pages for signed-in people. */
   rooms: Rooms
   problem: ProblemPage
-  /** Where a sign-in begins that leads to a path of this site. */
+  /** Returns the address of the sign-in that leads to a path of this site. */
   signInPath: (next: string) => string
 }
 
-/** The pages a browser needs to sign in, and those that a sign-in owes. What fails is a page too. */
+/** Serves the pages for signing in, and those of required actions after it. Errors are pages too. */
 export function registerPages(http: FastifyInstance, deps: PagesDeps): void {
   const { sourceOf, origins, pages, forms, rooms, problem, log } = deps
   const visitOf = (request: FastifyRequest): Visit => ({
@@ -66,11 +66,11 @@ export function registerPages(http: FastifyInstance, deps: PagesDeps): void {
   })
 }
 
-/** The page of a failure, which is logged where it is ours. */
+/** Renders an error as a page. Internal errors are logged. */
 export function failed(
   e: AppError,
   { log, problem, requestId }: Pick<PagesDeps, 'log' | 'problem'> & { requestId: string },
-): Page {
+): HtmlPageAnswer {
   if (e.code === 'internal_error') log.error({ err: e.cause ?? e, request_id: requestId }, e.message)
   const page = problem(e, requestId)
   const headers = {
@@ -82,7 +82,7 @@ export function failed(
   return { status: errorStatus[e.code], ...page, headers }
 }
 
-/** Where a sign-in at an identity provider begins. It comes back to the public URL, where its cookie has to be. */
+/** Paths where a sign-in at an identity provider starts. It returns to the public URL, which must hold its cookie. */
 const atProvider: ReadonlySet<string> = new Set(['/admin/login/oidc', '/admin/login/saml'])
 const isAtOtherOrigin = ({ headers }: FastifyRequest, { publicUrl, otherOrigins }: Origins): boolean =>
   otherOrigins.includes(`${new URL(publicUrl).protocol}//${headers.host}`)

@@ -3,17 +3,17 @@ import { second } from '../kernel/time.ts'
 import { hasBody } from './read-body.ts'
 import { refuseUnparsed } from './unreadable.ts'
 
-/** Within this time a body has to be there; looked after now and then. */
+/** Time limit for receiving a body, and interval of the check, in ms. */
 const usual = { patienceMs: 20 * second, lookMs: 2 * second }
 
-/** Bodies that are handed on as they come: they keep a pace instead (`pace.ts`). */
+/** Streamed bodies, which have a minimum rate instead (`pace.ts`). */
 const streamed = new WeakSet<IncomingMessage>()
 export const exempt = (request: IncomingMessage): void => void streamed.add(request)
 export const isStreamed = (request: IncomingMessage): boolean => streamed.has(request)
 
 /**
- * Bounds how long a body may take to arrive, as Node's `requestTimeout` does, which knows no exception: who is slower
- * holds a connection for nothing.
+ * Limits the time for receiving a body, since a slow client blocks a connection. Node's `requestTimeout` does the same
+ * but allows no exceptions.
  */
 export function createPatience({ patienceMs, lookMs } = usual) {
   const arriving = new Map<IncomingMessage, number>()
@@ -28,7 +28,7 @@ export function createPatience({ patienceMs, lookMs } = usual) {
     }
   }
   return {
-    /** Around all that answers. */
+    /** Wraps the listener of all requests. */
     around:
       (answer: RequestListener): RequestListener =>
       (request, response) => {

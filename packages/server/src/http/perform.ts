@@ -12,15 +12,15 @@ import type { Call, Handlers } from './handlers.ts'
 import { needsStepUp } from './run-endpoint.ts'
 import { createValidator } from './validate.ts'
 
-/** An operation of the contract, by its name, with what it is given by whoever does not come over the network. */
+/** A call of an operation of the contract by name, with its input, without a network request. */
 type OperationCall = { operation: string; params?: object; query?: object; body?: object }
 
 /**
- * Operations carried out inside, by the same handlers and under the same schemas as for whoever sends a request. What
- * the pipe asks of a caller stands here as questions of its own: permission and step-up.
+ * Invokes operations internally, with the same handlers and schemas as for requests. Permission and step-up, which the
+ * pipeline checks for requests, are separate functions here.
  */
 export const createPerform = (handlers: Handlers) => ({
-  /** A permission that the call needs and the actor does not have. */
+  /** Returns a permission that the call needs and the actor lacks; undefined if there is none. */
   lacks: (actor: Actor, { operation, body }: OperationCall): Permission | undefined => {
     const { endpoint } = named(operation)
     const rule = operationRule(endpoint, body)
@@ -52,7 +52,7 @@ export const createPerform = (handlers: Handlers) => ({
     return result instanceof Answer ? result.body : result
   },
 })
-/** What an earlier version kept may be no operation of this one. */
+/** A stored operation of an earlier version may no longer exist. */
 function named(operation: string): { name: Operation; endpoint: Endpoint } {
   if (!Object.hasOwn(contract, operation)) fail('validation_error', `there is no operation ${operation}`)
   const name = operation as Operation

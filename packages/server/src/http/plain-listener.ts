@@ -9,14 +9,14 @@ import type { Draining } from './draining.ts'
 import { createHttpServer } from './node-http.ts'
 import type { SourceOf } from './source-ip.ts'
 
-/** What is asked of a listener beside the contract. */
-export type Asked = {
+/** A request to a listener beside the API. */
+export type PlainRequest = {
   method: string
   path: string
   headers: IncomingHttpHeaders
-  /** Whom the address stands for where requests are counted. */
+  /** Client address block by which requests are counted. */
   from: string
-  /** Undefined when it is longer than this listener takes. */
+  /** Undefined if the body is too long. */
   body: () => Promise<Buffer | undefined>
 }
 export type Answered = { status: number; headers?: Readonly<Record<string, string>>; body?: Buffer }
@@ -27,21 +27,24 @@ const patience = {
   connectionsCheckingInterval: 2 * second,
   keepAliveTimeout: 15 * second,
 }
-/** Whoever takes longer to read an answer does not read it. */
+/** Time limit in ms for reading a response. */
 const readWithin = 60 * second
 const longestHead = 8 * 1024
 const longestBody = 4 * 1024
-/** Of one connection, sent without waiting for answers. */
+/** Limit of pipelined requests on one connection. */
 const mostUnanswered = 8
-/** Of one address (IPv6: /64): that of a gateway which asks for every device that comes back at once. */
+/**
+ * Limit of requests from one address (IPv6: /64). A gateway that asks about every device at once after a restart stays
+ * below it.
+ */
 const perMinute = 6000
 
-/** Nothing of it is for a page, and nothing of it is any other type. */
+/** Responses are neither pages nor of any other type than stated. */
 const fixed = { 'x-content-type-options': 'nosniff', 'content-security-policy': "default-src 'none'" }
 
 /**
- * Plain HTTP beside the contract, on a port of its own: for anybody what RFC 5280 and RFC 6960 name by a URL, for
- * operators the metrics. Every kind of waiting and every length is bounded.
+ * Plain HTTP on a separate port: the data that RFC 5280 and RFC 6960 name by URL for anybody, and metrics for
+ * operators. All waits and lengths are limited.
  */
 export function createPlainListener({
   answer,
@@ -50,7 +53,7 @@ export function createPlainListener({
   maxConnections,
   log,
 }: {
-  answer: (asked: Asked) => Promise<Answered>
+  answer: (asked: PlainRequest) => Promise<Answered>
   draining: Draining
   sourceOf: SourceOf
   maxConnections: number
@@ -110,7 +113,7 @@ export function createPlainListener({
 
 function send(response: ServerResponse, { status, headers = {}, body }: Answered): void {
   const { req: request } = response
-  // Nobody waits for the rest of a body that nobody reads.
+  // The rest of an unread body is not awaited.
   if (!request.complete && hasBody(request)) response.shouldKeepAlive = false
   const length = status === 304 ? {} : { 'content-length': String(body?.length ?? 0) }
   const socket = response.socket
@@ -122,7 +125,7 @@ function send(response: ServerResponse, { status, headers = {}, body }: Answered
 const hasBody = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
-/** Rejects when the client goes before it has said all. */
+/** Rejects if the client disconnects before the end of the body. */
 async function read(request: IncomingMessage): Promise<Buffer | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > longestBody) return undefined
   const pieces: Buffer[] = []

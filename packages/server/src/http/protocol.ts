@@ -6,7 +6,7 @@ import type { AppError } from '../kernel/app-error.ts'
 const json = 'application/json; charset=utf-8'
 const scim = `${scimMediaType}; charset=utf-8`
 
-/** Known by the path, since what is refused need not have reached an endpoint. */
+/** The path decides, since a refused request may not have reached an endpoint. */
 const speaksScim = (url: string): boolean => url.startsWith(`${scimBase}/`)
 const speaksOAuth = (url: string): boolean => url.startsWith(`${backchannelLogoutBase}/`)
 
@@ -14,7 +14,7 @@ export const mediaTypeOf = (url: string): string => (speaksScim(url) ? scim : js
 
 type Refusal = { status: number; contentType: string; body: object }
 
-/** An error as the protocol of its path says it. */
+/** Formats an error in the protocol of the path. */
 export function refusalOf(url: string, error: AppError, requestId: string): Refusal {
   const inOAuth = speaksOAuth(url) && oauthRefusalOf(error)
   if (inOAuth) return inOAuth
@@ -35,7 +35,7 @@ export function refusalOf(url: string, error: AppError, requestId: string): Refu
   return { status, contentType: scim, body }
 }
 
-/** RFC 6749 §5.2; undefined for another route than those that speak it, of which no stranger learns. */
+/** RFC 6749 §5.2. Undefined for errors outside this protocol, such as 401 of an unknown route. */
 function oauthRefusalOf({ code, message }: AppError): Refusal | undefined {
   const known = oauthErrors[code]
   if (!known) return undefined
@@ -51,7 +51,7 @@ const oauthErrors: Partial<Record<ErrorCode, readonly [status: number, error: st
   internal_error: [errorStatus.internal_error, 'server_error'],
 }
 
-/** RFC 7644 §3.12. */
+/** Status by RFC 7644 §3.12. */
 function scimStatusOf({ code, scimType, isStale, allow }: AppError): number {
   if (isStale) return 412
   if (allow) return 405

@@ -3,8 +3,8 @@ import type { ByteRange } from '../kernel/download.ts'
 const one = /^bytes=(\d{0,15})-(\d{0,15})$/i
 
 /**
- * The one part that `Range` asks for (RFC 9110 §14.1.2, §14.2); undefined where the whole is to be sent: for several
- * parts, another unit, or nonsense. `unsatisfiable`: a part that is not there.
+ * Parses `Range` with one part (RFC 9110 §14.1.2, §14.2). Undefined if the whole is to be sent: for several parts,
+ * another unit, or an invalid value. `unsatisfiable`: the part is out of bounds.
  */
 export function rangeOf(range: string | undefined, size: number): ByteRange | undefined | 'unsatisfiable' {
   const [, from = '', to = ''] = (range === undefined ? undefined : one.exec(range.trim())) ?? []

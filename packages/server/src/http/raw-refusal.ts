@@ -4,7 +4,10 @@ import type { Log } from '../kernel/log.ts'
 import { challenge, rateLimitLines, toAppError } from './error-response.ts'
 import { refusalOf } from './protocol.ts'
 
-/** A refusal in front of the router: the same status, headers and body as behind it. `fixed` are those of every answer. */
+/**
+ * Sends a refusal before the router, with the same status, headers and body as after it. `fixed` are the headers of
+ * every response.
+ */
 export function sendRefusal(
   response: ServerResponse,
   id: string,

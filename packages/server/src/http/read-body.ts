@@ -16,7 +16,7 @@ declare module 'fastify' {
     upload?: boolean
   }
   interface FastifyRequest {
-    /** Of a body that is too long to be judged at once: the digest of its bytes, where somebody will ask for it. */
+    /** Set for a body too long to validate in one step. `digest` is that of its bytes, if idempotency needs it. */
     longBody: { digest: Buffer | undefined } | null
   }
 }
@@ -28,7 +28,7 @@ const compressed = () => new AppError('bad_request', 'send the body without Cont
 
 export const isForm = ({ headers }: FastifyRequest): boolean => readMediaType(headers['content-type'])?.type === form
 
-/** The type of a text, which is in UTF-8; undefined where the field can't be read. */
+/** Returns the media type of a text in UTF-8; undefined if the field can't be parsed. */
 function typeOfText({ headers }: FastifyRequest): string | undefined {
   const read = readMediaType(headers['content-type'])
   if (read?.charset !== undefined && read.charset !== 'utf-8')
@@ -36,17 +36,19 @@ function typeOfText({ headers }: FastifyRequest): string | undefined {
   return read?.type
 }
 
-/** Reading what is longer takes milliseconds: others have their turns meanwhile. */
+/**
+ * Size in bytes up to which a body is parsed in one step. Longer ones take milliseconds, so other work runs meanwhile.
+ */
 const atOnce = 128 * 1024
 
 /**
- * Bodies are JSON, also by the name that SCIM has for it; forms where the route says so, and bytes as they are where it
- * says that; nothing else, and nothing compressed.
+ * Registers the parsers of bodies: JSON, also by SCIM's media type; forms and raw bytes if the route allows them;
+ * nothing else, and nothing compressed.
  */
 export function registerBodyReaders(http: FastifyInstance): void {
   http.removeAllContentTypeParsers()
   http.decorateRequest('longBody', null)
-  // Whoever handles an upload reads it; nobody reads any other.
+  // The handler of an upload reads its body. Other routes refuse it.
   http.addContentTypeParser(octets, (request: FastifyRequest, _payload, done) => {
     if (!request.routeOptions.config.upload) done(new AppError('bad_request', 'send a body as application/json'))
     else done(null)
@@ -57,7 +59,7 @@ export function registerBodyReaders(http: FastifyInstance): void {
     if (type === form && request.routeOptions.config.takesForm) return readForm(bytes)
     const takesScim = request.routeOptions.config.protocol === 'scim'
     if (type !== json && !(takesScim && type === scimMediaType)) fail('bad_request', 'send a body as application/json')
-    // Some clients name the type of a body that they do not send.
+    // Some clients send the type of an empty body.
     if (bytes.length === 0 && request.method === 'DELETE') return undefined
     if (bytes.length === 0) fail('bad_request', 'the body is empty')
     if (bytes.length <= atOnce) return readJson(bytes, request.routeOptions.config)
@@ -82,7 +84,7 @@ async function digestOf(bytes: Buffer, slices: Slices): Promise<Buffer> {
   return hash.digest()
 }
 
-/** Whether a request announces a body, of any type. */
+/** True if a request announces a body of any type. */
 export const hasBody = (headers: FastifyRequest['headers']): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 
@@ -95,14 +97,14 @@ function readForm(bytes: Buffer): Record<string, string> {
   return { ...fields }
 }
 
-/** Why what comes is no upload, if it is none; told before any of it is read. */
+/** Returns the reason why a request is no valid upload, before its body is read; undefined if it is valid. */
 export function noUpload({ headers }: FastifyRequest): AppError | undefined {
   if (readMediaType(headers['content-type'])?.type !== octets || !hasBody(headers))
     return new AppError('bad_request', `send the body as ${octets}`)
   return headers['content-encoding'] === undefined ? undefined : compressed()
 }
 
-/** A route without a body takes none, or an empty object. */
+/** A route without a body accepts none or an empty object. */
 export function unexpectedBody(body: unknown): undefined {
   if (body !== undefined && body !== null && !(typeof body === 'object' && Object.keys(body).length === 0))
     fail('validation_error', 'this route takes no body')

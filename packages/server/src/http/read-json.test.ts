@@ -16,7 +16,7 @@ const refusal = (text: string | Buffer) => {
   }
 }
 
-/** Of ASCII as often as of all. */
+/** Half of the characters are ASCII. */
 const character = fc
   .oneof(fc.integer({ min: 0x20, max: 0x7e }), fc.integer({ min: 0, max: 0x10ffff }))
   .map((code) => String.fromCodePoint(code))
@@ -77,7 +77,7 @@ test('it is refused wherever in a long body it stands', () => {
       assert.match(refusal(`[${' '.repeat(before)}${text}]`), expected, `${text} at ${before}`)
 })
 
-/** JSON as somebody may write it, with what parsing hides. */
+/** JSON in free formatting, with input that parsing hides. */
 const written = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4 },
@@ -123,14 +123,14 @@ test('what the longest lists of a schema need passes, and much more does not', (
   assert.match(refusal(JSON.stringify(wide)), /^bad_request: the body has more than 2000 names/)
 })
 
-/** Lists and objects in each other, some longer than a step of the reader and some not, around `inner`. */
+/** Nested lists and objects around `inner`, some longer than a step of the reader. */
 function long(inner: string): string {
   const list = (n: number) => JSON.stringify(Array.from({ length: n }, (_, i) => `${'x'.repeat(i % 300)}é`))
   const deep = `[[],{"more":[${list(800)}, ${list(2)},${inner}\n]}]`
   return `\t {"a": ${list(900)},"small":{"b":[1,{"c":[]}]} ,"deep":${deep}}\n`
 }
 
-/** A long body is read, or refused in the same words, as a short one is. */
+/** Checks that the long reader returns the same value or the same error as the short one. */
 async function same(text: string | Buffer): Promise<string> {
   const outcome = async (read: () => unknown) => {
     try {
@@ -175,11 +175,11 @@ test('a long body is read as a short one is, and refused in the same words', asy
   bytes[bytes.lastIndexOf('?')] = 0xff
   assert.match(await same(bytes), /UTF-8/)
 
-  // Whatever is exchanged or left out of what holds the lists together, and whatever stands around it.
+  // Replaces or removes structural characters of the lists, and the text around them.
   const text = long('{"d":1}')
   const marks = Array.from(text.matchAll(/(?<!")[[\]{}:,]|,(?="(?:small|deep)")|"more"/g), (m) => m.index)
   const others = ['', ',', ':', '[', ']', '{', '}', ',,', ',1', '""', '"g":', '-']
-  // Each mark is exchanged for some of them, and each of them stands for several marks.
+  // Each mark is replaced by some of these, and each of these replaces several marks.
   for (const [i, at] of [...marks.slice(0, 3), ...marks.slice(-16)].entries())
     for (const instead of others.filter((_, nth) => (nth + i) % 3 === 0))
       await same(text.slice(0, at) + instead + text.slice(at + 1))
@@ -196,7 +196,7 @@ test('a long body is read as a short one is, and refused in the same words', asy
 })
 
 test('whatever a long body is made of, and whatever is exchanged in it, it is read as a short one is', async () => {
-  // Texts and blanks that make some of what is around them longer than a step, in any place.
+  // Texts and blanks that make some of the enclosing values longer than a step, at any position.
   const leaf = fc.oneof(
     fc.constantFrom('1', '-0.5e3', 'true', 'null', '""', '"}{][,:\\\\\\""', '[]', '{}'),
     fc.integer({ min: 1, max: 4 }).map((n) => `"${'x'.repeat(n * 8000)}"`),
@@ -220,7 +220,7 @@ test('whatever a long body is made of, and whatever is exchanged in it, it is re
   const change = fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), instead)
   await fc.assert(
     fc.asyncProperty(value, fc.array(change, { maxLength: 2 }), async (text, changes) => {
-      // Among the marks of the text, where everything is decided.
+      // Changes only the structural characters of the text.
       const marks = Array.from(text.matchAll(/[^7x, ]|,(?! 7)/g), (m) => m.index)
       const changed = changes.reduce((t, [where, by]) => {
         const at = marks[Math.floor(where * (marks.length - 1))] ?? 0

@@ -4,7 +4,7 @@ import { refuseHidden } from './json-hidden.ts'
 import { notJson, parseInPieces } from './json-pieces.ts'
 import { requireFew } from './json-text.ts'
 
-/** What an endpoint says of its bodies: names in all objects together, and whether its rule judges the texts. */
+/** Settings of an endpoint's body: limit of names in all objects together, and whether its handler checks texts. */
 type Reading = { bodyNames?: number | undefined; judgesTexts?: boolean | undefined }
 const defaultNames = 2000
 const decodedAtOnce = 256 * 1024
@@ -12,10 +12,10 @@ const createDecoder = () => new TextDecoder('utf-8', { fatal: true, ignoreBOM: t
 const utf8 = createDecoder()
 
 /**
- * Reads a body as RFC 8259 JSON, strictly: valid UTF-8 without a byte order mark, at most 32 levels deep, few names, no
- * duplicate and no `__proto__` names. Node's parser is lenient in each of these. 400 says which; a NUL or half a
- * surrogate pair, which the database can't store, where nobody else judges that, and an integer that would lose digits
- * are 422.
+ * Parses a body as strict RFC 8259 JSON: valid UTF-8 without a byte order mark, at most 32 levels deep, few names, no
+ * duplicate and no `__proto__` names. Node's parser is lenient in each of these. 400 names the fault. 422 is for an
+ * integer that would lose digits and, unless the handler checks texts, for a NUL or an unpaired surrogate, which the
+ * database can't store.
  */
 export function readJson(bytes: Buffer, { bodyNames = defaultNames, judgesTexts = false }: Reading = {}): unknown {
   const text = decode(utf8, bytes)
@@ -25,7 +25,7 @@ export function readJson(bytes: Buffer, { bodyNames = defaultNames, judgesTexts 
   return value
 }
 
-/** The same, a slice at a time. */
+/** The same, in time slices. */
 export async function readLong(
   bytes: Buffer,
   { bodyNames = defaultNames, judgesTexts = false }: Reading = {},

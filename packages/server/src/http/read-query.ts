@@ -7,7 +7,7 @@ import { createValidator } from './validate.ts'
 
 type Property = { type?: string; title?: string }
 
-/** Text that percent-encoding does not yield is 400, not text with replacement characters. */
+/** Throws 400 for invalid percent-encoding, instead of inserting replacement characters. */
 export function requireReadableQuery(url: string): void {
   const mark = url.indexOf('?')
   if (mark < 0 || !url.includes('%', mark)) return
@@ -19,9 +19,9 @@ export function requireReadableQuery(url: string): void {
 }
 
 /**
- * Reads a query string by its schema: text becomes the declared type, an unknown, repeated or unreadable parameter is
- * 400 and named. So is an id that has not the form of its noun; a handler decides what one that names nothing means.
- * `ignoresUnknown`: one that is not known is read past.
+ * Parses a query string by its schema: texts become the declared types. Throws 400 for an unknown, repeated or
+ * unreadable parameter, and names it; also for an id in the wrong format. The handler decides about an id of nothing.
+ * `ignoresUnknown`: unknown parameters are skipped.
  */
 export function createQueryReader(
   schema: TSchema | undefined,

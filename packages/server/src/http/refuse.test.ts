@@ -27,7 +27,7 @@ test('what has become of a device is looked at for so many a minute as a source 
       return true
     },
   })
-  // Nothing is told of these, whatever the device shows.
+  // No status is reported for these reasons, even if the device proves its key.
   for (const reason of ['expired', 'superseded', 'no_proof'] as const) refuse.credential(ofDevice(reason), stranger)
   assert.equal(signatures, 0)
   const answers = Array.from({ length: 100 }, () => refuse.credential(ofDevice('suspended'), stranger).code)

@@ -15,27 +15,27 @@ type RefuseDeps = {
   audit: Pick<Audit, 'note'>
   log: Pick<Log, 'warn'>
   onError: (e: Error) => void
-  /** How many credentials from one source may fail in a minute before it is told to wait. */
+  /** Number of failed credentials per minute from one source, above which it must wait. */
   failuresPerMinute: number
-  /** Where it is put on record that a request without any credential could not be read. */
+  /** Returns the tenant that records unreadable requests without a credential. */
   tenantOfStrangers: () => Promise<TenantId | undefined>
-  /** Told of each credential that was issued here, and of the address that showed it. */
+  /** Called with each refused credential that was issued here, and the client's address. */
   attemptRefused: (credential: RefusedCredential, sourceIp: string) => void
 }
-/** Per tenant and replica: more throttled credentials than this in a minute share an event. */
+/** Limit per tenant and replica and minute. Further throttled credentials share an event. */
 const mostThrottled = 1000
 
-/** What is counted for a minute holds nothing that was presented. */
+/** Counted items hold no part of the presented credential. */
 type Known = Omit<RefusedCredential, 'showsKey'>
 type Unreadable = Source & { operation: Operation; error: AppError; block: string }
 type Throttled = Source & { type: CredentialKind }
 type Failed = Source & { credential: Known; block: string; isThrottled: boolean }
 
 /**
- * The answers to whoever is not let in: 401, and 429 for a source from which too many credentials fail. They cost no
- * statement, and never concern a good credential from the same address. A credential that was issued here is put on
- * record, the first of a minute from each source and then their count; what was never issued names no tenant that could
- * be believed, and is counted in the log.
+ * Responses to unauthenticated callers: 401, and 429 for a source with too many failed credentials. They cost no
+ * statement, and never affect a valid credential from the same address. A refused credential that was issued here is
+ * recorded: the first of a minute per source, then their count. One that was never issued names no trustworthy tenant,
+ * so it is only counted in the log.
  */
 export function createRefuse(deps: RefuseDeps) {
   const { audit, log, onError, failuresPerMinute, tenantOfStrangers, attemptRefused } = deps
@@ -96,29 +96,29 @@ export function createRefuse(deps: RefuseDeps) {
         attemptRefused(refused, stranger.sourceIp)
         record(credential, stranger, block, wait > 0)
       } else tell(block)
-      // A source that is told to wait costs no signature.
+      // A throttled source costs no signature check.
       if (wait === 0) return badCredentials(toldStatus(refused))
       return new AppError('rate_limited', 'too many failed credentials from this address', { retryAfterSeconds: wait })
     },
     /**
-     * What is refused after its body was read, of a caller that no other record knows: a sign-in that is none, and a
-     * token that enrolls nobody.
+     * Records refusals after the body was read that no other record covers: an invalid sign-in request, and a token
+     * that can't enroll.
      */
     late: async (operation: Operation, error: AppError, actor: Actor | null, stranger: Stranger): Promise<void> => {
       const block = sourceBlock(stranger.sourceIp)
       if (actor?.principal.kind === 'enrollment_token' && error.code === 'unauthorized') {
         const { tenantId: its, id, name } = actor.principal
-        // A proof that does not verify is the cause; without one the token has no use left.
+        // An invalid proof is the cause; without a cause the token has no uses left.
         const reason = error.cause === undefined ? 'spent' : 'no_proof'
         record({ kind: 'refused', of: 'enrollment_token', tenantId: its, id, name, reason }, stranger, block, false)
       } else if (!actor && (error.code === 'bad_request' || error.code === 'validation_error')) {
-        // It keeps its id, so that the next one costs no statement.
+        // The id is cached, so that further requests cost no statement.
         tenantId ??= await tenantOfStrangers()
         const source = { type: 'address', id: null, name: stranger.sourceIp, origin: 'api', claim: null } as const
         if (tenantId) await unreadable.count({ ...stranger, ...source, tenantId, operation, error, block })
       }
     },
-    /** Records a good credential that asks more often than it may, then throws 429. */
+    /** Records a valid credential over its rate limit, then throws 429. */
     rate: async (actor: Actor, retryAfterSeconds: number, rateLimit: RateLimit | undefined): Promise<never> => {
       const { principal, ...source } = actor
       await throttled.count({ ...source, type: principal.kind })
@@ -127,14 +127,14 @@ export function createRefuse(deps: RefuseDeps) {
         rateLimit,
       })
     },
-    /** The same for a device, whose rate is judged with its proof. */
+    /** The same for a device, whose rate is checked with its proof. */
     device: async (error: DeviceThrottled, stranger: Stranger): Promise<never> => {
       const { tenantId: its, deviceId, name } = error.device
       const id = encodeId('device', deviceId)
       await throttled.count({ ...stranger, tenantId: its, type: 'device', id, name, origin: 'device', claim: null })
       throw error
     },
-    /** Writes what was only counted so far; at stop. */
+    /** Records all present counts, at a stop. */
     flush: async (): Promise<void> => {
       await failed.flush()
       await unreadable.flush()
@@ -144,7 +144,7 @@ export function createRefuse(deps: RefuseDeps) {
 }
 export type Refuse = ReturnType<typeof createRefuse>
 
-/** What has become of a device is told to nobody but the device. */
+/** Only the device itself learns its status. */
 const toldStatus = (refused: RefusedCredential | undefined) =>
   (refused?.reason === 'suspended' || refused?.reason === 'revoked') && refused.showsKey?.()
     ? refused.reason

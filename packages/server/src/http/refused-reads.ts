@@ -7,7 +7,7 @@ import { storable } from '../kernel/text.ts'
 import type { Audit } from '../modules/audit/index.ts'
 import { refusedFields } from './refused-fields.ts'
 
-/** Per tenant and replica: more callers, operations and error codes than this in a minute share an event. */
+/** Limit per tenant, replica and minute. Further callers, operations and error codes share an event. */
 const mostOfTenant = 1000
 const mostAddresses = 8
 
@@ -21,9 +21,10 @@ type RefusedRead = Source & {
 }
 
 /**
- * Records refused reads and throttled requests, which cost a caller nothing to repeat. Of each caller, operation and
- * error code, the first of a minute is recorded before its answer, the others with their count when the minute is over.
- * So a caller can't write without bound, and a refusal of each kind is on record once it was answered.
+ * Records refused reads and throttled requests, which a caller can repeat at no cost. The first per minute of each
+ * caller, operation and error code is recorded before its response, the others with their count at the end of the
+ * minute. So the number of events is limited, and the first refusal of each kind is in the audit log before its
+ * response.
  */
 export function createRefusedReads({
   audit,
@@ -50,7 +51,7 @@ export function createRefusedReads({
     record: (actor: Actor, operation: Operation, error: AppError): Promise<void> => {
       const at = now()
       const { principal, ...source } = actor
-      // Anybody gets as many challenges as they ask for, so throttled ones share an event.
+      // Anybody can get any number of challenges, so throttled ones share an event.
       const isShared = principal.kind === 'enrollment_challenge' && error.code === 'rate_limited'
       return tally.count({
         ...source,
@@ -63,7 +64,7 @@ export function createRefusedReads({
         addresses: new Set([actor.sourceIp]),
       })
     },
-    /** Writes what was only counted so far; at stop. */
+    /** Records all present counts, at a stop. */
     flush: tally.flush,
   }
 }

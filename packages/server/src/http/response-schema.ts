@@ -3,7 +3,10 @@ import fastJson from 'fast-json-stringify'
 type Serializer = (value: unknown) => string
 const serializers = new WeakMap<object, Serializer>()
 
-/** Writes what the schema names and drops the rest. Made with the first value that it writes, once in a process. */
+/**
+ * Returns a serializer that writes the fields of the schema and drops others. It is compiled at its first use, once per
+ * process.
+ */
 export function serializerOf(schema: object): Serializer {
   let own: Serializer | undefined
   return (value) => {
@@ -19,8 +22,8 @@ function make(schema: object): Serializer {
 }
 
 /**
- * A response's schema as the serializer takes it: what may be null says so by `nullable` instead of a union. A union is
- * written by trying its parts on the value one after the other, which costs more than writing it.
+ * Converts a response's schema for the serializer: a union with null becomes `nullable`. The serializer tries the parts
+ * of a union one by one, which costs more than writing the value.
  */
 export function serializable(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(serializable)

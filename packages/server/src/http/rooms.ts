@@ -6,11 +6,11 @@ import { type Origins, useInstead } from '../kernel/origins.ts'
 import type { Admit } from './admit.ts'
 import { sentBy } from './caller.ts'
 import { tellRateLimit } from './error-response.ts'
-import type { Inside, Page, Room, Rooms, Visit } from './page.ts'
+import type { HtmlPageAnswer, Inside, Room, Rooms, Visit } from './page.ts'
 import { isForm } from './read-body.ts'
 import { sendPage } from './send.ts'
 
-/** Of a form of somebody who has signed in. */
+/** Size limit in bytes of a signed-in person's form. */
 const longestForm = 8 * 1024
 
 type RoomDeps = {
@@ -19,11 +19,11 @@ type RoomDeps = {
   recordRefusal: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
   recordRefusedRead: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
   visitOf: (request: FastifyRequest) => Visit
-  /** Where a sign-in begins that leads to a path of this site. */
+  /** Returns the address of the sign-in that leads to a path of this site. */
   signInPath: (next: string) => string
 }
 
-/** Pages for who has signed in; everybody else is led to the sign-in page, and back from there. */
+/** Serves pages for signed-in people. Other callers are redirected to the sign-in page, which leads back. */
 export function registerRooms(http: FastifyInstance, deps: RoomDeps, rooms: Rooms): void {
   const { admit, origins, recordRefusal, recordRefusedRead, visitOf, signInPath } = deps
 
@@ -44,7 +44,11 @@ export function registerRooms(http: FastifyInstance, deps: RoomDeps, rooms: Room
   }
   const toSignIn = (reply: FastifyReply, next: string) => reply.redirect(signInPath(next), 303)
 
-  async function submit(request: FastifyRequest, form: NonNullable<Room['form']>, inside: Inside): Promise<Page> {
+  async function submit(
+    request: FastifyRequest,
+    form: NonNullable<Room['form']>,
+    inside: Inside,
+  ): Promise<HtmlPageAnswer> {
     const fields = (request.body ?? {}) as Record<string, string>
     const visit = { ...inside, form: fields }
     try {

@@ -13,10 +13,10 @@ import { tellRateLimit } from './error-response.ts'
 import type { Call, Handlers, RequestFacts } from './handlers.ts'
 import type { Idempotency } from './idempotency.ts'
 import type { LargeBodies, LargeBody } from './large-bodies.ts'
-import { type Pace, paced } from './pace.ts'
+import { paced, type TransferPace } from './pace.ts'
 import { hasBody, isForm, noUpload, unexpectedBody } from './read-body.ts'
 import { createQueryReader, requireReadableQuery } from './read-query.ts'
-import { expectedOf, type Granted, goneSignal, holdOf, preferenceApplied } from './representation.ts'
+import { expectedOf, type GrantedHold, goneSignal, holdOf, preferenceApplied } from './representation.ts'
 import { send } from './send.ts'
 import { ownTexts, refuseControls } from './text-rules.ts'
 import { createLongValidator, createValidator } from './validate.ts'
@@ -32,23 +32,23 @@ export type EndpointDeps = RefusalDeps & {
   handlers: Handlers
   admit: Admit
   idempotency: Idempotency
-  /** Refuses a session that has shown no one-time code lately, where the tenant asks for one. */
+  /** Refuses a session without a recent one-time code, if the tenant requires one. */
   requireStepUp: (actor: Actor) => Promise<void>
-  /** Few at a time, of each tenant and of all. */
+  /** Limits concurrent work, per tenant and in total. */
   costly: <T>(tenant: string, work: () => T | Promise<T>) => Promise<T>
   takeLargeBody: LargeBodies
-  /** Told which operation a request is, where they are counted. */
+  /** Reports the operation of a request to the metrics, if they are configured. */
   isOf: ((request: IncomingMessage, operation: Operation) => void) | undefined
-  /** Of uploads and downloads. */
-  pace: Pace
-  /** The longest that a request is held (`Prefer: wait`). */
+  /** Minimum transfer rate of uploads and downloads. */
+  pace: TransferPace
+  /** Longest wait of a request in seconds (`Prefer: wait`). */
   longestWaitSeconds: number
 }
 type AnyHandler = (call: Call) => unknown
 
 /**
- * Hooks and handler of one endpoint. What can be answered at once is: a warm poll passes from its first byte to its
- * last without a promise.
+ * Returns hooks and handler of one endpoint. Synchronous results are sent at once: an unchanged poll completes without
+ * a promise.
  */
 export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpoint) {
   const own = deps.handlers[name] as AnyHandler
@@ -59,10 +59,10 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
   const validateParams = endpoint.params && createValidator(endpoint.params)
   const validateBody = endpoint.body && createValidator(endpoint.body)
   const validateLongBody = endpoint.body && createLongValidator(endpoint.body)
-  // Attributes of SCIM that are read past may hold anything, and items of a long list are refused one by one.
+  // Ignored SCIM attributes may contain any text, and items of a long list are refused one by one.
   const judgesTexts = endpoint.protocol !== 'scim' && !endpoint.judgesTexts
   const chosen = (body: unknown) => (endpoint.foreignTexts ? ownTexts(body) : body)
-  // Entra ID appends a flag of its own (aadOptscim062020) to every request.
+  // Entra ID appends its own flag (aadOptscim062020) to every request.
   const readQuery = createQueryReader(endpoint.query, { ignoresUnknown: endpoint.protocol === 'scim' })
   const isRead = endpoint.method === 'GET'
   const takesLarge = endpoint.bodyLimit !== undefined && !isRead
@@ -79,7 +79,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     return { actor, params: request.params, query, body, request: factsOf(request, reply, admission), hold, expected }
   }
   function bodyOf(request: FastifyRequest): unknown {
-    // It is read by whoever handles it; until then nothing of it is.
+    // The handler reads the body. Nothing is read before.
     if (endpoint.upload) return paced(request.raw, deps.pace)
     const body = endpoint.body ? (request.body === undefined ? {} : request.body) : unexpectedBody(request.body)
     if (!request.longBody) {
@@ -95,7 +95,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     if (taken) return undefined
     return new AppError('rate_limited', 'many large bodies are being read; try again shortly', { retryAfterSeconds: 2 })
   }
-  /** What is known of a body before it is read. */
+  /** Refuses a body by its headers, before it is read. */
   function refuseBody(admission: Admission, request: FastifyRequest, reply: FastifyReply): AppError | undefined {
     if (endpoint.upload) return noUpload(request)
     return takesLarge ? tooManyLarge(admission, request, reply) : undefined
@@ -118,10 +118,10 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
       asRepeated(await handler(call)),
     )
   }
-  /** What was there already is not created: 200. */
+  /** An existing object was not created: 200. */
   const asRepeated = (result: unknown): unknown =>
     isRepeatable(endpoint) && isUnchanged(result) ? new Answer(result, { status: 200 }) : result
-  const finish = (request: FastifyRequest, reply: FastifyReply, result: unknown, hold?: Granted) => {
+  const finish = (request: FastifyRequest, reply: FastifyReply, result: unknown, hold?: GrantedHold) => {
     const principal = request.admission?.actor?.principal
     if (principal?.kind === 'device' && principal.isPending) reply.header(deviceStatusHeader, 'pending')
     if (endpoint.immutable) reply.header('cache-control', 'private, max-age=86400, immutable')
@@ -133,11 +133,11 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     reply: FastifyReply,
     admission: Admission,
     result: unknown,
-    hold?: Granted,
+    hold?: GrantedHold,
   ): Promise<void> {
     const answer = await result
     await admission.recorded
-    // Nobody waits for the rest of an upload that its rule did not need.
+    // The rest of an upload that the handler did not need is not awaited.
     if (endpoint.upload && !request.raw.complete) reply.header('connection', 'close')
     await finish(request, reply, answer, hold)
   }
@@ -178,14 +178,14 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
 const isUnchanged = (result: unknown): boolean =>
   typeof result === 'object' && result !== null && 'changed' in result && result.changed === false
 
-/** Binds the kinds that carry a role. */
+/** Applies to kinds of credentials with a role. */
 function requirePermission(actor: Actor | null, permission: Permission, of = 'this operation'): void {
   const { principal } = actor ?? {}
   if (principal && 'permissions' in principal && !principal.permissions.has(permission))
     fail('forbidden', `${of} needs the permission ${permission}`)
 }
 
-/** Whether a body is one of those that the endpoint guards with a fresh one-time code. */
+/** True if the endpoint requires a fresh one-time code for this body. */
 export const needsStepUp = ({ stepUp }: Endpoint, body: unknown): boolean =>
   stepUp !== undefined &&
   Object.entries(stepUp).every(([field, value]) => (body as Record<string, unknown>)[field] === value)

@@ -1,4 +1,4 @@
-/** The header fields of every answer that is no page. */
+/** Header fields of every response that is no page. */
 export const securityHeaders = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
@@ -8,8 +8,8 @@ export const securityHeaders = {
 
 export type SecurityHeaders = typeof securityHeaders & { 'strict-transport-security'?: string }
 /**
- * Of every answer. Where this deployment is reached by TLS, a browser that was here once uses nothing else for a year
- * (RFC 6797); over plain HTTP the field must not be sent.
+ * Header fields of every response. If this deployment uses TLS, browsers use only TLS for a year after a visit (RFC
+ * 6797). Over plain HTTP the field must not be sent.
  */
 export const securityHeadersFor = ({ publicUrl, isTls }: { publicUrl: string; isTls: boolean }): SecurityHeaders =>
   isTls || publicUrl.startsWith('https:')

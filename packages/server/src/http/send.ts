@@ -4,22 +4,22 @@ import { Representation } from '../kernel/representation.ts'
 import { Streamed } from '../kernel/streamed.ts'
 import { Answer } from './answer.ts'
 import { sendDownload } from './download.ts'
-import type { Pace } from './pace.ts'
-import type { Page } from './page.ts'
+import type { TransferPace } from './pace.ts'
+import type { HtmlPageAnswer } from './page.ts'
 import { HtmlPage } from './page-html.ts'
 import { mediaTypeOf } from './protocol.ts'
 import { isKnown } from './representation.ts'
 import { sendStreamed } from './streamed.ts'
 
 /**
- * Decides 304, and nothing else does. The status of success is set already. A HEAD is answered as its GET; Node leaves
- * the body out.
+ * Sends a result. This is the only place that decides 304. The status of success is already set. A HEAD is answered
+ * like its GET; Node omits the body.
  */
 export function send(
   request: FastifyRequest,
   reply: FastifyReply,
   result: unknown,
-  pace: Pace,
+  pace: TransferPace,
 ): Promise<void> | undefined {
   if (result instanceof Download) return sendDownload(request, reply, result, pace)
   if (result instanceof Streamed) return sendStreamed(request, reply, result, pace)
@@ -52,5 +52,5 @@ const contentOf = <T>({ headers }: FastifyRequest, body: T | HtmlPage): T | Buff
 export const sendPage = (
   request: FastifyRequest,
   reply: FastifyReply,
-  { status = 200, headers, body }: Page,
+  { status = 200, headers, body }: HtmlPageAnswer,
 ): FastifyReply => reply.code(status).headers(headers).send(contentOf(request, body))

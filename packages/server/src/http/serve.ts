@@ -15,10 +15,13 @@ import { refuseUnparsed } from './unreadable.ts'
 
 type HttpDeps = EndpointDeps & ServerDeps & { unknownPages: UnknownPages; securityHeaders: SecurityHeaders }
 
-/** The one pipe: authenticate, rate limit, permission before the body is read; then validate; then the handler. */
+/**
+ * The request pipeline: authentication, rate limit and permission before the body is read; then validation; then the
+ * handler.
+ */
 export function createHttp(deps: HttpDeps): FastifyInstance {
   const http = Fastify({
-    // Errors are logged by `sendError`; a logger of its own for every request would cost a poll more than its answer.
+    // `sendError` logs errors. A logger per request would cost a poll more than its response.
     logger: false,
     genReqId: () => newRequestId(),
     bodyLimit: longestBody,
@@ -27,9 +30,9 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
     clientErrorHandler: refuseUnparsed,
     forceCloseConnections: 'idle',
     schemaController: { compilersFactory: schemaCompilers },
-    // While stopping, a connection that is still open gets real answers; no new one is accepted.
+    // During a stop, open connections get real responses, and no new one is accepted.
     return503OnClosing: false,
-    // A path that can't be decoded is an unknown path: credentials first.
+    // An undecodable path is an unknown path: credentials are checked first.
     frameworkErrors: (_e: unknown, request: FastifyRequest, reply: FastifyReply) =>
       void refuseUnknown(deps, request, reply),
   } as object) as FastifyInstance
@@ -75,7 +78,9 @@ const urlOf = ({ path }: Endpoint) => path.replaceAll(/\{(\w+)\}/g, ':$1')
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 const methodsOf = ({ method, begins }: Endpoint) => (method === 'GET' && !begins ? ['GET', 'HEAD'] : [method])
 
-/** Who speaks SCIM is told which methods a path takes; elsewhere a method that it does not take is an unknown route. */
+/**
+ * SCIM clients get the allowed methods of a path. Elsewhere a method that a path does not support is an unknown route.
+ */
 function refuseOtherMethods(deps: HttpDeps, http: FastifyInstance): void {
   const spoken = operations.flatMap(([, e]) => (e.protocol === 'scim' ? [e] : []))
   for (const [url, endpoints] of Map.groupBy(spoken, urlOf)) {
@@ -91,16 +96,16 @@ function refuseOtherMethods(deps: HttpDeps, http: FastifyInstance): void {
   }
 }
 
-/** What comes in is judged by our own validators. */
+/** Input is validated by our own validators, not by Fastify's. */
 const schemaCompilers = {
   buildValidator: () => () => fail('internal_error', 'unexpected server error'),
   buildSerializer: () => (route: { schema: unknown }) => serializerOf(route.schema as object),
 }
 
 const longestBody = 1024 * 1024
-/** Of a body that may be read before anyone knows whose it is. */
+/** Size limit in bytes of a body that is read before authentication. */
 const longestStrangersBody = 8 * 1024
-/** The same where an ID token stands in it; a response of SAML is longer, and says so. */
+/** The limit for a body with an ID token. The contract sets a higher one for SAML responses. */
 const longestClaimsBody = 32 * 1024
 function bodyLimitOf({ access: { by }, bodyLimit }: Endpoint): number {
   if (by !== 'anyone' && by.includes('enrollment_challenge') && by.length === 1) return bodyLimit ?? longestClaimsBody

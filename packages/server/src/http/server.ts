@@ -6,31 +6,31 @@ import { createPatience } from './patience.ts'
 import { refuseUnusual, withHost } from './unreadable.ts'
 
 export type ServerDeps = {
-  /** Each answers a request in front of the router; false when it is not one of its own. */
+  /** Functions that answer requests before the router. They return false for other requests. */
   inFront: readonly ((request: IncomingMessage, response: ServerResponse) => boolean)[]
   draining: Draining
-  /** Around all that answers, where requests are counted. */
+  /** Wraps the listener of all requests, if metrics are configured. */
   counting: ((answer: RequestListener) => RequestListener) | undefined
   https?: { cert: Buffer; key: Buffer }
   maxConnections: number
 }
 
-/** A client that takes longer to say what it wants holds a connection for nothing. Looked after every two seconds. */
+/** A client with a slow request blocks a connection. Checked every two seconds. */
 const waiting = {
   headersTimeout: 8000,
-  // Bodies are waited for by `patience.ts`.
+  // `patience.ts` limits the time of bodies.
   requestTimeout: 0,
   connectionsCheckingInterval: 2000,
   keepAliveTimeout: 72_000,
 }
 const reading = {
-  // Two Authorization headers are no credential, instead of the first one.
+  // Two Authorization headers are refused; without this setting the first one would be used.
   joinDuplicateHeaders: true,
-  // Asked for by `withHost`.
+  // `withHost` checks this.
   requireHostHeader: false,
 }
 
-/** Node's server, with what is answered in front of the router and a bound on every kind of waiting. */
+/** Creates Node's server, with the handlers before the router and a limit on every wait. */
 export function createServer(
   { https, inFront, maxConnections, draining, counting }: ServerDeps,
   router: RequestListener,

@@ -3,13 +3,13 @@ import { isIPv4 } from 'node:net'
 import { canonicalAddress, isWithin } from '../kernel/cidr.ts'
 import type { Log } from '../kernel/log.ts'
 
-/** The address that a request comes from. */
+/** Returns the client address of a request. */
 export type SourceOf = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string
 
 /**
- * The address that a request comes from: the socket's, or, where that is a trusted proxy, the last address of
- * X-Forwarded-For that is not one. Some proxies add a port, or put IPv6 in brackets: both are taken off. An element
- * that is no address ends the search, so that the request counts as the proxy's; the first one of a process is logged.
+ * Returns a function for the client address: the socket's or, if that is a trusted proxy, the last address of
+ * X-Forwarded-For that is not one. A port or IPv6 brackets that some proxies add are removed. An element without an
+ * address ends the search, so the request counts as the proxy's; the first one per process is logged.
  */
 export function createSourceOf(trusted: readonly string[], log: Pick<Log, 'warn'>): SourceOf {
   let isLogged = false
@@ -45,7 +45,7 @@ export function createSourceOf(trusted: readonly string[], log: Pick<Log, 'warn'
 
 /** `203.0.113.9`, `203.0.113.9:51234`, `2001:db8::5`, `[2001:db8::5]` or `[2001:db8::5]:443`. */
 function addressIn(hop: string): string | undefined {
-  // A zone is an interface of the proxy's host (RFC 4007 §11), and no part of the address of a client.
+  // A zone is an interface of the proxy's host (RFC 4007 §11), not part of a client's address.
   if (hop.includes('%')) return undefined
   const [, inBrackets, v4, port] = /^(?:\[([^[\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(hop) ?? []
   if (port !== undefined && Number(port) > 65_535) return undefined

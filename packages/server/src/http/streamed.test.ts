@@ -5,13 +5,15 @@ import { type TestContext, test } from 'node:test'
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import { Streamed } from '../kernel/streamed.ts'
 import { sendError } from './error-response.ts'
-import type { Pace } from './pace.ts'
+import type { TransferPace } from './pace.ts'
 import { sendStreamed } from './streamed.ts'
 
-const pace: Pace = { graceMs: 2000, bytesPerSecond: 1_000_000_000 }
+const pace: TransferPace = { graceMs: 2000, bytesPerSecond: 1_000_000_000 }
 const type = 'application/x-ndjson'
 
-/** A server that streams, once `ready` says so, what `open` opens; and a client of it that takes nothing by itself. */
+/**
+ * Starts a server that streams the result of `open` once `ready` settles, and a client that reads nothing by itself.
+ */
 async function streaming(t: TestContext, open: Streamed['open'], ready = Promise.resolve()) {
   const app = Fastify()
   const gone = Promise.withResolvers<void>()
@@ -51,7 +53,8 @@ test('who has gone before anything is opened has nothing opened', async (t) => {
 })
 
 test('who takes nothing of the end is cut, and who takes all of it is not', async (t) => {
-  // More than the system holds for a connection, made at once: nothing is left to be made while it waits.
+  // More than the system buffers for a connection, generated at once: nothing is left to generate while the stream
+  // waits.
   const end = Buffer.alloc(32 * 1024 * 1024, 'x')
   const endings: AbortSignal[] = []
   const open = async (ended: AbortSignal) => {

@@ -4,18 +4,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { fail } from '../kernel/app-error.ts'
 import type { Streamed } from '../kernel/streamed.ts'
 import { second } from '../kernel/time.ts'
-import type { Pace } from './pace.ts'
+import type { TransferPace } from './pace.ts'
 import { goneSignal } from './representation.ts'
 
 /**
- * Sends what is made while it is sent. What fails on the way cuts the connection: nobody takes it for the whole. In
- * HTTP/1.0 the end of the connection is the end of every body without a length, so that nobody could tell.
+ * Sends bytes while they are generated. An error on the way cuts the connection, so that the client sees an incomplete
+ * response. In HTTP/1.0 the end of the connection ends every body without a length, so an error would be invisible.
  */
 export async function sendStreamed(
   request: FastifyRequest,
   reply: FastifyReply,
   { type, filename, open }: Streamed,
-  pace: Pace,
+  pace: TransferPace,
 ): Promise<void> {
   if (request.raw.httpVersion === '1.0')
     fail(
@@ -27,10 +27,10 @@ export async function sendStreamed(
   const bytes = request.method === 'HEAD' ? undefined : await open(ended, request.admission?.stands ?? never)
   reply.code(200).header('content-type', type)
   if (filename !== undefined) reply.header('content-disposition', `attachment; filename="${filename}"`)
-  // A proxy such as nginx must hand on each event as it comes.
+  // A proxy such as nginx must forward each event at once.
   else reply.headers({ 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' })
   if (!bytes) return void reply.send()
-  // Whoever returns before the head is out would have it sent again, empty.
+  // Returning before the head is sent would make Fastify send an empty response too.
   const waiting: Readable = Readable.from(
     takenInTime(bytes, reply.raw, pace, () => waiting.readableLength + reply.raw.writableLength),
     { objectMode: false },
@@ -38,18 +38,18 @@ export async function sendStreamed(
   await reply.send(waiting)
 }
 
-/** Of whom nobody can say so. */
+/** For requests whose credential can't be checked again. */
 const never = async () => undefined
 
 /**
- * Cuts an answer that is not taken at its pace. Unlike that of a download it counts only while something waits to be
- * taken: what is looked for may be rare. Who was fast before has no more grace than others. `left`: the bytes that
- * still wait once all are made.
+ * Cuts a response that is read below the minimum rate. Unlike for a download, time counts only while bytes wait to be
+ * read, since events may be rare. A fast start gives no extra grace. `left`: the bytes that still wait once all are
+ * generated.
  */
 async function* takenInTime(
   bytes: AsyncIterable<Uint8Array>,
   response: ServerResponse,
-  { graceMs, bytesPerSecond }: Pace,
+  { graceMs, bytesPerSecond }: TransferPace,
   left: () => number,
 ) {
   let leftMs = graceMs

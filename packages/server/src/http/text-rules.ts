@@ -1,19 +1,19 @@
 import { secretTexts, severalLines } from '@holdfast/contract/text-rules'
 import { AppError } from '../kernel/app-error.ts'
 import { hasControls } from '../kernel/text.ts'
-import type { Steps } from '../kernel/time-slice.ts'
+import type { Sliced } from '../kernel/time-slice.ts'
 
 const lines = new Set(severalLines)
 const secrets = new Set(secretTexts)
 const textsAtOnce = 500
 
 /**
- * Refuses control characters in the texts of a body, and in names that the caller chose: they forge lines of logs, hide
- * parts of a name, or turn its reading direction. 422 names the field.
+ * Refuses control characters in the texts of a body and in names chosen by the caller: they can forge log lines, hide
+ * parts of a name, or reverse its reading direction. 422 names the field.
  */
-export function* refuseControls(body: unknown): Steps<void> {
+export function* refuseControls(body: unknown): Sliced<void> {
   let seen = 0
-  function* inspect(value: unknown, name: string, path: string): Steps<void> {
+  function* inspect(value: unknown, name: string, path: string): Sliced<void> {
     if (typeof value === 'string') {
       if (!secrets.has(name) && hasControls(value, lines.has(name))) refuse(path, lines.has(name))
       if (++seen % textsAtOnce === 0) yield
@@ -29,7 +29,7 @@ export function* refuseControls(body: unknown): Steps<void> {
   yield* inspect(body, '', '')
 }
 
-/** Of a body that carries texts of somebody else: those beside them, which the caller chose. */
+/** Returns the caller's own texts in a body that also contains texts of others. */
 export const ownTexts = (body: unknown): unknown =>
   Object.fromEntries(Object.entries(body ?? {}).filter(([, value]) => typeof value === 'string'))
 

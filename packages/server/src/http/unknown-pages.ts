@@ -2,28 +2,28 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../kernel/log.ts'
 import type { Admit } from './admit.ts'
 import { toAppError } from './error-response.ts'
-import type { Page, ProblemPage, UnknownPage } from './page.ts'
+import type { HtmlPageAnswer, ProblemPage, UnknownPage } from './page.ts'
 import { failed } from './pages.ts'
 import { sendPage } from './send.ts'
 
 type Deps = { admit: Admit; log: Pick<Log, 'error'>; unknown: UnknownPage; problem: ProblemPage }
 
-/** Sends a page, or is undefined for a request that is answered as one of the API. */
+/** Sends a page, or returns undefined for a request of the API. */
 export type UnknownPages = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> | undefined
 
 /**
- * A person's browser that opens a path which is no page gets a page, or is led to the sign-in. Clients of the API do
- * not ask for HTML, or show a credential; they are answered in JSON, and so is all under /v1.
+ * For a browser that opens an unknown path: shows a page, or redirects to the sign-in. Clients of the API do not ask
+ * for HTML, or send a credential; they get JSON, as does every request under /v1.
  */
 export function createUnknownPages({ admit, log, unknown, problem }: Deps): UnknownPages {
-  async function pageFor(request: FastifyRequest): Promise<Page> {
+  async function pageFor(request: FastifyRequest): Promise<HtmlPageAnswer> {
     try {
       return unknown({ url: request.url, requestId: request.id, isSignedIn: await isSignedIn(request) })
     } catch (e) {
       return failed(toAppError(e), { log, problem, requestId: request.id })
     }
   }
-  /** A browser without a cookie has shown no credential, and so none that failed. */
+  /** A browser without a cookie has sent no credential, so none that failed. */
   async function isSignedIn(request: FastifyRequest): Promise<boolean> {
     if (!request.headers.cookie?.includes('holdfast_session')) return false
     try {

@@ -13,8 +13,8 @@ const details: Record<string, string> = {
 const unreadable = 'the request is not valid HTTP'
 
 /**
- * What the parser of HTTP refuses is answered as the protocol of its path says it, where that came along, and its
- * connection ends.
+ * Answers a request that the HTTP parser refuses, in the protocol of its path if that was received, and closes the
+ * connection.
  */
 export function refuseUnparsed(e: { code?: string; rawPacket?: Buffer }, socket: Duplex): void {
   if (!socket.writable || e.code === 'ECONNRESET') return void socket.destroy()
@@ -24,7 +24,7 @@ export function refuseUnparsed(e: { code?: string; rawPacket?: Buffer }, socket:
   socket.end(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), bytes]))
 }
 
-/** The same for what Node's server would answer itself, without a body. */
+/** The same for requests that Node's server would answer itself without a body. */
 export function refuseUnusual(server: Server): void {
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
     answer(request, response, 'the header Expect may only be 100-continue'),
@@ -32,7 +32,7 @@ export function refuseUnusual(server: Server): void {
   server.on('connect', (_: IncomingMessage, socket: Duplex) => refuseUnparsed({ code: 'HPE_INVALID_METHOD' }, socket))
 }
 
-/** HTTP/1.1 wants one Host (RFC 9112 §3.2); Node checks it too, but answers without a body. */
+/** HTTP/1.1 requires one Host (RFC 9112 §3.2). Node checks it too, but answers without a body. */
 export const withHost =
   (next: RequestListener): RequestListener =>
   (request, response) => {

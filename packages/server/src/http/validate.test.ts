@@ -6,7 +6,7 @@ import { AppError } from '../kernel/app-error.ts'
 import { createSlices } from '../kernel/time-slice.ts'
 import { createLongValidator, createValidator } from './validate.ts'
 
-/** Every place of a value: what stands there, and the value with something else there. */
+/** Yields copies of a value with another value at each position. */
 function* changes(value: unknown): Generator<unknown> {
   for (const instead of [null, 5, 'x', '', [], {}, { unknown: 1 }, [null]]) yield instead
   if (Array.isArray(value)) {

@@ -6,7 +6,7 @@ import { Compile } from 'typebox/compile'
 import { Set as setFormat } from 'typebox/format'
 import { AppError, type FieldError } from '../kernel/app-error.ts'
 import { isInstant } from '../kernel/instant.ts'
-import { createSlices, inSlices, type Slices, type Steps } from '../kernel/time-slice.ts'
+import { createSlices, inSlices, type Sliced, type Slices } from '../kernel/time-slice.ts'
 
 setFormat('date-time', isInstant)
 setFormat('x25519-public-key', (text) => isX25519Key(Buffer.from(text, 'base64')))
@@ -26,14 +26,14 @@ type SchemaError = {
 }
 
 const compiledOf = new WeakMap<TSchema, ReturnType<typeof Compile>>()
-/** A schema is compiled when it is first needed, once in a process. */
+/** Compiles a schema at its first use, once per process. */
 function compile(schema: TSchema): ReturnType<typeof Compile> {
   const known = compiledOf.get(schema) ?? Compile(schema)
   compiledOf.set(schema, known)
   return known
 }
 
-/** A check that throws 422 with every field that breaks the schema, unknown ones by name. */
+/** Creates a check that throws 422 with every field that breaks the schema, unknown fields by name. */
 export function createValidator(schema: TSchema): Validator {
   let compiled: ReturnType<typeof Compile> | undefined
   return (value) => {
@@ -42,9 +42,9 @@ export function createValidator(schema: TSchema): Validator {
   }
 }
 
-/** Of a list, so many items are checked at once. */
+/** Number of list items checked in one step. */
 const checkedAtOnce = 100
-/** The same check of something long; the items of its lists are checked while others have their turns. */
+/** Creates the same check for a long value. Other work runs between groups of list items. */
 export function createLongValidator(schema: TSchema): (value: unknown, slices?: Slices) => Promise<void> {
   const items = IsObject(schema)
     ? Object.entries(schema.properties).flatMap(([name, list]) => (IsArray(list) ? [{ name, of: list.items }] : []))
@@ -59,7 +59,7 @@ export function createLongValidator(schema: TSchema): (value: unknown, slices?: 
       }
     : schema
   const validateAround = createValidator(around)
-  function* check(value: unknown): Steps<void> {
+  function* check(value: unknown): Sliced<void> {
     validateAround(value)
     for (const { name, of } of items) {
       const compiled = compile(of)
@@ -86,7 +86,7 @@ function refuse(found: SchemaError[]): never {
 const formatMessages: Readonly<Record<string, string>> = {
   'x25519-public-key': 'must be a public key of Curve25519 as `wg pubkey` prints it: this one can be used by nobody',
 }
-/** Of patterns that say nothing to a person. */
+/** Messages for patterns that people can't read. */
 const patternMessages: Readonly<Record<string, string>> = {
   [agoPattern]: 'must be a number of seconds, or an RFC 3339 time such as 2026-01-31T09:30:00Z',
   [versionPattern]: 'must be a version such as 1.4.0 or 1.5.0-rc.1 (Semantic Versioning 2.0.0)',
@@ -106,13 +106,13 @@ function fieldErrors(errors: SchemaError[]): FieldError[] {
     else if (e.keyword === 'format') add(at, formatMessages[e.params.format ?? ''] ?? e.message)
     else if (e.keyword === 'pattern') add(at, patternMessages[String(e.params.pattern)] ?? e.message)
     else if (e.keyword === 'enum') add(at, `must be one of ${(e.params.allowedValues ?? []).join(', ')}`)
-    // The parts of an undeclared field and of a union; the line about the whole says enough.
+    // Skips the parts of an unknown field and of a union; the message about the whole suffices.
     else if (e.keyword !== 'boolean' && !(e.keyword === 'type' && e.message.includes('null'))) add(at, e.message)
   }
   return [...out].slice(0, 50).map(([field, message]) => ({ field, message }))
 }
 
-/** JSON Pointer → the way the field is written in code: /device/tags/0 → device.tags[0]. */
+/** JSON Pointer → field path as in code: /device/tags/0 → device.tags[0]. */
 const fieldOf = (pointer: string) =>
   pointer
     .split('/')

@@ -6,17 +6,17 @@ import type { Log } from '../kernel/log.ts'
 import type { RateLimit } from '../kernel/rate-limit.ts'
 import { whenReady } from '../kernel/ready.ts'
 import type { Representation } from '../kernel/representation.ts'
-import { judgedSafely, tokenOf, type Verdict } from './authenticate.ts'
+import { type CredentialVerdict, judgedSafely, tokenOf } from './authenticate.ts'
 import { strangerOf } from './caller.ts'
 import type { OpenVerifiers } from './of-open-tenants.ts'
 import { sendRefusal } from './raw-refusal.ts'
 import { hasBody } from './read-body.ts'
 import type { Refuse } from './refuse.ts'
-import { type Granted, type Hold, holdOf, isKnown, preferenceApplied } from './representation.ts'
+import { type GrantedHold, type Hold, holdOf, isKnown, preferenceApplied } from './representation.ts'
 import type { SecurityHeaders } from './security-headers.ts'
 import type { SourceOf } from './source-ip.ts'
 
-/** A read of the calling device, by its exact path. Both are what the handlers of their endpoints use. */
+/** Reads of the calling device by exact path, the same functions as in the endpoints' handlers. */
 type WarmReads = Record<
   string,
   (device: Principal<'device'>, hold: Hold | undefined) => Representation<object> | Promise<Representation<object>>
@@ -34,9 +34,9 @@ type WarmDeps = {
 const pending = [deviceStatusHeader, 'pending'] as const
 
 /**
- * The reads that every device of a fleet makes every few seconds are answered in front of the router: the same
- * verifier, the same answers and the same headers. Anything else about a request (another method, a query, a cookie,
- * another kind of credential) goes through the pipe.
+ * Fast path before the router for the reads that every device repeats every few seconds, with the same verifier,
+ * results and headers. Any other request (another method, a query, a cookie, another kind of credential) goes through
+ * the pipeline.
  */
 export function createWarmReads(deps: WarmDeps) {
   const { reads, verifiers, refuse, sourceOf, securityHeaders, log, longestWaitSeconds } = deps
@@ -52,7 +52,7 @@ export function createWarmReads(deps: WarmDeps) {
     const sourceIp = sourceOf(request)
     const incoming = { method: 'GET', url, path: url, sourceIp, dpop: headers.dpop, background: false, scope: {} }
     const stranger = () => strangerOf(headers, sourceIp, id)
-    const answer = (verdict: Verdict) => {
+    const answer = (verdict: CredentialVerdict) => {
       if (verdict?.kind !== 'device') {
         const refused = verdict?.kind === 'refused' ? verdict : undefined
         throw refuse.credential(refused, stranger())
@@ -82,7 +82,7 @@ export function createWarmReads(deps: WarmDeps) {
 
 type Asked = {
   ifNoneMatch: string | undefined
-  hold: Granted | undefined
+  hold: GrantedHold | undefined
   isPending: boolean
   rateLimit: RateLimit | undefined
   fixed: readonly string[]

@@ -148,10 +148,10 @@ export type Source = {
   userAgent: string | null
   requestId: string | null
   /** Claim of the Idempotency-Key. It is settled in the transaction of the change. */
-  claim: Claim | null
+  claim: IdempotencyClaim | null
 }
 /** One attempt at a request with an Idempotency-Key. */
-export type Claim = { tenantId: TenantId; principal: string; key: string; attempt: string }
+export type IdempotencyClaim = { tenantId: TenantId; principal: string; key: string; attempt: string }
 /** A principal with the source of its change. */
 export type Actor<K extends CredentialKind = CredentialKind> = Source & Stranger & { principal: Principal<K> }
 

@@ -1,7 +1,7 @@
-export type Changed = Record<string, readonly [before: unknown, after: unknown]>
+export type Differences = Record<string, readonly [before: unknown, after: unknown]>
 
 /** Returns the changed fields: field → [before, after]. */
-export function differences(before: object, after: object): Changed {
+export function differences(before: object, after: object): Differences {
   const was = new Map<string, unknown>(Object.entries(before))
   return Object.fromEntries(
     Object.entries(after)

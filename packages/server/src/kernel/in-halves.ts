@@ -3,7 +3,7 @@ import { AppError } from './app-error.ts'
 /** An error of one item of a batch only. */
 export class LoneError extends AppError {}
 
-/** True if the database refused the data of an item (SQLSTATE classes 22 and 23), not the statement as a whole. */
+/** True for an error in the data of an item: a `LoneError`, or SQLSTATE class 22 or 23 from the database. */
 export const isOfData = (e: unknown) =>
   e instanceof LoneError || (e instanceof Error && 'code' in e && /^2[23][0-9A-Z]{3}$/.test(String(e.code)))
 

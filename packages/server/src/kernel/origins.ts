@@ -11,7 +11,7 @@ export const isOwnOrigin = (origin: string, { publicUrl, otherOrigins }: Origins
   origin === publicUrl || otherOrigins.includes(origin)
 
 /** Returns the issuer for a credential: the named one if it is an own origin, else the public URL. */
-export const issuerOf = (named: string, own: Origins): string => (isOwnOrigin(named, own) ? named : own.publicUrl)
+export const namedIssuer = (named: string, own: Origins): string => (isOwnOrigin(named, own) ? named : own.publicUrl)
 
 /** URLs that a proof of possession may name for a path. */
 export const ownUrls = (path: string, { publicUrl, otherOrigins }: Origins) => ({

@@ -3,7 +3,7 @@ import type { Tx } from '../db/database.ts'
 import type { Actor } from './actor.ts'
 
 /** One result of a search. `allows`: the actions that its state allows to any caller. */
-export type Found = {
+export type SearchHit = {
   /** UUID. A kind without one uses the id that the contract describes for it. */
   id: string
   name: string
@@ -13,14 +13,14 @@ export type Found = {
 }
 /** Rank of a match: equal to the name (0), prefix of the name (1), prefix of a later word (2). */
 export type Rank = 0 | 1 | 2
-export type Match = Found & { rank: Rank }
+export type Match = SearchHit & { rank: Rank }
 
 /** A kind with its words in the database, in `search_words`. */
 export type StoredSource = {
   kind: Exclude<SearchKind, 'vpn_session'>
   noun: Noun
   /** Returns the things with these ids. Deleted things are left out. */
-  find: (tx: Tx, actor: Actor, ids: readonly string[]) => Promise<Found[]>
+  find: (tx: Tx, actor: Actor, ids: readonly string[]) => Promise<SearchHit[]>
   /** Returns ids that match the text in another way than by a word, at most `most`. */
   findIds?: (tx: Tx, actor: Actor, text: string, most: number) => Promise<string[]>
 }
@@ -36,7 +36,7 @@ export type SessionSource = {
     actor: Actor,
     of: { sessionId: string | undefined; deviceIds: readonly string[]; userIds: readonly string[] },
     most: number,
-  ) => Promise<(Found & { deviceId: string; userId: string | null })[]>
+  ) => Promise<(SearchHit & { deviceId: string; userId: string | null })[]>
 }
 
 const separators = new Set(' -_.,:;/\\@+#&|()[]{}<>\'"')

@@ -14,14 +14,14 @@ export function createSlices(ms = 8) {
 export type Slices = ReturnType<typeof createSlices>
 
 /** Work that may pause between its short steps. */
-export type Steps<T> = Generator<undefined, T, undefined>
-export function atOnce<T>(steps: Steps<T>): T {
+export type Sliced<T> = Generator<undefined, T, undefined>
+export function atOnce<T>(steps: Sliced<T>): T {
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value
   }
 }
-export async function inSlices<T>(steps: Steps<T>, slices: Slices): Promise<T> {
+export async function inSlices<T>(steps: Sliced<T>, slices: Slices): Promise<T> {
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value

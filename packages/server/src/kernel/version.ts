@@ -6,7 +6,7 @@ const shortDigest = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('base64url').slice(0, 16)
 
 /** Version of a thing that a writer has seen. It must be checked under the lock of the row to change. */
-export type Expected = {
+export type ExpectedVersion = {
   /** Throws 422 if the writer named another version than this one. Undefined: the thing does not exist. */
   require: (version: unknown) => void
 }
@@ -21,7 +21,7 @@ export const versioned = <T>(version: unknown, content: T, tagged: unknown = con
   new Representation(`${shortDigest(version)}.${shortDigest(tagged)}`, content)
 
 /** Builds the expectation of a writer that names these tags. One of them must be current. */
-export const expecting = (named: readonly string[] | '*' | undefined): Expected => ({
+export const expecting = (named: readonly string[] | '*' | undefined): ExpectedVersion => ({
   require: (version) => {
     if (named === undefined || (named === '*' && version !== undefined)) return
     const current = version === undefined ? undefined : shortDigest(version)

@@ -60,7 +60,7 @@ export function createWriteBehind<V = Date>({
         },
       })
   }
-  /** When it settles, everything touched before the call is written (or reported to `onError`). */
+  /** Writes everything touched before the call (or reports it to `onError`), then settles. */
   async function flush(): Promise<void> {
     const mine = (running ?? Promise.resolve()).then(writeAll)
     running = mine

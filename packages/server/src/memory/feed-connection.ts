@@ -7,14 +7,14 @@ const answerWithinMs = 1500
 const signalChannel = 'holdfast_signals'
 
 /** Position of a tenant: its newest sequence number and the time of it (ms). */
-export type Standing = [tenant: TenantId, seq: number, atMs: number]
+export type TenantPosition = [tenant: TenantId, seq: number, atMs: number]
 /**
  * Result of a heartbeat: number of tenants, sum of their sequence numbers, and positions of recently changed ones. With
  * the known positions of the others, it shows whether all of them are unchanged.
  */
-type Beat = { atMs: number; tenants: number; seqs: number; lately: Standing[] }
+type Beat = { atMs: number; tenants: number; seqs: number; lately: TenantPosition[] }
 /** Position in the change log: after the row with this key. */
-export type Place = { seq: number; kind: string; subject: string }
+export type LogPlace = { seq: number; kind: string; subject: string }
 export type LoggedChange = Change & { seq: number; atMs: number }
 
 const standing = `json_agg(json_build_array(tenant_id, seq, extract(epoch from changed_at) * 1000))`
@@ -101,7 +101,7 @@ export async function connectFeed(
           at_ms: string
           tenants: string
           seqs: string
-          lately: Standing[]
+          lately: TenantPosition[]
         }
         const [row] = await ask<Row>('*', 'execute heartbeat')
         if (!row?.scoped) throw new Error('the change feed may not see all tenants, so that it proves nothing')
@@ -110,8 +110,8 @@ export async function connectFeed(
         return { atMs: Number(row.at_ms), tenants: Number(tenants), seqs: Number(seqs), lately }
       },
       /** Reads all tenants. Its cost grows with their number. */
-      whereAllStand: async (): Promise<Standing[]> =>
-        (await ask<{ tenants: Standing[] }>('*', whereAllStand))[0]?.tenants ?? [],
+      whereAllStand: async (): Promise<TenantPosition[]> =>
+        (await ask<{ tenants: TenantPosition[] }>('*', whereAllStand))[0]?.tenants ?? [],
       momentOf: async (tenant: TenantId): Promise<Moment | undefined> => {
         const [row] = await ask<{ seq: string; at_ms: string }>(
           '*',
@@ -119,7 +119,7 @@ export async function connectFeed(
         )
         return row && { seq: Number(row.seq), atMs: Number(row.at_ms) }
       },
-      changesAfter: async (tenant: TenantId, after: Place, limit: number): Promise<LoggedChange[]> => {
+      changesAfter: async (tenant: TenantId, after: LogPlace, limit: number): Promise<LoggedChange[]> => {
         const rows = await ask<{ seq: string; kind: ChangeKind; subject: string; at_ms: string }>(
           uuid(tenant),
           `select seq, kind, subject, extract(epoch from at) * 1000 as at_ms from changes

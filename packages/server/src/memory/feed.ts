@@ -9,9 +9,9 @@ import {
   connectFeed,
   type FeedConnection,
   type LoggedChange,
+  type LogPlace,
   type Mail,
-  type Place,
-  type Standing,
+  type TenantPosition,
 } from './feed-connection.ts'
 import { createFollowed } from './followed.ts'
 
@@ -96,7 +96,7 @@ export function createFeed(deps: {
   /** Applies the log up to a number. False if the log has a gap or too many changes. */
   async function apply(c: FeedConnection, tenant: TenantId, known: Moment, upTo: number): Promise<boolean> {
     if (upTo - known.seq > backlogMost) return false
-    let after: Place = { seq: known.seq + 1, kind: '', subject: everything }
+    let after: LogPlace = { seq: known.seq + 1, kind: '', subject: everything }
     let next = known.seq + 1
     // The last number of a full page may continue on the next page. It is applied when the next page shows that it does
     // not.
@@ -150,7 +150,7 @@ export function createFeed(deps: {
     else changes.forget(tenant)
   }
 
-  async function compareOne(c: FeedConnection, [tenant, seq, atMs]: Standing): Promise<void> {
+  async function compareOne(c: FeedConnection, [tenant, seq, atMs]: TenantPosition): Promise<void> {
     const known = followed.of(tenant)
     if (!known) startAnew(tenant, { seq, atMs })
     else if (seq > known.seq) await follow(c, tenant, seq)

@@ -1,13 +1,13 @@
 import type { TenantId } from '../kernel/actor.ts'
 import { createAlarms } from '../kernel/ticks.ts'
 
-export type Outcome = 'woken' | 'timeout' | 'gone' | 'stopped'
+export type WaitOutcome = 'woken' | 'timeout' | 'gone' | 'stopped'
 export type Ticket = {
   /**
    * Settles at the next wake-up, including one since the last `next`. So a caller that enters before it reads misses
    * nothing.
    */
-  next: (ms: number) => Promise<Outcome>
+  next: (ms: number) => Promise<WaitOutcome>
   /** The client has disconnected: this wait and later ones are pointless. */
   gone: () => void
   leave: () => void
@@ -17,7 +17,7 @@ type Waiter = {
   isGone: boolean
   isReleased: boolean
   hasLeft: boolean
-  settle: ((outcome: Outcome) => void) | undefined
+  settle: ((outcome: WaitOutcome) => void) | undefined
   /** Called after the waiter has looked: it waits again or leaves. */
   looked: (() => void) | undefined
 }

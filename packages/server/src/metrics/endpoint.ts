@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Answered, Asked } from '../http/plain-listener.ts'
+import type { Answered, PlainRequest } from '../http/plain-listener.ts'
 import { expositionType } from './exposition.ts'
 
 const digestOf = (text: string) => createHash('sha256').update(text).digest()
@@ -13,7 +13,7 @@ export function createMetricsEndpoint({
   token: string | undefined
 }) {
   const wanted = token === undefined ? undefined : digestOf(`Bearer ${token}`)
-  return async ({ method, path, headers }: Asked): Promise<Answered> => {
+  return async ({ method, path, headers }: PlainRequest): Promise<Answered> => {
     if (wanted && !timingSafeEqual(digestOf(headers.authorization ?? ''), wanted))
       return { status: 401, headers: { 'www-authenticate': 'Bearer' } }
     if (path.split('?', 1)[0] !== '/metrics') return { status: 404 }

@@ -4,7 +4,7 @@ import { auditKinds } from '@holdfast/contract/audit-fields'
 import { sql } from 'kysely'
 import type { Tx } from '../../src/db/database.ts'
 import { withClient } from '../../src/embedded/test-database.ts'
-import type { Filter } from '../../src/modules/audit/events/conditions.queries.ts'
+import type { EventFilter } from '../../src/modules/audit/events/conditions.queries.ts'
 import { pathsOf } from '../../src/modules/audit/events/paths.queries.ts'
 import { type Kit, startKit } from '../kit.ts'
 import { until } from '../promptly.ts'
@@ -54,7 +54,7 @@ const fill = (kit: Kit, tenant: string) =>
 
 type Node = { 'Actual Rows': number; 'Actual Loops': number; 'Relation Name'?: string; Plans?: Node[] }
 /** How many events PostgreSQL looks at for what the first filter fits. */
-async function rowsRead(kit: Kit, tenant: Kit['tenant'], filter: Filter): Promise<number> {
+async function rowsRead(kit: Kit, tenant: Kit['tenant'], filter: EventFilter): Promise<number> {
   const read = async (tx: Tx) => sql`select * from (${pathsOf(tenant, filter)[0]!.events}) as e`.compile(tx)
   const { sql: text, parameters } = await kit.db.inTenant(tenant, read)
   const { rows } = await withClient(kit.databaseUrl, (owner) =>

@@ -5,7 +5,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { createPager } from '../../src/db/page.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { createPendingAdoption } from '../../src/modules/dashboard/pending-adoption.ts'
-import { countOpen } from '../../src/modules/notifications/index.ts'
+import { countOpenNotifications } from '../../src/modules/notifications/index.ts'
 import { enrollRaw } from '../calls.ts'
 import { enroll, publish, refused, rule, seqOf, withGateway } from '../gateways.ts'
 import { createClock, type Kit, startKit, times } from '../kit.ts'
@@ -238,7 +238,7 @@ test('however many alerts of one severity are open, none of another is left out'
   const counted = await kit.db.inTenant(kit.tenant, async (tx) => {
     for (const [i, severity] of (['critical', 'info', 'info', 'info'] as const).entries())
       await kit.app.notifications.notify(tx, kit.tenant, notice({ severity, title: `${i}` }))
-    return countOpen(tx, kit.tenant, 2)
+    return countOpenNotifications(tx, kit.tenant, 2)
   })
   assert.deepEqual(counted, { info: 2, warning: 0, critical: 1 })
 })

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
 import fc from 'fast-check'
-import { type Comparison, type Filter, type FilterValue, parseFilter } from '../../src/modules/directory/scim/filter.ts'
+import {
+  type Comparison,
+  type FilterValue,
+  parseFilter,
+  type ScimFilter,
+} from '../../src/modules/directory/scim/filter.ts'
 import { compareText } from '../../src/modules/directory/scim/match.ts'
 import { type Kit, startKit } from '../kit.ts'
 import { many, provision, pushed, resources, says, scimGroup, scimUser } from '../scim.ts'
@@ -14,7 +19,7 @@ const elements = (value: unknown): unknown[] => {
 }
 
 /** What RFC 7644 says of a filter, by what is shown of a user; another way than the server's. */
-function fits(f: Filter, of: Record<string, unknown>): boolean {
+function fits(f: ScimFilter, of: Record<string, unknown>): boolean {
   const plain = (path: string): unknown[] => {
     const [name = '', part] = path.split('.')
     const its = elements(of[name]) as Record<string, unknown>[]

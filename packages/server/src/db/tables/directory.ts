@@ -14,7 +14,7 @@ export type PullProgress = {
 }
 /** Stored state from which a pull of changes continues. */
 export type KeptReading = { links: { users: string; groups: string }; readAt: string; pages: number }
-export type Requester = { type: string; id: string | null; name: string | null }
+export type DirectoryRequester = { type: string; id: string | null; name: string | null }
 
 type Measured = Record<string, Record<string, number>>
 
@@ -96,7 +96,7 @@ export type DirectoryTables = {
     run_id: string
     dry_run: boolean
     confirmed: boolean
-    requested_by: ColumnType<Requester | null, string | null, string | null>
+    requested_by: ColumnType<DirectoryRequester | null, string | null, string | null>
     cursor: Json<object>
     pages: number
     claimed_by: string | null

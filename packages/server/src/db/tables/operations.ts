@@ -7,7 +7,7 @@ export type StoredParty = { type: string; id: string | null; name: string | null
 /** Credential by which a run was requested. Ids are UUIDs. */
 type Credential = { kind: 'session' | 'api_key'; tenant_id: TenantId; id: string; user_id: string | null }
 /** Requester of a run, with the origin of the request. */
-export type Requester = StoredParty & {
+export type RunRequester = StoredParty & {
   credential: Credential
   origin: 'api' | 'console'
   source_ip: string
@@ -59,7 +59,7 @@ export type OperationsTables = {
     status: Exclude<RunStatus, 'planned'>
     second_approver: boolean
     approval_expires_at: Date | null
-    requested_by: Json<Requester>
+    requested_by: Json<RunRequester>
     approved_by: Json<StoredParty> | null
     cancelled_at: Date | null
     undo_of: string | null

@@ -27,7 +27,7 @@ export type TrustTables = {
     version: number
     document: Json<unknown>
     expires_at: Date
-    /** Ids of the keys in a set: of trust sets, and of anchors. */
+    /** Ids of the keys that a set lists: those that sign trust sets, and those of the anchors. */
     trust_kids: TextArray
     anchor_kids: TextArray
     created_at: Default<Date>

@@ -5,7 +5,7 @@ import type { Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/handlers.ts'
 import { encodeId, idOf } from '../../kernel/ids.ts'
 import { readAgo } from '../../kernel/instant.ts'
-import { type KeyRow, type KeyStatus, selectKeys } from './api-keys.queries.ts'
+import { type ApiKeyRow, type KeyStatus, selectKeys } from './api-keys.queries.ts'
 import type { ApiKeys } from './api-keys.ts'
 import type { KeysOfUser } from './keys-of-user.ts'
 
@@ -22,7 +22,7 @@ export const apiKeyHandlers = ({
   keys: ApiKeys
   keysOfUser: KeysOfUser
 }) => {
-  const show = async (row: KeyRow) => {
+  const show = async (row: ApiKeyRow) => {
     const tenant = row.tenant_id
     return view(row, await db.inTenant(tenant, (tx) => findNames(tx, tenant, namedBy([row]))), now())
   }
@@ -72,20 +72,20 @@ const orders = {
   last_used_at: { column: 'activity.last_used_key', kind: 'time' },
 } as const
 
-export const statusOf = (key: Pick<KeyRow, 'revoked_at' | 'expires_at'>, at: Date): KeyStatus => {
+export const keyStatusOf = (key: Pick<ApiKeyRow, 'revoked_at' | 'expires_at'>, at: Date): KeyStatus => {
   if (key.revoked_at) return 'revoked'
   return key.expires_at && key.expires_at <= at ? 'expired' : 'active'
 }
 /** Null for the key of a platform administrator from another tenant: its owner is not a user of this tenant. */
-const ownerOf = (key: KeyRow) => (key.owner_tenant_id === key.tenant_id ? key.owner_user_id : null)
-const namedBy = (keys: readonly KeyRow[]) => ({ user: keys.map(ownerOf), makers: keys.map((k) => k.created_by) })
+const ownerOf = (key: ApiKeyRow) => (key.owner_tenant_id === key.tenant_id ? key.owner_user_id : null)
+const namedBy = (keys: readonly ApiKeyRow[]) => ({ user: keys.map(ownerOf), makers: keys.map((k) => k.created_by) })
 
-const view = (key: KeyRow, names: Names, at: Date) => ({
+const view = (key: ApiKeyRow, names: Names, at: Date) => ({
   key_id: encodeId('api_key', key.key_id),
   tenant_id: encodeId('tenant', key.tenant_id),
   name: key.name,
   role: key.role as Role,
-  status: statusOf(key, at),
+  status: keyStatusOf(key, at),
   hint: key.hint,
   allowed_cidrs: key.allowed_cidrs,
   directory: key.directory,

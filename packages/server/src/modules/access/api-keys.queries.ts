@@ -3,12 +3,15 @@ import type { Tx } from '../../db/database.ts'
 import { happened } from '../../db/happened.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Granted } from '../../kernel/allowance.ts'
+import type { LimitGrant } from '../../kernel/allowance.ts'
 
-export const insertKey = (tx: Tx, _: Granted, key: Omit<Selectable<Tables['api_keys']>, 'revoked_at' | 'expired_at'>) =>
-  tx.insertInto('api_keys').values(key).execute()
+export const insertKey = (
+  tx: Tx,
+  _: LimitGrant,
+  key: Omit<Selectable<Tables['api_keys']>, 'revoked_at' | 'expired_at'>,
+) => tx.insertInto('api_keys').values(key).execute()
 
-export const findByLookup = (tx: Tx, tenant: TenantId, lookup: string) =>
+export const findKeyByLookup = (tx: Tx, tenant: TenantId, lookup: string) =>
   tx
     .selectFrom('api_keys')
     .select([
@@ -67,7 +70,7 @@ export const selectKeys = (tx: Tx, tenant: TenantId, { status, role, unusedSince
 }
 export const findKey = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
   selectKeys(tx, tenant, {}, at).where('api_keys.key_id', '=', id).executeTakeFirst()
-export type KeyRow = NonNullable<Awaited<ReturnType<typeof findKey>>>
+export type ApiKeyRow = NonNullable<Awaited<ReturnType<typeof findKey>>>
 
 export const findKeys = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
   tx
@@ -78,7 +81,7 @@ export const findKeys = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
     .execute()
 
 /** Status and roles of the owner of a key. Undefined if the user is deleted or locked. */
-export const findOwner = (tx: Tx, tenant: TenantId, user: string) =>
+export const findKeyOwner = (tx: Tx, tenant: TenantId, user: string) =>
   tx
     .selectFrom('users')
     .select(['kind', 'status', 'username', 'stands_for'])
@@ -146,7 +149,7 @@ export const findKeysOf = (
 
 /** Revokes those of the keys that are not revoked yet, and returns them. */
 export const markAllRevoked = (tx: Tx, tenant: TenantId, ids: readonly string[], at: Date) =>
-  sql<Pick<KeyRow, 'key_id' | 'name' | 'owner_user_id'>>`
+  sql<Pick<ApiKeyRow, 'key_id' | 'name' | 'owner_user_id'>>`
     with locked as (
       select key_id from api_keys
       where tenant_id = ${tenant} and key_id = any(${ids}::uuid[]) and revoked_at is null

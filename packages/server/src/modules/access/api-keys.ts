@@ -2,7 +2,7 @@ import type { Role } from '@holdfast/contract/vocabulary'
 import { mintToken, type Peppers } from '@holdfast/crypto'
 import { background, type Database, type Tx } from '../../db/database.ts'
 import { type Actor, type Principal, personsBehind, type Source, type TenantId } from '../../kernel/actor.ts'
-import { besideLimits, type Granted } from '../../kernel/allowance.ts'
+import { besideLimits, type LimitGrant } from '../../kernel/allowance.ts'
 import { fail, failField, unauthorized } from '../../kernel/app-error.ts'
 import { isCidr, isPartOf } from '../../kernel/cidr.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'
@@ -13,21 +13,21 @@ import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
 import {
+  type ApiKeyRow,
   countEnding,
   type EndsWithin,
   endingKeys,
   findBounds,
   findKey,
-  findOwner,
+  findKeyOwner,
   insertKey,
-  type KeyRow,
   markRevoked,
   noteExpired,
 } from './api-keys.queries.ts'
 import { createEndKeys } from './end-keys.ts'
 import { covers, isRole, mayHandle, permissionsOfRoles } from './roles.ts'
 
-export type NewKey = {
+export type NewApiKey = {
   name: string
   role: Role
   user_id?: string
@@ -49,7 +49,7 @@ export type ApiKeysDeps = {
 
 export function createApiKeys({ db, audit, changes, now, peppers, entitlements }: ApiKeysDeps) {
   /** Counts one more key. At the limit, keys that have expired since the last check are subtracted first. */
-  const takePlace = async (tx: Tx, tenant: TenantId, at: Date): Promise<Granted> => {
+  const takePlace = async (tx: Tx, tenant: TenantId, at: Date): Promise<LimitGrant> => {
     const places = await entitlements.hold(tx, tenant, 'api_keys')
     if (places.room() < 1) places.take(-(await noteExpired(tx, tenant, at)))
     return places.take(1)
@@ -58,9 +58,9 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
   /** Creates a key. The caller has already checked that the actor may grant the role. */
   const mint = async (
     source: Source,
-    wanted: NewKey,
+    wanted: NewApiKey,
     { maker, owner, standsFor }: Minting = { standsFor: [] },
-  ): Promise<{ row: KeyRow; secret: string }> => {
+  ): Promise<{ row: ApiKeyRow; secret: string }> => {
     const { token, id: lookup, hint, digest, version } = mintToken(peppers, 'hfk', source.tenantId)
     // The key that creates this one may belong to another tenant.
     const at = now()
@@ -97,7 +97,7 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
    */
   const accountOf = async ({ tenantId }: Actor, user: string, role: Role): Promise<Owner> => {
     const userId = decodeId('user', user) ?? failField('user_id', 'no such user')
-    const account = await db.inTenant(tenantId, (tx) => findOwner(tx, tenantId, userId))
+    const account = await db.inTenant(tenantId, (tx) => findKeyOwner(tx, tenantId, userId))
     if (account?.kind !== 'service') failField('user_id', 'is not a service account of this tenant')
     if (!covers(account.roles.filter(isRole), role))
       failField('role', `${account.username} does not hold all that ${role} gives`)
@@ -107,7 +107,7 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
   return {
     mint,
 
-    create: async (actor: Actor, wanted: NewKey) => {
+    create: async (actor: Actor, wanted: NewApiKey) => {
       if (!mayHandle(actor, wanted.role))
         fail('forbidden', `the role ${wanted.role} allows more than you may do yourself`)
       for (const [i, cidr] of (wanted.allowed_cidrs ?? []).entries())
@@ -122,7 +122,7 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
     },
 
     /** Idempotent: a revoked key stays as it is. */
-    revoke: (actor: Actor, id: string, reason: string | undefined): Promise<{ row: KeyRow; changed: boolean }> =>
+    revoke: (actor: Actor, id: string, reason: string | undefined): Promise<{ row: ApiKeyRow; changed: boolean }> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const found = (await findKey(tx, actor.tenantId, id, now())) ?? missing('api_key')
         if (isRole(found.role) && !mayHandle(actor, found.role))
@@ -175,7 +175,7 @@ export type ApiKeys = ReturnType<typeof createApiKeys>
 const personOf = (principal: Principal): Owner | undefined =>
   principal.kind === 'session' ? { tenantId: principal.tenantId, userId: principal.userId } : undefined
 
-export const ownerOf = (row: Pick<KeyRow, 'owner_tenant_id' | 'owner_user_id'>): Owner | undefined =>
+export const ownerOf = (row: Pick<ApiKeyRow, 'owner_tenant_id' | 'owner_user_id'>): Owner | undefined =>
   row.owner_tenant_id === null || row.owner_user_id === null
     ? undefined
     : { tenantId: row.owner_tenant_id, userId: row.owner_user_id }
@@ -201,11 +201,11 @@ async function boundsOf(tx: Tx, maker: Maker, { expiresAt, allowedCidrs }: Bound
     owner: ownerOf(limits),
   }
 }
-const endOf = ({ expires_in_seconds: seconds }: NewKey, at: Date): Date | null =>
+const endOf = ({ expires_in_seconds: seconds }: NewApiKey, at: Date): Date | null =>
   seconds === undefined ? null : new Date(at.getTime() + seconds * second)
 
 /** Audit fields of a key: its ID and its owner. */
-const saidOf = ({ key_id, owner_user_id }: Pick<KeyRow, 'key_id' | 'owner_user_id'>) => ({
+const saidOf = ({ key_id, owner_user_id }: Pick<ApiKeyRow, 'key_id' | 'owner_user_id'>) => ({
   key_id: encodeId('api_key', key_id),
   ...(owner_user_id !== null && { user_id: encodeId('user', owner_user_id) }),
 })

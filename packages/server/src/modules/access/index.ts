@@ -5,12 +5,12 @@ import type { PresentedToken } from '../../http/authenticate.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import type { Memory } from '../../memory/held.ts'
 import { apiKeyHandlers } from './api-keys.handlers.ts'
-import { createApiKeys, type NewKey } from './api-keys.ts'
+import { createApiKeys, type NewApiKey } from './api-keys.ts'
 import { createKeysOfUser, type KeysOfUserDeps } from './keys-of-user.ts'
 import { createRates } from './rates.ts'
 import { createKeyHits } from './search-hits.ts'
 import { createStanding } from './standing.ts'
-import { createKeyVerifier, createRights, type StatusOf } from './verify-key.ts'
+import { createKeyRights, createKeyVerifier, type StatusOf } from './verify-key.ts'
 
 export type { KeysOfUser, TokensOfMakers } from './keys-of-user.ts'
 export type { Rates } from './rates.ts'
@@ -28,7 +28,7 @@ type AccessDeps = KeysOfUserDeps & {
 
 export function createAccess(deps: AccessDeps) {
   const [keys, keysOfUser] = [createApiKeys(deps), createKeysOfUser(deps)]
-  const rightsOf = createRights(deps)
+  const rightsOf = createKeyRights(deps)
   const verifier = createKeyVerifier({ ...deps, rightsOf })
   // The same request asks for its token twice: before routing and after it.
   let last: { text: string; read: PresentedToken | undefined } | undefined
@@ -47,7 +47,7 @@ export function createAccess(deps: AccessDeps) {
     rates: createRates(deps.settings),
     searchHits: createKeyHits(deps),
     /** Creates a key on behalf of the deployment itself. Returns its secret. */
-    createKeyFor: async (tenant: TenantId, wanted: NewKey): Promise<string> =>
+    createKeyFor: async (tenant: TenantId, wanted: NewApiKey): Promise<string> =>
       (await keys.mint(jobSource(tenant, 'bootstrap'), wanted)).secret,
     keysOfUser,
     endKeysOf: keys.endOfUsers,

@@ -1,5 +1,5 @@
 import { joinDetail, type StoredSource } from '../../kernel/search.ts'
-import { statusOf } from './api-keys.handlers.ts'
+import { keyStatusOf } from './api-keys.handlers.ts'
 import { findKeys } from './api-keys.queries.ts'
 import { isRole, mayHandle } from './roles.ts'
 
@@ -15,7 +15,7 @@ export const createKeyHits = ({ now }: { now: () => Date }): StoredSource => ({
         id: key.key_id,
         name: key.name,
         detail: joinDetail(key.role, key.hint),
-        status: statusOf(key, at),
+        status: keyStatusOf(key, at),
         allows: mayRevoke ? (['revoke'] as const) : [],
       }
     })

@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.ts'
 import type { Principal, TenantId } from '../../kernel/actor.ts'
-import { findKey, findOwner } from './api-keys.queries.ts'
+import { findKey, findKeyOwner } from './api-keys.queries.ts'
 import { isRole, permissionsOfRoles } from './roles.ts'
 import type { RightsOf, StatusOf } from './verify-key.ts'
 
@@ -23,7 +23,7 @@ type Deps = { db: Database; now: () => Date; rightsOf: RightsOf; statusOf: Statu
  */
 export function createStanding({ db, now, rightsOf, statusOf }: Deps) {
   async function ofUser(tenant: TenantId, userId: string): Promise<Standing | undefined> {
-    const user = await db.inTenant(tenant, (tx) => findOwner(tx, tenant, userId))
+    const user = await db.inTenant(tenant, (tx) => findKeyOwner(tx, tenant, userId))
     if (user?.status !== 'active') return undefined
     const roles = user.roles.filter(isRole)
     return { roles, permissions: permissionsOfRoles(roles), standsFor: [userId] }

@@ -9,7 +9,7 @@ import { createWriteBehind } from '../../kernel/write-behind.ts'
 import type { Changes } from '../../memory/changes.ts'
 import { createCredentialCache } from '../../memory/credential-cache.ts'
 import type { Memory } from '../../memory/held.ts'
-import { findByLookup, findOwner, type KeyRow, writeActivity } from './api-keys.queries.ts'
+import { type ApiKeyRow, findKeyByLookup, findKeyOwner, writeActivity } from './api-keys.queries.ts'
 import { type Owner, ownerOf } from './api-keys.ts'
 import { boundedBy, isRole, permissionsOfRoles } from './roles.ts'
 
@@ -30,7 +30,7 @@ type Known = {
  * Reads the current permissions of a key. Undefined if its owner is deleted, suspended or locked. For an owner in
  * another tenant: also undefined if that tenant is not active, or if the owner is no platform administrator.
  */
-export const createRights =
+export const createKeyRights =
   ({ db, statusOf }: { db: Database; statusOf: StatusOf }) =>
   async (tenant: TenantId, key: RightsRow) => {
     const { role } = key
@@ -41,7 +41,7 @@ export const createRights =
     const ofMakers = { standsForPerson: false, standsFor: [...new Set(makers)] }
     if (!isRole(role)) return { roles: [], permissions: permissionsOfRoles([]), ...ofMakers }
     if (!owner) return { roles: [role], permissions: permissionsOfRoles([role]), ...ofMakers }
-    const user = await db.inTenant(owner.tenantId, (tx) => findOwner(tx, owner.tenantId, owner.userId))
+    const user = await db.inTenant(owner.tenantId, (tx) => findKeyOwner(tx, owner.tenantId, owner.userId))
     if (user?.status !== 'active') return undefined
     // Only a platform administrator may act in another tenant, and only from an active one.
     if (owner.tenantId !== tenant && !user.roles.includes('platform_admin')) return undefined
@@ -50,8 +50,8 @@ export const createRights =
     const standsFor = [...new Set([...makers, ...(standsForPerson ? [owner.userId] : user.stands_for)])]
     return { ...boundedBy(role, user.roles.filter(isRole)), standsForPerson, standsFor }
   }
-type RightsRow = Pick<KeyRow, 'role' | 'owner_tenant_id' | 'owner_user_id' | 'stands_for' | 'created_by'>
-export type RightsOf = ReturnType<typeof createRights>
+type RightsRow = Pick<ApiKeyRow, 'role' | 'owner_tenant_id' | 'owner_user_id' | 'stands_for' | 'created_by'>
+export type RightsOf = ReturnType<typeof createKeyRights>
 
 type Shown = { sourceIp: string; isAgain?: true }
 
@@ -68,7 +68,7 @@ export function createKeyVerifier(deps: {
 
   async function load(presented: PresentedToken): Promise<Known | undefined> {
     const { tenant: tenantId, id } = presented
-    const row = await db.inTenant(tenantId, (tx) => findByLookup(tx, tenantId, id))
+    const row = await db.inTenant(tenantId, (tx) => findKeyByLookup(tx, tenantId, id))
     if (!row || !isStoredAs(peppers, presented, row.secret_digest)) return undefined
     const owner = ownerOf(row)
     const rights = await rightsOf(tenantId, row)

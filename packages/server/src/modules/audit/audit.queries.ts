@@ -9,7 +9,7 @@ export type Arrival = Omit<Selectable<Tables['audit_arrivals']>, 'arrival'>
 /**
  * One statement for any number of rows: each column is one parameter, so that the statement text is always the same.
  */
-export function insert(tx: Tx, rows: readonly Arrival[]) {
+export function insertArrivals(tx: Tx, rows: readonly Arrival[]) {
   const { column, plain } = columnsOf(rows)
   return sql`
     insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, actor_id, actor_name, target_id, target_name,

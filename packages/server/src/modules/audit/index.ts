@@ -13,12 +13,12 @@ import { createWordIndexer } from './words/indexer.ts'
 import { pruneWords } from './words/words.queries.ts'
 
 export { cef } from './formats/cef.ts'
-export { readEvent, type Stored } from './formats/event.ts'
+export { readEvent, type StoredEvent } from './formats/event.ts'
 export { json } from './formats/json.ts'
 export { ocsf } from './formats/ocsf.ts'
 export { octetCounted, type SyslogOrigin, syslog, syslogOriginOf } from './formats/syslog.ts'
 export { findBeginning } from './purge/purge.queries.ts'
-export { arrivalOf, type Changed, type Target } from './record.ts'
+export { type AuditTarget, arrivalOf, type FieldChanges } from './record.ts'
 
 type AuditDeps = Omit<ExportDeps & ProofDeps, 'catchUp' | 'audit' | 'keys'> & {
   trust: Parameters<typeof checkpointKeysOf>[0]

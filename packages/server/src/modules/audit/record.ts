@@ -5,11 +5,11 @@ import { encodeId, newUuid } from '../../kernel/ids.ts'
 import { replaced, storable, storableJson } from '../../kernel/text.ts'
 import type { Arrival } from './audit.queries.ts'
 
-export type Target = { type: string; id: string | null; name: string | null }
-export type Changed = Record<string, readonly [before: unknown, after: unknown]>
+export type AuditTarget = { type: string; id: string | null; name: string | null }
+export type FieldChanges = Record<string, readonly [before: unknown, after: unknown]>
 export type More = {
-  target?: Target
-  changes?: Changed
+  target?: AuditTarget
+  changes?: FieldChanges
   details?: Record<string, unknown>
   outcome?: Arrival['outcome']
 }

@@ -1,10 +1,10 @@
 import type { AuditFields, AuditKind } from '@holdfast/contract/vocabulary'
-import { settle } from '../../db/claims.ts'
+import { settleClaim } from '../../db/claims.ts'
 import type { Database, Tx } from '../../db/database.ts'
 import type { Source, TenantId } from '../../kernel/actor.ts'
 import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { storable } from '../../kernel/text.ts'
-import { type Arrival, insert } from './audit.queries.ts'
+import { type Arrival, insertArrivals } from './audit.queries.ts'
 import { arrivalOf, longest, type More } from './record.ts'
 
 type NewEvent = {
@@ -15,7 +15,7 @@ export function createRecorder({ db, now, wake }: { db: Database; now: () => Dat
   const row = (source: Source, kind: AuditKind, fields: object, more: More) =>
     arrivalOf(source, kind, fields, more, now())
   async function write(tx: Tx, rows: Arrival[]): Promise<void> {
-    await insert(tx, rows)
+    await insertArrivals(tx, rows)
     db.afterCommit(tx, () => {
       for (const tenant of new Set(rows.map((r) => r.tenant_id))) wake(tenant)
     })
@@ -34,12 +34,12 @@ export function createRecorder({ db, now, wake }: { db: Database; now: () => Dat
      * The same transaction settles the request's Idempotency-Key, so that a change is made once.
      */
     record: async <K extends AuditKind>(tx: Tx, source: Source, kind: K, fields: AuditFields[K], more: More = {}) => {
-      if (source.claim) await settle(tx, source.claim)
+      if (source.claim) await settleClaim(tx, source.claim)
       await write(tx, [row(source, kind, fields, more)])
     },
     /** Records several events, each with its own source, in one statement. */
     recordAll: async (tx: Tx, events: readonly NewEvent[]) => {
-      for (const claim of new Set(events.map((e) => e.source.claim))) if (claim) await settle(tx, claim)
+      for (const claim of new Set(events.map((e) => e.source.claim))) if (claim) await settleClaim(tx, claim)
       if (events.length > 0)
         await write(
           tx,

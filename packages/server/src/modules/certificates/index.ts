@@ -12,13 +12,13 @@ import { createIssuing } from './spc/issue.ts'
 import { spcHandlers } from './spc/spcs.handlers.ts'
 import { pruneSpcs } from './spc/spcs.queries.ts'
 import { createSpcs } from './spc/spcs.ts'
-import { createStandings } from './spc/standing.ts'
+import { createCertificateStandings } from './spc/standing.ts'
 import { createValidate } from './spc/validate.ts'
 
 export function createCertificates(deps: CertificatesDeps) {
   const crls = createCrls(deps)
   const spcs = createSpcs({ ...deps, crls, issue: createIssuing(deps) })
-  const standingOf = createStandings(deps)
+  const standingOf = createCertificateStandings(deps)
   const validate = createValidate({ ...deps, standingOf })
   const ocsp = createOcsp({ ...deps, statusesOf: createStatuses({ ...deps, standingOf }) })
   const anchors = createGatewayAnchors({ ...deps, crls })

@@ -6,7 +6,7 @@ import { countOver, type Prune } from '../../db/retention.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { differences } from '../../kernel/differences.ts'
-import type { Expected } from '../../kernel/version.ts'
+import type { ExpectedVersion } from '../../kernel/version.ts'
 import { type Audit, findBeginning } from '../audit/index.ts'
 import * as queries from './retention.queries.ts'
 
@@ -56,7 +56,7 @@ export function createRetentionRules({ db, audit, now, prunes }: Deps) {
     replace: async (
       actor: Actor,
       after: RetentionDays,
-      { expected, isTrial }: { expected: Expected; isTrial: boolean },
+      { expected, isTrial }: { expected: ExpectedVersion; isTrial: boolean },
     ) => {
       const { version, ...stored } = await db.inTenant(actor.tenantId, async (tx) => {
         const at = now()

@@ -6,7 +6,7 @@ import { hour, minute, second } from '../../kernel/time.ts'
 import { countRevoked } from '../devices/index.ts'
 import { enforcedBy } from '../gateways/index.ts'
 import { countSuspended } from '../identity/index.ts'
-import { countOpen } from '../notifications/index.ts'
+import { countOpenNotifications } from '../notifications/index.ts'
 import { usedOf } from '../tenancy/index.ts'
 import type { DashboardDeps } from './deps.ts'
 import type { ReadMetrics } from './metrics.ts'
@@ -34,7 +34,7 @@ export function createOverview(deps: DashboardDeps & { readMetrics: ReadMetrics 
         used: await usedOf(tx, tenant),
         revoked: await countRevoked(tx, tenant, countedUpTo),
         suspended: await countSuspended(tx, tenant, countedUpTo),
-        alerts: await countOpen(tx, tenant, countedUpTo),
+        alerts: await countOpenNotifications(tx, tenant, countedUpTo),
       })),
     ])
     return {

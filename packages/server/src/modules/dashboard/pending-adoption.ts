@@ -1,5 +1,5 @@
 import type { Contract, Output } from '@holdfast/contract'
-import type { Page, PageQuery, Place } from '../../db/page.ts'
+import type { ListPlace, Page, PageQuery } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { type Assigned, notApplying } from '../devices/index.ts'
@@ -8,9 +8,9 @@ import type { DashboardDeps } from './deps.ts'
 
 type Enforced = Awaited<ReturnType<typeof enforcedBy>>[number]
 type Pending = Output<Contract['listPendingAdoption']>['items'][number]
-type Found = { place: Place; shown: Pending }
+type Found = { place: ListPlace; shown: Pending }
 /** `end`: position reached, if there is more. */
-type Compared = { found: Found[]; end: Place | undefined }
+type Compared = { found: Found[]; end: ListPlace | undefined }
 
 /** Devices compared at once, and at most for one page. A page may be short, and its cursor continues the list. */
 const atOnce = 1000

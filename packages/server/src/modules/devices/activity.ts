@@ -8,7 +8,7 @@ const withinMs = 30_000
 const statementSize = 2000
 
 /** Times at which devices were last seen. Written in batches, separate from the data that policies depend on. */
-export function createActivity({ db, onError }: { db: Database; onError: (e: unknown) => void }) {
+export function createDeviceActivity({ db, onError }: { db: Database; onError: (e: unknown) => void }) {
   const behind = createWriteBehind({
     onError,
     maxBatch: statementSize,

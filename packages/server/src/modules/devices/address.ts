@@ -8,7 +8,7 @@ export const addressCapacity = 2 ** 22 - 3
 const gatewayNumber = addressCapacity + 1
 
 export const gatewayAddressesOf = (tenant: TenantId): { ipv4: string; ipv6: string } =>
-  addressesOf(tenant, gatewayNumber)
+  overlayAddressesOf(tenant, gatewayNumber)
 
 /** Networks that contain all addresses of a tenant. */
 export const overlayOf = (tenant: TenantId): { ipv4: string; ipv6: string } => ({
@@ -20,7 +20,7 @@ export const overlayOf = (tenant: TenantId): { ipv4: string; ipv6: string } => (
  * Overlay addresses of a device: its number in 100.64.0.0/10, and in the tenant's unique local prefix (RFC 4193: fd and
  * 40 bits derived from the tenant's ID).
  */
-export function addressesOf(tenant: TenantId, number: number): { ipv4: string; ipv6: string } {
+export function overlayAddressesOf(tenant: TenantId, number: number): { ipv4: string; ipv6: string } {
   const v4 = (100 << 24) + (64 << 16) + number
   return {
     ipv4: `${v4 >>> 24}.${(v4 >>> 16) & 255}.${(v4 >>> 8) & 255}.${v4 & 255}`,
@@ -43,7 +43,7 @@ export function addressNumbersOf(tenant: TenantId, text: string): { from: number
   const address = canonicalAddress(text)
   if (address === undefined) return undefined
   const number = address.includes(':') ? lastGroups(address) : offsetOf(address)
-  const isOurs = number >= 0 && Object.values(addressesOf(tenant, number)).includes(address)
+  const isOurs = number >= 0 && Object.values(overlayAddressesOf(tenant, number)).includes(address)
   return isOurs ? { from: number, to: number } : undefined
 }
 /** Number in the last two groups of an IPv6 address in canonical form. */

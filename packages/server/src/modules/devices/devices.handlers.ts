@@ -9,12 +9,18 @@ import { whenReady } from '../../kernel/ready.ts'
 import { versioned } from '../../kernel/version.ts'
 import type { DevicePatch } from './devices.queries.ts'
 import { createDeviceFacets } from './facets.ts'
-import { type CanaryReach, type Dense, denseFilters, type Judged, type Sort } from './filter.queries.ts'
+import {
+  type CanaryReach,
+  type DenseDeviceFilters,
+  type DeviceFilterQuery,
+  denseDeviceFilters,
+  type Sort,
+} from './filter.queries.ts'
 import * as queries from './find.queries.ts'
-import { type Lifecycle, versionOf } from './lifecycle.ts'
+import { type DeviceLifecycle, deviceVersion } from './lifecycle.ts'
 import { onlineSince } from './presence.ts'
-import { type GivenFilter, readFilter } from './read-filter.ts'
-import { namedBy, type PolicyOf, viewDevice } from './view.ts'
+import { type GivenFilter, readDeviceFilter } from './read-filter.ts'
+import { namesInDevices, type PolicyOf, viewDevice } from './view.ts'
 
 const orders = {
   enrolled_at: { column: 'devices.enrolled_at', kind: 'time' },
@@ -33,7 +39,7 @@ export function deviceHandlers({
 }: {
   db: Database
   pager: Pager
-  lifecycle: Lifecycle
+  lifecycle: DeviceLifecycle
   now: () => Date
   policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
   canaryOf: (tenant: TenantId) => Promise<CanaryReach | undefined>
@@ -42,13 +48,13 @@ export function deviceHandlers({
     const at = now()
     const { row, names } = await db.inTenant(tenant, async (tx) => {
       const row = (await queries.findDevice(tx, tenant, deviceId, at, onlineSince(at))) ?? missing('device')
-      return { row, names: await findNames(tx, tenant, namedBy([row])) }
+      return { row, names: await findNames(tx, tenant, namesInDevices([row])) }
     })
     return { row, view: viewDevice(row, await policyOf(tenant, deviceId), names, at) }
   }
-  const judge = async (tenant: TenantId, given: GivenFilter): Promise<Judged> => {
+  const judge = async (tenant: TenantId, given: GivenFilter): Promise<DeviceFilterQuery> => {
     const at = now()
-    return { filter: readFilter(given, at), at, canary: await canaryOf(tenant), onlineSince: onlineSince(at) }
+    return { filter: readDeviceFilter(given, at), at, canary: await canaryOf(tenant), onlineSince: onlineSince(at) }
   }
 
   const counts = createDeviceFacets({ db, now, judge })
@@ -61,7 +67,7 @@ export function deviceHandlers({
       const judged = await judge(tenantId, given)
       const by = (sort?.replace('-', '') ?? 'enrolled_at') as Sort
       const found = await db.inTenant(tenantId, async (tx) => {
-        const dense = await denseFilters(tx, tenantId, judged, by)
+        const dense = await denseDeviceFilters(tx, tenantId, judged, by)
         const page = await pager.list(
           queries.selectDevices(tx, tenantId, judged, dense, by),
           {
@@ -75,7 +81,7 @@ export function deviceHandlers({
           },
           queries.walkDevices(tx, tenantId, judged, dense, by),
         )
-        return { ...page, names: await findNames(tx, tenantId, namedBy(page.items)) }
+        return { ...page, names: await findNames(tx, tenantId, namesInDevices(page.items)) }
       })
       const items = await Promise.all(
         found.items.map((row) =>
@@ -87,7 +93,7 @@ export function deviceHandlers({
     },
     getDevice: async ({ actor, params }) => {
       const { row, view } = await read(actor.tenantId, idOf('device', params.device_id))
-      return versioned(versionOf(row), view)
+      return versioned(deviceVersion(row), view)
     },
     changeDevice: async ({ actor, body, expected }) => {
       const { reason } = body
@@ -116,7 +122,7 @@ export function deviceHandlers({
 }
 
 /** Number of rows visited for one page. Filters that need rows of other tables get fewer. */
-const walkedWith = (dense: Dense): number =>
+const walkedWith = (dense: DenseDeviceFilters): number =>
   // Each row needs a look-up of its user, of locks and of groups, or of sessions.
   dense.has('presence') || dense.has('gateway_id') || dense.has('channel')
     ? 2_000

@@ -33,20 +33,20 @@ export async function labelDevices(
 }
 
 /** State transitions of each operation. Revocation is final: no operation leaves `revoked`. */
-export const moves = {
+export const deviceMoves = {
   approve: { from: ['pending'], to: 'active' },
   suspend: { from: ['pending', 'active'], to: 'suspended' },
   reactivate: { from: ['suspended'], to: 'active' },
   revoke: { from: ['pending', 'active', 'suspended'], to: 'revoked' },
 } as const satisfies Record<string, { from: readonly DeviceStatus[]; to: DeviceStatus }>
-export type Move = keyof typeof moves
+export type DeviceMove = keyof typeof deviceMoves
 
 /**
  * The status predicate acts as the lock: of two concurrent operations exactly one gets a device's row back. Rows are
  * locked in ID order, as in every writer of several rows, to avoid deadlocks.
  */
-export const moveDevices = async (tx: Tx, tenant: TenantId, ids: readonly string[], move: Move, at: Date) => {
-  const from = [...moves[move].from]
+export const moveDevices = async (tx: Tx, tenant: TenantId, ids: readonly string[], move: DeviceMove, at: Date) => {
+  const from = [...deviceMoves[move].from]
   const moved = await tx
     .with('locked', (db) =>
       db
@@ -60,7 +60,7 @@ export const moveDevices = async (tx: Tx, tenant: TenantId, ids: readonly string
     )
     .updateTable('devices')
     .from('locked')
-    .set({ status: moves[move].to, updated_at: at, ...(move === 'revoke' && { revoked_at: at }) })
+    .set({ status: deviceMoves[move].to, updated_at: at, ...(move === 'revoke' && { revoked_at: at }) })
     .where('devices.tenant_id', '=', tenant)
     .whereRef('devices.device_id', '=', 'locked.device_id')
     .where('devices.status', 'in', from)
@@ -160,10 +160,15 @@ export const touchDevices = (tx: Tx, marks: { tenant_id: string; device_id: stri
       on conflict (tenant_id, device_id) do update
         set last_seen_at = greatest(device_activity.last_seen_at, excluded.last_seen_at)`.execute(tx)
 
-export type Seen = { tenantId: TenantId; deviceId: string; at: Date; applied: { digest: string; at: Date } | null }
+export type SeenDevice = {
+  tenantId: TenantId
+  deviceId: string
+  at: Date
+  applied: { digest: string; at: Date } | null
+}
 /** Expects one entry per device. The newest confirmation of an applied policy wins; times are never set back. */
-export const markDevices = (tx: Tx, seen: readonly Seen[]) => {
-  const column = <T>(of: (s: Seen) => T) => seen.map(of)
+export const markDevices = (tx: Tx, seen: readonly SeenDevice[]) => {
+  const column = <T>(of: (s: SeenDevice) => T) => seen.map(of)
   return sql`
     insert into device_activity as a (tenant_id, device_id, last_seen_at, applied_digest, applied_at)
     select * from unnest(${column((s) => s.tenantId)}::uuid[], ${column((s) => s.deviceId)}::uuid[],

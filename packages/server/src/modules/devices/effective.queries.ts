@@ -18,14 +18,14 @@ export const userState = (tenant: TenantId) => sql`case
   when u.status = 'suspended' then 'suspended' else 'active' end`
 
 /** Lock and user state of a row of `devices`. */
-export const bindings = (tenant: TenantId) => ({
+export const deviceBindings = (tenant: TenantId) => ({
   lockedBy: lockedBy(tenant),
   user: sql`(select ${userState(tenant)} from users u where u.tenant_id = ${tenant} and u.user_id = devices.user_id)`,
 })
 
 /** Effective status of a row of `devices` at a time. `effectiveOf` computes the same for one device in memory. */
 export const effectiveStatus = (tenant: TenantId, at: Date) => {
-  const { lockedBy: lock, user } = bindings(tenant)
+  const { lockedBy: lock, user } = deviceBindings(tenant)
   return sql<EffectiveStatus>`case when devices.status = 'revoked' then 'revoked' else (
     select case
       when b.user_state = 'deleted' then 'user_deleted'

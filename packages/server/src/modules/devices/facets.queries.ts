@@ -3,22 +3,22 @@ import type { Tx } from '../../db/database.ts'
 import { countByFacet, type FacetRow } from '../../db/facets.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { effectiveStatus } from './effective.queries.ts'
-import { channelOf, denseAll, type Judged } from './filter.queries.ts'
+import { allDeviceFilters, channelOf, type DeviceFilterQuery } from './filter.queries.ts'
 import { selectDevices } from './find.queries.ts'
 
 /** Devices to examine: by ID, or by sampled address numbers. */
 export type Looked = { candidates: ReturnType<typeof sql> } | { addresses: readonly number[] }
 
 /** Counts the examined devices that match the filter, by value. */
-export function countFacets(
+export function countDeviceFacets(
   tx: Tx,
   tenant: TenantId,
-  judged: Judged,
+  judged: DeviceFilterQuery,
   looked: Looked,
   mostValues: number,
 ): Promise<FacetRow[]> {
   const { at, canary } = judged
-  const matched = selectMatching(tx, tenant, judged, looked)
+  const matched = selectMatchingDevices(tx, tenant, judged, looked)
     .select(effectiveStatus(tenant, at).as('effective_status'))
     .select(channelOf(tenant, canary).as('effective_channel'))
   const counted = sql`
@@ -39,8 +39,8 @@ export function countFacets(
 }
 
 /** Examined devices that match the filter. */
-export const selectMatching = (tx: Tx, tenant: TenantId, judged: Judged, looked: Looked) =>
-  selectDevices(tx, tenant, judged, denseAll(judged)).where(
+export const selectMatchingDevices = (tx: Tx, tenant: TenantId, judged: DeviceFilterQuery, looked: Looked) =>
+  selectDevices(tx, tenant, judged, allDeviceFilters(judged)).where(
     'candidates' in looked
       ? sql<boolean>`devices.device_id = any(array(${looked.candidates}))`
       : sql<boolean>`devices.address_number = any(${looked.addresses}::bigint[])`,

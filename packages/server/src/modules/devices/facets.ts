@@ -4,7 +4,7 @@ import { countRows, createCounts, totalOf, viewFacets } from '../../db/facets.ts
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Looked } from './facets.queries.ts'
 import * as queries from './facets.queries.ts'
-import { findCandidates, type Judged } from './filter.queries.ts'
+import { type DeviceFilterQuery, findCandidateDevices } from './filter.queries.ts'
 import type { GivenFilter } from './read-filter.ts'
 
 /** Number of addresses sampled if a filter may match more devices than are counted exactly. */
@@ -31,11 +31,15 @@ export function createDeviceFacets({
 }: {
   db: Database
   now: () => Date
-  judge: (tenant: TenantId, given: GivenFilter) => Promise<Judged>
+  judge: (tenant: TenantId, given: GivenFilter) => Promise<DeviceFilterQuery>
 }) {
   /** Chooses the devices to examine, and the number of devices that each of them represents. */
-  async function choose(tx: Tx, tenant: TenantId, judged: Judged): Promise<{ looked: Looked; each: number }> {
-    const candidates = await findCandidates(tx, tenant, judged)
+  async function choose(
+    tx: Tx,
+    tenant: TenantId,
+    judged: DeviceFilterQuery,
+  ): Promise<{ looked: Looked; each: number }> {
+    const candidates = await findCandidateDevices(tx, tenant, judged)
     if (candidates) return { looked: { candidates }, each: 1 }
     const highest = await queries.highestAddress(tx, tenant)
     const addresses = drawAddresses(highest)
@@ -47,14 +51,14 @@ export function createDeviceFacets({
       const judged = await judge(tenant, given)
       return db.inTenant(tenant, async (tx) => {
         const { looked, each } = await choose(tx, tenant, judged)
-        return totalOf(await countRows(tx, queries.selectMatching(tx, tenant, judged, looked)), each)
+        return totalOf(await countRows(tx, queries.selectMatchingDevices(tx, tenant, judged, looked)), each)
       })
     }, now),
     facets: createCounts(async (tenant, given: GivenFilter) => {
       const judged = await judge(tenant, given)
       return db.inTenant(tenant, async (tx) => {
         const { looked, each } = await choose(tx, tenant, judged)
-        const rows = await queries.countFacets(tx, tenant, judged, looked, mostFacetValues)
+        const rows = await queries.countDeviceFacets(tx, tenant, judged, looked, mostFacetValues)
         return viewFacets(tx, tenant, deviceFacets, { rows, each, at: judged.at })
       })
     }, now),

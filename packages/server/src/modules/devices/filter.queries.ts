@@ -36,7 +36,7 @@ export type CanaryReach = {
   deviceIds: ReadonlySet<string>
 }
 /** A filter with the values needed to evaluate it. */
-export type Judged = { filter: DeviceFilter; at: Date; canary: CanaryReach | undefined; onlineSince: Date }
+export type DeviceFilterQuery = { filter: DeviceFilter; at: Date; canary: CanaryReach | undefined; onlineSince: Date }
 
 const sought = [
   ...(['q', 'tag', 'group_id', 'posture', 'effective_status', 'presence', 'seen_within', 'unseen_for'] as const),
@@ -50,11 +50,11 @@ type Plain = (typeof plain)[number]
 const unindexed = ['arch', 'channel'] as const
 /** `Dense`: filters that match so many devices that a walk in list order finds a page sooner than their index. */
 type Filter = Sought | Plain | (typeof unindexed)[number]
-export type Dense = ReadonlySet<Filter>
+export type DenseDeviceFilters = ReadonlySet<Filter>
 export type Sort = 'enrolled_at' | 'name' | 'last_seen_at' | 'client_version'
 
 const fitting = fittingUpTo(few)
-const fittingOf = (tenant: TenantId, { filter, onlineSince }: Judged, name: Sought, of = fitting) =>
+const fittingOf = (tenant: TenantId, { filter, onlineSince }: DeviceFilterQuery, name: Sought, of = fitting) =>
   (of[name] as (tenant: TenantId, value: unknown, onlineSince: Date) => ReturnType<typeof sql>)(
     tenant,
     filter[name],
@@ -71,7 +71,7 @@ const isSurelyDense = ({ posture, effective_status }: DeviceFilter, name: Sought
 }
 
 /** The order ends with a column that is not the same in all of them: the planner leaves out the others. */
-const ofPlain = (tenant: TenantId, { filter }: Judged, name: Plain, most: number) =>
+const ofPlain = (tenant: TenantId, { filter }: DeviceFilterQuery, name: Plain, most: number) =>
   fits(
     'device_id',
     sql`devices where tenant_id = ${tenant} and ${sql.ref(name)} = ${filter[name]}`,
@@ -79,7 +79,12 @@ const ofPlain = (tenant: TenantId, { filter }: Judged, name: Plain, most: number
     most,
   )
 
-export async function denseFilters(tx: Tx, tenant: TenantId, judged: Judged, sort: Sort): Promise<Dense> {
+export async function denseDeviceFilters(
+  tx: Tx,
+  tenant: TenantId,
+  judged: DeviceFilterQuery,
+  sort: Sort,
+): Promise<DenseDeviceFilters> {
   const dense = new Set<Filter>()
   if (sort !== 'enrolled_at')
     for (const name of plain)
@@ -99,7 +104,7 @@ const fittingToCount = fittingUpTo(countedExactly)
  * Device IDs that include all matches of the filter, at most as many as are counted exactly. Undefined if there are
  * more.
  */
-export async function findCandidates(tx: Tx, tenant: TenantId, judged: Judged) {
+export async function findCandidateDevices(tx: Tx, tenant: TenantId, judged: DeviceFilterQuery) {
   const { filter } = judged
   const choices = [
     ...plain.filter((name) => filter[name] !== undefined).map((name) => ofPlain(tenant, judged, name, countedExactly)),
@@ -112,7 +117,7 @@ export async function findCandidates(tx: Tx, tenant: TenantId, judged: Judged) {
   return undefined
 }
 /** Every condition is evaluated device by device. */
-export const denseAll = ({ filter }: Judged): Dense =>
+export const allDeviceFilters = ({ filter }: DeviceFilterQuery): DenseDeviceFilters =>
   new Set([...sought, ...plain, ...unindexed].filter((name) => filter[name] !== undefined))
 
 /** Conditions on columns that have an index in the order of `enrolled_at`. */
@@ -148,7 +153,7 @@ const hasVerdict = (verdict: PostureVerdict) => {
 }
 
 /** All other conditions of a filter. `offset 0` makes the planner evaluate a condition device by device. */
-export function conditionsOf(tenant: TenantId, judged: Judged, dense: Dense, sort: Sort) {
+export function deviceConditions(tenant: TenantId, judged: DeviceFilterQuery, dense: DenseDeviceFilters, sort: Sort) {
   const { filter: f, canary, onlineSince } = judged
   const all = plainConditions(f)
   const id = sql.ref(sort === 'last_seen_at' ? 'activity.device_id' : 'devices.device_id')
@@ -182,7 +187,7 @@ export function conditionsOf(tenant: TenantId, judged: Judged, dense: Dense, sor
 }
 
 /** Range of the sort column that contains all matches. A walk begins and ends there. */
-export function rangeOf({ filter: f, onlineSince }: Judged, sort: Sort) {
+export function deviceRange({ filter: f, onlineSince }: DeviceFilterQuery, sort: Sort) {
   const all: ReturnType<typeof sql<boolean>>[] = []
   if (sort === 'name' && f.q) all.push(hasPrefix('devices.name_key', f.q))
   if (sort === 'client_version' && f.client_version !== undefined)

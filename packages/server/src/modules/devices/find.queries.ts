@@ -2,8 +2,15 @@ import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { LockedBy, UserState } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { bindings, hasEffectiveStatus, statusBehind } from './effective.queries.ts'
-import { conditionsOf, type Dense, type Judged, plainConditions, rangeOf, type Sort } from './filter.queries.ts'
+import { deviceBindings, hasEffectiveStatus, statusBehind } from './effective.queries.ts'
+import {
+  type DenseDeviceFilters,
+  type DeviceFilterQuery,
+  deviceConditions,
+  deviceRange,
+  plainConditions,
+  type Sort,
+} from './filter.queries.ts'
 import { presenceOf } from './presence.queries.ts'
 
 /** Columns that the API shows. The public key, for example, is not among them. */
@@ -46,9 +53,15 @@ const fromActivity = (tx: Tx, tenant: TenantId) =>
   ) as unknown as Base
 
 /** Devices with data from other tables, filtered, for one order of the list. */
-export function selectDevices(tx: Tx, tenant: TenantId, judged: Judged, dense: Dense, sort: Sort = 'enrolled_at') {
+export function selectDevices(
+  tx: Tx,
+  tenant: TenantId,
+  judged: DeviceFilterQuery,
+  dense: DenseDeviceFilters,
+  sort: Sort = 'enrolled_at',
+) {
   const bySeen = sort === 'last_seen_at'
-  const { lockedBy, user } = bindings(tenant)
+  const { lockedBy, user } = deviceBindings(tenant)
   const { filter, at } = judged
   let q = (bySeen ? fromActivity : fromDevices)(tx, tenant)
     .leftJoinLateral(
@@ -90,16 +103,22 @@ export function selectDevices(tx: Tx, tenant: TenantId, judged: Judged, dense: D
     if (status) q = q.where('devices.status', '=', status)
     q = q.where(hasEffectiveStatus(tenant, filter.effective_status, at))
   }
-  for (const condition of [...rangeOf(judged, sort), ...conditionsOf(tenant, judged, dense, sort)])
+  for (const condition of [...deviceRange(judged, sort), ...deviceConditions(tenant, judged, dense, sort)])
     q = q.where(condition)
   return q
 }
 
 /** Rows that a list visits if a filter matches too many devices for its index: the devices without that filter. */
-export const walkDevices = (tx: Tx, tenant: TenantId, judged: Judged, dense: Dense, sort: Sort) => {
+export const walkDevices = (
+  tx: Tx,
+  tenant: TenantId,
+  judged: DeviceFilterQuery,
+  dense: DenseDeviceFilters,
+  sort: Sort,
+) => {
   if (dense.size === 0) return undefined
   const { filter } = judged
-  const conditions = rangeOf(judged, sort)
+  const conditions = deviceRange(judged, sort)
   if (sort === 'enrolled_at') conditions.push(...plainConditions(filter))
   const status = filter.effective_status && statusBehind[filter.effective_status]
   if (status && sort === 'enrolled_at') conditions.push(sql<boolean>`devices.status = ${status}`)

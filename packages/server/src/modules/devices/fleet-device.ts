@@ -3,8 +3,8 @@ import type { Variant } from '@holdfast/policy'
 import type { DeviceStatus, EffectiveStatus, LockedBy, PostureVerdict, UserState } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { blockersOf, effectiveStatusIn } from './effective.ts'
-import type { FleetRow, UserRow } from './fleet.queries.ts'
-import type { Proven } from './proven.ts'
+import type { FleetRow, FleetUserRow } from './fleet.queries.ts'
+import type { VerifiedProof } from './proven.ts'
 
 export const none: readonly string[] = []
 /** Cached unions of a device's groups and its user's groups: devices with the same two lists share one. */
@@ -23,7 +23,7 @@ export class FleetUser {
   isStale = false
   deviceIds: string[] = []
 
-  read(row: UserRow, groupIds: readonly string[]): void {
+  read(row: FleetUserRow, groupIds: readonly string[]): void {
     this.state = row.state
     this.mfaAt = row.mfa_at?.getTime() ?? null
     this.groupIds = groupIds
@@ -80,7 +80,7 @@ export class FleetDevice {
   /** Set by the policy module. */
   selected: Selected | null = null
   /** Set by the verifier. */
-  proven: Proven | null
+  proven: VerifiedProof | null
   /** Time at which this replica last noted the device as seen. */
   seenAt: number
   /** Time until which the device has used its request quota on this replica, see `kernel/rate-limit.ts`. */

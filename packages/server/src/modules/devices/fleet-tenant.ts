@@ -1,6 +1,6 @@
 import type { TenantId } from '../../kernel/actor.ts'
 import { type Change, everything } from '../../memory/changes.ts'
-import type { FleetRow, UserRow } from './fleet.queries.ts'
+import type { FleetRow, FleetUserRow } from './fleet.queries.ts'
 import { FleetDevice, FleetUser, none, type Posture } from './fleet-device.ts'
 import { HeldReports } from './held-reports.ts'
 import { createShared } from './shared.ts'
@@ -88,7 +88,7 @@ export class FleetTenant {
     return { devices: someOf(this.#staleDevices), users: someOf(this.#staleUsers) }
   }
   /** Applies the result of a read of these stale entries. Devices that were not found are removed. */
-  settle(stale: Stale, users: readonly UserRow[], devices: readonly FleetRow[]): void {
+  settle(stale: Stale, users: readonly FleetUserRow[], devices: readonly FleetRow[]): void {
     for (const row of users) this.putUser(row)
     for (const row of devices) this.putDevice(row)
     const found = new Set(devices.map((row) => row.device_id))
@@ -104,7 +104,7 @@ export class FleetTenant {
     }
   }
 
-  putUser(row: UserRow): void {
+  putUser(row: FleetUserRow): void {
     const user = this.#users.get(row.user_id) ?? new FleetUser()
     this.#users.set(row.user_id, user)
     user.read(row, this.#list(row.group_ids))

@@ -88,11 +88,11 @@ export const posturesAfter = async (
       order by p.device_id limit ${limit}`.execute(tx)
   ).rows
 
-export type UserRow = { user_id: string; state: UserState; mfa_at: Date | null; group_ids: string[]; seq: number }
+export type FleetUserRow = { user_id: string; state: UserState; mfa_at: Date | null; group_ids: string[]; seq: number }
 
 const usersWhere = async (tx: Tx, tenant: TenantId, where: Condition) =>
   (
-    await sql<UserRow>`
+    await sql<FleetUserRow>`
       select u.user_id, ${userState(tenant)} as state, u.mfa_at, e.seq,
         array(select m.group_id from group_members m where m.tenant_id = ${tenant} and m.user_id = u.user_id) as group_ids
       from users u join tenant_epochs e on e.tenant_id = ${tenant}

@@ -4,7 +4,7 @@ import { held, type Idle, type Memory } from '../../memory/held.ts'
 import * as queries from './fleet.queries.ts'
 import type { FleetDevice } from './fleet-device.ts'
 import { FleetTenant } from './fleet-tenant.ts'
-import type { Checks } from './held-reports.ts'
+import type { ReportedChecks } from './held-reports.ts'
 
 const page = 5000
 const first = '00000000-0000-0000-0000-000000000000'
@@ -24,7 +24,7 @@ export function createFleet({
 }: {
   db: Database
   /** Checks of the tenant's policies in force. Provided by the policy module. */
-  checks: (tenant: TenantId) => Promise<Checks>
+  checks: (tenant: TenantId) => Promise<ReportedChecks>
   idle: Idle
 } & Memory) {
   const onDrop: ((tenant: TenantId) => void)[] = []
@@ -98,7 +98,7 @@ export function createFleet({
     if (reports.isGoodFor(wanted) || (await readReports(tenant, wanted, touches))) reports.settle(wanted, touches)
   }
   /** Reads the reports that an unpublished policy would need. */
-  async function tryReports(tenant: FleetTenant, wanted: Checks): Promise<void> {
+  async function tryReports(tenant: FleetTenant, wanted: ReportedChecks): Promise<void> {
     const { reports } = tenant
     if (reports.isTriedFor(wanted, performance.now())) return
     if (await readReports(tenant, wanted, reports.touches)) reports.try(wanted, performance.now())
@@ -107,7 +107,7 @@ export function createFleet({
    * Reads stale devices between the pages, for callers that wait for single ones. False if the policy changed again,
    * which ends the read.
    */
-  async function readReports(tenant: FleetTenant, wanted: Checks, touches: number): Promise<boolean> {
+  async function readReports(tenant: FleetTenant, wanted: ReportedChecks, touches: number): Promise<boolean> {
     const { tenantId, reports } = tenant
     const which = reports.begin(wanted, touches)
     const facts = [...reports.facts]
@@ -128,7 +128,7 @@ export function createFleet({
   }
 
   /** Starts a refresh unless one is running. */
-  function startRefresh(tenant: FleetTenant, wanted?: Checks): Promise<void> {
+  function startRefresh(tenant: FleetTenant, wanted?: ReportedChecks): Promise<void> {
     if (tenant.refreshing) return tenant.refreshing
     const read = async () => {
       try {
@@ -149,7 +149,7 @@ export function createFleet({
     return tenant.refreshing
   }
   /** Returns the tenant once nothing in it is stale. */
-  async function settled(found: FleetTenant | Promise<FleetTenant>, wanted?: Checks): Promise<FleetTenant> {
+  async function settled(found: FleetTenant | Promise<FleetTenant>, wanted?: ReportedChecks): Promise<FleetTenant> {
     const tenant = await found
     const isIn = () => tenant.isTrue && (!wanted || tenant.reports.isTriedFor(wanted, performance.now()))
     while (!isIn()) await startRefresh(tenant, wanted)
@@ -186,7 +186,7 @@ export function createFleet({
       return settledDevice(tenant, deviceId)
     },
     /** All devices. `wanted`: checks of an unpublished policy, for which the reports must be good enough too. */
-    all: async (tenantId: TenantId, wanted?: Checks): Promise<ReadonlyMap<string, FleetDevice>> =>
+    all: async (tenantId: TenantId, wanted?: ReportedChecks): Promise<ReadonlyMap<string, FleetDevice>> =>
       (await settled(tenants.get(tenantId), wanted)).devices,
     devicesOfUser: async (tenantId: TenantId, userId: string) =>
       (await settled(tenants.get(tenantId))).devicesOfUser(userId),

@@ -5,7 +5,7 @@ import type { Hold } from '../../http/representation.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { Representation } from '../../kernel/representation.ts'
 import { type Change, everything, type Listener } from '../../memory/changes.ts'
-import { type Caller, createHeldReads } from './held-reads.ts'
+import { type CallingDevice, createHeldReads } from './held-reads.ts'
 
 const tenant = '00000000-0000-7000-8000-000000000001' as TenantId
 
@@ -98,7 +98,7 @@ async function whoLooksAfter(change: Change): Promise<string[]> {
   })
   const hold: Hold = { seconds: 60, whenGone: () => {}, knows: () => true, decline: () => assert.fail('there is room') }
   let looked = new Set<string>()
-  const read = ({ id }: Caller) => {
+  const read = ({ id }: CallingDevice) => {
     looked.add(id)
     return new Representation<object>('same', Buffer.from('same'))
   }

@@ -13,7 +13,7 @@ const most = 50_000
 /** Answers in one turn of the event loop. They take about 2 ms; then other work gets a turn. */
 const perTurn = 5
 
-export type Caller = { tenantId: TenantId; id: string }
+export type CallingDevice = { tenantId: TenantId; id: string }
 type Read<C, T> = (caller: C) => Representation<T> | Promise<Representation<T>>
 
 /**
@@ -59,7 +59,7 @@ export function createHeldReads({
     forgotten: waiters.wakeAll,
   })
 
-  async function next<C extends Caller, T>(caller: C, read: Read<C, T>, hold: Hold): Promise<Representation<T>> {
+  async function next<C extends CallingDevice, T>(caller: C, read: Read<C, T>, hold: Hold): Promise<Representation<T>> {
     const ticket = waiters.enter(caller.tenantId, caller.id)
     if (!ticket) {
       hold.decline()
@@ -85,7 +85,7 @@ export function createHeldReads({
 
   return {
     /** Answers at once if the caller lacks the current value or does not wait. Warm calls are synchronous. */
-    readOrWait: <C extends Caller, T>(caller: C, read: Read<C, T>, hold: Hold | undefined) =>
+    readOrWait: <C extends CallingDevice, T>(caller: C, read: Read<C, T>, hold: Hold | undefined) =>
       whenReady(read(caller), (given) => (hold?.knows(given) ? next(caller, read, hold) : given)),
     /** Wakes all devices of a tenant, for events other than a change. */
     wakeAll: waiters.wakeAll,

@@ -1,7 +1,7 @@
 import { minute } from '../../kernel/time.ts'
 
 /** Facts that checks read, and the text of each check, which determines its outcome. */
-export type Checks = { readonly facts: ReadonlySet<string>; readonly texts: ReadonlySet<string> }
+export type ReportedChecks = { readonly facts: ReadonlySet<string>; readonly texts: ReadonlySet<string> }
 
 /** Time for which reports read for an unpublished policy are good enough, in ms. */
 const trialMs = minute
@@ -13,7 +13,7 @@ const noReading = { facts: new Set<string>(), touches: -1 }
  * policy in force is not announced. So memory is as good as the database for these checks, and only for these.
  */
 export class HeldReports {
-  #checks: Checks = { facts: new Set(), texts: new Set() }
+  #checks: ReportedChecks = { facts: new Set(), texts: new Set() }
   #trial: { readonly facts: ReadonlySet<string>; readonly untilMs: number } = noTrial
   /** Facts of the running read and the policy change that it is for; devices that were read ahead of the others. */
   #reading: { readonly facts: ReadonlySet<string>; readonly touches: number } = noReading
@@ -44,11 +44,11 @@ export class HeldReports {
     return this.#checks.facts.union(this.#trial.facts)
   }
   /** At most one change may have passed: reports were not announced for a check that a policy in between lacked. */
-  isGoodFor({ texts }: Checks): boolean {
+  isGoodFor({ texts }: ReportedChecks): boolean {
     return this.#touches - this.#settled <= 1 && texts.isSubsetOf(this.#checks.texts)
   }
   /** True if the reports are good enough to evaluate an unpublished policy. They are at most a minute old. */
-  isTriedFor(checks: Checks, nowMs: number): boolean {
+  isTriedFor(checks: ReportedChecks, nowMs: number): boolean {
     return this.isGoodFor(checks) || (nowMs < this.#trial.untilMs && checks.facts.isSubsetOf(this.#trial.facts))
   }
 
@@ -56,7 +56,7 @@ export class HeldReports {
    * Begins a read for other checks, as of a number of changes. Returns which reports to read: the unannounced ones, or
    * all of them if a fact is not in memory.
    */
-  begin({ facts }: Checks, touches: number): 'all' | 'untold' {
+  begin({ facts }: ReportedChecks, touches: number): 'all' | 'untold' {
     this.#reading = { facts, touches }
     return facts.isSubsetOf(this.#held) ? 'untold' : 'all'
   }
@@ -66,14 +66,14 @@ export class HeldReports {
     if (isForThese && !this.areTrue) for (const id of deviceIds) this.#ahead.add(id)
   }
   /** Notes that all reports were read for these checks, in force as of this number of policy changes. */
-  settle(checks: Checks, touches: number): void {
+  settle(checks: ReportedChecks, touches: number): void {
     this.#checks = checks
     this.#trial = noTrial
     this.#settled = touches
     this.#over()
   }
   /** Notes that all reports were read for other checks too. */
-  try({ facts }: Checks, nowMs: number): void {
+  try({ facts }: ReportedChecks, nowMs: number): void {
     this.#trial = { facts, untilMs: nowMs + trialMs }
     this.#over()
   }

@@ -8,23 +8,23 @@ import { deviceHandlers } from './devices.handlers.ts'
 import type { CanaryReach } from './filter.queries.ts'
 import { createFleetVersions } from './fleet-versions.ts'
 import { deviceJobs } from './jobs.ts'
-import { createLifecycle } from './lifecycle.ts'
+import { createDeviceLifecycle } from './lifecycle.ts'
 import { createPostureHandlers, type PostureDeps } from './posture/index.ts'
 import { pruneRevoked } from './revoked.queries.ts'
 import { createDeviceHits } from './search-hits.ts'
 import type { PolicyOf } from './view.ts'
-import { createWaiting, type WaitingNotices } from './waiting.ts'
+import { createApprovalAlerts, type WaitingNotices } from './waiting.ts'
 
-export { createActivity } from './activity.ts'
-export { addressCapacity, addressesOf, gatewayAddressesOf, overlayOf } from './address.ts'
+export { createDeviceActivity } from './activity.ts'
+export { addressCapacity, gatewayAddressesOf, overlayAddressesOf, overlayOf } from './address.ts'
 export type { DeviceCounts } from './counts.ts'
-export { countRevoked, labelDevices, markDevices, type Seen } from './devices.queries.ts'
+export { countRevoked, labelDevices, markDevices, type SeenDevice } from './devices.queries.ts'
 export { findUserState } from './effective.queries.ts'
 export { blockersOfUser } from './effective.ts'
 export { createFleet, type Fleet } from './fleet.ts'
 export type { FleetDevice, Selected } from './fleet-device.ts'
-export { type Caller, createHeldReads, type HeldReads } from './held-reads.ts'
-export type { Checks } from './held-reports.ts'
+export { type CallingDevice, createHeldReads, type HeldReads } from './held-reads.ts'
+export type { ReportedChecks } from './held-reports.ts'
 export * as joining from './joining.queries.ts'
 export { type Assigned, deviceNameOf, notApplying } from './known.queries.ts'
 export type { Appraise } from './posture/appraisal.ts'
@@ -49,8 +49,8 @@ export function createDevices(
     canaryOf: (tenant: TenantId) => Promise<CanaryReach | undefined>
   },
 ) {
-  const waiting = createWaiting(deps)
-  const lifecycle = createLifecycle({ ...deps, waiting })
+  const waiting = createApprovalAlerts(deps)
+  const lifecycle = createDeviceLifecycle({ ...deps, waiting })
   return {
     handlers: { ...deviceHandlers({ ...deps, lifecycle }), ...createPostureHandlers(deps) },
     jobs: deviceJobs({ ...deps, lifecycle, waiting }),

@@ -4,7 +4,7 @@ import { eachTenant } from '../../kernel/each-tenant.ts'
 import { minute } from '../../kernel/time.ts'
 import type { Listening } from '../health/index.ts'
 import * as queries from './devices.queries.ts'
-import type { Lifecycle } from './lifecycle.ts'
+import type { DeviceLifecycle } from './lifecycle.ts'
 import { forgetProofs } from './proofs.queries.ts'
 import type { Waiting } from './waiting.ts'
 
@@ -17,7 +17,7 @@ const comeBackMs = 15 * minute
 type Deps = {
   db: Database
   now: () => Date
-  lifecycle: Lifecycle
+  lifecycle: DeviceLifecycle
   listening: Listening
   waiting: Pick<Waiting, 'sweep'>
 }

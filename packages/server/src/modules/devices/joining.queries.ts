@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Granted } from '../../kernel/allowance.ts'
+import type { LimitGrant } from '../../kernel/allowance.ts'
 
 /**
  * Serializes, until commit, transactions that take or release one of these WireGuard keys. Must come first, because a
@@ -102,7 +102,7 @@ export type EnrolledBy =
 /** Returns the IDs of the inserted devices. A device is left out if one of its keys now belongs to another device. */
 export async function insertDevices(
   tx: Tx,
-  _: Granted,
+  _: LimitGrant,
   tenant: TenantId,
   devices: readonly NewDevice[],
 ): Promise<Set<string>> {

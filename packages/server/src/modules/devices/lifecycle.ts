@@ -2,28 +2,28 @@ import type { Database, Tx } from '../../db/database.ts'
 import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
 import { AppError, fail } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, missing } from '../../kernel/ids.ts'
-import type { Expected } from '../../kernel/version.ts'
+import type { ExpectedVersion } from '../../kernel/version.ts'
 import { type Changes, everything } from '../../memory/changes.ts'
-import type { Audit, Changed } from '../audit/index.ts'
+import type { Audit, FieldChanges } from '../audit/index.ts'
 import { requireNotStronger } from '../identity/index.ts'
 import type { EndOfUsers, Offboarding } from '../offboarding/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
-import type { DevicePatch, Move } from './devices.queries.ts'
+import type { DeviceMove, DevicePatch } from './devices.queries.ts'
 import * as queries from './devices.queries.ts'
-import { denseFilters, type Judged } from './filter.queries.ts'
+import { type DeviceFilterQuery, denseDeviceFilters } from './filter.queries.ts'
 import { selectDevices } from './find.queries.ts'
 import type { Waiting } from './waiting.ts'
 
 type Outcome = { device_id: string; outcome: 'changed' | 'unchanged' | 'failed'; error?: string }
 
 /** Reason of the change, and the version that the caller has seen. */
-type With = { reason: string | undefined; expected: Expected }
+type With = { reason: string | undefined; expected: ExpectedVersion }
 
 const batchLimit = 10_000
 /** Maximum number of devices announced one by one. Above it, a change of all devices is announced. */
 const mostTold = 10_000
 
-export function createLifecycle({
+export function createDeviceLifecycle({
   db,
   audit,
   changes,
@@ -41,7 +41,13 @@ export function createLifecycle({
   waiting: Pick<Waiting, 'moved'>
 }) {
   /** Changes the status of devices, ends their sessions if necessary, and records audit events. */
-  async function move(tx: Tx, source: Source, ids: readonly string[], operation: Move, reason: string | undefined) {
+  async function move(
+    tx: Tx,
+    source: Source,
+    ids: readonly string[],
+    operation: DeviceMove,
+    reason: string | undefined,
+  ) {
     const tenant = source.tenantId
     const moved = await queries.moveDevices(tx, tenant, ids, operation, now())
     if (moved.length === 0) return moved
@@ -55,7 +61,7 @@ export function createLifecycle({
     tx: Tx,
     source: Source,
     moved: readonly { device_id: string; name: string }[],
-    operation: Move,
+    operation: DeviceMove,
     reason: string | undefined,
   ) => {
     if (moved.length > 0) db.afterCommit(tx, () => waiting.moved(source.tenantId))
@@ -74,28 +80,29 @@ export function createLifecycle({
   }
 
   /** A reactivated device counts against the limit again. */
-  const placesFor = async (tx: Tx, tenant: TenantId, operation: Move) =>
+  const placesFor = async (tx: Tx, tenant: TenantId, operation: DeviceMove) =>
     operation === 'reactivate' ? entitlements.hold(tx, tenant, 'devices') : undefined
 
-  const refusal = (operation: Move, status: string) =>
+  const refusal = (operation: DeviceMove, status: string) =>
     status === 'revoked'
       ? 'the device is revoked, which is final: enroll it again'
       : `a device that is ${status} can not be changed by ${operation}`
 
   return {
     /** Returns false if the device already has the target status; nothing is changed then. */
-    change: (actor: Actor, deviceId: string, operation: Move, { reason, expected }: With): Promise<boolean> =>
+    change: (actor: Actor, deviceId: string, operation: DeviceMove, { reason, expected }: With): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const places = await placesFor(tx, actor.tenantId, operation)
         const before = (await queries.lockDevice(tx, actor.tenantId, deviceId)) ?? missing('device')
-        expected.require(versionOf(before))
+        expected.require(deviceVersion(before))
         const moved = await move(tx, actor, [deviceId], operation, reason)
         places?.take(moved.length)
         if (moved.length > 0) {
           await changes.record(tx, actor.tenantId, [{ kind: 'device', subject: deviceId }])
           return true
         }
-        if (before.status !== queries.moves[operation].to) fail('validation_error', refusal(operation, before.status))
+        if (before.status !== queries.deviceMoves[operation].to)
+          fail('validation_error', refusal(operation, before.status))
         return false
       }),
 
@@ -104,7 +111,7 @@ export function createLifecycle({
         // The user comes first, so that a concurrent deletion of the user sees the device or is seen here.
         if (patch.user_id) await requireNotStronger(tx, actor, patch.user_id, 'device.user_id')
         const before = (await queries.lockDevice(tx, actor.tenantId, deviceId)) ?? missing('device')
-        expected.require(versionOf(before))
+        expected.require(deviceVersion(before))
         if (before.status === 'revoked') fail('validation_error', refusal('revoke', 'revoked'))
         const changed = differences(before, patch)
         if (changed.user_id && before.user_id) await requireNotStronger(tx, actor, before.user_id)
@@ -129,8 +136,8 @@ export function createLifecycle({
     /** One transaction: changes all named devices that can change, and returns an outcome for each. */
     changeMany: (
       actor: Actor,
-      which: { ids: string[] } | { judged: Judged },
-      operation: Move,
+      which: { ids: string[] } | { judged: DeviceFilterQuery },
+      operation: DeviceMove,
       { reason, dryRun }: { reason: string | undefined; dryRun: boolean },
     ): Promise<Outcome[]> =>
       db.inTenant(actor.tenantId, async (tx) => {
@@ -141,7 +148,9 @@ export function createLifecycle({
         const before = new Map((await queries.statusesOf(tx, tenant, uuids)).map((d) => [d.device_id, d.status]))
         const moved = dryRun
           ? new Set(
-              uuids.filter((id) => (queries.moves[operation].from as readonly string[]).includes(before.get(id) ?? '')),
+              uuids.filter((id) =>
+                (queries.deviceMoves[operation].from as readonly string[]).includes(before.get(id) ?? ''),
+              ),
             )
           : new Set((await move(tx, actor, uuids, operation, reason)).map((d) => d.device_id))
         places?.take(moved.size)
@@ -150,7 +159,7 @@ export function createLifecycle({
           const status = uuid && before.get(uuid)
           if (!uuid || !status) return { device_id: id, outcome: 'failed', error: 'no such device' }
           if (moved.has(uuid)) return { device_id: id, outcome: 'changed' }
-          return status === queries.moves[operation].to
+          return status === queries.deviceMoves[operation].to
             ? { device_id: id, outcome: 'unchanged' }
             : { device_id: id, outcome: 'failed', error: refusal(operation, status) }
         })
@@ -194,10 +203,10 @@ export function createLifecycle({
       }),
   }
 }
-export type Lifecycle = ReturnType<typeof createLifecycle>
+export type DeviceLifecycle = ReturnType<typeof createDeviceLifecycle>
 
-async function matching(tx: Tx, tenant: TenantId, judged: Judged): Promise<string[]> {
-  const rows = await selectDevices(tx, tenant, judged, await denseFilters(tx, tenant, judged, 'enrolled_at'))
+async function matching(tx: Tx, tenant: TenantId, judged: DeviceFilterQuery): Promise<string[]> {
+  const rows = await selectDevices(tx, tenant, judged, await denseDeviceFilters(tx, tenant, judged, 'enrolled_at'))
     .limit(batchLimit + 1)
     .execute()
   if (rows.length > batchLimit)
@@ -208,7 +217,7 @@ async function matching(tx: Tx, tenant: TenantId, judged: Judged): Promise<strin
 }
 
 /** Version of a device: the properties that are set, not those that the device reports. */
-export const versionOf = ({ device_id, name, tags, channel, user_id, status, updated_at }: Settable) => ({
+export const deviceVersion = ({ device_id, name, tags, channel, user_id, status, updated_at }: Settable) => ({
   device_id,
   name,
   tags,
@@ -222,7 +231,7 @@ type Settable = NonNullable<Awaited<ReturnType<typeof queries.lockDevice>>>
 /** IDs as in the API: audit events contain no others. */
 const shown = (field: keyof DevicePatch, device: DevicePatch) =>
   field === 'user_id' && device.user_id ? encodeId('user', device.user_id) : device[field]
-const differences = (before: DevicePatch, patch: DevicePatch): Changed =>
+const differences = (before: DevicePatch, patch: DevicePatch): FieldChanges =>
   Object.fromEntries(
     (Object.keys(patch) as (keyof DevicePatch)[])
       .filter((k) => JSON.stringify(before[k]) !== JSON.stringify(patch[k]))

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ProofHeader } from '@holdfast/crypto'
 import type { TenantId } from '../../kernel/actor.ts'
-import { createProvenCredentials, Proven } from './proven.ts'
+import { createProvenCredentials, VerifiedProof } from './proven.ts'
 
 const keys = {}
-const proof = (digest: string, more: Partial<Proven> = {}) =>
-  new Proven(digest, {
+const proof = (digest: string, more: Partial<VerifiedProof> = {}) =>
+  new VerifiedProof(digest, {
     ...{ tenantId: 't' as TenantId, deviceId: digest, generation: 1, jkt: 'k', expiresAt: 0, keys },
     ...more,
   })
 const all = () => createProvenCredentials({ isCurrent: (p) => p.keys === keys })
-const empty = (): { proven: Proven | null } => ({ proven: null })
+const empty = (): { proven: VerifiedProof | null } => ({ proven: null })
 const header = () => ({ segment: 'a' }) as ProofHeader
 
 test('a device has one, the newest, with the key that it had', () => {

@@ -5,7 +5,7 @@ import { createSlices } from '../../kernel/time-slice.ts'
 /**
  * Verified content of a device's credential. The fleet decides for each request whether the device may still use it.
  */
-export class Proven {
+export class VerifiedProof {
   readonly digest: string
   readonly tenantId: TenantId
   readonly deviceId: string
@@ -18,7 +18,7 @@ export class Proven {
   header: ProofHeader | undefined
   /** The device has left the fleet, or has a newer credential. */
   isOver = false
-  constructor(digest: string, found: Omit<Proven, 'digest' | 'header' | 'isOver'>) {
+  constructor(digest: string, found: Omit<VerifiedProof, 'digest' | 'header' | 'isOver'>) {
     this.digest = digest
     this.tenantId = found.tenantId
     this.deviceId = found.deviceId
@@ -39,13 +39,13 @@ const mostHeaders = 10_000
  * Verified credentials, kept with their devices. The fleet bounds their number, so that no device evicts another's.
  * They are found by the digest of the credential. Outdated entries are removed as new ones arrive.
  */
-export function createProvenCredentials({ isCurrent }: { isCurrent: (proven: Proven) => boolean }) {
-  const byDigest = new Map<string, Proven>()
+export function createProvenCredentials({ isCurrent }: { isCurrent: (proven: VerifiedProof) => boolean }) {
+  const byDigest = new Map<string, VerifiedProof>()
   let walk = byDigest.values()
   let headers = 0
   const left = new FinalizationRegistry<undefined>(() => headers--)
 
-  const isGood = (proven: Proven) => !proven.isOver && isCurrent(proven)
+  const isGood = (proven: VerifiedProof) => !proven.isOver && isCurrent(proven)
   /** Examines two entries for each new one, so that at most about half of them are outdated. */
   function sweep(): void {
     for (let n = 0; n < 2; n++) {
@@ -59,12 +59,12 @@ export function createProvenCredentials({ isCurrent }: { isCurrent: (proven: Pro
   }
 
   return {
-    get: (digest: string): Proven | undefined => {
+    get: (digest: string): VerifiedProof | undefined => {
       const proven = byDigest.get(digest)
       return proven && isGood(proven) ? proven : undefined
     },
     /** Stores the newest credential of a device, its only one. */
-    keep: (device: { proven: Proven | null }, proven: Proven): void => {
+    keep: (device: { proven: VerifiedProof | null }, proven: VerifiedProof): void => {
       const before = device.proven
       if (before && isGood(before)) {
         if (before.generation > proven.generation) return
@@ -79,7 +79,7 @@ export function createProvenCredentials({ isCurrent }: { isCurrent: (proven: Pro
       sweep()
     },
     /** First come, first served: no device loses its header to another. */
-    keepHeader: (proven: Proven, take: () => ProofHeader): void => {
+    keepHeader: (proven: VerifiedProof, take: () => ProofHeader): void => {
       if (!proven.header && headers >= mostHeaders) return
       const header = take()
       proven.header = header

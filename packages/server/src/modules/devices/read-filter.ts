@@ -20,7 +20,7 @@ const nouns = {
  * Converts TypeIDs to UUIDs, and ages to times. Throws 422 with the field for a malformed ID. IDs in a query string
  * were checked before.
  */
-export function readFilter({ seen_within, unseen_for, ...given }: GivenFilter, at: Date): DeviceFilter {
+export function readDeviceFilter({ seen_within, unseen_for, ...given }: GivenFilter, at: Date): DeviceFilter {
   const filter: DeviceFilter = { ...given }
   for (const [field, noun] of Object.entries(nouns) as [keyof typeof nouns, Noun][]) {
     const id = given[field]

@@ -3,7 +3,7 @@ import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { selectDevices } from './find.queries.ts'
 
-export const findDevices = (tx: Tx, tenant: TenantId, ids: readonly string[], at: Date) =>
+export const findDeviceHits = (tx: Tx, tenant: TenantId, ids: readonly string[], at: Date) =>
   selectDevices(tx, tenant, { filter: {}, at, onlineSince: at, canary: undefined }, new Set())
     .where('devices.device_id', '=', sql<string>`any(${ids}::uuid[])`)
     .execute()

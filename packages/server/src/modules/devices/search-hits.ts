@@ -1,8 +1,8 @@
-import type { Found, StoredSource } from '../../kernel/search.ts'
+import type { SearchHit, StoredSource } from '../../kernel/search.ts'
 import { joinDetail } from '../../kernel/search.ts'
-import { addressesOf, addressNumbersOf } from './address.ts'
-import { type Move, moves } from './devices.queries.ts'
-import { findDevices, findIdsByAddress } from './search-hits.queries.ts'
+import { addressNumbersOf, overlayAddressesOf } from './address.ts'
+import { type DeviceMove, deviceMoves } from './devices.queries.ts'
+import { findDeviceHits, findIdsByAddress } from './search-hits.queries.ts'
 import { effectiveStatusOf } from './view.ts'
 
 /** Devices in search results, found by name, serial number or overlay address. */
@@ -11,16 +11,20 @@ export const createDeviceHits = ({ now }: { now: () => Date }): StoredSource => 
   noun: 'device',
   find: async (tx, { tenantId }, ids) => {
     const at = now()
-    const rows = await findDevices(tx, tenantId, ids, at)
-    return rows.map((row): Found => {
+    const rows = await findDeviceHits(tx, tenantId, ids, at)
+    return rows.map((row): SearchHit => {
       const isRevoked = row.status === 'revoked'
-      const allowed = (Object.keys(moves) as Move[]).filter((move) =>
-        (moves[move].from as readonly string[]).includes(row.status),
+      const allowed = (Object.keys(deviceMoves) as DeviceMove[]).filter((move) =>
+        (deviceMoves[move].from as readonly string[]).includes(row.status),
       )
       return {
         id: row.device_id,
         name: row.name,
-        detail: joinDetail(row.platform, row.serial, !isRevoked && addressesOf(tenantId, row.address_number).ipv4),
+        detail: joinDetail(
+          row.platform,
+          row.serial,
+          !isRevoked && overlayAddressesOf(tenantId, row.address_number).ipv4,
+        ),
         status: effectiveStatusOf(row, at).status,
         allows: isRevoked ? [] : [...allowed, 'lost_device'],
       }

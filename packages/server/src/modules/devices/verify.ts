@@ -8,12 +8,12 @@ import {
   verifyProof,
 } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
-import type { Incoming, Verdict } from '../../http/authenticate.ts'
+import type { CredentialVerdict, IncomingRequest } from '../../http/authenticate.ts'
 import type { Principal, RefusedCredential, TenantId } from '../../kernel/actor.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { decodeId } from '../../kernel/ids.ts'
-import { issuerOf, type Origins, ownUrls } from '../../kernel/origins.ts'
+import { namedIssuer, type Origins, ownUrls } from '../../kernel/origins.ts'
 import { createRateLimiter } from '../../kernel/rate-limit.ts'
 import { whenReady } from '../../kernel/ready.ts'
 import type { Changes } from '../../memory/changes.ts'
@@ -25,7 +25,7 @@ import { findDevice } from './find.queries.ts'
 import type { Fleet } from './fleet.ts'
 import type { FleetDevice } from './fleet-device.ts'
 import { rememberProofs } from './proofs.queries.ts'
-import { createProvenCredentials, Proven } from './proven.ts'
+import { createProvenCredentials, VerifiedProof } from './proven.ts'
 import { createReplayGuard } from './replay.ts'
 
 /**
@@ -61,10 +61,10 @@ export function createDeviceVerifier({
   // Identity of each tenant's keys for verified credentials. A change of trust invalidates the credentials of that
   // tenant and no others.
   const keysOf = new Map<TenantId, object>()
-  const isCurrent = ({ tenantId, keys }: Proven) => keysOf.get(tenantId) === keys
+  const isCurrent = ({ tenantId, keys }: VerifiedProof) => keysOf.get(tenantId) === keys
   const proven = createProvenCredentials({ isCurrent })
   // Credentials of revoked devices, with the device's name, by digest. Revocation is final.
-  const gone = new BoundedMap<string, { of: Proven; name: string }>(10_000)
+  const gone = new BoundedMap<string, { of: VerifiedProof; name: string }>(10_000)
   // A tenant unknown to this replica is hardly ever a new one.
   const strangers = createRateLimiter(1)
   const reads = createReplayGuard(rememberProofMs)
@@ -94,13 +94,17 @@ export function createDeviceVerifier({
 
   const tenantOf = ({ tid }: DeviceCredentialClaims) => decodeId('tenant', tid) as TenantId | undefined
   /** Stored with the device, whose strings it shares. */
-  async function keep(claims: DeviceCredentialClaims, digest: string, keys: object): Promise<Proven | undefined> {
+  async function keep(
+    claims: DeviceCredentialClaims,
+    digest: string,
+    keys: object,
+  ): Promise<VerifiedProof | undefined> {
     const [tenantId, deviceId] = [tenantOf(claims), decodeId('device', claims.sub)]
     if (!tenantId || !deviceId) return undefined
     const device = await fleet.device(tenantId, deviceId)
     const jkt = device?.jkt && device.jkt === claims.cnf?.jkt ? device.jkt : claims.cnf?.jkt
     const { tenantId: tenant, deviceId: id } = device ?? { tenantId, deviceId }
-    const made = new Proven(digest, { tenantId: tenant, deviceId: id, jkt, keys, ...whenOf(claims) })
+    const made = new VerifiedProof(digest, { tenantId: tenant, deviceId: id, jkt, keys, ...whenOf(claims) })
     if (device) proven.keep(device, made)
     return made
   }
@@ -118,19 +122,19 @@ export function createDeviceVerifier({
     return feed.knows(tenant)
   }
 
-  async function verifySignature(token: string, digest: string): Promise<Proven | undefined> {
+  async function verifySignature(token: string, digest: string): Promise<VerifiedProof | undefined> {
     const { kid, claims } = peekDeviceCredential(token)
     const tenant = tenantOf(claims)
     if (!tenant || !(await isTenant(tenant))) return undefined
     const keys = currentKeys(tenant)
     const key = await trust.keyFor(tenant, kid, 'credential')
     if (!key) return undefined
-    const expected = { issuer: issuerOf(claims.iss, origins), now: now() }
+    const expected = { issuer: namedIssuer(claims.iss, origins), now: now() }
     return keep(verifyDeviceCredential(token, key, expected), digest, keys)
   }
 
   /** Reason why the device's credential is no longer valid, apart from the state of the device. */
-  function whyNot(v: Proven, device: FleetDevice, nowMs: number): Reason | undefined {
+  function whyNot(v: VerifiedProof, device: FleetDevice, nowMs: number): Reason | undefined {
     if (v.expiresAt <= nowMs) return 'expired'
     if (v.generation === device.generation) return (v.jkt ?? null) === device.jkt ? undefined : 'superseded'
     const isPrevious = v.generation === device.generation - 1 && (device.previousGenerationUntil ?? 0) > nowMs
@@ -151,7 +155,7 @@ export function createDeviceVerifier({
     ...(showsKey && { showsKey }),
   })
 
-  const principalOf = (device: FleetDevice, token: string, { generation }: Proven): Principal => ({
+  const principalOf = (device: FleetDevice, token: string, { generation }: VerifiedProof): Principal => ({
     kind: 'device',
     tenantId: device.tenantId,
     id: device.deviceId,
@@ -162,7 +166,7 @@ export function createDeviceVerifier({
     presented: { token, generation },
   })
 
-  const proofFor = (token: string, { dpop, method, path }: Incoming, at: Date) => ({
+  const proofFor = (token: string, { dpop, method, path }: IncomingRequest, at: Date) => ({
     proofs: dpop,
     method,
     ...ownUrls(path, origins),
@@ -172,7 +176,7 @@ export function createDeviceVerifier({
   })
 
   /** True if the caller is the device itself. Only then it learns the state of the device. */
-  function isItself({ jkt, expiresAt }: Proven, token: string, incoming: Incoming): boolean {
+  function isItself({ jkt, expiresAt }: VerifiedProof, token: string, incoming: IncomingRequest): boolean {
     const at = now()
     if (expiresAt <= at.getTime() || jkt === undefined) return expiresAt > at.getTime()
     try {
@@ -189,10 +193,10 @@ export function createDeviceVerifier({
    * after the proof, so that nobody else can use up a device's quota. The quota also bounds the stored proofs.
    */
   function prove(
-    v: Proven,
+    v: VerifiedProof,
     device: FleetDevice,
     token: string,
-    incoming: Incoming,
+    incoming: IncomingRequest,
     at: Date,
   ): boolean | Promise<boolean> {
     const { jkt } = v
@@ -220,10 +224,10 @@ export function createDeviceVerifier({
   }
 
   /** Another replica has just enrolled the device or renewed its credential, and this replica does not know yet. */
-  const isAheadOf = (v: Proven, device: FleetDevice | undefined) => !device || v.generation > device.generation
+  const isAheadOf = (v: VerifiedProof, device: FleetDevice | undefined) => !device || v.generation > device.generation
 
   /** The fleet has no revoked devices. */
-  async function refuseRevoked(v: Proven, token: string, incoming: Incoming): Promise<Verdict> {
+  async function refuseRevoked(v: VerifiedProof, token: string, incoming: IncomingRequest): Promise<CredentialVerdict> {
     const row = await db.inTenant(v.tenantId, (tx) => findDevice(tx, v.tenantId, v.deviceId, now()))
     if (row?.status !== 'revoked') return undefined
     v.isOver = true
@@ -232,12 +236,12 @@ export function createDeviceVerifier({
   }
 
   function check(
-    v: Proven,
+    v: VerifiedProof,
     device: FleetDevice | undefined,
     token: string,
-    incoming: Incoming,
+    incoming: IncomingRequest,
     mayAsk = true,
-  ): Verdict | Promise<Verdict> {
+  ): CredentialVerdict | Promise<CredentialVerdict> {
     const at = now()
     if (mayAsk && isAheadOf(v, device))
       return feed
@@ -247,7 +251,7 @@ export function createDeviceVerifier({
     const reason = whyNot(v, device, at.getTime())
     if (device.isSuspended) return refused(device, 'suspended', () => !reason && isItself(v, token, incoming))
     if (reason) return refused(device, reason)
-    const settle = (isProven: boolean): Verdict | Promise<Verdict> => {
+    const settle = (isProven: boolean): CredentialVerdict | Promise<CredentialVerdict> => {
       if (!isProven) return refused(device, 'no_proof')
       onSeen(device, at)
       const isConfirmed = v.generation !== device.generation || device.previousGenerationUntil === null
@@ -265,7 +269,7 @@ export function createDeviceVerifier({
     }
   }
 
-  function isGone(digest: string, token: string, incoming: Incoming): RefusedCredential | undefined {
+  function isGone(digest: string, token: string, incoming: IncomingRequest): RefusedCredential | undefined {
     const { of, name } = gone.get(digest) ?? {}
     if (!of || name === undefined || !isCurrent(of)) return undefined
     return refused({ tenantId: of.tenantId, deviceId: of.deviceId, name }, 'revoked', () =>
@@ -273,7 +277,7 @@ export function createDeviceVerifier({
     )
   }
 
-  async function checkCold(token: string, digest: string, incoming: Incoming): Promise<Verdict> {
+  async function checkCold(token: string, digest: string, incoming: IncomingRequest): Promise<CredentialVerdict> {
     try {
       const v = await verifySignature(token, digest)
       return v && check(v, await fleet.device(v.tenantId, v.deviceId), token, incoming)
@@ -284,7 +288,7 @@ export function createDeviceVerifier({
   }
 
   /** Warm calls are synchronous: a digest, two look-ups, a proof. */
-  return (token: string, incoming: Incoming): Verdict | Promise<Verdict> => {
+  return (token: string, incoming: IncomingRequest): CredentialVerdict | Promise<CredentialVerdict> => {
     const digest = hash('sha256', token, 'base64url')
     const seen = proven.get(digest)
     // Ignores entries of a deleted tenant.

@@ -1,7 +1,7 @@
 import type { Contract, Output } from '@holdfast/contract'
 import type { Names } from '../../db/names.ts'
 import { encodeId } from '../../kernel/ids.ts'
-import { addressesOf } from './address.ts'
+import { overlayAddressesOf } from './address.ts'
 import { effectiveOf } from './effective.ts'
 import type { findDevice } from './find.queries.ts'
 
@@ -26,7 +26,7 @@ const effective = (d: DeviceRow, at: Date) => {
 }
 
 /** Objects whose names `viewDevice` shows. */
-export const namedBy = (rows: readonly DeviceRow[]) => ({
+export const namesInDevices = (rows: readonly DeviceRow[]) => ({
   user: rows.map((d) => d.user_id),
   group: rows.flatMap((d) => d.group_ids),
   enrollment_token: rows.map((d) => d.token_id),
@@ -66,7 +66,7 @@ export const viewDevice = (d: DeviceRow, policy: PolicyOf, names: Names, at: Dat
   channel: d.channel,
   effective_channel: policy?.channel ?? 'stable',
   binding: d.jkt ? 'dpop' : 'none',
-  addresses: addressesOf(d.tenant_id, d.address_number),
+  addresses: overlayAddressesOf(d.tenant_id, d.address_number),
   wireguard_public_key: d.wireguard_public_key,
   posture: { verdict: d.verdict ?? 'unknown', reported_at: time(d.reported_at) },
   policy: { digest: policy?.digest ?? null, applied_digest: d.applied_digest, applied_at: time(d.applied_at) },

@@ -21,7 +21,7 @@ export type WaitingNotices = Pick<
  * when none waits. Status changes of devices trigger an update. The job does the updates that a terminated replica
  * left.
  */
-export function createWaiting({
+export function createApprovalAlerts({
   db,
   notifications,
   onError,
@@ -81,7 +81,7 @@ export function createWaiting({
     },
   }
 }
-export type Waiting = ReturnType<typeof createWaiting>
+export type Waiting = ReturnType<typeof createApprovalAlerts>
 
 function noticeOf(tenant: TenantId, count: number): Notice & { dedupe_key: string } {
   const number = count > mostCounted ? `More than ${mostCounted}` : String(count)

@@ -2,7 +2,7 @@ import type { Database } from '../../db/database.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Owned } from '../identity/index.ts'
-import type { Notify } from '../notifications/index.ts'
+import type { RaiseNotification } from '../notifications/index.ts'
 
 /** Dependencies of directory runs. Each file takes those that it needs. */
 export type RunDeps = {
@@ -11,5 +11,5 @@ export type RunDeps = {
   changes: Changes
   now: () => Date
   owned: Owned
-  notify: Notify
+  notify: RaiseNotification
 }

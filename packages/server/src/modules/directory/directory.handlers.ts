@@ -5,16 +5,16 @@ import type { Handlers } from '../../http/handlers.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { encodeId, idOf, missing } from '../../kernel/ids.ts'
 import type { Owned } from '../identity/index.ts'
-import type { RunRow } from './runs.queries.ts'
+import type { DirectoryRunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
-import type { Runs } from './runs.ts'
+import type { DirectoryRuns } from './runs.ts'
 import type { createConfirm } from './scim/confirm.ts'
 import type { createUndo } from './undo.ts'
 
 type HandlerDeps = {
   db: Database
   pager: Pager
-  runs: Runs
+  runs: DirectoryRuns
   undo: ReturnType<typeof createUndo>
   owned: Pick<Owned, 'countOf'>
   scim: { confirm: ReturnType<typeof createConfirm> }
@@ -25,7 +25,7 @@ export function directoryHandlers({ db, pager, runs, undo, owned, scim }: Handle
     (await scim.confirm(actor, id, reason)) ?? runs.confirm(actor, id, reason)
 
   return {
-    ingestDirectorySnapshot: async ({ actor, body }) => view(await runs.ingest(actor, body)),
+    ingestDirectorySnapshot: async ({ actor, body }) => viewDirectoryRun(await runs.ingest(actor, body)),
 
     getDirectorySyncStatus: ({ actor, query }) =>
       db.inTenant(actor.tenantId, async (tx) => {
@@ -63,7 +63,7 @@ export function directoryHandlers({ db, pager, runs, undo, owned, scim }: Handle
 
     listDirectoryRuns: ({ actor, query }) =>
       db.inTenant(actor.tenantId, async (tx) => {
-        const found = await pager.list(queries.selectRuns(tx, actor.tenantId, query), {
+        const found = await pager.list(queries.selectDirectoryRuns(tx, actor.tenantId, query), {
           operation: 'listDirectoryRuns',
           tenant: actor.tenantId,
           query,
@@ -76,21 +76,21 @@ export function directoryHandlers({ db, pager, runs, undo, owned, scim }: Handle
 
     getDirectoryRun: ({ actor, params }) =>
       db.inTenant(actor.tenantId, async (tx) => {
-        const run = await queries.findRun(tx, actor.tenantId, idOf('directory_run', params.run_id))
-        return view(run ?? missing('directory_run'))
+        const run = await queries.findDirectoryRun(tx, actor.tenantId, idOf('directory_run', params.run_id))
+        return viewDirectoryRun(run ?? missing('directory_run'))
       }),
 
     confirmDirectoryRun: async ({ actor, params, body }) =>
-      view(await confirm(actor, idOf('directory_run', params.run_id), body.reason)),
+      viewDirectoryRun(await confirm(actor, idOf('directory_run', params.run_id), body.reason)),
 
     undoDirectoryRun: async ({ actor, params, body }) => {
       const { run, ...rest } = await undo(actor, idOf('directory_run', params.run_id), body.reason)
-      return { run: view(run), ...rest }
+      return { run: viewDirectoryRun(run), ...rest }
     },
   } satisfies Partial<Handlers>
 }
 
-const summary = (run: RunRow) => ({
+const summary = (run: DirectoryRunRow) => ({
   run_id: encodeId('directory_run', run.run_id),
   provider: run.provider,
   source: run.source,
@@ -108,7 +108,7 @@ const summary = (run: RunRow) => ({
   confirmed_at: run.confirmed_at?.toISOString() ?? null,
   undone_at: run.undone_at?.toISOString() ?? null,
 })
-export const view = (run: RunRow) => ({
+export const viewDirectoryRun = (run: DirectoryRunRow) => ({
   ...summary(run),
   diff: run.diff as DiffItem[],
   problems: run.problems as Problem[],

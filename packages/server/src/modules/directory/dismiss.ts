@@ -2,7 +2,7 @@ import type { Database } from '../../db/database.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Audit } from '../audit/index.ts'
-import type { RunRow } from './runs.queries.ts'
+import type { DirectoryRunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
 import { freeWindow } from './scim/windows.queries.ts'
 
@@ -12,10 +12,10 @@ import { freeWindow } from './scim/windows.queries.ts'
  */
 export const createDismiss =
   ({ db, audit, now }: { db: Database; audit: Audit; now: () => Date }) =>
-  (actor: Actor, id: string, reason: string | undefined): Promise<RunRow | undefined> => {
+  (actor: Actor, id: string, reason: string | undefined): Promise<DirectoryRunRow | undefined> => {
     const tenant = actor.tenantId
     return db.inTenant(tenant, async (tx) => {
-      const found = await queries.findRun(tx, tenant, id)
+      const found = await queries.findDirectoryRun(tx, tenant, id)
       if (found?.status !== 'held' || found.directory_id === null) return undefined
       const { directory_id: directory, provider } = found
       await queries.lockDirectory(tx, tenant, directory)
@@ -28,6 +28,6 @@ export const createDismiss =
       const target = { type: 'directory_run', id: run_id, name: provider }
       const details = { ...(reason !== undefined && { reason }) }
       await audit.record(tx, actor, 'directory.synced', { run_id, provider, status: 'cancelled' }, { target, details })
-      return queries.findRun(tx, tenant, id)
+      return queries.findDirectoryRun(tx, tenant, id)
     })
   }

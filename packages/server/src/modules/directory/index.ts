@@ -5,7 +5,7 @@ import type { Changes } from '../../memory/changes.ts'
 import type { Outbound } from '../../outbound/outbound.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Identity } from '../identity/index.ts'
-import type { Notify } from '../notifications/index.ts'
+import type { RaiseNotification } from '../notifications/index.ts'
 import type { Tenancy } from '../tenancy/index.ts'
 import { directoryHandlers } from './directory.handlers.ts'
 import { createDismiss } from './dismiss.ts'
@@ -13,8 +13,8 @@ import { pullJob } from './pull/begin.ts'
 import { createPulls } from './pull/pulls.ts'
 import { sourceHandlers } from './pull/sources.handlers.ts'
 import { createSources } from './pull/sources.ts'
-import { pruneRuns } from './runs.queries.ts'
-import { createRuns } from './runs.ts'
+import { pruneDirectoryRuns } from './runs.queries.ts'
+import { createDirectoryRuns } from './runs.ts'
 import { createScim } from './scim/scim.ts'
 import { createTaking } from './taking.ts'
 import { createUndo } from './undo.ts'
@@ -30,7 +30,7 @@ type DirectoryDeps = {
   kek: Kek
   outbound: Pick<Outbound, 'request' | 'refusalOf'>
   identity: Pick<Identity, 'owned'>
-  notifications: { notify: Notify }
+  notifications: { notify: RaiseNotification }
   tenancy: Pick<Tenancy, 'listTenantIds'>
   onError: (e: unknown) => void
 }
@@ -46,7 +46,12 @@ export function createDirectory(deps: DirectoryDeps) {
   const deleteAbsent = async () => identity.owned.deleteAbsent(await tenancy.listTenantIds())
   return {
     handlers: {
-      ...directoryHandlers({ ...parts, runs: createRuns({ ...parts, taking }), undo: createUndo(parts), scim }),
+      ...directoryHandlers({
+        ...parts,
+        runs: createDirectoryRuns({ ...parts, taking }),
+        undo: createUndo(parts),
+        scim,
+      }),
       ...sourceHandlers({ sources, pulls, dismiss: createDismiss(parts) }),
       ...scim.handlers,
     },
@@ -54,7 +59,7 @@ export function createDirectory(deps: DirectoryDeps) {
       { name: pullJob, cron: '* * * * *', run: pulls.run },
       { name: 'delete_absent_users', cron: '40 * * * *', run: deleteAbsent },
     ],
-    prunes: [pruneRuns],
+    prunes: [pruneDirectoryRuns],
     stop: pulls.stop,
   }
 }

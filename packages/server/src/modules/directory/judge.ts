@@ -17,7 +17,7 @@ const askedAtOnce = 5000
  * Computes the changes and checks whether they look like a mistake. A caller that applies them holds the directory
  * lock.
  */
-export const createJudge =
+export const createSnapshotJudge =
   (owned: Owned) => async (tx: Tx, behalf: Behalf, directory: string | undefined, said: Said) => {
     const tenant = behalf.source.tenantId
     const before =
@@ -30,11 +30,11 @@ export const createJudge =
           }
     const slices = createSlices()
     const people = await inSlices(
-      peopleOf(said, before, (user) => !isStronger(behalf, user)),
+      peopleOf(said, before, (user) => !isStrongerThanBehalf(behalf, user)),
       slices,
     )
     const frozen = new Map<string, 'last_administrator' | 'stronger_user'>()
-    for (const user of before.users) if (isStronger(behalf, user)) frozen.set(user.user_id, 'stronger_user')
+    for (const user of before.users) if (isStrongerThanBehalf(behalf, user)) frozen.set(user.user_id, 'stronger_user')
     const going = people.flatMap((p) => (p.before && isToGo(p) && !frozen.has(p.id) ? [p.before] : []))
     for (const id of await owned.lastAdministrators(tx, tenant, going)) frozen.set(id, 'last_administrator')
     const taken = { username: new Set<string>(), group: new Set<string>() }
@@ -48,14 +48,16 @@ export const createJudge =
     const plan = await planOf(said, before, people, { taken, frozen })
     return { plan, held: heldReasons(said, before, plan), ...summaryOf(plan, before) }
   }
-type Judged = Awaited<ReturnType<ReturnType<typeof createJudge>>>
+type Judged = Awaited<ReturnType<ReturnType<typeof createSnapshotJudge>>>
 
 /** True if the user has a role that allows more than the acting principal may do. Such users must not be changed. */
-export const isStronger = ({ mayHandle }: Pick<Behalf, 'mayHandle'>, user: Pick<OwnedUser, 'roles'>): boolean =>
-  user.roles !== null && rolesOf(user).some((role) => isRole(role) && !mayHandle(role))
+export const isStrongerThanBehalf = (
+  { mayHandle }: Pick<Behalf, 'mayHandle'>,
+  user: Pick<OwnedUser, 'roles'>,
+): boolean => user.roles !== null && rolesOf(user).some((role) => isRole(role) && !mayHandle(role))
 
 /** Results of the assessment that a run stores. */
-export const columnsOf = ({ counts, diff, plan }: Judged) => ({
+export const judgementColumns = ({ counts, diff, plan }: Judged) => ({
   counts,
   diff,
   problems: plan.problems.slice(0, problemsKept),

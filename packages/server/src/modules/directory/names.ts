@@ -1,5 +1,5 @@
 /** An entry that has or wants a name which must be unique. */
-export type Claim = {
+export type NameClaim = {
   /** The current name; undefined if it has none. */
   has: string | undefined
   /** The name from its directory; undefined to keep the current one. */
@@ -16,7 +16,7 @@ const keyOf = (name: string) => name.toLowerCase()
  * want a name gets it. An entry whose wish is refused keeps its current name, even if another entry wants that.
  */
 export function allotNames(
-  claims: readonly Claim[],
+  claims: readonly NameClaim[],
   taken: ReadonlySet<string>,
 ): { names: (string | null | undefined)[]; refused: ReadonlySet<number> } {
   const isTaken = new Set(Array.from(taken, keyOf))

@@ -1,9 +1,9 @@
 import type { HeldReason, RunCounts } from '@holdfast/contract/directory'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Notice } from '../notifications/index.ts'
-import type { Directory } from './runs.queries.ts'
+import type { DirectoryOfRun } from './runs.queries.ts'
 
-type Named = Pick<Directory, 'directory_id' | 'provider'>
+type Named = Pick<DirectoryOfRun, 'directory_id' | 'provider'>
 
 /** While it is open, the directory gets no second one, since each newer snapshot supersedes a held run. */
 export function heldNotice(

@@ -1,8 +1,8 @@
 import type { Problem } from '@holdfast/contract/directory'
 import { newUuid } from '../../kernel/ids.ts'
-import { createSlices, inSlices, type Steps } from '../../kernel/time-slice.ts'
+import { createSlices, inSlices, type Sliced } from '../../kernel/time-slice.ts'
 import type { NewGroup, NewUser, OwnedChanges, OwnedGroup, OwnedUser, Pair, UserAfter } from '../identity/index.ts'
-import { allotNames, type Claim } from './names.ts'
+import { allotNames, type NameClaim } from './names.ts'
 import type { Said, SaidGroup, SaidUser } from './snapshot.ts'
 
 /** Stored state of a directory. The members of a group are concatenated user IDs, 16 bytes each. */
@@ -31,7 +31,7 @@ export type Plan = { changes: OwnedChanges; problems: readonly Problem[]; moved:
 /** Entries processed between two pauses. */
 const step = 1000
 
-function* mapped<T, U>(list: readonly T[], make: (item: T, place: number) => U): Steps<U[]> {
+function* mapped<T, U>(list: readonly T[], make: (item: T, place: number) => U): Sliced<U[]> {
   const made: U[] = []
   for (const [i, item] of list.entries()) {
     made.push(make(item, i))
@@ -49,7 +49,7 @@ export function* peopleOf(
   { users }: Pick<Said, 'users'>,
   before: Pick<Before, 'users'>,
   mayReplace: (user: OwnedUser) => boolean,
-): Steps<Person[]> {
+): Sliced<Person[]> {
   const known = new Map<string, OwnedUser>()
   for (const [i, user] of before.users.entries()) {
     known.set(user.external_id, user)
@@ -118,7 +118,7 @@ function* planUsers(
   taken: Taken,
   frozen: Frozen,
   problems: Problem[],
-): Steps<{
+): Sliced<{
   changes: Pick<OwnedChanges, 'createdUsers' | 'changedUsers' | 'deletedUsers'>
   known: ReadonlySet<number>
 }> {
@@ -128,7 +128,7 @@ function* planUsers(
   const comesIn = ({ said, before }: Person) =>
     before !== undefined || (said?.active === true && said.username !== undefined)
   const usernames = allotNames(
-    yield* mapped(people, (p): Claim => {
+    yield* mapped(people, (p): NameClaim => {
       const has = p.before?.username
       if (isFrozen(p) || !comesIn(p)) return { has, wants: undefined }
       if (!p.said) return { has, wants: undefined, instead: madeRoom(has ?? '', p.id) }
@@ -220,7 +220,7 @@ function planGroups(said: Said, before: Before, taken: Taken, problems: Problem[
   })
   const all = [...named, ...[...known.values()].map((g): Group => ({ said: undefined, before: g, id: g.group_id }))]
   const { names, refused } = allotNames(
-    all.map(({ said: s, before: b, id }): Claim => {
+    all.map(({ said: s, before: b, id }): NameClaim => {
       if (s) return { has: b?.name, wants: s.name }
       return { has: b?.name, wants: undefined, instead: madeRoom(b?.name ?? '', id) }
     }),

@@ -6,8 +6,11 @@ import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-export type Directory = Pick<Selectable<Tables['directories']>, 'directory_id' | 'provider' | 'generated_at' | 'source'>
-export type RunRow = Omit<Selectable<Tables['directory_runs']>, 'provider_key'>
+export type DirectoryOfRun = Pick<
+  Selectable<Tables['directories']>,
+  'directory_id' | 'provider' | 'generated_at' | 'source'
+>
+export type DirectoryRunRow = Omit<Selectable<Tables['directory_runs']>, 'provider_key'>
 
 const columns = [
   'tenant_id',
@@ -51,11 +54,11 @@ const selectDirectory = (tx: Tx, tenant: TenantId, provider: string) =>
     .select(['directory_id', 'provider', 'generated_at', 'source'])
     .where('tenant_id', '=', tenant)
     .where('provider_key', '=', sql<string>`lower(${provider})`)
-export const findDirectory = (tx: Tx, tenant: TenantId, provider: string): Promise<Directory | undefined> =>
+export const findDirectory = (tx: Tx, tenant: TenantId, provider: string): Promise<DirectoryOfRun | undefined> =>
   selectDirectory(tx, tenant, provider).executeTakeFirst()
 
 /** Locks the directory until commit, so that only one run at a time reads and judges its state. */
-export const lockDirectory = (tx: Tx, tenant: TenantId, id: string): Promise<Directory | undefined> =>
+export const lockDirectory = (tx: Tx, tenant: TenantId, id: string): Promise<DirectoryOfRun | undefined> =>
   tx
     .selectFrom('directories')
     .select(['directory_id', 'provider', 'generated_at', 'source'])
@@ -80,14 +83,14 @@ export const selectDirectories = (tx: Tx, tenant: TenantId) =>
 
 type Measured = 'counts' | 'held_because' | 'diff' | 'problems'
 type Later = 'confirmed_at' | 'undone_at' | 'source_id' | 'progress' | 'failure'
-export type NewRun = Omit<RunRow, Measured | Later | 'source'> & {
-  source?: RunRow['source']
+export type NewRun = Omit<DirectoryRunRow, Measured | Later | 'source'> & {
+  source?: DirectoryRunRow['source']
   counts: object
   held_because: readonly object[]
   diff: readonly object[]
   problems: readonly object[]
 }
-export const insertRun = (tx: Tx, { counts, held_because, diff, problems, ...run }: NewRun) =>
+export const insertDirectoryRun = (tx: Tx, { counts, held_because, diff, problems, ...run }: NewRun) =>
   tx
     .insertInto('directory_runs')
     .values({
@@ -159,14 +162,14 @@ export const supersedeHeld = async (tx: Tx, tenant: TenantId, directory: string,
   for (const { run_id } of rows) await deleteContent(tx, tenant, run_id)
 }
 
-type Filter = { provider?: string; status?: RunRow['status'] }
-export const selectRuns = (tx: Tx, tenant: TenantId, { provider, status }: Filter = {}) => {
+type Filter = { provider?: string; status?: DirectoryRunRow['status'] }
+export const selectDirectoryRuns = (tx: Tx, tenant: TenantId, { provider, status }: Filter = {}) => {
   let q = tx.selectFrom('directory_runs').select(columns).where('tenant_id', '=', tenant)
   if (provider !== undefined) q = q.where('provider_key', '=', sql<string>`lower(${provider})`)
   return status === undefined ? q : q.where('status', '=', status)
 }
-export const findRun = (tx: Tx, tenant: TenantId, id: string): Promise<RunRow | undefined> =>
-  selectRuns(tx, tenant).where('run_id', '=', id).executeTakeFirst()
+export const findDirectoryRun = (tx: Tx, tenant: TenantId, id: string): Promise<DirectoryRunRow | undefined> =>
+  selectDirectoryRuns(tx, tenant).where('run_id', '=', id).executeTakeFirst()
 
 /** The run of a snapshot that was accepted, including one that was held and dismissed. Cancelled pulls are left out. */
 export async function runOfSnapshot(
@@ -174,21 +177,26 @@ export async function runOfSnapshot(
   tenant: TenantId,
   directory: string,
   snapshot: string,
-): Promise<RunRow | undefined> {
-  const its = selectRuns(tx, tenant).where('directory_id', '=', directory).where('snapshot_id', '=', snapshot)
+): Promise<DirectoryRunRow | undefined> {
+  const its = selectDirectoryRuns(tx, tenant).where('directory_id', '=', directory).where('snapshot_id', '=', snapshot)
   // Each query uses its own index.
   const taken = await its.where('status', 'in', ['applied', 'held', 'unchanged', 'superseded']).executeTakeFirst()
   return taken ?? its.where('status', '=', 'cancelled').where('source_id', 'is', null).executeTakeFirst()
 }
 
 type Which = 'any' | 'applied' | 'succeeded' | 'held'
-const statuses: Record<Exclude<Which, 'any'>, RunRow['status'][]> = {
+const statuses: Record<Exclude<Which, 'any'>, DirectoryRunRow['status'][]> = {
   applied: ['applied'],
   succeeded: ['applied', 'unchanged'],
   held: ['held'],
 }
-export const newestRun = (tx: Tx, tenant: TenantId, directory: string, which: Which): Promise<RunRow | undefined> => {
-  const q = selectRuns(tx, tenant).where('directory_id', '=', directory)
+export const newestRun = (
+  tx: Tx,
+  tenant: TenantId,
+  directory: string,
+  which: Which,
+): Promise<DirectoryRunRow | undefined> => {
+  const q = selectDirectoryRuns(tx, tenant).where('directory_id', '=', directory)
   return (which === 'any' ? q : q.where('status', 'in', statuses[which]))
     .orderBy('started_at', 'desc')
     .orderBy('run_id', 'desc')
@@ -230,7 +238,7 @@ export const deleteContent = (tx: Tx, tenant: TenantId, run: string) =>
  * Purges runs with their content. A held run stays until it is confirmed or cancelled. All runs stay while a legal hold
  * covers the whole tenant.
  */
-export const pruneRuns = deleting(
+export const pruneDirectoryRuns = deleting(
   'directory_runs',
   sql`started_at < ${purgeTime} - interval '400 days' and status <> 'held' and ${isNotAllHeld}`,
 )

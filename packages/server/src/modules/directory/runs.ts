@@ -7,24 +7,29 @@ import { minute } from '../../kernel/time.ts'
 import { behalfOf } from './behalf.ts'
 import { noCounts } from './counts.ts'
 import type { RunDeps } from './deps.ts'
-import { columnsOf } from './judge.ts'
-import type { RunRow } from './runs.queries.ts'
+import { judgementColumns } from './judge.ts'
+import type { DirectoryRunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
 import { readSnapshot } from './snapshot.ts'
-import { type Content, newRun, type Origin, type Taking } from './taking.ts'
+import { newRun, type Origin, type SnapshotContent, type Taking } from './taking.ts'
 import { unlessTaken } from './unless-taken.ts'
 
 /** Maximum time by which a directory's clock may be ahead, in ms. */
 const aheadMs = 10 * minute
 
 /** Pushed snapshots, and the confirmation of held ones. */
-export function createRuns({ db, now, owned, taking }: Pick<RunDeps, 'db' | 'now' | 'owned'> & { taking: Taking }) {
+export function createDirectoryRuns({
+  db,
+  now,
+  owned,
+  taking,
+}: Pick<RunDeps, 'db' | 'now' | 'owned'> & { taking: Taking }) {
   /** Stores a failed run after an internal error, if the database is available. */
   async function noteFailure(actor: Actor, origin: Origin, started: Date): Promise<void> {
     const tenant = actor.tenantId
     await db.inTenant(tenant, async (tx) => {
       const directory = await queries.findDirectory(tx, tenant, origin.provider)
-      await queries.insertRun(tx, {
+      await queries.insertDirectoryRun(tx, {
         ...newRun(tenant, newUuid(), origin, started),
         directory_id: directory?.directory_id ?? null,
         status: 'failed',
@@ -39,7 +44,7 @@ export function createRuns({ db, now, owned, taking }: Pick<RunDeps, 'db' | 'now
   }
 
   return {
-    ingest: async (actor: Actor, body: DirectorySnapshot): Promise<RunRow> => {
+    ingest: async (actor: Actor, body: DirectorySnapshot): Promise<DirectoryRunRow> => {
       const { provider, snapshot_id, users, groups } = body
       const startedAt = now()
       const origin = { provider, snapshot_id, generatedAt: new Date(body.generated_at) }
@@ -51,7 +56,7 @@ export function createRuns({ db, now, owned, taking }: Pick<RunDeps, 'db' | 'now
         content: { users, groups },
         startedAt,
         confirmed: body.confirm_mass_change ?? false,
-        write: queries.insertRun,
+        write: queries.insertDirectoryRun,
       }
       if (body.dry_run) return await taking.dryRun(behalfOf(actor), reading)
       try {
@@ -64,12 +69,12 @@ export function createRuns({ db, now, owned, taking }: Pick<RunDeps, 'db' | 'now
     },
 
     /** Applies a held run, based on the current state. Of two calls, the second gets the run as the first left it. */
-    confirm: async (actor: Actor, id: string, reason: string | undefined): Promise<RunRow> => {
+    confirm: async (actor: Actor, id: string, reason: string | undefined): Promise<DirectoryRunRow> => {
       const tenant = actor.tenantId
       const read = await db.inTenant(
         tenant,
         async (tx) => ({
-          run: await queries.findRun(tx, tenant, id),
+          run: await queries.findDirectoryRun(tx, tenant, id),
           content: await queries.findContent(tx, tenant, id),
         }),
         background,
@@ -77,7 +82,7 @@ export function createRuns({ db, now, owned, taking }: Pick<RunDeps, 'db' | 'now
       const run = read.run ?? missing('directory_run')
       if (run.confirmed_at) return run
       if (run.status !== 'held' || read.content === undefined) return notHeld(run)
-      const said = await readSnapshot(JSON.parse(read.content) as Content)
+      const said = await readSnapshot(JSON.parse(read.content) as SnapshotContent)
       return unlessTaken(() =>
         db.inTenant(
           tenant,
@@ -85,18 +90,18 @@ export function createRuns({ db, now, owned, taking }: Pick<RunDeps, 'db' | 'now
             const directory = await queries.lockDirectory(tx, tenant, run.directory_id ?? missing('directory_run'))
             if (!directory) return missing('directory_run')
             const places = await owned.holdPlaces(tx, tenant)
-            const current = (await queries.findRun(tx, tenant, id)) ?? missing('directory_run')
+            const current = (await queries.findDirectoryRun(tx, tenant, id)) ?? missing('directory_run')
             if (current.confirmed_at) return current
             if (current.status !== 'held') return notHeld(current)
             const judged = await taking.judge(tx, behalfOf(actor), directory.directory_id, said)
             const write = async (status: 'applied' | 'unchanged') => {
-              const settled = { status, ...columnsOf(judged), finished_at: now() }
+              const settled = { status, ...judgementColumns(judged), finished_at: now() }
               if (!(await queries.settleHeld(tx, tenant, id, settled)))
                 throw new RunAgain('the run was confirmed meanwhile')
               await queries.deleteContent(tx, tenant, id)
             }
             await taking.apply(tx, behalfOf(actor), directory, { runId: id, ...judged, places, write, reason })
-            return (await queries.findRun(tx, tenant, id)) ?? missing('directory_run')
+            return (await queries.findDirectoryRun(tx, tenant, id)) ?? missing('directory_run')
           },
           background,
         ),
@@ -104,7 +109,7 @@ export function createRuns({ db, now, owned, taking }: Pick<RunDeps, 'db' | 'now
     },
   }
 }
-export type Runs = ReturnType<typeof createRuns>
+export type DirectoryRuns = ReturnType<typeof createDirectoryRuns>
 
-const notHeld = ({ status }: RunRow): never =>
+const notHeld = ({ status }: DirectoryRunRow): never =>
   fail('validation_error', `this run is ${status}: only one that is held can be confirmed`)

@@ -1,7 +1,7 @@
 import { fail } from '../../kernel/app-error.ts'
-import type { Directory } from './runs.queries.ts'
+import type { DirectoryOfRun } from './runs.queries.ts'
 
-const keptBy: Record<Directory['source'], string> = {
+const keptBy: Record<DirectoryOfRun['source'], string> = {
   snapshot: 'by snapshots',
   scim: 'by an identity provider that provisions it (SCIM)',
 }
@@ -11,8 +11,8 @@ const keptBy: Record<Directory['source'], string> = {
  * entries twice.
  */
 export function requireSource(
-  { provider, source }: Pick<Directory, 'provider' | 'source'>,
-  wanted: Directory['source'],
+  { provider, source }: Pick<DirectoryOfRun, 'provider' | 'source'>,
+  wanted: DirectoryOfRun['source'],
 ): void {
   if (source !== wanted)
     fail(

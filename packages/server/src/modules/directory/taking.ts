@@ -6,26 +6,26 @@ import { failField } from '../../kernel/app-error.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import type { Behalf } from './behalf.ts'
 import type { RunDeps } from './deps.ts'
-import { columnsOf, createJudge } from './judge.ts'
+import { createSnapshotJudge, judgementColumns } from './judge.ts'
 import { heldNotice } from './notices.ts'
 import type { Plan } from './plan.ts'
-import type { Directory, NewRun, RunRow } from './runs.queries.ts'
+import type { DirectoryOfRun, DirectoryRunRow, NewRun } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
 import type { Said } from './snapshot.ts'
 import { requireSource } from './source.ts'
 import { isNothing } from './summary.ts'
-import { contentOf } from './undo.ts'
+import { undoContentOf } from './undo.ts'
 import { unlessTaken } from './unless-taken.ts'
 
 /** Identity of a run's content: a pushed snapshot or a pulled directory. */
 export type Origin = Pick<DirectorySnapshot, 'provider' | 'snapshot_id'> & { generatedAt: Date }
-export type Content = Pick<DirectorySnapshot, 'users' | 'groups'>
+export type SnapshotContent = Pick<DirectorySnapshot, 'users' | 'groups'>
 /** A whole directory, checked for consistency, for a new run. */
 type Reading = {
   runId: string
   origin: Origin
   said: Said
-  content: Content
+  content: SnapshotContent
   startedAt: Date
   confirmed: boolean
   /** Writes the run's row, before any other row of runs is changed. */
@@ -46,13 +46,13 @@ type ApplyWith = {
  * one transaction.
  */
 export function createTaking({ db, audit, changes, now, owned, notify }: RunDeps) {
-  const judge = createJudge(owned)
+  const judge = createSnapshotJudge(owned)
 
   /** Applies the changes, stores the data for an undo, and records the run. Must come last in the transaction. */
   async function apply(
     tx: Tx,
     behalf: Behalf,
-    directory: Directory,
+    directory: DirectoryOfRun,
     { runId, plan, counts, places, reason, write }: ApplyWith,
   ): Promise<void> {
     const { source } = behalf
@@ -67,7 +67,7 @@ export function createTaking({ db, audit, changes, now, owned, notify }: RunDeps
     if (status === 'applied') {
       if (earlier) await queries.deleteContent(tx, tenant, earlier.run_id)
       await queries.deleteContent(tx, tenant, runId)
-      await queries.insertContent(tx, tenant, runId, contentOf(plan, counts))
+      await queries.insertContent(tx, tenant, runId, undoContentOf(plan, counts))
     }
     await record(tx, source, { run_id, provider, status }, counts, reason)
     if (touched.length > 0) await changes.record(tx, tenant, touched)
@@ -93,9 +93,9 @@ export function createTaking({ db, audit, changes, now, owned, notify }: RunDeps
   async function requireNewer(
     tx: Tx,
     tenant: TenantId,
-    directory: Directory,
+    directory: DirectoryOfRun,
     origin: Origin,
-  ): Promise<RunRow | undefined> {
+  ): Promise<DirectoryRunRow | undefined> {
     const earlier = await queries.runOfSnapshot(tx, tenant, directory.directory_id, origin.snapshot_id)
     if (earlier && earlier.generated_at.getTime() !== origin.generatedAt.getTime())
       failField('snapshot_id', `was that of the snapshot of ${earlier.generated_at.toISOString()}`)
@@ -110,7 +110,7 @@ export function createTaking({ db, audit, changes, now, owned, notify }: RunDeps
   }
 
   /** Computes the changes without applying them. */
-  function dryRun(behalf: Behalf, { runId, origin, said, startedAt, write }: Reading): Promise<RunRow> {
+  function dryRun(behalf: Behalf, { runId, origin, said, startedAt, write }: Reading): Promise<DirectoryRunRow> {
     const tenant = behalf.source.tenantId
     return db.inTenant(
       tenant,
@@ -125,18 +125,18 @@ export function createTaking({ db, audit, changes, now, owned, notify }: RunDeps
           ...newRun(tenant, runId, origin, startedAt),
           directory_id: null,
           status: 'dry_run',
-          ...columnsOf(judged),
+          ...judgementColumns(judged),
           held_because: judged.held,
           finished_at: now(),
         })
         await record(tx, behalf.source, eventOf(runId, origin, 'dry_run'), judged.counts)
-        return (await queries.findRun(tx, tenant, runId)) ?? missing('directory_run')
+        return (await queries.findDirectoryRun(tx, tenant, runId)) ?? missing('directory_run')
       },
       background,
     )
   }
 
-  function take(behalf: Behalf, reading: Reading): Promise<RunRow> {
+  function take(behalf: Behalf, reading: Reading): Promise<DirectoryRunRow> {
     const { runId, origin, said, content, startedAt, confirmed } = reading
     const tenant = behalf.source.tenantId
     return db.inTenant(
@@ -156,13 +156,13 @@ export function createTaking({ db, audit, changes, now, owned, notify }: RunDeps
         const earlier = await requireNewer(tx, tenant, directory, origin)
         if (earlier) return earlier
         const judged = await judge(tx, behalf, directory.directory_id, said)
-        const write = async (status: RunRow['status']) => {
+        const write = async (status: DirectoryRunRow['status']) => {
           await reading.write(tx, {
             ...newRun(tenant, runId, origin, startedAt),
             directory_id: directory.directory_id,
             provider: directory.provider,
             status,
-            ...columnsOf(judged),
+            ...judgementColumns(judged),
             held_because: judged.held,
             finished_at: now(),
           })
@@ -175,7 +175,7 @@ export function createTaking({ db, audit, changes, now, owned, notify }: RunDeps
           await record(tx, behalf.source, eventOf(runId, origin, 'held'), judged.counts)
           await notify(tx, tenant, heldNotice(runId, directory, judged))
         } else await apply(tx, behalf, directory, { runId, ...judged, places, write })
-        return (await queries.findRun(tx, tenant, runId)) ?? missing('directory_run')
+        return (await queries.findDirectoryRun(tx, tenant, runId)) ?? missing('directory_run')
       },
       background,
     )

@@ -7,7 +7,7 @@ import type { OwnedUser, Pair, UserAfter } from '../identity/index.ts'
 import { behalfOf } from './behalf.ts'
 import type { RunDeps } from './deps.ts'
 import { letIn, type Plan, sameAs } from './plan.ts'
-import type { RunRow } from './runs.queries.ts'
+import type { DirectoryRunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
 
 /** Users by group. */
@@ -15,7 +15,7 @@ type Members = Record<string, string[]>
 type Content = { suspended: string[]; added: Members; removed: Members; counts: RunCounts }
 
 /** Data needed to undo an applied plan. */
-export function contentOf({ changes }: Plan, counts: RunCounts): string {
+export function undoContentOf({ changes }: Plan, counts: RunCounts): string {
   const suspended = changes.changedUsers
     .filter(({ before, after }) => before.status === 'active' && after.status === 'suspended')
     .map(({ before }) => before.user_id)
@@ -35,7 +35,7 @@ const pairsOf = (members: Members): Pair[] =>
   Object.entries(members).flatMap(([group_id, users]) => users.map((user_id) => ({ group_id, user_id })))
 
 type Undone = {
-  run: RunRow
+  run: DirectoryRunRow
   changed: boolean
   undone: { users_reactivated: number; memberships_added: number; memberships_removed: number }
   left: {
@@ -69,11 +69,11 @@ export const createUndo =
     return db.inTenant(
       tenant,
       async (tx) => {
-        const found = (await queries.findRun(tx, tenant, id)) ?? missing('directory_run')
+        const found = (await queries.findDirectoryRun(tx, tenant, id)) ?? missing('directory_run')
         if (found.directory_id === null) return notApplied(found)
         const directory = (await queries.lockDirectory(tx, tenant, found.directory_id)) ?? missing('directory_run')
         const places = await owned.holdPlaces(tx, tenant)
-        const run = (await queries.findRun(tx, tenant, id)) ?? missing('directory_run')
+        const run = (await queries.findDirectoryRun(tx, tenant, id)) ?? missing('directory_run')
         if (run.source === 'scim') fail('validation_error', 'what was provisioned is undone at the identity provider')
         if (run.undone_at) return { run, changed: false, ...nothing }
         if (run.status !== 'applied') return notApplied(run)
@@ -131,13 +131,18 @@ export const createUndo =
         const said = { undone, left, ...(reason !== undefined && { reason }) }
         await audit.record(tx, actor, 'directory.sync_undone', fields, { target, details: said })
         if (made.touched.length > 0) await changes.record(tx, tenant, made.touched)
-        return { run: (await queries.findRun(tx, tenant, id)) ?? missing('directory_run'), changed: true, undone, left }
+        return {
+          run: (await queries.findDirectoryRun(tx, tenant, id)) ?? missing('directory_run'),
+          changed: true,
+          undone,
+          left,
+        }
       },
       background,
     )
   }
 
-const notApplied = ({ status }: RunRow): never =>
+const notApplied = ({ status }: DirectoryRunRow): never =>
   fail('validation_error', `this run is ${status}: only one that was applied can be undone`)
 
 const backIn = (user: OwnedUser): UserAfter => ({ ...sameAs(user), ...letIn(user, true) })

@@ -4,8 +4,8 @@ import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { newUuid } from '../../kernel/ids.ts'
 import type { By } from './allot.ts'
-import type { Batches, Outcome, Undone, Vouched } from './batch.ts'
-import { type Issue, type Issued, termOf } from './credential.ts'
+import type { AllotOutcome, Batches, Undone, Vouched } from './batch.ts'
+import { type IssueCredential, type IssuedCredential, termOf } from './credential.ts'
 import type { ProvenKey } from './proven-key.ts'
 
 export const wireguardKeyTaken =
@@ -29,7 +29,7 @@ type Terms = {
   readonly ephemeral_seconds: number | null
   readonly max_devices_per_user: number | null
 }
-export type Enrolled = Issued & {
+export type Enrolled = IssuedCredential & {
   deviceId: string
   userId: string | null
   status: 'pending' | 'active'
@@ -48,7 +48,7 @@ export const createAdmission =
     deviceWaits,
   }: {
     settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
-    issue: Issue
+    issue: IssueCredential
     batches: Batches
     now: () => Date
     deviceWaits: (tenant: TenantId) => void
@@ -102,11 +102,11 @@ export const createAdmission =
     const holder = { deviceId, userId, jkt, generation: 1, addressNumber, method: way.method }
     return { ...(await sign(holder, term)), deviceId, userId, status, jkt }
   }
-export type Admission = ReturnType<typeof createAdmission>
+export type EnrollmentAdmission = ReturnType<typeof createAdmission>
 
 const joinedByToken = (
   userId: string | null,
-  outcome: Outcome,
+  outcome: AllotOutcome,
 ): { userId: string | null; addressNumber: number } | Undone =>
   typeof outcome === 'number' ? { userId, addressNumber: outcome } : { refused: outcome, userId: userId ?? undefined }
 

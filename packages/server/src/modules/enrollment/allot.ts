@@ -30,7 +30,7 @@ export type Situation<A extends Asks> = {
   /** Number of further devices that the tenant may have. */
   room: number
 }
-export type Verdict =
+export type AllotVerdict =
   | 'granted'
   | 'token_spent'
   | 'provider_closed'
@@ -45,12 +45,12 @@ export type Verdict =
  * Decides which applicants of a batch may enroll, with the same result as one after the other. A refused applicant uses
  * up nothing.
  */
-export function allot<A extends Asks>(batch: readonly A[], s: Situation<A>): Verdict[] {
+export function allot<A extends Asks>(batch: readonly A[], s: Situation<A>): AllotVerdict[] {
   const usesLeft = new Map(s.usesLeft)
   const devicesOf = new Map(s.devicesOf)
   const takenKeys = new Set(s.takenKeys)
   let { room } = s
-  const mayNot = (a: A): Verdict | undefined => {
+  const mayNot = (a: A): AllotVerdict | undefined => {
     if (a.by.method === 'token') return (usesLeft.get(a.by.tokenId) ?? 0) < 1 ? 'token_spent' : undefined
     if (!s.openProviders.has(a.by.providerId)) return 'provider_closed'
     return s.spent.has(a) ? 'challenge_spent' : undefined

@@ -4,13 +4,13 @@ import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 /** The newest use of a token, and the number of refused ones. */
-export type Attempts = Tables['enrollment_attempts']
+export type TokenAttempts = Tables['enrollment_attempts']
 
 /**
  * Expects one row per token. The newest use wins, whichever replica writes last; refusals are added up. Writes rows of
  * all tenants.
  */
-export const addAttempts = (tx: Tx, attempts: readonly Attempts[]) =>
+export const addAttempts = (tx: Tx, attempts: readonly TokenAttempts[]) =>
   sql`insert into enrollment_attempts as a
       (tenant_id, token_id, refused, last_at, outcome, reason, source_ip, platform)
     select m.tenant_id, m.token_id, m.refused, m.last_at, m.outcome, m.reason, m.source_ip, m.platform
@@ -30,7 +30,7 @@ export const attemptsOf = async (
   tx: Tx,
   tenant: TenantId,
   tokenIds: readonly string[],
-): Promise<ReadonlyMap<string, Attempts>> => {
+): Promise<ReadonlyMap<string, TokenAttempts>> => {
   if (tokenIds.length === 0) return new Map()
   const rows = await tx
     .selectFrom('enrollment_attempts')

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Attempts } from './attempts.queries.ts'
-import { createAttempts } from './attempts.ts'
+import type { TokenAttempts } from './attempts.queries.ts'
+import { createTokenAttempts } from './attempts.ts'
 
 const tenantId = '00000000-0000-7000-8000-000000000001' as TenantId
 const used = (tokenId: string, reason?: 'wrong_platform') => ({
@@ -18,10 +18,10 @@ function start(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let clock = 0
   t.mock.method(performance, 'now', () => clock)
-  const written: (readonly Attempts[])[] = []
+  const written: (readonly TokenAttempts[])[] = []
   const problems: string[] = []
-  const database: { refuses: (batch: readonly Attempts[]) => Error | undefined } = { refuses: () => undefined }
-  const attempts = createAttempts({
+  const database: { refuses: (batch: readonly TokenAttempts[]) => Error | undefined } = { refuses: () => undefined }
+  const attempts = createTokenAttempts({
     write: async (batch) => {
       const refusal = database.refuses(batch)
       if (refusal) throw refusal

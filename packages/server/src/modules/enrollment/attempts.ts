@@ -2,7 +2,7 @@ import type { AttemptReason } from '@holdfast/contract/vocabulary'
 import type { TenantId } from '../../kernel/actor.ts'
 import { second } from '../../kernel/time.ts'
 import { createWriteBehind } from '../../kernel/write-behind.ts'
-import type { Attempts } from './attempts.queries.ts'
+import type { TokenAttempts } from './attempts.queries.ts'
 
 /** Uses within this time are written together. */
 const gatherMs = 100
@@ -21,17 +21,17 @@ type Attempt = { tenantId: TenantId; tokenId: string; sourceIp: string; platform
  * Records uses of enrollment tokens, so that an administrator sees a device before it is enrolled. Uses within a second
  * share a write, so heavy use of a token costs no more than a single use.
  */
-export function createAttempts({
+export function createTokenAttempts({
   write,
   now,
   onError,
 }: {
-  write: (batch: readonly Attempts[]) => Promise<unknown>
+  write: (batch: readonly TokenAttempts[]) => Promise<unknown>
   now: () => Date
   onError: (e: Error) => void
 }) {
   let nextAt = Number.NEGATIVE_INFINITY
-  const behind = createWriteBehind<Attempts>({
+  const behind = createWriteBehind<TokenAttempts>({
     write: async (batch) => {
       nextAt = performance.now() + betweenMs
       await write([...batch.values()])
@@ -63,4 +63,4 @@ export function createAttempts({
     flush: behind.flush,
   }
 }
-export type RecordAttempts = ReturnType<typeof createAttempts>
+export type RecordAttempts = ReturnType<typeof createTokenAttempts>

@@ -42,7 +42,11 @@ export async function heldUsers(tx: Tx, tenant: TenantId, userIds: readonly stri
  * Locks users and returns their numbers of devices. Users who are suspended, locked or deleted are missing. The lock
  * serializes enrollments for a user.
  */
-export async function lockUsers(tx: Tx, tenant: TenantId, userIds: readonly string[]): Promise<Map<string, number>> {
+export async function lockEnrollingUsers(
+  tx: Tx,
+  tenant: TenantId,
+  userIds: readonly string[],
+): Promise<Map<string, number>> {
   if (userIds.length === 0) return new Map()
   const active = await tx
     .selectFrom('users')

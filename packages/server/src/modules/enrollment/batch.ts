@@ -12,7 +12,7 @@ import { addressCapacity, joining, labelDevices } from '../devices/index.ts'
 import type { Newcomer, Unrecognised } from '../federation/index.ts'
 import { keysOfGateways } from '../gateways/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
-import { type Asks, allot, type By, type ProviderMethod, type Verdict } from './allot.ts'
+import { type AllotVerdict, type Asks, allot, type By, type ProviderMethod } from './allot.ts'
 import * as queries from './batch.queries.ts'
 import { type Again, type Once, spendProofs } from './once.ts'
 
@@ -30,8 +30,8 @@ export type Vouched = { method: ProviderMethod; providerId: string; ticket: Buff
 /** Returns those of these identity providers that enroll devices, and keeps this stable until commit. */
 type HoldProviders = (tx: Tx, tenant: TenantId, providerIds: readonly string[]) => Promise<ReadonlySet<string>>
 /** Number of the device's overlay address, or the reason of the refusal. */
-export type Outcome = number | Refusal
-type Refusal = Exclude<Verdict, 'granted'> | 'no_address_left' | 'wireguard_key_taken'
+export type AllotOutcome = number | Refusal
+type Refusal = Exclude<AllotVerdict, 'granted'> | 'no_address_left' | 'wireguard_key_taken'
 /** `userId`: the refused user, if the user existed before. */
 export type Undone = { refused: Refusal | Unrecognised; userId: string | undefined }
 
@@ -58,9 +58,9 @@ export function createBatches({
   now: () => Date
 }) {
   /** Each tenant has its own queue, so that no tenant delays another or uses up its capacity. */
-  const queues = new BoundedMap<TenantId, (applicant: Applicant) => Promise<Outcome | 'busy'>>(10_000)
+  const queues = new BoundedMap<TenantId, (applicant: Applicant) => Promise<AllotOutcome | 'busy'>>(10_000)
 
-  const write = (tenant: TenantId, batch: readonly Applicant[], patience: Patience): Promise<Outcome[]> =>
+  const write = (tenant: TenantId, batch: readonly Applicant[], patience: Patience): Promise<AllotOutcome[]> =>
     db.inTenant(
       tenant,
       async (tx) => {
@@ -76,7 +76,7 @@ export function createBatches({
    * An applicant whose user is locked for long, for example by a directory run, leaves the batch, so that the others do
    * not wait.
    */
-  async function writeFree(tenant: TenantId, batch: readonly Applicant[]): Promise<(Outcome | 'busy')[]> {
+  async function writeFree(tenant: TenantId, batch: readonly Applicant[]): Promise<(AllotOutcome | 'busy')[]> {
     const users = distinct(batch.map((a) => a.by.userId))
     if (users.length === 0) return write(tenant, batch, foreground)
     try {
@@ -114,10 +114,10 @@ export function createBatches({
       moved,
     }: { batch: readonly Applicant[]; again: Again; places: Allowance; moved: readonly Change[] },
     at: Date,
-  ): Promise<Outcome[]> {
+  ): Promise<AllotOutcome[]> {
     const those = (indices: ReadonlySet<number>) => new Set(batch.filter((_, i) => indices.has(i)))
     const openProviders = await holdProviders(tx, tenant, distinct(batch.map((a) => providerOf(a.by))))
-    const devicesOf = await queries.lockUsers(tx, tenant, distinct(batch.map((a) => a.by.userId)))
+    const devicesOf = await queries.lockEnrollingUsers(tx, tenant, distinct(batch.map((a) => a.by.userId)))
     const usesLeft = await queries.lockTokens(tx, tenant, distinct(batch.map((a) => tokenOf(a.by))), at)
     const takenKeys = await joining.lockKeys(tx, tenant, distinct(batch.map((a) => a.jkt)))
     const verdicts = allot(batch, {
@@ -134,7 +134,7 @@ export function createBatches({
     const beyond = verdicts.filter((verdict) => verdict === 'no_place_left').length
     if (beyond > 0) places.refuse(beyond)
     let next = 0
-    return verdicts.map((verdict) => (verdict === 'granted' ? (outcomes[next++] as Outcome) : verdict))
+    return verdicts.map((verdict) => (verdict === 'granted' ? (outcomes[next++] as AllotOutcome) : verdict))
   }
 
   /** Inserts the devices. Some may still be refused. */
@@ -143,7 +143,7 @@ export function createBatches({
     tenant: TenantId,
     { granted, places, moved }: { granted: readonly Applicant[]; places: Allowance; moved: readonly Change[] },
     at: Date,
-  ): Promise<Outcome[]> {
+  ): Promise<AllotOutcome[]> {
     const numbers = await joining.takeAddresses(tx, tenant, granted.length)
     const rows = granted.map((a, i) => ({ ...a.device, ...ofRow(a.by), address_number: numbers[i] as number }))
     const brought = distinct(rows.map((r) => r.wireguard_public_key))
@@ -158,7 +158,7 @@ export function createBatches({
     const left = granted.filter((a) => !inserted.has(a.device.device_id))
     const tunnelKeys = distinct(left.map((a) => a.device.wireguard_public_key))
     const taken = await joining.takenWireguardKeys(tx, tenant, tunnelKeys)
-    const outcomes = rows.map(({ device_id, wireguard_public_key, address_number }): Outcome => {
+    const outcomes = rows.map(({ device_id, wireguard_public_key, address_number }): AllotOutcome => {
       if (inserted.has(device_id)) return address_number
       if (address_number > addressCapacity) return 'no_address_left'
       const key = wireguard_public_key ?? ''
@@ -186,7 +186,7 @@ export function createBatches({
 
   return {
     /** Resolves once the device is durable, or with the reason of the refusal. */
-    join: async (tenant: TenantId, applicant: Applicant): Promise<Outcome> => {
+    join: async (tenant: TenantId, applicant: Applicant): Promise<AllotOutcome> => {
       let queue = queues.get(tenant)
       if (!queue) {
         queue = createGroupCommit((batch: Applicant[]) => writeFree(tenant, batch), {

@@ -1,5 +1,5 @@
 import { challengeEnd, mintChallenge, type Peppers } from '@holdfast/crypto'
-import type { Incoming, PresentedToken, Verdict } from '../../http/authenticate.ts'
+import type { CredentialVerdict, IncomingRequest, PresentedToken } from '../../http/authenticate.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { minute } from '../../kernel/time.ts'
 
@@ -19,7 +19,7 @@ export function createChallenges({ peppers, now }: { peppers: Peppers; now: () =
     },
 
     /** A used challenge still identifies the caller, so that a device whose answer was lost can get it again. */
-    verify: (presented: PresentedToken, { dpop: proof, method }: Incoming): Verdict => {
+    verify: (presented: PresentedToken, { dpop: proof, method }: IncomingRequest): CredentialVerdict => {
       const { tenant: tenantId, token, digest } = presented
       const expiresAt = challengeEnd(presented)
       const left = expiresAt.getTime() - now().getTime()

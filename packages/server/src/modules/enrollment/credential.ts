@@ -3,14 +3,18 @@ import { issueDeviceCredential } from '@holdfast/crypto'
 import type { TenantId } from '../../kernel/actor.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
 import { day } from '../../kernel/time.ts'
-import { addressesOf } from '../devices/index.ts'
+import { overlayAddressesOf } from '../devices/index.ts'
 import type { Trust } from '../trust/index.ts'
 
 /** 30 days with a device key, one day without. Renewal is due after two thirds. */
 const lifetime = { dpop: 30 * day, none: day }
 
 type Term = { start: number; expiresAt: Date; renewAfter: Date }
-export type Issued = Term & { credential: string; addresses: { ipv4: string; ipv6: string }; trustVersion: number }
+export type IssuedCredential = Term & {
+  credential: string
+  addresses: { ipv4: string; ipv6: string }
+  trustVersion: number
+}
 
 /** JWT times are whole seconds, and the row has the same times. */
 export function termOf(jkt: string | null, at: Date): Term {
@@ -38,9 +42,9 @@ export const createIssuer =
   async (tenant: TenantId) => {
     const signer = await trust.signerFor(tenant, 'credential')
     const trustVersion = await trust.versionOf(tenant)
-    return async (device: Holder, term: Term): Promise<Issued> => {
+    return async (device: Holder, term: Term): Promise<IssuedCredential> => {
       const { start, expiresAt } = term
-      const addresses = addressesOf(tenant, device.addressNumber)
+      const addresses = overlayAddressesOf(tenant, device.addressNumber)
       const credential = await issueDeviceCredential(signer, {
         iss: publicUrl,
         aud: [publicUrl, 'urn:holdfast:gateway'],
@@ -59,4 +63,4 @@ export const createIssuer =
       return { ...term, credential, addresses, trustVersion }
     }
   }
-export type Issue = ReturnType<typeof createIssuer>
+export type IssueCredential = ReturnType<typeof createIssuer>

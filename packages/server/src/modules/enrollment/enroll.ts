@@ -3,8 +3,8 @@ import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField, unauthorized } from '../../kernel/app-error.ts'
 import { isWithin } from '../../kernel/cidr.ts'
-import { type Admission, type DeviceInput, type Enrolled, refuseOpenly } from './admission.ts'
-import { because, reasonOfRefusal } from './attempt-reasons.ts'
+import { type DeviceInput, type Enrolled, type EnrollmentAdmission, refuseOpenly } from './admission.ts'
+import { reasonOfRefusal, withAttemptReason } from './attempt-reasons.ts'
 import type { RecordAttempts } from './attempts.ts'
 import type { Undone } from './batch.ts'
 import type { ReadKey } from './proven-key.ts'
@@ -19,7 +19,7 @@ export const createEnroll =
   }: {
     settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
     readKey: ReadKey
-    admit: Admission
+    admit: EnrollmentAdmission
     attempts: Pick<RecordAttempts, 'note'>
   }) =>
   async (
@@ -28,26 +28,31 @@ export const createEnroll =
   ): Promise<Enrolled> => {
     const { id: tokenId, presented, terms } = actor.principal
     const rules = (await settings(actor.tenantId)).devices
-    const key = because('key_proof_invalid', () =>
+    const key = withAttemptReason('key_proof_invalid', () =>
       readKey(presented, contract.enroll, { key: public_key, field: 'public_key' }),
     )
     if (!key && rules.require_device_key)
-      because('key_proof_missing', () =>
+      withAttemptReason('key_proof_missing', () =>
         failField(
           'DPoP',
           'prove the device key with a DPoP header (RFC 9449) whose ath is the hash of the enrollment token',
         ),
       )
     if (!key && public_key)
-      because('key_proof_missing', () => failField('public_key', 'is not proven: send a DPoP header made with it'))
+      withAttemptReason('key_proof_missing', () =>
+        failField('public_key', 'is not proven: send a DPoP header made with it'),
+      )
     if (terms.kind === 'bootstrap')
-      because('bootstrap_token', () => fail('forbidden', 'a bootstrap token can not enroll a device'))
+      withAttemptReason('bootstrap_token', () => fail('forbidden', 'a bootstrap token can not enroll a device'))
     if (terms.platforms.length > 0 && !terms.platforms.includes(device.platform))
-      because('wrong_platform', () => fail('forbidden', `this enrollment token is for ${terms.platforms.join(', ')}`))
+      withAttemptReason('wrong_platform', () =>
+        fail('forbidden', `this enrollment token is for ${terms.platforms.join(', ')}`),
+      )
     requireAllowedAddress(actor)
 
     const enrolled = await admit(actor, { method: 'token', tokenId, userId: terms.user_id }, key, { terms, device })
-    if ('refused' in enrolled) return because(reasonOfRefusal(enrolled.refused), () => refuse(enrolled.refused, terms))
+    if ('refused' in enrolled)
+      return withAttemptReason(reasonOfRefusal(enrolled.refused), () => refuse(enrolled.refused, terms))
     const outcome = enrolled.status === 'pending' ? 'waiting_for_approval' : 'enrolled'
     if (actor.sourceIp !== null)
       attempts.note({
@@ -69,6 +74,8 @@ function refuse(refused: Undone['refused'], terms: Parameters<typeof refuseOpenl
 export function requireAllowedAddress({ principal, sourceIp }: Actor<'enrollment_token'>): void {
   const { allowed_cidrs } = principal.terms
   if (allowed_cidrs.length > 0 && !isWithin(sourceIp, allowed_cidrs))
-    because('address_not_allowed', () => fail('forbidden', 'this enrollment token can not be used from this address'))
+    withAttemptReason('address_not_allowed', () =>
+      fail('forbidden', 'this enrollment token can not be used from this address'),
+    )
 }
 export type Enroll = ReturnType<typeof createEnroll>

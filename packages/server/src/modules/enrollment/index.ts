@@ -1,7 +1,7 @@
 import { createAdmission } from './admission.ts'
 import { createRefusedAttempts } from './attempt-reasons.ts'
 import { addAttempts } from './attempts.queries.ts'
-import { createAttempts } from './attempts.ts'
+import { createTokenAttempts } from './attempts.ts'
 import { createBatches } from './batch.ts'
 import { createChallenges } from './challenge.ts'
 import { createIssuer } from './credential.ts'
@@ -20,7 +20,7 @@ import { createTokenHits } from './search-hits.ts'
 import { tokenHandlers } from './tokens.handlers.ts'
 import { pruneTokens } from './tokens.queries.ts'
 import { createTokens } from './tokens.ts'
-import { createVouching } from './vouching.ts'
+import { createEnrollmentVouching } from './vouching.ts'
 
 export { firstTokenAt } from './start.queries.ts'
 
@@ -30,8 +30,8 @@ export function createEnrollment(deps: EnrollmentDeps) {
   const common = { ...deps, issue: createIssuer(deps), readKey: createKeyReader(deps) }
   const batches = createBatches({ ...deps, holdProviders: deps.federation.holdEnrollers })
   const admit = createAdmission({ ...common, batches })
-  const vouching = createVouching({ ...deps, admit })
-  const attempts = createAttempts({
+  const vouching = createEnrollmentVouching({ ...deps, admit })
+  const attempts = createTokenAttempts({
     ...deps,
     write: (batch) => deps.db.acrossTenants((tx) => addAttempts(tx, batch)),
   })

@@ -12,7 +12,7 @@ import type { Audit } from '../audit/index.ts'
 import { joining, proofSeconds, rememberProofs, renewal } from '../devices/index.ts'
 import { keysOfGateways } from '../gateways/index.ts'
 import { type Enrolled, wireguardKeyTaken } from './admission.ts'
-import { type Issue, termOf } from './credential.ts'
+import { type IssueCredential, termOf } from './credential.ts'
 import type { ReadKey } from './proven-key.ts'
 
 type RenewInput = {
@@ -47,7 +47,7 @@ export const createRenew =
     db: Database
     audit: Audit
     changes: Changes
-    issue: Issue
+    issue: IssueCredential
     readKey: ReadKey
     settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
     now: () => Date

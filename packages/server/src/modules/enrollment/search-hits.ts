@@ -1,5 +1,5 @@
 import { joinDetail, type StoredSource } from '../../kernel/search.ts'
-import { statusOf } from './tokens.handlers.ts'
+import { tokenStatusOf } from './tokens.handlers.ts'
 import { findTokens } from './tokens.queries.ts'
 
 /** Enrollment tokens in search results, found by name or hint. */
@@ -12,7 +12,7 @@ export const createTokenHits = ({ now }: { now: () => Date }): StoredSource => (
       id: token.token_id,
       name: token.name || token.hint,
       detail: joinDetail(token.kind, token.hint),
-      status: statusOf(token, at),
+      status: tokenStatusOf(token, at),
       allows: token.revoked_at ? [] : (['revoke'] as const),
     }))
   },

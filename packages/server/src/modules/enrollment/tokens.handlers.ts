@@ -5,9 +5,9 @@ import type { Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/handlers.ts'
 import { encodeId, idOf } from '../../kernel/ids.ts'
 import { versioned } from '../../kernel/version.ts'
-import { type Attempts, attemptsOf } from './attempts.queries.ts'
+import { attemptsOf, type TokenAttempts } from './attempts.queries.ts'
 import { selectTokens } from './tokens.queries.ts'
-import { type TokenRow, type Tokens, versionOf } from './tokens.ts'
+import { type TokenRow, type Tokens, tokenVersion } from './tokens.ts'
 
 const orders = {
   created_at: { column: 'created_at', kind: 'time' },
@@ -26,7 +26,7 @@ export function tokenHandlers({
   now: () => Date
   tokens: Tokens
 }) {
-  const view = async (row: TokenRow, attempts?: Attempts) => {
+  const view = async (row: TokenRow, attempts?: TokenAttempts) => {
     const tenant = row.tenant_id
     const names = await db.inTenant(tenant, (tx) => findNames(tx, tenant, namedBy([row])))
     return viewToken(row, { names, attempts, at: now() })
@@ -56,7 +56,7 @@ export function tokenHandlers({
     },
     getToken: async ({ actor, params }) => {
       const { row, attempts } = await tokens.find(actor.tenantId, idOf('enrollment_token', params.token_id))
-      return versioned(versionOf(row), await view(row, attempts))
+      return versioned(tokenVersion(row), await view(row, attempts))
     },
     revokeToken: async ({ actor, params, body, expected }) => {
       const id = idOf('enrollment_token', params.token_id)
@@ -67,7 +67,7 @@ export function tokenHandlers({
 }
 
 type Token = Output<Contract['getToken']>
-const viewAttempt = (a: Attempts): Token['last_attempt'] => ({
+const viewAttempt = (a: TokenAttempts): Token['last_attempt'] => ({
   at: a.last_at.toISOString(),
   outcome: a.outcome,
   reason: a.reason,
@@ -81,7 +81,7 @@ const namedBy = (rows: readonly TokenRow[]) => ({
   makers: rows.map((t) => t.created_by),
 })
 
-export function statusOf(
+export function tokenStatusOf(
   t: Pick<TokenRow, 'max_uses' | 'uses' | 'revoked_at' | 'expires_at'>,
   at: Date,
 ): Output<Contract['getToken']>['status'] {
@@ -89,7 +89,7 @@ export function statusOf(
   return t.revoked_at ? 'revoked' : t.expires_at <= at ? 'expired' : spent ? 'exhausted' : 'active'
 }
 
-type Beside = { names: Names; attempts: Attempts | undefined; at: Date }
+type Beside = { names: Names; attempts: TokenAttempts | undefined; at: Date }
 
 function viewToken(t: TokenRow, { names, attempts, at }: Beside): Token {
   return {
@@ -97,7 +97,7 @@ function viewToken(t: TokenRow, { names, attempts, at }: Beside): Token {
     tenant_id: encodeId('tenant', t.tenant_id),
     name: t.name,
     kind: t.kind,
-    status: statusOf(t, at),
+    status: tokenStatusOf(t, at),
     hint: t.hint,
     max_uses: t.max_uses,
     uses: t.uses,

@@ -28,7 +28,7 @@ export const lockToken = (tx: Tx, tenant: TenantId, tokenId: string) =>
     .forNoKeyUpdate()
     .executeTakeFirst()
 
-export const findByLookup = (tx: Tx, tenant: TenantId, lookup: string) =>
+export const findTokenByLookup = (tx: Tx, tenant: TenantId, lookup: string) =>
   tx
     .selectFrom('enrollment_tokens')
     .select(['token_id', 'name', 'secret_digest', 'revoked_at', 'expires_at', 'kind', 'user_id', 'group_ids', 'tags'])

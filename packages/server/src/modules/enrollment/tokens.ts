@@ -2,19 +2,19 @@ import type { InstallLines } from '@holdfast/contract/enrollment-settings'
 import { isStoredAs, mintToken, type Peppers } from '@holdfast/crypto'
 import ipaddr from 'ipaddr.js'
 import type { Database } from '../../db/database.ts'
-import type { Incoming, PresentedToken, Verdict } from '../../http/authenticate.ts'
+import type { CredentialVerdict, IncomingRequest, PresentedToken } from '../../http/authenticate.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import { day, second } from '../../kernel/time.ts'
-import type { Expected } from '../../kernel/version.ts'
+import type { ExpectedVersion } from '../../kernel/version.ts'
 import type { Changes } from '../../memory/changes.ts'
 import { createCredentialCache } from '../../memory/credential-cache.ts'
 import type { Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
 import { knownGroups, requireNotStronger } from '../identity/index.ts'
 import type { Tenancy } from '../tenancy/index.ts'
-import { type Attempts, attemptsOf } from './attempts.queries.ts'
+import { attemptsOf, type TokenAttempts } from './attempts.queries.ts'
 import * as queries from './tokens.queries.ts'
 
 type TokenInput = {
@@ -36,10 +36,10 @@ export type TokenRow = NonNullable<Awaited<ReturnType<typeof queries.findToken>>
 /** `installLines` contain the secret, like `secret`. */
 type Generated = { secret: string; row: TokenRow; installLines: InstallLines }
 
-type TokenTerms = NonNullable<Awaited<ReturnType<typeof queries.findByLookup>>>
+type TokenTerms = NonNullable<Awaited<ReturnType<typeof queries.findTokenByLookup>>>
 
 /** Version of a token: the fields that can change by request. Its uses are not part of it. */
-export const versionOf = ({ token_id, revoked_at }: TokenRow) => ({ token_id, revoked_at })
+export const tokenVersion = ({ token_id, revoked_at }: TokenRow) => ({ token_id, revoked_at })
 
 export function createTokens({
   db,
@@ -69,7 +69,7 @@ export function createTokens({
     changes,
     load: async (presented) => {
       const { tenant, id } = presented
-      const row = await db.inTenant(tenant, (tx) => queries.findByLookup(tx, tenant, id))
+      const row = await db.inTenant(tenant, (tx) => queries.findTokenByLookup(tx, tenant, id))
       return row && isStoredAs(peppers, presented, row.secret_digest) ? row : undefined
     },
     subjectsOf: ({ token_id }) => [`enrollment_token:${token_id}`],
@@ -123,7 +123,7 @@ export function createTokens({
       })
     },
 
-    find: (tenant: TenantId, id: string): Promise<{ row: TokenRow; attempts: Attempts | undefined }> =>
+    find: (tenant: TenantId, id: string): Promise<{ row: TokenRow; attempts: TokenAttempts | undefined }> =>
       db.inTenant(tenant, async (tx) => {
         const row = (await queries.findToken(tx, tenant, id)) ?? missing('enrollment_token')
         return { row, attempts: (await attemptsOf(tx, tenant, [id])).get(id) }
@@ -133,11 +133,11 @@ export function createTokens({
     revoke: (
       actor: Actor,
       id: string,
-      { reason, expected }: { reason?: string | undefined; expected: Expected },
-    ): Promise<{ row: TokenRow; attempts: Attempts | undefined; changed: boolean }> =>
+      { reason, expected }: { reason?: string | undefined; expected: ExpectedVersion },
+    ): Promise<{ row: TokenRow; attempts: TokenAttempts | undefined; changed: boolean }> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const before = (await queries.lockToken(tx, actor.tenantId, id)) ?? missing('enrollment_token')
-        expected.require(versionOf(before))
+        expected.require(tokenVersion(before))
         const attempts = (await attemptsOf(tx, actor.tenantId, [id])).get(id)
         const revoked = await queries.revokeToken(tx, actor.tenantId, id, now())
         if (!revoked) return { row: before, attempts, changed: false }
@@ -159,7 +159,7 @@ export function createTokens({
      * A revoked or expired token is refused. An exhausted one still identifies the caller, so that a device whose
      * answer was lost gets it again under its Idempotency-Key; it enrolls no other device.
      */
-    verify: async (asked: PresentedToken, { dpop: proof }: Incoming): Promise<Verdict> => {
+    verify: async (asked: PresentedToken, { dpop: proof }: IncomingRequest): Promise<CredentialVerdict> => {
       const { tenant: tenantId, token } = asked
       const row = await known.get(asked)
       if (!row) return undefined

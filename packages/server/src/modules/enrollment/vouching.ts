@@ -7,7 +7,7 @@ import { createTally } from '../../kernel/tally.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Newcomer } from '../federation/index.ts'
 import type { SourceFailures } from '../identity/index.ts'
-import { type Admission, type DeviceInput, type Enrolled, refuseOpenly } from './admission.ts'
+import { type DeviceInput, type Enrolled, type EnrollmentAdmission, refuseOpenly } from './admission.ts'
 import type { ProviderMethod } from './allot.ts'
 import type { ProvenKey } from './proven-key.ts'
 
@@ -20,7 +20,7 @@ type Refused = (reason: string, userId?: string) => Promise<never>
  * Shared part of all enrollments by an identity provider. Every failed proof is the same 401; only the audit event has
  * the reason. Failures per address are limited as for sign-ins, across all replicas.
  */
-export function createVouching({
+export function createEnrollmentVouching({
   audit,
   settings,
   failures,
@@ -30,7 +30,7 @@ export function createVouching({
   audit: Audit
   settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
   failures: SourceFailures
-  admit: Admission
+  admit: EnrollmentAdmission
   /** Called when counts could not be recorded. */
   onError: (e: Error) => void
 }) {
@@ -93,7 +93,7 @@ export function createVouching({
     flush: throttled.flush,
   }
 }
-export type Vouching = ReturnType<typeof createVouching>
+export type Vouching = ReturnType<typeof createEnrollmentVouching>
 
 /** Counts are kept for a minute and contain nothing that was presented. */
 const strangerOf = ({ tenantId, sourceIp, userAgent, requestId, origin }: Actor): Source => ({

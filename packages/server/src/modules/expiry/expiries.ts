@@ -2,12 +2,12 @@ import { hash } from 'node:crypto'
 import type { Contract, Output } from '@holdfast/contract'
 import { type ExpiryStatus, expiryStatuses } from '@holdfast/contract/vocabulary'
 import type { Static } from 'typebox'
-import type { Page, Place } from '../../db/page.ts'
+import type { ListPlace, Page } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Expiry } from '../../kernel/expiry.ts'
 import { day } from '../../kernel/time.ts'
 import type { ExpiryDeps } from './deps.ts'
-import { endsWhile, firstWarning, renewsItself, statusOf } from './standing.ts'
+import { endsWhile, expiryStatusOf, firstWarning, renewsItself } from './standing.ts'
 import { certificatesIn } from './tls.ts'
 
 type Query = Static<Contract['listExpiries']['query']>
@@ -43,7 +43,7 @@ export function createExpiries({
   async function list(tenant: TenantId, query: Query, few: readonly Placed[], at: Date): Promise<Page<Expiry>> {
     const fitting = few.filter((e) => fits(e, query, at))
     const within = keysWithin(query, at)
-    const read = async (after: Place | undefined, most: number) => {
+    const read = async (after: ListPlace | undefined, most: number) => {
       const place = after && { expiresAt: new Date(Number(after[0])), tie: after[1] }
       const behind = place && { expiresAt: place.expiresAt, keyId: place.tie }
       const page = within ? await keys.endingKeys(tenant, within, { most, ...(behind && { behind }) }) : []
@@ -51,7 +51,7 @@ export function createExpiries({
       const found = [...beside, ...page.map((key) => ({ ...key, tie: key.keyId }))].sort(inOrder).slice(0, most)
       return { found }
     }
-    const placeOf = ({ expiresAt, tie }: Placed): Place => [String(expiresAt.getTime()), tie]
+    const placeOf = ({ expiresAt, tie }: Placed): ListPlace => [String(expiresAt.getTime()), tie]
     return pager.gather({ operation: 'listExpiries', tenant, query }, read, placeOf)
   }
 
@@ -59,7 +59,7 @@ export function createExpiries({
     const spans = expiryStatuses.map((status) => keysWhile(status, at))
     const ofKeys = await keys.countEndingKeys(tenant, spans)
     const of = (status: ExpiryStatus) =>
-      (ofKeys[expiryStatuses.indexOf(status)] ?? 0) + few.filter((e) => statusOf(e, at) === status).length
+      (ofKeys[expiryStatuses.indexOf(status)] ?? 0) + few.filter((e) => expiryStatusOf(e, at) === status).length
     return { expired: of('expired'), critical: of('critical'), warning: of('warning'), ok: of('ok') }
   }
 
@@ -107,7 +107,7 @@ const withinOf = (days: number, at: Date) => new Date(at.getTime() + days * day)
 
 function fits(e: Expiry, { type, status, within_days, renews_itself }: Query, at: Date): boolean {
   if (type !== undefined && e.type !== type) return false
-  if (status !== undefined && statusOf(e, at) !== status) return false
+  if (status !== undefined && expiryStatusOf(e, at) !== status) return false
   if (within_days !== undefined && e.expiresAt > withinOf(within_days, at)) return false
   return renews_itself === undefined || renewsItself(e, at) === renews_itself
 }

@@ -2,7 +2,7 @@ import type { Contract, Output } from '@holdfast/contract'
 import type { Handlers } from '../../http/handlers.ts'
 import type { Expiry } from '../../kernel/expiry.ts'
 import type { Expiries } from './expiries.ts'
-import { daysUntil, renewsItself, statusOf } from './standing.ts'
+import { daysUntilEnd, expiryStatusOf, renewsItself } from './standing.ts'
 
 export const expiryHandlers = (expiries: Expiries) =>
   ({
@@ -18,7 +18,7 @@ export const viewExpiry = (e: Expiry, at: Date): Output<Contract['listExpiries']
   name: e.name,
   since: e.since.toISOString(),
   expires_at: e.expiresAt.toISOString(),
-  days_left: Math.floor(daysUntil(e, at)),
-  status: statusOf(e, at),
+  days_left: Math.floor(daysUntilEnd(e, at)),
+  status: expiryStatusOf(e, at),
   renews_itself: renewsItself(e, at),
 })

@@ -30,7 +30,7 @@ const advice: Record<ExpiryType, string> = {
 }
 
 /** Builds the notice for items of one type that passed a threshold together, soonest first. */
-export function noticeOf(
+export function expiryNotice(
   [first, ...more]: readonly [Expiry, ...Expiry[]],
   days: Threshold,
   cause: string,

@@ -4,7 +4,7 @@ import { expiryStatuses } from '@holdfast/contract/vocabulary'
 import fc from 'fast-check'
 import type { Expiry } from '../../kernel/expiry.ts'
 import { day, minute } from '../../kernel/time.ts'
-import { endsWhile, renewsItself, statusOf, thresholdOf } from './standing.ts'
+import { endsWhile, expiryStatusOf, renewsItself, thresholdOf } from './standing.ts'
 
 const at = new Date('2026-11-23T12:00:00Z')
 const inDays = (days: number) => new Date(at.getTime() + days * day)
@@ -36,7 +36,7 @@ test('what somebody has to renew passes one threshold after the other, to the mi
 test('what renews itself is nothing to care for until that is overdue', () => {
   const renewed = (renewal: Expiry['renewal'], days: number) => {
     const e = ending(days, { renewal, since: inDays(days - 1) })
-    return [renewsItself(e, at), statusOf(e, at), thresholdOf(e, at)]
+    return [renewsItself(e, at), expiryStatusOf(e, at), thresholdOf(e, at)]
   }
   const [before, after] = [new Date(at.getTime() - minute), new Date(at.getTime() + minute)]
   assert.deepEqual(renewed(after, 0.5), [true, 'ok', undefined])
@@ -53,7 +53,7 @@ test('the status of a thing is the one in whose time it ends', () => {
         const { after, until } = endsWhile(status, at)
         return e.expiresAt > after && (!until || e.expiresAt <= until)
       })
-      assert.deepEqual(fitting, [statusOf(e, at)])
+      assert.deepEqual(fitting, [expiryStatusOf(e, at)])
     }),
   )
 })

@@ -22,9 +22,9 @@ export function endsWhile(status: ExpiryStatus, at: Date): { after: Date; until?
   return status === 'warning' ? { after: after(1), until: after(30) } : { after: after(30) }
 }
 
-export function statusOf(expiry: Pick<Expiry, 'renewal' | 'expiresAt'>, at: Date): ExpiryStatus {
+export function expiryStatusOf(expiry: Pick<Expiry, 'renewal' | 'expiresAt'>, at: Date): ExpiryStatus {
   if (renewsItself(expiry, at)) return 'ok'
-  const days = daysUntil(expiry, at)
+  const days = daysUntilEnd(expiry, at)
   if (days <= 0) return 'expired'
   return days <= 1 ? 'critical' : days <= 30 ? 'warning' : 'ok'
 }
@@ -35,11 +35,11 @@ export function statusOf(expiry: Pick<Expiry, 'renewal' | 'expiresAt'>, at: Date
  */
 export function thresholdOf(expiry: Expiry, at: Date): Threshold | undefined {
   if (renewsItself(expiry, at)) return undefined
-  const left = daysUntil(expiry, at)
+  const left = daysUntilEnd(expiry, at)
   const days = thresholds.find((d) => left <= d)
   if (days === undefined) return undefined
-  return expiry.renewal === 'by_hand' && daysUntil(expiry, expiry.since) <= days ? undefined : days
+  return expiry.renewal === 'by_hand' && daysUntilEnd(expiry, expiry.since) <= days ? undefined : days
 }
 
-export const daysUntil = ({ expiresAt }: Pick<Expiry, 'expiresAt'>, at: Date): number =>
+export const daysUntilEnd = ({ expiresAt }: Pick<Expiry, 'expiresAt'>, at: Date): number =>
   (expiresAt.getTime() - at.getTime()) / day

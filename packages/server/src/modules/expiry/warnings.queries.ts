@@ -6,8 +6,8 @@ import type { TenantId } from '../../kernel/actor.ts'
 import type { Expiry } from '../../kernel/expiry.ts'
 
 /** An item that has passed a threshold. Administrators are notified of each pair once. */
-export type Passed = Pick<Expiry, 'type' | 'id'> & { endsAt: Date; days: number }
-const given = (passed: readonly Passed[]) => sql`unnest(${passed.map((p) => p.type)}::text[],
+export type PassedThreshold = Pick<Expiry, 'type' | 'id'> & { endsAt: Date; days: number }
+const given = (passed: readonly PassedThreshold[]) => sql`unnest(${passed.map((p) => p.type)}::text[],
   ${passed.map((p) => p.id)}::text[], ${passed.map((p) => p.endsAt.toISOString())}::timestamptz[],
   ${passed.map((p) => p.days)}::int[]) with ordinality as given (type, id, ends_at, days, position)`
 
@@ -15,7 +15,7 @@ const given = (passed: readonly Passed[]) => sql`unnest(${passed.map((p) => p.ty
  * Claims items that nobody has claimed yet, and returns those in the given order. Of concurrent callers exactly one
  * claims each item.
  */
-export const claim = async <P extends Passed & { cause: string }>(
+export const claim = async <P extends PassedThreshold & { cause: string }>(
   tx: Tx,
   tenant: TenantId,
   passed: readonly P[],
@@ -29,11 +29,11 @@ export const claim = async <P extends Passed & { cause: string }>(
   const claimed = new Set(rows.map((r) => keyOf({ ...r, endsAt: r.ends_at })))
   return passed.filter((p) => claimed.delete(keyOf(p)))
 }
-const keyOf = ({ type, id, endsAt, days }: Omit<Passed, 'type'> & { type: string }) =>
+const keyOf = ({ type, id, endsAt, days }: Omit<PassedThreshold, 'type'> & { type: string }) =>
   `${type} ${id} ${endsAt.toISOString()} ${days}`
 
 /** Returns the causes of the notifications that already cover these items. */
-export const causesOf = async (tx: Tx, tenant: TenantId, passed: readonly Passed[]): Promise<Set<string>> => {
+export const causesOf = async (tx: Tx, tenant: TenantId, passed: readonly PassedThreshold[]): Promise<Set<string>> => {
   const { rows } = await sql<{ cause: string }>`
     select distinct w.cause from ${given(passed)}
       join expiry_warnings w on w.tenant_id = ${tenant}

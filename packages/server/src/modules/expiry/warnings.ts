@@ -5,12 +5,12 @@ import type { Expiry } from '../../kernel/expiry.ts'
 import { newUuid } from '../../kernel/ids.ts'
 import type { ExpiryDeps } from './deps.ts'
 import { type Expiries, endedKeysFor } from './expiries.ts'
-import { noticeOf } from './notice.ts'
+import { expiryNotice } from './notice.ts'
 import { firstWarning, type Threshold, thresholdOf } from './standing.ts'
 import * as queries from './warnings.queries.ts'
 
 type Key = Awaited<ReturnType<ExpiryDeps['keys']['endingKeys']>>[number]
-type Due = queries.Passed & { days: Threshold; expiry: Expiry; cause: string }
+type Due = queries.PassedThreshold & { days: Threshold; expiry: Expiry; cause: string }
 
 /** Number of API keys read at once. */
 const portion = 5000
@@ -63,7 +63,7 @@ export function createWarnings({
         for (const [cause, together] of Map.groupBy(fresh, (d) => d.cause)) {
           const [first, ...more] = together.toSorted((a, b) => a.endsAt.getTime() - b.endsAt.getTime())
           if (!first) continue
-          const notice = noticeOf([first.expiry, ...more.map((d) => d.expiry)], first.days, cause, now())
+          const notice = expiryNotice([first.expiry, ...more.map((d) => d.expiry)], first.days, cause, now())
           await notifications.notify(tx, tenant, notice)
         }
         return queries.causesOf(tx, tenant, due)

@@ -5,11 +5,11 @@ import { newUuid } from '../../kernel/ids.ts'
 import { minute, second } from '../../kernel/time.ts'
 import type { FederationDeps } from './deps.ts'
 import * as queries from './enrolling.queries.ts'
-import { issuerOf, oidcOf } from './kinds.ts'
+import { oidcOf, providerIssuer } from './kinds.ts'
 import { mappedClaimsOf } from './mapped-claims.ts'
 import type { Newcomer, Newcomers } from './newcomer.ts'
 import type { Oidc } from './oidc/oidc.ts'
-import { FederationError, type Proven } from './proven.ts'
+import { FederationError, type ProvenIdentity } from './proven.ts'
 import { findProvider, type ProviderRow } from './providers.queries.ts'
 import type { Unrecognised } from './recognise.ts'
 
@@ -41,7 +41,7 @@ export function createEnrolling({
   newcomer,
 }: Pick<FederationDeps, 'db'> & { oidc: Pick<Oidc, 'finish' | 'verify'>; newcomer: Newcomers }) {
   /** The clients of mobile applications are public, so their codes are exchanged without a secret. */
-  async function prove(provider: ProviderRow, grant: EnrollmentGrant, nonce: string): Promise<Proven> {
+  async function prove(provider: ProviderRow, grant: EnrollmentGrant, nonce: string): Promise<ProvenIdentity> {
     const { kind, issuer, mobile_client_ids: audiences, scopes } = oidcOf(provider)
     const mappedClaims = mappedClaimsOf(db, provider)
     const within = { audiences, nonce, maxAgeSeconds: issuedWithinSeconds }
@@ -60,7 +60,7 @@ export function createEnrolling({
       db.inTenant(tenant, async (tx) =>
         (await queries.selectEnrollers(tx, tenant, mostEnrollers)).flatMap((row) => {
           const { provider_id, name, kind, oidc } = row
-          const issuer = issuerOf(row)
+          const issuer = providerIssuer(row)
           if (issuer === undefined) return []
           return {
             provider_id,

@@ -34,7 +34,7 @@ const attributesOf: Readonly<Record<SamlPreset, ClaimNames>> = {
 }
 
 /** Default names of the claims for a kind of provider. */
-export const claimsOf = (kind: IdentityProviderKind, preset: SamlPreset = 'generic'): ClaimNames =>
+export const defaultClaimsOf = (kind: IdentityProviderKind, preset: SamlPreset = 'generic'): ClaimNames =>
   kind === 'saml' ? attributesOf[preset] : claimsOfOidc
 
 /** Checks that a provider has the settings of its kind and no others. */
@@ -66,5 +66,5 @@ export const withDefaults = (kind: Exclude<IdentityProviderKind, 'saml'>, given:
 export const idpOf = ({ saml, saml_found }: Pick<ProviderRow, 'saml' | 'saml_found'>) => saml?.idp ?? saml_found
 
 /** Issuer of the accounts of a provider. Undefined while the metadata of a SAML provider have not been read. */
-export const issuerOf = (provider: Pick<ProviderRow, 'oidc' | 'saml' | 'saml_found'>): string | undefined =>
+export const providerIssuer = (provider: Pick<ProviderRow, 'oidc' | 'saml' | 'saml_found'>): string | undefined =>
   provider.oidc?.issuer ?? idpOf(provider)?.entity_id

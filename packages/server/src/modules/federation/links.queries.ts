@@ -6,7 +6,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 
 type Link = Selectable<Tables['user_identities']>
 /** An account at a provider. These three values alone identify it. */
-export type Account = Pick<Link, 'provider_id' | 'issuer' | 'subject'>
+export type ProviderAccount = Pick<Link, 'provider_id' | 'issuer' | 'subject'>
 export type LinkRow = Link & { provider_name: string }
 
 const selectLinks = (tx: Tx, tenant: TenantId) =>
@@ -24,7 +24,7 @@ const selectLinks = (tx: Tx, tenant: TenantId) =>
 export const listLinks = (tx: Tx, tenant: TenantId, user: string, most: number): Promise<LinkRow[]> =>
   selectLinks(tx, tenant).where('user_id', '=', user).orderBy('linked_at').orderBy('subject').limit(most).execute()
 
-export const findLink = (tx: Tx, tenant: TenantId, { provider_id, issuer, subject }: Account) =>
+export const findLink = (tx: Tx, tenant: TenantId, { provider_id, issuer, subject }: ProviderAccount) =>
   selectLinks(tx, tenant)
     .where('provider_id', '=', provider_id)
     .where('issuer', '=', issuer)
@@ -45,7 +45,7 @@ export const insertLink = (tx: Tx, link: Link): Promise<boolean> =>
  * False if the account is no longer linked to this user. Otherwise the link is locked until commit. The user's row is
  * already locked.
  */
-export const holdLink = (tx: Tx, tenant: TenantId, user: string, account: Account): Promise<boolean> =>
+export const holdLink = (tx: Tx, tenant: TenantId, user: string, account: ProviderAccount): Promise<boolean> =>
   happened(
     tx
       .selectFrom('user_identities')
@@ -59,7 +59,7 @@ export const holdLink = (tx: Tx, tenant: TenantId, user: string, account: Accoun
   )
 
 /** Like `holdLink`, and also stores the time of the sign-in. */
-export const useLink = (tx: Tx, tenant: TenantId, user: string, account: Account, at: Date): Promise<boolean> =>
+export const useLink = (tx: Tx, tenant: TenantId, user: string, account: ProviderAccount, at: Date): Promise<boolean> =>
   happened(
     tx
       .updateTable('user_identities')
@@ -77,7 +77,7 @@ export const deleteLink = (
   tx: Tx,
   tenant: TenantId,
   user: string,
-  { provider_id, subject }: Pick<Account, 'provider_id' | 'subject'>,
+  { provider_id, subject }: Pick<ProviderAccount, 'provider_id' | 'subject'>,
 ): Promise<boolean> =>
   happened(
     tx

@@ -5,7 +5,7 @@ import { encodeId } from '../../kernel/ids.ts'
 import { requirePresence } from '../../kernel/own-limit.ts'
 import { storable } from '../../kernel/text.ts'
 import type { FederationDeps } from './deps.ts'
-import { issuerOf } from './kinds.ts'
+import { providerIssuer } from './kinds.ts'
 import type { LinkRow } from './links.queries.ts'
 import * as queries from './links.queries.ts'
 import { holdProvider } from './providers.queries.ts'
@@ -54,7 +54,8 @@ export function createLinks({
         const held = (await holdProvider(tx, tenant, provider)) ?? failField('provider_id', 'no such identity provider')
         const username = await people.requireLinkable(tx, actor, user)
         const issuer =
-          issuerOf(held) ?? failField('provider_id', 'its metadata have not been read yet: enable or test it first')
+          providerIssuer(held) ??
+          failField('provider_id', 'its metadata have not been read yet: enable or test it first')
         const account = { provider_id: provider, issuer, subject }
         const before = await queries.findLink(tx, tenant, account)
         if (before?.user_id === user) return { link: before, changed: false }

@@ -9,7 +9,7 @@ import { spendLogoutToken } from './logout.queries.ts'
 import { skewSeconds } from './oidc/id-token.ts'
 import type { SignedOut } from './oidc/logout-token.ts'
 import { issuedWithinSeconds, type Oidc } from './oidc/oidc.ts'
-import type { Opening } from './opening.ts'
+import type { SignInOpening } from './opening.ts'
 import { FederationError } from './proven.ts'
 import { findProvider, lockProvider, type ProviderRow } from './providers.queries.ts'
 import { partyOf, type Unrecognised } from './recognise.ts'
@@ -22,7 +22,7 @@ const refuse = (): never => fail('forbidden', 'the logout token is not accepted'
 
 type LogoutDeps = Pick<FederationDeps, 'db' | 'audit' | 'changes' | 'tenancy' | 'people' | 'onError'> & {
   oidc: Pick<Oidc, 'verifyLogout'>
-  opening: Pick<Opening, 'takeStep'>
+  opening: Pick<SignInOpening, 'takeStep'>
 }
 
 /**

@@ -2,9 +2,9 @@ import type { Tx } from '../../db/database.ts'
 import type { Source } from '../../kernel/actor.ts'
 import type { Change } from '../../memory/changes.ts'
 import type { FederationDeps } from './deps.ts'
-import type { Proven } from './proven.ts'
+import type { ProvenIdentity } from './proven.ts'
 import type { ProviderRow } from './providers.queries.ts'
-import { createRecognise, Refused, saidBy, type Unrecognised } from './recognise.ts'
+import { createRecognise, mappedBy, RefusedSignIn, type Unrecognised } from './recognise.ts'
 
 /**
  * A person that a provider proved: the terms for their device, and the function that finds or makes their user. That
@@ -37,10 +37,10 @@ export function createNewcomers(deps: Pick<FederationDeps, 'people' | 'now'>) {
   return (
     by: Source,
     provider: ProviderRow,
-    proven: Proven,
+    proven: ProvenIdentity,
     { allows, spend, requiresApproval = false }: Way,
   ): Newcomer => {
-    const said = saidBy(provider, proven)
+    const said = mappedBy(provider, proven)
     // The request's idempotency claim belongs to the device.
     const source = { ...by, claim: null }
     return {
@@ -55,7 +55,7 @@ export function createNewcomers(deps: Pick<FederationDeps, 'people' | 'now'>) {
           const refused = await spend?.(tx)
           return refused ?? { userId, isNew, moved: isMoved ? [{ kind: 'user', subject: userId }] : [] }
         } catch (e) {
-          if (e instanceof Refused) return e.reason
+          if (e instanceof RefusedSignIn) return e.reason
           throw e
         }
       },

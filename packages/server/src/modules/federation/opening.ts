@@ -7,9 +7,9 @@ import { createRateLimiter } from '../../kernel/rate-limit.ts'
 import { storable } from '../../kernel/text.ts'
 import { minute } from '../../kernel/time.ts'
 import type { FederationDeps } from './deps.ts'
-import { FederationError, type Proven } from './proven.ts'
+import { FederationError, type ProvenIdentity } from './proven.ts'
 import { findProvider, type ProviderRow } from './providers.queries.ts'
-import { createRecognise, partyOf, Refused, saidBy, type Unrecognised, usernameSaid } from './recognise.ts'
+import { createRecognise, mappedBy, partyOf, RefusedSignIn, type Unrecognised, usernameSaid } from './recognise.ts'
 import { type Comer, createRefusedReturns, type ReturnReason, type SignInWay, strangerAt } from './refused-returns.ts'
 
 /** Time for a person to sign in at the provider. */
@@ -19,9 +19,14 @@ const stepsPerMinute = 1200
 
 const signIn = { allows: (held: ProviderRow) => held.sign_in, isSignIn: true }
 
-export type SignedIn = { token: string; expiresAt: Date; next: string | null }
+export type OpenedSession = { token: string; expiresAt: Date; next: string | null }
 /** A request to sign in, as a page sends it. `browser` is the value of its cookie, old or new. */
-export type Wanted = { tenantName: string; providerId: string; next: string | undefined; browser: string | undefined }
+export type WantedSignIn = {
+  tenantName: string
+  providerId: string
+  next: string | undefined
+  browser: string | undefined
+}
 
 /** Common part of all sign-ins through an identity provider, for both protocols. */
 export function createOpening(
@@ -39,7 +44,7 @@ export function createOpening(
     by: Source,
     provider: ProviderRow,
     reason: FederationError['reason'] | Unrecognised,
-    who?: { proven: Proven; username: string | undefined },
+    who?: { proven: ProvenIdentity; username: string | undefined },
   ): Promise<never> {
     const target = partyOf(provider)
     const username = who ? storable(who.username ?? usernameSaid(provider, who.proven), 256) : ''
@@ -57,9 +62,9 @@ export function createOpening(
     throw new AppError('rate_limited', 'too many sign-ins begin at this address', { retryAfterSeconds: wait })
   }
 
-  async function saidOf(by: Source, provider: ProviderRow, proven: Proven) {
+  async function saidOf(by: Source, provider: ProviderRow, proven: ProvenIdentity) {
     try {
-      return saidBy(provider, proven)
+      return mappedBy(provider, proven)
     } catch (e) {
       if (e instanceof FederationError) return refuse(by, provider, e.reason, { proven, username: undefined })
       throw e
@@ -75,7 +80,7 @@ export function createOpening(
     /** Returns the provider for a sign-in. Throws `unauthorized` if nobody can sign in with it, and `rate_limited`. */
     wanted: async (
       way: SignInWay,
-      { tenantName, providerId }: Wanted,
+      { tenantName, providerId }: WantedSignIn,
       caller: Caller,
     ): Promise<{ tenant: TenantId; by: Source; provider: ProviderRow }> => {
       await takeStep(caller)
@@ -110,9 +115,9 @@ export function createOpening(
     open: async (
       by: Source,
       provider: ProviderRow,
-      proven: Proven,
+      proven: ProvenIdentity,
       { next, sid, spend }: { next: string | null; sid: string | null; spend: (tx: Tx) => Promise<void> },
-    ): Promise<SignedIn> => {
+    ): Promise<OpenedSession> => {
       const tenant = by.tenantId
       const limits = (await tenancy.settings(tenant)).sessions
       const said = await saidOf(by, provider, proven)
@@ -128,18 +133,18 @@ export function createOpening(
             authMethod: provider.kind,
             limits,
           })
-          if (!opened) throw new Refused('not_admitted', who.username)
+          if (!opened) throw new RefusedSignIn('not_admitted', who.username)
           if (isMoved) await changes.record(tx, tenant, [{ kind: 'user', subject: who.userId }])
           return opened
         })
         .catch((e: unknown) => {
-          if (e instanceof Refused) return e
+          if (e instanceof RefusedSignIn) return e
           throw e
         })
-      if (session instanceof Refused)
+      if (session instanceof RefusedSignIn)
         return refuse(by, provider, session.reason, { proven, username: session.username })
       return { token: session.minted.token, expiresAt: session.expiresAt, next }
     },
   }
 }
-export type Opening = ReturnType<typeof createOpening>
+export type SignInOpening = ReturnType<typeof createOpening>

@@ -2,7 +2,7 @@
  * Statements of an identity provider about a person: the issuer, the subject that a link is made with, and the other
  * claims.
  */
-export type Proven = {
+export type ProvenIdentity = {
   issuer: string
   subject: string
   claims: Readonly<Record<string, unknown>>

@@ -3,14 +3,14 @@ import { encodeId } from '../../kernel/ids.ts'
 import type { Measured, ProviderFields, ProviderRow } from './providers.queries.ts'
 import { factsOfIdp } from './saml-settings.ts'
 
-export const targetOf = ({ provider_id, name }: Pick<ProviderRow, 'provider_id' | 'name'>) => ({
+export const providerTarget = ({ provider_id, name }: Pick<ProviderRow, 'provider_id' | 'name'>) => ({
   type: 'identity_provider',
   id: encodeId('identity_provider', provider_id),
   name,
 })
 
 /** Configured part of a provider, for its version. Results of reading its metadata are left out. */
-export const versionOf = ({ saml_found, saml_checked_at, saml_problem, ...set }: ProviderRow) => set
+export const providerVersion = ({ saml_found, saml_checked_at, saml_problem, ...set }: ProviderRow) => set
 export const measuredOf = ({ saml_found, saml_checked_at, saml_problem }: ProviderRow): Measured => ({
   saml_found,
   saml_checked_at,
@@ -18,7 +18,7 @@ export const measuredOf = ({ saml_found, saml_checked_at, saml_problem }: Provid
 })
 
 /** Configured fields of a provider, without its secret. */
-export const fieldsOf = (p: ProviderFields): ProviderFields => ({
+export const settableFields = (p: ProviderFields): ProviderFields => ({
   name: p.name,
   enabled: p.enabled,
   sign_in: p.sign_in,
@@ -45,8 +45,8 @@ export const fieldsOf = (p: ProviderFields): ProviderFields => ({
 })
 
 /** Fields of a provider for audit events, as on the wire. Group mappings are sorted, since they have no order. */
-export const factsOf = (p: ProviderFields) => ({
-  ...fieldsOf(p),
+export const providerFacts = (p: ProviderFields) => ({
+  ...settableFields(p),
   saml: p.saml && { ...p.saml, idp: factsOfIdp(p.saml.idp) },
   group_mappings: p.group_mappings
     .map(({ value, group_id }) => ({ value, group_id: encodeId('group', group_id) }))

@@ -7,7 +7,7 @@ import { failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, idOf } from '../../kernel/ids.ts'
 import { requireSame, versioned } from '../../kernel/version.ts'
 import { FederationError } from './proven.ts'
-import { fieldsOf, versionOf } from './provider-fields.ts'
+import { providerVersion, settableFields } from './provider-fields.ts'
 import type { GroupMapping, ProviderRow } from './providers.queries.ts'
 import type { Providers } from './providers.ts'
 import { spOf, viewFound } from './saml-settings.ts'
@@ -55,7 +55,7 @@ export function providerHandlers({
   const view = async (p: ProviderRow): Promise<View> =>
     viewWith(p, (await providers.linkedTo(p.tenant_id, [p.provider_id])).get(p.provider_id) ?? 0)
   async function viewWith(p: ProviderRow, linked_users: number): Promise<View> {
-    const { oidc, saml, ...fields } = fieldsOf(p)
+    const { oidc, saml, ...fields } = settableFields(p)
     const measured = {
       found: viewFound(p),
       problem: p.saml_problem,
@@ -86,19 +86,19 @@ export function providerHandlers({
     },
     getIdentityProvider: async ({ actor, params }) => {
       const row = await providers.get(actor.tenantId, idOf('identity_provider', params.provider_id))
-      return versioned(versionOf(row), await view(row))
+      return versioned(providerVersion(row), await view(row))
     },
     updateIdentityProvider: async ({ actor, params, query, body, expected }) => {
       const id = idOf('identity_provider', params.provider_id)
       const { oidc = null, saml = null, ...rest } = body
       const { client_secret: secret, ...settings } = oidc ?? {}
-      const fields = fieldsOf({ ...rest, group_mappings: decodeMappings(body.group_mappings), oidc, saml })
+      const fields = settableFields({ ...rest, group_mappings: decodeMappings(body.group_mappings), oidc, saml })
       const xml = saml?.metadata_xml === undefined ? {} : { metadata_xml: saml.metadata_xml }
       const given = { ...fields, saml: fields.saml && { ...fields.saml, ...xml } }
       const name = await nameOf(actor.tenantId)
       const endLinks = query.end_links_of_stronger ?? false
       const { row, ended } = await providers.replace(actor, id, { given, secret, endLinks }, (before) => {
-        expected.require(versionOf(before))
+        expected.require(providerVersion(before))
         requireSame(viewFixed(before), body, fixed)
         requireSame(viewFixedOidc(before, name), settings, fixedOfOidc, 'oidc.')
         requireSame(viewFixedSaml(before, name), saml ?? {}, fixedOfSaml, 'saml.')

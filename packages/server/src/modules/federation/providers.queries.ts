@@ -100,7 +100,7 @@ export async function holdProvider(tx: Tx, tenant: TenantId, providerId: string)
   return findProvider(tx, tenant, providerId)
 }
 
-export const wasDeleted = async (tx: Tx, tenant: TenantId, providerId: string): Promise<boolean> =>
+export const wasProviderDeleted = async (tx: Tx, tenant: TenantId, providerId: string): Promise<boolean> =>
   (await tx
     .selectFrom('identity_providers')
     .select('provider_id')

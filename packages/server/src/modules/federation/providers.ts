@@ -7,22 +7,22 @@ import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { differences } from '../../kernel/differences.ts'
 import { missing, newUuid } from '../../kernel/ids.ts'
-import type { Expected } from '../../kernel/version.ts'
+import type { ExpectedVersion } from '../../kernel/version.ts'
 import type { Change } from '../../memory/changes.ts'
 import { knownGroups } from '../identity/index.ts'
 import type { FederationDeps } from './deps.ts'
-import { claimsOf, type GivenOidc, oidcOf, requireKind, withDefaults } from './kinds.ts'
+import { defaultClaimsOf, type GivenOidc, oidcOf, requireKind, withDefaults } from './kinds.ts'
 import type { LastWay } from './last-way.ts'
 import { mappedClaimsOf } from './mapped-claims.ts'
 import type { Oidc } from './oidc/oidc.ts'
 import { issuerProblem, type OidcProvider } from './oidc/presets.ts'
 import { FederationError } from './proven.ts'
-import { factsOf, measuredOf, refuseTwice, targetOf, versionOf } from './provider-fields.ts'
+import { measuredOf, providerFacts, providerTarget, providerVersion, refuseTwice } from './provider-fields.ts'
 import type { Measured, ProviderFields, ProviderRow } from './providers.queries.ts'
 import * as queries from './providers.queries.ts'
 import type { SamlRefresh } from './saml-refresh.ts'
 import { type GivenSaml, nothingMeasured, type SamlSettings, viewFound } from './saml-settings.ts'
-import { createVouching, type EndedLinks, unlinkedEvents, viewEnded } from './vouching.ts'
+import { createProviderVouching, type EndedLinks, unlinkedEvents, viewEnded } from './vouching.ts'
 
 /** Undefined: unchanged, or no secret for a new provider. Null: no secret. */
 type GivenSecret = string | null | undefined
@@ -69,7 +69,7 @@ export function createProviders({
   saml: Pick<SamlSettings, 'settle' | 'measure'> & Pick<SamlRefresh, 'refresh'>
   lastWay: Pick<LastWay, 'hold' | 'refuseLast'>
 }) {
-  const vouching = createVouching({ people })
+  const vouching = createProviderVouching({ people })
 
   /**
    * Checks a provider by asking it. A disabled one may be prepared before it can be reached. Undefined: the stored
@@ -156,7 +156,7 @@ export function createProviders({
       const fields: ProviderFields = {
         ...defaults,
         ...rest,
-        claims: { ...claimsOf(kind, rest.saml?.preset), ...rest.claims },
+        claims: { ...defaultClaimsOf(kind, rest.saml?.preset), ...rest.claims },
         oidc: own.oidc && kind !== 'saml' ? withDefaults(kind, own.oidc) : null,
         saml: own.saml && saml.settle(own.saml),
       }
@@ -171,7 +171,7 @@ export function createProviders({
           await requireGroups(tx, tenant, fields)
           await queries.insertProvider(tx, tenant, fields, { providerId, kind, secretJwe, measured, at: now() })
           const made = (await queries.findProvider(tx, tenant, providerId)) ?? noProvider()
-          const target = targetOf(made)
+          const target = providerTarget(made)
           await audit.record(tx, actor, 'identity_provider.created', { provider_id: target.id }, { target })
           await settle(tx, actor, providerId, true)
           return made
@@ -204,7 +204,7 @@ export function createProviders({
           if (isShut) await lastWay.refuseLast(tx, tenant, before)
           await requireGroups(tx, tenant, fields)
           const secretJwe = secret === undefined ? before.client_secret_jwe : newJwe
-          const changed = differences(factsOf(before), factsOf(fields))
+          const changed = differences(providerFacts(before), providerFacts(fields))
           const isNewSecret = secretJwe !== before.client_secret_jwe
           const isChanged = Object.keys(changed).length > 0 || isNewSecret
           const unlinked = await vouching.settle(tx, actor, before, fields, { isNewSecret, endLinks })
@@ -219,7 +219,7 @@ export function createProviders({
           })
           const after = (await queries.findProvider(tx, tenant, id)) ?? noProvider()
           const ended = await vouching.endSessions(tx, actor, id, unlinked)
-          const target = targetOf(after)
+          const target = providerTarget(after)
           const provider_id = target.id
           const details = {
             ...(isNewSecret && { client_secret: secretJwe === null ? 'removed' : 'replaced' }),
@@ -235,21 +235,21 @@ export function createProviders({
     },
 
     /** False if the provider was deleted before. */
-    remove: (actor: Actor, id: string, expected: Expected): Promise<boolean> => {
+    remove: (actor: Actor, id: string, expected: ExpectedVersion): Promise<boolean> => {
       const tenant = actor.tenantId
       return db.inTenant(tenant, async (tx) => {
         await lastWay.hold(tx, tenant)
         const before = await queries.lockProvider(tx, tenant, id)
         if (!before) {
-          if (!(await queries.wasDeleted(tx, tenant, id))) return noProvider()
+          if (!(await queries.wasProviderDeleted(tx, tenant, id))) return noProvider()
           expected.require(undefined)
           return false
         }
-        expected.require(versionOf(before))
+        expected.require(providerVersion(before))
         await lastWay.refuseLast(tx, tenant, before)
         const details = { linked_users: (await queries.countLinked(tx, tenant, [id])).get(id) ?? 0 }
         await queries.deleteProvider(tx, tenant, id, now())
-        const target = targetOf(before)
+        const target = providerTarget(before)
         await audit.record(tx, actor, 'identity_provider.deleted', { provider_id: target.id }, { target, details })
         await settle(tx, actor, id, false)
         return true
@@ -267,7 +267,7 @@ export function createProviders({
         if (e instanceof FederationError) return e
         throw e
       })
-      const target = targetOf(row)
+      const target = providerTarget(row)
       const problem = found instanceof FederationError ? found.reason : undefined
       const more = { target, ...(problem && { details: { reason: problem } }) }
       await db.inTenant(tenant, (tx) =>

@@ -3,10 +3,10 @@ import type { Source, TenantId } from '../../kernel/actor.ts'
 import type { Allowance } from '../../kernel/allowance.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { FederationDeps } from './deps.ts'
-import { issuerOf } from './kinds.ts'
+import { providerIssuer } from './kinds.ts'
 import * as links from './links.queries.ts'
-import { groupsOf } from './oidc/claims.ts'
-import type { Proven } from './proven.ts'
+import { groupsClaimOf } from './oidc/claims.ts'
+import type { ProvenIdentity } from './proven.ts'
 import { holdProvider, type ProviderRow } from './providers.queries.ts'
 
 /** Reason why a person that a provider proved has no user here. */
@@ -21,7 +21,7 @@ export type Unrecognised =
   | 'not_admitted'
   | 'replayed'
   | 'signed_out'
-type Evidence = { provider: ProviderRow; proven: Proven; said: ReturnType<typeof saidBy> }
+type Evidence = { provider: ProviderRow; proven: ProvenIdentity; said: ReturnType<typeof mappedBy> }
 /** Purpose of the proof: a test that the provider allows it, and whether it is a sign-in. */
 type Purpose = { allows: (held: ProviderRow) => boolean; isSignIn: boolean }
 
@@ -40,7 +40,7 @@ export const createRecognise =
     const places = mayBeNew ? await people.holdPlaces(tx, tenant) : undefined
     await people.hold(tx, by, said.roles.decides)
     const held = (await holdProvider(tx, tenant, provider.provider_id)) ?? refuseWith('turned_off')
-    if (!held.enabled || !allows(held) || issuerOf(held) !== proven.issuer) refuseWith('turned_off')
+    if (!held.enabled || !allows(held) || providerIssuer(held) !== proven.issuer) refuseWith('turned_off')
     // Groups, roles and terms were read before the provider was asked. A change since then must not be ignored.
     if (held.updated_at.getTime() !== provider.updated_at.getTime()) refuseWith('provider_changed')
     const at = now()
@@ -48,7 +48,7 @@ export const createRecognise =
     const { user_id: userId, provisioned } =
       known ?? (await provision(tx, source, people, { provider, proven, places }))
     const username = await people.admit(tx, tenant, userId, isSignIn)
-    if (username === undefined) throw new Refused('not_admitted', await people.nameOf(tx, tenant, userId))
+    if (username === undefined) throw new RefusedSignIn('not_admitted', await people.nameOf(tx, tenant, userId))
     const isFollowed = provisioned && (await people.follow(tx, source, userId, said, voucher))
     const isLinked = !known
       ? await link(tx, tenant, userId, account, { linkedAt: at, signedInAt: isSignIn ? at : null })
@@ -60,12 +60,12 @@ export const createRecognise =
   }
 
 /** Returns the groups and roles that a provider states, among those that it decides. Throws FederationError. */
-export function saidBy({ claims, group_mappings, role_mappings, kind }: ProviderRow, proven: Proven) {
+export function mappedBy({ claims, group_mappings, role_mappings, kind }: ProviderRow, proven: ProvenIdentity) {
   // Absent groups change nothing if the provider could not be asked for them.
   const isUnknown = proven.unknown?.includes(claims.groups) === true
   const decides = !isUnknown && group_mappings.length + role_mappings.length > 0
   // If the provider was asked and states no groups, there are none: Okta leaves an empty claim out.
-  const values = new Set(decides ? groupsOf(kind, proven.claims, claims.groups) : [])
+  const values = new Set(decides ? groupsClaimOf(kind, proven.claims, claims.groups) : [])
   const said = <T extends string>(list: readonly { value: string; to: T }[]) => ({
     decides: isUnknown ? [] : [...new Set(list.map((m) => m.to))],
     says: new Set<string>(list.filter((m) => values.has(m.value)).map((m) => m.to)),
@@ -95,12 +95,12 @@ async function provision(
   return refuseWith(made)
 }
 
-function claimIn({ claims }: Proven, name: string): string | undefined {
+function claimIn({ claims }: ProvenIdentity, name: string): string | undefined {
   const value = Object.hasOwn(claims, name) ? claims[name] : undefined
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 /** Username that a provider states for a person; else their subject. */
-export const usernameSaid = ({ claims }: ProviderRow, proven: Proven): string =>
+export const usernameSaid = ({ claims }: ProviderRow, proven: ProvenIdentity): string =>
   claimIn(proven, claims.username) ?? proven.subject
 
 /**
@@ -111,7 +111,7 @@ async function link(
   tx: Tx,
   tenant: TenantId,
   userId: string,
-  account: links.Account,
+  account: links.ProviderAccount,
   { linkedAt, signedInAt }: { linkedAt: Date; signedInAt: Date | null },
 ): Promise<true> {
   const times = { linked_at: linkedAt, last_login_at: signedInAt }
@@ -120,7 +120,11 @@ async function link(
   throw new RunAgain('somebody linked the account meanwhile')
 }
 
-const accountOf = ({ provider_id }: ProviderRow, { issuer, subject }: Proven) => ({ provider_id, issuer, subject })
+const accountOf = ({ provider_id }: ProviderRow, { issuer, subject }: ProvenIdentity) => ({
+  provider_id,
+  issuer,
+  subject,
+})
 
 export const partyOf = ({ provider_id, name }: Pick<ProviderRow, 'provider_id' | 'name'>) => ({
   type: 'identity_provider' as const,
@@ -129,10 +133,10 @@ export const partyOf = ({ provider_id, name }: Pick<ProviderRow, 'provider_id' |
 })
 
 const refuseWith = (reason: Unrecognised): never => {
-  throw new Refused(reason)
+  throw new RefusedSignIn(reason)
 }
 /** Rolls the transaction back, with the reason. */
-export class Refused extends Error {
+export class RefusedSignIn extends Error {
   readonly reason: Unrecognised
   /** Username of a refused user of this tenant. */
   readonly username: string | undefined

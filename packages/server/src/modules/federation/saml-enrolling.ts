@@ -3,7 +3,7 @@ import type { Actor, Source } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { FederationDeps } from './deps.ts'
 import type { Newcomer, Newcomers } from './newcomer.ts'
-import { type Opening, waitsForMs } from './opening.ts'
+import { type SignInOpening, waitsForMs } from './opening.ts'
 import { FederationError } from './proven.ts'
 import { findProvider, type ProviderRow } from './providers.queries.ts'
 import type { Unrecognised } from './recognise.ts'
@@ -28,7 +28,7 @@ export function createSamlEnrolling(
   deps: Pick<FederationDeps, 'db' | 'audit' | 'now' | 'readToken' | 'peppers' | 'publicUrl'> & {
     saml: Pick<Saml, 'begin' | 'finish'>
     newcomer: Newcomers
-    opening: Pick<Opening, 'takeStep'>
+    opening: Pick<SignInOpening, 'takeStep'>
   },
 ) {
   const { db, audit, now, readToken, peppers, publicUrl, saml, newcomer, opening } = deps
@@ -52,7 +52,7 @@ export function createSamlEnrolling(
         const { url, requestId } = await saml.begin(samlOf(publicUrl, provider, now()), { relayState: state.token })
         const expiresAt = new Date(Math.min(now().getTime() + waitsForMs, until.getTime()))
         await db.inTenant(tenant, async (tx) => {
-          await queries.insertRequest(tx, {
+          await queries.insertSamlRequest(tx, {
             tenant_id: tenant,
             state_digest: state.digest,
             provider_id: providerId,

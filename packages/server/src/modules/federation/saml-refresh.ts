@@ -4,7 +4,7 @@ import { differences } from '../../kernel/differences.ts'
 import { minute } from '../../kernel/time.ts'
 import type { FederationDeps } from './deps.ts'
 import { FederationError } from './proven.ts'
-import { targetOf } from './provider-fields.ts'
+import { providerTarget } from './provider-fields.ts'
 import { lockProvider, type ProviderRow, selectUnread, updateMeasured } from './providers.queries.ts'
 import { factsOfIdp, type SamlFound, type SamlSettings } from './saml-settings.ts'
 
@@ -53,7 +53,7 @@ export function createSamlRefresh({
         const saml_found = read instanceof FederationError ? before.saml_found : read
         const measured = { saml_found, saml_checked_at: now(), saml_problem: failed?.message ?? null }
         await updateMeasured(tx, by.tenantId, row.provider_id, measured)
-        const target = targetOf(before)
+        const target = providerTarget(before)
         const changes = differences({ found: factsOfIdp(before.saml_found) }, { found: factsOfIdp(saml_found) })
         if (Object.keys(changes).length > 0)
           await audit.record(tx, by, 'identity_provider.updated', { provider_id: target.id }, { target, changes })

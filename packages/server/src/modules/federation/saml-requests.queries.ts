@@ -8,10 +8,10 @@ import type { TenantId } from '../../kernel/actor.ts'
 type Request = Selectable<Tables['saml_requests']>
 type Assertion = Omit<Selectable<Tables['saml_assertions']>, 'tenant_id'>
 
-export const insertRequest = (tx: Tx, request: Request) => tx.insertInto('saml_requests').values(request).execute()
+export const insertSamlRequest = (tx: Tx, request: Request) => tx.insertInto('saml_requests').values(request).execute()
 
 /** Takes the request of this browser for this provider. Only the first call with its state gets it. */
-export const takeRequest = (
+export const takeSamlRequest = (
   tx: Tx,
   tenant: TenantId,
   key: { state_digest: Buffer; provider_id: string; browser_digest: Buffer },
@@ -28,7 +28,7 @@ export const takeRequest = (
     .executeTakeFirst()
 
 /** Returns a request that could not be taken, also an expired one. */
-export const findRequest = (
+export const findSamlRequest = (
   tx: Tx,
   tenant: TenantId,
   state_digest: Buffer,

@@ -2,9 +2,9 @@ import { mintToken } from '@holdfast/crypto'
 import type { Tx } from '../../db/database.ts'
 import type { Caller } from '../../kernel/actor.ts'
 import type { FederationDeps } from './deps.ts'
-import { type Opening, type SignedIn, type Wanted, waitsForMs } from './opening.ts'
+import { type OpenedSession, type SignInOpening, type WantedSignIn, waitsForMs } from './opening.ts'
 import { findProvider } from './providers.queries.ts'
-import { Refused } from './recognise.ts'
+import { RefusedSignIn } from './recognise.ts'
 import { type ReturnReason, strangerAt, whyNoRequest } from './refused-returns.ts'
 import type { Saml } from './saml/saml.ts'
 import * as queries from './saml-requests.queries.ts'
@@ -27,13 +27,13 @@ type SamlReturn = {
 export function createSamlSignIn(
   deps: Pick<FederationDeps, 'db' | 'now' | 'readToken' | 'peppers' | 'publicUrl' | 'tenancy'> & {
     saml: Pick<Saml, 'begin' | 'finish' | 'metadata'>
-    opening: Opening
+    opening: SignInOpening
   },
 ) {
   const { db, now, readToken, peppers, publicUrl, tenancy, saml, opening } = deps
 
   return {
-    begin: async (wanted: Wanted, caller: Caller): Promise<{ url: string; browser: string }> => {
+    begin: async (wanted: WantedSignIn, caller: Caller): Promise<{ url: string; browser: string }> => {
       const { tenant, by, provider } = await opening.wanted('saml', wanted, caller)
       const state = mintToken(peppers, 'hfr', tenant)
       const { url, requestId } = await opening.refusing(by, provider, async () =>
@@ -41,7 +41,7 @@ export function createSamlSignIn(
       )
       const browser = opening.browserOf(tenant, wanted.browser)
       await db.inTenant(tenant, (tx) =>
-        queries.insertRequest(tx, {
+        queries.insertSamlRequest(tx, {
           tenant_id: tenant,
           state_digest: state.digest,
           provider_id: provider.provider_id,
@@ -64,7 +64,7 @@ export function createSamlSignIn(
     finish: async (
       { providerId, samlResponse, relayState, browser }: SamlReturn,
       caller: Caller,
-    ): Promise<SignedIn | HandOver> => {
+    ): Promise<OpenedSession | HandOver> => {
       const read = relayState === undefined ? undefined : readToken(relayState)
       const shown = browser === undefined ? undefined : readToken(browser)
       const state = read?.prefix === 'hfr' ? read : undefined
@@ -83,9 +83,9 @@ export function createSamlSignIn(
         device: await queries.findHandOver(tx, tenant, key, at),
         request:
           shown?.prefix === 'hfl'
-            ? await queries.takeRequest(tx, tenant, { ...key, browser_digest: shown.digest }, at)
+            ? await queries.takeSamlRequest(tx, tenant, { ...key, browser_digest: shown.digest }, at)
             : undefined,
-        found: await queries.findRequest(tx, tenant, key.state_digest),
+        found: await queries.findSamlRequest(tx, tenant, key.state_digest),
         provider: await findProvider(tx, tenant, providerId),
       }))
       if (device?.redirect_uri && provider)
@@ -98,7 +98,7 @@ export function createSamlSignIn(
         const { assertionId, goodUntil, ...proven } = await saml.finish(samlOf(publicUrl, provider, now()), answer)
         const assertion = { provider_id: providerId, assertion_id: assertionId, good_until: goodUntil }
         const spend = async (tx: Tx) => {
-          if ((await queries.spendAssertions(tx, tenant, [assertion])).length === 0) throw new Refused('replayed')
+          if ((await queries.spendAssertions(tx, tenant, [assertion])).length === 0) throw new RefusedSignIn('replayed')
         }
         return opening.open(by, provider, proven, { next: request.next_path, sid: null, spend })
       })

@@ -1,10 +1,10 @@
-import type { Page, Visit } from '../../http/page.ts'
+import type { HtmlPageAnswer, Visit } from '../../http/page.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import { decodeId, missing } from '../../kernel/ids.ts'
 import { storable } from '../../kernel/text.ts'
 import { second } from '../../kernel/time.ts'
 import { createCookie, escapeHtml, pageHeaders, renderPage, safeNext } from '../identity/index.ts'
-import { type SignedIn, waitsForMs } from './opening.ts'
+import { type OpenedSession, waitsForMs } from './opening.ts'
 import type { HandOver, SamlSignIn } from './saml-sign-in.ts'
 import type { SignIn } from './sign-in.ts'
 import { type Offered, pathTo, plainTenant } from './ways.ts'
@@ -26,7 +26,7 @@ export function signInPages({ signIn, saml, publicUrl }: { signIn: SignIn; saml:
   const ways = { oidc: [`${prefix}holdfast_signin`, 'Lax'], saml: [`${prefix}holdfast_saml`, 'None'] } as const
   const sessionCookie = createCookie(publicUrl)
 
-  const problemPage = (e: AppError): Page => ({
+  const problemPage = (e: AppError): HtmlPageAnswer => ({
     status: e.code === 'rate_limited' ? 429 : 401,
     headers: {
       ...pageHeaders,
@@ -40,8 +40,8 @@ export function signInPages({ signIn, saml, publicUrl }: { signIn: SignIn; saml:
     ),
   })
   const orProblem =
-    <V extends Visit>(work: (visit: V) => Promise<Page>) =>
-    async (visit: V): Promise<Page> => {
+    <V extends Visit>(work: (visit: V) => Promise<HtmlPageAnswer>) =>
+    async (visit: V): Promise<HtmlPageAnswer> => {
       try {
         return await work(visit)
       } catch (e) {
@@ -61,7 +61,7 @@ export function signInPages({ signIn, saml, publicUrl }: { signIn: SignIn; saml:
       const cookie = `${name}=${browser}; Path=/; HttpOnly; Secure; SameSite=${sameSite}; ${life}`
       return { status: 303, headers: { location: url, 'set-cookie': cookie }, body: Buffer.alloc(0) }
     })
-  const signedIn = (way: keyof typeof ways, { token, next }: SignedIn): Page => {
+  const signedIn = (way: keyof typeof ways, { token, next }: OpenedSession): HtmlPageAnswer => {
     const to = next ?? '/admin'
     const [name, sameSite] = ways[way]
     // The sign-in is finished, so its cookie is deleted.
@@ -119,7 +119,7 @@ type Posted = Readonly<Record<string, string>>
  * Page that passes the response to a port of the person's own machine, by a click. A person who was tricked into
  * another person's enrollment can see that, and nothing listens on their machine.
  */
-const handOverPage = ({ handTo, providerName, samlResponse, relayState }: HandOver): Page => ({
+const handOverPage = ({ handTo, providerName, samlResponse, relayState }: HandOver): HtmlPageAnswer => ({
   headers: {
     ...pageHeaders,
     'content-security-policy': pageHeaders['content-security-policy'].replace(
@@ -144,7 +144,7 @@ const providerLinks = (offered: readonly Offered[], tenantName: string, next: st
     .map((o) => `<a class="choice" href="${escapeHtml(pathTo(o, tenantName, next))}">${escapeHtml(o.name)}</a>`)
     .join('\n')
 
-const choicePage = (offered: readonly Offered[], tenantName: string, next: string | undefined): Page => ({
+const choicePage = (offered: readonly Offered[], tenantName: string, next: string | undefined): HtmlPageAnswer => ({
   headers: pageHeaders,
   body: renderPage(
     'Sign in',

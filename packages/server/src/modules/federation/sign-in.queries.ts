@@ -6,10 +6,11 @@ import type { TenantId } from '../../kernel/actor.ts'
 
 type Request = Selectable<Tables['sign_in_requests']>
 
-export const insertRequest = (tx: Tx, request: Request) => tx.insertInto('sign_in_requests').values(request).execute()
+export const insertSignInRequest = (tx: Tx, request: Request) =>
+  tx.insertInto('sign_in_requests').values(request).execute()
 
 /** Takes the request of this browser for this provider. Only the first call with its state gets it. */
-export const takeRequest = (
+export const takeSignInRequest = (
   tx: Tx,
   tenant: TenantId,
   key: Pick<Request, 'state_digest' | 'provider_id' | 'browser_digest'>,
@@ -26,7 +27,7 @@ export const takeRequest = (
     .executeTakeFirst()
 
 /** Returns a request that could not be taken, also an expired one. */
-export const findRequest = (
+export const findSignInRequest = (
   tx: Tx,
   tenant: TenantId,
   state_digest: Buffer,

@@ -8,10 +8,10 @@ import type { FederationDeps } from './deps.ts'
 import { wasSignedOut } from './logout.queries.ts'
 import { sidOf } from './oidc/claims.ts'
 import type { Oidc } from './oidc/oidc.ts'
-import { type Opening, type SignedIn, type Wanted, waitsForMs } from './opening.ts'
+import { type OpenedSession, type SignInOpening, type WantedSignIn, waitsForMs } from './opening.ts'
 import { findProvider } from './providers.queries.ts'
 import type { Providers } from './providers.ts'
-import { Refused } from './recognise.ts'
+import { RefusedSignIn } from './recognise.ts'
 import { type ReturnReason, strangerAt, whyNoRequest } from './refused-returns.ts'
 import * as queries from './sign-in.queries.ts'
 import { type Offered, pathTo, plainTenant } from './ways.ts'
@@ -35,7 +35,7 @@ export function createSignIn(
   > & {
     oidc: Pick<Oidc, 'begin' | 'finish'>
     providers: Pick<Providers, 'clientOf'>
-    opening: Opening
+    opening: SignInOpening
   },
 ) {
   const { db, now, readToken, peppers, kek, tenancy, oidc, providers, opening } = deps
@@ -74,7 +74,7 @@ export function createSignIn(
     },
 
     /** Sends a browser to a provider. Throws `unauthorized` for a provider that cannot be used, and `rate_limited`. */
-    begin: async (wanted: Wanted, caller: Caller): Promise<{ url: string; browser: string }> => {
+    begin: async (wanted: WantedSignIn, caller: Caller): Promise<{ url: string; browser: string }> => {
       const { tenant, by, provider } = await opening.wanted('oidc', wanted, caller)
       const { url, state, nonce, verifier } = await opening.refusing(by, provider, async () =>
         oidc.begin(await providers.clientOf(provider), {
@@ -87,7 +87,7 @@ export function createSignIn(
       const state_digest = digestOf(state)
       const verifier_jwe = await seal(kek, sealContext(state_digest), Buffer.from(verifier))
       await db.inTenant(tenant, (tx) =>
-        queries.insertRequest(tx, {
+        queries.insertSignInRequest(tx, {
           tenant_id: tenant,
           state_digest,
           provider_id: provider.provider_id,
@@ -102,7 +102,7 @@ export function createSignIn(
     },
 
     /** Handles the browser's return. Throws `unauthorized` for everything that is not this browser's one answer. */
-    finish: async ({ providerId, answer, browser }: Return, caller: Caller): Promise<SignedIn> => {
+    finish: async ({ providerId, answer, browser }: Return, caller: Caller): Promise<OpenedSession> => {
       const state = answer.get('state') ?? undefined
       const shown = presented(browser, 'hfl')
       const issued = presented(state, 'hfr')
@@ -116,8 +116,9 @@ export function createSignIn(
       const at = now()
       const key = { state_digest: digestOf(state), provider_id: providerId }
       const { request, found, provider } = await db.inTenant(tenant, async (tx) => {
-        const request = shown && (await queries.takeRequest(tx, tenant, { ...key, browser_digest: shown.digest }, at))
-        const found = request ?? (await queries.findRequest(tx, tenant, key.state_digest))
+        const request =
+          shown && (await queries.takeSignInRequest(tx, tenant, { ...key, browser_digest: shown.digest }, at))
+        const found = request ?? (await queries.findSignInRequest(tx, tenant, key.state_digest))
         return { request, found, provider: await findProvider(tx, tenant, providerId) }
       })
       if (!provider) return refuse('unknown_provider')
@@ -128,7 +129,7 @@ export function createSignIn(
         const proven = await oidc.finish(await providers.clientOf(provider), answer, known)
         const sid = sidOf(proven.claims)
         const spend = async (tx: Tx) => {
-          if (await wasSignedOut(tx, tenant, providerId, { ...proven, sid })) throw new Refused('signed_out')
+          if (await wasSignedOut(tx, tenant, providerId, { ...proven, sid })) throw new RefusedSignIn('signed_out')
         }
         return opening.open(by, provider, proven, { next: request.next_path, sid, spend })
       })

@@ -1,4 +1,4 @@
-import type { Page, Visit } from '../../http/page.ts'
+import type { HtmlPageAnswer, Visit } from '../../http/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { decodeId } from '../../kernel/ids.ts'
 import { orAbort } from '../../kernel/or-abort.ts'
@@ -8,7 +8,7 @@ import { escapeHtml, pageHeaders, renderPage } from '../identity/index.ts'
 import type { FederationDeps } from './deps.ts'
 import { oidcOf } from './kinds.ts'
 import type { Oidc } from './oidc/oidc.ts'
-import type { Opening } from './opening.ts'
+import type { SignInOpening } from './opening.ts'
 import { findProvider } from './providers.queries.ts'
 import { plainTenant } from './ways.ts'
 
@@ -22,7 +22,7 @@ const withinMs = 2 * second
 export function createSignOut(
   deps: Pick<FederationDeps, 'db' | 'tenancy' | 'publicUrl'> & {
     oidc: Pick<Oidc, 'endSession'>
-    opening: Pick<Opening, 'takeStep'>
+    opening: Pick<SignInOpening, 'takeStep'>
   },
 ) {
   const { db, tenancy, publicUrl, oidc, opening } = deps
@@ -36,7 +36,7 @@ export function createSignOut(
     return url === undefined ? undefined : { name: row.name, url }
   }
 
-  const page = (out: { name: string; url: string } | undefined): Page => ({
+  const page = (out: { name: string; url: string } | undefined): HtmlPageAnswer => ({
     headers: pageHeaders,
     body: renderPage(
       'Signed out',
@@ -52,7 +52,7 @@ ${out ? `<a class="choice" href="${escapeHtml(out.url)}">Sign out at ${escapeHtm
       (await wayOut(tenant, providerId))?.url,
 
     pages: {
-      '/admin/signed-out': async ({ query, caller }: Visit): Promise<Page> => {
+      '/admin/signed-out': async ({ query, caller }: Visit): Promise<HtmlPageAnswer> => {
         const providerId = decodeId('identity_provider', query.get('provider') ?? '')
         if (providerId === undefined) return page(undefined)
         await opening.takeStep(caller)

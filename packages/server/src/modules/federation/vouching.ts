@@ -8,12 +8,12 @@ import type { Change } from '../../memory/changes.ts'
 import { mayHandle } from '../access/index.ts'
 import type { FederationDeps } from './deps.ts'
 import * as links from './links.queries.ts'
-import { factsOf } from './provider-fields.ts'
+import { providerFacts } from './provider-fields.ts'
 import type { ProviderFields, ProviderRow } from './providers.queries.ts'
 
 type Widens<V> = (before: V, after: V) => boolean
 type EachOf<T> = { [F in keyof T]-?: Widens<T[F]> }
-type Settings = ReturnType<typeof factsOf>
+type Settings = ReturnType<typeof providerFacts>
 
 const never = () => false
 const differs = (before: unknown, after: unknown) => !isDeepStrictEqual(before, after)
@@ -73,7 +73,7 @@ type Asked = { isNewSecret: boolean; endLinks: boolean }
  * Permission checks for changes of a provider. A change of a provider's proof affects all linked people. So the caller
  * must have all permissions of each linked person, and must be allowed to give each mapped role, group or account.
  */
-export function createVouching({ people }: Pick<FederationDeps, 'people'>) {
+export function createProviderVouching({ people }: Pick<FederationDeps, 'people'>) {
   const need = (actor: Actor, permission: Permission, why: string) => {
     if (!permissionsOf(actor).has(permission)) fail('forbidden', `${why} needs the permission ${permission}`)
   }
@@ -105,7 +105,7 @@ export function createVouching({ people }: Pick<FederationDeps, 'people'>) {
       after: ProviderFields,
       { isNewSecret, endLinks }: Asked,
     ): Promise<EndedLink[]> => {
-      if (!isNewSecret && !widens(vouching, factsOf(before), factsOf(after))) return []
+      if (!isNewSecret && !widens(vouching, providerFacts(before), providerFacts(after))) return []
       requireMayMap(actor, before, after)
       const { tenantId: tenant } = actor
       const { provider_id } = before

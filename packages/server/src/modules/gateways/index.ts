@@ -11,13 +11,13 @@ import { createPools } from './registry/pools.ts'
 import { createRegistry } from './registry/registry.ts'
 import { createGatewayHits } from './registry/search-hits.ts'
 import { pruneSecrets } from './registry/secrets.queries.ts'
-import { createSecrets } from './registry/secrets.ts'
-import { createActivity } from './reports/activity.ts'
+import { createGatewaySecrets } from './registry/secrets.ts'
+import { createGatewayActivity } from './reports/activity.ts'
 import { pruneHistory } from './reports/history.queries.ts'
 import { createMetering } from './reports/metering.ts'
 import { reportHandlers } from './reports/reports.handlers.ts'
-import { sessionHandlers } from './reports/sessions.handlers.ts'
-import { createSessions } from './reports/sessions.ts'
+import { vpnSessionHandlers } from './reports/sessions.handlers.ts'
+import { createVpnSessions } from './reports/sessions.ts'
 import { createTelemetry } from './reports/telemetry.ts'
 import { createConnectionTruth } from './truth/connection-truth.ts'
 
@@ -32,9 +32,9 @@ export * as reported from './reports/reported.queries.ts'
 /** Gateways: pools, secrets, sessions, metering and unified policy. */
 export function createGateways(deps: GatewaysDeps) {
   const registry = createRegistry(deps)
-  const activity = createActivity(deps)
-  const secrets = createSecrets({ ...deps, registry })
-  const sessions = createSessions(deps)
+  const activity = createGatewayActivity(deps)
+  const secrets = createGatewaySecrets({ ...deps, registry })
+  const sessions = createVpnSessions(deps)
   const { endVpnSessions, endSessionsAt, blockedUntil, sessionLimitFor } = sessions
   const heard = { ...deps, registry, activity }
   const { handlers: pulls, ...pulling } = createPull(heard)
@@ -47,7 +47,7 @@ export function createGateways(deps: GatewaysDeps) {
       ...poolHandlers(createPools(deps)),
       ...gatewayHandlers(createGatewayRules({ ...heard, secrets }), createIdentities(deps), deps),
       ...reportHandlers({ ...heard, metering: createMetering(heard), telemetry: createTelemetry(heard) }),
-      ...sessionHandlers(sessions),
+      ...vpnSessionHandlers(sessions),
       ...truth.handlers,
       ...health.handlers,
     },

@@ -2,7 +2,7 @@ import { Answer } from '../../http/answer.ts'
 import type { Handlers } from '../../http/handlers.ts'
 import type { Readiness } from './readiness.ts'
 
-export const healthHandlers = (readiness: Readiness) =>
+export const readinessHandlers = (readiness: Readiness) =>
   ({
     health: async () => ({ status: 'ok' }),
     ready: async ({ request }) => {

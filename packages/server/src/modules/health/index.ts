@@ -1,13 +1,13 @@
-import { healthHandlers } from './health.handlers.ts'
+import { readinessHandlers } from './health.handlers.ts'
 import { createReadiness, type ReadinessDeps } from './readiness.ts'
 
 export { createListening, type Listening } from './listening.ts'
 
 /** Readiness: tells if this replica can take requests. */
-export function createHealth(deps: ReadinessDeps) {
+export function createReadinessHealth(deps: ReadinessDeps) {
   const readiness = createReadiness(deps)
   return {
-    handlers: healthHandlers(readiness),
+    handlers: readinessHandlers(readiness),
     /** Called when sign-in has become possible. */
     open: readiness.open,
     /** Called at shutdown; the replica is no longer ready. */

@@ -13,7 +13,7 @@ import type { Tenancy } from '../tenancy/index.ts'
 export { defaultPasswordParams as usualPasswordCost, type PasswordParams as PasswordCost } from '@holdfast/crypto'
 
 /** Notifies the administrators of a tenant, in the transaction of the reported change. */
-export type Notify = (
+export type NotifyAdministrators = (
   tx: Tx,
   tenant: TenantId,
   notification: {
@@ -61,7 +61,7 @@ export type IdentityDeps = {
   releaseLockOf: (tx: Tx, source: Source, user: string) => Promise<boolean>
   /** API keys by which a user keeps access without signing in. */
   keysOfUser: KeysOfUser
-  notify: Notify
+  notify: NotifyAdministrators
   /**
    * Returns the identity providers on a tenant's sign-in page, and whether they are the only way to sign in. Throws
    * `rate_limited`.

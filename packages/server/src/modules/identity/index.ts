@@ -9,7 +9,7 @@ import { createFirstAdmins } from './people/first-admin.ts'
 import { createRecovery } from './people/recovery.ts'
 import { createPeopleHits } from './people/search-hits.ts'
 import { createRequireStoppable } from './people/standing-in.ts'
-import { createRules } from './rules.ts'
+import { createIdentityRules } from './rules.ts'
 import { pruneSessions } from './sessions/sessions.queries.ts'
 import { createPages } from './signin/all-pages.ts'
 import { createByProvider } from './signin/by-provider.ts'
@@ -17,7 +17,7 @@ import { forgetFailures } from './signin/login.queries.ts'
 import { createMe } from './signin/me.ts'
 import { createSourceFailures } from './signin/source-failures.ts'
 
-export { type IdentityDeps, type Notify, type PasswordCost, usualPasswordCost } from './deps.ts'
+export { type IdentityDeps, type NotifyAdministrators, type PasswordCost, usualPasswordCost } from './deps.ts'
 export * from './owned/door.ts'
 export * from './people/door.ts'
 export * from './signin/door.ts'
@@ -25,7 +25,7 @@ export * from './signin/door.ts'
 export function createIdentity(given: IdentityDeps) {
   const deps = { ...given, hasher: createPasswordHasher({ concurrency: 2, maxQueue: 200, params: given.passwordCost }) }
   const { db } = deps
-  const rules = createRules(deps)
+  const rules = createIdentityRules(deps)
   const { sessions, login, stepUp, breakGlass } = rules
   const me = createMe({ ...deps, sessions })
   const { createUser, createFirstAdmin } = createFirstAdmins(deps)

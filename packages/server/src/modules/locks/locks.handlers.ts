@@ -4,7 +4,7 @@ import type { Handlers } from '../../http/handlers.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { encodeId, idOf, missing } from '../../kernel/ids.ts'
-import { findLock, type LockRow, selectLocks, type Target } from './locks.queries.ts'
+import { findLock, type LockRow, type LockTarget, selectLocks } from './locks.queries.ts'
 import type { Locks } from './locks.ts'
 
 export const lockHandlers = ({ db, pager, locks }: { db: Database; pager: Pager; locks: Locks }) =>
@@ -36,7 +36,7 @@ export const lockHandlers = ({ db, pager, locks }: { db: Database; pager: Pager;
   }) satisfies Partial<Handlers>
 
 /** A lock of a tenant always targets the actor's own tenant. */
-function targetOf({ tenantId }: Actor, { type, id }: { type: Target['type']; id?: string }): Target {
+function targetOf({ tenantId }: Actor, { type, id }: { type: LockTarget['type']; id?: string }): LockTarget {
   if (id === undefined) return type === 'tenant' ? { type, id: tenantId } : failField('target.id', 'is required')
   return { type, id: idOf(type, id) }
 }

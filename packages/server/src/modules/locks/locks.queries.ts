@@ -7,9 +7,14 @@ import type { StoredParty } from '../../db/tables/operations.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 export type LockRow = Selectable<Tables['locks']>
-export type Target = { type: LockRow['target_type']; id: string }
+export type LockTarget = { type: LockRow['target_type']; id: string }
 
-export const selectLocks = (tx: Tx, tenant: TenantId, status: 'active' | 'released' | 'all', type?: Target['type']) => {
+export const selectLocks = (
+  tx: Tx,
+  tenant: TenantId,
+  status: 'active' | 'released' | 'all',
+  type?: LockTarget['type'],
+) => {
   const all = tx.selectFrom('locks').selectAll().where('tenant_id', '=', tenant)
   const q = type === undefined ? all : all.where('target_type', '=', type)
   return status === 'all' ? q : q.where('released_at', status === 'active' ? 'is' : 'is not', null)
@@ -18,12 +23,12 @@ export const selectLocks = (tx: Tx, tenant: TenantId, status: 'active' | 'releas
 export const findLock = (tx: Tx, tenant: TenantId, id: string): Promise<LockRow | undefined> =>
   selectLocks(tx, tenant, 'all').where('lock_id', '=', id).executeTakeFirst()
 
-export const findActive = (tx: Tx, tenant: TenantId, { type, id }: Target): Promise<LockRow | undefined> =>
+export const findActive = (tx: Tx, tenant: TenantId, { type, id }: LockTarget): Promise<LockRow | undefined> =>
   selectLocks(tx, tenant, 'active', type).where('target_id', '=', id).executeTakeFirst()
 
 type NewLock = {
   id: string
-  target: Target
+  target: LockTarget
   name: string | null
   reason: string
   by: StoredParty
@@ -96,7 +101,11 @@ export const dueLocks = async (tx: Tx, limit: number) => {
 }
 
 /** Returns the name of a target, or undefined if no such target can be locked. A revoked device cannot be locked. */
-export const nameOf = async (tx: Tx, tenant: TenantId, { type, id }: Target): Promise<string | undefined> => {
+export const lockTargetName = async (
+  tx: Tx,
+  tenant: TenantId,
+  { type, id }: LockTarget,
+): Promise<string | undefined> => {
   const named = {
     device: sql`select name from devices where tenant_id = ${tenant} and device_id = ${id} and status <> 'revoked'`,
     gateway: sql`select name from gateways where tenant_id = ${tenant} and gateway_id = ${id} and deleted_at is null`,

@@ -6,7 +6,7 @@ import { type Change, type Changes, everything } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Gateways } from '../gateways/index.ts'
 import { holdStoppable, type Identity, requireMayLetIn, type Warning, warned } from '../identity/index.ts'
-import type { LockRow, Target } from './locks.queries.ts'
+import type { LockRow, LockTarget } from './locks.queries.ts'
 import * as queries from './locks.queries.ts'
 
 export type LocksDeps = {
@@ -35,7 +35,7 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
    * Ends running sessions along with the lock. Of a large group or a tenant it ends the first ones; the others end with
    * the next reports.
    */
-  async function cut(tx: Tx, source: Source, { type, id }: Target): Promise<Change[]> {
+  async function cut(tx: Tx, source: Source, { type, id }: LockTarget): Promise<Change[]> {
     const { tenantId: tenant } = source
     if (type === 'gateway' || type === 'tenant')
       await gateways.endSessionsAt(tx, source, type === 'gateway' ? id : undefined)
@@ -49,7 +49,7 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
     return identity.endAdminSessions(tx, source, [id])
   }
   /** Returns the changes that replicas and gateways must apply. */
-  async function touched(tx: Tx, tenant: TenantId, { type, id }: Target): Promise<Change[]> {
+  async function touched(tx: Tx, tenant: TenantId, { type, id }: LockTarget): Promise<Change[]> {
     if (type === 'tenant') return [{ kind: 'device', subject: everything }]
     if (type !== 'group') return [{ kind: type, subject: id }]
     const { users, devices } = await queries.boundByGroup(tx, tenant, id, mostTold + 1)
@@ -87,7 +87,7 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
     /** `changed` is false if the target was locked already; that lock stays as it was. */
     create: (
       actor: Actor,
-      target: Target,
+      target: LockTarget,
       { reason, expiresInSeconds }: { reason: string; expiresInSeconds: number | undefined },
     ): Promise<{ lock: LockRow; changed: boolean; warnings: Warning[] }> =>
       db.inTenant(actor.tenantId, async (tx) => {
@@ -95,7 +95,7 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
         const user = target.type === 'user' ? await holdStoppable(tx, actor, target.id) : undefined
         const warnings = user?.warnings ?? []
         if (user) warnings.push(...(await identity.breakGlass.requireAnother(tx, actor, user)))
-        const name = user ? user.username : await queries.nameOf(tx, tenant, target)
+        const name = user ? user.username : await queries.lockTargetName(tx, tenant, target)
         if (name === undefined) return missing(target.type)
         const wanted = { id: newUuid(), target, name, reason, by: partyOf(actor), expiresInSeconds }
         const lock = await queries.insertLock(tx, tenant, wanted, now())

@@ -2,10 +2,10 @@ import { orAbort } from '../../kernel/or-abort.ts'
 import type { Outbound } from '../../outbound/outbound.ts'
 import type { Mailer } from './mail.ts'
 import { type Message, mailSubject, mailText, webhookBody } from './message.ts'
-import { sendWebhook } from './webhook.ts'
+import { sendNotificationWebhook } from './webhook.ts'
 
 /** `error`: one sentence for an administrator. `gone`: the receiver says that the URL is gone for good. */
-export type Outcome = { ok: boolean; error: string | null; gone?: boolean }
+export type DeliveryOutcome = { ok: boolean; error: string | null; gone?: boolean }
 export type Sendable = Omit<Message, 'kind'> & { kind: string }
 
 const mailWithinMs = 45_000
@@ -19,10 +19,13 @@ export function createChannels(deps: {
   now: () => Date
 }) {
   const { outbound, mailer, tenantName, publicUrl, now } = deps
-  const sentence = (e: unknown): Outcome => ({ ok: false, error: e instanceof Error ? e.message : 'It failed.' })
+  const sentence = (e: unknown): DeliveryOutcome => ({
+    ok: false,
+    error: e instanceof Error ? e.message : 'It failed.',
+  })
 
   return {
-    mail: async (id: string, recipient: string, m: Sendable, signal: AbortSignal): Promise<Outcome> => {
+    mail: async (id: string, recipient: string, m: Sendable, signal: AbortSignal): Promise<DeliveryOutcome> => {
       if (!mailer) return { ok: false, error: 'This deployment has no mail server.' }
       const text = mailText(m, (await tenantName(m.tenant_id)) ?? '', publicUrl)
       const letter = { id, recipient, subject: mailSubject(m), text, at: m.created_at }
@@ -39,9 +42,9 @@ export function createChannels(deps: {
       to: { url: string; secret: string },
       m: Sendable,
       signal: AbortSignal,
-    ): Promise<Outcome> => {
+    ): Promise<DeliveryOutcome> => {
       try {
-        return await sendWebhook(outbound, to, { id, at: now(), body: webhookBody(id, m) }, signal)
+        return await sendNotificationWebhook(outbound, to, { id, at: now(), body: webhookBody(id, m) }, signal)
       } catch (e) {
         return sentence(e)
       }

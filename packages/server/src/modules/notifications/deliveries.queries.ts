@@ -16,7 +16,7 @@ const due = (tx: Tx, at: Date) =>
   tx.selectFrom('notification_deliveries').where('state', '=', 'pending').where('next_attempt_at', '<=', at)
 
 /** Across tenants: tenants with a due delivery, the longest waiting first. */
-export const tenantsDue = async (tx: Tx, at: Date, most: number): Promise<TenantId[]> => {
+export const tenantsWithDueDeliveries = async (tx: Tx, at: Date, most: number): Promise<TenantId[]> => {
   const rows = await due(tx, at)
     .select('tenant_id')
     .groupBy('tenant_id')
@@ -57,10 +57,10 @@ const claimed = (tx: Tx, c: Claimed) =>
     .where('state', '=', 'pending')
     .where('attempts', '=', c.attempts)
 
-export const finish = (tx: Tx, c: Claimed, state: 'delivered' | 'failed', error: string | null, at: Date) =>
+export const finishDelivery = (tx: Tx, c: Claimed, state: 'delivered' | 'failed', error: string | null, at: Date) =>
   claimed(tx, c).set({ state, finished_at: at, next_attempt_at: null, last_error: error }).execute()
 
-export const postpone = (tx: Tx, c: Claimed, error: string, until: Date) =>
+export const postponeDelivery = (tx: Tx, c: Claimed, error: string, until: Date) =>
   claimed(tx, c).set({ next_attempt_at: until, last_error: error }).execute()
 
 export const failPendingWebhooks = (tx: Tx, tenant: TenantId, error: string, at: Date) =>

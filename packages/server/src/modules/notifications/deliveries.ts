@@ -1,10 +1,10 @@
 import type { Database } from '../../db/database.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { hour, minute, second } from '../../kernel/time.ts'
-import type { Channels, Outcome } from './channels.ts'
+import type { Channels, DeliveryOutcome } from './channels.ts'
 import * as queries from './deliveries.queries.ts'
-import type { Notify } from './notifications.ts'
-import type { ChannelSettings, Stored } from './settings.ts'
+import type { RaiseNotification } from './notifications.ts'
+import type { ChannelSettings, StoredNotificationSettings } from './settings.ts'
 
 /**
  * Delay before each attempt, counted from the previous failure; the schedule that Standard Webhooks proposes. After the
@@ -19,12 +19,12 @@ const perTenant = 4
 const ownTimerMs = minute
 
 /** Delivers notifications by mail and webhook, each at least once, until it succeeds or fails for good. */
-export function createDeliveries(deps: {
+export function createNotificationDeliveries(deps: {
   db: Database
   now: () => Date
   channels: Channels
   settings: Pick<ChannelSettings, 'read' | 'openSecret' | 'turnOffWebhook'>
-  notify: Notify
+  notify: RaiseNotification
   onError: (e: Error) => void
 }) {
   const { db, now, channels, settings, notify, onError } = deps
@@ -34,7 +34,7 @@ export function createDeliveries(deps: {
   let again = false
 
   /** Undefined if the settings have changed and nothing is to be sent any more. */
-  async function attempt(c: queries.Claimed, stored: Stored): Promise<Outcome | undefined> {
+  async function attempt(c: queries.Claimed, stored: StoredNotificationSettings): Promise<DeliveryOutcome | undefined> {
     const { email, webhook } = stored
     const id = encodeId('notification', c.notification_id)
     if (c.channel === 'email') {
@@ -46,12 +46,12 @@ export function createDeliveries(deps: {
     return channels.webhook(id, { url: webhook.url, secret }, c, stopping.signal)
   }
 
-  const record = (c: queries.Claimed, outcome: Outcome, wait: number | undefined) =>
+  const record = (c: queries.Claimed, outcome: DeliveryOutcome, wait: number | undefined) =>
     db.inTenant(c.tenant_id, async (tx) => {
       const at = now()
-      if (outcome.ok) await queries.finish(tx, c, 'delivered', null, at)
-      else if (wait === undefined) await queries.finish(tx, c, 'failed', outcome.error, at)
-      else await queries.postpone(tx, c, outcome.error ?? '', new Date(at.getTime() + wait))
+      if (outcome.ok) await queries.finishDelivery(tx, c, 'delivered', null, at)
+      else if (wait === undefined) await queries.finishDelivery(tx, c, 'failed', outcome.error, at)
+      else await queries.postponeDelivery(tx, c, outcome.error ?? '', new Date(at.getTime() + wait))
     })
 
   /** On a 410 response: turns the webhook off, fails its pending deliveries, and notifies administrators. */
@@ -78,7 +78,7 @@ export function createDeliveries(deps: {
 
   async function deliverOne(c: queries.Claimed): Promise<void> {
     const stored = await db.inTenant(c.tenant_id, (tx) => settings.read(tx, c.tenant_id))
-    const outcome = await attempt(c, stored).catch((e: Error): Outcome => {
+    const outcome = await attempt(c, stored).catch((e: Error): DeliveryOutcome => {
       onError(e)
       return { ok: false, error: 'A fault of this deployment kept it from being sent.' }
     })
@@ -96,7 +96,7 @@ export function createDeliveries(deps: {
     const at = now()
     const until = new Date(at.getTime() + claimMs)
     const claimed: queries.Claimed[] = []
-    for (const tenant of await db.acrossTenants((tx) => queries.tenantsDue(tx, at, perRound))) {
+    for (const tenant of await db.acrossTenants((tx) => queries.tenantsWithDueDeliveries(tx, at, perRound))) {
       const most = Math.min(perTenant, perRound - claimed.length)
       if (most === 0) break
       claimed.push(...(await db.inTenant(tenant, (tx) => queries.claimDue(tx, tenant, { at, until, most }))))

@@ -5,7 +5,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 import type { Outbound } from '../../outbound/outbound.ts'
 import type { Audit } from '../audit/index.ts'
 import { createChannels } from './channels.ts'
-import { createDeliveries } from './deliveries.ts'
+import { createNotificationDeliveries } from './deliveries.ts'
 import { createMailer } from './mail.ts'
 import { notificationHandlers } from './notifications.handlers.ts'
 import { pruneNotifications } from './notifications.queries.ts'
@@ -14,8 +14,8 @@ import { createChannelSettings } from './settings.ts'
 import { createTester } from './try-out.ts'
 import { createWatch, type Silence } from './watch.ts'
 
-export { countOpen } from './notifications.queries.ts'
-export type { Notice, NotificationRules, Notify } from './notifications.ts'
+export { countOpenNotifications } from './notifications.queries.ts'
+export type { Notice, NotificationRules, RaiseNotification } from './notifications.ts'
 
 type NotificationsDeps = {
   db: Database
@@ -40,7 +40,7 @@ export function createNotifications(deps: NotificationsDeps) {
   const settings = createChannelSettings({ ...deps, mailAvailable })
   const channels = createChannels({ ...deps, mailer })
   const rules = createNotificationRules({ ...deps, settings, mailAvailable, wake: () => deliveries.wake() })
-  const deliveries = createDeliveries({ ...deps, channels, settings, notify: rules.notify })
+  const deliveries = createNotificationDeliveries({ ...deps, channels, settings, notify: rules.notify })
   const test = createTester({ ...deps, settings, channels, mailAvailable })
   const watch = createWatch({ ...deps, rules })
 

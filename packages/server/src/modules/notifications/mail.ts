@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Transporter } from 'nodemailer'
-import { oneLine, plainLines } from './text.ts'
+import { plainLines, shortLine } from './text.ts'
 
 type Letter = {
   /** Together with the recipient, determines the Message-ID: a repeated mail has the same one. */
@@ -60,7 +60,7 @@ export function createMailer(smtpUrl: string, publicUrl: string) {
           envelope: { from, to: [recipient] },
           from: { name: 'Holdfast', address: from },
           to: { name: '', address: recipient },
-          subject: oneLine(subject, 200),
+          subject: shortLine(subject, 200),
           text: plainLines(text, 10_000),
           date: at,
           messageId: `<${digest}@${domain}>`,

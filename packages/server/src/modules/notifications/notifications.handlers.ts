@@ -5,7 +5,7 @@ import { encodeId, idOf } from '../../kernel/ids.ts'
 import { versioned } from '../../kernel/version.ts'
 import { type NotificationRow, select } from './notifications.queries.ts'
 import type { NotificationRules } from './notifications.ts'
-import type { ChannelSettings, Stored } from './settings.ts'
+import type { ChannelSettings, StoredNotificationSettings } from './settings.ts'
 import type { Tester } from './try-out.ts'
 
 export function notificationHandlers(deps: {
@@ -43,7 +43,7 @@ export function notificationHandlers(deps: {
     updateNotificationSettings: async ({ actor, body, expected }) => {
       const { available: _, ...email } = body.email
       const { rotate_secret: rotates = false, origin: __, secret_set: ___, ...webhook } = body.webhook
-      const allow = (before: Stored) => expected.require(before)
+      const allow = (before: StoredNotificationSettings) => expected.require(before)
       const { stored, secret } = await settings.replace(actor, { email, webhook }, { rotates, allow })
       return { settings: settings.view(stored), secret }
     },

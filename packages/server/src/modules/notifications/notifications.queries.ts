@@ -15,7 +15,7 @@ type NewNotification = Omit<
 export type Acknowledger = { type: string; id: string | null; name: string | null }
 
 /** False if a notification of the same cause is open. Of concurrent callers exactly one gets true. */
-export const insert = (tx: Tx, tenant: TenantId, row: NewNotification): Promise<boolean> =>
+export const insertNotification = (tx: Tx, tenant: TenantId, row: NewNotification): Promise<boolean> =>
   happened(
     tx
       .insertInto('notifications')
@@ -158,7 +158,11 @@ export const openOfKind = (tx: Tx, tenant: TenantId, kind: Kind) =>
     .execute()
 
 /** Counts open notifications by severity, each up to `most`. */
-export const countOpen = async (tx: Tx, tenant: TenantId, most: number): Promise<Record<Severity, number>> => {
+export const countOpenNotifications = async (
+  tx: Tx,
+  tenant: TenantId,
+  most: number,
+): Promise<Record<Severity, number>> => {
   const { rows } = await sql<{ severity: Severity; n: number }>`
     select s.severity, (select count(*) from (
         select from notifications n

@@ -5,8 +5,8 @@ import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import type { Signals } from '../../memory/signals.ts'
 import type { Audit } from '../audit/index.ts'
 import * as queries from './notifications.queries.ts'
-import type { ChannelSettings, Stored } from './settings.ts'
-import { oneLine, plainLines } from './text.ts'
+import type { ChannelSettings, StoredNotificationSettings } from './settings.ts'
+import { plainLines, shortLine } from './text.ts'
 
 export type Notice = {
   kind: NotificationKind
@@ -23,7 +23,7 @@ export type Notice = {
 /**
  * Inserts in the caller's transaction, and sends after its commit. Returns the new id, or undefined for a duplicate.
  */
-export type Notify = (tx: Tx, tenant: TenantId, notice: Notice) => Promise<string | undefined>
+export type RaiseNotification = (tx: Tx, tenant: TenantId, notice: Notice) => Promise<string | undefined>
 
 const bySystem = { type: 'system', id: null, name: 'system' }
 
@@ -39,20 +39,20 @@ export function createNotificationRules(deps: {
 }) {
   const { db, audit, now, settings, mailAvailable, signals, wake } = deps
 
-  const notify: Notify = async (tx, tenant, notice) => {
+  const notify: RaiseNotification = async (tx, tenant, notice) => {
     const row = {
       notification_id: newUuid(),
       kind: notice.kind,
       severity: notice.severity,
-      title: oneLine(notice.title, 200),
+      title: shortLine(notice.title, 200),
       detail: plainLines(notice.detail, 4000),
       subject_type: notice.subject.type,
       subject_id: notice.subject.id,
-      subject_name: notice.subject.name === null ? null : oneLine(notice.subject.name, 200),
+      subject_name: notice.subject.name === null ? null : shortLine(notice.subject.name, 200),
       dedupe_key: notice.dedupe_key ?? null,
       created_at: now(),
     }
-    if (!(await queries.insert(tx, tenant, row))) return undefined
+    if (!(await queries.insertNotification(tx, tenant, row))) return undefined
     signals.tellAfter(tx, tenant, 'notification', [row.notification_id])
     const receivers = receiversOf(await settings.read(tx, tenant), notice, mailAvailable)
     if (receivers.length > 0) {
@@ -81,7 +81,7 @@ export function createNotificationRules(deps: {
     restate: async (tx: Tx, tenant: TenantId, notice: Notice & { dedupe_key: string }): Promise<boolean> => {
       const open = await queries.openOf(tx, tenant, notice.dedupe_key)
       if (!open) return false
-      const title = oneLine(notice.title, 200)
+      const title = shortLine(notice.title, 200)
       if (title === open.title) return true
       return queries.restate(tx, tenant, open.notification_id, { title, detail: plainLines(notice.detail, 4000) })
     },
@@ -125,7 +125,11 @@ export type NotificationRules = ReturnType<typeof createNotificationRules>
 
 type Receiver = { channel: 'email' | 'webhook'; recipient: string }
 
-function receiversOf({ email, webhook }: Stored, { kind, severity }: Notice, mailAvailable: boolean): Receiver[] {
+function receiversOf(
+  { email, webhook }: StoredNotificationSettings,
+  { kind, severity }: Notice,
+  mailAvailable: boolean,
+): Receiver[] {
   const wants = (kinds: readonly NotificationKind[]) => kinds.length === 0 || kinds.includes(kind)
   const rank = (s: NotificationSeverity) => notificationSeverities.indexOf(s)
   const receivers: Receiver[] = []

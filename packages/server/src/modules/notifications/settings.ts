@@ -11,10 +11,10 @@ import type { Database, Tx } from '../../db/database.ts'
 import { jobSource, type Source, type TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import type { Outbound } from '../../outbound/outbound.ts'
-import type { Audit, Changed } from '../audit/index.ts'
+import type { Audit, FieldChanges } from '../audit/index.ts'
 import * as queries from './settings.queries.ts'
 
-export type Stored = { email: EmailSettings; webhook: WebhookSettings; secretJwe: string | null }
+export type StoredNotificationSettings = { email: EmailSettings; webhook: WebhookSettings; secretJwe: string | null }
 /** Settings to store. The URL is never shown, so a caller may not know it: an absent `url` keeps the stored one. */
 type Wanted = { email: EmailSettings; webhook: Omit<WebhookSettings, 'url'> & { url?: string | null } }
 
@@ -37,12 +37,16 @@ export function createChannelSettings({
   outbound: Pick<Outbound, 'refusalOf'>
   mailAvailable: boolean
 }) {
-  const view = ({ email, webhook: { url, enabled, kinds }, secretJwe }: Stored): NotificationSettings => ({
+  const view = ({
+    email,
+    webhook: { url, enabled, kinds },
+    secretJwe,
+  }: StoredNotificationSettings): NotificationSettings => ({
     email: { ...email, available: mailAvailable },
     webhook: { enabled, kinds, origin: originOf(url), secret_set: secretJwe !== null },
   })
 
-  function check({ email, webhook }: Stored, before: Stored): void {
+  function check({ email, webhook }: StoredNotificationSettings, before: StoredNotificationSettings): void {
     if (email.enabled && !before.email.enabled && !mailAvailable)
       failField('email.enabled', 'this deployment has no mail server; its operator sets HOLDFAST_SMTP_URL')
     if (email.enabled && email.recipients.length === 0)
@@ -54,7 +58,8 @@ export function createChannelSettings({
 
   return {
     view,
-    read: async (tx: Tx, tenant: TenantId): Promise<Stored> => withDefaults(await queries.read(tx, tenant)),
+    read: async (tx: Tx, tenant: TenantId): Promise<StoredNotificationSettings> =>
+      withDefaults(await queries.read(tx, tenant)),
 
     /**
      * Replaces the settings. `allow` may refuse after it sees the stored ones. The first webhook URL creates a secret,
@@ -63,8 +68,8 @@ export function createChannelSettings({
     replace: async (
       actor: Source,
       wanted: Wanted,
-      { rotates, allow }: { rotates: boolean; allow: (before: Stored) => void },
-    ): Promise<{ stored: Stored; secret: string | null }> => {
+      { rotates, allow }: { rotates: boolean; allow: (before: StoredNotificationSettings) => void },
+    ): Promise<{ stored: StoredNotificationSettings; secret: string | null }> => {
       const tenant = actor.tenantId
       // Sealing is slow, so it happens before the transaction, even if the secret then turns out not to be needed.
       const secret = mintSecret()
@@ -103,13 +108,13 @@ export function createChannelSettings({
       return true
     },
 
-    openSecret: async (tenant: TenantId, { secretJwe }: Stored): Promise<string | undefined> =>
+    openSecret: async (tenant: TenantId, { secretJwe }: StoredNotificationSettings): Promise<string | undefined> =>
       secretJwe === null ? undefined : (await unseal(kek, sealContext(tenant), secretJwe)).toString(),
   }
 }
 export type ChannelSettings = ReturnType<typeof createChannelSettings>
 
-const withDefaults = (row: queries.StoredSettings | undefined): Stored => ({
+const withDefaults = (row: queries.StoredSettings | undefined): StoredNotificationSettings => ({
   email: { ...defaultEmailSettings, ...row?.email },
   webhook: { ...defaultWebhookSettings, ...row?.webhook },
   secretJwe: row?.webhook_secret_jwe ?? null,
@@ -118,7 +123,7 @@ const withDefaults = (row: queries.StoredSettings | undefined): Stored => ({
 /** The path of a webhook's URL is often a credential, so only the origin is ever shown. */
 const originOf = (url: string | null): string | null => url && new URL(url).origin
 
-function differences(before: Stored, after: Stored): Changed {
+function differences(before: StoredNotificationSettings, after: StoredNotificationSettings): FieldChanges {
   const found: Record<string, readonly [unknown, unknown]> = {}
   for (const channel of ['email', 'webhook'] as const) {
     const was: Record<string, unknown> = before[channel]

@@ -6,7 +6,7 @@ const cut = (text: string, max: number) => {
 }
 
 /** Cleans titles, names and mail headers, because names come from people and devices. `max` in characters. */
-export const oneLine = (text: string, max: number): string =>
+export const shortLine = (text: string, max: number): string =>
   cut(text.replaceAll(disturbing, ' ').replaceAll(/ {2,}/g, ' ').trim(), max)
 
 /** Cleans bodies: keeps line breaks and removes other control characters. */

@@ -2,7 +2,7 @@ import type { Database } from '../../db/database.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
 import type { Audit } from '../audit/index.ts'
-import type { Channels, Outcome, Sendable } from './channels.ts'
+import type { Channels, DeliveryOutcome, Sendable } from './channels.ts'
 import type { ChannelSettings } from './settings.ts'
 
 type Result = { channel: 'email' | 'webhook'; recipient: string | null; ok: boolean; error: string | null }
@@ -40,7 +40,7 @@ export function createTester({
       subject_name: 'notifications',
       created_at: now(),
     }
-    const result = (channel: Result['channel'], recipient: string | null, { ok, error }: Outcome): Result => ({
+    const result = (channel: Result['channel'], recipient: string | null, { ok, error }: DeliveryOutcome): Result => ({
       channel,
       recipient,
       ok,

@@ -14,7 +14,7 @@ function signWebhook(secret: string, id: string, timestamp: number, body: string
  * Sends one message. `id` stays the same over retries, so that receivers can detect a repetition. Any 2xx is success, a
  * redirect is not. Throws OutboundError if there is no response.
  */
-export async function sendWebhook(
+export async function sendNotificationWebhook(
   outbound: Pick<Outbound, 'request'>,
   to: { url: string; secret: string },
   { id, at, body }: { id: string; at: Date; body: string },

@@ -16,7 +16,7 @@ const usualLimit = 50
  * An export concatenates lists. Each is read by its own operation, if the caller may read it there. A cursor is the
  * name of a list and that list's own cursor.
  */
-export function exportHandlers({ reads, now }: OperationsDeps) {
+export function fleetExportHandlers({ reads, now }: OperationsDeps) {
   const sections = sectionsOf(reads)
   const mayRead = ({ actor }: Call, type: Exported) =>
     [sections[type].permission].flat().every((permission) => actor.principal.permissions.has(permission))

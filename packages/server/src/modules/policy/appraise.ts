@@ -1,7 +1,7 @@
 import { evaluateChecks } from '@holdfast/policy'
 import type { Appraise } from '../devices/index.ts'
 import type { PolicyStore } from './store.ts'
-import { factsOf } from './tenant-policy.ts'
+import { deviceFactsOf } from './tenant-policy.ts'
 
 /** Returns the checks of the policy that a device is under now, as a function that evaluates any report of it. */
 export const createAppraisal =
@@ -10,7 +10,7 @@ export const createAppraisal =
     const policy = await store.at(tenant)
     const channel = policy.channelOf(device)
     const { version, compiled } = policy.versionOn(channel)
-    const facts = factsOf(device)
+    const facts = deviceFactsOf(device)
     return {
       newest: policy.newest,
       channel,

@@ -4,7 +4,7 @@ import { whenReady } from '../../kernel/ready.ts'
 import type { Representation } from '../../kernel/representation.ts'
 import type { Feed } from '../../memory/feed.ts'
 import type { Fleet } from '../devices/index.ts'
-import type { BundleBody, DigestBody, Made, Signing, Standing } from './signing.ts'
+import type { BundleBody, DevicePolicyState, DigestBody, SignedVariant, Signing } from './signing.ts'
 import type { PolicyStore } from './store.ts'
 import type { Turns } from './turns.ts'
 
@@ -36,7 +36,7 @@ export function createDelivery({
     tenant: TenantId,
     deviceId: string,
     tries = 0,
-  ): Standing | undefined | Promise<Standing | undefined> {
+  ): DevicePolicyState | undefined | Promise<DevicePolicyState | undefined> {
     const again = () => standingOf(tenant, deviceId, tries + 1)
     if (tries > most) throw new AppError('internal_error', 'unexpected server error', { retryAfterSeconds: 1 })
     const device = fleet.device(tenant, deviceId)
@@ -56,7 +56,7 @@ export function createDelivery({
   const answer = <T>(
     tenant: TenantId,
     deviceId: string,
-    of: (standing: Standing, made: Made) => Representation<T> | Promise<Representation<T>>,
+    of: (standing: DevicePolicyState, made: SignedVariant) => Representation<T> | Promise<Representation<T>>,
   ): Representation<T> | undefined | Promise<Representation<T> | undefined> =>
     whenReady(
       standingOf(tenant, deviceId),

@@ -8,7 +8,7 @@ import type { Feed } from '../../memory/feed.ts'
 import type { Idle } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Fleet } from '../devices/index.ts'
-import type { Notify } from '../notifications/index.ts'
+import type { RaiseNotification } from '../notifications/index.ts'
 import type { Trust } from '../trust/index.ts'
 import type { Availability } from './questions.ts'
 
@@ -33,7 +33,7 @@ export type PolicyDeps = {
   pager: Pager
   fleet: Fleet
   trust: Trust
-  notify: Notify
+  notify: RaiseNotification
   /** Availability of gateways. The gateways module provides it. */
   gateways: () => Availability
   sessionHistory: SessionHistory

@@ -2,7 +2,7 @@ import { type CompiledPolicy, createImpact, type DeviceImpact, type diffPolicies
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Fleet, FleetDevice } from '../devices/index.ts'
 import { walkFleet } from './fleet-walk.ts'
-import { checksOf, factsOf, type Rollout, type TenantPolicy } from './tenant-policy.ts'
+import { type CanaryRollout, checksOf, deviceFactsOf, type TenantPolicy } from './tenant-policy.ts'
 
 /** Impact as stored with a version. */
 export type StoredImpact = ReturnType<typeof diffPolicies> & {
@@ -29,7 +29,7 @@ export const createImpactOf =
     before: TenantPolicy,
     after: CompiledPolicy,
     /** Rollout of a canary. Without one the policy goes to every device. */
-    rollout?: Rollout,
+    rollout?: CanaryRollout,
     /** Called for each device that was examined. */
     visit?: (device: FleetDevice, change: DeviceImpact) => void,
   ): Promise<{ impact: Impact; variants: number; warnings: string[] }> => {
@@ -38,7 +38,7 @@ export const createImpactOf =
     const variants = new Set<string>()
     await walkFleet(await fleet.all(tenant, checksOf([after])), (device) => {
       if (rollout && !before.reaches(rollout, device)) return
-      const change = impact.add(factsOf(device), at)
+      const change = impact.add(deviceFactsOf(device), at)
       variants.add(change.selection.key)
       visit?.(device, change)
     })

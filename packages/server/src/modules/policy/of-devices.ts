@@ -2,7 +2,7 @@ import type { Hold } from '../../http/representation.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { unauthorized } from '../../kernel/app-error.ts'
 import { whenReady } from '../../kernel/ready.ts'
-import { type Caller, createHeldReads } from '../devices/index.ts'
+import { type CallingDevice, createHeldReads } from '../devices/index.ts'
 import type { Delivery } from './delivery.ts'
 import type { PolicyDeps } from './deps.ts'
 import type { PolicyStore } from './store.ts'
@@ -17,15 +17,15 @@ export function createOfDevices({
 }: Pick<PolicyDeps, 'changes' | 'fleet' | 'now'> & { store: PolicyStore; delivery: Delivery }) {
   const waits = createHeldReads({ changes, fleet, concernAll: ['policy'], longestLookMs: Infinity })
   // A device that was deleted in the meantime has no valid credential.
-  const digest = ({ tenantId, id }: Caller) =>
+  const digest = ({ tenantId, id }: CallingDevice) =>
     whenReady(delivery.digest(tenantId, id), (given) => given ?? unauthorized())
-  const bundle = ({ tenantId, id }: Caller) =>
+  const bundle = ({ tenantId, id }: CallingDevice) =>
     whenReady(delivery.bundle(tenantId, id), (given) => given ?? unauthorized())
   return {
     /** Endpoints that devices poll. The transport answers them before it reaches the router. */
     reads: {
-      '/v1/policy/digest': (device: Caller, hold: Hold | undefined) => waits.readOrWait(device, digest, hold),
-      '/v1/policy/bundle': (device: Caller, hold: Hold | undefined) => waits.readOrWait(device, bundle, hold),
+      '/v1/policy/digest': (device: CallingDevice, hold: Hold | undefined) => waits.readOrWait(device, digest, hold),
+      '/v1/policy/bundle': (device: CallingDevice, hold: Hold | undefined) => waits.readOrWait(device, bundle, hold),
     },
     /** Undefined if the device does not exist or is suspended. */
     bundleFor: delivery.bundle,

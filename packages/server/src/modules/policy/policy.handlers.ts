@@ -10,7 +10,7 @@ import type { OfDevices } from './of-devices.ts'
 import type { Publishing } from './publish.ts'
 import type { Questions } from './questions.ts'
 import type { Trials } from './trials.ts'
-import { type BundleRow, namedBy, viewBundle, viewDecision, viewExplanation } from './view.ts'
+import { type BundleRow, namesInBundles, viewBundle, viewDecision, viewExplanation } from './view.ts'
 import type { Reaching } from './who-reaches.ts'
 
 export const policyHandlers = ({
@@ -33,7 +33,7 @@ export const policyHandlers = ({
   reads: OfDevices['reads']
 }) => {
   const namesOf = (tenant: TenantId, shown: readonly BundleRow[]) =>
-    db.inTenant(tenant, (tx) => findNames(tx, tenant, namedBy(shown)))
+    db.inTenant(tenant, (tx) => findNames(tx, tenant, namesInBundles(shown)))
   return {
     publishPolicy: async ({ actor, body }) => {
       const { bundle, reach } = await publishing.publish(actor, body)

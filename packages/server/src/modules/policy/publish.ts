@@ -16,7 +16,7 @@ import * as queries from './policy.queries.ts'
 import { isGateOverridden } from './rollout/promotion.ts'
 import { termsOf } from './rollout/verdict.ts'
 import type { PolicyStore } from './store.ts'
-import type { Channel, Rollout } from './tenant-policy.ts'
+import type { CanaryRollout, Channel } from './tenant-policy.ts'
 import type { Versions } from './versions.ts'
 import type { BundleRow, Reach } from './view.ts'
 
@@ -70,7 +70,7 @@ export function createPublishing({
     return failField('from', from.channel === 'canary' ? 'no canary is under way' : 'nothing was published there')
   }
 
-  async function rolloutOf(tenant: TenantId, input: PublishInput): Promise<Rollout> {
+  async function rolloutOf(tenant: TenantId, input: PublishInput): Promise<CanaryRollout> {
     const { rollout = {} } = input
     if (input.channel === 'stable' && input.gate) failField('gate', 'goes with the channel canary')
     if (input.channel === 'stable' && input.rollout)
@@ -164,7 +164,7 @@ export function createPublishing({
     actor: Actor,
     input: PublishInput,
     candidate: Candidate,
-    rollout: Rollout,
+    rollout: CanaryRollout,
     impact: StoredImpact,
   ): Promise<BundleRow> {
     const tenant = actor.tenantId

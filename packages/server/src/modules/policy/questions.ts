@@ -12,12 +12,12 @@ import type { Database } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { idOf, missing } from '../../kernel/ids.ts'
-import { blockersOfUser, type Checks, type Fleet, type FleetDevice, findUserState } from '../devices/index.ts'
+import { blockersOfUser, type Fleet, type FleetDevice, findUserState, type ReportedChecks } from '../devices/index.ts'
 import { devicesNamed, groupsOfUsers, reportOfDevice } from './directory.queries.ts'
 import type { PolicyStore } from './store.ts'
-import { checksOf, factsOf } from './tenant-policy.ts'
+import { checksOf, deviceFactsOf } from './tenant-policy.ts'
 
-export type Question = {
+export type PolicyQuestion = {
   device_id?: string
   user_id?: string
   target: string
@@ -66,14 +66,14 @@ export function createQuestions({
   now: () => Date
 }) {
   /** `checks`: those of an unpublished policy. */
-  async function askerOf(tenant: TenantId, q: Question, checks?: Checks): Promise<Asker> {
+  async function askerOf(tenant: TenantId, q: PolicyQuestion, checks?: ReportedChecks): Promise<Asker> {
     if ((q.device_id === undefined) === (q.user_id === undefined))
       failField('device_id', 'name a device_id or a user_id, one of the two')
     if (q.device_id !== undefined) {
       const id = idOf('device', q.device_id)
       const device = (await fleet.all(tenant, checks)).get(id)
       if (!device) return revoked(tenant, id)
-      return { facts: factsOf(device), device, blocked: device.blockersAt(now().getTime()).map(told) }
+      return { facts: deviceFactsOf(device), device, blocked: device.blockersAt(now().getTime()).map(told) }
     }
     const userId = idOf('user', q.user_id!)
     const { group_ids, state, isLocked } = await db.inTenant(tenant, async (tx) => {
@@ -104,16 +104,16 @@ export function createQuestions({
   }
 
   /** Gateways are assumed to know the same second factor as the server, unless the question states another time. */
-  const contextOf = (q: Question, device: FleetDevice | undefined): ConnectionContext => ({
+  const contextOf = (q: PolicyQuestion, device: FleetDevice | undefined): ConnectionContext => ({
     at: q.at === undefined ? now().getTime() : Date.parse(q.at),
     ...(q.source_ip !== undefined && { source_ip: q.source_ip }),
     ...(q.country !== undefined && { country: q.country }),
     ...(q.mfa_at !== undefined ? { mfa_at: Date.parse(q.mfa_at) } : device?.mfaAt != null && { mfa_at: device.mfaAt }),
   })
-  const decideFor = (compiled: CompiledPolicy, asker: Asker, q: Question): Decision =>
+  const decideFor = (compiled: CompiledPolicy, asker: Asker, q: PolicyQuestion): Decision =>
     decide(compiled, asker.facts, contextOf(q, asker.device), targetIn(compiled, q.target))
   /** Returns the decision of a document. A reason outside of the policy takes precedence. */
-  const effectiveFor = (compiled: CompiledPolicy, asker: Asker, q: Question): Decision => {
+  const effectiveFor = (compiled: CompiledPolicy, asker: Asker, q: PolicyQuestion): Decision => {
     const [first] = asker.blocked
     return first ? { ...decidedByNone, reason: first.detail } : decideFor(compiled, asker, q)
   }
@@ -149,7 +149,7 @@ export function createQuestions({
   }
 
   return {
-    explain: async (tenant: TenantId, q: Question) => {
+    explain: async (tenant: TenantId, q: PolicyQuestion) => {
       const asker = await withReport(tenant, await askerOf(tenant, q))
       const policy = await store.at(tenant)
       const channel = asker.device ? policy.channelOf(asker.device) : 'stable'
@@ -167,7 +167,7 @@ export function createQuestions({
       return { decision, blockedBy, channel, version: version.version, posture }
     },
     /** Answers the same question under two policies. A target that only one of them knows is denied by the other. */
-    compare: async (tenant: TenantId, q: Question, after: CompiledPolicy) => {
+    compare: async (tenant: TenantId, q: PolicyQuestion, after: CompiledPolicy) => {
       const asker = await askerOf(tenant, q, checksOf([after]))
       const policy = await store.at(tenant)
       const before = policy.versionOn(asker.device ? policy.channelOf(asker.device) : 'stable').compiled
@@ -210,4 +210,4 @@ const told = ({ kind, reason }: { kind: Blocker['kind']; reason: string }): Bloc
 /** Rewords the text about a device's user for a question about the user. */
 const ofUser = ({ kind, detail }: Blocker): Blocker => ({ kind, detail: detail.replace('its user', 'the user') })
 export type Questions = ReturnType<typeof createQuestions>
-export type Explanation = Awaited<ReturnType<Questions['explain']>>
+export type PolicyExplanation = Awaited<ReturnType<Questions['explain']>>

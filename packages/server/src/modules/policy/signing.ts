@@ -26,7 +26,7 @@ export type BundleBody = Delivered & { bundle: string }
  * The variant of a device, and the moment of the change log at which it has it. Nothing else is signed with that
  * moment's number.
  */
-export type Standing = {
+export type DevicePolicyState = {
   device: FleetDevice
   variant: Variant
   from: number
@@ -36,7 +36,7 @@ export type Standing = {
 }
 
 /** Results made from a variant at a moment: the signed pointer and the bytes of both answers. */
-export type Made = {
+export type SignedVariant = {
   /** Identifies the tenant's set of keys at signing; see `keysOf`. */
   keys: object
   moment: Moment
@@ -83,8 +83,8 @@ export function createSigning({
     keysOf.set(tenant, keys)
     return keys
   }
-  const made = new WeakMap<Variant, Made>()
-  const making = new WeakMap<Variant, Promise<Made>>()
+  const made = new WeakMap<Variant, SignedVariant>()
+  const making = new WeakMap<Variant, Promise<SignedVariant>>()
   // After a publish all devices request the same few bundles, so concurrent requests share transactions. A failure of
   // one tenant does not affect the others.
   const signedBundle = createGroupCommit<{ tenant: TenantId; variant: Variant }, () => SignedBundle>(
@@ -101,7 +101,7 @@ export function createSigning({
     { tenantOf: (a) => a.tenant, maxBatch: 200, maxQueue: 200_000, maxPerTenant: 100_000 },
   )
 
-  async function sign({ device: { tenantId }, variant, moment }: Standing): Promise<Made> {
+  async function sign({ device: { tenantId }, variant, moment }: DevicePolicyState): Promise<SignedVariant> {
     const at = now().getTime()
     const keys = currentKeys(tenantId)
     const { channel, version, digest } = variant
@@ -114,7 +114,7 @@ export function createSigning({
     })
     const poll_seconds = variant.content.settings.poll_seconds ?? defaultPollSeconds
     const body = Buffer.from(JSON.stringify({ ...delivered, poll_seconds, pointer }))
-    const next: Made = {
+    const next: SignedVariant = {
       keys,
       moment,
       renewAt: at + pointerLifetime / 2,
@@ -133,7 +133,7 @@ export function createSigning({
    * Devices of a variant share a pointer. It must be at least as new as the variant of each of them: as the change of
    * the device, that of its policy, and the time of the evaluation.
    */
-  function pointerFor(standing: Standing): Made | Promise<Made> {
+  function pointerFor(standing: DevicePolicyState): SignedVariant | Promise<SignedVariant> {
     const { device, variant, from, askedMs } = standing
     const known = made.get(variant)
     if (
@@ -201,7 +201,7 @@ export function createSigning({
    * The ETag covers the whole answer. A bundle that was signed again gets a new one, or a conditional request would
    * keep the old bundle until it expires.
    */
-  async function makeBundle(tenant: TenantId, variant: Variant, m: Made): Promise<Representation<BundleBody>> {
+  async function makeBundle(tenant: TenantId, variant: Variant, m: SignedVariant): Promise<Representation<BundleBody>> {
     const signed = await signedBundle({ tenant, variant })
     const { bundle, expires_at } = signed()
     const tag = `${variant.digest}.${variant.channel}-${variant.version}.${Math.floor(expires_at.getTime() / 1000).toString(36)}`
@@ -209,7 +209,7 @@ export function createSigning({
     m.bundleRenewAt = expires_at.getTime() - bundleLifetime / 2
     return m.bundle
   }
-  function renewBundle(tenant: TenantId, variant: Variant, m: Made): Promise<Representation<BundleBody>> {
+  function renewBundle(tenant: TenantId, variant: Variant, m: SignedVariant): Promise<Representation<BundleBody>> {
     m.bundling ??= makeBundle(tenant, variant, m).finally(() => {
       m.bundling = undefined
     })
@@ -219,8 +219,8 @@ export function createSigning({
   return {
     pointerFor,
     bundleFor: (
-      { device, variant, askedMs }: Standing,
-      m: Made,
+      { device, variant, askedMs }: DevicePolicyState,
+      m: SignedVariant,
     ): Representation<BundleBody> | Promise<Representation<BundleBody>> =>
       m.bundle && askedMs < m.bundleRenewAt ? m.bundle : renewBundle(device.tenantId, variant, m),
   }

@@ -8,8 +8,8 @@ import {
   type Variant,
   variantContent,
 } from '@holdfast/policy'
-import type { Checks, FleetDevice, Selected } from '../devices/index.ts'
-import type { Slot, VariantBudget } from './variants.ts'
+import type { FleetDevice, ReportedChecks, Selected } from '../devices/index.ts'
+import type { VariantBudget, VariantSlot } from './variants.ts'
 
 export type { Variant } from '@holdfast/policy'
 export type Channel = 'canary' | 'stable'
@@ -18,15 +18,15 @@ export type Version = {
   version: number
   /** The tenant's sequence number of its publication. */
   seq: number
-  rollout: Rollout
+  rollout: CanaryRollout
   compiled: CompiledPolicy
 }
-export type Rollout = { percent: number; groupIds: ReadonlySet<string>; deviceIds: ReadonlySet<string> }
+export type CanaryRollout = { percent: number; groupIds: ReadonlySet<string>; deviceIds: ReadonlySet<string> }
 
 const nothing: Selection = { key: '', rules: [], checks: [], valid_until: null }
 
 /** Returns the facts that the checks of policies read, and for each check the parts that its outcome depends on. */
-export const checksOf = (policies: readonly CompiledPolicy[]): Checks => {
+export const checksOf = (policies: readonly CompiledPolicy[]): ReportedChecks => {
   const checks = policies.flatMap((policy) => policy.checks)
   return {
     facts: new Set(checks.flatMap((check) => check.facts)),
@@ -38,7 +38,7 @@ export const checksOf = (policies: readonly CompiledPolicy[]): Checks => {
   }
 }
 
-export const factsOf = (device: FleetDevice): DeviceFacts => ({
+export const deviceFactsOf = (device: FleetDevice): DeviceFacts => ({
   device_id: device.deviceId,
   user_id: device.userId,
   group_ids: device.groupIds,
@@ -56,12 +56,12 @@ export class TenantPolicy {
   readonly seq: number
   readonly versions: { canary: number | null; stable: number | null }
   /** The checks of every policy that some device is under. */
-  readonly checks: Checks
+  readonly checks: ReportedChecks
   readonly #canary: Version | undefined
   readonly #stable: Version
   readonly #salt: Buffer
   readonly #budget: VariantBudget
-  readonly #slots = new Map<string, Slot>()
+  readonly #slots = new Map<string, VariantSlot>()
   // Marks entries on device objects as made by this policy, without keeping the policy alive.
   readonly #mark = {}
 
@@ -104,7 +104,7 @@ export class TenantPolicy {
   }
 
   /** The rollout of the canary under way, and the salt of its percentage. */
-  get canaryReach(): (Rollout & { salt: Buffer }) | undefined {
+  get canaryReach(): (CanaryRollout & { salt: Buffer }) | undefined {
     return this.#canary && { salt: this.#salt, ...this.#canary.rollout }
   }
 
@@ -115,7 +115,7 @@ export class TenantPolicy {
   }
 
   /** True if a canary with this rollout includes the device. */
-  reaches({ percent, groupIds, deviceIds }: Rollout, device: FleetDevice): boolean {
+  reaches({ percent, groupIds, deviceIds }: CanaryRollout, device: FleetDevice): boolean {
     if (device.channel === 'stable') return false
     if (device.channel === 'canary' || deviceIds.has(device.deviceId)) return true
     if (device.groupIds.some((id) => groupIds.has(id))) return true
@@ -139,7 +139,7 @@ export class TenantPolicy {
     }
     const channel = this.channelOf(device)
     const version = this.versionOn(channel)
-    const selection = device.usable ? selectVariant(version.compiled, factsOf(device), atMs) : nothing
+    const selection = device.usable ? selectVariant(version.compiled, deviceFactsOf(device), atMs) : nothing
     const slot = this.#slotOf(channel, version, selection)
     const selected: Selected = {
       by: this.#mark,
@@ -167,7 +167,7 @@ export class TenantPolicy {
     for (const slot of [...this.#slots.values()]) this.#budget.release(slot)
   }
 
-  #slotOf(channel: Channel, version: Version, selection: Selection): Slot {
+  #slotOf(channel: Channel, version: Version, selection: Selection): VariantSlot {
     const key = `${channel}|${selection.key}`
     const known = this.#slots.get(key)
     if (known?.variant) {

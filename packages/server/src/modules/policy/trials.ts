@@ -5,7 +5,7 @@ import { type ReadCandidate, refuseDocument } from './candidate.ts'
 import type { createImpactOf } from './impact.ts'
 import { createPartyCount } from './party-count.ts'
 import { type NamedParties, nameParties } from './party-names.ts'
-import type { Question, Questions } from './questions.ts'
+import type { PolicyQuestion, Questions } from './questions.ts'
 import type { PolicyStore } from './store.ts'
 
 /** Dry runs of a document before it is published. */
@@ -32,7 +32,7 @@ export function createTrials({
       const { warnings } = await impactOf(tenant, policy, candidate.compiled)
       return { valid: candidate.tests.failed === 0, errors: [], warnings, tests: candidate.tests, diff }
     },
-    simulate: async (tenant: TenantId, document: unknown, asked: readonly Question[]) => {
+    simulate: async (tenant: TenantId, document: unknown, asked: readonly PolicyQuestion[]) => {
       const candidate = await readCandidate(tenant, document)
       if ('errors' in candidate) refuseDocument(candidate.errors)
       const answers = []

@@ -16,7 +16,7 @@ const batch = 2000
  * change, so that its new variant gets its own sequence number and gateways are notified. The freshness is that of the
  * policy in force now, not of the one when the report arrived.
  */
-export function createTurns({
+export function createReportTurns({
   db,
   changes,
   feed,
@@ -76,4 +76,4 @@ export function createTurns({
     },
   }
 }
-export type Turns = ReturnType<typeof createTurns>
+export type Turns = ReturnType<typeof createReportTurns>

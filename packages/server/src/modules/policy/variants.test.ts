@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Variant } from '@holdfast/policy'
-import { createVariantBudget, type Slot } from './variants.ts'
+import { createVariantBudget, type VariantSlot } from './variants.ts'
 
 const variant = (digest: string): Variant => ({
   digest,
@@ -21,7 +21,7 @@ const variant = (digest: string): Variant => ({
 test('what was not asked for lately makes room, and the budget holds', () => {
   const budget = createVariantBudget(100_000)
   const left: string[] = []
-  const slots: Slot[] = []
+  const slots: VariantSlot[] = []
   for (let i = 0; i < 200; i++) {
     slots.push(budget.take(variant(String(i)), 1000, () => left.push(String(i))))
     slots[0]!.used = true

@@ -1,7 +1,7 @@
 import type { Variant } from '@holdfast/policy'
 
 /** A cache slot of a variant. It is empty once the variant was evicted. */
-export type Slot = { variant: Variant | null; used: boolean; readonly bytes: number; readonly leave: () => void }
+export type VariantSlot = { variant: Variant | null; used: boolean; readonly bytes: number; readonly leave: () => void }
 
 /** Memory of a variant besides its content, in bytes: its pointer, its answers and the objects around them. */
 const overheadBytes = 3000
@@ -13,16 +13,16 @@ const copies = 3
  * request makes an evicted one again, with the same digest.
  */
 export function createVariantBudget(maxBytes: number) {
-  const slots = new Set<Slot>()
+  const slots = new Set<VariantSlot>()
   let held = 0
 
-  const release = (slot: Slot): void => {
+  const release = (slot: VariantSlot): void => {
     if (!slots.delete(slot)) return
     held -= slot.bytes
     slot.variant = null
     slot.leave()
   }
-  function makeRoomFor(newest: Slot): void {
+  function makeRoomFor(newest: VariantSlot): void {
     for (const slot of slots) {
       if (held <= maxBytes || slots.size === 1) return
       if (!slot.used && slot !== newest) {
@@ -35,8 +35,8 @@ export function createVariantBudget(maxBytes: number) {
     }
   }
   return {
-    take: (variant: Variant, contentBytes: number, leave: () => void): Slot => {
-      const slot: Slot = { variant, used: false, bytes: overheadBytes + copies * contentBytes, leave }
+    take: (variant: Variant, contentBytes: number, leave: () => void): VariantSlot => {
+      const slot: VariantSlot = { variant, used: false, bytes: overheadBytes + copies * contentBytes, leave }
       slots.add(slot)
       held += slot.bytes
       makeRoomFor(slot)

@@ -8,7 +8,7 @@ import { everything } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import type { StoredImpact } from './impact.ts'
 import * as queries from './policy.queries.ts'
-import type { Channel, Rollout } from './tenant-policy.ts'
+import type { CanaryRollout, Channel } from './tenant-policy.ts'
 import type { BundleRow } from './view.ts'
 
 /** Content of a new version. `previous`: the digest that the channel delivered before. */
@@ -19,7 +19,7 @@ type Published = {
   document: object
   resolution: object
   tests: PolicyTestReport
-  rollout: Rollout
+  rollout: CanaryRollout
   impact: StoredImpact
   note: string
   gate: GateTerms | null

@@ -4,7 +4,7 @@ import type { Names } from '../../db/names.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { StoredImpact } from './impact.ts'
 import type { selectBundles } from './policy.queries.ts'
-import type { Blocker, Explanation } from './questions.ts'
+import type { Blocker, PolicyExplanation } from './questions.ts'
 
 export type BundleRow = Awaited<ReturnType<ReturnType<typeof selectBundles>['execute']>>[number]
 type BundleView = Output<Contract['listPolicyBundles']>['items'][number]
@@ -19,7 +19,7 @@ export type Reach = {
 }
 
 /** Ids whose names `viewBundle` shows. */
-export const namedBy = (bundles: readonly BundleRow[]) => ({
+export const namesInBundles = (bundles: readonly BundleRow[]) => ({
   group: bundles.flatMap((b) => b.rollout_group_ids),
   makers: bundles.map((b) => b.published_by),
 })
@@ -74,7 +74,7 @@ export const viewExplanation = ({
   channel,
   version,
   posture,
-}: Explanation): Output<Contract['explainPolicy']> => ({
+}: PolicyExplanation): Output<Contract['explainPolicy']> => ({
   ...viewDecision(decision),
   ...(blockedBy[0] && { decision: 'deny', reason: reasonOf(decision, blockedBy[0]) }),
   policy_decision: decision.decision,
@@ -89,7 +89,7 @@ export const viewExplanation = ({
   posture_verdict: posture.verdict,
 })
 
-const reasonOf = ({ decision, reason }: Explanation['decision'], { kind, detail }: Blocker): string => {
+const reasonOf = ({ decision, reason }: PolicyExplanation['decision'], { kind, detail }: Blocker): string => {
   if (kind === 'policy') return reason
   return decision === 'allow' ? `allowed by policy, but ${detail}` : detail
 }

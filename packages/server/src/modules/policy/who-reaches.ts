@@ -13,7 +13,7 @@ import { createPartyCount } from './party-count.ts'
 import { nameParties } from './party-names.ts'
 import { targetIn } from './questions.ts'
 import type { PolicyStore } from './store.ts'
-import { checksOf, factsOf, type TenantPolicy } from './tenant-policy.ts'
+import { checksOf, deviceFactsOf, type TenantPolicy } from './tenant-policy.ts'
 
 type Asked = Given<Contract['whoReaches']>['body']
 type Found = Output<Contract['whoReaches']>
@@ -84,7 +84,7 @@ export function createReaching({
       (device) => {
         const context = { at, ...(device.mfaAt !== null && { mfa_at: device.mfaAt }) }
         const isFree = device.blockersAt(nowMs).length === 0
-        const rule = isFree ? judges.of(device)(factsOf(device), context) : null
+        const rule = isFree ? judges.of(device)(deviceFactsOf(device), context) : null
         parties.examine(device, rule !== null, rule ?? undefined)
         if (rule === null) return
         rules.set(rule, (rules.get(rule) ?? 0) + 1)

@@ -2,7 +2,7 @@ import { type SearchKind, searchKinds } from '@holdfast/contract/vocabulary'
 import type { Database, Tx } from '../../db/database.ts'
 import { type Actor, permissionsOf } from '../../kernel/actor.ts'
 import { decodeId } from '../../kernel/ids.ts'
-import type { Found, HeldSource, Match, Rank, SessionSource, StoredSource } from '../../kernel/search.ts'
+import type { HeldSource, Match, Rank, SearchHit, SessionSource, StoredSource } from '../../kernel/search.ts'
 import { readPermissions } from './permissions.ts'
 import { findWords } from './words.queries.ts'
 
@@ -44,7 +44,7 @@ export function createSearch({ db, feed, stored, held, sessions }: SearchDeps) {
     const best = [...ranks].sort(([, a], [, b]) => a - b).slice(0, most)
     if (best.length === 0) return { kind, matches: [] }
     const ids = best.map(([id]) => id)
-    const found = new Map((await find(tx, actor, ids)).map((f): [string, Found] => [f.id, f]))
+    const found = new Map((await find(tx, actor, ids)).map((f): [string, SearchHit] => [f.id, f]))
     const matches = best.flatMap(([id, rank]): Match[] => {
       const hit = found.get(id)
       return hit ? [{ ...hit, rank }] : []

@@ -6,10 +6,10 @@ import { createRewrap } from './rewrap.ts'
 
 export type { Peppers } from '@holdfast/crypto'
 export { masterKeysInUse } from './in-use.ts'
-export { MasterKeyError, openPeppers, presenceOf } from './registry.ts'
+export { keyPresenceOf, MasterKeyError, openPeppers } from './registry.ts'
 
 /** The master keys: their list, the amount of data under each, and the job that moves data to the current one. */
-export function createSecrets(deps: {
+export function createMasterKeys(deps: {
   db: Database
   kek: Kek
   peppers: Peppers

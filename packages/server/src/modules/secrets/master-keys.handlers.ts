@@ -1,7 +1,7 @@
 import type { Database } from '../../db/database.ts'
 import type { Handlers } from '../../http/handlers.ts'
 import * as queries from './registry.queries.ts'
-import { type GivenKeys, isNeeded, isOver } from './registry.ts'
+import { type GivenKeys, isKeyOver, isNeeded } from './registry.ts'
 
 export const masterKeyHandlers = ({
   db,
@@ -15,7 +15,7 @@ export const masterKeyHandlers = ({
   ({
     listMasterKeys: async () => {
       const [rows, replicas] = await db.acrossTenants(async (tx) => [
-        await queries.readMasterKeys(tx),
+        await queries.selectMasterKeys(tx),
         await queries.runningReplicas(tx),
       ])
       const running = (does: keyof queries.Replica, version: number) =>
@@ -35,7 +35,7 @@ export const masterKeyHandlers = ({
             counted_at: row.counted_at?.toISOString() ?? null,
             needed: isNeeded(row),
             unused_since: row.unused_since?.toISOString() ?? null,
-            removable: writing === 0 && (row.written_at === null || isOver(row, now())),
+            removable: writing === 0 && (row.written_at === null || isKeyOver(row, now())),
           }
         }),
       }

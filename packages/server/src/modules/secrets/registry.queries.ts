@@ -7,7 +7,7 @@ export type MasterKeyRow = Selectable<Tables['master_keys']>
 /** Serializes changes of the master keys until commit. */
 export const holdMasterKeys = (tx: Tx) => sql`select pg_advisory_xact_lock(7264413)`.execute(tx)
 
-export const readMasterKeys = (tx: Tx): Promise<MasterKeyRow[]> =>
+export const selectMasterKeys = (tx: Tx): Promise<MasterKeyRow[]> =>
   tx.selectFrom('master_keys').selectAll().orderBy('version').execute()
 
 export const insertMasterKey = (tx: Tx, row: Insertable<Tables['master_keys']>) =>
@@ -22,9 +22,9 @@ export const markWriting = (tx: Tx, version: number) =>
   ofVersion(tx, version).set({ written_at: sql<Date>`clock_timestamp()` }).execute()
 
 type Counts = { sealed: number; digests: number; counted_at: Date; unused_since?: null }
-export const setCounts = (tx: Tx, version: number, counts: Counts) => ofVersion(tx, version).set(counts).execute()
+export const setKeyCounts = (tx: Tx, version: number, counts: Counts) => ofVersion(tx, version).set(counts).execute()
 
-export const markUnused = (tx: Tx, version: number, at: Date) =>
+export const markKeyUnused = (tx: Tx, version: number, at: Date) =>
   ofVersion(tx, version).set({ unused_since: at }).where('unused_since', 'is', null).execute()
 
 /**

@@ -21,7 +21,7 @@ export const isNeeded = (row: queries.MasterKeyRow): boolean => row.written_at !
 /** Longest lifetime of a value that is not stored yet: a challenge, a sign-in, a transaction whose replica ended. */
 const onItsWayMs = 15 * minute
 /** True if the key has been unused for so long that no new data can appear under it. */
-export const isOver = ({ unused_since }: queries.MasterKeyRow, now: Date): boolean =>
+export const isKeyOver = ({ unused_since }: queries.MasterKeyRow, now: Date): boolean =>
   unused_since !== null && now.getTime() - unused_since.getTime() >= onItsWayMs
 
 function requireNeeded(rows: readonly queries.MasterKeyRow[], { masterKeys }: GivenKeys): void {
@@ -60,7 +60,7 @@ export async function openPeppers(databaseUrl: string, given: GivenKeys): Promis
  */
 async function register(db: Database, given: GivenKeys): Promise<queries.MasterKeyRow[] | undefined> {
   const { kek, masterKeys } = given
-  const before = await db.acrossTenants(queries.readMasterKeys, background)
+  const before = await db.acrossTenants(queries.selectMasterKeys, background)
   requireNeeded(before, given)
   // The peppers are sealed under the newest key in use, because every replica must have that one.
   const newest = before.findLast(isNeeded)?.key_id
@@ -68,7 +68,7 @@ async function register(db: Database, given: GivenKeys): Promise<queries.MasterK
   const sealed = await Promise.all(masterKeys.map(({ id, pepper }) => seal(sealing, contextOf(id), pepper.export())))
   return db.acrossTenants(async (tx) => {
     await queries.holdMasterKeys(tx)
-    const known = await queries.readMasterKeys(tx)
+    const known = await queries.selectMasterKeys(tx)
     if (known.findLast(isNeeded)?.key_id !== newest) return undefined
     for (const [i, { id }] of masterKeys.entries()) {
       const row = known.find(({ key_id }) => key_id === id)
@@ -78,7 +78,7 @@ async function register(db: Database, given: GivenKeys): Promise<queries.MasterK
       else known.push(await queries.insertMasterKey(tx, { version, key_id: id, pepper_jwe: sealed[i]! }))
       if (i === 0 && newest === undefined) await queries.markWriting(tx, version)
     }
-    return queries.readMasterKeys(tx)
+    return queries.selectMasterKeys(tx)
   }, background)
 }
 
@@ -102,7 +102,7 @@ async function openFormer(kek: Kek, id: string, jwe: string | null): Promise<Key
  * Presence that the change feed of this replica announces while it is connected: the key versions that it reads and
  * writes with.
  */
-export const presenceOf = ({ all, current }: Peppers): (readonly [number, number])[] => [
+export const keyPresenceOf = ({ all, current }: Peppers): (readonly [number, number])[] => [
   ...all.filter((p) => !p.isRetired).map((p) => [queries.presence.reads, p.version] as const),
   [queries.presence.writes, current.version],
 ]
@@ -121,7 +121,7 @@ export async function beginWriting(db: Database, given: GivenKeys, peppers: Pepp
   const { version } = peppers.current
   const begin = async (tx: Tx): Promise<boolean> => {
     await queries.holdMasterKeys(tx)
-    const rows = await queries.readMasterKeys(tx)
+    const rows = await queries.selectMasterKeys(tx)
     requireNeeded(rows, given)
     const mine = rows.find((row) => row.version === version)
     const successor = rows.findLast((row) => row.written_at !== null && row.version > version)

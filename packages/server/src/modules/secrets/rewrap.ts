@@ -3,16 +3,16 @@ import { background, type Database } from '../../db/database.ts'
 import {
   type Counted,
   countByKey,
-  type Found,
   replaceValues,
   type SecretColumn,
+  type SecretValue,
   secretColumns,
   valuesUnder,
 } from '../../db/secret-columns.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { day } from '../../kernel/time.ts'
 import * as queries from './registry.queries.ts'
-import { isNeeded, isOver } from './registry.ts'
+import { isKeyOver, isNeeded } from './registry.ts'
 
 /** Batch sizes that keep both a turn of the event loop and a transaction short. */
 const batches = { sealed: 50, digest: 500 } as const
@@ -46,7 +46,7 @@ export function createRewrap(deps: {
     return counts
   }
 
-  const freshOf = async (of: SecretColumn, { was, mark }: Found): Promise<string> => {
+  const freshOf = async (of: SecretColumn, { was, mark }: SecretValue): Promise<string> => {
     if (of.kind === 'sealed') return reseal(kek, was)
     const digest = { digest: Buffer.from(was.slice(2), 'hex'), version: Number(mark) }
     return `\\x${takenTo(peppers, digest, current).toString('hex')}`
@@ -74,13 +74,13 @@ export function createRewrap(deps: {
 
   return async (): Promise<number> => {
     const [rows, replicas] = await db.acrossTenants(async (tx) => [
-      await queries.readMasterKeys(tx),
+      await queries.selectMasterKeys(tx),
       await queries.runningReplicas(tx),
     ])
     // Left to a replica that writes with a newer key.
     if (rows.some((row) => row.version > current && row.written_at !== null)) return 0
     const former = rows.filter((row) => row.version !== current && isNeeded(row))
-    const isDone = rows.every((row) => row.version === current || row.written_at === null || isOver(row, now()))
+    const isDone = rows.every((row) => row.version === current || row.written_at === null || isKeyOver(row, now()))
     const counted = rows.find((row) => row.version === current)?.counted_at ?? new Date(0)
     if (isDone && now().getTime() - counted.getTime() < day) return 0
 
@@ -105,14 +105,14 @@ export function createRewrap(deps: {
     await db.acrossTenants(async (tx) => {
       await queries.holdMasterKeys(tx)
       const running = [...replicas, ...(await queries.runningReplicas(tx))]
-      for (const { version, written_at } of await queries.readMasterKeys(tx)) {
+      for (const { version, written_at } of await queries.selectMasterKeys(tx)) {
         const found = { sealed: amount(version, 'sealed'), digests: amount(version, 'digest') }
         const isEmpty = found.sealed + found.digests === 0
-        await queries.setCounts(tx, version, { ...found, counted_at: at, ...(!isEmpty && { unused_since: null }) })
+        await queries.setKeyCounts(tx, version, { ...found, counted_at: at, ...(!isEmpty && { unused_since: null }) })
         const before = former.find((row) => row.version === version)
         const isSame = before?.written_at?.getTime() === written_at?.getTime()
         const isWritten = running.some(({ writes }) => writes.includes(version))
-        if (before && isSame && !isWritten && isEmpty) await queries.markUnused(tx, version, at)
+        if (before && isSame && !isWritten && isEmpty) await queries.markKeyUnused(tx, version, at)
       }
     })
     return moved

@@ -2,12 +2,12 @@ import type { SiemConnector } from '@holdfast/contract/siem'
 import type { Handlers } from '../../http/handlers.ts'
 import { idOf } from '../../kernel/ids.ts'
 import { requireSame, versioned } from '../../kernel/version.ts'
-import { type Connectors, versionOf } from './connectors.ts'
+import { type Connectors, connectorVersion } from './connectors.ts'
 import type { DeadLetters } from './dead-letters.ts'
 import type { Replay } from './replay.ts'
 import type { SetAside } from './set-aside.ts'
 import type { TryOut } from './try-out.ts'
-import { view, viewDeadLetter } from './view.ts'
+import { viewConnector, viewDeadLetter } from './view.ts'
 
 /** Fields that a PUT cannot change. It may send them back unchanged. */
 const fixed = ['connector_id', 'tenant_id', 'kind', 'created_at'] as const
@@ -24,25 +24,25 @@ export function connectorHandlers({ connectors, deadLetters, replay, setAside, t
   return {
     listSiemConnectors: async ({ actor, query }) => {
       const { items, next_cursor } = await connectors.list(actor.tenantId, query)
-      return { items: items.map(view), next_cursor }
+      return { items: items.map(viewConnector), next_cursor }
     },
     createSiemConnector: async ({ actor, body }) => {
       const { kind, name, format, enabled, credential, ...destination } = body
       const given = { kind, name, format, destination, ...(enabled !== undefined && { enabled }) }
       const { secret, ...shown } = await connectors.create(actor, given, credential)
-      return { connector: view(shown), secret }
+      return { connector: viewConnector(shown), secret }
     },
     getSiemConnector: async ({ actor, params }) => {
       const shown = await connectors.get(actor.tenantId, idIn(params))
-      return versioned(versionOf(shown.connector), view(shown))
+      return versioned(connectorVersion(shown.connector), viewConnector(shown))
     },
     updateSiemConnector: async ({ actor, params, body, expected }) => {
       const { name, format, enabled, credential, keep_previous: keepsPrevious = true } = body
       const fields = { name, format, enabled, destination: destinationOf(body) }
-      return view(
+      return viewConnector(
         await connectors.replace(actor, idIn(params), { fields, credential, keepsPrevious }, (before) => {
-          expected.require(versionOf(before.connector))
-          requireSame(view(before), body, fixed)
+          expected.require(connectorVersion(before.connector))
+          requireSame(viewConnector(before), body, fixed)
         }),
       )
     },
@@ -52,11 +52,11 @@ export function connectorHandlers({ connectors, deadLetters, replay, setAside, t
     testSiemConnector: ({ actor, params }) => tryOut(actor, idIn(params)),
     replaySiemConnector: async ({ actor, params, body }) => {
       const { shown, events } = await replay(actor, idIn(params), body)
-      return { connector: view(shown), events }
+      return { connector: viewConnector(shown), events }
     },
     setAsideSiemEvent: async ({ actor, params, body }) => {
       const { shown, changed } = await setAside(actor, idIn(params), body.seq)
-      return { connector: view(shown), changed }
+      return { connector: viewConnector(shown), changed }
     },
     listSiemDeadLetters: async ({ actor, params, query }) => {
       const { items, next_cursor } = await deadLetters(actor.tenantId, idIn(params), query)

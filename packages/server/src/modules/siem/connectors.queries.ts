@@ -25,7 +25,7 @@ export const findConnector = (tx: Tx, tenant: TenantId, id: string): Promise<Con
 export const lockConnector = (tx: Tx, tenant: TenantId, id: string): Promise<ConnectorRow | undefined> =>
   selectConnectors(tx, tenant).where('connector_id', '=', id).forNoKeyUpdate().executeTakeFirst()
 
-export const wasDeleted = async (tx: Tx, tenant: TenantId, id: string): Promise<boolean> =>
+export const wasConnectorDeleted = async (tx: Tx, tenant: TenantId, id: string): Promise<boolean> =>
   (await tx
     .selectFrom('siem_connectors')
     .select('connector_id')
@@ -34,7 +34,7 @@ export const wasDeleted = async (tx: Tx, tenant: TenantId, id: string): Promise<
     .executeTakeFirst()) !== undefined
 
 /** Serializes the creation of connectors in this tenant until commit, so that the count is exact. */
-export const takeTurns = (tx: Tx, tenant: TenantId) =>
+export const lockNewConnectors = (tx: Tx, tenant: TenantId) =>
   sql`select pg_advisory_xact_lock(${sql.lit(makingLock)}, hashtext(${tenant}::text))`.execute(tx)
 // Arbitrary, but no other use of two-key advisory locks may have it.
 const makingLock = 7_264_413
@@ -76,7 +76,7 @@ export const updateConnector = (
 
 type Emptied = { at: Date; destination: Destination }
 /** Deletes a connector and overwrites everything that could hold a secret. */
-export const markDeleted = (tx: Tx, tenant: TenantId, id: string, { at, destination }: Emptied) =>
+export const markConnectorDeleted = (tx: Tx, tenant: TenantId, id: string, { at, destination }: Emptied) =>
   tx
     .updateTable('siem_connectors')
     .set({ deleted_at: at, enabled: false, credential_jwe: null, destination: JSON.stringify(destination) })
@@ -88,14 +88,18 @@ export const deleteStreams = (tx: Tx, tenant: TenantId, id: string) =>
   tx.deleteFrom('siem_streams').where('tenant_id', '=', tenant).where('connector_id', '=', id).execute()
 
 /** State of a stream compared with the audit log, by the database's clock. */
-export type Standing = StreamRow & {
+export type StreamStanding = StreamRow & {
   lag_events: number
   next_seq: number | null
   oldest_at: Date | null
   as_of: Date
 }
-export async function standings(tx: Tx, tenant: TenantId, ids: readonly string[]): Promise<Map<string, Standing>> {
-  const { rows } = await sql<Standing>`
+export async function standings(
+  tx: Tx,
+  tenant: TenantId,
+  ids: readonly string[],
+): Promise<Map<string, StreamStanding>> {
+  const { rows } = await sql<StreamStanding>`
     select s.*, greatest(0, h.seq - s.after_seq) as lag_events, clock_timestamp() as as_of,
       next.seq as next_seq, next.sequenced_at as oldest_at
     from siem_streams s left join audit_heads h on h.tenant_id = s.tenant_id

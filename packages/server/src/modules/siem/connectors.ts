@@ -7,12 +7,12 @@ import type { Destination } from '../../db/tables/siem.ts'
 import { refuseTaken } from '../../db/taken.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
-import { type Changed, differences } from '../../kernel/differences.ts'
+import { type Differences, differences } from '../../kernel/differences.ts'
 import { missing, newUuid } from '../../kernel/ids.ts'
-import type { Expected } from '../../kernel/version.ts'
+import type { ExpectedVersion } from '../../kernel/version.ts'
 import type { Outbound } from '../../outbound/outbound.ts'
 import type { Audit } from '../audit/index.ts'
-import type { ConnectorFields, ConnectorRow, Standing } from './connectors.queries.ts'
+import type { ConnectorFields, ConnectorRow, StreamStanding } from './connectors.queries.ts'
 import * as queries from './connectors.queries.ts'
 import { checkCredential, mintWebhookSecret, sealContext, takesCredential } from './credential.ts'
 import { deleteDeadLetters } from './dead-letters.queries.ts'
@@ -21,10 +21,10 @@ import { lastPlace } from './delivery/record.queries.ts'
 import { endExportLeases, insertStream, lockStream, setStream } from './delivery/streams.queries.ts'
 import { checkDestination, nowhere, originOf, receiverOf, withUsualBom, withUsualPort } from './destination.ts'
 import { endPrevious, keepPrevious } from './previous.queries.ts'
-import { targetOf } from './target.ts'
+import { connectorTarget } from './target.ts'
 
 /** A connector and the progress of its forwarding. */
-export type Shown = { connector: ConnectorRow; standing: Standing }
+export type ShownConnector = { connector: ConnectorRow; standing: StreamStanding }
 type NewConnector = Pick<ConnectorRow, 'name' | 'format'> & {
   kind: SiemConnectorKind
   enabled?: boolean
@@ -56,7 +56,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
   const requireCredential = (kind: SiemConnectorKind, isSet: boolean) =>
     takesCredential(kind) && !isSet ? failField('credential', `is needed for ${kind}`) : undefined
 
-  async function shown(tx: Tx, connectors: readonly ConnectorRow[], tenant: TenantId): Promise<Shown[]> {
+  async function shown(tx: Tx, connectors: readonly ConnectorRow[], tenant: TenantId): Promise<ShownConnector[]> {
     const standings = await queries.standings(
       tx,
       tenant,
@@ -68,7 +68,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
       return standing ? [{ connector, standing }] : []
     })
   }
-  async function show(tx: Tx, tenant: TenantId, id: string): Promise<Shown> {
+  async function show(tx: Tx, tenant: TenantId, id: string): Promise<ShownConnector> {
     const connector = (await queries.findConnector(tx, tenant, id)) ?? noConnector()
     const [one] = await shown(tx, [connector], tenant)
     return one ?? noConnector()
@@ -89,7 +89,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
         return { items: await shown(tx, page.items, tenant), next_cursor: page.next_cursor }
       }),
 
-    get: (tenant: TenantId, id: string): Promise<Shown> => db.inTenant(tenant, (tx) => show(tx, tenant, id)),
+    get: (tenant: TenantId, id: string): Promise<ShownConnector> => db.inTenant(tenant, (tx) => show(tx, tenant, id)),
 
     /**
      * Creates a connector. Without a given credential, the secret of a webhook is generated here, and returned once.
@@ -109,7 +109,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
       await audit.catchUp(tenant)
       const work = () =>
         db.inTenant(tenant, async (tx) => {
-          await queries.takeTurns(tx, tenant)
+          await queries.lockNewConnectors(tx, tenant)
           if ((await queries.countConnectors(tx, tenant)) >= mostConnectors)
             fail('validation_error', `a tenant has at most ${mostConnectors} SIEM connectors`)
           const fields = { name, format, enabled, destination }
@@ -119,7 +119,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
             ...{ tenant_id: tenant, stream_id: connector_id, connector_id, after_seq: last, furthest_seq: last },
             state: enabled ? 'flowing' : 'stopped',
           })
-          const target = targetOf({ connector_id, name })
+          const target = connectorTarget({ connector_id, name })
           await audit.record(tx, actor, 'siem_connector.created', { connector_id: target.id }, { target })
           return show(tx, tenant, connector_id)
         })
@@ -134,8 +134,8 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
       actor: Actor,
       id: string,
       given: { fields: Replacement; credential: string | null | undefined; keepsPrevious: boolean },
-      allow: (before: Shown) => void,
-    ): Promise<Shown> => {
+      allow: (before: ShownConnector) => void,
+    ): Promise<ShownConnector> => {
       const tenant = actor.tenantId
       const { credential } = given
       const newJwe = credential ? await sealed(id, credential) : null
@@ -171,7 +171,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
           const state = fields.enabled ? 'flowing' : 'stopped'
           await setStream(tx, { tenant_id: tenant, stream_id: id }, { state, problem: null, failing_since: null })
           await endExportLeases(tx, before)
-          const target = targetOf({ connector_id: id, name: fields.name })
+          const target = connectorTarget({ connector_id: id, name: fields.name })
           const more = { target, changes: changed, ...(Object.keys(replaced).length > 0 && { details: replaced }) }
           await audit.record(tx, actor, 'siem_connector.updated', { connector_id: target.id }, more)
           return show(tx, tenant, id)
@@ -182,22 +182,22 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
     },
 
     /** False if it was already deleted. */
-    remove: async (actor: Actor, id: string, expected: Expected): Promise<boolean> => {
+    remove: async (actor: Actor, id: string, expected: ExpectedVersion): Promise<boolean> => {
       const tenant = actor.tenantId
       const isRemoved = await db.inTenant(tenant, async (tx) => {
         const before = await queries.lockConnector(tx, tenant, id)
         if (!before) {
-          if (!(await queries.wasDeleted(tx, tenant, id))) return noConnector()
+          if (!(await queries.wasConnectorDeleted(tx, tenant, id))) return noConnector()
           expected.require(undefined)
           return false
         }
-        expected.require(versionOf(before))
-        await queries.markDeleted(tx, tenant, id, { at: now(), destination: nowhere })
+        expected.require(connectorVersion(before))
+        await queries.markConnectorDeleted(tx, tenant, id, { at: now(), destination: nowhere })
         await endPrevious(tx, before)
         await lockStream(tx, { tenant_id: tenant, stream_id: id })
         await queries.deleteStreams(tx, tenant, id)
         await deleteDeadLetters(tx, before, 'all')
-        const target = targetOf(before)
+        const target = connectorTarget(before)
         await audit.record(tx, actor, 'siem_connector.deleted', { connector_id: target.id }, { target })
         return true
       })
@@ -212,7 +212,7 @@ export type Connectors = ReturnType<typeof createConnectors>
  * Returns the settings that the version (ETag) of a connector depends on. The progress of forwarding does not count,
  * nor the end of the previous secret.
  */
-export const versionOf = (connector: ConnectorRow) => {
+export const connectorVersion = (connector: ConnectorRow) => {
   const { previous_credential_jwe: _, previous_until: _until, previous_signs: _signs, ...set } = connector
   return set
 }
@@ -227,5 +227,5 @@ const factsOf = ({ name, format, enabled, destination }: ConnectorFields) => {
   const ca_sha256 = ca_pem === null ? null : createHash('sha256').update(ca_pem).digest('hex')
   return { name, format, enabled, ...others, tls: { ca_sha256, server_name }, origin: originOf(url) }
 }
-const changesOf = (before: ConnectorFields, after: ConnectorFields): Changed =>
+const changesOf = (before: ConnectorFields, after: ConnectorFields): Differences =>
   differences(factsOf(before), factsOf(after))

@@ -3,7 +3,7 @@ import type { SiemConnectorKind } from '@holdfast/contract/vocabulary'
 import { type Kek, unseal } from '@holdfast/crypto'
 import { failField } from '../../kernel/app-error.ts'
 import type { ConnectorRow } from './connectors.queries.ts'
-import type { Target } from './sinks/sink.ts'
+import type { SinkTarget } from './sinks/sink.ts'
 import { isWebhookSecret } from './sinks/webhook.ts'
 
 /** Context for sealing. The previous credential has the same one, because it is moved unchanged. */
@@ -24,7 +24,7 @@ export function checkCredential(kind: SiemConnectorKind, credential: string): vo
 }
 
 /** Returns the destination with the opened credential. */
-export async function openTarget(kek: Kek, connector: ConnectorRow): Promise<Target> {
+export async function openTarget(kek: Kek, connector: ConnectorRow): Promise<SinkTarget> {
   const { connector_id, kind, format, destination, credential_jwe, previous_signs, previous_credential_jwe } = connector
   const opened = async (jwe: string | null) =>
     jwe === null ? undefined : (await unseal(kek, sealContext(connector_id), jwe)).toString()

@@ -8,14 +8,14 @@ import { connectorHandlers } from './connectors.handlers.ts'
 import { createConnectors } from './connectors.ts'
 import { pruneDeadLetters, pruneExports } from './dead-letters.queries.ts'
 import { createDeadLetters } from './dead-letters.ts'
-import { createDeliveries } from './delivery/deliveries.ts'
+import { createRecordDeliveries } from './delivery/deliveries.ts'
 import { createNotices } from './delivery/notices.ts'
 import { createSending } from './delivery/sending.ts'
-import { standingOf } from './delivery/standing.queries.ts'
-import { exportHandlers } from './exports/exports.handlers.ts'
-import { createExports } from './exports/exports.ts'
+import { forwardingStanding } from './delivery/standing.queries.ts'
+import { siemExportHandlers } from './exports/exports.handlers.ts'
+import { createSiemExports } from './exports/exports.ts'
 import { prunePrevious } from './previous.queries.ts'
-import { createReplay } from './replay.ts'
+import { createEventReplay } from './replay.ts'
 import { schemas } from './schema/schema.ts'
 import { createSetAside } from './set-aside.ts'
 import { createTryOut } from './try-out.ts'
@@ -45,16 +45,16 @@ export function createSiem(deps: SiemDeps) {
   const shown = { ...parts, show: connectors.show }
   const rooms = { connectors, deadLetters: createDeadLetters(deps), tryOut: createTryOut(parts) }
   /** `wake`: called when events of a tenant have got their sequence numbers. */
-  const delivering = createDeliveries({ ...parts, send: createSending(parts) })
+  const delivering = createRecordDeliveries({ ...parts, send: createSending(parts) })
   return {
     handlers: {
-      ...connectorHandlers({ ...rooms, replay: createReplay(shown), setAside: createSetAside(shown) }),
-      ...exportHandlers({ exports: createExports(deps) }),
+      ...connectorHandlers({ ...rooms, replay: createEventReplay(shown), setAside: createSetAside(shown) }),
+      ...siemExportHandlers({ exports: createSiemExports(deps) }),
       getSiemSchema: async () => schemas(),
     },
     jobs: [{ name: 'watch_siem', cron: '* * * * *', run: notices.sweep }],
     prunes: [pruneDeadLetters, pruneExports, prunePrevious],
-    standing: () => deps.db.acrossTenants(standingOf),
+    standing: () => deps.db.acrossTenants(forwardingStanding),
     ...delivering,
   }
 }

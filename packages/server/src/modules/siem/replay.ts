@@ -4,23 +4,23 @@ import type { Actor } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import type { Audit } from '../audit/index.ts'
 import { type ConnectorRow, lockConnector } from './connectors.queries.ts'
-import { noConnector, type Shown } from './connectors.ts'
+import { noConnector, type ShownConnector } from './connectors.ts'
 import { markReplaying, unmarkReplaying } from './dead-letters.queries.ts'
 import type { Notices } from './delivery/notices.ts'
 import { placeSince } from './delivery/record.queries.ts'
 import { lockStream, type StreamRow, setStream } from './delivery/streams.queries.ts'
-import { targetOf } from './target.ts'
+import { connectorTarget } from './target.ts'
 
 type What = NonNullable<Input<Contract['replaySiemConnector']>['body']>
 type ReplayDeps = {
   db: Database
   audit: Audit
   notices: Pick<Notices, 'recovered'>
-  show: (tx: Tx, tenant: Actor['tenantId'], id: string) => Promise<Shown>
+  show: (tx: Tx, tenant: Actor['tenantId'], id: string) => Promise<ShownConnector>
 }
 
 /** Sends events or dead letters again. A parked connector continues. */
-export function createReplay({ db, audit, notices, show }: ReplayDeps) {
+export function createEventReplay({ db, audit, notices, show }: ReplayDeps) {
   /**
    * Moves the stream back to an earlier position. Returns the number of events that are sent again. Pending replays of
    * dead letters are cancelled.
@@ -33,7 +33,7 @@ export function createReplay({ db, audit, notices, show }: ReplayDeps) {
     return (stream.after_seq ?? 0) - after_seq
   }
 
-  return async (actor: Actor, id: string, what: What): Promise<{ shown: Shown; events: number }> => {
+  return async (actor: Actor, id: string, what: What): Promise<{ shown: ShownConnector; events: number }> => {
     const { from_seq, from, dead_letters } = what
     if ([from_seq, from, dead_letters].filter((given) => given !== undefined).length !== 1)
       fail('validation_error', 'exactly one of from_seq, from and dead_letters says what is sent again')
@@ -56,7 +56,7 @@ export function createReplay({ db, audit, notices, show }: ReplayDeps) {
         const to = from_seq ?? (since && (await placeSince(tx, tenant, since))) ?? next
         events = await moveBack(tx, connector, stream, Math.min(to, next) - 1)
       }
-      const target = targetOf(connector)
+      const target = connectorTarget(connector)
       const more = { target, details: { ...what } }
       await audit.record(tx, actor, 'siem_connector.replayed', { connector_id: target.id, events }, more)
       return { shown: await show(tx, tenant, id), events }
@@ -65,4 +65,4 @@ export function createReplay({ db, audit, notices, show }: ReplayDeps) {
     return result
   }
 }
-export type Replay = ReturnType<typeof createReplay>
+export type Replay = ReturnType<typeof createEventReplay>

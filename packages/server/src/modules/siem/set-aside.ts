@@ -4,12 +4,12 @@ import { failField } from '../../kernel/app-error.ts'
 import { decodeId } from '../../kernel/ids.ts'
 import { type Audit, readEvent } from '../audit/index.ts'
 import { lockConnector } from './connectors.queries.ts'
-import { noConnector, type Shown } from './connectors.ts'
+import { noConnector, type ShownConnector } from './connectors.ts'
 import { insertDeadLetters, isDeadLetter } from './dead-letters.queries.ts'
 import type { Notices } from './delivery/notices.ts'
 import { nextEvents } from './delivery/record.queries.ts'
 import { lockStream, passOver, type StreamRow, setStream } from './delivery/streams.queries.ts'
-import { targetOf } from './target.ts'
+import { connectorTarget } from './target.ts'
 
 const everything = { until_seq: null, from_at: null, to_at: null }
 
@@ -18,7 +18,7 @@ type SetAsideDeps = {
   audit: Audit
   now: () => Date
   notices: Pick<Notices, 'recovered' | 'deadLetters'>
-  show: (tx: Tx, tenant: Actor['tenantId'], id: string) => Promise<Shown>
+  show: (tx: Tx, tenant: Actor['tenantId'], id: string) => Promise<ShownConnector>
 }
 
 /** Makes the event that blocks a connector a dead letter, and continues after it. */
@@ -29,7 +29,7 @@ export function createSetAside({ db, audit, now, notices, show }: SetAsideDeps) 
   }
   const isHeldUp = ({ state, failures }: StreamRow) => state !== 'flowing' || failures > 0
 
-  return async (actor: Actor, id: string, seq: number): Promise<{ shown: Shown; changed: boolean }> => {
+  return async (actor: Actor, id: string, seq: number): Promise<{ shown: ShownConnector; changed: boolean }> => {
     const tenant = actor.tenantId
     const result = await db.inTenant(tenant, async (tx) => {
       const connector = (await lockConnector(tx, tenant, id)) ?? noConnector()
@@ -52,7 +52,7 @@ export function createSetAside({ db, audit, now, notices, show }: SetAsideDeps) 
       const state = connector.enabled ? 'flowing' : 'stopped'
       await setStream(tx, stream, { state, problem: null, failing_since: null })
       if (added > 0 && stream.dead === 0) await notices.deadLetters(tx, of, reason)
-      const target = targetOf(connector)
+      const target = connectorTarget(connector)
       const more = { target, details: { event_id: next.event_id, kind: next.kind } }
       await audit.record(tx, actor, 'siem_connector.set_aside', { connector_id: target.id, event_seq: seq }, more)
       return { shown: await show(tx, tenant, id), changed: true }

@@ -11,7 +11,7 @@ import { lockStream, setStream } from './delivery/streams.queries.ts'
 import { encode } from './sinks/encode.ts'
 import type { Sent, SinkDeps } from './sinks/sink.ts'
 import { sendTo } from './sinks/sinks.ts'
-import { targetOf } from './target.ts'
+import { connectorTarget } from './target.ts'
 
 /** Longer than the time to detect a stalled receiver, so that the answer can describe the stall. */
 const longestMs = 20 * second
@@ -33,7 +33,7 @@ export function createTryOut(deps: TryOutDeps) {
   return async (actor: Actor, id: string): Promise<{ ok: boolean; answer: string; milliseconds: number }> => {
     const tenant = actor.tenantId
     const connector = (await db.inTenant(tenant, (tx) => findConnector(tx, tenant, id))) ?? noConnector()
-    const target = targetOf(connector)
+    const target = connectorTarget(connector)
     const tested = { connector_id: target.id, ok: true }
     const { record } = arrivalOf(actor, 'siem_connector.tested', tested, { target, details: { test: true } }, now())
     const event = encode(connector, { seq: 0, hash: '00'.repeat(32), record }, syslogOrigin)

@@ -2,11 +2,11 @@ import type { Contract, Output } from '@holdfast/contract'
 import type { SiemConnector } from '@holdfast/contract/siem'
 import { encodeId } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
-import type { Shown } from './connectors.ts'
+import type { ShownConnector } from './connectors.ts'
 import type { DeadLetterRow } from './dead-letters.queries.ts'
 import { bomOf, originOf } from './destination.ts'
 
-export const view = ({ connector: c, standing }: Shown): SiemConnector => ({
+export const viewConnector = ({ connector: c, standing }: ShownConnector): SiemConnector => ({
   connector_id: encodeId('siem_connector', c.connector_id),
   tenant_id: encodeId('tenant', c.tenant_id),
   name: c.name,
@@ -27,7 +27,7 @@ export const view = ({ connector: c, standing }: Shown): SiemConnector => ({
   updated_at: c.updated_at.toISOString(),
 })
 
-function deliveryOf(s: Shown['standing']): SiemConnector['delivery'] {
+function deliveryOf(s: ShownConnector['standing']): SiemConnector['delivery'] {
   const state = stateOf(s)
   const age = s.oldest_at === null ? 0 : Math.max(0, s.as_of.getTime() - s.oldest_at.getTime())
   const isOn = state !== 'disabled'
@@ -48,7 +48,7 @@ function deliveryOf(s: Shown['standing']): SiemConnector['delivery'] {
     next_attempt_at: state === 'retrying' ? s.due_at.toISOString() : null,
   }
 }
-const stateOf = ({ state, failures }: Shown['standing']): SiemConnector['delivery']['state'] => {
+const stateOf = ({ state, failures }: ShownConnector['standing']): SiemConnector['delivery']['state'] => {
   if (state === 'stopped') return 'disabled'
   if (state === 'parked') return 'parked'
   return failures > 0 ? 'retrying' : 'active'

@@ -13,7 +13,7 @@ type Bag = Map<ChangedKind | `event ${Topic}`, Set<string> | 'many'>
  * The changes since the last batch, bounded: of each list a few ids, or that there are many. Batches for a slow reader
  * are merged.
  */
-export class Batch {
+export class ChangeBatch {
   readonly #bag: Bag = new Map()
   /** The changes are unknown: everything may have changed. */
   isReset = false
@@ -47,7 +47,7 @@ export class Batch {
   get isEmpty(): boolean {
     return this.#bag.size === 0 && !this.isReset && this.auditSeq === undefined
   }
-  merge(other: Batch): void {
+  merge(other: ChangeBatch): void {
     if (other.isReset) this.reset()
     for (const [name, ids] of other.#bag) this.#add(name, ids)
     this.auditSeq = other.auditSeq ?? this.auditSeq

@@ -5,7 +5,7 @@ import { changedKindNames } from '@holdfast/contract/stream'
 import type { Actor, Principal, TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Change, Listener } from '../../memory/changes.ts'
-import { Batch } from './batch.ts'
+import { ChangeBatch } from './batch.ts'
 import type { StreamDeps } from './deps.ts'
 import { createHub } from './hub.ts'
 import { OpenStream } from './open-stream.ts'
@@ -22,7 +22,7 @@ function streamOf(actor = actorOf(), stands: OpenStream['stands'] = async () => 
   return new OpenStream({ tenant, actor, stands, scope: { kinds, permissions, isFiltered: false } })
 }
 const device = (subject: string = randomUUID()): Change => ({ kind: 'device', subject })
-const begins = { id: '1-1', missed: new Batch() }
+const begins = { id: '1-1', missed: new ChangeBatch() }
 const textOf = async (bytes: AsyncIterator<Uint8Array>) => new TextDecoder().decode((await bytes.next()).value)
 
 /** A hub whose database counts its statements. */
@@ -70,7 +70,7 @@ test('who does not read gets one bounded batch of what came meanwhile, and no ev
   assert.match(await textOf(bytes), /^retry: 2000\n\nevent: ready\nid: 1-1\n/)
   const ids = Array.from({ length: 1000 }, () => randomUUID())
   for (const [i, id] of ids.entries()) {
-    const batch = new Batch()
+    const batch = new ChangeBatch()
     batch.change(device(id))
     batch.change({ kind: 'user', subject: ids[0]! })
     batch.auditSeq = i + 2
@@ -92,7 +92,7 @@ test('a batch names fifty ids in all; what no longer fits is many', async () => 
   const stream = streamOf()
   const bytes = stream.bytes(new AbortController().signal, begins)
   await bytes.next()
-  const batch = new Batch()
+  const batch = new ChangeBatch()
   for (let i = 0; i < 45; i++) batch.change(device())
   for (let i = 0; i < 10; i++) batch.change({ kind: 'user', subject: randomUUID() })
   stream.push(batch, '2-1')

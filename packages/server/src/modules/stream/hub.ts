@@ -1,7 +1,7 @@
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import { everything } from '../../memory/changes.ts'
-import { Batch } from './batch.ts'
+import { ChangeBatch } from './batch.ts'
 import { createCheck } from './check.ts'
 import type { StreamDeps } from './deps.ts'
 import type { OpenStream } from './open-stream.ts'
@@ -148,7 +148,7 @@ export function createHub(deps: StreamDeps) {
         if (gone.aborted) {
           // The client disconnected before the tenant was watched.
           endUnused(stream.tenant)
-          return stream.bytes(gone, { id: watch.id, missed: new Batch() })
+          return stream.bytes(gone, { id: watch.id, missed: new ChangeBatch() })
         }
         watch.streams.add(stream)
         if (!feed.isFresh()) await feed.catchUp()

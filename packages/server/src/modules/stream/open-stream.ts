@@ -2,8 +2,8 @@ import type { streamEnds } from '@holdfast/contract/stream'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import type { Stands } from '../../kernel/streamed.ts'
 import { second } from '../../kernel/time.ts'
-import { Batch } from './batch.ts'
-import { bytesOf, eventsOf, heartbeatText, retryText, type Scope, textOf } from './write.ts'
+import { ChangeBatch } from './batch.ts'
+import { encodeText, eventsOf, heartbeatText, retryText, type Scope, streamText } from './write.ts'
 
 type EndReason = (typeof streamEnds)[number]
 const heartbeatMs = 15 * second
@@ -25,7 +25,7 @@ export class OpenStream {
   checksDue = 0
   /** The end of the session (ms) that the client was warned of. */
   warnedOf: number | undefined
-  #waiting = new Batch()
+  #waiting = new ChangeBatch()
   #warning: { at: string; cause: 'idle' | 'absolute' } | undefined
   #end: EndReason | undefined
   #id: string
@@ -40,7 +40,7 @@ export class OpenStream {
     this.#id = ''
   }
   /** `id`: the position of the tenant after this batch. */
-  push(batch: Batch, id: string): void {
+  push(batch: ChangeBatch, id: string): void {
     this.#waiting.merge(batch)
     this.#nextId = id
     this.#wake()
@@ -72,11 +72,11 @@ export class OpenStream {
    * Yields bytes until the stream ends or `gone` is aborted. `begins`: the tenant's current position, and the missed
    * changes.
    */
-  async *bytes(gone: AbortSignal, begins: { id: string; missed: Batch }): AsyncGenerator<Uint8Array> {
+  async *bytes(gone: AbortSignal, begins: { id: string; missed: ChangeBatch }): AsyncGenerator<Uint8Array> {
     this.#id = begins.id
     this.#nextId = begins.id
     const ready = { event: 'ready' as const, id: this.#id, data: { kinds: [...this.scope.kinds] } }
-    yield bytesOf(retryText(retryMs) + textOf(ready) + this.#textOfBatch(begins.missed, begins.id))
+    yield encodeText(retryText(retryMs) + streamText(ready) + this.#textOfBatch(begins.missed, begins.id))
     const wake = () => this.#wake()
     gone.addEventListener('abort', wake)
     try {
@@ -85,7 +85,7 @@ export class OpenStream {
         if (gone.aborted) return
         if (text !== '') {
           this.#sentAt = performance.now()
-          yield bytesOf(text)
+          yield encodeText(text)
         }
         if (this.#end !== undefined && text !== '') return
         if (this.#hasMore()) continue
@@ -107,14 +107,14 @@ export class OpenStream {
       const retry = this.#end === 'replaced' ? retryText(retryOfReplacedMs) : ''
       // Spreads the reconnects when a replica stops.
       const later = this.#end === 'stopping' ? retryText(Math.round(retryMs * (0.5 + Math.random()))) : ''
-      return retry + later + textOf({ event: 'end', id: this.#id, data: { reason: this.#end } })
+      return retry + later + streamText({ event: 'end', id: this.#id, data: { reason: this.#end } })
     }
     if (this.isChecking) return ''
     let text = ''
-    if (this.#warning) text += textOf({ event: 'expires', id: this.#id, data: this.#warning })
+    if (this.#warning) text += streamText({ event: 'expires', id: this.#id, data: this.#warning })
     this.#warning = undefined
     const batch = this.#waiting
-    this.#waiting = new Batch()
+    this.#waiting = new ChangeBatch()
     if (!batch.isEmpty) text += this.#textOfBatch(batch, this.#nextId)
     if (text === '' && performance.now() - this.#sentAt >= heartbeatMs) {
       this.#id = this.#nextId
@@ -123,10 +123,10 @@ export class OpenStream {
     return text
   }
   /** Only the last event has the new id: a client that loses the connection earlier gets the batch again. */
-  #textOfBatch(batch: Batch, id: string): string {
+  #textOfBatch(batch: ChangeBatch, id: string): string {
     const events = eventsOf(batch, this.scope)
     const before = this.#id
     if (events.length > 0) this.#id = id
-    return events.map((e, i) => textOf({ ...e, id: i === events.length - 1 ? id : before })).join('')
+    return events.map((e, i) => streamText({ ...e, id: i === events.length - 1 ? id : before })).join('')
   }
 }

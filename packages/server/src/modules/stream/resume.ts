@@ -1,6 +1,6 @@
 import type { TenantId } from '../../kernel/actor.ts'
 import { type ChangeKind, changesBetween } from '../../memory/changes.ts'
-import { Batch } from './batch.ts'
+import { ChangeBatch } from './batch.ts'
 import type { StreamDeps } from './deps.ts'
 import { auditKindsOfLists } from './kinds.ts'
 
@@ -23,8 +23,8 @@ export async function missedSince(
   tenant: TenantId,
   lastEventId: string | undefined,
   standsAt: string,
-): Promise<Batch> {
-  const missed = new Batch()
+): Promise<ChangeBatch> {
+  const missed = new ChangeBatch()
   if (lastEventId === undefined) return missed
   const known = read(lastEventId)
   const [seq, auditSeq] = read(standsAt) ?? [0, 0]

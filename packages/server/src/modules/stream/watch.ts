@@ -1,5 +1,5 @@
 import type { TenantId } from '../../kernel/actor.ts'
-import { Batch } from './batch.ts'
+import { ChangeBatch } from './batch.ts'
 import type { StreamDeps } from './deps.ts'
 import { auditKindsOfLists } from './kinds.ts'
 import type { OpenStream } from './open-stream.ts'
@@ -25,7 +25,7 @@ export class Watch {
   auditSeq: number
   readonly #deps: WatchDeps
   readonly #unwatch: () => void
-  #batch = new Batch()
+  #batch = new ChangeBatch()
   #looksAtAudit = false
   #timer: NodeJS.Timeout | undefined
   #settling: NodeJS.Timeout
@@ -44,7 +44,7 @@ export class Watch {
   get id(): string {
     return `${this.#deps.feed.seqOf(this.tenant)}-${this.auditSeq}`
   }
-  note(tell: (batch: Batch) => void): void {
+  note(tell: (batch: ChangeBatch) => void): void {
     tell(this.#batch)
     this.#schedule()
   }
@@ -71,7 +71,7 @@ export class Watch {
       this.#timer = undefined
       this.#flushedAt = performance.now()
       const batch = this.#batch
-      this.#batch = new Batch()
+      this.#batch = new ChangeBatch()
       const { id } = this
       if (!batch.isEmpty) for (const stream of this.streams) stream.push(batch, id)
       if (this.#looksAtAudit) this.#schedule()

@@ -7,7 +7,7 @@ import {
   type StreamEventName,
 } from '@holdfast/contract/stream'
 import type { Permission } from '@holdfast/contract/vocabulary'
-import type { Batch, Topic } from './batch.ts'
+import type { ChangeBatch, Topic } from './batch.ts'
 
 /** The lists and permissions of one stream. */
 export type Scope = { kinds: ReadonlySet<ChangedKind>; permissions: ReadonlySet<Permission>; isFiltered: boolean }
@@ -20,7 +20,7 @@ type Unnumbered = { [K in StreamEventName]: Omit<Extract<StreamEvent, { event: K
 const listOfEvent = { alert: 'notifications', run: 'runs', gateway: 'gateways', adoption: 'policy' } as const
 
 /** Returns the events of a batch that the scope allows. */
-export function eventsOf(batch: Batch, scope: Scope): Unnumbered[] {
+export function eventsOf(batch: ChangeBatch, scope: Scope): Unnumbered[] {
   const events: Unnumbered[] = []
   const may = (event: keyof typeof eventPermissions): boolean =>
     scope.permissions.has(eventPermissions[event]) &&
@@ -56,10 +56,10 @@ export function eventsOf(batch: Batch, scope: Scope): Unnumbered[] {
 
 const encoder = new TextEncoder()
 /** Returns an event as text (HTML standard, "Server-sent events"). Data is JSON, which has no line break. */
-export const textOf = ({ event, id, data }: Unnumbered & { id: string }): string =>
+export const streamText = ({ event, id, data }: Unnumbered & { id: string }): string =>
   `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`
 /** Sets the delay after which a client reconnects. */
 export const retryText = (ms: number): string => `retry: ${ms}\n\n`
 /** A comment keeps the connection alive. The client stores the id of an empty event, and dispatches nothing. */
 export const heartbeatText = (id: string): string => `:\nid: ${id}\n\n`
-export const bytesOf = (text: string): Uint8Array => encoder.encode(text)
+export const encodeText = (text: string): Uint8Array => encoder.encode(text)

@@ -5,7 +5,7 @@ import type { Changes } from '../../memory/changes.ts'
 import type { Feed } from '../../memory/feed.ts'
 import type { Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
-import type { Notify } from '../notifications/index.ts'
+import type { RaiseNotification } from '../notifications/index.ts'
 import type { LicenseFiles } from './license/license-file.ts'
 import type { Enforcement } from './settings/settings.ts'
 import type { PrepareAdministrator } from './tenants/lifecycle.ts'
@@ -23,7 +23,7 @@ export type TenancyDeps = {
   publicUrl: string
   licenseFiles: LicenseFiles | undefined
   enforcement: Enforcement
-  notify: Notify
+  notify: RaiseNotification
   prepareAdministrator: PrepareAdministrator
   /** Makes a tenant's keys and certificates. */
   provision: (tenant: TenantId) => Promise<unknown>

@@ -6,7 +6,7 @@ import type { TenancyDeps } from './deps.ts'
 import { totalsOf } from './entitlement/entitlement.queries.ts'
 import { tenancyHandlers } from './handlers.ts'
 import { tenancyJobs } from './jobs.ts'
-import { createRules } from './rules.ts'
+import { createTenancyRules } from './rules.ts'
 import { linesForToken, type TokenOfLines } from './settings/install-lines.ts'
 import { defaultTenant } from './tenants/default-tenant.ts'
 import { createFirstTenant } from './tenants/first-tenant.ts'
@@ -19,7 +19,7 @@ export { defaultTenant } from './tenants/default-tenant.ts'
 
 export function createTenancy(deps: TenancyDeps) {
   const known = createKnown(deps)
-  const rules = createRules(deps)
+  const rules = createTenancyRules(deps)
   const { settings, entitlements, exceeded, usage, license } = rules
   return {
     ...known,

@@ -4,12 +4,12 @@ import { eachTenant } from '../../kernel/each-tenant.ts'
 import type { TenancyDeps } from './deps.ts'
 import { tenantsWithLimits } from './entitlement/entitlement.queries.ts'
 import { noteTime } from './license/license.queries.ts'
-import type { Rules } from './rules.ts'
+import type { TenancyRules } from './rules.ts'
 import { defaultTenant } from './tenants/default-tenant.ts'
 import { createDeletion } from './tenants/deletion.ts'
 import type { createKnown } from './tenants/known.ts'
 
-export function tenancyJobs(deps: TenancyDeps & Rules & ReturnType<typeof createKnown>) {
+export function tenancyJobs(deps: TenancyDeps & TenancyRules & ReturnType<typeof createKnown>) {
   const { db, counters, alerts, now, listTenantIds } = deps
   const watch = (tenants: readonly TenantId[]) => eachTenant(tenants, alerts.watch)
   const deleteTenants = createDeletion({ ...deps, platform: () => deps.tenantByName(defaultTenant) })

@@ -11,13 +11,13 @@ import type { SignedTrustSet } from './sets/trust-set.ts'
 import type { Trusted } from './trust.ts'
 
 type Found = {
-  rows: readonly keyQueries.KeyRow[]
+  rows: readonly keyQueries.SigningKeyRow[]
   crosses: readonly keyQueries.CrossRow[]
   set: SignedTrustSet | undefined
 }
 
 /** The expiries of authorities, of retiring keys, and of the newest trust set. */
-export const createExpiries = ({ db, now, trusted }: Pick<TrustDeps, 'db' | 'now'> & { trusted: Trusted }) => {
+export const createTrustExpiries = ({ db, now, trusted }: Pick<TrustDeps, 'db' | 'now'> & { trusted: Trusted }) => {
   const read = (tenant: TenantId): Promise<Found> =>
     db.inTenant(tenant, async (tx) => ({
       rows: await keyQueries.usableKeys(tx, tenant),
@@ -60,7 +60,10 @@ const expiriesOf = ({ rows, crosses, set }: Found): Expiry[] => [
   ...(set ? [expiryOfSet(set)] : []),
 ]
 
-function authority({ signer_id, purpose, state, created_at, retire_after }: keyQueries.KeyRow, pem: string): Expiry {
+function authority(
+  { signer_id, purpose, state, created_at, retire_after }: keyQueries.SigningKeyRow,
+  pem: string,
+): Expiry {
   const { subject, not_before, not_after } = certificateInfo(pem)
   const ends = new Date(not_after)
   const of = { id: encodeId('signer', signer_id), name: subject, since: new Date(not_before) }
@@ -74,7 +77,7 @@ function authority({ signer_id, purpose, state, created_at, retire_after }: keyQ
 }
 
 /** A key has an end once another one has replaced it. */
-const retiring = ({ signer_id, purpose, activated_at, created_at, retire_after }: keyQueries.KeyRow) =>
+const retiring = ({ signer_id, purpose, activated_at, created_at, retire_after }: keyQueries.SigningKeyRow) =>
   retire_after
     ? ({
         type: 'signing_key',

@@ -1,7 +1,7 @@
 import { anchorHandlers } from './anchors/anchors.handlers.ts'
 import { createRotation } from './anchors/rotation.ts'
 import type { TrustDeps } from './deps.ts'
-import { createExpiries } from './expiries.ts'
+import { createTrustExpiries } from './expiries.ts'
 import { trustJobs } from './jobs.ts'
 import { pruneSets } from './sets/sets.queries.ts'
 import { signerHandlers } from './signers/signers.handlers.ts'
@@ -24,7 +24,7 @@ export function createTrust(deps: TrustDeps) {
     keyFor: trusted.keyFor,
     publishedKey: trusted.publishedKey,
     versionOf: trusted.versionOf,
-    expiries: createExpiries({ ...deps, trusted }),
+    expiries: createTrustExpiries({ ...deps, trusted }),
     jobs: trustJobs({ ...deps, signers, rotation }),
     prunes: [pruneSets],
     stop: async () => void (await Promise.all(deps.providers.map((p) => p.stop?.()))),

@@ -13,7 +13,7 @@ import * as keyQueries from './keys/keys.queries.ts'
 import { makeFirstKeys, makeKey } from './keys/make.ts'
 import { KeyAwayError } from './keys/provider.ts'
 import * as setQueries from './sets/sets.queries.ts'
-import { createSteps } from './sets/steps.ts'
+import { createTrustSteps } from './sets/steps.ts'
 import { listedIn, type SignedTrustSet, saysSo, signTrustSet } from './sets/trust-set.ts'
 
 /** `set` is checked again after `reviewAfter`. */
@@ -36,7 +36,7 @@ export function createTrusted({
   onError,
 }: Pick<TrustDeps, 'db' | 'changes' | 'feed' | 'providers' | 'now' | 'onError'>) {
   const [provider] = providers
-  const stepsOf = createSteps({ db })
+  const stepsOf = createTrustSteps({ db })
   const read = (tenant: TenantId) =>
     db.inTenant(tenant, async (tx) => ({
       rows: await keyQueries.usableKeys(tx, tenant),

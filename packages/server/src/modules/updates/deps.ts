@@ -5,7 +5,7 @@ import type { Changes } from '../../memory/changes.ts'
 import type { Feed } from '../../memory/feed.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Fleet } from '../devices/index.ts'
-import type { Notify } from '../notifications/index.ts'
+import type { RaiseNotification } from '../notifications/index.ts'
 import type { Policy } from '../policy/index.ts'
 import type { Trust } from '../trust/index.ts'
 
@@ -28,7 +28,7 @@ export type UpdatesDeps = {
   fleet: Fleet
   policy: Pick<Policy, 'policyOf'>
   trust: Pick<Trust, 'signerFor'>
-  notify: Notify
+  notify: RaiseNotification
   tenants: () => Promise<readonly TenantId[]>
   packages: StoreOptions
   bucketCredential: BucketCredential | undefined

@@ -10,7 +10,7 @@ import { packageHandlers } from './packages/packages.handlers.ts'
 import { createPackageRules } from './packages/packages.ts'
 import { createSweep } from './packages/sweep.ts'
 import { createUploads } from './packages/uploads.ts'
-import { createMoves } from './releases/moves.ts'
+import { createReleaseMoves } from './releases/moves.ts'
 import { releaseHandlers } from './releases/releases.handlers.ts'
 import { createReleaseRules } from './releases/releases.ts'
 import { createBucketStore } from './store/bucket-store.ts'
@@ -41,7 +41,7 @@ export function createUpdates(given: UpdatesDeps) {
 
   return {
     handlers: {
-      ...releaseHandlers(createReleaseRules(deps), createMoves(deps)),
+      ...releaseHandlers(createReleaseRules(deps), createReleaseMoves(deps)),
       ...packageHandlers(createPackageRules(deps), createUploads(deps)),
       ...deliveryHandlers(createManifests(delivery), createDownloads(delivery)),
       ...tufHandlers(repositories, roots, deps.now),

@@ -2,7 +2,7 @@ import type { Handlers } from '../../http/handlers.ts'
 import { encodeId, idOf } from '../../kernel/ids.ts'
 import { requireSame, versioned } from '../../kernel/version.ts'
 import type { ViewRow } from './views.queries.ts'
-import { type Views, versionOf } from './views.ts'
+import { type Views, viewVersion } from './views.ts'
 
 /** Fields that a PUT cannot change. It may send them back unchanged. */
 const fixed = ['view_id', 'list', 'created_at'] as const
@@ -20,7 +20,7 @@ export const viewHandlers = ({ views }: { views: Views }) =>
       const { name, query, shared } = body
       return shown(
         await views.replace(actor, idOf('view', params.view_id), { name, query, shared }, (before) => {
-          expected.require(versionOf(before))
+          expected.require(viewVersion(before))
           requireSame(view(before), body, fixed)
         }),
       )
@@ -30,7 +30,7 @@ export const viewHandlers = ({ views }: { views: Views }) =>
     }),
   }) satisfies Partial<Handlers>
 
-const shown = (row: ViewRow) => versioned(versionOf(row), view(row))
+const shown = (row: ViewRow) => versioned(viewVersion(row), view(row))
 const view = (row: ViewRow) => ({
   view_id: encodeId('view', row.view_id),
   list: row.list,

@@ -40,7 +40,7 @@ export const findVisible = (tx: Tx, tenant: TenantId, viewer: Viewer, id: string
 export type ViewRow = NonNullable<Awaited<ReturnType<typeof findVisible>>>
 
 /** Serializes adding and sharing of views in this tenant until commit, so that the count is exact. */
-export const takeTurns = (tx: Tx, tenant: TenantId) =>
+export const lockNewViews = (tx: Tx, tenant: TenantId) =>
   sql`select pg_advisory_xact_lock(${sql.lit(addingLock)}, hashtext(${tenant}::text))`.execute(tx)
 // Arbitrary, but no other use of advisory locks may have it.
 const addingLock = 7_264_431
@@ -58,7 +58,12 @@ export const lockView = async (tx: Tx, tenant: TenantId, viewer: Viewer, id: str
 }
 
 /** True if the view is deleted and the viewer could have seen it. */
-export const wasDeleted = async (tx: Tx, tenant: TenantId, { person, lists }: Viewer, id: string): Promise<boolean> =>
+export const wasViewDeleted = async (
+  tx: Tx,
+  tenant: TenantId,
+  { person, lists }: Viewer,
+  id: string,
+): Promise<boolean> =>
   (await tx
     .selectFrom('saved_views')
     .select('view_id')

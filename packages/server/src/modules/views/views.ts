@@ -14,7 +14,7 @@ import { type Actor, permissionsOf, type TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { differences } from '../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
-import type { Expected } from '../../kernel/version.ts'
+import type { ExpectedVersion } from '../../kernel/version.ts'
 import type { Audit } from '../audit/index.ts'
 import { requireParameters } from './parameters.ts'
 import type { Viewer, ViewFields, ViewRow } from './views.queries.ts'
@@ -92,7 +92,7 @@ export function createViews({ db, audit, pager, now }: ViewsDeps) {
       requireParameters(list, wanted.query)
       return unlessTaken(() =>
         db.inTenant(tenant, async (tx) => {
-          await queries.takeTurns(tx, tenant)
+          await queries.lockNewViews(tx, tenant)
           await requireRoom(tx, tenant, owner, { own: true, shared: wanted.shared })
           const id = newUuid()
           await queries.insertView(tx, tenant, { ...wanted, id, owner, list, at: now() })
@@ -113,7 +113,7 @@ export function createViews({ db, audit, pager, now }: ViewsDeps) {
       const viewer = viewerOf(actor)
       return unlessTaken(() =>
         db.inTenant(tenant, async (tx) => {
-          await queries.takeTurns(tx, tenant)
+          await queries.lockNewViews(tx, tenant)
           const before = (await queries.lockView(tx, tenant, viewer, id)) ?? missing('view')
           requireMayChange(actor, before)
           allow(before)
@@ -134,18 +134,18 @@ export function createViews({ db, audit, pager, now }: ViewsDeps) {
       )
     },
 
-    remove: (actor: Actor, id: string, expected: Expected): Promise<boolean> =>
+    remove: (actor: Actor, id: string, expected: ExpectedVersion): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const { tenantId: tenant } = actor
         const viewer = viewerOf(actor)
         const before = await queries.lockView(tx, tenant, viewer, id)
         if (!before) {
-          if (!(await queries.wasDeleted(tx, tenant, viewer, id))) return missing('view')
+          if (!(await queries.wasViewDeleted(tx, tenant, viewer, id))) return missing('view')
           expected.require(undefined)
           return false
         }
         requireMayChange(actor, before)
-        expected.require(versionOf(before))
+        expected.require(viewVersion(before))
         await queries.deleteView(tx, tenant, id, now())
         const target = targetOf(id, before.name)
         const fields = { view_id: target.id, list: before.list, shared: before.shared }
@@ -158,4 +158,4 @@ export type Views = ReturnType<typeof createViews>
 
 const fieldsOf = ({ name, query, shared }: ViewFields): ViewFields => ({ name, query, shared })
 /** The fields of a view that its version (ETag) depends on. */
-export const versionOf = (view: ViewRow) => ({ view_id: view.view_id, ...fieldsOf(view) })
+export const viewVersion = (view: ViewRow) => ({ view_id: view.view_id, ...fieldsOf(view) })

@@ -9,7 +9,7 @@ export const purge = { operation: 'purge_retention' } as const satisfies StoredC
 export const confirmation = { operation: 'confirm_gateways' } as const satisfies StoredCall
 
 /** One step: a call of an operation, the objects that it would change, and what happens if it fails. */
-export type Step = {
+export type WorkflowStep = {
   call: StoredCall
   summary: string
   affects: readonly StoredParty[]
@@ -19,7 +19,7 @@ export type Step = {
 export type Look = <K extends Operation>(operation: K, input: Input<Contract[K]>) => Promise<Output<Contract[K]>>
 
 /** Checks of what a run must be able to do, made before it begins. */
-export type Checks = {
+export type RunChecks = {
   /** Throws if the caller may not stop the user (a TypeID). Returns the warnings as text for a summary. */
   stoppable: (userId: string) => Promise<string>
 }
@@ -35,7 +35,7 @@ export type Definition<P extends TObject = TObject> = {
    * Plans the steps in order, from the current state, without any change. An error that would stop the first step is
    * thrown here, before anything runs.
    */
-  steps(params: Static<P>, look: Look, reason: string | undefined, checks: Checks): Promise<Step[]>
+  steps(params: Static<P>, look: Look, reason: string | undefined, checks: RunChecks): Promise<WorkflowStep[]>
 }
 export const definition = <const P extends TObject>(d: Definition<P>): Definition => d
 
@@ -44,10 +44,10 @@ export const callOf = <K extends Operation>(operation: K, input: Input<Contract[
   operation,
   ...(input as object),
 })
-export const confirmGateways: Step = {
+export const confirmGateways: WorkflowStep = {
   call: confirmation,
   summary: 'Wait until every gateway that can be reached enforces it',
   affects: [],
   onError: 'continue',
 }
-export const because = (reason: string | undefined) => (reason === undefined ? {} : { reason })
+export const reasonField = (reason: string | undefined) => (reason === undefined ? {} : { reason })

@@ -6,10 +6,10 @@ import { second } from '../../kernel/time.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import * as due from './due.queries.ts'
 import type { createEnd } from './end.ts'
-import type { Lease, RunRow } from './runs.queries.ts'
+import type { Lease, WorkflowRunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
 import { leaseMs } from './runs.queries.ts'
-import type { Runs } from './runs.ts'
+import type { WorkflowRuns } from './runs.ts'
 import type { CarryOut } from './step.ts'
 
 const mostWatched = 1000
@@ -23,7 +23,7 @@ const atOnce = { perKey: 16, total: 64, waiting: 256 }
 type DriveDeps = Pick<WorkflowsDeps, 'db' | 'changes' | 'now' | 'onError' | 'signals'> & {
   carryOut: CarryOut
   end: ReturnType<typeof createEnd>
-  runs: Pick<Runs, 'endUnapproved' | 'undoDue'>
+  runs: Pick<WorkflowRuns, 'endUnapproved' | 'undoDue'>
 }
 
 /**
@@ -62,7 +62,7 @@ export function createDriver({ db, changes, now, onError, signals, carryOut, end
       if (await queries.keepRun(tx, lease)) await queries.noteResult(tx, lease, step, result)
     })
 
-  async function carry(lease: Lease, run: RunRow): Promise<void> {
+  async function carry(lease: Lease, run: WorkflowRunRow): Promise<void> {
     for (;;) {
       stopping.signal.throwIfAborted()
       const step = await begin(lease)
@@ -116,7 +116,7 @@ export function createDriver({ db, changes, now, onError, signals, carryOut, end
       watched.delete(id)
       if (stopping.signal.aborted) return
       await start(tenant, id)
-      const run = await db.inTenant(tenant, (tx) => queries.findRun(tx, tenant, id))
+      const run = await db.inTenant(tenant, (tx) => queries.findWorkflowRun(tx, tenant, id))
       if (run?.status === 'running') watch(tenant, id)
     }
     const timer = setTimeout(() => void look().catch(onError), leaseMs * (1 + Math.random() / 10))
@@ -156,7 +156,7 @@ export function createDriver({ db, changes, now, onError, signals, carryOut, end
 export type Driver = ReturnType<typeof createDriver>
 
 /** Returns the source for the audit event of the end of a run: its requester. */
-const sourceOf = ({ tenant_id, workflow_run_id, requested_by: by }: RunRow): Source => ({
+const sourceOf = ({ tenant_id, workflow_run_id, requested_by: by }: WorkflowRunRow): Source => ({
   tenantId: tenant_id,
   type: by.type as Source['type'],
   id: by.id,

@@ -49,7 +49,7 @@ export const pruneSealed: Prune = {
 }
 
 /** A run is kept as long as usage is, and while a legal hold covers the whole tenant. */
-export const pruneRuns = deleting(
+export const pruneWorkflowRuns = deleting(
   'workflow_runs',
   sql`finished_at < ${purgeTime} - interval '400 days' and undo_at is null and ${isNotAllHeld}`,
 )

@@ -3,7 +3,7 @@ import type { Source } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import { evidenceOf } from './evidence.ts'
-import type { Ended, RunRow, StepRow } from './runs.queries.ts'
+import type { RunEnd, StepRow, WorkflowRunRow } from './runs.queries.ts'
 import { endRun } from './runs.queries.ts'
 
 /** Ends a run, and stores a digest of its evidence that the audit log has too. True for the caller that ended it. */
@@ -12,8 +12,8 @@ export const createEnd =
   async (
     tx: Tx,
     source: Source,
-    { run, steps }: { run: RunRow; steps: StepRow[] },
-    status: Ended,
+    { run, steps }: { run: WorkflowRunRow; steps: StepRow[] },
+    status: RunEnd,
   ): Promise<boolean> => {
     const at = now()
     const { evidence, digest } = evidenceOf(run, steps, status, at)

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '@holdfast/crypto'
 import { encodeId } from '../../kernel/ids.ts'
-import type { Ended, RunRow, StepRow } from './runs.queries.ts'
+import type { RunEnd, StepRow, WorkflowRunRow } from './runs.queries.ts'
 
 /**
  * Returns everything that a run did in canonical form (RFC 8785), with its SHA-256. Ids are TypeIDs, times RFC 3339. It
  * is kept for a long time and contains no secret, sealed or not.
  */
-export function evidenceOf(run: RunRow, steps: readonly StepRow[], status: Ended, at: Date) {
+export function evidenceOf(run: WorkflowRunRow, steps: readonly StepRow[], status: RunEnd, at: Date) {
   const { credential: _, stands_for: __, ...requested_by } = run.requested_by
   const evidence = canonicalJson({
     workflow_run_id: encodeId('workflow_run', run.workflow_run_id),

@@ -2,7 +2,7 @@ import { Closed, Id, OneOf } from '@holdfast/contract/schema'
 import { sealTo } from '@holdfast/crypto'
 import { Type } from 'typebox'
 import { failField } from '../../kernel/app-error.ts'
-import { callOf, definition, type Step } from './definition.ts'
+import { callOf, definition, type WorkflowStep } from './definition.ts'
 import { pageSize, walk } from './steps.ts'
 
 /** Most gateways of one run: each is a step. */
@@ -28,7 +28,7 @@ export const rotateGatewaySecrets = definition({
   secondApprover: 'never',
   steps: async ({ pool_id, recipient }, look) => {
     await sealTo(recipient, '').catch(() => failField('params.recipient', 'must be a point of P-256'))
-    const steps: Step[] = []
+    const steps: WorkflowStep[] = []
     await walk(
       (cursor) =>
         look('listGateways', {

@@ -1,23 +1,23 @@
 import type { WorkflowsDeps } from './deps.ts'
 import { createDriver } from './drive.ts'
-import { pruneRuns, pruneSealed } from './due.queries.ts'
+import { pruneSealed, pruneWorkflowRuns } from './due.queries.ts'
 import { createEnd } from './end.ts'
-import { createPlans } from './plan.ts'
+import { createWorkflowPlans } from './plan.ts'
 import { createActorOf } from './requester.ts'
-import { createRights } from './rights.ts'
+import { createStepRights } from './rights.ts'
 import { runHandlers } from './runs.handlers.ts'
-import { createRuns, job } from './runs.ts'
+import { createWorkflowRuns, job } from './runs.ts'
 import { createCarryOut } from './step.ts'
 
 export { playbookPermissions } from './playbooks.ts'
 
 /** Workflows and incident playbooks: sequences of operations with the rights of the requester. */
 export function createWorkflows(deps: WorkflowsDeps) {
-  const rights = createRights(deps)
-  const plans = createPlans({ ...deps, rights })
+  const rights = createStepRights(deps)
+  const plans = createWorkflowPlans({ ...deps, rights })
   const actorOf = createActorOf(deps.standingOf)
   const end = createEnd(deps)
-  const runs = createRuns({
+  const runs = createWorkflowRuns({
     ...deps,
     plans,
     actorOf,
@@ -33,7 +33,7 @@ export function createWorkflows(deps: WorkflowsDeps) {
   return {
     handlers: runHandlers({ ...deps, plans, runs, driver }),
     jobs: [{ name: job, cron: '* * * * *', run: driver.run }],
-    prunes: [pruneSealed, pruneRuns],
+    prunes: [pruneSealed, pruneWorkflowRuns],
     /** Called at the start: continues runs that an ended process left. */
     begin: driver.run,
     letGo: driver.letGo,

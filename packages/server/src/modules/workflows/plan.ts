@@ -4,7 +4,7 @@ import type { StoredCall } from '../../db/tables/operations.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { idOf } from '../../kernel/ids.ts'
-import type { Checks, Definition, Look, Step } from './definition.ts'
+import type { Definition, Look, RunChecks, WorkflowStep } from './definition.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import { playbooks } from './playbooks.ts'
 import type { Rights } from './rights.ts'
@@ -13,12 +13,12 @@ import { workflows } from './workflows.ts'
 
 /** Most objects that a step names. */
 const mostNamed = 100
-export type Planned = { definition: Definition; secondApprover: boolean; steps: readonly Step[] }
+export type Planned = { definition: Definition; secondApprover: boolean; steps: readonly WorkflowStep[] }
 
 type PlansDeps = Pick<WorkflowsDeps, 'perform' | 'requireStepUp' | 'requireStoppable' | 'now'> & { rights: Rights }
 
 /** Plans of each workflow for a caller, and the check of the caller's permissions. */
-export function createPlans({ perform, rights, requireStepUp, requireStoppable, now }: PlansDeps) {
+export function createWorkflowPlans({ perform, rights, requireStepUp, requireStoppable, now }: PlansDeps) {
   const all: readonly Definition[] = [...workflows(now), ...playbooks]
   const shapes = new Map(all.map((d) => [d, Closed({ params: d.params })]))
   const ofKind = (kind: WorkflowKind) => all.filter((d) => d.kind === kind)
@@ -45,7 +45,7 @@ export function createPlans({ perform, rights, requireStepUp, requireStoppable, 
       return (await perform().run({ ...actor, claim: null }, call)) as never
     }
 
-  const checksAs = (actor: Actor): Checks => ({
+  const checksAs = (actor: Actor): RunChecks => ({
     stoppable: async (userId) => {
       const warnings = await requireStoppable(actor, idOf('user', userId))
       return warnings.map((w) => `. ${w.message}`).join('')
@@ -71,10 +71,10 @@ export function createPlans({ perform, rights, requireStepUp, requireStoppable, 
     },
   }
 }
-export type Plans = ReturnType<typeof createPlans>
+export type WorkflowPlans = ReturnType<typeof createWorkflowPlans>
 
 /** Returns a step as it is stored. */
-export const stored = ({ call, summary, affects, onError }: Step) => ({
+export const stored = ({ call, summary, affects, onError }: WorkflowStep) => ({
   action: call.operation,
   summary,
   input: call,

@@ -3,13 +3,13 @@ import { Closed, Id } from '@holdfast/contract/schema'
 import type { Permission } from '@holdfast/contract/vocabulary'
 import { Type } from 'typebox'
 import { failField } from '../../kernel/app-error.ts'
-import { because, callOf, confirmGateways, type Definition, definition, type Step } from './definition.ts'
-import { revokeDevicesOf, revokeKeysOf } from './steps.ts'
+import { callOf, confirmGateways, type Definition, definition, reasonField, type WorkflowStep } from './definition.ts'
+import { revokeDevicesOf, revokeKeysSteps } from './steps.ts'
 
 const fallback = 'by a playbook'
 type LockTarget = { type: 'user' | 'device' | 'gateway' | 'tenant'; id?: string }
 
-const lock = (target: LockTarget, name: string | null, reason: string | undefined, warning = ''): Step => ({
+const lock = (target: LockTarget, name: string | null, reason: string | undefined, warning = ''): WorkflowStep => ({
   call: callOf('createLock', { body: { target, reason: reason ?? fallback } }),
   summary: (name === null ? 'Lock all devices of the tenant' : `Lock the ${target.type} ${name}`) + warning,
   affects: [{ type: target.type, id: target.id ?? null, name }],
@@ -31,8 +31,8 @@ export const playbooks: readonly Definition[] = [
     secondApprover: 'never',
     steps: async ({ device_id, revoke = true }, look, reason) => {
       const { name } = await look('getDevice', { params: { device_id } })
-      const revocation: Step = {
-        call: callOf('changeDevice', { body: { operation: 'revoke', device_id, ...because(reason) } }),
+      const revocation: WorkflowStep = {
+        call: callOf('changeDevice', { body: { operation: 'revoke', device_id, ...reasonField(reason) } }),
         summary: `Revoke the device ${name}: its credential, certificates and sessions end`,
         affects: [{ type: 'device', id: device_id, name }],
         onError: 'continue',
@@ -61,15 +61,15 @@ export const playbooks: readonly Definition[] = [
     steps: async ({ user_id, suspend, revoke_devices, revoke_api_keys = true }, look, reason, checks) => {
       const { username } = await look('getUser', { params: { user_id } })
       const warning = await checks.stoppable(user_id)
-      const suspension: Step = {
-        call: callOf('suspendUser', { body: { user_id, ...because(reason) } }),
+      const suspension: WorkflowStep = {
+        call: callOf('suspendUser', { body: { user_id, ...reasonField(reason) } }),
         summary: `Suspend the user ${username}`,
         affects: [{ type: 'user', id: user_id, name: username }],
         onError: 'continue',
       }
       return [
         lock({ type: 'user', id: user_id }, username, reason, warning),
-        ...(revoke_api_keys ? [await revokeKeysOf(user_id, username, look, reason)] : []),
+        ...(revoke_api_keys ? [await revokeKeysSteps(user_id, username, look, reason)] : []),
         ...(suspend ? [suspension] : []),
         ...(revoke_devices ? [await revokeDevicesOf(user_id, look, reason, 'continue')] : []),
         confirmGateways,
@@ -99,8 +99,8 @@ export const playbooks: readonly Definition[] = [
       const { purpose, state } = await look('getSigner', { params: { signer_id } })
       if (purpose === 'ca-root' && state === 'active')
         failField('params.signer_id', 'is the active trust anchor: run rotate_trust_anchors, mode emergency')
-      const retirement: Step = {
-        call: callOf('retireSigner', { params: { signer_id }, body: { compromised: true, ...because(reason) } }),
+      const retirement: WorkflowStep = {
+        call: callOf('retireSigner', { params: { signer_id }, body: { compromised: true, ...reasonField(reason) } }),
         summary: `Replace and end the compromised ${purpose} key`,
         affects: [{ type: 'signer', id: signer_id, name: purpose }],
         onError: 'continue',
@@ -126,8 +126,8 @@ export const playbooks: readonly Definition[] = [
     secondApprover: 'never',
     steps: async (_, look, reason) => {
       const { lock_id, target } = await lockOfTenant(look)
-      const release: Step = {
-        call: callOf('releaseLock', { params: { lock_id }, body: because(reason) }),
+      const release: WorkflowStep = {
+        call: callOf('releaseLock', { params: { lock_id }, body: reasonField(reason) }),
         summary: 'Release the lock of all devices of the tenant',
         affects: [{ type: 'lock', id: lock_id, name: target.name }],
         onError: 'continue',

@@ -1,12 +1,12 @@
-import type { Requester } from '../../db/tables/operations.ts'
+import type { RunRequester } from '../../db/tables/operations.ts'
 import { type Actor, type Principal, personsBehind } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Access } from '../access/index.ts'
-import type { RunRow } from './runs.queries.ts'
+import type { WorkflowRunRow } from './runs.queries.ts'
 
 /** Returns the requester as it is stored, so that the run can continue without them. */
-export function requesterOf({ principal, type, id, name, origin, sourceIp, userAgent }: Actor): Requester {
+export function requesterOf({ principal, type, id, name, origin, sourceIp, userAgent }: Actor): RunRequester {
   if (principal.kind !== 'session' && principal.kind !== 'api_key') return fail('forbidden', 'an administrator runs it')
   const user_id = principal.kind === 'session' ? principal.userId : principal.ownerId
   return {
@@ -22,7 +22,7 @@ export function requesterOf({ principal, type, id, name, origin, sourceIp, userA
 }
 
 /** Returns the people behind a request, and the account that it spoke for. Empty for a key of the deployment. */
-export const personsOf = ({ credential: { user_id }, stands_for = [] }: Requester): readonly string[] =>
+export const personsOf = ({ credential: { user_id }, stands_for = [] }: RunRequester): readonly string[] =>
   user_id === null ? stands_for : [...stands_for, user_id]
 
 /**
@@ -31,7 +31,7 @@ export const personsOf = ({ credential: { user_id }, stands_for = [] }: Requeste
  */
 export const createActorOf =
   (standingOf: Access['standingOf']) =>
-  async (run: RunRow): Promise<Actor | undefined> => {
+  async (run: WorkflowRunRow): Promise<Actor | undefined> => {
     const { credential, origin, source_ip, user_agent, type, id, name } = run.requested_by
     const standing = await standingOf(credential, run.tenant_id)
     if (!standing) return undefined

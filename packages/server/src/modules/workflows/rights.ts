@@ -12,7 +12,7 @@ const own: Readonly<Record<string, { permission: Permission | undefined; stepUp:
 }
 
 /** Rights that a step needs, whether it is an operation of the contract or not. */
-export const createRights = ({ perform }: Pick<WorkflowsDeps, 'perform'>) => ({
+export const createStepRights = ({ perform }: Pick<WorkflowsDeps, 'perform'>) => ({
   /** Returns a permission that the call needs and the actor lacks. */
   lacks: (actor: Actor, call: StoredCall): string | undefined => {
     const rule = own[call.operation]
@@ -21,4 +21,4 @@ export const createRights = ({ perform }: Pick<WorkflowsDeps, 'perform'>) => ({
   },
   needsStepUp: (call: StoredCall): boolean => own[call.operation]?.stepUp ?? perform().needsStepUp(call),
 })
-export type Rights = ReturnType<typeof createRights>
+export type Rights = ReturnType<typeof createStepRights>

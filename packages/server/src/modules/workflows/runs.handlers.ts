@@ -8,12 +8,12 @@ import { encodeId, idOf, missing } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import type { Driver } from './drive.ts'
-import type { Plans } from './plan.ts'
-import { findEvidence, selectRuns } from './runs.queries.ts'
-import type { Run, Runs } from './runs.ts'
+import type { WorkflowPlans } from './plan.ts'
+import { findEvidence, selectWorkflowRuns } from './runs.queries.ts'
+import type { Run, WorkflowRuns } from './runs.ts'
 import { isReversible } from './takes-back.ts'
 import { type RunDetail, viewDefinition, viewDetail, viewPlan, viewRun } from './view.ts'
-import { createWaiting } from './waiting.ts'
+import { createConfirmationWaits } from './waiting.ts'
 
 /** Time that an answer waits for the end of a run, in ms. The state of longer runs has to be requested. */
 const answerWithinMs = 8 * second
@@ -29,8 +29,12 @@ export function runHandlers({
   runs,
   driver,
   confirmations,
-}: Pick<WorkflowsDeps, 'db' | 'pager' | 'now' | 'confirmations'> & { plans: Plans; runs: Runs; driver: Driver }) {
-  const waitingOf = createWaiting(confirmations)
+}: Pick<WorkflowsDeps, 'db' | 'pager' | 'now' | 'confirmations'> & {
+  plans: WorkflowPlans
+  runs: WorkflowRuns
+  driver: Driver
+}) {
+  const waitingOf = createConfirmationWaits(confirmations)
   const detail = async (tenant: TenantId, run: Run): Promise<RunDetail> =>
     viewDetail(run, await waitingOf(tenant, run.steps))
 
@@ -58,7 +62,7 @@ export function runHandlers({
 
   const list = (actor: Actor, kind: WorkflowKind) =>
     db.inTenant(actor.tenantId, async (tx) => {
-      const q = selectRuns(tx, actor.tenantId, kind)
+      const q = selectWorkflowRuns(tx, actor.tenantId, kind)
       const found = await q.orderBy('created_at', 'desc').orderBy('workflow_run_id', 'desc').limit(lastRuns).execute()
       return { items: plans.ofKind(kind).map(viewDefinition), runs: found.map(viewRun) }
     })
@@ -80,7 +84,7 @@ export function runHandlers({
     },
     listWorkflowRuns: ({ actor, query: { kind, ...query } }) =>
       db.inTenant(actor.tenantId, async (tx) => {
-        const found = await pager.list(selectRuns(tx, actor.tenantId, kind), {
+        const found = await pager.list(selectWorkflowRuns(tx, actor.tenantId, kind), {
           operation: 'listWorkflowRuns',
           tenant: actor.tenantId,
           query: { ...query, kind },

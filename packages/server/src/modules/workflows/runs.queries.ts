@@ -7,9 +7,9 @@ import type { TenantId } from '../../kernel/actor.ts'
 import { day, second } from '../../kernel/time.ts'
 
 /** A run without its evidence, which may be long and is rarely requested. */
-export type RunRow = Omit<Selectable<Tables['workflow_runs']>, 'evidence'>
+export type WorkflowRunRow = Omit<Selectable<Tables['workflow_runs']>, 'evidence'>
 export type StepRow = Selectable<Tables['workflow_steps']>
-export type Ended = 'succeeded' | 'failed' | 'cancelled'
+export type RunEnd = 'succeeded' | 'failed' | 'cancelled'
 
 /** Length of a lease, in ms. A running replica renews it in time. */
 export const leaseMs = 10_000
@@ -27,13 +27,13 @@ const columns = [
   ...(['created_at', 'started_at', 'finished_at'] as const),
 ] as const
 
-export const selectRuns = (tx: Tx, tenant: TenantId, kind: RunRow['kind'] | undefined) => {
+export const selectWorkflowRuns = (tx: Tx, tenant: TenantId, kind: WorkflowRunRow['kind'] | undefined) => {
   const q = tx.selectFrom('workflow_runs').select(columns).where('tenant_id', '=', tenant)
   return kind === undefined ? q : q.where('kind', '=', kind)
 }
 
-export const findRun = (tx: Tx, tenant: TenantId, id: string): Promise<RunRow | undefined> =>
-  selectRuns(tx, tenant, undefined).where('workflow_run_id', '=', id).executeTakeFirst()
+export const findWorkflowRun = (tx: Tx, tenant: TenantId, id: string): Promise<WorkflowRunRow | undefined> =>
+  selectWorkflowRuns(tx, tenant, undefined).where('workflow_run_id', '=', id).executeTakeFirst()
 
 export const findEvidence = (tx: Tx, tenant: TenantId, id: string) =>
   tx
@@ -44,8 +44,8 @@ export const findEvidence = (tx: Tx, tenant: TenantId, id: string) =>
     .executeTakeFirst()
 
 /** Locks a run until commit, so that no other transaction changes its state or begins a step. */
-export const lockRun = (tx: Tx, tenant: TenantId, id: string): Promise<RunRow | undefined> =>
-  selectRuns(tx, tenant, undefined).where('workflow_run_id', '=', id).forUpdate().executeTakeFirst()
+export const lockRun = (tx: Tx, tenant: TenantId, id: string): Promise<WorkflowRunRow | undefined> =>
+  selectWorkflowRuns(tx, tenant, undefined).where('workflow_run_id', '=', id).forUpdate().executeTakeFirst()
 
 export const stepsOf = (tx: Tx, tenant: TenantId, id: string): Promise<StepRow[]> =>
   tx
@@ -73,7 +73,7 @@ type NewRun = Omit<
 const undoAt = sql<Date | null>`clock_timestamp() + undo_after_seconds * interval '1 second'`
 
 /** False if the run that it would undo already has an undo. */
-export async function insertRun(tx: Tx, run: NewRun, steps: readonly NewStep[]): Promise<boolean> {
+export async function insertWorkflowRun(tx: Tx, run: NewRun, steps: readonly NewStep[]): Promise<boolean> {
   const made = await happened(
     tx
       .insertInto('workflow_runs')
@@ -173,7 +173,7 @@ export const endRun = (
   tx: Tx,
   tenant: TenantId,
   id: string,
-  { status, evidence, digest, at }: { status: Ended; evidence: string; digest: string; at: Date },
+  { status, evidence, digest, at }: { status: RunEnd; evidence: string; digest: string; at: Date },
 ): Promise<boolean> =>
   happened(
     runOf(tx, tenant, id)
@@ -193,7 +193,7 @@ export const claimRun = (tx: Tx, { tenant, id, by }: Lease) =>
     .executeTakeFirst()
 
 /** Renews the lease for `ms` from now. Undefined if the run has ended or another replica has the lease. */
-export const keepRun = (tx: Tx, { tenant, id, by }: Lease, ms = leaseMs): Promise<RunRow | undefined> =>
+export const keepRun = (tx: Tx, { tenant, id, by }: Lease, ms = leaseMs): Promise<WorkflowRunRow | undefined> =>
   runOf(tx, tenant, id)
     .set({ claimed_until: inMs(ms) })
     .where('status', '=', 'running')
@@ -229,10 +229,10 @@ export const beginStep = (tx: Tx, lease: Lease, step: number, at: Date): Promise
     .returningAll()
     .executeTakeFirstOrThrow()
 
-export type Outcome =
+export type StepOutcome =
   | { status: 'succeeded'; result: Record<string, unknown>; undo: StoredCall[] }
   | { status: 'failed'; error: string }
-export const endStep = (tx: Tx, lease: Lease, step: number, outcome: Outcome, at: Date) =>
+export const endStep = (tx: Tx, lease: Lease, step: number, outcome: StepOutcome, at: Date) =>
   stepOf(tx, lease, step)
     .set(
       outcome.status === 'failed'
@@ -256,7 +256,7 @@ export const noteResult = (tx: Tx, lease: Lease, step: number, result: Record<st
 
 /** Returns the run that undoes another one, unless it was cancelled. */
 export const undoingOf = async (tx: Tx, tenant: TenantId, id: string): Promise<string | undefined> => {
-  const q = selectRuns(tx, tenant, undefined).where('undo_of', '=', id).where('status', '<>', 'cancelled')
+  const q = selectWorkflowRuns(tx, tenant, undefined).where('undo_of', '=', id).where('status', '<>', 'cancelled')
   return (await q.executeTakeFirst())?.workflow_run_id
 }
 

@@ -5,26 +5,26 @@ import { fail } from '../../kernel/app-error.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import { day } from '../../kernel/time.ts'
 import { unownedKey, wasSetBy } from '../identity/index.ts'
-import { confirmGateways, type Step } from './definition.ts'
+import { confirmGateways, type WorkflowStep } from './definition.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import type { createEnd } from './end.ts'
 import { causeOf, waitingNotice } from './notice.ts'
-import { type Planned, type Plans, stored } from './plan.ts'
+import { type Planned, stored, type WorkflowPlans } from './plan.ts'
 import { type ActorOf, personsOf, requesterOf } from './requester.ts'
-import type { RunRow, StepRow } from './runs.queries.ts'
+import type { StepRow, WorkflowRunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
 
 export const job = 'drive_workflows'
-export type Asked = {
+export type RunRequest = {
   name: string
   params: Record<string, unknown>
   reason: string | undefined
   undoAfterSeconds: number | undefined
 }
 /** A run: its row and its steps. */
-export type Run = { run: RunRow; steps: StepRow[] }
+export type Run = { run: WorkflowRunRow; steps: StepRow[] }
 type RunsDeps = Pick<WorkflowsDeps, 'db' | 'audit' | 'changes' | 'feed' | 'now' | 'notifications'> & {
-  plans: Plans
+  plans: WorkflowPlans
   actorOf: ActorOf
   end: ReturnType<typeof createEnd>
   /** Called after the commit that lets a run begin or continue. */
@@ -32,9 +32,20 @@ type RunsDeps = Pick<WorkflowsDeps, 'db' | 'audit' | 'changes' | 'feed' | 'now' 
 }
 
 /** State changes of runs: start, approve, cancel, resume and undo. The driver carries out the steps. */
-export function createRuns({ db, audit, changes, feed, now, notifications, plans, actorOf, end, begun }: RunsDeps) {
+export function createWorkflowRuns({
+  db,
+  audit,
+  changes,
+  feed,
+  now,
+  notifications,
+  plans,
+  actorOf,
+  end,
+  begun,
+}: RunsDeps) {
   const read = async (tx: Tx, tenant: TenantId, id: string): Promise<Run> => ({
-    run: (await queries.findRun(tx, tenant, id)) ?? missing('workflow_run'),
+    run: (await queries.findWorkflowRun(tx, tenant, id)) ?? missing('workflow_run'),
     steps: await queries.stepsOf(tx, tenant, id),
   })
 
@@ -48,15 +59,20 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
     kind: WorkflowKind
     name: string
     secondApprover: boolean
-    steps: readonly Step[]
+    steps: readonly WorkflowStep[]
     undoOf: string | null
   }
   /** Undefined if the run to undo already has an undo. */
-  async function insert(tx: Tx, actor: Actor, what: What, asked: Omit<Asked, 'name'>): Promise<string | undefined> {
+  async function insert(
+    tx: Tx,
+    actor: Actor,
+    what: What,
+    asked: Omit<RunRequest, 'name'>,
+  ): Promise<string | undefined> {
     const { tenantId: tenant } = actor
     const id = newUuid()
     const at = now()
-    const made = await queries.insertRun(
+    const made = await queries.insertWorkflowRun(
       tx,
       {
         tenant_id: tenant,
@@ -91,7 +107,7 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
    * Refuses an approver whose account the requester made, or whose password, factor or link the requester set, within a
    * day before the request or since. The requester could act as that account.
    */
-  async function requireSecondPerson(tx: Tx, { principal }: Actor, run: RunRow): Promise<void> {
+  async function requireSecondPerson(tx: Tx, { principal }: Actor, run: WorkflowRunRow): Promise<void> {
     if (principal.kind !== 'session') return
     const people = personsOf(run.requested_by)
     const by = people.length > 0 ? people : [unownedKey(run.requested_by.credential.id)]
@@ -134,7 +150,7 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
   }
 
   /** Returns the calls that undo completed steps, in reverse order. */
-  const takingBack = (steps: readonly StepRow[]): Step[] =>
+  const takingBack = (steps: readonly StepRow[]): WorkflowStep[] =>
     steps
       .toReversed()
       .flatMap(({ undo, summary, affects }) =>
@@ -163,7 +179,7 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
     noteDryRun: (actor: Actor, workflow: string): Promise<void> =>
       db.inTenant(actor.tenantId, (tx) => audit.record(tx, actor, 'workflow.started', { workflow, dry_run: true }, {})),
 
-    start: (actor: Actor, { definition, secondApprover, steps }: Planned, asked: Asked): Promise<string> =>
+    start: (actor: Actor, { definition, secondApprover, steps }: Planned, asked: RunRequest): Promise<string> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const what = { kind: definition.kind, name: definition.name, secondApprover, steps, undoOf: null }
         const id = (await insert(tx, actor, what, asked)) ?? missing('workflow_run')
@@ -215,7 +231,7 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
 
     /** Undoes a due run with the present rights of its requester. */
     undoDue: async (tenant: TenantId, id: string): Promise<void> => {
-      const found = await db.inTenant(tenant, (tx) => queries.findRun(tx, tenant, id))
+      const found = await db.inTenant(tenant, (tx) => queries.findWorkflowRun(tx, tenant, id))
       const actor = found && (await actorOf(found))
       await db.inTenant(tenant, async (tx) => {
         const run = await queries.lockRun(tx, tenant, id)
@@ -232,7 +248,7 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
   }
 
   /** Keeps the effects of the run, and audits the reason. */
-  async function refuseUndo(tx: Tx, run: RunRow): Promise<void> {
+  async function refuseUndo(tx: Tx, run: WorkflowRunRow): Promise<void> {
     await queries.dropUndoAt(tx, run.tenant_id, run.workflow_run_id)
     const workflow_run_id = encodeId('workflow_run', run.workflow_run_id)
     const fields = { workflow: run.workflow, workflow_run_id, operation: 'undo' }
@@ -245,7 +261,13 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
     })
   }
 
-  async function recordChange(tx: Tx, by: Source, run: RunRow, operation: RunOperation, reason: string | undefined) {
+  async function recordChange(
+    tx: Tx,
+    by: Source,
+    run: WorkflowRunRow,
+    operation: RunOperation,
+    reason: string | undefined,
+  ) {
     const workflow_run_id = encodeId('workflow_run', run.workflow_run_id)
     const target = { type: 'workflow_run', id: workflow_run_id, name: run.workflow }
     const fields = { workflow: run.workflow, workflow_run_id, operation }
@@ -253,4 +275,4 @@ export function createRuns({ db, audit, changes, feed, now, notifications, plans
     await audit.record(tx, by, 'workflow.changed', fields, { target, ...details })
   }
 }
-export type Runs = ReturnType<typeof createRuns>
+export type WorkflowRuns = ReturnType<typeof createWorkflowRuns>

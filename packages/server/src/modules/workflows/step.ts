@@ -4,7 +4,7 @@ import { isAway } from '../../db/away.ts'
 import * as claims from '../../db/claims.ts'
 import { UnknownOutcome } from '../../db/database.ts'
 import type { StoredCall } from '../../db/tables/operations.ts'
-import type { Actor, Claim } from '../../kernel/actor.ts'
+import type { Actor, IdempotencyClaim } from '../../kernel/actor.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
@@ -12,9 +12,9 @@ import { confirmation, purge } from './definition.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import type { ActorOf } from './requester.ts'
 import type { Rights } from './rights.ts'
-import type { Outcome, RunRow, StepRow } from './runs.queries.ts'
+import type { StepOutcome, StepRow, WorkflowRunRow } from './runs.queries.ts'
 import { pageSize, walk } from './steps.ts'
-import { isReversible, type Recorded, resultOf, saidBy, sealedResultOf, undoOf } from './takes-back.ts'
+import { isReversible, type RecordedEvent, resultInRecord, resultOf, sealedResultOf, undoOf } from './takes-back.ts'
 
 /** Interval between checks of heartbeats, in ms: short at first, because most gateways confirm at once. */
 const confirmEveryMs = { first: 100, later: second }
@@ -40,10 +40,10 @@ export function createCarryOut({
   actorOf,
   rights,
 }: Pick<WorkflowsDeps, 'db' | 'perform' | 'confirmations' | 'purgeNow'> & { actorOf: ActorOf; rights: Rights }) {
-  async function once(actor: Actor, run: RunRow, { step, input }: StepRow): Promise<Outcome> {
+  async function once(actor: Actor, run: WorkflowRunRow, { step, input }: StepRow): Promise<StepOutcome> {
     const workflow_run_id = encodeId('workflow_run', run.workflow_run_id)
     const principal = `workflow_run:${workflow_run_id}`
-    const claim: Claim = { tenantId: run.tenant_id, principal, key: `step-${step}`, attempt: newUuid() }
+    const claim: IdempotencyClaim = { tenantId: run.tenant_id, principal, key: `step-${step}`, attempt: newUuid() }
     const fingerprint = createHash('sha256').update(JSON.stringify(input)).digest()
     const wasMade = await db.inTenant(run.tenant_id, (tx) => claims.takeOver(tx, claim, fingerprint))
     if (wasMade) return foundMade(actor, input)
@@ -59,7 +59,7 @@ export function createCarryOut({
    * The change was made before this replica took over, and its answer is lost. It is not repeated, because somebody may
    * have changed the object since. The effects are read from the audit log.
    */
-  async function foundMade(actor: Actor, input: StoredCall): Promise<Outcome> {
+  async function foundMade(actor: Actor, input: StoredCall): Promise<StepOutcome> {
     const note = { made_before: true }
     // The secret in the answer is lost, so a new one replaces it.
     if (input.recipient) {
@@ -67,7 +67,7 @@ export function createCarryOut({
       return { status: 'succeeded', result: { ...result, ...note }, undo: [] }
     }
     if (!isReversible(input)) return { status: 'succeeded', result: note, undo: [] }
-    const events: Recorded[] = []
+    const events: RecordedEvent[] = []
     await walk(
       (cursor) =>
         perform().run(
@@ -76,13 +76,13 @@ export function createCarryOut({
             operation: 'listAuditEvents',
             query: { request_id: actor.requestId, limit: pageSize, ...(cursor !== undefined && { cursor }) },
           },
-        ) as Promise<{ items: Recorded[]; next_cursor: string | null }>,
+        ) as Promise<{ items: RecordedEvent[]; next_cursor: string | null }>,
       (event) => {
         events.push(event)
         return 'go on'
       },
     )
-    const said = saidBy(input, events)
+    const said = resultInRecord(input, events)
     const undo = undoOf(input, said)
     // Retried, because an event gets its sequence number within a second or two.
     if (undo.length === 0) throw new Error('the record does not have yet what a step has changed')
@@ -90,7 +90,7 @@ export function createCarryOut({
   }
 
   /** Waits for the changes up to the beginning of this step. Later changes are not its concern. */
-  async function confirm(run: RunRow, signal: AbortSignal, note: Note): Promise<Outcome> {
+  async function confirm(run: WorkflowRunRow, signal: AbortSignal, note: Note): Promise<StepOutcome> {
     const seq = await confirmations.newestTold(run.tenant_id, run.seq_before)
     if (seq === null) return { status: 'succeeded', result: { seq }, undo: [] }
     await note({ seq })
@@ -104,7 +104,7 @@ export function createCarryOut({
     }
   }
 
-  return async (run: RunRow, step: StepRow, signal: AbortSignal, note: Note): Promise<Outcome> => {
+  return async (run: WorkflowRunRow, step: StepRow, signal: AbortSignal, note: Note): Promise<StepOutcome> => {
     const { input } = step
     try {
       if (input.operation === confirmation.operation) return await confirm(run, signal, note)

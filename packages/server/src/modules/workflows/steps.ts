@@ -1,20 +1,20 @@
 import type { StoredParty } from '../../db/tables/operations.ts'
-import { because, callOf, type Look, type Step } from './definition.ts'
+import { callOf, type Look, reasonField, type WorkflowStep } from './definition.ts'
 
 /** Builds the calls that revoke all devices of a user, in one transaction. */
 export async function revokeDevicesOf(
   user_id: string,
   look: Look,
   reason: string | undefined,
-  onError: Step['onError'],
-): Promise<Step> {
+  onError: WorkflowStep['onError'],
+): Promise<WorkflowStep> {
   const which = { operation: 'revoke' as const, filter: { user_id } }
   const { results } = await look('changeDevices', { body: { ...which, dry_run: true } })
   const affects = results.flatMap(({ device_id, outcome }): StoredParty[] =>
     outcome === 'changed' ? [{ type: 'device', id: device_id, name: null }] : [],
   )
   return {
-    call: callOf('changeDevices', { body: { ...which, ...because(reason) } }),
+    call: callOf('changeDevices', { body: { ...which, ...reasonField(reason) } }),
     summary: 'Revoke the devices of the user',
     affects,
     onError,
@@ -25,15 +25,15 @@ export async function revokeDevicesOf(
  * A lock suspends the keys of a user until it is released, but not the enrollment tokens that the user made. Keys and
  * tokens that another person may have are revoked for good.
  */
-export async function revokeKeysOf(
+export async function revokeKeysSteps(
   user_id: string,
   username: string,
   look: Look,
   reason: string | undefined,
-): Promise<Step> {
+): Promise<WorkflowStep> {
   const { key_ids, token_ids } = await look('revokeApiKeysOfUser', { body: { user_id, dry_run: true } })
   return {
-    call: callOf('revokeApiKeysOfUser', { body: { user_id, ...because(reason) } }),
+    call: callOf('revokeApiKeysOfUser', { body: { user_id, ...reasonField(reason) } }),
     summary: `Revoke the API keys that ${username} has or made, and the enrollment tokens that the user or these keys made`,
     affects: [
       ...key_ids.map((id): StoredParty => ({ type: 'api_key', id, name: null })),

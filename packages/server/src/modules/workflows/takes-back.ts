@@ -9,10 +9,10 @@ type TakesBack = {
   /** Returns the calls that undo its changes. Empty if it changed nothing. */
   calls: (body: Record<string, unknown>, said: Said) => StoredCall[]
   /** Reconstructs the answer of the operation from the audit events of its run. */
-  said: (body: Record<string, unknown>, events: readonly Recorded[]) => Said
+  said: (body: Record<string, unknown>, events: readonly RecordedEvent[]) => Said
 }
 /** The fields of an audit event that are needed here. */
-export type Recorded = {
+export type RecordedEvent = {
   kind: string
   operation?: string
   target?: { type: string; id: string | null } | null
@@ -63,7 +63,7 @@ export const undoOf = (call: StoredCall, said: unknown): StoredCall[] =>
   isReversible(call) ? (takesBack[call.operation]?.calls(bodyOf(call), said as Said) ?? []) : []
 
 /** Reconstructs the answer of an operation from the audit events of its run. */
-export const saidBy = (call: StoredCall, events: readonly Recorded[]): object =>
+export const resultInRecord = (call: StoredCall, events: readonly RecordedEvent[]): object =>
   takesBack[call.operation]?.said(bodyOf(call), events) ?? {}
 
 /** Fields of an answer that a run stores: counts and names, never a secret. */

@@ -1,21 +1,21 @@
 import type { Output } from '@holdfast/contract'
 import type { listWorkflowRuns, listWorkflows, runWorkflow } from '@holdfast/contract/workflows'
-import type { Requester, StoredParty } from '../../db/tables/operations.ts'
+import type { RunRequester, StoredParty } from '../../db/tables/operations.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Definition } from './definition.ts'
 import { type Planned, stored } from './plan.ts'
-import type { RunRow, StepRow } from './runs.queries.ts'
-import type { Asked, Run } from './runs.ts'
+import type { StepRow, WorkflowRunRow } from './runs.queries.ts'
+import type { Run, RunRequest } from './runs.ts'
 
 type RunView = Output<typeof listWorkflowRuns>['items'][number]
 export type RunDetail = Output<typeof runWorkflow>['run']
 type WorkflowView = Output<typeof listWorkflows>['items'][number]
 
-const party = ({ type, id, name }: StoredParty | Requester) => ({ type, id, name })
+const party = ({ type, id, name }: StoredParty | RunRequester) => ({ type, id, name })
 const time = (at: Date | null): string | null => at?.toISOString() ?? null
 
-export const viewRun = (run: RunRow): RunView => ({
+export const viewRun = (run: WorkflowRunRow): RunView => ({
   workflow_run_id: encodeId('workflow_run', run.workflow_run_id),
   kind: run.kind,
   workflow: run.workflow,
@@ -63,7 +63,7 @@ const viewStep = (s: StepRow, confirmations: ShownConfirmations) => ({
 export const viewPlan = (
   { definition, secondApprover, steps }: Planned,
   actor: Actor,
-  asked: Asked,
+  asked: RunRequest,
   at: Date,
 ): RunDetail => ({
   workflow_run_id: null,

@@ -9,7 +9,7 @@ import type { ShownConfirmations } from './view.ts'
 const shownAtMost = 200
 
 /** Returns the gateways that the running step waits for, in their present state. At most one step runs. */
-export const createWaiting =
+export const createConfirmationWaits =
   (confirmations: WorkflowsDeps['confirmations']) =>
   async (tenant: TenantId, steps: readonly StepRow[]): Promise<ReadonlyMap<number, ShownConfirmations>> => {
     const step = steps.find((s) => s.status === 'running' && s.action === confirmation.operation)

@@ -4,14 +4,14 @@ import type { StoredParty } from '../../db/tables/operations.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { day, minute, second } from '../../kernel/time.ts'
 import {
-  because,
   callOf,
   confirmGateways,
   type Definition,
   definition,
   type Look,
   purge,
-  type Step,
+  reasonField,
+  type WorkflowStep,
 } from './definition.ts'
 import { rotateGatewaySecrets } from './gateway-secrets.ts'
 import { pageSize, revokeDevicesOf, walk } from './steps.ts'
@@ -20,7 +20,7 @@ import { pageSize, revokeDevicesOf, walk } from './steps.ts'
 const most = 10_000
 const tooMany = (what: string) => failField('params', `${what}: more than one run takes; do the oldest first`)
 
-const publishing = (body: Parameters<typeof callOf<'publishPolicy'>>[1]['body'], summary: string): Step => ({
+const publishing = (body: Parameters<typeof callOf<'publishPolicy'>>[1]['body'], summary: string): WorkflowStep => ({
   call: callOf('publishPolicy', { body }),
   summary,
   affects: [{ type: 'policy_channel', id: body.channel, name: body.channel }],
@@ -42,8 +42,8 @@ export const workflows = (now: () => Date): readonly Definition[] => [
       const { username } = await look('getUser', { params: { user_id } })
       const warning = await checks.stoppable(user_id)
       const affects = [{ type: 'user', id: user_id, name: username }]
-      const suspension = callOf('suspendUser', { body: { user_id, ...because(reason) } })
-      const deletion = callOf('changeUser', { body: { operation: 'delete', user_id, ...because(reason) } })
+      const suspension = callOf('suspendUser', { body: { user_id, ...reasonField(reason) } })
+      const deletion = callOf('changeUser', { body: { operation: 'delete', user_id, ...reasonField(reason) } })
       return [
         { call: suspension, summary: `Suspend the user ${username}${warning}`, affects, onError: 'stop' },
         await revokeDevicesOf(user_id, look, reason, 'stop'),
@@ -68,7 +68,7 @@ export const workflows = (now: () => Date): readonly Definition[] => [
       const stale = await devicesUnseenSince(new Date(now().getTime() - unseen_days * day).toISOString(), look)
       const operation = revoke ? 'revoke' : 'suspend'
       const device_ids = stale.flatMap(({ id }) => id ?? [])
-      const body = { operation, device_ids, ...because(reason) } as const
+      const body = { operation, device_ids, ...reasonField(reason) } as const
       return stale.length === 0
         ? []
         : [
@@ -143,7 +143,7 @@ export const workflows = (now: () => Date): readonly Definition[] => [
       )
       if (!whole) tooMany('sessions')
       const session_ids = silent.flatMap(({ id }) => id ?? [])
-      const body = { operation: 'terminate', session_ids, block_seconds: 0, ...because(reason) } as const
+      const body = { operation: 'terminate', session_ids, block_seconds: 0, ...reasonField(reason) } as const
       const call = callOf('terminateSessions', { body })
       return silent.length === 0
         ? []
@@ -178,8 +178,8 @@ export const workflows = (now: () => Date): readonly Definition[] => [
     secondApprover: ({ mode }) => mode === 'emergency',
     steps: async ({ mode = 'planned', overlap_seconds }, _, reason) => {
       const overlap = overlap_seconds === undefined ? {} : { overlap_seconds }
-      const rotation: Step = {
-        call: callOf('rotateTrustAnchors', { body: { mode, ...overlap, ...because(reason) } }),
+      const rotation: WorkflowStep = {
+        call: callOf('rotateTrustAnchors', { body: { mode, ...overlap, ...reasonField(reason) } }),
         summary: `Rotate the trust anchor (${mode})`,
         affects: [{ type: 'trust_anchor', id: null, name: null }],
         onError: 'stop',

@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
-import type { Place } from '../../../db/page.ts'
+import type { ListPlace } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { wordsOf } from '../../../kernel/words.ts'
 import { blockPlaces, unread } from '../words/words.queries.ts'
-import { behindSeq, type Filter } from './conditions.queries.ts'
+import { behindSeq, type EventFilter } from './conditions.queries.ts'
 import type { Order } from './order.queries.ts'
 
 /** Maximum number of blocks read for a page. */
@@ -12,10 +12,10 @@ const most = 4
 
 export type Range = readonly [first: number, last: number]
 /** Ranges of sequence numbers that may hold matches. Up to `end`, in the order, no match lies outside them. */
-type Stretch = { ranges: readonly Range[]; end?: Place | undefined }
+type Stretch = { ranges: readonly Range[]; end?: ListPlace | undefined }
 
 /** Blocks that may hold matches, selected by words and by time range. */
-const blocksFor = (tenant: TenantId, { terms, from, to }: Filter, before: number) =>
+const blocksFor = (tenant: TenantId, { terms, from, to }: EventFilter, before: number) =>
   sql`${terms ? sql`audit_blocks_with(${terms.flatMap(wordsOf)}::text[])` : sql`(select block, first_at, last_at from audit_words where tenant_id = ${tenant}) as b`}
     where block < ${before} and ${from ? sql`last_at >= ${from}` : sql`true`} and ${to ? sql`first_at < ${to}` : sql`true`}`
 const rangeOf = (block: number): Range => [block * blockPlaces + 1, (block + 1) * blockPlaces]
@@ -27,8 +27,8 @@ const rangeOf = (block: number): Range => [block * blockPlaces + 1, (block + 1) 
 export async function stretchWith(
   tx: Tx,
   tenant: TenantId,
-  f: Filter,
-  { order, after }: { order: Order; after: Place | undefined },
+  f: EventFilter,
+  { order, after }: { order: Order; after: ListPlace | undefined },
 ): Promise<Stretch | undefined> {
   const tail = await unread(tx, tenant)
   if (tail.head - tail.block * blockPlaces > most * blockPlaces) return undefined
@@ -43,7 +43,7 @@ export async function stretchWith(
   const next = rows[most]
   if (next && !next.is_further) return undefined
   const ranges = [...rows.slice(0, most).map(({ block }) => rangeOf(block)), tailOf(tail)]
-  const end: Place | undefined = next && [next.key, order.descending ? lastTie : firstTie]
+  const end: ListPlace | undefined = next && [next.key, order.descending ? lastTie : firstTie]
   if (order.by === 'timestamp') return { ranges, end }
   const behind = after && Number(after[0])
   const upTo = end && Number(end[0])
@@ -77,7 +77,7 @@ function sidesOf({ by, descending }: Order) {
 }
 
 /** All ranges of sequence numbers that may hold matches, without a limit. */
-export async function rangesWith(tx: Tx, tenant: TenantId, f: Filter): Promise<Range[]> {
+export async function rangesWith(tx: Tx, tenant: TenantId, f: EventFilter): Promise<Range[]> {
   const tail = await unread(tx, tenant)
   const { rows } = await sql<{ block: number }>`
     select block from ${blocksFor(tenant, f, tail.block)} order by block`.execute(tx)
@@ -85,7 +85,7 @@ export async function rangesWith(tx: Tx, tenant: TenantId, f: Filter): Promise<R
 }
 
 /** Events in these ranges. Each part is ordered by `seq`, so that the planner uses the index on it. */
-export const eventsAt = (tenant: TenantId, ranges: readonly Range[]) =>
+export const selectEventsAt = (tenant: TenantId, ranges: readonly Range[]) =>
   sql.join(
     (ranges.length > 0 ? ranges : [[1, 0] as const]).map(
       ([first, last]) => sql`(select * from audit_log where tenant_id = ${tenant} and seq between ${first} and ${last}
@@ -98,7 +98,7 @@ export const eventsAt = (tenant: TenantId, ranges: readonly Range[]) =>
  * Lower bound for the time of the events after `after_seq`. Undefined if there are none, or if too many events are not
  * indexed yet.
  */
-export async function earliestBehind(tx: Tx, tenant: TenantId, f: Filter): Promise<string | undefined> {
+export async function earliestBehind(tx: Tx, tenant: TenantId, f: EventFilter): Promise<string | undefined> {
   const tail = await unread(tx, tenant)
   if (tail.head - tail.block * blockPlaces > most * blockPlaces) return undefined
   const { rows } = await sql<{ earliest: string | null }>`

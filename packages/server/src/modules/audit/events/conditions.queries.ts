@@ -4,7 +4,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { patternOf } from '../../../kernel/words.ts'
 
 /** Search filter. An event matches if it meets all conditions. */
-export type Filter = {
+export type EventFilter = {
   kinds?: readonly string[]
   actor_id?: string
   actor_type?: string
@@ -36,11 +36,11 @@ export const allOf = (conditions: readonly Condition[]): Condition =>
   conditions.length > 0 ? sql<boolean>`(${sql.join(conditions, sql` and `)})` : sql<boolean>`true`
 
 /** The time window. */
-export const within = ({ from, to }: Filter): Condition =>
+export const within = ({ from, to }: EventFilter): Condition =>
   allOf([...(from ? [sql<boolean>`at >= ${from}`] : []), ...(to ? [sql<boolean>`at < ${to}`] : [])])
 
 /** Events after a sequence number. */
-export const behindSeq = ({ after_seq }: Filter): Condition[] =>
+export const behindSeq = ({ after_seq }: EventFilter): Condition[] =>
   after_seq === undefined ? [] : [sql<boolean>`seq > ${after_seq}`]
 
 /**
@@ -54,7 +54,7 @@ const equals = ['request_id', 'target_id', 'actor_id', 'source_ip', 'outcome'] a
 /**
  * Columns with a required value, usually the rarest first. `success` has no index, because nearly all events have it.
  */
-export const columnsOf = (f: Filter) =>
+export const requiredColumnsOf = (f: EventFilter) =>
   equals.flatMap((column) => {
     const value = f[column]
     return value === undefined || value === 'success' ? [] : [{ column, condition: isValue(column, value) }]
@@ -80,7 +80,7 @@ export const begins = (q: string): Condition => {
 }
 
 /** Conditions without an index. They filter the events that the other conditions find. */
-export const othersOf = (f: Filter): Condition[] => [
+export const othersOf = (f: EventFilter): Condition[] => [
   ...(f.outcome === 'success' ? [isValue('outcome', f.outcome)] : []),
   ...(f.origin === undefined ? [] : [says('{origin}', 'origin', f.origin)]),
   ...(f.actor_type === undefined ? [] : [says('{actor,type}', 'type', f.actor_type)]),
@@ -92,8 +92,8 @@ export const othersOf = (f: Filter): Condition[] => [
 ]
 
 /** All conditions except the time window and the sequence number. */
-export const conditionsOf = (f: Filter): Condition[] => [
-  ...columnsOf(f).map(({ condition }) => condition),
+export const eventConditions = (f: EventFilter): Condition[] => [
+  ...requiredColumnsOf(f).map(({ condition }) => condition),
   ...(f.kinds ? [isOneOf(f.kinds)] : []),
   ...(f.q === undefined ? [] : [begins(f.q)]),
   ...othersOf(f),

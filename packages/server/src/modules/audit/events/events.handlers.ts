@@ -1,12 +1,12 @@
 import type { Contract, Given, Output } from '@holdfast/contract'
 import type { Database } from '../../../db/database.ts'
-import type { Pager, Place } from '../../../db/page.ts'
+import type { ListPlace, Pager } from '../../../db/page.ts'
 import type { Handlers } from '../../../http/handlers.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { idOf, missing } from '../../../kernel/ids.ts'
 import { day } from '../../../kernel/time.ts'
-import { findEvent, type Row, readEvents } from './events.queries.ts'
+import { type EventRow, findEvent, readEvents } from './events.queries.ts'
 import { facetNamesOf, viewFacet } from './facets.ts'
 import { filterOf } from './filter.ts'
 import { countEvents } from './histogram.queries.ts'
@@ -25,7 +25,10 @@ export const eventHandlers = ({ db, pager, now, catchUp }: Deps) =>
       const filter = filterOf(query)
       await catchUp(tenant)
       const order = orderOf(sort)
-      const placeOf = ({ at_key, seq, event_id }: Row): Place => [order.by === 'seq' ? String(seq) : at_key, event_id]
+      const placeOf = ({ at_key, seq, event_id }: EventRow): ListPlace => [
+        order.by === 'seq' ? String(seq) : at_key,
+        event_id,
+      ]
       return db.inTenant(tenant, async (tx) => {
         const { items, next_cursor } = await pager.gather(
           { operation: 'listAuditEvents', tenant, query: { ...query, sort } },
@@ -77,7 +80,7 @@ function startsOf(from: Date, to: Date, buckets: number): Date[] {
 }
 
 type Recorded = Omit<Output<Contract['getAuditEvent']>, 'seq' | 'hash'>
-const view = ({ record, seq, hash }: Pick<Row, 'record' | 'seq' | 'hash'>) => ({
+const view = ({ record, seq, hash }: Pick<EventRow, 'record' | 'seq' | 'hash'>) => ({
   ...(JSON.parse(record) as Recorded),
   seq,
   hash: hash.toString('hex'),

@@ -1,13 +1,21 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
-import type { Place } from '../../../db/page.ts'
+import type { ListPlace } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { earliestBehind, eventsAt, stretchWith } from './blocks.queries.ts'
-import { allOf, behindSeq, conditionsOf, type Filter, isPlaced, othersOf, within } from './conditions.queries.ts'
-import { compare, type Order, orderBy } from './order.queries.ts'
+import { earliestBehind, selectEventsAt, stretchWith } from './blocks.queries.ts'
+import {
+  allOf,
+  behindSeq,
+  type EventFilter,
+  eventConditions,
+  isPlaced,
+  othersOf,
+  within,
+} from './conditions.queries.ts'
+import { comparePlace, type Order, orderBy } from './order.queries.ts'
 import { pathsOf, placePath, rarestOf, windowPath } from './paths.queries.ts'
 
-export type Row = { event_id: string; at_key: string; seq: number; record: string; hash: Buffer }
+export type EventRow = { event_id: string; at_key: string; seq: number; record: string; hash: Buffer }
 type Conditions = readonly RawBuilder<boolean>[]
 
 /** Number of events that a walk visits for one page. Each may have to be searched. */
@@ -36,9 +44,9 @@ const along = (
 export async function readEvents(
   tx: Tx,
   tenant: TenantId,
-  f: Filter,
-  { order, after, most }: { order: Order; after: Place | undefined; most: number },
-): Promise<{ found: Row[]; end?: Place | undefined }> {
+  f: EventFilter,
+  { order, after, most }: { order: Order; after: ListPlace | undefined; most: number },
+): Promise<{ found: EventRow[]; end?: ListPlace | undefined }> {
   const isByTime = order.by === 'timestamp'
   const isBounded = { window: f.from !== undefined || f.to !== undefined, place: f.after_seq !== undefined }
   const columns = pathsOf(tenant, f)
@@ -46,17 +54,17 @@ export async function readEvents(
   const arms = walk?.arms ?? [sql<boolean>`true`]
   /** The condition that bounds the other order. */
   const beside = isByTime ? isBounded.place && placePath(tenant, f) : isBounded.window && windowPath(tenant, f)
-  const start = [...(after ? [compare(order, '>', after)] : []), ...(isByTime ? [within(f)] : behindSeq(f))]
+  const start = [...(after ? [comparePlace(order, '>', after)] : []), ...(isByTime ? [within(f)] : behindSeq(f))]
   const isServed = columns.every((path) => path === walk) && !beside && othersOf(f).length === 0
   const read = async (inner: RawBuilder<unknown>, conditions: Conditions) => {
-    const { rows } = await sql<Row>`
+    const { rows } = await sql<EventRow>`
       select event_id, cast(at as text) as at_key, seq, record, hash from (${inner}) as events
       where ${allOf(conditions)} order by ${orderBy(order)} limit ${most}`.execute(tx)
     return rows
   }
   if (isServed) return { found: await read(along(tenant, arms, [...start, isPlaced(tenant)], { order, most }), []) }
 
-  const asked = [...conditionsOf(f), within(f), ...behindSeq(f), isPlaced(tenant)]
+  const asked = [...eventConditions(f), within(f), ...behindSeq(f), isPlaced(tenant)]
   const rare = await rarestOf(tx, [...columns, ...(beside ? [beside] : [])])
   if (rare) return { found: await read(rare.events, [...asked, ...start]) }
   const stretch =
@@ -64,17 +72,17 @@ export async function readEvents(
   const earliest = isByTime && isBounded.place ? await earliestBehind(tx, tenant, f) : undefined
   if (earliest !== undefined) start.push(sql<boolean>`at >= cast(${earliest} as timestamptz)`)
   const end = stretch ? stretch.end : await endOf(tx, along(tenant, arms, start, { order, most: walked }), order)
-  const bounded = [...start, ...(end ? [compare(order, '<=', end)] : [])]
+  const bounded = [...start, ...(end ? [comparePlace(order, '<=', end)] : [])]
   // `end` bounds the walk. The limit only keeps the planner from moving the outer conditions into the walk, and leaves
   // space for events added since.
   const next = stretch
-    ? sql`select * from (${eventsAt(tenant, stretch.ranges)}) as e where ${allOf(bounded)} order by ${orderBy(order)} limit ${4 * walked}`
+    ? sql`select * from (${selectEventsAt(tenant, stretch.ranges)}) as e where ${allOf(bounded)} order by ${orderBy(order)} limit ${4 * walked}`
     : along(tenant, arms, bounded, { order, most: 4 * walked })
   return { found: await read(next, asked), end }
 }
 
 /** Position at which a walk of full length ends, read from its index alone. Undefined if the log ends earlier. */
-async function endOf(tx: Tx, walk: RawBuilder<unknown>, order: Order): Promise<Place | undefined> {
+async function endOf(tx: Tx, walk: RawBuilder<unknown>, order: Order): Promise<ListPlace | undefined> {
   const place =
     order.by === 'seq' ? sql`cast(seq as text) as key, '' as tie` : sql`cast(at as text) as key, event_id as tie`
   const { rows } = await sql<{ key: string; tie: string }>`

@@ -5,7 +5,7 @@ import { allOf, type Condition } from './conditions.queries.ts'
 
 export type FacetName = 'kind' | 'actor' | 'origin' | 'outcome'
 /** Number of events with a value in a bucket (from 1). `name`: name of the actor in the newest of them. */
-export type FacetRow = { facet: FacetName; value: string; bucket: number; n: number; name: string | null }
+export type EventFacetRow = { facet: FacetName; value: string; bucket: number; n: number; name: string | null }
 
 /** Columns, except for the origin, which only the JSON of the record has. */
 const values: Record<FacetName, RawBuilder<unknown>> = {
@@ -26,8 +26,8 @@ export const exactFacets = async (
   tx: Tx,
   events: RawBuilder<unknown>,
   { asked, starts, facets }: { asked: readonly Condition[]; starts: readonly Date[]; facets: readonly FacetName[] },
-): Promise<FacetRow[]> => {
-  const { rows } = await sql<FacetRow>`
+): Promise<EventFacetRow[]> => {
+  const { rows } = await sql<EventFacetRow>`
     select f.facet, f.value, width_bucket(at, ${starts}::timestamptz[]) as bucket, count(*) as n, ${newestName}
     from (${events}) as events cross join lateral ${pairsOf(facets)}
     where ${allOf(asked)} and f.value is not null group by 1, 2, 3`.execute(tx)
@@ -51,8 +51,8 @@ export const sampledFacets = async (
     facets: readonly FacetName[]
     weights: readonly number[]
   },
-): Promise<FacetRow[]> => {
-  const { rows } = await sql<FacetRow>`
+): Promise<EventFacetRow[]> => {
+  const { rows } = await sql<EventFacetRow>`
     select f.facet, f.value, width_bucket(seq, ${bounding}::bigint[]) as bucket, count(*) as n, ${newestName}
     from audit_log as e cross join lateral ${pairsOf(facets)}
     where tenant_id = ${tenant} and seq = any(${seqs}::bigint[]) and ${fitting} and f.value is not null

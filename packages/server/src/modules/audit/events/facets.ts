@@ -1,6 +1,6 @@
 import type { Contract, Output } from '@holdfast/contract'
 import { fail } from '../../../kernel/app-error.ts'
-import type { FacetName, FacetRow } from './facets.queries.ts'
+import type { EventFacetRow, FacetName } from './facets.queries.ts'
 
 /** Maximum number of values listed for a facet. The others are counted together. */
 const listedAtMost = 50
@@ -17,7 +17,7 @@ export function facetNamesOf(text: string | undefined): FacetName[] {
 /** One facet of a histogram: its most frequent values, each with its count by bucket. */
 export function viewFacet(
   facet: FacetName,
-  rows: readonly FacetRow[],
+  rows: readonly EventFacetRow[],
   { total, buckets }: { total: number; buckets: number },
 ): Facet {
   const found = [

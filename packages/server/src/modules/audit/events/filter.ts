@@ -2,11 +2,11 @@ import type { Contract, Given } from '@holdfast/contract'
 import { type AuditKind, auditKinds } from '@holdfast/contract/audit-fields'
 import { fail } from '../../../kernel/app-error.ts'
 import { wordsOf } from '../../../kernel/words.ts'
-import type { Filter } from './conditions.queries.ts'
+import type { EventFilter } from './conditions.queries.ts'
 
 type Query = Given<Contract['listAuditEvents']>['query']
 
-export function filterOf(query: Query): Filter {
+export function filterOf(query: Query): EventFilter {
   const { limit: _, cursor: __, sort: ___, kind, from, to, text, ...others } = query
   const { operation, reason, username } = others
   const words = [operation, reason, username].filter((value) => value !== undefined && wordsOf(value).length > 0)

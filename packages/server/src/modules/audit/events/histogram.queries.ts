@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { between, eventsAt, type Range, rangesWith } from './blocks.queries.ts'
-import { allOf, type Condition, conditionsOf, type Filter, isPlaced, within } from './conditions.queries.ts'
-import { exactFacets, type FacetName, type FacetRow, sampledFacets } from './facets.queries.ts'
+import { between, type Range, rangesWith, selectEventsAt } from './blocks.queries.ts'
+import { allOf, type Condition, type EventFilter, eventConditions, isPlaced, within } from './conditions.queries.ts'
+import { type EventFacetRow, exactFacets, type FacetName, sampledFacets } from './facets.queries.ts'
 import { pathsOf, rarestOf, windowPath } from './paths.queries.ts'
 
 /** Number of events sampled for an estimate, over all buckets. */
@@ -13,14 +13,14 @@ const lookedThrough = 16 * 1024
 
 const everywhere: readonly Range[] = [[1, Number.MAX_SAFE_INTEGER]]
 
-type Window = Filter & { from: Date; to: Date }
-type Counted = { counts: number[]; estimated: boolean; facets: FacetRow[] }
+type Window = EventFilter & { from: Date; to: Date }
+type Counted = { counts: number[]; estimated: boolean; facets: EventFacetRow[] }
 /** `facets`: additional counts, made from the same events. */
 type Asked = { starts: readonly Date[]; facets: readonly FacetName[] }
 
 /** Counts the events in each bucket. Buckets begin at `starts`, in ascending order; the last ends with the window. */
 export async function countEvents(tx: Tx, tenant: TenantId, f: Window, { starts, facets }: Asked): Promise<Counted> {
-  const asked = [...conditionsOf(f), within(f), isPlaced(tenant)]
+  const asked = [...eventConditions(f), within(f), isPlaced(tenant)]
   const counted = async (events: RawBuilder<unknown>): Promise<Counted> => ({
     ...(await exactly(tx, events, asked, starts)),
     facets: facets.length > 0 ? await exactFacets(tx, events, { asked, starts, facets }) : [],
@@ -28,7 +28,7 @@ export async function countEvents(tx: Tx, tenant: TenantId, f: Window, { starts,
   const rare = await rarestOf(tx, [...pathsOf(tenant, f), windowPath(tenant, f)])
   if (rare) return counted(rare.events)
   const places = f.terms && (await rangesWith(tx, tenant, f))
-  if (places && sizeOf(places) <= lookedThrough) return counted(eventsAt(tenant, places))
+  if (places && sizeOf(places) <= lookedThrough) return counted(selectEventsAt(tenant, places))
   return estimate(tx, tenant, f, { starts, facets }, places)
 }
 
@@ -59,7 +59,7 @@ async function estimate(
   const bounds = await placesAt(tx, tenant, [...starts, f.to])
   const buckets = starts.map((_, i) => between(places ?? everywhere, bounds[i] ?? 0, (bounds[i + 1] ?? 0) - 1))
   const sizes = buckets.map(sizeOf)
-  const asked = conditionsOf(f)
+  const asked = eventConditions(f)
   if (asked.length === 0 && facetNames.length === 0) return { counts: sizes, estimated: true, facets: [] }
   const samples = buckets.map((ranges) => spread(ranges, Math.floor(sampled / starts.length)))
   const weights = sizes.map((size, i) => size / (samples[i]?.length || 1))

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
-import type { Place } from '../../../db/page.ts'
+import type { ListPlace } from '../../../db/page.ts'
 
 export type Order = { by: 'timestamp' | 'seq'; descending: boolean }
 
 /** Compares in the order of the list: `>` means after the position, `<=` up to it. */
-export function compare({ by, descending }: Order, operator: '>' | '<=', [key, tie]: Place) {
+export function comparePlace({ by, descending }: Order, operator: '>' | '<=', [key, tie]: ListPlace) {
   const as = sql.raw(descending ? { '>': '<', '<=': '>=' }[operator] : operator)
   return by === 'seq'
     ? sql<boolean>`seq ${as} cast(${key} as bigint)`

@@ -7,9 +7,9 @@ import {
   begins,
   behindSeq,
   type Condition,
-  columnsOf,
-  type Filter,
+  type EventFilter,
   isOneOf,
+  requiredColumnsOf,
   searched,
   within,
 } from './conditions.queries.ts'
@@ -33,7 +33,7 @@ type Path = {
 const walkedKinds = 10
 
 /** Paths of the filter, usually the rarest first. */
-export function pathsOf(tenant: TenantId, f: Filter): Path[] {
+export function pathsOf(tenant: TenantId, f: EventFilter): Path[] {
   const path = (condition: Condition, arms: readonly Condition[], scan: (what: What) => What): Path => ({
     ...{ condition, arms, counted: scan(sql`at`), events: scan(sql`*`) },
   })
@@ -41,7 +41,7 @@ export function pathsOf(tenant: TenantId, f: Filter): Path[] {
     inIndexOrder(tenant, what, [...conditions, within(f)], [column, 'at'])
   const { kinds, q } = f
   return [
-    ...columnsOf(f).map(({ column, condition }) =>
+    ...requiredColumnsOf(f).map(({ column, condition }) =>
       path(condition, [condition], (what) => fitting(what, column, [condition])),
     ),
     ...(kinds
@@ -56,13 +56,13 @@ export function pathsOf(tenant: TenantId, f: Filter): Path[] {
 }
 
 /** Events within the time window. For lists ordered by sequence number. */
-export function windowPath(tenant: TenantId, f: Filter): Path {
+export function windowPath(tenant: TenantId, f: EventFilter): Path {
   const scan = (what: What) => inIndexOrder(tenant, what, [within(f)], ['at'])
   return { condition: within(f), arms: [], counted: scan(sql`at`), events: scan(sql`*`) }
 }
 
 /** Events after the sequence number. For lists ordered by time. */
-export function placePath(tenant: TenantId, f: Filter): Path {
+export function placePath(tenant: TenantId, f: EventFilter): Path {
   const scan = (what: What) => inIndexOrder(tenant, what, behindSeq(f), ['seq'])
   return { condition: allOf(behindSeq(f)), arms: [], counted: scan(sql`seq`), events: scan(sql`*`) }
 }
@@ -74,7 +74,7 @@ const inIndexOrder = (tenant: TenantId, what: What, conditions: readonly Conditi
 
 const isKind = (kind: string) => sql<boolean>`kind = ${kind}`
 /** The planner plans one scan for any number of kinds. */
-const ofKinds = (tenant: TenantId, kinds: readonly string[], f: Filter, what: What) =>
+const ofKinds = (tenant: TenantId, kinds: readonly string[], f: EventFilter, what: What) =>
   sql`(select e.* from unnest(${kinds}::text[]) as asked (name), lateral ${inIndexOrder(
     tenant,
     what,

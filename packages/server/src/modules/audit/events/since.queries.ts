@@ -2,13 +2,13 @@ import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-export async function headOf(tx: Tx, tenant: TenantId): Promise<number> {
+export async function headSeqOf(tx: Tx, tenant: TenantId): Promise<number> {
   const row = await tx.selectFrom('audit_heads').select('seq').where('tenant_id', '=', tenant).executeTakeFirst()
   return row?.seq ?? 0
 }
 
 export async function eventsSince(tx: Tx, tenant: TenantId, after: number, kinds: readonly string[], most: number) {
-  const head = await headOf(tx, tenant)
+  const head = await headSeqOf(tx, tenant)
   const from = (first: number) =>
     tx
       .selectFrom('audit_log')

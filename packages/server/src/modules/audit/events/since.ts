@@ -1,7 +1,7 @@
 import type { AuditKind } from '@holdfast/contract/vocabulary'
 import type { Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { eventsSince, headOf } from './since.queries.ts'
+import { eventsSince, headSeqOf } from './since.queries.ts'
 
 type Since = {
   head: number
@@ -13,7 +13,7 @@ type Since = {
 
 export const createSince = ({ db }: { db: Database }) => ({
   /** Sequence number of the last event of the tenant's audit log. */
-  headOf: (tenant: TenantId): Promise<number> => db.inTenant(tenant, (tx) => headOf(tx, tenant)),
+  headOf: (tenant: TenantId): Promise<number> => db.inTenant(tenant, (tx) => headSeqOf(tx, tenant)),
   /** Events of these kinds after a sequence number, at most `most`. Of further events only the kinds. */
   since: async (tenant: TenantId, after: number, kinds: readonly AuditKind[], most: number): Promise<Since> => {
     const { head, events, more } = await db.inTenant(tenant, (tx) => eventsSince(tx, tenant, after, kinds, most))

@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import { auditHash, noHash } from '@holdfast/crypto'
 import { newUuid } from '../../../kernel/ids.ts'
 import { arrivalOf } from '../record.ts'
-import { type Row, requireAsRecorded } from './columns.ts'
+import { type AuditExportRow, requireAsRecorded } from './columns.ts'
 
 const source = {
   ...({ tenantId: newUuid() as Parameters<typeof arrivalOf>[0]['tenantId'], type: 'session', id: 'usr_1' } as const),
   ...({ origin: 'console', sourceIp: '192.0.2.7', userAgent: null, requestId: 'r-1', claim: null } as const),
 }
-function rowOf(name: string | null, key: string | null, rewritten = (record: string) => record): Row {
+function rowOf(name: string | null, key: string | null, rewritten = (record: string) => record): AuditExportRow {
   const target = { type: 'user', id: null, name: null }
   const {
     actor_name: _,

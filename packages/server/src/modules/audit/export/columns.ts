@@ -4,7 +4,7 @@ import type { Tables } from '../../../db/tables/index.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { BrokenPlace } from './broken-place.ts'
 
-export type Row = Omit<Selectable<Tables['audit_log']>, 'tenant_id' | 'sequenced_at'>
+export type AuditExportRow = Omit<Selectable<Tables['audit_log']>, 'tenant_id' | 'sequenced_at'>
 type Named = { id?: unknown; name?: unknown } | null
 type Said = Readonly<Record<string, unknown>> & { actor?: Named; target?: Named }
 
@@ -12,7 +12,7 @@ type Said = Readonly<Record<string, unknown>> & { actor?: Named; target?: Named 
  * Checks that the search columns of a row and the formatting of its text match the record. No hash covers them, but
  * searches use them. `before` is the previous row, if any. Throws `BrokenPlace`.
  */
-export function requireAsRecorded(row: Row, before: Pick<Row, 'seq' | 'hash'> | undefined): void {
+export function requireAsRecorded(row: AuditExportRow, before: Pick<AuditExportRow, 'seq' | 'hash'> | undefined): void {
   const { seq, record } = row
   if (before?.seq === seq) throw new BrokenPlace(seq, 'two events stand there')
   const said = read(row)
@@ -25,7 +25,7 @@ export function requireAsRecorded(row: Row, before: Pick<Row, 'seq' | 'hash'> | 
     throw new BrokenPlace(seq, 'its record is not written as it was hashed')
 }
 
-function read({ seq, record }: Row): Said {
+function read({ seq, record }: AuditExportRow): Said {
   const said = parsed(record)
   if (typeof said !== 'object' || said === null) throw new BrokenPlace(seq, 'its record is no event')
   return said as Said
@@ -47,7 +47,7 @@ function canonical(said: Said): string | undefined {
 }
 
 /** Returns the first column that differs from the record. */
-function otherColumn(row: Row, said: Said): keyof Row | undefined {
+function otherColumn(row: AuditExportRow, said: Said): keyof AuditExportRow | undefined {
   const { actor, target } = said
   if (said.event_id !== encodeId('audit_event', row.event_id)) return 'event_id'
   if (Date.parse(String(said.timestamp)) !== Number(row.at)) return 'at'

@@ -5,13 +5,13 @@ import { fail } from '../../../kernel/app-error.ts'
 import { Streamed } from '../../../kernel/streamed.ts'
 import { filterOf } from '../events/filter.ts'
 import type { SyslogOrigin } from '../formats/syslog.ts'
-import type { Exports } from './export.ts'
+import type { AuditExports } from './export.ts'
 import { type Layout, layouts, syslogLayout } from './layouts.ts'
 
 type Asked = Omit<Given<Contract['exportAudit']>['query'], 'format'>
-type Deps = { exports: Exports; now: () => Date; syslogOrigin: SyslogOrigin }
+type Deps = { exports: AuditExports; now: () => Date; syslogOrigin: SyslogOrigin }
 
-export function exportHandlers({ exports, now, syslogOrigin }: Deps) {
+export function auditExportHandlers({ exports, now, syslogOrigin }: Deps) {
   const streamed = (actor: Actor, format: 'csv' | 'json' | 'ndjson' | 'syslog', layout: Layout, asked: Asked) => {
     const filter = filterOf(asked)
     const filename = `audit-${now()

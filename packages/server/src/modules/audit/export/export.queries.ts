@@ -5,7 +5,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 type Place = { seq: number; hash: string }
 
 /** Head of the tenant's audit log. No event is ever inserted before it. */
-export async function headOf(tx: Tx, tenant: TenantId): Promise<Place> {
+export async function headPlaceOf(tx: Tx, tenant: TenantId): Promise<Place> {
   const row = await tx
     .selectFrom('audit_heads')
     .select(['seq', 'hash'])
@@ -15,7 +15,7 @@ export async function headOf(tx: Tx, tenant: TenantId): Promise<Place> {
 }
 const noHash = '00'.repeat(32)
 
-export type Window = { after: number; upTo: number; most: number; mostBytes: number }
+export type ExportWindow = { after: number; upTo: number; most: number; mostBytes: number }
 
 /**
  * Matching events from `after` (exclusive) to `upTo` (inclusive), in order, with the search columns. Stops at about
@@ -26,7 +26,7 @@ export const eventsBetween = (
   tx: Tx,
   tenant: TenantId,
   fits: RawBuilder<boolean>,
-  { after, upTo, most, mostBytes }: Window,
+  { after, upTo, most, mostBytes }: ExportWindow,
 ) =>
   tx
     .selectFrom(

@@ -7,13 +7,13 @@ import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Stands } from '../../../kernel/streamed.ts'
-import type { Filter } from '../events/conditions.queries.ts'
+import type { EventFilter } from '../events/conditions.queries.ts'
 import { checkpointsAfter } from '../proof/proof.queries.ts'
 import { BrokenRecord } from '../proof/tiles.ts'
 import type { createRecorder } from '../recorder.ts'
 import { BrokenOff, type Cause } from './broken-off.ts'
 import { BrokenPlace } from './broken-place.ts'
-import { exportedAs, hashAt, headOf } from './export.queries.ts'
+import { exportedAs, hashAt, headPlaceOf } from './export.queries.ts'
 import type { Layout, Signed } from './layouts.ts'
 import { pagesUpTo } from './pages.ts'
 import { createPlaces } from './places.ts'
@@ -35,7 +35,7 @@ export type ExportsDeps = {
 type Asked = { format: Signed['manifest']['format']; filter: Record<string, unknown> }
 type Taker = { ended: AbortSignal; stands: Stands }
 
-export function createExports({ db, now, catchUp, audit, keys, onError }: ExportsDeps) {
+export function createAuditExports({ db, now, catchUp, audit, keys, onError }: ExportsDeps) {
   const places = createPlaces()
   const running = createRunning()
   const sign = async (tenant: TenantId, manifest: Signed['manifest']): Promise<Signed> => ({
@@ -56,7 +56,7 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
   async function* bytesOf(
     actor: Actor,
     asked: Asked,
-    filter: Filter,
+    filter: EventFilter,
     layout: Layout,
     { stands, ...at }: Pick<Signed['manifest'], 'head' | 'checkpoint'> & Pick<Taker, 'stands'>,
   ) {
@@ -137,7 +137,7 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
     }
   }
 
-  async function begin(actor: Actor, asked: Asked, filter: Filter, layout: Layout, { ended, stands }: Taker) {
+  async function begin(actor: Actor, asked: Asked, filter: EventFilter, layout: Layout, { ended, stands }: Taker) {
     places.take(actor.tenantId, ended)
     // Refuses early if the manifest could not be signed at the end.
     await keys.signer(actor.tenantId)
@@ -175,8 +175,8 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
 
 /** Head of the audit log, and its newest checkpoint. */
 async function standing(tx: Tx, tenant: TenantId): Promise<Pick<Signed['manifest'], 'head' | 'checkpoint'>> {
-  const head = await headOf(tx, tenant)
+  const head = await headPlaceOf(tx, tenant)
   const [newest] = await checkpointsAfter(tx, tenant, { after: head.seq + 1, descending: true, most: 1 })
   return { head, ...(newest && { checkpoint: newest.note }) }
 }
-export type Exports = ReturnType<typeof createExports>
+export type AuditExports = ReturnType<typeof createAuditExports>

@@ -1,12 +1,12 @@
 import { syslogOriginOf } from '../formats/syslog.ts'
-import { exportHandlers } from './export.handlers.ts'
-import { createExports, type ExportsDeps } from './export.ts'
+import { auditExportHandlers } from './export.handlers.ts'
+import { createAuditExports, type ExportsDeps } from './export.ts'
 
 export type ExportDeps = ExportsDeps & { publicUrl: string; oidArc: string }
 
 /** Exports of the audit log as files, with their manifests. */
 export function createExport(deps: ExportDeps) {
-  const exports = createExports(deps)
+  const exports = createAuditExports(deps)
   const { letGo, ended } = exports
-  return { handlers: exportHandlers({ ...deps, exports, syslogOrigin: syslogOriginOf(deps) }), letGo, ended }
+  return { handlers: auditExportHandlers({ ...deps, exports, syslogOrigin: syslogOriginOf(deps) }), letGo, ended }
 }

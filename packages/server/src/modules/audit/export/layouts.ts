@@ -1,6 +1,6 @@
 import type { Contract, Given, Output } from '@holdfast/contract'
 import { csv, csvHeader } from '../formats/csv.ts'
-import type { Stored } from '../formats/event.ts'
+import type { StoredEvent } from '../formats/event.ts'
 import { json } from '../formats/json.ts'
 import { octetCounted, type SyslogOrigin, syslog } from '../formats/syslog.ts'
 import { printableJson } from '../formats/text.ts'
@@ -13,7 +13,7 @@ export type Layout = {
   extension: string
   head: string
   /** `isFirst`: only the head stands before this event. */
-  event: (stored: Stored, isFirst: boolean) => string
+  event: (stored: StoredEvent, isFirst: boolean) => string
   /** Text between the last event and the manifest. The manifest's digest covers it. */
   end: string
   /** Last line of the file, if the file contains its manifest. */

@@ -1,10 +1,10 @@
 import { background, type Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { allOf, conditionsOf, type Filter, within } from '../events/conditions.queries.ts'
-import type { Stored } from '../formats/event.ts'
+import { allOf, type EventFilter, eventConditions, within } from '../events/conditions.queries.ts'
+import type { StoredEvent } from '../formats/event.ts'
 import { BrokenOff } from './broken-off.ts'
-import { type Row, requireAsRecorded } from './columns.ts'
-import { beginsAfter, eventsBetween, type Window } from './export.queries.ts'
+import { type AuditExportRow, requireAsRecorded } from './columns.ts'
+import { beginsAfter, type ExportWindow, eventsBetween } from './export.queries.ts'
 
 /** Events and bytes read for one page. An export holds about twice this in memory. */
 const most = 500
@@ -20,16 +20,16 @@ const widest = 32_000
 export async function* pagesUpTo(
   db: Database,
   tenant: TenantId,
-  filter: Filter,
+  filter: EventFilter,
   end: number,
-): AsyncGenerator<Stored[], void, undefined> {
-  const fits = allOf([within(filter), ...conditionsOf(filter)])
+): AsyncGenerator<StoredEvent[], void, undefined> {
+  const fits = allOf([within(filter), ...eventConditions(filter)])
   let width = most
   let isBegun = false
-  let before: Row | undefined
+  let before: AuditExportRow | undefined
   /** Returns the leading rows that are as recorded, and the error of the next one. */
-  function recorded(rows: readonly Row[]): { page: Stored[]; broken?: unknown } {
-    const page: Stored[] = []
+  function recorded(rows: readonly AuditExportRow[]): { page: StoredEvent[]; broken?: unknown } {
+    const page: StoredEvent[] = []
     for (const row of rows)
       try {
         requireAsRecorded(row, before)
@@ -43,7 +43,7 @@ export async function* pagesUpTo(
   /**
    * Reads a page and how far it reaches. The result keeps no reference to the rows, so that their memory can be freed.
    */
-  async function read(window: Window) {
+  async function read(window: ExportWindow) {
     // The order matters: a purge that precedes the reading of events shows in `beginning`.
     const { rows, beginning } = await db.inTenant(
       tenant,

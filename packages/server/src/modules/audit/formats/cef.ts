@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { type Event, nameOf, ownFields, readEvent, type Stored } from './event.ts'
+import { type AuditEvent, actorNameOf, ownFields, readEvent, type StoredEvent } from './event.ts'
 import { printable } from './text.ts'
 
 /** Version of the field semantics, not of the program. */
@@ -8,23 +8,23 @@ const deviceVersion = '1'
 const severities = { success: 3, refused: 6, failed: 8 } as const
 
 /** One line of the Common Event Format, version 0. Fields without a CEF key are JSON in `cs5` and `cs6`. */
-export function cef(stored: Stored): string {
+export function cef(stored: StoredEvent): string {
   const event = readEvent(stored)
   const head = ['CEF:0', 'Holdfast', 'Holdfast', deviceVersion, event.kind, event.kind.replaceAll(/[._]/g, ' ')]
   return `${[...head, String(severities[event.outcome])].map(inHeader).join('|')}|${extension(event)}`
 }
 
-function extension(event: Event): string {
+function extension(event: AuditEvent): string {
   const { actor, target, source_ip, changes, details } = event
   const pairs: Record<string, string | null | undefined> = {
     rt: String(Date.parse(event.timestamp)),
     externalId: event.event_id,
     outcome: event.outcome,
     ...addressOf(source_ip),
-    suser: nameOf(actor),
+    suser: actorNameOf(actor),
     suid: actor.id,
     spriv: actor.type,
-    duser: target && nameOf(target),
+    duser: target && actorNameOf(target),
     duid: target?.id,
     requestClientApplication: event.user_agent,
     deviceFacility: event.origin,

@@ -1,7 +1,7 @@
-import { type Event, readEvent, type Stored } from './event.ts'
+import { type AuditEvent, readEvent, type StoredEvent } from './event.ts'
 import { escapedJson, printable, printableJson } from './text.ts'
 
-const columns: readonly (readonly [name: string, of: (event: Event) => string | null | undefined])[] = [
+const columns: readonly (readonly [name: string, of: (event: AuditEvent) => string | null | undefined])[] = [
   ['seq', (e) => String(e.seq)],
   ['timestamp', (e) => e.timestamp],
   ['kind', (e) => e.kind],
@@ -27,7 +27,7 @@ const columns: readonly (readonly [name: string, of: (event: Event) => string | 
 ]
 
 /** A field declared by the kind of the event, if it is a string. */
-function own(event: Event, name: string): string | undefined {
+function own(event: AuditEvent, name: string): string | undefined {
   const value = (event as Readonly<Record<string, unknown>>)[name]
   return typeof value === 'string' ? value : undefined
 }
@@ -41,7 +41,7 @@ export const csvHeader = line([...columns.map(([name]) => name), 'record'])
  * The columns are for display: text that a spreadsheet would take for a formula is prefixed with an apostrophe. The
  * last column, `record`, is the hashed text, as JSON of the same value.
  */
-export function csv(stored: Stored): string {
+export function csv(stored: StoredEvent): string {
   const event = readEvent(stored)
   return line([...columns.map(([, of]) => shown(of(event) ?? '')), shownJson(stored.record)])
 }

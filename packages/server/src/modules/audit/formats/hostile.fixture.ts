@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { Source } from '../../../kernel/actor.ts'
 import { newUuid } from '../../../kernel/ids.ts'
 import { arrivalOf } from '../record.ts'
-import type { Stored } from './event.ts'
+import type { StoredEvent } from './event.ts'
 
 /**
  * Strings that an attacker could put into a name to break out of the record. Every run tests each alone, and mixtures.
@@ -87,10 +87,10 @@ export const texts: fc.Arbitrary<Texts> = fc.record({
   detail: hostile,
 })
 
-const storedOf = (record: string, seq = 7): Stored => ({ seq, hash: hash('sha256', `${seq}${record}`), record })
+const storedOf = (record: string, seq = 7): StoredEvent => ({ seq, hash: hash('sha256', `${seq}${record}`), record })
 
 /** A failed sign-in as recorded, in which an attacker chose all these texts. */
-export function hostileEvent({ agent, name, target, username, detail }: Texts): Stored {
+export function hostileEvent({ agent, name, target, username, detail }: Texts): StoredEvent {
   const more = {
     outcome: 'failed' as const,
     target: { type: 'device', id: null, name: target },
@@ -105,7 +105,7 @@ export function eventOf<K extends AuditKind>(
   fields: AuditFields[K],
   from: Partial<Source> = {},
   more: Parameters<typeof arrivalOf>[3] = {},
-): Stored {
+): StoredEvent {
   const source: Source = {
     tenantId: newUuid() as Source['tenantId'],
     type: 'address',
@@ -122,4 +122,4 @@ export function eventOf<K extends AuditKind>(
 }
 
 /** Splits at every character that some reader takes for a line end. */
-export const lines = (text: string): string[] => text.split(/\r\n|[\n\v\f\r\u001c-\u001e\u0085\u2028\u2029]/)
+export const anyLines = (text: string): string[] => text.split(/\r\n|[\n\v\f\r\u001c-\u001e\u0085\u2028\u2029]/)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { isIP } from 'node:net'
-import { type Attribute, classes, objects, type Shape } from './ocsf-schema.fixture.ts'
+import { type Attribute, objects, type Shape, schemaClasses } from './ocsf-schema.fixture.ts'
 
 export type Ocsf = Record<string, unknown> & { class_uid: number; activity_id: number; type_uid: number }
 
@@ -20,7 +20,7 @@ const values: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 /** Throws if an event violates the schema of its class. */
 export function requireOcsf(event: Ocsf): void {
-  requireShape(event, classes[event.class_uid] ?? assert.fail(`class ${event.class_uid}`), `${event.class_uid}`)
+  requireShape(event, schemaClasses[event.class_uid] ?? assert.fail(`class ${event.class_uid}`), `${event.class_uid}`)
   assert.equal(event.type_uid, event.class_uid * 100 + event.activity_id)
   if ('type_name' in event) assert.equal(event.type_name, `${event.class_name}: ${event.activity_name}`)
 }

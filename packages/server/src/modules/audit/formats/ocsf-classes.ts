@@ -1,14 +1,14 @@
 import type { AuditKind } from '@holdfast/contract/vocabulary'
 
 /** Classes of OCSF 1.9.0 by name, with their numbers. */
-export const classes = {
+export const ocsfClasses = {
   authentication: { uid: 3002, caption: 'Authentication' },
   entity: { uid: 3004, caption: 'Entity Management' },
   group: { uid: 3006, caption: 'Group Management' },
   user: { uid: 3007, caption: 'User Management' },
   api: { uid: 6003, caption: 'API Activity' },
 } as const
-export type OcsfClass = keyof typeof classes
+export type OcsfClass = keyof typeof ocsfClasses
 
 /** Activities of each class by our own verbs. Any other verb is 99, Other, with the kind as caption. */
 const verbs: Record<OcsfClass, Readonly<Record<string, readonly [id: number, caption: string]>>> = {
@@ -100,7 +100,7 @@ function byNoun(kind: string): readonly [OcsfClass, verb: string] {
 type Activity = { of: OcsfClass; id: number; caption: string }
 
 /** `said`: the fields declared by the kind. */
-export function activityOf(kind: string, said: Record<string, unknown>): Activity {
+export function ocsfActivityOf(kind: string, said: Record<string, unknown>): Activity {
   const [of, how] = (Object.hasOwn(known, kind) && known[kind as AuditKind]) || byNoun(kind)
   const verb = verbOf(kind, how, said)
   const [id, caption] = (Object.hasOwn(verbs[of], verb) && verbs[of][verb]) || [99, kind]

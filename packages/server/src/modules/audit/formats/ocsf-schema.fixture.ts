@@ -144,7 +144,7 @@ function classOf(uid: number, caption: string, activities: readonly string[], wr
   }
 }
 
-export const classes: Readonly<Record<number, Shape>> = {
+export const schemaClasses: Readonly<Record<number, Shape>> = {
   3002: {
     ...classOf(
       3002,

@@ -1,5 +1,5 @@
-import { type Event, nameOf, ownFields, readEvent, type Stored } from './event.ts'
-import { activityOf, classes, type OcsfClass } from './ocsf-classes.ts'
+import { type AuditEvent, actorNameOf, ownFields, readEvent, type StoredEvent } from './event.ts'
+import { type OcsfClass, ocsfActivityOf, ocsfClasses } from './ocsf-classes.ts'
 import { printableJson } from './text.ts'
 
 const ocsfVersion = '1.9.0'
@@ -16,18 +16,18 @@ const statuses = {
  * the hash chain too. An event that would exceed `mostBytes` with it goes without, since all its content appears twice.
  * `attestation_list` is left out: its fingerprint would cover the OCSF event, which is not signed.
  */
-export function ocsf(stored: Stored, mostBytes = Number.POSITIVE_INFINITY): string {
+export function ocsf(stored: StoredEvent, mostBytes = Number.POSITIVE_INFINITY): string {
   const event = ocsfOf(stored)
   const text = written({ ...event, raw_data: stored.record })
   return Buffer.byteLength(text) <= mostBytes ? text : written(event)
 }
 const written = (event: object) => printableJson(JSON.stringify(event))
 
-function ocsfOf(stored: Stored) {
+function ocsfOf(stored: StoredEvent) {
   const event = readEvent(stored)
   const said = ownFields(event)
-  const activity = activityOf(event.kind, said)
-  const { uid, caption } = classes[activity.of]
+  const activity = ocsfActivityOf(event.kind, said)
+  const { uid, caption } = ocsfClasses[activity.of]
   const { actor, details } = event
   return {
     class_uid: uid,
@@ -63,22 +63,22 @@ function ocsfOf(stored: Stored) {
 }
 
 /** Principals that sign in are users. A job is an application. */
-function actorOf(actor: Event['actor']) {
-  if (actor.type === 'job') return { app_name: nameOf(actor), ...optional({ app_uid: actor.id }) }
+function actorOf(actor: AuditEvent['actor']) {
+  if (actor.type === 'job') return { app_name: actorNameOf(actor), ...optional({ app_uid: actor.id }) }
   return { user: principal(actor) }
 }
 const userTypes: Readonly<Record<string, number>> = { session: 1, api_key: 4 }
-function principal(who: Event['actor']) {
+function principal(who: AuditEvent['actor']) {
   const type_id = userTypes[who.type]
   return { ...party(who), ...(type_id === undefined ? { type_id: 99, type: who.type } : { type_id }) }
 }
-const party = (who: Event['actor']) => ({ name: nameOf(who), ...optional({ uid: who.id }) })
+const party = (who: AuditEvent['actor']) => ({ name: actorNameOf(who), ...optional({ uid: who.id }) })
 const optional = <T extends Record<string, unknown>>(fields: T) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))
 
 const text = (value: unknown) => (typeof value === 'string' ? value : undefined)
 /** The affected user: the target, or the user named by the fields of the kind. A key without owner is its own user. */
-function userOf({ actor, target }: Event, { user_id, username }: Record<string, unknown>) {
+function userOf({ actor, target }: AuditEvent, { user_id, username }: Record<string, unknown>) {
   if (target?.type === 'user') return party(target)
   const named = optional({ name: text(username), uid: text(user_id) })
   return Object.keys(named).length > 0 ? named : principal(target ?? actor)
@@ -88,7 +88,7 @@ const credentialOf = ({ key_id }: Record<string, unknown>) =>
   typeof key_id === 'string' && { programmatic_credentials: [{ uid: key_id, type: 'API Key' }] }
 
 /** Additional fields of each class. */
-const ofClass: Record<OcsfClass, (event: Event, said: Record<string, unknown>) => object> = {
+const ofClass: Record<OcsfClass, (event: AuditEvent, said: Record<string, unknown>) => object> = {
   authentication: (event, said) => ({
     user: userOf(event, said),
     service,

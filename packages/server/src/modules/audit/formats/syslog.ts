@@ -1,4 +1,4 @@
-import { type Event, nameOf, readEvent, type Stored } from './event.ts'
+import { type AuditEvent, actorNameOf, readEvent, type StoredEvent } from './event.ts'
 import { json } from './json.ts'
 import { printable } from './text.ts'
 
@@ -26,7 +26,7 @@ export const syslogOriginOf = ({ publicUrl, oidArc }: { publicUrl: string; oidAr
  * false. It is the event as JSON, unless another `message` is given, such as CEF.
  */
 export function syslog(
-  stored: Stored,
+  stored: StoredEvent,
   { hostname, enterprise }: SyslogOrigin,
   { message = json(stored), bom = true }: { message?: string; bom?: boolean } = {},
 ): string {
@@ -39,12 +39,12 @@ export function syslog(
 /** Octet counting of RFC 6587 §3.4.1 and RFC 5425 §4.3: the number of bytes comes first. */
 export const octetCounted = (message: string): string => `${Buffer.byteLength(message)} ${message}`
 
-function parameters(event: Event): string {
+function parameters(event: AuditEvent): string {
   const { seq, hash, event_id, tenant_id, kind, outcome, actor, target, source_ip, request_id } = event
   const named = {
     // MSGID cuts long kinds, so `kind` is a parameter too.
     ...{ seq: String(seq), hash, event_id, tenant_id, kind, outcome },
-    ...{ actor: nameOf(actor), target: target && nameOf(target), source_ip, request_id },
+    ...{ actor: actorNameOf(actor), target: target && actorNameOf(target), source_ip, request_id },
   }
   return Object.entries(named)
     .map(([name, value]) => (value === null ? '' : ` ${name}="${escaped(value)}"`))

@@ -42,7 +42,7 @@ export const proofHandlers = ({ db, pager, catchUp, checkpoints, tiles }: Deps) 
     proveAuditEvent: async ({ actor: { tenantId: tenant }, params }) => {
       const id = idOf('audit_event', params.event_id)
       await catchUp(tenant)
-      const found = await db.inTenant(tenant, (tx) => queries.findEvent(tx, tenant, id))
+      const found = await db.inTenant(tenant, (tx) => queries.findProvenEvent(tx, tenant, id))
       const { seq, hash } = found ?? missing('audit_event')
       const checkpoint = await checkpoints.reaching(tenant, seq)
       return {

@@ -45,7 +45,7 @@ export async function entriesAfter(tx: Tx, tenant: TenantId, seq: number, most: 
   return [...purged, ...kept].slice(0, most)
 }
 
-export const findEvent = (tx: Tx, tenant: TenantId, eventId: string) =>
+export const findProvenEvent = (tx: Tx, tenant: TenantId, eventId: string) =>
   tx
     .selectFrom('audit_log')
     .select(['seq', 'hash'])

@@ -106,7 +106,7 @@ export const putCrl = (
  * Bypasses tenant isolation. Tenants with an authority that has new revocations, or whose CRL is older than
  * `issuedBefore`. Retired authorities issue none.
  */
-export const tenantsDue = async (tx: Tx, issuedBefore: Date): Promise<TenantId[]> => {
+export const tenantsWithDueCrls = async (tx: Tx, issuedBefore: Date): Promise<TenantId[]> => {
   const rows = await tx
     .selectFrom('crls as c')
     .innerJoin('signing_keys as k', (on) =>

@@ -159,7 +159,7 @@ export function createCrls({
     /** For the job: issues due CRLs, including those that a terminated process had scheduled. */
     sweep: async (): Promise<void> => {
       const since = new Date(now().getTime() - lifetime / 2)
-      await eachTenant(await db.acrossTenants((tx) => queries.tenantsDue(tx, since), background), issueDue)
+      await eachTenant(await db.acrossTenants((tx) => queries.tenantsWithDueCrls(tx, since), background), issueDue)
     },
     stop: (): void => {
       for (const timer of scheduled.values()) clearTimeout(timer)

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { ocspErrorResponse } from '@holdfast/crypto'
-import type { Answered, Asked } from '../../../http/plain-listener.ts'
+import type { Answered, PlainRequest } from '../../../http/plain-listener.ts'
 import { isKnown } from '../../../http/representation.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { AppError } from '../../../kernel/app-error.ts'
@@ -16,7 +16,7 @@ type Route = {
   path: RegExp
   methods: readonly string[]
   otherwise: Answered
-  answer: (named: Named, asked: Asked) => Promise<Answered> | Answered
+  answer: (named: Named, asked: PlainRequest) => Promise<Answered> | Answered
 }
 
 const ocspType = 'application/ocsp-response'
@@ -57,7 +57,7 @@ export function createPki({
     return authority && { tenant, authority, isIssuing: issuing.includes(authority) }
   }
 
-  async function list({ tenant, authority }: Named, { headers }: Asked): Promise<Answered> {
+  async function list({ tenant, authority }: Named, { headers }: PlainRequest): Promise<Answered> {
     const found = (await crls.get(tenant)).find((crl) => crl.authority.signerId === authority.signerId)
     if (!found) return notFound
     const { der, number, issuedAt, nextUpdate } = found
@@ -69,7 +69,7 @@ export function createPki({
       maxAge: Math.min(hiddenMs, nextUpdate.getTime() - now().getTime()),
     })
   }
-  function certificate({ authority: { x509 } }: Named, { headers }: Asked): Answered {
+  function certificate({ authority: { x509 } }: Named, { headers }: PlainRequest): Answered {
     const body = x509.raw
     return document(headers, {
       type: 'application/pkix-cert',
@@ -79,7 +79,7 @@ export function createPki({
       maxAge: day,
     })
   }
-  async function status(named: Named, request: Buffer, { method, headers, from }: Asked): Promise<Answered> {
+  async function status(named: Named, request: Buffer, { method, headers, from }: PlainRequest): Promise<Answered> {
     const { der, kept } = await ocsp({ ...named, from }, request)
     if (!kept || method === 'POST')
       return { status: 200, headers: { 'content-type': ocspType, 'cache-control': 'no-store' }, body: der }
@@ -111,7 +111,7 @@ export function createPki({
     },
   ]
 
-  return async (asked: Asked): Promise<Answered> => {
+  return async (asked: PlainRequest): Promise<Answered> => {
     for (const { path, methods, otherwise, answer } of routes) {
       const [, tenant, signer, rest = ''] = path.exec(asked.path) ?? []
       if (tenant === undefined || signer === undefined) continue
@@ -142,7 +142,7 @@ function inPath(text: string): Buffer | undefined {
 type Document = { type: string; tag: string; body: Buffer; since: Date; maxAge: number }
 
 /** A response that any cache may store and revalidate by ETag or time (RFC 9110 §13). */
-function document(headers: Asked['headers'], { type, tag, body, since, maxAge }: Document): Answered {
+function document(headers: PlainRequest['headers'], { type, tag, body, since, maxAge }: Document): Answered {
   const etag = `"${tag}"`
   const kept = {
     etag,

@@ -4,7 +4,7 @@ import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { createGate } from '../../../kernel/gate.ts'
 import { second } from '../../../kernel/time.ts'
 import type { CertificatesDeps } from '../deps.ts'
-import { uuidOf } from '../spc/prepare.ts'
+import { uuidOfSerial } from '../spc/prepare.ts'
 import { issuedOf, type NotGood } from '../spc/spcs.queries.ts'
 import type { StandingOf } from '../spc/standing.ts'
 
@@ -58,7 +58,7 @@ export function createStatuses({
     { tenant, issuerId, from }: { tenant: TenantId; issuerId: string; from: string },
     serials: readonly string[],
   ): Promise<OcspStatus[]> => {
-    const spcIds = serials.map((serial) => (serial.length === 32 ? uuidOf(serial) : undefined))
+    const spcIds = serials.map((serial) => (serial.length === 32 ? uuidOfSerial(serial) : undefined))
     const open = spcIds.filter((id) => id !== undefined && isOpen(keyOf(tenant, id))) as string[]
     if (open.length > 0) await gate(from, () => lookUp(tenant, open))
     const standing = await standingOf(tenant)

@@ -131,7 +131,7 @@ export function createIssuing(deps: CertificatesDeps) {
     return prepared
   }
 }
-export type Issue = ReturnType<typeof createIssuing>
+export type IssueCertificates = ReturnType<typeof createIssuing>
 
 function refusalOf(device: HeldDevice | undefined): Refusal | undefined {
   if (!device) return 'busy'

@@ -14,7 +14,7 @@ import { day, minute, second } from '../../../kernel/time.ts'
 import type { FleetDevice } from '../../devices/index.ts'
 import { type Authority, chainOf, type Keyring } from '../../trust/index.ts'
 import type { CertificatesDeps } from '../deps.ts'
-import { addressesOf } from '../pki/addresses.ts'
+import { pkiAddressesOf } from '../pki/addresses.ts'
 import type { SpcRow } from './spcs.queries.ts'
 
 const lifetime = day
@@ -43,7 +43,7 @@ export function keyOfRequest(csr: string): { publicJwk: PublicJwk; spkiSha256: s
 
 const bytesOf = (uuid: string) => Buffer.from(uuid.replaceAll('-', ''), 'hex')
 export const serialOf = (uuid: string): string => uuid.replaceAll('-', '')
-export const uuidOf = (serial: string): string =>
+export const uuidOfSerial = (serial: string): string =>
   `${serial.slice(0, 8)}-${serial.slice(8, 12)}-${serial.slice(12, 16)}-${serial.slice(16, 20)}-${serial.slice(20)}`
 
 /**
@@ -61,7 +61,7 @@ export function createPrepare({ trust, policyOf, publicUrl, pkiUrl, oidArc, now 
     const known = issuers.get(authority)
     if (known) return known
     const { signer, certificate, signerId } = authority
-    const addresses = pkiUrl === undefined ? {} : addressesOf(pkiUrl, tenant, signerId)
+    const addresses = pkiUrl === undefined ? {} : pkiAddressesOf(pkiUrl, tenant, signerId)
     const issuer = spcIssuer(signer, certificate, { trustDomain, oidArc, ...addresses })
     issuers.set(authority, issuer)
     return issuer

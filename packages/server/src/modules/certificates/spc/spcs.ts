@@ -7,7 +7,7 @@ import { encodeId, missing } from '../../../kernel/ids.ts'
 import { authorityIds } from '../crl/crls.queries.ts'
 import type { Crls } from '../crl/crls.ts'
 import type { CertificatesDeps } from '../deps.ts'
-import type { Issue } from './issue.ts'
+import type { IssueCertificates } from './issue.ts'
 import type { Prepared } from './prepare.ts'
 import * as queries from './spcs.queries.ts'
 
@@ -24,7 +24,7 @@ export function createSpcs({
   now,
   issue,
   crls,
-}: Pick<CertificatesDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now'> & { issue: Issue; crls: Crls }) {
+}: Pick<CertificatesDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now'> & { issue: IssueCertificates; crls: Crls }) {
   return {
     list: (tenant: TenantId, filter: queries.SpcFilter, query: PageQuery) =>
       db.inTenant(tenant, (tx) =>

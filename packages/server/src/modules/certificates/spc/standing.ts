@@ -25,7 +25,7 @@ const mostStale = 2000
  * Superseded and revoked certificates of each tenant, in memory. After a change of a certificate, of its device or of
  * its user, the next reader refreshes only the affected ones.
  */
-export function createStandings({
+export function createCertificateStandings({
   db,
   changes,
   feed,
@@ -91,4 +91,4 @@ export function createStandings({
     return standing.known
   }
 }
-export type StandingOf = ReturnType<typeof createStandings>
+export type StandingOf = ReturnType<typeof createCertificateStandings>

@@ -6,7 +6,7 @@ import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { decodeId, encodeId } from '../../../kernel/ids.ts'
 import type { Authority } from '../../trust/index.ts'
 import type { CertificatesDeps } from '../deps.ts'
-import { uuidOf } from './prepare.ts'
+import { uuidOfSerial } from './prepare.ts'
 import type { NotGood } from './spcs.queries.ts'
 import type { StandingOf } from './standing.ts'
 
@@ -29,7 +29,7 @@ const unknown: Verdict = {
   currentDigest: null,
 }
 
-export const spcIdOf = ({ serial }: Pick<Spc, 'serial'>): string => encodeId('spc', uuidOf(serial))
+export const spcIdOf = ({ serial }: Pick<Spc, 'serial'>): string => encodeId('spc', uuidOfSerial(serial))
 
 /**
  * Validates a certificate: signed by an authority of the tenant, within its validity period, not revoked, and of a
@@ -81,7 +81,7 @@ export function createValidate({
     const deviceId = decodeId('device', spc.deviceId)
     const device = deviceId === undefined ? undefined : await fleet.device(tenant, deviceId)
     const variant = device && (await policyOf(tenant, device.deviceId))
-    const notGood = (await standingOf(tenant)).get(uuidOf(spc.serial))
+    const notGood = (await standingOf(tenant)).get(uuidOfSerial(spc.serial))
     const [status, ...reasons] = judged(spc, { at, now: now(), notGood, isUsable: device?.usable ?? false })
     return { status, reasons, spc, userId: device?.userId ?? null, currentDigest: variant?.digest ?? null }
   }

@@ -4,10 +4,10 @@ import type { FleetDevice } from '../fleet-device.ts'
 import type { Reported } from './posture.queries.ts'
 
 /** Facts reported by a device, and the time of the report (ms). */
-export type Report = { readonly facts: Readonly<Record<string, unknown>>; readonly reported_at: number }
+export type DeviceReport = { readonly facts: Readonly<Record<string, unknown>>; readonly reported_at: number }
 
 /** Last report in a device's row; null if it has never reported. */
-export const reportOf = ({ facts, reported_at }: Pick<Reported, 'facts' | 'reported_at'>): Report | null =>
+export const reportOf = ({ facts, reported_at }: Pick<Reported, 'facts' | 'reported_at'>): DeviceReport | null =>
   facts && reported_at && { facts, reported_at: reported_at.getTime() }
 
 /**
@@ -25,9 +25,9 @@ export type Appraiser = {
   readonly version: number
   /** Digest of the device's policy at a time (ms). */
   digestAt: (nowMs: number) => string
-  appraise: (report: Report | null, nowMs: number) => PostureResult
+  appraise: (report: DeviceReport | null, nowMs: number) => PostureResult
   /** Outcomes of the checks of all policies in force: a device may move to another one without a new report. */
-  outcomes: (report: Report, nowMs: number) => Outcomes
+  outcomes: (report: DeviceReport, nowMs: number) => Outcomes
 }
 /** Provided by the policy module. */
 export type Appraise = (tenant: TenantId, device: FleetDevice) => Promise<Appraiser>

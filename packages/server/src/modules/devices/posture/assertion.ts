@@ -7,12 +7,12 @@ import { encodeId, idOf, missing, newUuid } from '../../../kernel/ids.ts'
 import { minute, second } from '../../../kernel/time.ts'
 import type { Fleet } from '../fleet.ts'
 import { type Appraise, reportOf } from './appraisal.ts'
-import { assertionType, claimsOf, type Judged } from './claims.ts'
+import { assertionType, type JudgedPosture, postureClaimsOf } from './claims.ts'
 import { findReported, type Reported } from './posture.queries.ts'
-import { heardOf, type Standing, shutOut, standingOf } from './status.ts'
+import { type AttestationStanding, attestationStandingOf, heardOf, shutOut } from './status.ts'
 
 type Asked = { device_id?: string; user_id?: string; nonce?: string }
-type Assertion = Pick<Standing, 'status' | 'reasons'> & { assertion: string; expires_at: string }
+type Assertion = Pick<AttestationStanding, 'status' | 'reasons'> & { assertion: string; expires_at: string }
 
 const lifetime = 10 * minute
 /** Maximum number of assertions kept for reuse. Each takes about 2 KB. */
@@ -41,7 +41,7 @@ export function createAssertions({
   const shared = new BoundedMap<string, Shared>(mostShared)
 
   /** Loads everything needed for a judgement, so that the judgement itself is synchronous. */
-  async function judgeOf(tenant: TenantId, reported: Reported): Promise<(nowMs: number) => Judged> {
+  async function judgeOf(tenant: TenantId, reported: Reported): Promise<(nowMs: number) => JudgedPosture> {
     const out = shutOut(reported)
     if (out) return () => ({ standing: out, by: undefined, digest: null, checks: [] })
     const device = await fleet.device(tenant, reported.device_id)
@@ -51,7 +51,7 @@ export function createAssertions({
     const report = reportOf(reported)
     const standingAt = (at: number) => {
       const result = by.appraise(report, at)
-      return { result, standing: standingOf(report, result, at) }
+      return { result, standing: attestationStandingOf(report, result, at) }
     }
     return (nowMs) => {
       // A judgement that would end within the current second is replaced by the following one.
@@ -92,7 +92,7 @@ export function createAssertions({
       // No waiting from here until the assertion is stored, so that a later request cannot overtake this one.
       const nowMs = now().getTime()
       const judged = judge(nowMs)
-      const claims = claimsOf(publicUrl, tenant, reported, judged, nonce)
+      const claims = postureClaimsOf(publicUrl, tenant, reported, judged, nonce)
       const key = nonce === undefined ? `${tenant}/${deviceId}` : undefined
       const { status, reasons, until } = judged.standing
       const { making, exp } = sign(signer, claims, until, nowMs, key)
@@ -103,7 +103,7 @@ export function createAssertions({
 export type Assertions = ReturnType<typeof createAssertions>
 
 const inSeconds = (ms: number): number => Math.floor(ms / second)
-const isOver = ({ until }: Standing, nowMs: number): boolean => inSeconds(until) <= inSeconds(nowMs)
+const isOver = ({ until }: AttestationStanding, nowMs: number): boolean => inSeconds(until) <= inSeconds(nowMs)
 
 /** A device asks about itself. Any other caller names a device. */
 function askedDevice({ principal }: Actor, { device_id }: Asked): string {

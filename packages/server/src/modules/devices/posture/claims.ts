@@ -2,7 +2,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Appraiser } from './appraisal.ts'
 import type { Reported } from './posture.queries.ts'
-import type { Standing } from './status.ts'
+import type { AttestationStanding } from './status.ts'
 
 /** RFC 9711 as JWT (RFC 9782). */
 export const assertionType = 'eat+jwt'
@@ -23,18 +23,23 @@ const summarised = {
   client_version: 'client.version',
 } as const
 
-export type Judged = { standing: Standing; by: Appraiser | undefined; digest: string | null; checks: Passed[] }
+export type JudgedPosture = {
+  standing: AttestationStanding
+  by: Appraiser | undefined
+  digest: string | null
+  checks: Passed[]
+}
 type Passed = { id: string; passed: boolean }
 
 /**
  * All claims except the times. Checks appear with their outcome but not their expected value, since the device can read
  * the assertion too.
  */
-export function claimsOf(
+export function postureClaimsOf(
   issuer: string,
   tenant: TenantId,
   device: Reported,
-  judged: Judged,
+  judged: JudgedPosture,
   nonce: string | undefined,
 ) {
   const { standing, by, digest, checks } = judged

@@ -7,7 +7,7 @@ import { type Appraise, type Appraiser, reportOf } from './appraisal.ts'
 import { findReported, type Reported } from './posture.queries.ts'
 
 /** `by`: undefined for a revoked device, to which no policy applies. */
-export type Explanation = { reported: Reported; by: Appraiser | undefined; result: PostureResult }
+export type PostureExplanation = { reported: Reported; by: Appraiser | undefined; result: PostureResult }
 
 const nothing: PostureResult = { checks: [], verdict: 'unknown', valid_until: null }
 
@@ -24,7 +24,7 @@ export function createExplanations({
   now: () => Date
 }) {
   return {
-    of: async (tenant: TenantId, deviceId: string): Promise<Explanation> => {
+    of: async (tenant: TenantId, deviceId: string): Promise<PostureExplanation> => {
       const reported = (await db.inTenant(tenant, (tx) => findReported(tx, tenant, deviceId))) ?? missing('device')
       const device = await fleet.device(tenant, deviceId)
       const by = device && (await appraise(tenant, device))

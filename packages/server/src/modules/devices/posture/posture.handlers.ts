@@ -2,7 +2,7 @@ import type { Contract, Output } from '@holdfast/contract'
 import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import type { Assertions } from './assertion.ts'
-import type { Explanation, Explanations } from './explanation.ts'
+import type { Explanations, PostureExplanation } from './explanation.ts'
 import type { Reports } from './reports.ts'
 import { heardOf } from './status.ts'
 
@@ -37,7 +37,7 @@ export const postureHandlers = ({
 
 const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())
 
-const viewPosture = ({ reported, by, result }: Explanation): Output<Contract['getDevicePosture']> => ({
+const viewPosture = ({ reported, by, result }: PostureExplanation): Output<Contract['getDevicePosture']> => ({
   device_id: encodeId('device', reported.device_id),
   platform: reported.platform as Output<Contract['getDevicePosture']>['platform'],
   verdict: result.verdict,

@@ -1,6 +1,6 @@
 import type { CheckResult, PostureResult } from '@holdfast/policy'
 import { hour } from '../../../kernel/time.ts'
-import type { Report } from './appraisal.ts'
+import type { DeviceReport } from './appraisal.ts'
 import type { Reported } from './posture.queries.ts'
 
 /** Trustworthiness tiers (draft-ietf-rats-ar4si §3.2). */
@@ -20,7 +20,7 @@ type Reason = {
   check_id: string | null
 }
 /** Asserted status, and the time at which it changes by itself (ms; Infinity: never). */
-export type Standing = { status: AttestationStatus; reasons: Reason[]; until: number }
+export type AttestationStanding = { status: AttestationStatus; reasons: Reason[]; until: number }
 
 /** Maximum age of a report for `affirming`, in ms, regardless of the checks. */
 const affirmedForMs = hour
@@ -31,7 +31,7 @@ export const heardOf = ({ checks }: PostureResult): CheckResult[] =>
   checks.filter((check) => check.applies && check.enforcement !== 'audit')
 
 /** A device that may not use the network is always contraindicated, regardless of its report. */
-export function shutOut({ status, user_suspended }: Reported): Standing | undefined {
+export function shutOut({ status, user_suspended }: Reported): AttestationStanding | undefined {
   const reasons: Reason[] = []
   if (status !== 'active') reasons.push(because(`device_${status}`))
   if (user_suspended) reasons.push(because('user_suspended'))
@@ -43,7 +43,11 @@ export function shutOut({ status, user_suspended }: Reported): Standing | undefi
  * is too old, a check is unknown, or a check that only warns failed. Checks that are only audited do not count. None
  * again: no other check applies.
  */
-export function standingOf(report: Report | null, result: PostureResult, nowMs: number): Standing {
+export function attestationStandingOf(
+  report: DeviceReport | null,
+  result: PostureResult,
+  nowMs: number,
+): AttestationStanding {
   const heard = heardOf(result)
   const staleAt = report ? report.reported_at + affirmedForMs : forGood
   const ends = [staleAt, ...heard.map((check) => check.valid_until ?? forGood)].filter((end) => end > nowMs)

@@ -8,7 +8,7 @@ type Answer = { json: unknown; headers: Readonly<Record<string, unknown>> }
 /** Sends a request with a token. `what` names the requested data in error messages. */
 export type Ask = (url: string, what: string, headers?: Record<string, string>) => Promise<Answer>
 /** Address and form fields of a token request. */
-export type TokenRequest = { url: string; form: Record<string, string> }
+export type AccessTokenRequest = { url: string; form: Record<string, string> }
 type Patience = {
   /** For one whole request. */
   timeoutMs: number
@@ -19,7 +19,7 @@ type AskingDeps = {
   outbound: Pick<Outbound, 'request'>
   /** Scheme, host and port of the directory. Requests with the token go nowhere else. */
   origin: string
-  token: () => TokenRequest | Promise<TokenRequest>
+  token: () => AccessTokenRequest | Promise<AccessTokenRequest>
   signal: AbortSignal
   patience?: Patience
   /** Called for each request, and before the wait for each retry. */
@@ -77,7 +77,7 @@ export function createAsking(deps: AskingDeps): Ask {
       body: new URLSearchParams(form).toString(),
       maxResponseBytes: maxTokenBytes,
     })
-    const said = fieldsOf(jsonOf(answer.body))
+    const said = answerFields(jsonOf(answer.body))
     if (answer.status !== 200) {
       const word = typeof said.error === 'string' && /^[a-z_]{1,64}$/.test(said.error) ? said.error : answer.status
       throw new PullError('credential', `The directory gave no token for the client id and its credential (${word}).`)
@@ -125,7 +125,7 @@ const failureOf = (what: string, outcome: Sent | OutboundError): PullError => {
   return new PullError(code, `${what} could not be read: ${outcome.message}`, outcome)
 }
 function refusalOf(what: string, { status, body }: Sent): PullError {
-  const code = fieldsOf(fieldsOf(jsonOf(body)).error).code
+  const code = answerFields(answerFields(jsonOf(body)).error).code
   // Microsoft Graph no longer keeps the state of the delta link.
   if (status === 410 || (status === 400 && typeof code === 'string' && /^syncState(NotFound|Invalid)$/i.test(code)))
     return new PullError('gone', `${what}: the directory no longer knows what was read before.`)
@@ -156,7 +156,7 @@ function jsonOf(body: Buffer): unknown {
 }
 
 /** Fields of a JSON object; none for any other value. */
-export const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
+export const answerFields = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
 export const listOf = (value: unknown, what: string): readonly unknown[] => {
   if (Array.isArray(value)) return value

@@ -5,7 +5,7 @@ import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import { day } from '../../../kernel/time.ts'
 import type { Audit } from '../../audit/index.ts'
 import { noCounts } from '../counts.ts'
-import { findRun, type RunRow } from '../runs.queries.ts'
+import { type DirectoryRunRow, findDirectoryRun } from '../runs.queries.ts'
 import * as queries from './pulls.queries.ts'
 import { beginning, noProgress } from './reading.ts'
 import { nextRun } from './schedule.ts'
@@ -20,11 +20,11 @@ const keptForMs = 6 * day
 const mostKeptPages = 500
 
 type PullOptions = { dry_run?: boolean | undefined; confirm_mass_change?: boolean | undefined }
-type Begun = { run: RunRow; begun: boolean }
+type Begun = { run: DirectoryRunRow; begun: boolean }
 export const pullJob = 'pull_directories'
 
 /** Starts and cancels pulls. A source has one pull at a time, protected by the lock of the source. */
-export function createBegin({
+export function createPullBegin({
   db,
   audit,
   now,
@@ -44,7 +44,7 @@ export function createBegin({
     const { tenantId: tenant } = by
     const { source_id, directory_id, provider } = source
     const underWay = await queries.findPull(tx, tenant, source_id)
-    if (underWay) return { run: (await findRun(tx, tenant, underWay.run_id)) ?? noRun(), begun: false }
+    if (underWay) return { run: (await findDirectoryRun(tx, tenant, underWay.run_id)) ?? noRun(), begun: false }
     const at = now()
     const kept = source.kept && isGood(source.kept, at) ? source.kept : null
     const run_id = newUuid()
@@ -72,7 +72,7 @@ export function createBegin({
     const said = Object.fromEntries(Object.entries(options).filter(([, wanted]) => wanted))
     await audit.record(tx, by, 'directory.pull_started', { run_id: id, provider }, { target, details: said })
     db.afterCommit(tx, () => started(tenant, source_id))
-    return { run: (await findRun(tx, tenant, run_id)) ?? noRun(), begun: true }
+    return { run: (await findDirectoryRun(tx, tenant, run_id)) ?? noRun(), begun: true }
   }
 
   /**
@@ -83,7 +83,7 @@ export function createBegin({
     const { tenantId: tenant } = by
     const { source_id, provider, kept } = source
     if (!(await queries.endPull(tx, tenant, { source_id, run_id }))) return false
-    await queries.endRun(tx, tenant, run_id, { status: 'cancelled', failure: why, at: now() })
+    await queries.endPulledRun(tx, tenant, run_id, { status: 'cancelled', failure: why, at: now() })
     await queries.deletePages(tx, tenant, source_id, kept?.pages ?? 0)
     const id = encodeId('directory_run', run_id)
     const target = { type: 'directory_run', id, name: provider }
@@ -132,10 +132,14 @@ export function createBegin({
         await begin(tx, jobSource(tenant, pullJob), source, {})
       }),
 
-    cancel: (actor: Actor, id: string, reason: string | undefined): Promise<{ run: RunRow; changed: boolean }> =>
+    cancel: (
+      actor: Actor,
+      id: string,
+      reason: string | undefined,
+    ): Promise<{ run: DirectoryRunRow; changed: boolean }> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const tenant = actor.tenantId
-        const found = (await findRun(tx, tenant, id)) ?? noRun()
+        const found = (await findDirectoryRun(tx, tenant, id)) ?? noRun()
         if (found.source_id === null && found.status === 'cancelled') return { run: found, changed: false }
         if (found.source_id === null) return notCancelled(found)
         const source = await sources.lockSource(tx, tenant, found.source_id)
@@ -144,7 +148,7 @@ export function createBegin({
         // right after a cancellation.
         if (changed && source.next_run_at && source.next_run_at <= now())
           await sources.setState(tx, tenant, source.source_id, { next_run_at: nextRun(source, now(), source.failures) })
-        const current = (await findRun(tx, tenant, id)) ?? noRun()
+        const current = (await findDirectoryRun(tx, tenant, id)) ?? noRun()
         if (!changed && current.status !== 'cancelled') return notCancelled(current)
         return { run: current, changed }
       }),
@@ -156,12 +160,12 @@ export function createBegin({
     },
   }
 }
-export type Begin = ReturnType<typeof createBegin>
+export type Begin = ReturnType<typeof createPullBegin>
 
 const isGood = ({ readAt, pages }: NonNullable<SourceRow['kept']>, at: Date): boolean =>
   at.getTime() - Date.parse(readAt) < keptForMs && pages < mostKeptPages
 
-const notCancelled = ({ status }: RunRow): never =>
+const notCancelled = ({ status }: DirectoryRunRow): never =>
   fail(
     'validation_error',
     `this run is ${status}: only a pull that is on its way, or a run that is held, can be cancelled`,

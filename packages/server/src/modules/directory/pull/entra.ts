@@ -1,8 +1,8 @@
 import { entraTenantOf } from '../../federation/index.ts'
-import { type Ask, fieldsOf, idIn, listOf, wordsIn } from './asking.ts'
-import { type Page, type PulledUser, textOf } from './pages.ts'
+import { type Ask, answerFields, idIn, listOf, wordsIn } from './asking.ts'
+import { type DirectoryPage, directoryText, type PulledUser } from './pages.ts'
 import { PullError } from './pull-error.ts'
-import type { At, Place, Step, Vendor } from './vendor.ts'
+import type { At, DirectoryAccess, PullStep, Vendor } from './vendor.ts'
 
 /** `url`: address of the next page. `users`: delta link of the users, once they are read. */
 type Cursor = { what: 'users' | 'groups'; url: string; users: string | null; after: string; changes: boolean }
@@ -22,12 +22,16 @@ const named = { users: 'Users', groups: 'Groups' } as const
  * members, as in the groups claim of Entra ID.
  */
 export function createEntra(problemOf: Vendor['problemOf']): Vendor {
-  async function step(ask: Ask, _place: Pick<Place, 'issuer'>, { cursor: at, take, progress }: At): Promise<Step> {
+  async function step(
+    ask: Ask,
+    _place: Pick<DirectoryAccess, 'issuer'>,
+    { cursor: at, take, progress }: At,
+  ): Promise<PullStep> {
     const cursor = at as Cursor
     const what = named[cursor.what]
     const { json } = await ask(cursor.url, what, { prefer: 'odata.maxpagesize=999' })
-    const answer = fieldsOf(json)
-    const entries = listOf(answer.value, what).map(fieldsOf)
+    const answer = answerFields(json)
+    const entries = listOf(answer.value, what).map(answerFields)
     const page = cursor.what === 'users' ? pageOfUsers(entries) : pageOfGroups(entries)
     progress.phase = cursor.changes ? 'changes' : cursor.what
     const [next, delta] = [wordsIn(answer['@odata.nextLink']), wordsIn(answer['@odata.deltaLink'])]
@@ -60,20 +64,20 @@ export function createEntra(problemOf: Vendor['problemOf']): Vendor {
     step,
     look: async (ask, { issuer }) => {
       const count = async (path: string, what: string) =>
-        fieldsOf(
+        answerFields(
           (await ask(`${graphAt(issuer)}/v1.0/${path}&$count=true`, what, { consistencylevel: 'eventual' })).json,
         )
       const users = await count('users?$top=5&$select=id,userPrincipalName', 'Users')
       const groups = await count('groups?$top=1&$select=id', 'Groups')
       const of = ({ '@odata.count': n }: Readonly<Record<string, unknown>>) => (typeof n === 'number' ? n : null)
-      const some = listOf(users.value, 'Users').map((u) => wordsIn(fieldsOf(u).userPrincipalName) ?? '')
+      const some = listOf(users.value, 'Users').map((u) => wordsIn(answerFields(u).userPrincipalName) ?? '')
       return { users: of(users), groups: of(groups), some_users: some }
     },
   }
 }
 
 /** Guests belong to another directory and are left out. */
-function pageOfUsers(entries: readonly Readonly<Record<string, unknown>>[]): Page {
+function pageOfUsers(entries: readonly Readonly<Record<string, unknown>>[]): DirectoryPage {
   const users: (Partial<PulledUser> & { id: string })[] = []
   const goneUsers: string[] = []
   for (const entry of entries) {
@@ -89,17 +93,17 @@ function userOf(id: string, entry: Readonly<Record<string, unknown>>): Partial<P
   const { userPrincipalName, displayName, mail, accountEnabled } = entry
   return {
     id,
-    ...(typeof userPrincipalName === 'string' && { userName: textOf(userPrincipalName, 256) }),
-    ...(displayName !== undefined && { displayName: textOf(wordsIn(displayName) ?? '', 256) }),
-    ...(mail !== undefined && { email: typeof mail === 'string' && mail !== '' ? textOf(mail, 254) : null }),
+    ...(typeof userPrincipalName === 'string' && { userName: directoryText(userPrincipalName, 256) }),
+    ...(displayName !== undefined && { displayName: directoryText(wordsIn(displayName) ?? '', 256) }),
+    ...(mail !== undefined && { email: typeof mail === 'string' && mail !== '' ? directoryText(mail, 254) : null }),
     ...(accountEnabled !== undefined && { active: accountEnabled === true }),
   }
 }
 
-function pageOfGroups(entries: readonly Readonly<Record<string, unknown>>[]): Page {
+function pageOfGroups(entries: readonly Readonly<Record<string, unknown>>[]): DirectoryPage {
   const groups: { id: string; name: string | null }[] = []
   const goneGroups: string[] = []
-  const members: NonNullable<Page['members']> = []
+  const members: NonNullable<DirectoryPage['members']> = []
   for (const entry of entries) {
     const id = idIn(entry, 'Groups')
     if (entry['@removed'] !== undefined) {
@@ -107,9 +111,9 @@ function pageOfGroups(entries: readonly Readonly<Record<string, unknown>>[]): Pa
       continue
     }
     const name = wordsIn(entry.displayName)
-    groups.push({ id, name: name === undefined ? null : textOf(name, 256) })
+    groups.push({ id, name: name === undefined ? null : directoryText(name, 256) })
     const moves = { group: id, add: [], remove: [], nest: [], unnest: [] } as Required<(typeof members)[number]>
-    for (const member of listOf(entry['members@delta'] ?? [], 'Members of groups').map(fieldsOf)) {
+    for (const member of listOf(entry['members@delta'] ?? [], 'Members of groups').map(answerFields)) {
       const type = member['@odata.type']
       const isGone = member['@removed'] !== undefined
       const whom = idIn(member, 'Members of groups')

@@ -1,8 +1,8 @@
 import type { PullProgress } from '../../../db/tables/directory.ts'
-import { type Ask, fieldsOf, idIn, listOf, wordsIn } from './asking.ts'
-import { isWanted, type Page, type PulledGroup, type PulledUser, textOf } from './pages.ts'
+import { type Ask, answerFields, idIn, listOf, wordsIn } from './asking.ts'
+import { type DirectoryPage, directoryText, isWanted, type PulledGroup, type PulledUser } from './pages.ts'
 import { PullError } from './pull-error.ts'
-import type { At, Place, Seen, Step, Vendor } from './vendor.ts'
+import type { At, DirectoryAccess, PulledSoFar, PullStep, Vendor } from './vendor.ts'
 
 /** `group`: index in the groups read so far. `first` and `last`: position and last ID at which a list continues. */
 type Cursor = {
@@ -33,21 +33,21 @@ const adminOf = (issuer: string): string => issuer.replace(/\/realms\/([^/]+)$/,
 export function createKeycloak(problemOf: Vendor['problemOf']): Vendor {
   async function step(
     ask: Ask,
-    { issuer }: Pick<Place, 'issuer'>,
+    { issuer }: Pick<DirectoryAccess, 'issuer'>,
     { cursor, take, seen, progress }: At & { cursor: Cursor },
-  ): Promise<Step & { cursor: Cursor | null }> {
+  ): Promise<PullStep & { cursor: Cursor | null }> {
     const base = adminOf(issuer)
     const again = (why: string) => {
       if (cursor.tries + 1 >= mostTries)
         throw new PullError('unstable', `${why} while it was read, ${mostTries} times in a row.`)
       return { page: {}, cursor: begin(cursor.tries + 1), again: why }
     }
-    const countGroups = async () => countIn(fieldsOf((await ask(`${base}/groups/count`, 'Groups')).json).count)
+    const countGroups = async () => countIn(answerFields((await ask(`${base}/groups/count`, 'Groups')).json).count)
     /** Reads a page of a list. Undefined if it does not follow the previous page. */
     async function list(path: string, what: string, size: number) {
       const from = cursor.last === null ? cursor.first : cursor.first - 1
       const { json } = await ask(`${base}/${path}first=${from}&max=${cursor.last === null ? size : size + 1}`, what)
-      const entries = listOf(json, what).map(fieldsOf)
+      const entries = listOf(json, what).map(answerFields)
       const ids = entries.map((entry) => idIn(entry, what))
       if (cursor.last !== null && ids[0] !== cursor.last) return undefined
       const skipped = cursor.last === null ? 0 : 1
@@ -102,7 +102,9 @@ export function createKeycloak(problemOf: Vendor['problemOf']): Vendor {
         const path = `groups/${encodeURIComponent(group.id)}/members?briefRepresentation=true&`
         const found = await list(path, 'Members of groups', membersPerPage)
         if (!found) return again('The members of a group changed')
-        const page: Page = { members: [{ group: group.id, add: found.entries.map((m) => idIn(m, 'Members')) }] }
+        const page: DirectoryPage = {
+          members: [{ group: group.id, add: found.entries.map((m) => idIn(m, 'Members')) }],
+        }
         const at = { ...cursor, group: group.place }
         return { page, cursor: found.next ? { ...at, ...found.next } : past(at) }
       }
@@ -131,8 +133,8 @@ export function createKeycloak(problemOf: Vendor['problemOf']): Vendor {
       const base = adminOf(issuer)
       const users = countIn((await ask(`${base}/users/count`, 'Users')).json)
       const { json } = await ask(`${base}/users?briefRepresentation=true&first=0&max=5`, 'Users')
-      const groups = countIn(fieldsOf((await ask(`${base}/groups/count`, 'Groups')).json).count)
-      return { users, groups, some_users: listOf(json, 'Users').map((u) => userOf(fieldsOf(u)).userName) }
+      const groups = countIn(answerFields((await ask(`${base}/groups/count`, 'Groups')).json).count)
+      return { users, groups, some_users: listOf(json, 'Users').map((u) => userOf(answerFields(u)).userName) }
     },
   }
 }
@@ -144,7 +146,7 @@ const phaseOf = (phase: Cursor['phase']): PullProgress['phase'] => {
 const past = (cursor: Cursor): Cursor => ({ ...cursor, ...start, group: cursor.group + 1 })
 
 /** The next matching group from an index on, with its own index. */
-function nextOf({ groups }: Seen, from: number, fits: (group: PulledGroup) => boolean) {
+function nextOf({ groups }: PulledSoFar, from: number, fits: (group: PulledGroup) => boolean) {
   for (let place = from; place < groups.length; place++) {
     const group = groups[place]!
     if (fits(group)) return { ...group, place }
@@ -165,9 +167,9 @@ function userOf(user: Readonly<Record<string, unknown>>): PulledUser {
   const names = [wordsIn(user.firstName), wordsIn(user.lastName)].filter(Boolean).join(' ')
   return {
     id: idIn(user, 'Users'),
-    userName: textOf(wordsIn(user.username) ?? '', 256),
-    displayName: textOf(names, 256),
-    email: email ? textOf(email, 254) : null,
+    userName: directoryText(wordsIn(user.username) ?? '', 256),
+    displayName: directoryText(names, 256),
+    email: email ? directoryText(email, 254) : null,
     active: user.enabled === true,
   }
 }
@@ -177,7 +179,7 @@ function groupOf(group: Readonly<Record<string, unknown>>): PulledGroup {
   const children = typeof group.subGroupCount === 'number' ? group.subGroupCount : 0
   return {
     id: idIn(group, 'Groups'),
-    name: textOf(wordsIn(group.path) ?? `/${wordsIn(group.name) ?? ''}`, 256),
+    name: directoryText(wordsIn(group.path) ?? `/${wordsIn(group.name) ?? ''}`, 256),
     children,
   }
 }

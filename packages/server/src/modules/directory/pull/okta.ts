@@ -1,8 +1,8 @@
 import { createPrivateKey, type KeyObject, randomUUID } from 'node:crypto'
-import { type Ask, fieldsOf, idIn, listOf, wordsIn } from './asking.ts'
-import { isWanted, type Page, type PulledUser, textOf } from './pages.ts'
+import { type Ask, answerFields, idIn, listOf, wordsIn } from './asking.ts'
+import { type DirectoryPage, directoryText, isWanted, type PulledUser } from './pages.ts'
 import { PullError } from './pull-error.ts'
-import type { At, Place, Step, Vendor } from './vendor.ts'
+import type { At, DirectoryAccess, PullStep, Vendor } from './vendor.ts'
 
 /** `url`: address of the next page. `group`: index in the groups read so far. */
 type Cursor = { phase: 'users' | 'groups' | 'members'; url: string | null; group: number }
@@ -15,17 +15,17 @@ const active = ['ACTIVE', 'STAGED', 'PROVISIONED', 'RECOVERY', 'PASSWORD_EXPIRED
 export function createOkta(issuerProblem: Vendor['problemOf']): Vendor {
   const at = (issuer: string, path: string) => `${new URL(issuer).origin}/api/v1/${path}`
 
-  async function step(ask: Ask, { issuer }: Pick<Place, 'issuer'>, state: At): Promise<Step> {
+  async function step(ask: Ask, { issuer }: Pick<DirectoryAccess, 'issuer'>, state: At): Promise<PullStep> {
     const cursor = state.cursor as Cursor
     const { take, seen, progress } = state
     const list = async (url: string, what: string) => {
       const { json, headers } = await ask(cursor.url ?? url, what)
-      return { entries: listOf(json, what).map(fieldsOf), next: nextIn(headers.link) }
+      return { entries: listOf(json, what).map(answerFields), next: nextIn(headers.link) }
     }
     progress.phase = cursor.phase
     if (cursor.phase === 'users') {
       const { entries, next } = await list(at(issuer, 'users?limit=200'), 'Users')
-      const page: Page = { users: entries.map(userOf) }
+      const page: DirectoryPage = { users: entries.map(userOf) }
       if (next !== null) return { page, cursor: { ...cursor, url: next } }
       return { page, cursor: take.take_groups === 'none' ? null : { phase: 'groups', url: null, group: 0 } }
     }
@@ -44,7 +44,9 @@ export function createOkta(issuerProblem: Vendor['problemOf']): Vendor {
     if (!found) return { page: {}, cursor: null }
     const path = `groups/${encodeURIComponent(found.id)}/users?limit=200`
     const { entries, next } = await list(at(issuer, path), 'Members of groups')
-    const page: Page = { members: [{ group: found.id, add: entries.map((m) => idIn(m, 'Members of groups')) }] }
+    const page: DirectoryPage = {
+      members: [{ group: found.id, add: entries.map((m) => idIn(m, 'Members of groups')) }],
+    }
     return { page, cursor: { phase: 'members', url: next, group: next === null ? group + 1 : group } }
   }
 
@@ -70,7 +72,7 @@ export function createOkta(issuerProblem: Vendor['problemOf']): Vendor {
     look: async (ask, { issuer }) => {
       const { json } = await ask(at(issuer, 'users?limit=5'), 'Users')
       await ask(at(issuer, 'groups?limit=1'), 'Groups')
-      const some = listOf(json, 'Users').map((u) => userOf(fieldsOf(u)).userName)
+      const some = listOf(json, 'Users').map((u) => userOf(answerFields(u)).userName)
       return { users: null, groups: null, some_users: some }
     },
   }
@@ -118,19 +120,19 @@ function nextIn(header: unknown): string | null {
 }
 
 function userOf(entry: Readonly<Record<string, unknown>>): PulledUser {
-  const profile = fieldsOf(entry.profile)
+  const profile = answerFields(entry.profile)
   const names = [wordsIn(profile.firstName), wordsIn(profile.lastName)].filter(Boolean).join(' ')
   const email = wordsIn(profile.email)
   return {
     id: idIn(entry, 'Users'),
-    userName: textOf(wordsIn(profile.login) ?? '', 256),
-    displayName: textOf(wordsIn(profile.displayName) || names, 256),
-    email: email ? textOf(email, 254) : null,
+    userName: directoryText(wordsIn(profile.login) ?? '', 256),
+    displayName: directoryText(wordsIn(profile.displayName) || names, 256),
+    email: email ? directoryText(email, 254) : null,
     active: active.includes(wordsIn(entry.status) ?? ''),
   }
 }
 
 const groupOf = (entry: Readonly<Record<string, unknown>>) => ({
   id: idIn(entry, 'Groups'),
-  name: textOf(wordsIn(fieldsOf(entry.profile).name) ?? '', 256),
+  name: directoryText(wordsIn(answerFields(entry.profile).name) ?? '', 256),
 })

@@ -1,6 +1,6 @@
 import { shortened } from '../../../kernel/text.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
-import type { Content } from '../taking.ts'
+import type { SnapshotContent } from '../taking.ts'
 import { PullError } from './pull-error.ts'
 
 export type PulledUser = { id: string; userName: string; displayName: string; email: string | null; active: boolean }
@@ -9,7 +9,7 @@ export type PulledGroup = { id: string; name: string | null; children?: number }
 /** Users added to and removed from a group; `nest` and `unnest` are groups whose members count as members. */
 type Moves = { group: string; add: string[]; remove?: string[]; nest?: string[]; unnest?: string[] }
 /** Content of one answer of a directory. Later pages update earlier ones. */
-export type Page = {
+export type DirectoryPage = {
   /** A change may contain only the modified fields. */
   users?: (Partial<PulledUser> & { id: string })[]
   goneUsers?: string[]
@@ -55,7 +55,7 @@ export function createFold() {
     groups.set(id, known)
     return known
   }
-  async function add(page: Page): Promise<void> {
+  async function add(page: DirectoryPage): Promise<void> {
     for (const user of page.users ?? []) {
       const known = users.get(user.id)
       // A change without a name for an unknown user, such as a guest, is ignored.
@@ -95,8 +95,8 @@ export function createFold() {
   }
 
   /** Content in the form of a snapshot. Members missing among the users (guests, service accounts) are left out. */
-  async function content(take: Take): Promise<Content> {
-    const named: Content['groups'] = []
+  async function content(take: Take): Promise<SnapshotContent> {
+    const named: SnapshotContent['groups'] = []
     const inGroups = new Set<string>()
     let count = 0
     for (const [id, { name }] of groups) {
@@ -106,14 +106,14 @@ export function createFold() {
       for (const user of members) inGroups.add(user)
       count += members.length
       if (count > most.memberships) tooMany('memberships')
-      named.push({ externalId: id, displayName: textOf(name, 256), members })
+      named.push({ externalId: id, displayName: directoryText(name, 256), members })
     }
     const taken = [...users.values()].filter(({ id }) => take.take_users === 'all' || inGroups.has(id))
     return {
       users: taken.map(({ id, userName, displayName, email, active }) => ({
         externalId: id,
         userName,
-        displayName: textOf(displayName, 256),
+        displayName: directoryText(displayName, 256),
         ...(email !== null && { emails: [email] }),
         active,
       })),
@@ -125,7 +125,7 @@ export function createFold() {
 }
 
 /** Text of a directory in storable form: one line, well-formed, limited in length. */
-export function textOf(text: string, max: number): string {
+export function directoryText(text: string, max: number): string {
   const plain = text
     .toWellFormed()
     .replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')

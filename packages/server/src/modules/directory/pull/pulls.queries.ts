@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
-import type { PullProgress, Requester } from '../../../db/tables/directory.ts'
+import type { DirectoryRequester, PullProgress } from '../../../db/tables/directory.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { NewRun } from '../runs.queries.ts'
@@ -26,7 +26,7 @@ type Begun = {
   progress: PullProgress
   dry_run: boolean
   confirmed: boolean
-  requested_by: Requester | null
+  requested_by: DirectoryRequester | null
   cursor: object
   /** Number of pages of earlier readings that this one continues. */
   pages: number
@@ -152,7 +152,7 @@ export const settleRun = (
       .returning('run_id'),
   )
 
-export const endRun = (
+export const endPulledRun = (
   tx: Tx,
   tenant: TenantId,
   run: string,

@@ -13,10 +13,10 @@ import type { Behalf } from '../behalf.ts'
 import type { RunDeps } from '../deps.ts'
 import { failingNotice, recoveredNotice } from '../notices.ts'
 import type { NewRun } from '../runs.queries.ts'
-import { findRun } from '../runs.queries.ts'
+import { findDirectoryRun } from '../runs.queries.ts'
 import { readSnapshot } from '../snapshot.ts'
 import type { Taking } from '../taking.ts'
-import { type Begin, createBegin, pullJob } from './begin.ts'
+import { type Begin, createPullBegin, pullJob } from './begin.ts'
 import { PullError } from './pull-error.ts'
 import * as queries from './pulls.queries.ts'
 import { claimMs, createReading, type Holding, LostClaim, noProgress, TurnOver } from './reading.ts'
@@ -68,7 +68,7 @@ export function createPulls(deps: PullDeps) {
       const until = new Date(at.getTime() + claimMs)
       const pull = await queries.claimPull(tx, tenant, sourceId, { by, at, until })
       const source = await sources.findSource(tx, tenant, sourceId)
-      const run = pull && (await findRun(tx, tenant, pull.run_id))
+      const run = pull && (await findDirectoryRun(tx, tenant, pull.run_id))
       return pull && source && run && { pull, source, run }
     })
     if (!got) return undefined
@@ -120,7 +120,7 @@ export function createPulls(deps: PullDeps) {
       if (!source || !(await queries.endPull(tx, tenant, { ...pull, by }))) return
       const at = now()
       await queries.saveProgress(tx, tenant, run_id, h.progress)
-      await queries.endRun(tx, tenant, run_id, { status: 'failed', failure, at })
+      await queries.endPulledRun(tx, tenant, run_id, { status: 'failed', failure, at })
       await queries.deletePages(tx, tenant, source_id, source.kept?.pages ?? 0)
       const failures = source.failures + 1
       const next_run_at = nextRun(source, at, failures)
@@ -178,7 +178,7 @@ export function createPulls(deps: PullDeps) {
       })
     works.set(key, work)
   }
-  const begin: Begin = createBegin({
+  const begin: Begin = createPullBegin({
     ...deps,
     started: start,
     ended: (run) => running.get(run)?.abort(new LostClaim('the pull was ended')),

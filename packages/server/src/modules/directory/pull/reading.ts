@@ -4,14 +4,14 @@ import type { KeptReading, PullProgress } from '../../../db/tables/directory.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { hour, minute, second } from '../../../kernel/time.ts'
 import type { Outbound } from '../../../outbound/outbound.ts'
-import type { Content } from '../taking.ts'
+import type { SnapshotContent } from '../taking.ts'
 import { createAsking } from './asking.ts'
-import { createFold, type Page } from './pages.ts'
+import { createFold, type DirectoryPage } from './pages.ts'
 import { PullError } from './pull-error.ts'
 import * as queries from './pulls.queries.ts'
 import type { SourceRow } from './sources.queries.ts'
 import { setState } from './sources.queries.ts'
-import type { Place, Seen } from './vendor.ts'
+import type { DirectoryAccess, PulledSoFar } from './vendor.ts'
 import { vendors } from './vendors.ts'
 
 /** Duration of a claim. Longer than a request with its retries, so a reader with an expired claim has ended. */
@@ -76,22 +76,26 @@ export function createReading({
   }
 
   /** Entries already read, possibly by another replica. */
-  async function seenSince(h: Holding, from: number): Promise<Seen> {
-    const seen: Seen = { users: new Set(), groups: [], groupIds: new Set() }
+  async function seenSince(h: Holding, from: number): Promise<PulledSoFar> {
+    const seen: PulledSoFar = { users: new Set(), groups: [], groupIds: new Set() }
     await eachPage(h, from, (page) => note(seen, page))
     return seen
   }
-  async function eachPage({ tenant, source }: Holding, from: number, work: (page: Page) => unknown): Promise<void> {
+  async function eachPage(
+    { tenant, source }: Holding,
+    from: number,
+    work: (page: DirectoryPage) => unknown,
+  ): Promise<void> {
     for (let next = from; ; ) {
       const rows = await db.inTenant(tenant, (tx) => queries.somePages(tx, tenant, source.source_id, next), background)
       if (rows.length === 0) return
-      for (const { content } of rows) for (const page of JSON.parse(content) as Page[]) await work(page)
+      for (const { content } of rows) for (const page of JSON.parse(content) as DirectoryPage[]) await work(page)
       next = (rows.at(-1)?.page ?? next) + 1
     }
   }
 
   /** Reads to the end. Returns the state from which the next reading of changes continues. */
-  async function read(h: Holding, place: Place): Promise<KeptReading | null> {
+  async function read(h: Holding, place: DirectoryAccess): Promise<KeptReading | null> {
     const { tenant, source, progress, signal, by } = h
     const { source_id, run_id } = h.pull
     const held = { source_id, run_id, by }
@@ -101,7 +105,7 @@ export function createReading({
     let cursor = h.pull.cursor as Cursor
     let seen = await seenSince(h, kept?.pages ?? 0)
     let bytes = await db.inTenant(tenant, (tx) => queries.bytesOfPages(tx, tenant, source_id))
-    let buffer: Page[] = []
+    let buffer: DirectoryPage[] = []
     let bufferedAt = performance.now()
     const ask = createAsking({
       outbound,
@@ -184,7 +188,7 @@ export function createReading({
   return {
     read,
     /** Everything that was read, in the form of a snapshot. */
-    contentOf: async (h: Holding): Promise<Content> => {
+    contentOf: async (h: Holding): Promise<SnapshotContent> => {
       h.progress.phase = 'applying'
       const { source_id, run_id } = h.pull
       await guarded(h, async (tx) => {
@@ -199,19 +203,19 @@ export function createReading({
   }
 }
 
-function note(seen: Seen, page: Page): void {
+function note(seen: PulledSoFar, page: DirectoryPage): void {
   for (const { id } of page.users ?? []) seen.users.add(id)
   for (const group of page.groups ?? []) {
     if (!seen.groupIds.has(group.id)) seen.groups.push(group)
     seen.groupIds.add(group.id)
   }
 }
-function count(progress: PullProgress, page: Page): void {
+function count(progress: PullProgress, page: DirectoryPage): void {
   progress.users.read += page.users?.length ?? 0
   progress.groups.read += page.groups?.length ?? 0
   for (const { add, nest = [] } of page.members ?? []) progress.memberships += add.length + nest.length
 }
-const sizeOf = (page: Page): number =>
+const sizeOf = (page: DirectoryPage): number =>
   (page.users?.length ?? 0) +
   (page.groups?.length ?? 0) +
   (page.members?.reduce((n, { add }) => n + 1 + add.length / 4, 0) ?? 0)

@@ -3,12 +3,12 @@ import type { Handlers } from '../../../http/handlers.ts'
 import type { Actor } from '../../../kernel/actor.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { requireSame, versioned } from '../../../kernel/version.ts'
-import { view as viewRun } from '../directory.handlers.ts'
+import { viewDirectoryRun as viewRun } from '../directory.handlers.ts'
 import type { createDismiss } from '../dismiss.ts'
 import { PullError } from './pull-error.ts'
 import type { Pulls } from './pulls.ts'
 import type { SourceFields, SourceRow } from './sources.queries.ts'
-import { type Sources, versionOf } from './sources.ts'
+import { type Sources, sourceVersion } from './sources.ts'
 
 /** Fields that a PUT cannot set, but may repeat unchanged. */
 const fixed = ['source_id', 'tenant_id', 'provider', 'kind', 'created_at'] as const
@@ -33,13 +33,13 @@ export function sourceHandlers({ sources, pulls, dismiss }: HandlerDeps) {
     },
     getDirectorySource: async ({ actor, params }) => {
       const row = await sources.get(actor.tenantId, idIn(params))
-      return versioned(versionOf(row), view(row))
+      return versioned(sourceVersion(row), view(row))
     },
     updateDirectorySource: async ({ actor, params, body, expected }) => {
       const { credential } = body
       return view(
         await sources.replace(actor, idIn(params), { fields: fieldsOf(body), credential }, (before) => {
-          expected.require(versionOf(before))
+          expected.require(sourceVersion(before))
           requireSame(view(before), body, fixed)
         }),
       )

@@ -24,7 +24,7 @@ export const selectSources = (tx: Tx, tenant: TenantId) =>
     .where('deleted_at', 'is', null)
 
 /** Serializes, until commit, the creation of sources in this tenant, so that the limit holds. */
-export const takeTurns = (tx: Tx, tenant: TenantId) =>
+export const lockNewSources = (tx: Tx, tenant: TenantId) =>
   sql`select pg_advisory_xact_lock(${sql.lit(makingLock)}, hashtext(${tenant}::text))`.execute(tx)
 // Any number that nothing else in the database uses.
 const makingLock = 7_264_408
@@ -54,7 +54,7 @@ export async function lockSource(tx: Tx, tenant: TenantId, id: string): Promise<
   return findSource(tx, tenant, id)
 }
 
-export const wasDeleted = async (tx: Tx, tenant: TenantId, id: string): Promise<boolean> =>
+export const wasSourceDeleted = async (tx: Tx, tenant: TenantId, id: string): Promise<boolean> =>
   (await tx
     .selectFrom('directory_sources')
     .select('source_id')
@@ -97,7 +97,7 @@ export const updateSource = (
     .where('source_id', '=', id)
     .execute()
 
-export const markDeleted = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
+export const markSourceDeleted = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
   tx
     .updateTable('directory_sources')
     .set({ deleted_at: at, credential_jwe: null, next_run_at: null, kept: null })

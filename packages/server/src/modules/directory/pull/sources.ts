@@ -7,7 +7,7 @@ import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
-import type { Expected } from '../../../kernel/version.ts'
+import type { ExpectedVersion } from '../../../kernel/version.ts'
 import type { Outbound } from '../../../outbound/outbound.ts'
 import type { Audit } from '../../audit/index.ts'
 import { findDirectory, insertDirectory } from '../runs.queries.ts'
@@ -125,7 +125,7 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
       const credential_jwe = credential ? await sealed(source_id, credential) : null
       const work = () =>
         db.inTenant(tenant, async (tx) => {
-          await queries.takeTurns(tx, tenant)
+          await queries.lockNewSources(tx, tenant)
           if ((await queries.countSources(tx, tenant)) >= mostSources)
             fail('validation_error', `a tenant has at most ${mostSources} directory sources`)
           const at = now()
@@ -204,17 +204,17 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
     },
 
     /** False if it was deleted before. Users and groups stay. */
-    remove: (actor: Actor, id: string, expected: Expected): Promise<boolean> => {
+    remove: (actor: Actor, id: string, expected: ExpectedVersion): Promise<boolean> => {
       const tenant = actor.tenantId
       return db.inTenant(tenant, async (tx) => {
         const before = await queries.lockSource(tx, tenant, id)
         if (!before) {
-          if (!(await queries.wasDeleted(tx, tenant, id))) return noSource()
+          if (!(await queries.wasSourceDeleted(tx, tenant, id))) return noSource()
           expected.require(undefined)
           return false
         }
-        expected.require(versionOf(before))
-        await queries.markDeleted(tx, tenant, id, now())
+        expected.require(sourceVersion(before))
+        await queries.markSourceDeleted(tx, tenant, id, now())
         await begin.callOffOf(tx, actor, before, 'Its source was deleted.')
         await queries.forgetPages(tx, tenant, id)
         const target = targetOf(before)
@@ -241,7 +241,8 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
 export type Sources = ReturnType<typeof createSources>
 
 /** Version of a source: its configured fields, without the state of its pulls. */
-export const versionOf = ({ next_run_at: _, failures: __, failing_since: ___, kept: ____, ...set }: SourceRow) => set
+export const sourceVersion = ({ next_run_at: _, failures: __, failing_since: ___, kept: ____, ...set }: SourceRow) =>
+  set
 
 /** Field names as in the API. */
 const factsOf = (s: SourceFields) => ({

@@ -1,6 +1,6 @@
 import { ignoredOfUsers, scimUrns } from '@holdfast/contract/scim-shapes'
 import { failScim } from './errors.ts'
-import { type Filter, parseFilter } from './filter.ts'
+import { parseFilter, type ScimFilter } from './filter.ts'
 
 /** Attributes of a resource type. */
 export type Kind = {
@@ -43,7 +43,7 @@ export const spelled = (name: string, names: Iterable<string>): string | undefin
 
 type Standing = 'settable' | 'readOnly' | 'ignored'
 /** Classifies an attribute of a resource type. Undefined if it is unknown. Attributes of other schemas are ignored. */
-export function standingOf(kind: Kind, written: string): { name: string; is: Standing } | undefined {
+export function attributeOf(kind: Kind, written: string): { name: string; is: Standing } | undefined {
   const name = withoutUrn(kind, written)
   if (name === undefined) return { name: written, is: 'ignored' }
   const settable = spelled(name, Object.keys(kind.settable))
@@ -66,20 +66,20 @@ export function withoutUrn({ urn }: Kind, written: string): string | undefined {
 }
 
 /** Target of a PATCH operation. */
-export type Target = { name: string; is: Standing; filter?: Filter; sub?: string }
+export type PatchTarget = { name: string; is: Standing; filter?: ScimFilter; sub?: string }
 
 const plain = /^[A-Za-z$][\w$-]*$/
 const withSub = /^([A-Za-z$][\w$-]*)(?:\.([A-Za-z$][\w$-]*))?$/
 const withFilter = /^([A-Za-z$][\w$-]*)\[(.*)\](?:\.([A-Za-z$][\w$-]*))?$/s
 
 /** Parses a path (RFC 7644 §3.5.2). Throws 400 `invalidPath` for an invalid path or an unknown attribute. */
-export function readPath(kind: Kind, path: string): Target {
+export function readPath(kind: Kind, path: string): PatchTarget {
   const written = path.trim()
   const own = withoutUrn(kind, written)
   if (own === undefined) return { name: written, is: 'ignored' }
   const filtered = withFilter.exec(own)
   const [, name = '', sub] = filtered ? [filtered[0], filtered[1], filtered[3]] : (withSub.exec(own) ?? [])
-  const standing = plain.test(name) ? standingOf(kind, name) : undefined
+  const standing = plain.test(name) ? attributeOf(kind, name) : undefined
   if (!standing)
     return failScim('invalidPath', `path: "${written.slice(0, 128)}" names no attribute that is known here`)
   if (standing.is !== 'settable') return standing

@@ -3,7 +3,7 @@ import type { Actor } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId, missing } from '../../../kernel/ids.ts'
 import type { Audit } from '../../audit/index.ts'
-import type { RunRow } from '../runs.queries.ts'
+import type { DirectoryRunRow } from '../runs.queries.ts'
 import * as runs from '../runs.queries.ts'
 import * as queries from './windows.queries.ts'
 import { windowMs } from './windows.ts'
@@ -14,14 +14,14 @@ import { windowMs } from './windows.ts'
  */
 export const createConfirm =
   ({ db, audit, now }: { db: Database; audit: Audit; now: () => Date }) =>
-  (actor: Actor, id: string, reason: string | undefined): Promise<RunRow | undefined> => {
+  (actor: Actor, id: string, reason: string | undefined): Promise<DirectoryRunRow | undefined> => {
     const tenant = actor.tenantId
     return db.inTenant(tenant, async (tx) => {
-      const found = await runs.findRun(tx, tenant, id)
+      const found = await runs.findDirectoryRun(tx, tenant, id)
       if (found?.source !== 'scim' || found.directory_id === null) return undefined
       const { directory_id: directory } = found
       await runs.lockDirectory(tx, tenant, directory)
-      const run = (await runs.findRun(tx, tenant, id)) ?? missing('directory_run')
+      const run = (await runs.findDirectoryRun(tx, tenant, id)) ?? missing('directory_run')
       if (run.confirmed_at) return run
       const at = now()
       const { counts, provider, diff } = run
@@ -34,6 +34,6 @@ export const createConfirm =
       const target = { type: 'directory_run', id: run_id, name: provider }
       const details = { confirmed: true, ...(reason !== undefined && { reason }) }
       await audit.record(tx, actor, 'directory.synced', { run_id, provider, status: 'applied' }, { target, details })
-      return (await runs.findRun(tx, tenant, id)) ?? missing('directory_run')
+      return (await runs.findDirectoryRun(tx, tenant, id)) ?? missing('directory_run')
     })
   }

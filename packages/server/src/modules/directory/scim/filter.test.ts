@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { AppError } from '../../../kernel/app-error.ts'
-import { comparisons, type Filter, type FilterValue, parseFilter } from './filter.ts'
+import { comparisons, type FilterValue, parseFilter, type ScimFilter } from './filter.ts'
 
 const isInvalidFilter = (e: unknown) => e instanceof AppError && e.scimType === 'invalidFilter'
 
 /** Writes a filter as a client might: with brackets only where needed, or everywhere. */
-function print(f: Filter, isCareful: boolean, inside: 'or' | 'and' | 'not' = 'or'): string {
+function print(f: ScimFilter, isCareful: boolean, inside: 'or' | 'and' | 'not' = 'or'): string {
   const grouped = (text: string, isNeeded: boolean) => (isNeeded || isCareful ? `(${text})` : text)
   switch (f.kind) {
     case 'or':
@@ -33,7 +33,7 @@ const value: fc.Arbitrary<FilterValue> = fc.oneof(
   fc.constant(null),
   fc.integer(),
 )
-const { filter } = fc.letrec<{ filter: Filter; leaf: Filter }>((tie) => ({
+const { filter } = fc.letrec<{ filter: ScimFilter; leaf: ScimFilter }>((tie) => ({
   leaf: fc.oneof(
     fc.record({ kind: fc.constant('compare' as const), path, op: fc.constantFrom(...comparisons), value }),
     fc.record({ kind: fc.constant('present' as const), path }),
@@ -78,7 +78,7 @@ test('whatever is given, it is read or refused as an invalid filter', () => {
 })
 
 test('the shapes that Entra ID, Okta and RFC 7644 have', () => {
-  const eq = (at: string, its: FilterValue): Filter => ({ kind: 'compare', path: at, op: 'eq', value: its })
+  const eq = (at: string, its: FilterValue): ScimFilter => ({ kind: 'compare', path: at, op: 'eq', value: its })
   assert.deepEqual(parseFilter('userName Eq "bjensen"'), eq('userName', 'bjensen'))
   assert.deepEqual(parseFilter('emails[type eq "work"].value eq "a@b"'), {
     kind: 'some',

@@ -5,13 +5,13 @@ export type Comparison = (typeof comparisons)[number]
 export type FilterValue = string | number | boolean | null
 
 /** A filter of RFC 7644 §3.4.2.2. Attribute names are as written; the caller interprets them. */
-export type Filter =
-  | { kind: 'and' | 'or'; left: Filter; right: Filter }
-  | { kind: 'not'; of: Filter }
+export type ScimFilter =
+  | { kind: 'and' | 'or'; left: ScimFilter; right: ScimFilter }
+  | { kind: 'not'; of: ScimFilter }
   | { kind: 'compare'; path: string; op: Comparison; value: FilterValue }
   | { kind: 'present'; path: string }
   /** Matches if one value of a multi-valued attribute matches. */
-  | { kind: 'some'; path: string; of: Filter }
+  | { kind: 'some'; path: string; of: ScimFilter }
 
 /** Limits of one filter. */
 const most = { characters: 4096, conditions: 50, depth: 20 }
@@ -75,7 +75,7 @@ function storableText(quoted: string, at: number): string {
 
 const isComparison = (name: string): name is Comparison => (comparisons as readonly string[]).includes(name)
 /** Parses a filter. Throws 400 `invalidFilter` with the position. `not` binds closest, then `and`, then `or`. */
-export function parseFilter(source: string): Filter {
+export function parseFilter(source: string): ScimFilter {
   if (source.length > most.characters) failScim('invalidFilter', `filter: is longer than ${most.characters} characters`)
   const tokens = [...tokensOf(source)]
   let next = 0
@@ -94,7 +94,7 @@ export function parseFilter(source: string): Filter {
     if (depth > most.depth) wrong(peek().at, `it is nested deeper than ${most.depth}`)
   }
 
-  const either = (depth: number): Filter => {
+  const either = (depth: number): ScimFilter => {
     let left = both(depth)
     while (isWord('or')) {
       take()
@@ -102,7 +102,7 @@ export function parseFilter(source: string): Filter {
     }
     return left
   }
-  const both = (depth: number): Filter => {
+  const both = (depth: number): ScimFilter => {
     let left = one(depth)
     while (isWord('and')) {
       take()
@@ -110,7 +110,7 @@ export function parseFilter(source: string): Filter {
     }
     return left
   }
-  const one = (depth: number): Filter => {
+  const one = (depth: number): ScimFilter => {
     requireShallow(depth)
     const t = take()
     if (t.is === '(') return closed(depth, ')')
@@ -122,12 +122,12 @@ export function parseFilter(source: string): Filter {
     if (peek().is === '[') return some(t.text, depth)
     return condition(t.text)
   }
-  const closed = (depth: number, end: ')' | ']'): Filter => {
+  const closed = (depth: number, end: ')' | ']'): ScimFilter => {
     const of = either(depth + 1)
     expect(end)
     return of
   }
-  const some = (path: string, depth: number): Filter => {
+  const some = (path: string, depth: number): ScimFilter => {
     take()
     const of = closed(depth, ']')
     const t = peek()
@@ -136,7 +136,7 @@ export function parseFilter(source: string): Filter {
     // Syntax of Entra ID: emails[type eq "work"].value eq "…" applies to the selected value.
     return { kind: 'some', path, of: { kind: 'and', left: of, right: condition(t.text) } }
   }
-  const condition = (path: string): Filter => {
+  const condition = (path: string): ScimFilter => {
     if (++conditions > most.conditions) wrong(peek().at, `it has more than ${most.conditions} conditions`)
     const t = take()
     const op = t.is === 'word' ? t.text.toLowerCase() : ''

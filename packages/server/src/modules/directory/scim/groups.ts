@@ -4,7 +4,7 @@ import type { Database } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
-import type { Expected } from '../../../kernel/version.ts'
+import type { ExpectedVersion } from '../../../kernel/version.ts'
 import type { Audit } from '../../audit/index.ts'
 import {
   type GroupEntry,
@@ -21,7 +21,7 @@ import { madeRoom } from '../plan.ts'
 import { failScim } from './errors.ts'
 import { type GroupChange, patchGroup, readGroup } from './patch-group.ts'
 import type { Provisioning } from './provisioning.ts'
-import type { Place, Push } from './push.ts'
+import type { Push, PushDirectory } from './push.ts'
 import { type Held, isHeld, type Windows } from './windows.ts'
 
 type GroupsDeps = {
@@ -48,7 +48,7 @@ export const versionOfGroup = ({ group_id, external_id, name, member_count, upda
 export function createScimGroups({ db, audit, now, owned, provisioning, windows }: GroupsDeps) {
   const { entries } = owned
 
-  const find = async ({ tx, tenant, directory }: Place, id: string): Promise<GroupEntry> => {
+  const find = async ({ tx, tenant, directory }: PushDirectory, id: string): Promise<GroupEntry> => {
     const entry = await entries.groupEntry(tx, tenant, directory, { id })
     return entry && !entry.absent ? entry : missing('group')
   }
@@ -101,7 +101,7 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
     const isRenamed = before !== undefined && before.name !== name
     const isSame = before && !before.absent && before.external_id === external_id
     if (isSame && !isRenamed && room.length + added.length + removed.length === 0) return { group_id }
-    const had = () => entries.countMembers(tx, tenant, directory, group_id)
+    const had = () => entries.countOwnMembers(tx, tenant, directory, group_id)
     const told = toldOf('group_members_changed', { group_id, external_id, name }, removed.length)
     const held = await windows.take(push, { group: { group_id, name }, users: usersOf(removed), had, told })
     if (held) return held
@@ -140,7 +140,7 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
       const done = await work(push)
       return isHeld(done) ? done : shown(push, await find(push, done.group_id), withMembers)
     })
-  const shown = async ({ tx, tenant, directory }: Place, entry: GroupEntry, withMembers: boolean) => {
+  const shown = async ({ tx, tenant, directory }: PushDirectory, entry: GroupEntry, withMembers: boolean) => {
     const rows = withMembers ? await entries.membersOfGroups(tx, tenant, directory, [entry.group_id]) : undefined
     return { entry, members: rows?.map((row) => row.user_id) }
   }
@@ -167,7 +167,7 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
       })
     },
 
-    replace: (actor: Actor, id: string, body: object, expected: Expected): Promise<ShownGroup> => {
+    replace: (actor: Actor, id: string, body: object, expected: ExpectedVersion): Promise<ShownGroup> => {
       const { externalId, ...wanted } = readGroup(body)
       return write(actor, true, async (push) => {
         const before = await find(push, id)
@@ -176,7 +176,7 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
       })
     },
 
-    patch: async (actor: Actor, id: string, patch: ScimPatch, expected: Expected): Promise<null> => {
+    patch: async (actor: Actor, id: string, patch: ScimPatch, expected: ExpectedVersion): Promise<null> => {
       const wanted = patchGroup(patch)
       await write(actor, false, async (push) => {
         const before = await find(push, id)
@@ -187,13 +187,13 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
     },
 
     /** Removes all members and hides the group. The group stays for policies that name it. */
-    remove: async (actor: Actor, id: string, expected: Expected): Promise<null> => {
+    remove: async (actor: Actor, id: string, expected: ExpectedVersion): Promise<null> => {
       await provisioning.push(actor, async (push) => {
         const { tx, tenant, directory, details } = push
         const before = await find(push, id)
         expected.require(versionOfGroup(before))
         const { added, removed } = await moved(push, id, { members: new Set(), added: new Set(), removed: new Set() })
-        const had = () => entries.countMembers(tx, tenant, directory, id)
+        const had = () => entries.countOwnMembers(tx, tenant, directory, id)
         const told = toldOf('group_emptied', before, removed.length)
         const held = await windows.take(push, { group: before, users: usersOf(removed), had, told })
         if (held) return held

@@ -7,9 +7,9 @@ import { failScim } from './errors.ts'
 import { parseFilter } from './filter.ts'
 import { requireListable } from './groups.ts'
 import { projectionOf } from './projection.ts'
-import type { Place } from './push.ts'
+import type { PushDirectory } from './push.ts'
 import type { ScimUsers } from './users.ts'
-import { contentOf, type Locate, viewGroup, viewUser } from './view.ts'
+import { type Locate, parsedContent, viewScimGroup, viewScimUser } from './view.ts'
 import { conditionOf, type Field } from './where.ts'
 
 type Query = {
@@ -31,7 +31,7 @@ const whereOf = ({ filter }: Query, field: Field, other?: Field) =>
 /** Results of a filter, in pages: users, groups, or both. */
 export function createListing({ owned: { entries }, users: people, locate }: ListingDeps) {
   /** Users of the directory that match a filter, which may also search groups. */
-  function findUsers(place: Place, query: Query, other?: Field) {
+  function findUsers(place: PushDirectory, query: Query, other?: Field) {
     const { tx, tenant, directory } = place
     const project = projectionOf(userKind, query)
     const where = whereOf(query, userField, other)
@@ -42,11 +42,11 @@ export function createListing({ owned: { entries }, users: people, locate }: Lis
         const shown = await people.show(place, found, project.shows('groups'))
         if (shown.reduce((n, { groups }) => n + groups.length, 0) > mostMembers.shown)
           failScim('tooMany', `they are in more than ${mostMembers.shown} groups: ask with excludedAttributes=groups`)
-        return shown.map((s) => contentOf(viewUser(s, project, locate)))
+        return shown.map((s) => parsedContent(viewScimUser(s, project, locate)))
       },
     }
   }
-  function findGroups({ tx, tenant, directory }: Place, query: Query, other?: Field) {
+  function findGroups({ tx, tenant, directory }: PushDirectory, query: Query, other?: Field) {
     const project = projectionOf(groupKind, query)
     const withMembers = project.shows('members')
     const where = whereOf(query, groupField(tenant), other)
@@ -61,17 +61,17 @@ export function createListing({ owned: { entries }, users: people, locate }: Lis
         return found.map((entry) => {
           const its = members.get(entry.group_id) ?? []
           const view = { entry, members: withMembers ? its.map((row) => row.user_id) : undefined }
-          return contentOf(viewGroup(view, project, locate))
+          return parsedContent(viewScimGroup(view, project, locate))
         })
       },
     }
   }
 
   return {
-    users: (place: Place, query: Query) => listOf(query, findUsers(place, query)),
-    groups: (place: Place, query: Query) => listOf(query, findGroups(place, query)),
+    users: (place: PushDirectory, query: Query) => listOf(query, findUsers(place, query)),
+    groups: (place: PushDirectory, query: Query) => listOf(query, findGroups(place, query)),
     /** Groups follow after the last user. */
-    all: async (place: Place, query: Query) => {
+    all: async (place: PushDirectory, query: Query) => {
       const ofUsers = findUsers(place, query, groupField(place.tenant))
       const ofGroups = findGroups(place, query, userField)
       const users = await ofUsers.count()

@@ -1,5 +1,5 @@
 import { failScim } from './errors.ts'
-import type { Comparison, Filter, FilterValue } from './filter.ts'
+import type { Comparison, FilterValue, ScimFilter } from './filter.ts'
 
 type Element = Readonly<Record<string, unknown>>
 const cannot = (what: string): never => failScim('invalidFilter', `filter: ${what}`)
@@ -56,7 +56,7 @@ function compare(op: Comparison, has: unknown, value: FilterValue): boolean {
 }
 
 /** True if one value of an attribute matches, as in `emails[…]`. `names`: its sub-attributes. */
-export function fitsElement(filter: Filter, element: Element, names: readonly string[]): boolean {
+export function fitsElement(filter: ScimFilter, element: Element, names: readonly string[]): boolean {
   const of = (path: string) => {
     const name = names.find((n) => n.toLowerCase() === path.toLowerCase())
     return element[name ?? cannot(`"${path.slice(0, 64)}" is not known there`)]
@@ -78,7 +78,7 @@ export function fitsElement(filter: Filter, element: Element, names: readonly st
 }
 
 /** Values that a filter prescribes, such as `type eq "work" and primary eq true`. Undefined for any other filter. */
-export function valuesSaid(filter: Filter, names: readonly string[]): Record<string, FilterValue> | undefined {
+export function valuesSaid(filter: ScimFilter, names: readonly string[]): Record<string, FilterValue> | undefined {
   if (filter.kind === 'and') {
     const [left, right] = [valuesSaid(filter.left, names), valuesSaid(filter.right, names)]
     return left && right && { ...left, ...right }

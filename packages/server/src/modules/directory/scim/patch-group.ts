@@ -1,10 +1,10 @@
 import { mostMembers, type ScimPatch } from '@holdfast/contract/scim-shapes'
 import { decodeId } from '../../../kernel/ids.ts'
-import { groupKind, readPath, spelled, type Target } from './attributes.ts'
+import { groupKind, type PatchTarget, readPath, spelled } from './attributes.ts'
 import { failScim } from './errors.ts'
-import type { Filter } from './filter.ts'
+import type { ScimFilter } from './filter.ts'
 import { operationsOf } from './patch.ts'
-import { settableOf, textOf } from './user-attributes.ts'
+import { attributeText, settableOf } from './user-attributes.ts'
 
 /** Changes to a group. `members` replaces all members; `added` and `removed` are relative to the current ones. */
 export type GroupChange = {
@@ -34,10 +34,10 @@ const userOf = (said: string): string =>
   decodeId('user', said) ?? failScim('invalidValue', `members: "${said.slice(0, 64)}" is the id of no user`)
 
 function setName(change: GroupChange, name: string, value: unknown): void {
-  if (name === 'externalId') change.externalId = textOf(name, value, longest.externalId)
+  if (name === 'externalId') change.externalId = attributeText(name, value, longest.externalId)
   else if (name === 'displayName')
     change.displayName =
-      textOf(name, value, longest.displayName) ?? failScim('invalidValue', 'displayName: is required')
+      attributeText(name, value, longest.displayName) ?? failScim('invalidValue', 'displayName: is required')
 }
 
 export function readGroup(body: object): GroupChange & { displayName: string; members: Set<string> } {
@@ -98,9 +98,9 @@ function requireFew<C extends GroupChange>(change: C): C {
 }
 
 /** members[value eq "…"], or several joined by `or`. */
-function chosenBy({ filter, sub }: Target): string[] {
+function chosenBy({ filter, sub }: PatchTarget): string[] {
   if (!filter || sub !== undefined) return failScim('invalidPath', 'path: a member is removed as a whole')
-  const walk = (f: Filter): string[] => {
+  const walk = (f: ScimFilter): string[] => {
     if (f.kind === 'or') return [...walk(f.left), ...walk(f.right)]
     if (f.kind !== 'compare' || f.op !== 'eq' || f.path.toLowerCase() !== 'value' || typeof f.value !== 'string')
       return failScim('invalidFilter', 'path: members are chosen by value eq')

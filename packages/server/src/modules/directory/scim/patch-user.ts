@@ -1,5 +1,5 @@
 import type { ScimPatch } from '@holdfast/contract/scim-shapes'
-import { emailParts, readPath, type Target, userKind } from './attributes.ts'
+import { emailParts, type PatchTarget, readPath, userKind } from './attributes.ts'
 import { failScim } from './errors.ts'
 import { fitsElement, valuesSaid } from './match.ts'
 import { operationsOf } from './patch.ts'
@@ -29,7 +29,7 @@ export function patchUser(before: UserAttributes, patch: ScimPatch): UserAttribu
   return complete(draft)
 }
 
-function set(draft: Draft, target: Target, value: unknown, op: 'add' | 'replace'): void {
+function set(draft: Draft, target: PatchTarget, value: unknown, op: 'add' | 'replace'): void {
   const { name, filter, sub } = target
   if (name === 'name' && sub !== undefined) {
     const parts: PersonName = { ...draft.name }
@@ -57,7 +57,12 @@ function keepEmails(draft: Draft, emails: readonly Email[], touched: readonly Em
  * Changes the addresses selected by the filter, or all. If none is selected and the filter prescribes values, a new
  * address is created.
  */
-function setEmails(draft: Draft, { filter, sub }: Omit<Target, 'name' | 'is'>, value: unknown, op: 'add' | 'replace') {
+function setEmails(
+  draft: Draft,
+  { filter, sub }: Omit<PatchTarget, 'name' | 'is'>,
+  value: unknown,
+  op: 'add' | 'replace',
+) {
   const emails = draft.emails ?? []
   const given = sub === undefined ? value : { [sub]: value }
   if (typeof given !== 'object' || given === null || Array.isArray(given))
@@ -80,7 +85,7 @@ function setEmails(draft: Draft, { filter, sub }: Omit<Target, 'name' | 'is'>, v
   keepEmails(draft, after, touched)
 }
 
-function remove(draft: Draft, { name, filter, sub }: Target): void {
+function remove(draft: Draft, { name, filter, sub }: PatchTarget): void {
   if (name === 'userName') failScim('mutability', 'userName: is required')
   if (name === 'active') setAttribute(draft, name, true)
   else if (name === 'name' && sub !== undefined) set(draft, { name, sub, is: 'settable' }, null, 'replace')

@@ -1,5 +1,5 @@
 import type { ScimPatch } from '@holdfast/contract/scim-shapes'
-import { type Kind, standingOf } from './attributes.ts'
+import { attributeOf, type Kind } from './attributes.ts'
 import { failScim } from './errors.ts'
 
 type Op = 'add' | 'replace' | 'remove'
@@ -35,7 +35,7 @@ export function* operationsOf(kind: Kind, patch: ScimPatch): Generator<Operation
       return failScim('invalidValue', `Operations[${i}].value: must be an object without a path`)
     else
       for (const [name, its] of Object.entries(value))
-        if (standingOf(kind, name)?.is !== 'readOnly') yield { op, path: name, value: its }
+        if (attributeOf(kind, name)?.is !== 'readOnly') yield { op, path: name, value: its }
   }
 }
 

@@ -8,7 +8,7 @@ import type { RunDeps } from '../deps.ts'
 import * as runs from '../runs.queries.ts'
 import { requireSource } from '../source.ts'
 import { unlessTaken } from '../unless-taken.ts'
-import type { Place, Push } from './push.ts'
+import type { Push, PushDirectory } from './push.ts'
 import * as queries from './windows.queries.ts'
 import { type Held, isHeld, refuseHeld, windowMs } from './windows.ts'
 
@@ -25,7 +25,7 @@ export function createProvisioning({ db, changes, now, owned }: Pick<RunDeps, 'd
   const nameOf = ({ principal }: Actor): string =>
     (principal.kind === 'api_key' ? principal.directory : null) ?? missing('directory_run')
 
-  async function hold(tx: Tx, actor: Actor): Promise<runs.Directory> {
+  async function hold(tx: Tx, actor: Actor): Promise<runs.DirectoryOfRun> {
     const tenant = actor.tenantId
     const provider = nameOf(actor)
     const known = await runs.findDirectory(tx, tenant, provider)
@@ -47,16 +47,16 @@ export function createProvisioning({ db, changes, now, owned }: Pick<RunDeps, 'd
   async function writeRun(
     tx: Tx,
     actor: Actor,
-    { directory_id, provider }: runs.Directory,
-    open: { run_id: string; counts: runs.RunRow['counts'] | undefined; at: Date },
+    { directory_id, provider }: runs.DirectoryOfRun,
+    open: { run_id: string; counts: runs.DirectoryRunRow['counts'] | undefined; at: Date },
     pushed: Pushed,
   ): Promise<void> {
     const { run_id, counts, at } = open
     if (counts) {
-      await queries.setCounts(tx, actor.tenantId, run_id, withPushed(counts as typeof noCounts, pushed), now())
+      await queries.setRunCounts(tx, actor.tenantId, run_id, withPushed(counts as typeof noCounts, pushed), now())
       return
     }
-    await runs.insertRun(tx, {
+    await runs.insertDirectoryRun(tx, {
       tenant_id: actor.tenantId,
       run_id,
       directory_id,
@@ -109,7 +109,7 @@ export function createProvisioning({ db, changes, now, owned }: Pick<RunDeps, 'd
 
   return {
     /** An empty directory if nothing was pushed yet. */
-    read: async (tx: Tx, actor: Actor): Promise<Place> => {
+    read: async (tx: Tx, actor: Actor): Promise<PushDirectory> => {
       const tenant = actor.tenantId
       const known = await runs.findDirectory(tx, tenant, nameOf(actor))
       if (known) requireSource(known, 'scim')

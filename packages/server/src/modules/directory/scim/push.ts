@@ -5,10 +5,10 @@ import type { Change } from '../../../memory/changes.ts'
 import type { Pushed } from '../counts.ts'
 
 /** The directory of an API key, and the transaction that reads it. */
-export type Place = { tx: Tx; tenant: TenantId; directory: string }
+export type PushDirectory = { tx: Tx; tenant: TenantId; directory: string }
 
 /** One push to a directory whose lock is held. Its changes belong to the current hour's run. */
-export type Push = Place & {
+export type Push = PushDirectory & {
   actor: Actor
   provider: string
   /** Number of further users that the tenant may have. */

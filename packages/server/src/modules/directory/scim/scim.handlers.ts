@@ -11,9 +11,9 @@ import type { ScimGroups } from './groups.ts'
 import { createListing } from './listing.ts'
 import { projectionOf } from './projection.ts'
 import type { Provisioning } from './provisioning.ts'
-import type { Place } from './push.ts'
+import type { PushDirectory } from './push.ts'
 import type { ScimUsers } from './users.ts'
-import { contentOf, type Locate, viewGroup, viewUser } from './view.ts'
+import { type Locate, parsedContent, viewScimGroup, viewScimUser } from './view.ts'
 
 type HandlerDeps = {
   db: Database
@@ -26,13 +26,13 @@ type HandlerDeps = {
 
 export function scimHandlers({ db, owned, provisioning, users, groups, locate }: HandlerDeps) {
   const listing = createListing({ owned, users, locate })
-  const listed = <T>(actor: Actor, list: (place: Place) => Promise<T>): Promise<T> =>
+  const listed = <T>(actor: Actor, list: (place: PushDirectory) => Promise<T>): Promise<T> =>
     db.inTenant(actor.tenantId, async (tx) => list(await provisioning.read(tx, actor)))
   const user = (id: string) => idOf('user', id)
   const group = (id: string) => idOf('group', id)
   const whole = { users: projectionOf(userKind, {}), groups: projectionOf(groupKind, {}) }
   type Shown = Awaited<ReturnType<ScimUsers['get']>>
-  const told = (shown: Shown) => viewUser(shown, whole.users, locate)
+  const told = (shown: Shown) => viewScimUser(shown, whole.users, locate)
 
   return {
     listScimUsers: ({ actor, query }) => listed(actor, (place) => listing.users(place, query)),
@@ -42,7 +42,7 @@ export function scimHandlers({ db, owned, provisioning, users, groups, locate }:
     searchScimGroups: ({ actor, body }) => listed(actor, (place) => listing.groups(place, queryOf(body))),
 
     getScimUser: async ({ actor, params, query }) =>
-      viewUser(await users.get(actor, user(params.scim_user_id)), projectionOf(userKind, query), locate),
+      viewScimUser(await users.get(actor, user(params.scim_user_id)), projectionOf(userKind, query), locate),
     createScimUser: async ({ actor, body }) => changed(told(await users.create(actor, body)), 201),
     replaceScimUser: async ({ actor, params, body, expected }) =>
       changed(told(await users.replace(actor, user(params.scim_user_id), body, expected)), 200),
@@ -53,13 +53,13 @@ export function scimHandlers({ db, owned, provisioning, users, groups, locate }:
     getScimGroup: async ({ actor, params, query }) => {
       const project = projectionOf(groupKind, query)
       const shown = await groups.get(actor, group(params.scim_group_id), project.shows('members'))
-      return viewGroup(shown, project, locate)
+      return viewScimGroup(shown, project, locate)
     },
     createScimGroup: async ({ actor, body }) =>
-      changed(viewGroup(await groups.create(actor, body), whole.groups, locate), 201),
+      changed(viewScimGroup(await groups.create(actor, body), whole.groups, locate), 201),
     replaceScimGroup: async ({ actor, params, body, expected }) => {
       const shown = await groups.replace(actor, group(params.scim_group_id), body, expected)
-      return changed(viewGroup(shown, whole.groups, locate), 200)
+      return changed(viewScimGroup(shown, whole.groups, locate), 200)
     },
     patchScimGroup: ({ actor, params, body, expected }) =>
       groups.patch(actor, group(params.scim_group_id), body, expected),
@@ -69,7 +69,7 @@ export function scimHandlers({ db, owned, provisioning, users, groups, locate }:
 
 /** Answer to a write: the resource with its ETag and location. */
 function changed<E extends { meta?: { location?: string } }>(made: Representation<E>, status: 200 | 201): Answer<E> {
-  const entry = contentOf(made)
+  const entry = parsedContent(made)
   const location = entry.meta?.location
   return new Answer(entry, {
     status,

@@ -2,7 +2,7 @@ import type { Database } from '../../../db/database.ts'
 import type { Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { Owned } from '../../identity/index.ts'
-import type { Notify } from '../../notifications/index.ts'
+import type { RaiseNotification } from '../../notifications/index.ts'
 import { createConfirm } from './confirm.ts'
 import { discoveryHandlers } from './discovery.ts'
 import { createScimGroups } from './groups.ts'
@@ -18,7 +18,7 @@ type ScimDeps = {
   changes: Changes
   now: () => Date
   owned: Owned
-  notify: Notify
+  notify: RaiseNotification
   publicUrl: string
 }
 

@@ -1,6 +1,6 @@
 import { hasControls, shortened } from '../../../kernel/text.ts'
 import { canonicalEmail, longestUsername, newUsername } from '../../identity/index.ts'
-import { emailParts, type Kind, nameParts, spelled, standingOf, userKind } from './attributes.ts'
+import { attributeOf, emailParts, type Kind, nameParts, spelled, userKind } from './attributes.ts'
 import { failScim } from './errors.ts'
 import { truthOf } from './match.ts'
 
@@ -26,7 +26,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 /** Null and empty text mean no value (RFC 7643 §2.5). */
 const isNothing = (value: unknown): boolean => value === null || value === undefined || value === ''
 
-export function textOf(name: string, value: unknown, max: number): string | undefined {
+export function attributeText(name: string, value: unknown, max: number): string | undefined {
   if (isNothing(value)) return undefined
   if (typeof value !== 'string') return wrong(name, 'must be a text')
   if (hasControls(value, false))
@@ -52,7 +52,7 @@ function nameOf(value: unknown, before: PersonName = {}): PersonName | undefined
   return Object.keys(name).length > 0 ? name : undefined
 }
 export function setPart(name: PersonName, part: string, value: unknown): void {
-  const said = textOf(`name.${part}`, value, longest.part)
+  const said = attributeText(`name.${part}`, value, longest.part)
   const known = nameParts.find((p) => p === part)
   if (known === undefined) return
   if (said === undefined) delete name[known]
@@ -64,10 +64,10 @@ export function emailOf(value: unknown): Email | undefined {
   if (!isObject(value)) return wrong('emails', 'must be a list of objects')
   const said: Record<string, unknown> = {}
   for (const [part, its] of partsOf('emails', value, emailParts)) if (!isNothing(its)) said[part] = its
-  const address = textOf('emails.value', said.value, longest.email)
+  const address = attributeText('emails.value', said.value, longest.email)
   if (address === undefined) return undefined
-  const type = textOf('emails.type', said.type, longest.type)
-  const display = textOf('emails.display', said.display, longest.part)
+  const type = attributeText('emails.type', said.type, longest.type)
+  const display = attributeText('emails.display', said.display, longest.part)
   const primary = said.primary === undefined ? undefined : truthOf(said.primary)
   if (said.primary !== undefined && primary === undefined) wrong('emails.primary', 'must be true or false')
   return {
@@ -90,9 +90,9 @@ export function setAttribute(draft: Draft, name: string, value: unknown): void {
     if (its === undefined) delete draft[key]
     else draft[key] = its
   }
-  if (name === 'externalId') put('externalId', textOf(name, value, longest.externalId))
-  else if (name === 'userName') put('userName', textOf(name, value, longest.userName))
-  else if (name === 'displayName') put('displayName', textOf(name, value, longest.displayName))
+  if (name === 'externalId') put('externalId', attributeText(name, value, longest.externalId))
+  else if (name === 'userName') put('userName', attributeText(name, value, longest.userName))
+  else if (name === 'displayName') put('displayName', attributeText(name, value, longest.displayName))
   else if (name === 'name') put('name', nameOf(value, draft.name))
   else if (name === 'emails') {
     const emails = emailsOf(value)
@@ -107,7 +107,7 @@ export function setAttribute(draft: Draft, name: string, value: unknown): void {
 export function* settableOf(kind: Kind, body: object): Generator<[name: string, value: unknown]> {
   const seen = new Set<string>()
   for (const [written, value] of Object.entries(body)) {
-    const standing = standingOf(kind, written)
+    const standing = attributeOf(kind, written)
     if (!standing)
       failScim('invalidSyntax', `"${written.slice(0, 64)}" is no attribute that is known here, or read past`)
     if (seen.has(standing.name)) failScim('invalidSyntax', `${standing.name.slice(0, 64)}: is given twice`)
@@ -139,7 +139,7 @@ export function complete(draft: Draft): UserAttributes {
  * Columns derived from the attributes. `current`: the user's present username. The address is the primary one, else the
  * work address, else the first.
  */
-export function factsOf({ userName, displayName, name = {}, emails = [] }: UserAttributes, current?: string) {
+export function storedUserFacts({ userName, displayName, name = {}, emails = [] }: UserAttributes, current?: string) {
   const { name: username, problem } = newUsername(userName, current)
   if (username === undefined) return wrong('userName', problem)
   const chosen = emails.find((e) => e.primary) ?? emails.find((e) => e.type?.toLowerCase() === 'work') ?? emails[0]

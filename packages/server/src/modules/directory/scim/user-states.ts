@@ -31,7 +31,7 @@ export const namesOfDifferences = (before: object, after: object): string[] => [
   ...new Set([...Object.keys(differences(before, after)), ...Object.keys(differences(after, before))]),
 ]
 
-export function countOf(before: UserEntry | undefined, after: UserAfter): NonNullable<Pushed['users']> {
+export function countedMoveOf(before: UserEntry | undefined, after: UserAfter): NonNullable<Pushed['users']> {
   if (!before) return { created: 1 }
   if (before.status === after.status) return { updated: 1 }
   return after.status === 'suspended' ? { suspended: 1 } : { reactivated: 1 }

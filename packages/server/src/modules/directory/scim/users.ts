@@ -6,7 +6,7 @@ import { fail } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import { day } from '../../../kernel/time.ts'
-import type { Expected } from '../../../kernel/version.ts'
+import type { ExpectedVersion } from '../../../kernel/version.ts'
 import type { Change } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import {
@@ -20,14 +20,14 @@ import {
   type UserEntry,
 } from '../../identity/index.ts'
 import { behalfOf } from '../behalf.ts'
-import { isStronger } from '../judge.ts'
+import { isStrongerThanBehalf } from '../judge.ts'
 import { letIn, madeRoom, sameAs } from '../plan.ts'
 import { failScim } from './errors.ts'
 import { patchUser } from './patch-user.ts'
 import type { Provisioning } from './provisioning.ts'
-import type { Place, Push } from './push.ts'
-import { factsOf, readUser, type UserAttributes } from './user-attributes.ts'
-import { afterOf, attributesOf, countOf, namesOfDifferences, newcomer, versionOfUser } from './user-states.ts'
+import type { Push, PushDirectory } from './push.ts'
+import { readUser, storedUserFacts, type UserAttributes } from './user-attributes.ts'
+import { afterOf, attributesOf, countedMoveOf, namesOfDifferences, newcomer, versionOfUser } from './user-states.ts'
 import { type Held, isHeld, type Windows } from './windows.ts'
 
 export type ShownUser = { entry: UserEntry; groups: { group_id: string; name: string }[] }
@@ -52,7 +52,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
 
   /** Refuses to remove the last administrator, and to change a user who may do more than the caller. */
   async function requireUnprotected({ tx, actor, tenant }: Push, before: UserEntry, after: UserAfter): Promise<void> {
-    if (isStronger(behalfOf(actor), before))
+    if (isStrongerThanBehalf(behalfOf(actor), before))
       fail('forbidden', `${before.username} may do more than this API key: it stays as it is`)
     const isGoing = before.status === 'active' && after.status === 'suspended'
     if (isGoing && (await owned.lastAdministrators(tx, tenant, [before])).size > 0)
@@ -74,7 +74,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     const holder = await entries.userNamed(tx, tenant, directory, username)
     if (!holder || holder.user_id === id) return []
     const { is_own, ...before } = holder
-    if (!is_own || !before.absent || isStronger(behalfOf(actor), before))
+    if (!is_own || !before.absent || isStrongerThanBehalf(behalfOf(actor), before))
       failScim('uniqueness', 'userName: somebody else has it')
     return [{ before, after: { ...sameAs(before), username: madeRoom(before.username, before.user_id) } }]
   }
@@ -96,7 +96,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
       ...(replaced && { replaces: encodeId('user', replaced.user_id) }),
     }
     const { externalId, active: _, ...attributes } = said
-    const facts = factsOf(said, before?.username)
+    const facts = storedUserFacts(said, before?.username)
     const user_id = before?.user_id ?? newUuid()
     const external_id = externalId ?? ownExternalId(user_id)
     if (external_id !== before?.external_id) {
@@ -150,25 +150,25 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
       const more = { target, changes: renamed, details: { ...details, attributes: described } }
       await audit.record(tx, actor, 'user.changed', { operation: 'update', user_id: wire }, more)
     }
-    push.done({ users: countOf(before, after) }, touched)
+    push.done({ users: countedMoveOf(before, after) }, touched)
     return { user_id }
   }
 
-  const find = async ({ tx, tenant, directory }: Place, id: string): Promise<UserEntry> => {
+  const find = async ({ tx, tenant, directory }: PushDirectory, id: string): Promise<UserEntry> => {
     const entry = await entries.userEntry(tx, tenant, directory, { id })
     return entry && !entry.absent ? entry : missing('user')
   }
   const show = async (
-    { tx, tenant, directory }: Place,
+    { tx, tenant, directory }: PushDirectory,
     all: readonly UserEntry[],
     withGroups = true,
   ): Promise<ShownUser[]> => {
     const ids = all.map((entry) => entry.user_id)
-    const rows = withGroups ? await entries.groupsOfUsers(tx, tenant, directory, ids) : []
+    const rows = withGroups ? await entries.ownedGroupsOfUsers(tx, tenant, directory, ids) : []
     const groups = Map.groupBy(rows, (row) => row.user_id)
     return all.map((entry) => ({ entry, groups: groups.get(entry.user_id) ?? [] }))
   }
-  const shown = async (place: Place, id: string): Promise<ShownUser> => {
+  const shown = async (place: PushDirectory, id: string): Promise<ShownUser> => {
     const [user] = await show(place, [await find(place, id)])
     return user ?? missing('user')
   }
@@ -178,7 +178,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
       const done = await work(push)
       return isHeld(done) ? done : shown(push, done.user_id)
     })
-  const change = (actor: Actor, id: string, expected: Expected, edit: (before: UserEntry) => UserAttributes) =>
+  const change = (actor: Actor, id: string, expected: ExpectedVersion, edit: (before: UserEntry) => UserAttributes) =>
     write(actor, async (push) => {
       const before = await find(push, id)
       expected.require(versionOfUser(before))
@@ -200,24 +200,24 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
             : await entries.userEntry(push.tx, push.tenant, push.directory, { externalId })
         if (known && !known.absent) failScim('uniqueness', 'externalId: a user of this directory has it')
         if (!known) return save(push, undefined, said)
-        const isSame = known.username === factsOf(said).username
+        const isSame = known.username === storedUserFacts(said).username
         return isSame ? save(push, known, said) : save(push, undefined, said, known)
       })
     },
 
-    replace: (actor: Actor, id: string, body: object, expected: Expected): Promise<ShownUser> =>
+    replace: (actor: Actor, id: string, body: object, expected: ExpectedVersion): Promise<ShownUser> =>
       change(actor, id, expected, (before) => {
         const { externalId, active } = attributesOf(before)
         return readUser(body, { externalId, active })
       }),
 
-    patch: (actor: Actor, id: string, patch: ScimPatch, expected: Expected): Promise<ShownUser> =>
+    patch: (actor: Actor, id: string, patch: ScimPatch, expected: ExpectedVersion): Promise<ShownUser> =>
       change(actor, id, expected, (before) => patchUser(attributesOf(before), patch)),
 
     /**
      * Suspends the user, revokes all access, removes all memberships, and hides the user, who is deleted after 30 days.
      */
-    remove: async (actor: Actor, id: string, expected: Expected): Promise<null> => {
+    remove: async (actor: Actor, id: string, expected: ExpectedVersion): Promise<null> => {
       await provisioning.push(actor, async (push) => {
         const { tx, directory, details } = push
         const before = await find(push, id)

@@ -21,9 +21,13 @@ function tagged<E extends Entry>(version: unknown, entry: E, project: Projection
   const content = showsVersion ? { ...entry, meta: { ...entry.meta, version: etag } } : entry
   return new Representation(etag.slice(1, -1), content)
 }
-export const contentOf = <E>(r: Representation<E>): E => r.content as E
+export const parsedContent = <E>(r: Representation<E>): E => r.content as E
 
-export function viewUser({ entry, groups }: ShownUser, project: Projection, locate: Locate): Representation<ScimUser> {
+export function viewScimUser(
+  { entry, groups }: ShownUser,
+  project: Projection,
+  locate: Locate,
+): Representation<ScimUser> {
   const id = encodeId('user', entry.user_id)
   const { externalId, userName, name, displayName, emails, active } = attributesOf(entry)
   const all: ScimUser = {
@@ -51,7 +55,7 @@ export function viewUser({ entry, groups }: ShownUser, project: Projection, loca
 
 const memberOf = (value: string, locate: Locate) => ({ value, $ref: locate(`Users/${value}`), type: 'User' })
 
-export function viewGroup(
+export function viewScimGroup(
   { entry, members }: ShownGroup,
   project: Projection,
   locate: Locate,

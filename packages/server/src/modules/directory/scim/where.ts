@@ -3,7 +3,7 @@ import { decodeId } from '../../../kernel/ids.ts'
 import { canonicalUsername, isOwnExternalId, type Searched, type SearchedEntry } from '../../identity/index.ts'
 import { type Kind, spelled, withoutUrn } from './attributes.ts'
 import { failScim } from './errors.ts'
-import type { Comparison, Filter, FilterValue } from './filter.ts'
+import type { Comparison, FilterValue, ScimFilter } from './filter.ts'
 import { truthOf } from './match.ts'
 
 type Condition = RawBuilder<SqlBool>
@@ -58,7 +58,7 @@ function missing(searched: Searched): Searched {
  * Converts a filter to an SQL condition. Values are bound parameters. `other`: a second resource type searched by the
  * same filter; its attributes have no value here (RFC 7644 §3.4.2.1).
  */
-export function conditionOf(filter: Filter, field: Field, other?: Field): Condition {
+export function conditionOf(filter: ScimFilter, field: Field, other?: Field): Condition {
   const { kind } = field
   const named = (path: string): { searched: Searched; name: string } => {
     const own = find(field, path)
@@ -66,7 +66,7 @@ export function conditionOf(filter: Filter, field: Field, other?: Field): Condit
     const its = other && find(other, path)
     return its ? { searched: missing(its.searched), name: its.name } : cannot(`"${path.slice(0, 64)}" is not searched`)
   }
-  const walk = (f: Filter): Condition => {
+  const walk = (f: ScimFilter): Condition => {
     switch (f.kind) {
       case 'and':
         return sql`(${walk(f.left)} and ${walk(f.right)})`

@@ -2,11 +2,16 @@ import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { RunRow } from '../runs.queries.ts'
+import type { DirectoryRunRow } from '../runs.queries.ts'
 
 type Window = Omit<Selectable<Tables['directory_windows']>, 'tenant_id' | 'directory_id'>
 
-export const findWindow = (tx: Tx, tenant: TenantId, directory: string, group: string): Promise<Window | undefined> =>
+export const findRemovalWindow = (
+  tx: Tx,
+  tenant: TenantId,
+  directory: string,
+  group: string,
+): Promise<Window | undefined> =>
   tx
     .selectFrom('directory_windows')
     .select(['group_id', 'since', 'had', 'removed', 'held_run_id', 'free_until'])
@@ -92,7 +97,7 @@ export const noteRefused = (tx: Tx, tenant: TenantId, run: string, { detail, ...
     where tenant_id = ${tenant} and run_id = ${run} and jsonb_array_length(diff) < ${mostNoted}
       and not diff @> ${JSON.stringify([what])}::jsonb`.execute(tx)
 
-type Open = Pick<RunRow, 'run_id' | 'counts'>
+type Open = Pick<DirectoryRunRow, 'run_id' | 'counts'>
 /** The run of the current hour, which collects provisioned changes. */
 export const openRun = async (tx: Tx, tenant: TenantId, directory: string, since: Date): Promise<Open | undefined> => {
   const { rows } = await sql<Open>`
@@ -103,7 +108,7 @@ export const openRun = async (tx: Tx, tenant: TenantId, directory: string, since
   return rows[0]
 }
 
-export const setCounts = (tx: Tx, tenant: TenantId, run: string, counts: object, at: Date) =>
+export const setRunCounts = (tx: Tx, tenant: TenantId, run: string, counts: object, at: Date) =>
   tx
     .updateTable('directory_runs')
     .set({ counts: JSON.stringify(counts), finished_at: at })

@@ -3,7 +3,7 @@ import { fail } from '../../../kernel/app-error.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
 import { hour } from '../../../kernel/time.ts'
 import type { Audit } from '../../audit/index.ts'
-import type { Notify } from '../../notifications/index.ts'
+import type { RaiseNotification } from '../../notifications/index.ts'
 import { noCounts } from '../counts.ts'
 import { mostMembers, mostUsers } from '../guard.ts'
 import * as runs from '../runs.queries.ts'
@@ -31,14 +31,14 @@ const isOpen = ({ since, held_run_id }: { since: Date; held_run_id: string | nul
   held_run_id !== null || since.getTime() > at.getTime() - windowMs
 
 /** Limits single pushes: they may remove no more within an hour than one snapshot may. */
-export function createWindows({ audit, now, notify }: { audit: Audit; now: () => Date; notify: Notify }) {
+export function createWindows({ audit, now, notify }: { audit: Audit; now: () => Date; notify: RaiseNotification }) {
   /**
    * Records the hold and notifies administrators: these changes are not applied until an administrator confirms them.
    */
   async function hold({ tx, actor, tenant, directory, provider }: Push, reason: HeldReason, at: Date) {
     const run = newUuid()
     const run_id = encodeId('directory_run', run)
-    await runs.insertRun(tx, {
+    await runs.insertDirectoryRun(tx, {
       tenant_id: tenant,
       run_id: run,
       directory_id: directory,
@@ -76,7 +76,7 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
       const at = now()
       const group_id = loss.group?.group_id ?? usersOfDirectory
       const moves = { tenant, directory, group: group_id }
-      const before = await queries.findWindow(tx, tenant, directory, group_id)
+      const before = await queries.findRemovalWindow(tx, tenant, directory, group_id)
       // Confirmed removals do not count. The window has ended when the confirmation ends.
       if (before?.free_until && before.free_until > at) return undefined
       const open = before && isOpen(before, at) ? before : undefined
@@ -117,7 +117,7 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
     come: async ({ tx, tenant, directory }: Push, users: readonly string[], group?: string): Promise<void> => {
       if (users.length === 0) return
       const moves = { tenant, directory, group: group ?? usersOfDirectory }
-      const window = await queries.findWindow(tx, tenant, directory, moves.group)
+      const window = await queries.findRemovalWindow(tx, tenant, directory, moves.group)
       if (!window || !isOpen(window, now())) return
       const back = await queries.forgetMoves(tx, moves, { came: false, users })
       await queries.noteMoves(tx, moves, { came: true, users: users.filter((user) => !back.has(user)) })

@@ -31,7 +31,7 @@ type BegunGrant = Pick<DeviceAuthorization, 'userCode' | 'verificationUri' | 've
  * Begins a grant. A row that counts against the limits is inserted first. Then the provider is asked, and its answer is
  * stored for the polls. The machine receives the user code and the addresses, and nothing that can be redeemed.
  */
-export function createBegin({
+export function createGrantBegin({
   db,
   audit,
   now,
@@ -50,17 +50,17 @@ export function createBegin({
     const tenant = by.tenantId
     const source = sourceBlock(by.sourceIp)
     return db.inTenant(tenant, async (tx) => {
-      await queries.takeTurns(tx, tenant)
+      await queries.lockNewGrants(tx, tenant)
       const provider = await findProvider(tx, tenant, providerId)
       if (!provider) return 'unknown_provider'
       if (!enrollsByDeviceCode(provider)) return 'turned_off'
-      const { ofTenant, ofSource } = await queries.countOpen(tx, tenant, source, now())
+      const { ofTenant, ofSource } = await queries.countOpenGrants(tx, tenant, source, now())
       if (ofTenant >= mostOfTenant || ofSource >= mostOfSource)
         throw new AppError('rate_limited', 'too many machines wait to be approved', { retryAfterSeconds: 60 })
       const times = { next_poll_at: later(startsWithinMs), expires_at: later(startsWithinMs) }
       const row = { ...key, ...times, tenant_id: tenant, provider_id: providerId, source, interval_seconds: 0 }
       const none = { end_reason: null, secret_jwe: null, poller: null }
-      const isFirst = await queries.insertGrant(tx, { ...row, ...none, state: 'starting' })
+      const isFirst = await queries.insertDeviceGrant(tx, { ...row, ...none, state: 'starting' })
       return isFirst ? provider : 'replayed'
     })
   }

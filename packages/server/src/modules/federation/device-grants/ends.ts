@@ -22,7 +22,7 @@ const refused = { outcome: 'refused' } as const
  * reason.
  */
 export type GrantStatus = 'authorization_pending' | 'authorized' | 'access_denied' | 'expired_token' | 'failed'
-export function statusOf({ state, end_reason, expires_at }: GrantRow, at: Date): GrantStatus {
+export function grantStatusOf({ state, end_reason, expires_at }: GrantRow, at: Date): GrantStatus {
   if (state === 'ended') return endings[end_reason ?? ''] ?? 'failed'
   if (expires_at <= at) return 'expired_token'
   return state === 'authorized' ? 'authorized' : 'authorization_pending'

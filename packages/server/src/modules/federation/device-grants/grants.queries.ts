@@ -10,13 +10,13 @@ export type GrantRow = Selectable<Tables['device_grants']>
 export type GrantKey = Pick<GrantRow, 'ticket' | 'jkt'>
 
 /** Serializes the beginning of grants in a tenant until commit, so that the counts are exact. */
-export const takeTurns = (tx: Tx, tenant: TenantId) =>
+export const lockNewGrants = (tx: Tx, tenant: TenantId) =>
   sql`select pg_advisory_xact_lock(${sql.lit(beginLock)}, hashtext(${tenant}::text))`.execute(tx)
 // Any number that no other advisory lock of the database uses.
 const beginLock = 7_264_407
 
 /** Counts the open grants of the tenant and of one address. */
-export async function countOpen(tx: Tx, tenant: TenantId, source: string, at: Date) {
+export async function countOpenGrants(tx: Tx, tenant: TenantId, source: string, at: Date) {
   const open = tx
     .selectFrom('device_grants')
     .select((e) => e.fn.countAll<number>().as('n'))
@@ -29,7 +29,7 @@ export async function countOpen(tx: Tx, tenant: TenantId, source: string, at: Da
 }
 
 /** False if the challenge has begun a grant before. */
-export const insertGrant = (tx: Tx, row: GrantRow): Promise<boolean> =>
+export const insertDeviceGrant = (tx: Tx, row: GrantRow): Promise<boolean> =>
   happened(
     tx
       .insertInto('device_grants')
@@ -62,7 +62,7 @@ export const dropGrant = (tx: Tx, tenant: TenantId, { ticket, jkt }: GrantKey) =
     .where('state', '=', 'starting')
     .execute()
 
-export const findGrant = (tx: Tx, tenant: TenantId, { ticket, jkt }: GrantKey): Promise<GrantRow | undefined> =>
+export const findDeviceGrant = (tx: Tx, tenant: TenantId, { ticket, jkt }: GrantKey): Promise<GrantRow | undefined> =>
   tx
     .selectFrom('device_grants')
     .selectAll()

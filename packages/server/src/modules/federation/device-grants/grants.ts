@@ -12,8 +12,8 @@ import { FederationError } from '../proven.ts'
 import { findProvider } from '../providers.queries.ts'
 import type { Providers } from '../providers.ts'
 import type { Unrecognised } from '../recognise.ts'
-import { createBegin } from './begin.ts'
-import { type GrantStatus, recordEnd, statusOf } from './ends.ts'
+import { createGrantBegin } from './begin.ts'
+import { type GrantStatus, grantStatusOf, recordEnd } from './ends.ts'
 import type { GrantKey, GrantRow } from './grants.queries.ts'
 import * as queries from './grants.queries.ts'
 import { createPolling, enrollsByDeviceCode } from './polling.ts'
@@ -50,7 +50,7 @@ export function createDeviceGrants(
 
   /** Returns the grant's current state. Asks the provider first if a poll is due. */
   async function look(by: Actor, key: GrantKey): Promise<Looked | undefined> {
-    const find = () => db.inTenant(by.tenantId, (tx) => queries.findGrant(tx, by.tenantId, key))
+    const find = () => db.inTenant(by.tenantId, (tx) => queries.findDeviceGrant(tx, by.tenantId, key))
     const before = await find()
     if (!before || before.state === 'starting') return undefined
     const isOpen = before.state === 'pending' && before.expires_at > now()
@@ -73,7 +73,7 @@ export function createDeviceGrants(
   }
 
   function lookedAt(grant: GrantRow): Looked {
-    const status = statusOf(grant, now())
+    const status = grantStatusOf(grant, now())
     const { interval_seconds: intervalSeconds, expires_at: expiresAt } = grant
     const untilDue = grant.next_poll_at.getTime() - now().getTime()
     return {
@@ -110,14 +110,14 @@ export function createDeviceGrants(
   }
 
   async function authorized(by: Actor, key: GrantKey): Promise<GrantRow | GrantStatus | undefined> {
-    const found = await db.inTenant(by.tenantId, (tx) => queries.findGrant(tx, by.tenantId, key))
+    const found = await db.inTenant(by.tenantId, (tx) => queries.findDeviceGrant(tx, by.tenantId, key))
     if (!found) return undefined
     const grant = await expired(by, key, found)
-    return grant.state === 'authorized' ? grant : statusOf(grant, now())
+    return grant.state === 'authorized' ? grant : grantStatusOf(grant, now())
   }
 
   return {
-    begin: createBegin({ ...deps, secrets }),
+    begin: createGrantBegin({ ...deps, secrets }),
 
     /** Undefined if this challenge and key have begun no grant. */
     statusOf: async (by: Actor, key: GrantKey, hold: Hold | undefined): Promise<Shown | undefined> => {

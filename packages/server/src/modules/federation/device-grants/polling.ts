@@ -5,7 +5,7 @@ import { minute, second } from '../../../kernel/time.ts'
 import type { FederationDeps } from '../deps.ts'
 import type { NotYet } from '../oidc/device-grant.ts'
 import type { Oidc } from '../oidc/oidc.ts'
-import { FederationError, type Proven } from '../proven.ts'
+import { FederationError, type ProvenIdentity } from '../proven.ts'
 import { findProvider, type ProviderRow } from '../providers.queries.ts'
 import type { Providers } from '../providers.ts'
 import { recordEnd } from './ends.ts'
@@ -54,7 +54,7 @@ export function createPolling({ db, audit, now, onError, oidc, providers, secret
     })
   }
 
-  async function ask({ grant, provider }: Claimed): Promise<Proven | NotYet | FederationError | 'turned_off'> {
+  async function ask({ grant, provider }: Claimed): Promise<ProvenIdentity | NotYet | FederationError | 'turned_off'> {
     if (!provider || !enrollsByDeviceCode(provider)) return 'turned_off'
     const code = await secrets.openCode(grant)
     if (!isOf(code, provider)) return 'turned_off'

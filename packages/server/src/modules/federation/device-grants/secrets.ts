@@ -1,5 +1,5 @@
 import { type Kek, seal, unseal } from '@holdfast/crypto'
-import type { Proven } from '../proven.ts'
+import type { ProvenIdentity } from '../proven.ts'
 import type { ProviderRow } from '../providers.queries.ts'
 import type { GrantRow } from './grants.queries.ts'
 
@@ -18,8 +18,8 @@ export function createGrantSecrets(kek: Kek) {
   return {
     sealCode: (of: Of, code: Redeemed) => sealed(contextOf(of, 'code'), code),
     openCode: async (row: GrantRow) => (await opened(contextOf(row, 'code'), row.secret_jwe)) as Redeemed,
-    sealPerson: (of: Of, proven: Proven) => sealed(contextOf(of, 'person'), proven),
-    openPerson: async (row: GrantRow) => (await opened(contextOf(row, 'person'), row.secret_jwe)) as Proven,
+    sealPerson: (of: Of, proven: ProvenIdentity) => sealed(contextOf(of, 'person'), proven),
+    openPerson: async (row: GrantRow) => (await opened(contextOf(row, 'person'), row.secret_jwe)) as ProvenIdentity,
   }
 }
 export type GrantSecrets = ReturnType<typeof createGrantSecrets>

@@ -20,7 +20,7 @@ const isRecord = (value: unknown): value is Claims => typeof value === 'object' 
  * ID, whose `sub` differs for each application, it is the object id in the tenant that the issuer names. A text that
  * the database can store only in an altered form is refused: it might equal another person's.
  */
-export function subjectOf({ kind, issuer }: Pick<OidcProvider, 'kind' | 'issuer'>, claims: Claims): string {
+export function subjectClaimOf({ kind, issuer }: Pick<OidcProvider, 'kind' | 'issuer'>, claims: Claims): string {
   if (kind === 'entra_id' && (claimOf(claims, 'tid') ?? '') !== entraTenantOf(issuer))
     throw new FederationError('subject', 'The token is of another tenant of Entra ID.')
   const name = kind === 'entra_id' ? 'oid' : 'sub'
@@ -40,7 +40,11 @@ export function sidOf(claims: Claims): string | null {
  * Returns the groups in a claim; undefined if the token has none. A claim that is too long, incomplete (overage) or of
  * another type is refused, since a missing or extra group may change a person's access.
  */
-export function groupsOf(kind: IdentityProviderKind, claims: Claims, claimName: string): readonly string[] | undefined {
+export function groupsClaimOf(
+  kind: IdentityProviderKind,
+  claims: Claims,
+  claimName: string,
+): readonly string[] | undefined {
   const refuse = (message: string): never => {
     throw new FederationError('groups', message)
   }

@@ -1,7 +1,7 @@
 import type { Configuration, CustomFetch } from 'openid-client'
 import { day, second } from '../../../kernel/time.ts'
 import { FederationError } from '../proven.ts'
-import { type Judged, safeWord, toFederationError, tokensIn } from './exchange.ts'
+import { safeWord, toFederationError, tokensIn, type VerifiedTokens } from './exchange.ts'
 import { loadClient, outboundErrorIn } from './library.ts'
 
 /** A provider's answer to a device authorization request (RFC 8628 §3.2). */
@@ -74,7 +74,7 @@ export async function redeemDeviceCode<T>(
   fetch: CustomFetch,
   deviceCode: string,
   judge: (idToken: string) => Promise<T>,
-): Promise<Judged<T> | NotYet> {
+): Promise<VerifiedTokens<T> | NotYet> {
   const client = await loadClient()
   let status = 0
   let tokens: ReturnType<typeof tokensIn>

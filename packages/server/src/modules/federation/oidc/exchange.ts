@@ -3,7 +3,7 @@ import { FederationError } from '../proven.ts'
 import { loadClient, outboundErrorIn } from './library.ts'
 import type { Metadata } from './metadata.ts'
 
-export type Known = {
+export type KnownClient = {
   redirectUri: string
   state: string
   nonce: string
@@ -12,7 +12,7 @@ export type Known = {
 }
 
 /** Checks an answer first, to give a precise error. The library checks it again, and it alone sends the code. */
-function checkAnswer(answer: URLSearchParams, known: Known, metadata: Metadata): void {
+function checkAnswer(answer: URLSearchParams, known: KnownClient, metadata: Metadata): void {
   if (!known.state || !known.nonce || !known.verifier)
     throw new FederationError('state', 'What this sign-in began with is not known.')
   const [state, otherState] = answer.getAll('state')
@@ -34,15 +34,15 @@ export const safeWord = (text: unknown) => (typeof text === 'string' && /^[a-z_]
 /** Answer of a token endpoint: the ID token, and the access token for UserInfo. */
 type Tokens = { idToken: string; accessToken: string | undefined }
 /** A verified ID token, and the access token that came with it. */
-export type Judged<T> = { verified: T; accessToken: string | undefined }
+export type VerifiedTokens<T> = { verified: T; accessToken: string | undefined }
 
 /** Exchanges the code of an answer for tokens; `judge` verifies the ID token. Throws FederationError. */
 export async function exchange<T>(
   configuration: Configuration,
   fetch: CustomFetch,
-  { metadata, answer, known }: { metadata: Metadata; answer: URLSearchParams; known: Known },
+  { metadata, answer, known }: { metadata: Metadata; answer: URLSearchParams; known: KnownClient },
   judge: (idToken: string) => Promise<T>,
-): Promise<Judged<T>> {
+): Promise<VerifiedTokens<T>> {
   checkAnswer(answer, known, metadata)
   const client = await loadClient()
   let tokens: Tokens | undefined

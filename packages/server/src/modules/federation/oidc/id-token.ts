@@ -1,8 +1,8 @@
 import { CryptoError, decodeCompact } from '@holdfast/crypto'
 import type { errors, JWTPayload, JWTVerifyOptions, JWTVerifyResult } from 'jose'
-import { FederationError, type Proven } from '../proven.ts'
-import { subjectOf } from './claims.ts'
-import type { Keys } from './keys.ts'
+import { FederationError, type ProvenIdentity } from '../proven.ts'
+import { subjectClaimOf } from './claims.ts'
+import type { ProviderKeys } from './keys.ts'
 import { loadJose } from './library.ts'
 import type { OidcProvider } from './presets.ts'
 
@@ -25,9 +25,9 @@ type Expected = Common & {
 export type TokenSource = {
   /** Accepted algorithms that the provider announces. The token's header only selects one of them. */
   algorithms: readonly string[]
-  keys: () => Promise<Keys>
+  keys: () => Promise<ProviderKeys>
   /** Reads the keys again. Undefined if they were read again less than a minute ago. */
-  renewedKeys: () => Promise<Keys | undefined>
+  renewedKeys: () => Promise<ProviderKeys | undefined>
   now: () => Date
 }
 
@@ -40,11 +40,11 @@ export async function verifyIdToken(
   token: string,
   expected: Expected,
   source: TokenSource,
-): Promise<Proven> {
+): Promise<ProvenIdentity> {
   const payload = await judgeToken(provider, token, { ...expected, needs: ['sub', 'exp'], type: /^jwt$/i }, source)
   checkTimes(payload, expected, source.now())
   if (expected.nonce === '' || payload.nonce !== (expected.nonce ?? undefined)) throw refused('nonce')
-  return { issuer: provider.issuer, subject: subjectOf(provider, payload), claims: payload }
+  return { issuer: provider.issuer, subject: subjectClaimOf(provider, payload), claims: payload }
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Outbound } from '../../../outbound/outbound.ts'
 import { FederationError } from '../proven.ts'
 import { loadJose, outboundErrorIn } from './library.ts'
 
-export type Keys = { find: JWTVerifyGetKey; count: number }
+export type ProviderKeys = { find: JWTVerifyGetKey; count: number }
 
 const maxKeys = 50
 /** Base64url length of an RSA modulus of 8192 bits. Verifying with a longer one takes seconds. */
@@ -11,7 +11,7 @@ const maxNumberLength = 1366
 const maxNameLength = 512
 
 /** Reads the signing keys that a provider publishes. Throws FederationError. */
-export async function readKeys(outbound: Pick<Outbound, 'request'>, jwksUri: string): Promise<Keys> {
+export async function readKeys(outbound: Pick<Outbound, 'request'>, jwksUri: string): Promise<ProviderKeys> {
   const keys = keysIn(await read(outbound, jwksUri)).flatMap(usable)
   if (keys.length === 0) throw unusable('The provider publishes no key that ID tokens can be verified with.')
   if (keys.length > maxKeys) throw unusable(`The provider publishes more than ${maxKeys} keys.`)

@@ -1,4 +1,4 @@
-import { sidOf, subjectOf } from './claims.ts'
+import { sidOf, subjectClaimOf } from './claims.ts'
 import { judgeToken, refused, type TokenSource } from './id-token.ts'
 import type { OidcProvider } from './presets.ts'
 
@@ -32,7 +32,7 @@ export async function verifyLogoutToken(
   const sid = sidOf(payload)
   // For Entra ID the subject is `oid`; `sub` alone does not identify a person.
   const name = provider.kind === 'entra_id' ? 'oid' : 'sub'
-  const subject = Object.hasOwn(payload, name) || sid === null ? subjectOf(provider, payload) : null
+  const subject = Object.hasOwn(payload, name) || sid === null ? subjectClaimOf(provider, payload) : null
   return { subject, sid, issuedAt: new Date(iat * 1000), jti }
 }
 

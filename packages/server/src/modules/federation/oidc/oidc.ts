@@ -1,9 +1,9 @@
 import type { Configuration } from 'openid-client'
 import { minute, second } from '../../../kernel/time.ts'
 import type { Outbound } from '../../../outbound/outbound.ts'
-import { FederationError, type Proven } from '../proven.ts'
+import { FederationError, type ProvenIdentity } from '../proven.ts'
 import { authorizeDevice, type DeviceAuthorization, type NotYet, redeemDeviceCode } from './device-grant.ts'
-import { exchange, type Judged, type Known } from './exchange.ts'
+import { exchange, type KnownClient, type VerifiedTokens } from './exchange.ts'
 import { createFetched } from './fetched.ts'
 import { skewSeconds, type TokenSource, verifyIdToken } from './id-token.ts'
 import { readKeys } from './keys.ts'
@@ -82,8 +82,11 @@ export function createOidc({
   const judge = (provider: Issuer, found: Metadata, token: string, expected: Parameters<typeof verifyIdToken>[2]) =>
     verifyIdToken(provider, token, expected, sourceOf(found))
   /** Adds mapped claims from UserInfo that the ID token lacks. */
-  const completed = (provider: OidcProvider, metadata: Metadata, { verified, accessToken }: Judged<Proven>) =>
-    addUserInfo(verified, { provider, metadata, accessToken }, { outbound, source: sourceOf(metadata) })
+  const completed = (
+    provider: OidcProvider,
+    metadata: Metadata,
+    { verified, accessToken }: VerifiedTokens<ProvenIdentity>,
+  ) => addUserInfo(verified, { provider, metadata, accessToken }, { outbound, source: sourceOf(metadata) })
 
   return {
     /**
@@ -156,7 +159,7 @@ export function createOidc({
     },
 
     /** Processes the provider's answer at the redirect URI: exchanges the code and verifies the ID token. */
-    finish: async (provider: OidcProvider, answer: URLSearchParams, known: Known): Promise<Proven> => {
+    finish: async (provider: OidcProvider, answer: URLSearchParams, known: KnownClient): Promise<ProvenIdentity> => {
       const found = await metadataOf(provider)
       const configuration = await configure(provider, found)
       const judged = await exchange(configuration, fetch, { metadata: found, answer, known }, (idToken) =>
@@ -178,7 +181,7 @@ export function createOidc({
       provider: Issuer & Pick<OidcProvider, 'mappedClaims'>,
       idToken: string,
       { audiences, nonce, maxAgeSeconds }: { audiences: readonly string[]; nonce: string; maxAgeSeconds: number },
-    ): Promise<Proven> => {
+    ): Promise<ProvenIdentity> => {
       const found = await metadataOf(provider)
       const proven = await judge(provider, found, idToken, { audiences, nonce, issuedWithinSeconds: maxAgeSeconds })
       return withUnknown(proven, { provider, metadata: found })
@@ -196,7 +199,7 @@ export function createOidc({
      * Asks once whether somebody has approved the grant. RFC 8628 has no nonce: the ID token comes only to this server,
      * for a code that only this server knows. All other checks are those of every ID token.
      */
-    redeemDeviceCode: async (provider: OidcProvider, deviceCode: string): Promise<Proven | NotYet> => {
+    redeemDeviceCode: async (provider: OidcProvider, deviceCode: string): Promise<ProvenIdentity | NotYet> => {
       const found = await metadataOf(provider).catch((e: unknown) => {
         if (e instanceof FederationError && e.reason === 'unreachable') return undefined
         throw e

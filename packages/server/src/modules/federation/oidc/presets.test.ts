@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { FederationError } from '../proven.ts'
-import { groupsOf, subjectOf } from './claims.ts'
+import { groupsClaimOf, subjectClaimOf } from './claims.ts'
 import { defaultScopes, issuerProblem, type OidcProvider } from './presets.ts'
 
 const tenant = '72f988bf-86f1-41af-91ab-2d7cd011db47'
@@ -73,7 +73,7 @@ test('an issuer is written as its kind has it', () => {
 
 test('a person of Entra ID is the object of the one tenant, any other is the subject', () => {
   const claims = { sub: 'pairwise', oid: 'object', tid: tenant }
-  assert.equal(subjectOf(entra, claims), 'object')
+  assert.equal(subjectClaimOf(entra, claims), 'object')
   for (const wrong of [
     { ...claims, tid: undefined },
     { ...claims, tid: '' },
@@ -82,14 +82,14 @@ test('a person of Entra ID is the object of the one tenant, any other is the sub
     { ...claims, oid: undefined },
     { ...claims, oid: 5 },
   ])
-    assert.throws(() => subjectOf(entra, wrong), withReason('subject'))
-  assert.throws(() => subjectOf({ kind: 'entra_id', issuer: 'https://idp.example' }, {}), withReason('subject'))
-  assert.equal(subjectOf({ kind: 'oidc', issuer: 'https://idp.example' }, claims), 'pairwise')
+    assert.throws(() => subjectClaimOf(entra, wrong), withReason('subject'))
+  assert.throws(() => subjectClaimOf({ kind: 'entra_id', issuer: 'https://idp.example' }, {}), withReason('subject'))
+  assert.equal(subjectClaimOf({ kind: 'oidc', issuer: 'https://idp.example' }, claims), 'pairwise')
 })
 
 test('groups are the texts of a claim, and what is not all of them is no answer', () => {
   const of = (claims: Record<string, unknown>, name = 'groups', kind: OidcProvider['kind'] = 'oidc') =>
-    groupsOf(kind, claims, name)
+    groupsClaimOf(kind, claims, name)
   assert.deepEqual(of({ groups: ['/a/b', 'c', 'c', ''] }), ['/a/b', 'c'])
   assert.deepEqual(of({ groups: 'one' }), ['one'])
   assert.deepEqual(of({ groups: [] }), [])
@@ -126,7 +126,7 @@ test('claims of any shape are subjects and groups, or a FederationError', () => 
     fc.property(fc.jsonValue(), fc.string(), fc.constantFrom(...kinds), (value, name, kind) => {
       for (const key of ['sub', 'oid', 'tid', '_claim_names', 'hasgroups', name]) {
         const claims = { sub: 's', oid: 'o', tid: tenant, [key]: value }
-        for (const read of [() => subjectOf({ ...entra, kind }, claims), () => groupsOf(kind, claims, name)])
+        for (const read of [() => subjectClaimOf({ ...entra, kind }, claims), () => groupsClaimOf(kind, claims, name)])
           try {
             for (const text of [read() ?? []].flat())
               assert.ok(text.isWellFormed() && !text.includes('\0') && text !== '')

@@ -1,6 +1,6 @@
 import type { Outbound } from '../../../outbound/outbound.ts'
 import { OutboundError } from '../../../outbound/outbound-error.ts'
-import { FederationError, type Proven } from '../proven.ts'
+import { FederationError, type ProvenIdentity } from '../proven.ts'
 import { refused, type TokenSource, verifySignature } from './id-token.ts'
 import { type Metadata, userInfoEndpoint } from './metadata.ts'
 import type { OidcProvider } from './presets.ts'
@@ -22,7 +22,10 @@ const isAbsent = (claims: Claims, name: string) => {
   return value === undefined || value === null || value === ''
 }
 /** Returns the mapped claims that an ID token lacks. */
-async function absentClaims({ mappedClaims }: Pick<OidcProvider, 'mappedClaims'>, proven: Proven): Promise<string[]> {
+async function absentClaims(
+  { mappedClaims }: Pick<OidcProvider, 'mappedClaims'>,
+  proven: ProvenIdentity,
+): Promise<string[]> {
   return (await mappedClaims(proven)).filter((name) => isAbsent(proven.claims, name))
 }
 
@@ -30,9 +33,9 @@ async function absentClaims({ mappedClaims }: Pick<OidcProvider, 'mappedClaims'>
  * Marks mapped claims as unknown if an ID token came without an access token and the provider has a UserInfo endpoint.
  */
 export async function withUnknown(
-  proven: Proven,
+  proven: ProvenIdentity,
   { provider, metadata }: { provider: Pick<OidcProvider, 'kind' | 'mappedClaims'>; metadata: Metadata },
-): Promise<Proven> {
+): Promise<ProvenIdentity> {
   if (provider.kind === 'entra_id' || metadata.userinfo_endpoint === undefined) return proven
   return { ...proven, unknown: await absentClaims(provider, proven) }
 }
@@ -44,10 +47,10 @@ export async function withUnknown(
  * @throws FederationError if the endpoint cannot be asked, or its answer is not about this person
  */
 export async function addUserInfo(
-  proven: Proven,
+  proven: ProvenIdentity,
   { provider, metadata, accessToken }: { provider: OidcProvider; metadata: Metadata; accessToken: string | undefined },
   { outbound, source }: { outbound: Pick<Outbound, 'request'>; source: TokenSource },
-): Promise<Proven> {
+): Promise<ProvenIdentity> {
   if (metadata.userinfo_endpoint === undefined) return proven
   const absent = await absentClaims(provider, proven)
   const endpoint = absent.length > 0 ? userInfoEndpoint(provider, metadata) : undefined

@@ -1,14 +1,14 @@
 import { storable } from '../../../kernel/text.ts'
-import { FederationError, type Proven } from '../proven.ts'
-import { claimsOf } from './attributes.ts'
-import { childrenOf, instantOf, onlyChild, textOf } from './elements.ts'
+import { FederationError, type ProvenIdentity } from '../proven.ts'
+import { samlClaimsOf } from './attributes.ts'
+import { childrenOf, elementText, instantOf, onlyChild } from './elements.ts'
 import { bearer, entityFormat, nameIdFormats, ns } from './names.ts'
 import { maxAgeMs, type SamlProvider, skewMs } from './provider.ts'
 import { readXml, type XmlElement } from './xml.ts'
 
 /** Expected values: the request that is answered, and the maximum age of the person's sign-in. */
-export type Expected = { requestId: string; maxAgeSeconds: number | undefined; now: Date }
-export type Judged = Proven & {
+export type ExpectedAssertion = { requestId: string; maxAgeSeconds: number | undefined; now: Date }
+export type VerifiedAssertion = ProvenIdentity & {
   assertionId: string
   /** End of the time in which the assertion must be remembered as used. */
   goodUntil: Date
@@ -19,7 +19,7 @@ const maxSubject = 255
 const knownConditions = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']
 
 /** Judges an assertion. The provider has signed exactly these bytes. */
-export function judgeAssertion(xml: string, provider: SamlProvider, expected: Expected): Judged {
+export function judgeAssertion(xml: string, provider: SamlProvider, expected: ExpectedAssertion): VerifiedAssertion {
   const assertion = readXml(xml)
   const { name, namespace, attributes } = assertion
   const assertionId = attributes.get('ID') ?? ''
@@ -28,7 +28,7 @@ export function judgeAssertion(xml: string, provider: SamlProvider, expected: Ex
     throw new FederationError('token', 'This is no assertion of SAML 2.0.')
 
   const issuer = onlyChild(assertion, ns.assertion, 'Issuer')
-  if (textOf(issuer) !== provider.issuer || ![undefined, entityFormat].includes(issuer?.attributes.get('Format')))
+  if (elementText(issuer) !== provider.issuer || ![undefined, entityFormat].includes(issuer?.attributes.get('Format')))
     throw new FederationError('issuer', 'The assertion is of another identity provider.')
 
   const clock = clockOf(expected.now)
@@ -42,7 +42,7 @@ export function judgeAssertion(xml: string, provider: SamlProvider, expected: Ex
   return {
     issuer: provider.issuer,
     subject: subjectOf(subject, provider),
-    claims: claimsOf(assertion),
+    claims: samlClaimsOf(assertion),
     assertionId,
     goodUntil: new Date(issued.getTime() + maxAgeMs + skewMs),
   }
@@ -94,7 +94,7 @@ function judgeConditions(assertion: XmlElement, entityId: string, clock: Clock) 
     throw new FederationError('token', 'The assertion has no conditions, or one that is not known.')
   const restrictions = childrenOf(conditions, ns.assertion, 'AudienceRestriction')
   const isForUs = (restriction: XmlElement) =>
-    childrenOf(restriction, ns.assertion, 'Audience').some((audience) => textOf(audience) === entityId)
+    childrenOf(restriction, ns.assertion, 'Audience').some((audience) => elementText(audience) === entityId)
   if (restrictions.length === 0 || !restrictions.every(isForUs))
     throw new FederationError('audience', 'The assertion is meant for another application.')
   const problem = problemOfTimes(conditions.attributes, clock, 'optional')
@@ -123,7 +123,7 @@ function judgeSignIn(assertion: XmlElement, maxAgeSeconds: number | undefined, c
  */
 function subjectOf(subject: XmlElement | undefined, provider: SamlProvider): string {
   const nameId = onlyChild(subject, ns.assertion, 'NameID')
-  const text = textOf(nameId)
+  const text = elementText(nameId)
   if (!nameId || text === undefined)
     throw new FederationError('subject', 'The assertion does not name its person, once and in plain text.')
   const format = nameId.attributes.get('Format') ?? nameIdFormats.unspecified

@@ -1,6 +1,6 @@
 import { storable } from '../../../kernel/text.ts'
 import { FederationError } from '../proven.ts'
-import { childrenOf, textOf } from './elements.ts'
+import { childrenOf, elementText } from './elements.ts'
 import { ns } from './names.ts'
 import type { XmlElement } from './xml.ts'
 
@@ -13,13 +13,13 @@ const maxValueLength = 8192
  * of another type are left out, as are the names of inherited JavaScript properties. Too many or too long values are
  * refused: a missing value may change a person's access.
  */
-export function claimsOf(assertion: XmlElement): Readonly<Record<string, string | readonly string[]>> {
+export function samlClaimsOf(assertion: XmlElement): Readonly<Record<string, string | readonly string[]>> {
   const found = new Map<string, string[]>()
   for (const statement of childrenOf(assertion, ns.assertion, 'AttributeStatement'))
     for (const attribute of childrenOf(statement, ns.assertion, 'Attribute')) {
       const name = attribute.attributes.get('Name') ?? ''
       if (name === '' || storable(name, maxNameLength) !== name || name in {}) continue
-      const values = childrenOf(attribute, ns.assertion, 'AttributeValue').flatMap((value) => textOf(value) ?? [])
+      const values = childrenOf(attribute, ns.assertion, 'AttributeValue').flatMap((value) => elementText(value) ?? [])
       if (values.some((value) => value.length > maxValueLength))
         throw new FederationError('token', `An attribute has a value of more than ${maxValueLength} characters.`)
       const plain = values.map((value) => storable(value, maxValueLength))

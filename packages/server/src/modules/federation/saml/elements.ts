@@ -11,7 +11,7 @@ export function onlyChild(parent: XmlElement | undefined, namespace: string, nam
 }
 
 /** Returns the text of an element; undefined if there is no element or it has child elements. */
-export const textOf = (element: XmlElement | undefined): string | undefined =>
+export const elementText = (element: XmlElement | undefined): string | undefined =>
   element && element.children.length === 0 ? element.content.join('') : undefined
 
 /** Yields the element and all its descendants. */

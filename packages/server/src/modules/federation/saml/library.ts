@@ -1,6 +1,6 @@
 import type { SamlConfig } from '@node-saml/node-saml'
 import { FederationError } from '../proven.ts'
-import { type Expected, type Judged, judgeAssertion } from './assertion.ts'
+import { type ExpectedAssertion, judgeAssertion, type VerifiedAssertion } from './assertion.ts'
 import { nameIdFormats } from './names.ts'
 import { maxAgeMs, type SamlProvider, skewMs } from './provider.ts'
 
@@ -85,11 +85,11 @@ export async function verifyResponse(
   xml: string,
   provider: SamlProvider,
   certificates: readonly string[],
-  expected: Expected,
-): Promise<Judged> {
+  expected: ExpectedAssertion,
+): Promise<VerifiedAssertion> {
   const getAsync = (id: string) => Promise.resolve(id === expected.requestId ? neverOld : null)
   const options = { ...optionsFor(provider, certificates), cacheProvider: { ...noneKept, getAsync } }
-  let judged: { xml: string; found: Judged } | undefined
+  let judged: { xml: string; found: VerifiedAssertion } | undefined
   const judge = (assertion: string) => {
     judged = { xml: assertion, found: judgeAssertion(assertion, provider, expected) }
   }

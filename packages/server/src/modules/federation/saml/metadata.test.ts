@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FederationError } from '../proven.ts'
-import { childrenOf, onlyChild, textOf } from './elements.ts'
+import { childrenOf, elementText, onlyChild } from './elements.ts'
 import { ns } from './names.ts'
 import { createSaml } from './saml.ts'
 import { ecKey, key, now, provider, rsaKey } from './test-idp.ts'
@@ -104,7 +104,7 @@ test('our metadata say where to answer and how to name people', () => {
   )
   const [answer] = childrenOf(role, ns.metadata, 'AssertionConsumerService')
   assert.equal(answer?.attributes.get('Location'), odd.acsUrl)
-  const format = textOf(onlyChild(role, ns.metadata, 'NameIDFormat'))
+  const format = elementText(onlyChild(role, ns.metadata, 'NameIDFormat'))
   assert.equal(format, 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent')
   assert.equal(saml.metadata(odd), saml.metadata(odd))
 })

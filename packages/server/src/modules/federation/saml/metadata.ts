@@ -1,8 +1,8 @@
 import type { X509Certificate } from 'node:crypto'
 import { FederationError } from '../proven.ts'
 import { isUsable, readCertificate } from './certificates.ts'
-import { childrenOf, instantOf, textOf } from './elements.ts'
-import { bindings, nameIdFormats, ns } from './names.ts'
+import { childrenOf, elementText, instantOf } from './elements.ts'
+import { nameIdFormats, ns, samlBindings } from './names.ts'
 import { isSsoUrl, type SamlProvider } from './provider.ts'
 import { readXml, type XmlElement } from './xml.ts'
 
@@ -70,7 +70,7 @@ function entityIn(root: XmlElement): [entity: XmlElement, ...around: XmlElement[
 
 function ssoUrlOf(idp: XmlElement): string {
   const services = childrenOf(idp, ns.metadata, 'SingleSignOnService')
-  const location = services.find(({ attributes }) => attributes.get('Binding') === bindings.redirect)
+  const location = services.find(({ attributes }) => attributes.get('Binding') === samlBindings.redirect)
   const url = location?.attributes.get('Location') ?? ''
   if (url === '') refuse('The metadata have no address to sign in at by redirect.')
   return isSsoUrl(url) ? url : refuse('The address to sign in at is no https address.')
@@ -83,7 +83,7 @@ function certificatesOf(idp: XmlElement): IdpMetadata['certificates'] {
     if (key.attributes.get('use') === 'encryption') continue
     const data = childrenOf(key, ns.signature, 'KeyInfo').flatMap((info) => childrenOf(info, ns.signature, 'X509Data'))
     for (const element of data.flatMap((each) => childrenOf(each, ns.signature, 'X509Certificate'))) {
-      const certificate = readCertificate(textOf(element) ?? '')
+      const certificate = readCertificate(elementText(element) ?? '')
       found.set(certificate.fingerprint256, certificate)
     }
   }
@@ -106,7 +106,7 @@ export function spMetadata(
 <EntityDescriptor xmlns="${ns.metadata}" entityID="${escaped(entityId)}" ${life}>
   <SPSSODescriptor protocolSupportEnumeration="${ns.protocol}" AuthnRequestsSigned="false" WantAssertionsSigned="true">
     <NameIDFormat>${nameIdFormats[nameIdFormat]}</NameIDFormat>
-    <AssertionConsumerService index="0" isDefault="true" Binding="${bindings.post}" Location="${escaped(acsUrl)}"/>
+    <AssertionConsumerService index="0" isDefault="true" Binding="${samlBindings.post}" Location="${escaped(acsUrl)}"/>
   </SPSSODescriptor>
 </EntityDescriptor>
 `

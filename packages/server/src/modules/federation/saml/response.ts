@@ -1,5 +1,5 @@
 import { FederationError } from '../proven.ts'
-import { everyElement, instantOf, onlyChild, textOf } from './elements.ts'
+import { elementText, everyElement, instantOf, onlyChild } from './elements.ts'
 import { ns, statusSuccess } from './names.ts'
 import { maxAgeMs, maxResponseLength, type SamlProvider, skewMs } from './provider.ts'
 import { judgeSignatures } from './signatures.ts'
@@ -43,7 +43,7 @@ export function judgeResponse(xml: string, provider: SamlProvider, requestId: st
   if (attributes.get('InResponseTo') !== requestId)
     throw new FederationError('state', 'The response answers no request of ours.')
   const names = response.children.filter(({ name }) => name === 'Issuer')
-  if (names.length > 1 || names.some((issuer) => textOf(issuer) !== provider.issuer))
+  if (names.length > 1 || names.some((issuer) => elementText(issuer) !== provider.issuer))
     throw new FederationError('issuer', 'The response is of another identity provider.')
   const issued = instantOf(attributes.get('IssueInstant'))?.getTime()
   if (issued === undefined || issued > now.getTime() + skewMs || issued + maxAgeMs <= now.getTime() - skewMs)

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
 import { FederationError } from '../proven.ts'
-import { onlyChild, textOf } from './elements.ts'
+import { elementText, onlyChild } from './elements.ts'
 import { ns } from './names.ts'
 import { createSaml } from './saml.ts'
 import { at, ecKey, key, now, plainResponse, posted, provider, requestId, rsaKey, signed } from './test-idp.ts'
@@ -76,7 +76,7 @@ test('the request goes out by redirect, says who asks, and is recognised by its 
   const request = readXml(inflateRawSync(Buffer.from(sent.searchParams.get('SAMLRequest') ?? '', 'base64')).toString())
   assert.deepEqual([request.namespace, request.name], [ns.protocol, 'AuthnRequest'])
   assert.match(id, /^_[0-9a-f]{40}$/)
-  assert.equal(textOf(onlyChild(request, ns.assertion, 'Issuer')), provider.entityId)
+  assert.equal(elementText(onlyChild(request, ns.assertion, 'Issuer')), provider.entityId)
   const policy = onlyChild(request, ns.protocol, 'NameIDPolicy')?.attributes.get('Format')
   assert.equal(policy, 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent')
   assert.deepEqual(Object.fromEntries(request.attributes), {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { day } from '../../../kernel/time.ts'
 import { FederationError } from '../proven.ts'
-import type { Judged } from './assertion.ts'
+import type { VerifiedAssertion } from './assertion.ts'
 import { signingCertificates } from './certificates.ts'
 import { requestUrl, verifyResponse } from './library.ts'
 import { type IdpMetadata, readIdpMetadata, spMetadata } from './metadata.ts'
@@ -39,7 +39,7 @@ export function createSaml({ now }: { now: () => Date }) {
     async finish(
       provider: SamlProvider,
       answer: { samlResponse: string; requestId: string; maxAgeSeconds?: number },
-    ): Promise<Judged> {
+    ): Promise<VerifiedAssertion> {
       const at = now()
       const xml = decodeResponse(answer.samlResponse)
       const signatures = judgeResponse(xml, provider, answer.requestId, at)

@@ -1,6 +1,6 @@
 import { constants, verify } from 'node:crypto'
 import { FederationError } from '../proven.ts'
-import { onlyChild, textOf } from './elements.ts'
+import { elementText, onlyChild } from './elements.ts'
 import { ns } from './names.ts'
 import type { XmlElement } from './xml.ts'
 
@@ -13,7 +13,7 @@ export function signersOf(signatures: readonly XmlElement[], certificates: reado
   const signers = signatures.map((signature) => {
     const info = onlyChild(signature, ns.signature, 'SignedInfo')
     const method = onlyChild(info, ns.signature, 'SignatureMethod')?.attributes.get('Algorithm') ?? ''
-    const value = Buffer.from(textOf(onlyChild(signature, ns.signature, 'SignatureValue')) ?? '', 'base64')
+    const value = Buffer.from(elementText(onlyChild(signature, ns.signature, 'SignatureValue')) ?? '', 'base64')
     const bytes = Buffer.from(info ? canonical(info, new Map([['', '']])) : '')
     const digest = method.endsWith('sha512') ? 'sha512' : 'sha256'
     const padding = method.endsWith('MGF1')

@@ -2,17 +2,17 @@ import type { GatewaysDeps } from '../deps.ts'
 import { createGatewayHistory } from '../history/gateway-history.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
-import { healthHandlers } from './health.handlers.ts'
-import { createHealth } from './health.ts'
+import { gatewayHealthHandlers } from './health.handlers.ts'
+import { createGatewayHealth } from './health.ts'
 import { createImpact } from './impact.ts'
 
 /** Status and problems of gateways, their history, and the devices that they affect. */
 export function createFleetHealth(deps: GatewaysDeps & { registry: Registry; activity: Activity }) {
-  const health = createHealth(deps)
+  const health = createGatewayHealth(deps)
   const { handlers, jobs, prunes } = createGatewayHistory(deps)
   return {
     statuses: health.statuses,
-    handlers: { ...healthHandlers(health, createImpact(deps), deps.now), ...handlers },
+    handlers: { ...gatewayHealthHandlers(health, createImpact(deps), deps.now), ...handlers },
     jobs,
     prunes,
   }

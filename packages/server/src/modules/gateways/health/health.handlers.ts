@@ -11,7 +11,7 @@ import type { Health, HealthReads } from './health.ts'
 import type { Impact } from './impact.ts'
 import { problemsOf } from './problems.ts'
 
-export const healthHandlers = (health: HealthReads, impact: Impact, now: () => Date) =>
+export const gatewayHealthHandlers = (health: HealthReads, impact: Impact, now: () => Date) =>
   ({
     gatewayHealth: async ({ actor, query }) => {
       const { pool_id, status, ...page } = query

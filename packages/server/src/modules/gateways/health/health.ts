@@ -3,9 +3,9 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { minute } from '../../../kernel/time.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { relevantKinds } from '../pull/waiters.ts'
-import { activityOf } from '../registry/gateways.queries.ts'
+import { activityOfGateways } from '../registry/gateways.queries.ts'
 import type { Registry } from '../registry/registry.ts'
-import { createStandings, inOrder, nameOf, type Standing } from '../registry/standings.ts'
+import { createGatewayStandings, type GatewayStanding, inOrder, namePlaceOf } from '../registry/standings.ts'
 import type { Activity } from '../reports/activity.ts'
 import type { GatewayStatus } from '../reports/status.ts'
 import * as queries from './health.queries.ts'
@@ -14,8 +14,8 @@ import * as queries from './health.queries.ts'
 const appliedWithinMs = minute
 
 type HealthFilter = { poolId?: string; status?: GatewayStatus }
-export type Health = Standing & {
-  activity: Awaited<ReturnType<typeof activityOf>>[number] | undefined
+export type Health = GatewayStanding & {
+  activity: Awaited<ReturnType<typeof activityOfGateways>>[number] | undefined
   expectedSeq: number
   inQuestion: Counts
 }
@@ -25,21 +25,21 @@ type Found = { items: Health[]; next_cursor: string | null; statuses: Record<Gat
 /**
  * Health of a tenant's gateways. The registry and last reports come from memory; details are read for one page only.
  */
-export function createHealth({
+export function createGatewayHealth({
   db,
   pager,
   now,
   registry,
   activity,
 }: Pick<GatewaysDeps, 'db' | 'pager' | 'now'> & { registry: Registry; activity: Activity }) {
-  const standings = createStandings({ registry, activity })
+  const standings = createGatewayStandings({ registry, activity })
 
-  async function detailed(tenant: TenantId, page: readonly Standing[], at: Date): Promise<Health[]> {
+  async function detailed(tenant: TenantId, page: readonly GatewayStanding[], at: Date): Promise<Health[]> {
     if (page.length === 0) return []
     const ids = page.map((s) => s.gateway.gateway_id)
     const heardBy = new Date(at.getTime() - appliedWithinMs)
     const [rows, expectedSeq, questions] = await db.inTenant(tenant, async (tx) => [
-      await activityOf(tx, tenant, ids),
+      await activityOfGateways(tx, tenant, ids),
       await queries.newestTold(tx, tenant, relevantKinds, heardBy),
       await queries.questionsOfGateways(tx, tenant, ids),
     ])
@@ -64,25 +64,25 @@ export function createHealth({
       const fitting = all
         .filter(({ gateway }) => filter.poolId === undefined || gateway.pool_id === filter.poolId)
         .filter(({ status }) => filter.status === undefined || status === filter.status)
-        .sort((a, b) => inOrder(nameOf(a), nameOf(b)))
+        .sort((a, b) => inOrder(namePlaceOf(a), namePlaceOf(b)))
       const list = { operation: 'gatewayHealth', tenant, query: { ...page, ...filter } }
       const found = await pager.gather(
         list,
         async (after, most) => ({
-          found: fitting.filter((s) => after === undefined || inOrder(nameOf(s), after) > 0).slice(0, most),
+          found: fitting.filter((s) => after === undefined || inOrder(namePlaceOf(s), after) > 0).slice(0, most),
         }),
-        nameOf,
+        namePlaceOf,
       )
       const statuses = page.cursor === undefined ? countStatuses(all) : null
       return { items: await detailed(tenant, found.items, at), next_cursor: found.next_cursor, statuses, at }
     },
   }
 }
-export type HealthReads = ReturnType<typeof createHealth>
+export type HealthReads = ReturnType<typeof createGatewayHealth>
 
 const noQuestions: Counts = { stale: 0, conflict: 0, unauthorized: 0 }
 
-function countStatuses(all: readonly Standing[]): Record<GatewayStatus, number> {
+function countStatuses(all: readonly GatewayStanding[]): Record<GatewayStatus, number> {
   const counts = { healthy: 0, degraded: 0, draining: 0, down: 0, never_seen: 0, pending: 0 }
   for (const { status } of all) counts[status]++
   return counts

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-export type Outcome = 'on_it' | 'moved' | 'stuck' | 'left'
+export type SessionOutcome = 'on_it' | 'moved' | 'stuck' | 'left'
 export type Affected = {
   device_id: string
   user_id: string | null
@@ -12,7 +12,7 @@ export type Affected = {
   end_reason: string | null
   now_gateway_id: string | null
   now_session_id: string | null
-  outcome: Outcome
+  outcome: SessionOutcome
 }
 /** `saidSince`: earlier reports of devices about their tunnels are ignored. */
 type Question = { gatewayId: string; since: Date; isSilent: boolean; saidSince: Date; after?: string | undefined }
@@ -46,7 +46,7 @@ const affected = (tenant: TenantId, { gatewayId, since, isSilent, saidSince, aft
     order by v.started_at desc limit 1) as n on true`
 
 export const countAffected = async (tx: Tx, tenant: TenantId, question: Question) => {
-  const { rows } = await sql<{ outcome: Outcome; devices: number }>`
+  const { rows } = await sql<{ outcome: SessionOutcome; devices: number }>`
     select outcome, count(*) as devices from (${affected(tenant, question)}) as affected group by outcome`.execute(tx)
   return rows
 }
@@ -56,7 +56,7 @@ export const listAffected = (
   tx: Tx,
   tenant: TenantId,
   question: Question,
-  { outcome, most }: { outcome: Outcome | undefined; most: number },
+  { outcome, most }: { outcome: SessionOutcome | undefined; most: number },
 ) =>
   sql<Affected>`
     select * from (${affected(tenant, question)}) as affected

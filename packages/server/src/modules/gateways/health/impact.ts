@@ -6,9 +6,9 @@ import type { GatewaysDeps } from '../deps.ts'
 import { closedBy } from '../pull/own-part.ts'
 import type { KnownGateway, Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
-import { type GatewayStatus, isSilent, statusOf } from '../reports/status.ts'
+import { type GatewayStatus, gatewayStatusOf, isSilent } from '../reports/status.ts'
 import { deviceSilentMs } from '../truth/verdict.ts'
-import type { Affected, Outcome } from './impact.queries.ts'
+import type { Affected, SessionOutcome } from './impact.queries.ts'
 import * as queries from './impact.queries.ts'
 
 /** Statuses in which devices are sent to a gateway. */
@@ -27,7 +27,7 @@ export function createImpact({
     read: async (
       tenant: TenantId,
       gatewayId: string,
-      { since: given, outcome }: { since?: Date; outcome?: Outcome },
+      { since: given, outcome }: { since?: Date; outcome?: SessionOutcome },
       page: PageQuery,
     ) => {
       const at = now()
@@ -37,11 +37,11 @@ export function createImpact({
       const seenOf = (id: string) => byGateway.get(id)?.lastSeenMs ?? null
       const lastSeen = seenOf(gatewayId)
       const silent = isSilent(lastSeen, at.getTime())
-      const { status, status_reason } = statusOf(gateway, lastSeen, at.getTime())
+      const { status, status_reason } = gatewayStatusOf(gateway, lastSeen, at.getTime())
       const since = given ?? (silent && lastSeen !== null ? new Date(lastSeen) : (gateway.drained_at ?? at))
       const pool = directory.pools.get(gateway.pool_id) ?? missing('gateway_pool')
       const isServing = (g: KnownGateway) =>
-        served.has(statusOf(g, seenOf(g.gateway_id), at.getTime()).status) && !closedBy(g, pool)
+        served.has(gatewayStatusOf(g, seenOf(g.gateway_id), at.getTime()).status) && !closedBy(g, pool)
       const others = directory.gatewaysOf(gateway.pool_id).filter((g) => g.gateway_id !== gatewayId)
       const saidSince = new Date(Math.max(since.getTime(), at.getTime() - deviceSilentMs))
       const question = { gatewayId, since, isSilent: silent, saidSince }
@@ -76,7 +76,7 @@ export function createImpact({
 }
 export type Impact = ReturnType<typeof createImpact>
 
-function countsOf(counted: readonly { outcome: Outcome; devices: number }[]) {
+function countsOf(counted: readonly { outcome: SessionOutcome; devices: number }[]) {
   const counts = { devices: 0, on_it: 0, moved: 0, stuck: 0, left: 0 }
   for (const { outcome, devices } of counted) {
     counts[outcome] += devices

@@ -1,7 +1,7 @@
 import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import type { GatewayStatus } from '../reports/status.ts'
-import type { Window } from './history.queries.ts'
+import type { HistoryWindow } from './history.queries.ts'
 import type { History } from './history.ts'
 
 export const historyHandlers = (history: History) =>
@@ -45,7 +45,7 @@ export const historyHandlers = (history: History) =>
     },
   }) satisfies Partial<Handlers>
 
-const viewWindow = ({ from, to, stepSeconds }: Window) => ({
+const viewWindow = ({ from, to, stepSeconds }: HistoryWindow) => ({
   from: from.toISOString(),
   to: to.toISOString(),
   step_seconds: stepSeconds,

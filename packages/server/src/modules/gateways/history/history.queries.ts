@@ -93,14 +93,14 @@ export const insertTransitions = (
       ${transitions.map((t) => t.state)}::text[])
     order by 2, 3`.execute(tx)
 
-export type Window = { from: Date; to: Date; stepSeconds: number }
+export type HistoryWindow = { from: Date; to: Date; stepSeconds: number }
 
 /** Sums the seconds that each of these gateways spent in each state, by step. */
 export const timeInStates = async (
   tx: Tx,
   tenant: TenantId,
   gatewayIds: readonly string[],
-  { from, to, stepSeconds }: Window,
+  { from, to, stepSeconds }: HistoryWindow,
 ) => {
   const step = sql`make_interval(secs => ${stepSeconds})`
   const { rows } = await sql<{ gateway_id: string; at: Date; state: GatewayState; seconds: number }>`
@@ -127,7 +127,7 @@ export const timeInStates = async (
   return rows
 }
 
-export const countTransitions = async (tx: Tx, tenant: TenantId, gatewayId: string, { from, to }: Window) => {
+export const countTransitions = async (tx: Tx, tenant: TenantId, gatewayId: string, { from, to }: HistoryWindow) => {
   const { rows } = await sql<{ changes: number }>`
     select count(*) as changes from gateway_state_changes
     where tenant_id = ${tenant} and gateway_id = ${gatewayId} and at > ${from} and at < ${to}
@@ -140,7 +140,7 @@ export const sessionPeaks = async (
   tx: Tx,
   tenant: TenantId,
   gatewayId: string,
-  { from, to, stepSeconds }: Window,
+  { from, to, stepSeconds }: HistoryWindow,
 ): Promise<Map<number, number>> => {
   const { rows } = await sql<{ at: Date; sessions: number }>`
     select date_bin(make_interval(secs => ${stepSeconds}), hour, ${from}) as at, max(sessions_most) as sessions

@@ -5,10 +5,10 @@ import { missing } from '../../../kernel/ids.ts'
 import { day, hour } from '../../../kernel/time.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Registry } from '../registry/registry.ts'
-import { createStandings, inOrder, nameOf } from '../registry/standings.ts'
+import { createGatewayStandings, inOrder, namePlaceOf } from '../registry/standings.ts'
 import type { Activity } from '../reports/activity.ts'
 import type { GatewayStatus } from '../reports/status.ts'
-import type { Window } from './history.queries.ts'
+import type { HistoryWindow } from './history.queries.ts'
 import * as queries from './history.queries.ts'
 
 type Range = (typeof historyRanges)[number]
@@ -27,10 +27,10 @@ export function createHistory({
   registry,
   activity,
 }: Pick<GatewaysDeps, 'db' | 'pager' | 'now'> & { registry: Registry; activity: Activity }) {
-  const standings = createStandings({ registry, activity })
+  const standings = createGatewayStandings({ registry, activity })
 
   /** Returns a range of whole hours or days in UTC. The last one is not over yet. */
-  function windowOf(range: Range): Window {
+  function windowOf(range: Range): HistoryWindow {
     const { steps, ms } = shapes[range]
     const to = now()
     const from = new Date(Math.floor(to.getTime() / ms) * ms - (steps - 1) * ms)
@@ -54,13 +54,13 @@ export function createHistory({
       const window = windowOf(range)
       const fitting = (await standings(tenant, window.to))
         .filter(({ gateway }) => poolId === undefined || gateway.pool_id === poolId)
-        .sort((a, b) => inOrder(nameOf(a), nameOf(b)))
+        .sort((a, b) => inOrder(namePlaceOf(a), namePlaceOf(b)))
       const found = await pager.gather(
         { operation: 'listGatewayHistory', tenant, query: { ...page, poolId } },
         async (after, most) => ({
-          found: fitting.filter((s) => after === undefined || inOrder(nameOf(s), after) > 0).slice(0, most),
+          found: fitting.filter((s) => after === undefined || inOrder(namePlaceOf(s), after) > 0).slice(0, most),
         }),
-        nameOf,
+        namePlaceOf,
       )
       const ids = found.items.map((s) => s.gateway.gateway_id)
       const times =
@@ -78,7 +78,7 @@ export type History = ReturnType<typeof createHistory>
 
 function stepsOf(
   times: readonly { at: Date; state: GatewayStatus; seconds: number }[],
-  { from, to, stepSeconds }: Window,
+  { from, to, stepSeconds }: HistoryWindow,
 ): Step[] {
   const steps: Step[] = []
   for (let at = from.getTime(); at < to.getTime(); at += stepSeconds * 1000)

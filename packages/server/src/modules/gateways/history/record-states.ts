@@ -4,10 +4,10 @@ import { eachTenant } from '../../../kernel/each-tenant.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { degradedAfterMs, downAfterMs } from '../reports/status.ts'
 import * as queries from './history.queries.ts'
-import { type Recorded, type Transition, transitionsOf } from './transitions.ts'
+import { type RecordedState, type Transition, transitionsOf } from './transitions.ts'
 
 const silences = { degradedAfterMs, downAfterMs }
-type Moved = { gatewayId: string; recorded: Recorded | undefined; transitions: Transition[] }
+type Moved = { gatewayId: string; recorded: RecordedState | undefined; transitions: Transition[] }
 /** Maximum of gateways of a tenant in one transaction. */
 const atOnce = 1000
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { degradedAfterMs, type GatewayStatus, statusOf } from '../reports/status.ts'
-import { type Facts, type Recorded, type Transition, transitionsOf } from './transitions.ts'
+import { degradedAfterMs, type GatewayStatus, gatewayStatusOf } from '../reports/status.ts'
+import { type Facts, type RecordedState, type Transition, transitionsOf } from './transitions.ts'
 
 const created = 1_000_000_000
 const steady = {
@@ -35,7 +35,7 @@ test('whatever a gateway reports and whenever somebody looks, the record says wh
         for (const gap of gaps) reports.push((reports.at(-1) ?? created + 120_000) + gap * 1000)
         const end = reports.at(-1)! + 100_000
         const written: Transition[] = []
-        let recorded: Recorded | undefined
+        let recorded: RecordedState | undefined
         for (let now = created + 1000; now <= end; now += every * 1000) {
           for (const next of transitionsOf(recorded, factsAt(reports, now), now)) {
             assert.ok(next.atMs <= now && next.atMs > (written.at(-1)?.atMs ?? 0))
@@ -52,7 +52,7 @@ test('whatever a gateway reports and whenever somebody looks, the record says wh
         for (let at = created + 500; at <= end - every * 1000; at += 1000) {
           if (at >= first && at <= first + every * 1000) continue
           const lastSeen = reports.findLast((r) => r <= at) ?? null
-          assert.equal(shown(at), statusOf(steady, lastSeen, at).status, `at ${at - created}`)
+          assert.equal(shown(at), gatewayStatusOf(steady, lastSeen, at).status, `at ${at - created}`)
         }
       },
     ),
@@ -63,9 +63,9 @@ test('whatever a gateway reports and whenever somebody looks, the record says wh
 test('what follows from other than silence', () => {
   const now = created + 3_600_000
   const facts = { ...factsAt([now - 5000], now), gateway: { ...steady, draining: true, drainedAtMs: now - 20_000 } }
-  const healthy: Recorded = { state: 'healthy', sinceMs: created }
+  const healthy: RecordedState = { state: 'healthy', sinceMs: created }
   assert.deepEqual(transitionsOf(healthy, facts, now), [{ atMs: now - 20_000, before: 'healthy', state: 'draining' }])
-  const drained: Recorded = { state: 'draining', sinceMs: now - 60_000 }
+  const drained: RecordedState = { state: 'draining', sinceMs: now - 60_000 }
   assert.deepEqual(transitionsOf(drained, factsAt([now - 5000], now), now), [
     { atMs: now - 5000, before: 'draining', state: 'healthy' },
   ])

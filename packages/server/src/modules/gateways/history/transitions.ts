@@ -1,10 +1,16 @@
-import { degradedAfterMs, downAfterMs, type GatewayStatus, type Standing, statusOf } from '../reports/status.ts'
+import {
+  degradedAfterMs,
+  downAfterMs,
+  type GatewayStatus,
+  gatewayStatusOf,
+  type ReportedStanding,
+} from '../reports/status.ts'
 
 /** The recorded state of a gateway and its start (ms). */
-export type Recorded = { state: GatewayStatus; sinceMs: number }
+export type RecordedState = { state: GatewayStatus; sinceMs: number }
 export type Transition = { atMs: number; before: GatewayStatus | null; state: GatewayStatus }
 export type Facts = {
-  gateway: Standing & { drainedAtMs: number | null; createdAtMs: number }
+  gateway: ReportedStanding & { drainedAtMs: number | null; createdAtMs: number }
   lastSeenMs: number | null
   /** The last silence that a report ended. */
   silence: { fromMs: number; toMs: number } | null
@@ -19,10 +25,10 @@ const recentMs = 5 * downAfterMs
  * Returns the state changes since the recorded state, oldest first. Each is later than the one before, and none is in
  * the future.
  */
-export function transitionsOf(recorded: Recorded | undefined, facts: Facts, nowMs: number): Transition[] {
+export function transitionsOf(recorded: RecordedState | undefined, facts: Facts, nowMs: number): Transition[] {
   const { gateway, lastSeenMs, silence, listenedSinceMs } = facts
   const heardMs = lastSeenMs === null ? null : Math.max(lastSeenMs, listenedSinceMs)
-  const { status } = statusOf(gateway, heardMs, nowMs)
+  const { status } = gatewayStatusOf(gateway, heardMs, nowMs)
   if (!recorded) {
     const isRecent = nowMs - gateway.createdAtMs < recentMs
     return [{ atMs: isRecent ? Math.min(gateway.createdAtMs, nowMs) : nowMs, before: null, state: status }]
@@ -50,7 +56,7 @@ export function transitionsOf(recorded: Recorded | undefined, facts: Facts, nowM
 /** States that follow from the time of the last report. */
 const bySilence: ReadonlySet<GatewayStatus> = new Set(['healthy', 'degraded', 'down'])
 
-function createMoves({ state: first, sinceMs }: Recorded, nowMs: number) {
+function createMoves({ state: first, sinceMs }: RecordedState, nowMs: number) {
   const list: Transition[] = []
   let [state, since] = [first, sinceMs]
   /** Adds a current state. Its time is moved after the recorded one. */

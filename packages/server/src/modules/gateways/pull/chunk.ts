@@ -10,7 +10,7 @@ export type SnapshotSize = { inlineUpTo: number; perChunk: number }
  * State of a device for a pool's gateways. `since`: time at which the passing of time alone produced it; 0 if a change
  * did.
  */
-export type Entry = PoolAccess & { readonly since: number }
+export type MemberEntry = PoolAccess & { readonly since: number }
 
 /** Peers whose ids fall into one part of the hash space, sorted by id, one column per field. Immutable. */
 export type Chunk = {
@@ -24,7 +24,7 @@ export type Chunk = {
   readonly end: number
   readonly changedAt: number
 }
-export type Member = readonly [id: string, entry: Entry]
+export type Member = readonly [id: string, entry: MemberEntry]
 export type EncodedChunk = { digest: string; bytes: Buffer }
 
 /** Returns a power of two, so that the count stays constant while a fleet grows slowly. */
@@ -60,15 +60,15 @@ export function chunkOf(members: readonly Member[]): Chunk {
   }
 }
 
-export const membersOf = ({ ids, variants, untils, nexts, sinces }: Chunk): Member[] =>
+export const chunkMembers = ({ ids, variants, untils, nexts, sinces }: Chunk): Member[] =>
   ids.flatMap((id, i): Member[] => {
     const variant = variants[i]
     return variant ? [[id, { variant, until: untils[i] ?? 0, next: nexts[i] ?? 0, since: sinces[i] ?? 0 }]] : []
   })
 
 /** Returns a copy of the chunk with these devices added, changed or (undefined) removed. */
-export function changedChunk(chunk: Chunk, changes: ReadonlyMap<string, Entry | undefined>): Chunk {
-  const members = new Map(membersOf(chunk))
+export function changedChunk(chunk: Chunk, changes: ReadonlyMap<string, MemberEntry | undefined>): Chunk {
+  const members = new Map(chunkMembers(chunk))
   for (const [id, entry] of changes) {
     if (entry) members.set(id, entry)
     else members.delete(id)

@@ -16,7 +16,7 @@ export const oldestSeq = async (tx: Tx, tenant: TenantId): Promise<number | unde
 }
 
 /** Returns the subjects that were changed after `since` and up to `seq`, each once. */
-export const changesBetween = (
+export const touchedBetween = (
   tx: Tx,
   tenant: TenantId,
   { since, seq, limit }: { since: number; seq: number; limit: number },

@@ -6,8 +6,8 @@ import { minute, second } from '../../../kernel/time.ts'
 import { everything } from '../../../memory/changes.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import * as queries from './delta.queries.ts'
-import { createMoves, type Move } from './moves.ts'
-import type { Standing } from './standing.ts'
+import { createVariantMoves, type VariantMove } from './moves.ts'
+import type { PolicyAtSeq } from './standing.ts'
 import { relevantKinds } from './waiters.ts'
 
 /** An ended session, and the end of the block on its device in the pool. Ids are TypeIDs. */
@@ -16,14 +16,14 @@ type CutSession = { session_id: string; device_id: string; block_until: string |
 export type Touched = {
   /** Devices to assess one by one. */
   devices: ReadonlySet<string>
-  moved: readonly Move[]
+  moved: readonly VariantMove[]
   pools: ReadonlySet<string>
   gateways: ReadonlySet<string>
   sessions: ReadonlyMap<string, readonly CutSession[]>
   trust: boolean
 }
 /** Span of a delta. `asOf`: time of the asker's last answer, if it sends one. */
-type Span = { since: number; asOf: number | undefined; to: Standing }
+type Span = { since: number; asOf: number | undefined; to: PolicyAtSeq }
 
 /** Limit of changes; beyond it a snapshot is shorter. */
 const mostTouched = 50_000
@@ -55,7 +55,7 @@ export function createDeltas({
   now,
 }: Pick<GatewaysDeps, 'db' | 'changes' | 'fleet' | 'policy' | 'now'>) {
   const known = new BoundedMap<string, Promise<Touched | undefined>>(64)
-  const moves = createMoves({ changes, fleet, policy, now })
+  const moves = createVariantMoves({ changes, fleet, policy, now })
   changes.listen('values', { changed: () => {}, forgotten: known.clear.bind(known) })
 
   async function work(
@@ -65,7 +65,7 @@ export function createDeltas({
     const read = await db.inTenant(tenant, async (tx) => {
       const oldest = await queries.oldestSeq(tx, tenant)
       if (oldest === undefined || oldest > since + 1) return undefined
-      const rows = await queries.changesBetween(tx, tenant, { since, seq, limit: mostTouched + 1 }, [
+      const rows = await queries.touchedBetween(tx, tenant, { since, seq, limit: mostTouched + 1 }, [
         ...relevantKinds,
         'gateway',
       ])

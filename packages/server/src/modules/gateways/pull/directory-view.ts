@@ -1,9 +1,9 @@
 import type { VariantContent } from '@holdfast/policy'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { PoolRow } from '../registry/pools.queries.ts'
-import type { Directory } from '../registry/registry.ts'
+import type { GatewayRegistry } from '../registry/registry.ts'
 import type { Liveness } from '../reports/liveness.ts'
-import { isSteady, statusOf } from '../reports/status.ts'
+import { gatewayStatusOf, isSteady } from '../reports/status.ts'
 import { closedBy } from './own-part.ts'
 import { tunnelOf } from './reach.ts'
 
@@ -11,7 +11,7 @@ const rank = { healthy: 0, degraded: 1, never_seen: 2, draining: 3, down: 3, pen
 
 type Pool = {
   pool: PoolRow
-  directory: Directory
+  directory: GatewayRegistry
   byGateway: ReadonlyMap<string, Liveness>
   atMs: number
 }
@@ -29,7 +29,7 @@ export function offeredOf({ pool, directory, byGateway, atMs }: Pool) {
     .filter((gateway) => !closedBy(gateway, pool))
     .map((gateway) => {
       const seen = byGateway.get(gateway.gateway_id)
-      const { status } = statusOf(gateway, seen?.lastSeenMs ?? null, atMs)
+      const { status } = gatewayStatusOf(gateway, seen?.lastSeenMs ?? null, atMs)
       const sessions = seen?.activeSessions ?? 0
       const isFull = share !== null && sessions >= share
       const standby = status !== 'healthy' || isFull || !isSteady(seen?.upSinceMs ?? null, atMs)

@@ -8,16 +8,16 @@ import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { Representation } from '../../../kernel/representation.ts'
 import { hour, second } from '../../../kernel/time.ts'
-import type { Caller } from '../../devices/index.ts'
+import type { CallingDevice } from '../../devices/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
-import type { Directory, Registry } from '../registry/registry.ts'
+import type { GatewayRegistry, Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
 import type { Liveness } from '../reports/liveness.ts'
 import { offeredOf, viewPool } from './directory-view.ts'
 
 type View = Output<typeof gatewayPools>
 type Made = {
-  directory: Directory
+  directory: GatewayRegistry
   revision: number
   madeAtMs: number
   seq: number
@@ -36,7 +36,7 @@ const halfDay = 12 * hour
  * It is signed again if its content, the tenant's sequence number or its expiry changes. Its tag contains content and
  * expiry, so a device that has it gets no new copy.
  */
-export function createDirectory({
+export function createDeviceDirectory({
   fleet,
   policy,
   feed,
@@ -48,7 +48,7 @@ export function createDirectory({
   const made = new BoundedMap<string, Made>(2000)
   const making = new Map<string, Promise<Made>>()
 
-  function poolsThrough({ content }: Variant, directory: Directory, atMs: number) {
+  function poolsThrough({ content }: Variant, directory: GatewayRegistry, atMs: number) {
     const pools = poolsOf(content, atMs)
     return [...directory.pools.values()]
       .map((pool) => ({ pool, poolId: encodeId('gateway_pool', pool.pool_id) }))
@@ -56,7 +56,7 @@ export function createDirectory({
   }
 
   /** Inputs of a directory. */
-  type Given = { seq: number; directory: Directory; byGateway: ReadonlyMap<string, Liveness>; revision: number }
+  type Given = { seq: number; directory: GatewayRegistry; byGateway: ReadonlyMap<string, Liveness>; revision: number }
 
   async function given(tenant: TenantId): Promise<Given> {
     // Read first, so that the content is at least as new as its number.
@@ -112,7 +112,7 @@ export function createDirectory({
         })
     },
 
-    read: async ({ tenantId: tenant, id }: Caller): Promise<Representation<View>> => {
+    read: async ({ tenantId: tenant, id }: CallingDevice): Promise<Representation<View>> => {
       const device = (await fleet.device(tenant, id)) ?? unauthorized()
       const current = await policy.at(tenant)
       const variant = device.usable ? current.variantOf(device, now().getTime()) : undefined
@@ -133,4 +133,4 @@ export function createDirectory({
     },
   }
 }
-export type DirectoryReads = ReturnType<typeof createDirectory>
+export type DirectoryReads = ReturnType<typeof createDeviceDirectory>

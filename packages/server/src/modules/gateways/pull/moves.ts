@@ -6,10 +6,10 @@ import type { TenantPolicy } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 
 /** Devices that moved together from one variant to another, without any other change. */
-export type Move = { from: Variant; to: Variant; ids: readonly string[] }
+export type VariantMove = { from: Variant; to: Variant; ids: readonly string[] }
 type Moves = {
   /** At most one move from each variant. It applies to all devices of the variant that are not named elsewhere. */
-  together: readonly Move[]
+  together: readonly VariantMove[]
   /** Devices whose new state must be sent one by one. */
   alone: readonly string[]
 }
@@ -20,7 +20,7 @@ const none: Moves = { together: [], alone: [] }
  * Effects of a publish on devices that did not change themselves. Most devices of a variant make the same move, which
  * is sent once; the others are named.
  */
-export function createMoves({
+export function createVariantMoves({
   changes,
   fleet,
   policy,
@@ -31,7 +31,7 @@ export function createMoves({
 
   async function walk(tenant: TenantId, earlier: TenantPolicy, current: TenantPolicy, asOf: number): Promise<Moves> {
     const at = now().getTime()
-    const ways = new Map<string, Map<string, Move & { ids: string[] }>>()
+    const ways = new Map<string, Map<string, VariantMove & { ids: string[] }>>()
     const alone: string[] = []
     const slice = createSlices()
     for (const device of (await fleet.all(tenant)).values()) {
@@ -43,13 +43,13 @@ export function createMoves({
         alone.push(device.deviceId)
         continue
       }
-      const from = ways.get(before.variant.digest) ?? new Map<string, Move & { ids: string[] }>()
+      const from = ways.get(before.variant.digest) ?? new Map<string, VariantMove & { ids: string[] }>()
       ways.set(before.variant.digest, from)
       const way = from.get(after.variant.digest)
       if (way) way.ids.push(device.deviceId)
       else from.set(after.variant.digest, { from: before.variant, to: after.variant, ids: [device.deviceId] })
     }
-    const together: Move[] = []
+    const together: VariantMove[] = []
     for (const from of ways.values()) {
       const [most, ...others] = [...from.values()].sort((a, b) => b.ids.length - a.ids.length)
       if (!most) continue

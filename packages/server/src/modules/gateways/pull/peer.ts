@@ -1,5 +1,5 @@
 import { encodeId } from '../../../kernel/ids.ts'
-import { addressesOf, type FleetDevice } from '../../devices/index.ts'
+import { type FleetDevice, overlayAddressesOf } from '../../devices/index.ts'
 import type { PoolAccess } from './pool-access.ts'
 
 /** The current key, then a replaced one with its end. */
@@ -24,7 +24,7 @@ export function peerOf(
   { variant, until }: Pick<PoolAccess, 'variant' | 'until'>,
   at: number,
 ): Peer {
-  const { ipv4, ipv6 } = addressesOf(device.tenantId, device.addressNumber)
+  const { ipv4, ipv6 } = overlayAddressesOf(device.tenantId, device.addressNumber)
   return {
     addresses: [ipv4, ipv6],
     device_id: encodeId('device', device.deviceId),

@@ -6,7 +6,7 @@ import type { FleetDevice } from '../../devices/index.ts'
 import type { TenantPolicy } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Touched } from './delta.ts'
-import { patchOf, type Step } from './patch.ts'
+import { type PatchStep, patchOf } from './patch.ts'
 import { type Peer, peerOf } from './peer.ts'
 import { poolAccessOf } from './pool-access.ts'
 
@@ -14,7 +14,7 @@ import { poolAccessOf } from './pool-access.ts'
 type PeerChanges = {
   moved: { from: string; to: string; patch?: number }[]
   /** JSON Patches (RFC 6902) from a device's old variant to its new one. Most moves share a patch. */
-  patches: Step[][]
+  patches: PatchStep[][]
   peers: Peer[]
   variants: Record<string, VariantContent>
   removed_peers: string[]

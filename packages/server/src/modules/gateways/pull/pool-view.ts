@@ -8,14 +8,14 @@ import {
   changedChunk,
   chunkCount,
   chunkIndex,
+  chunkMembers,
   chunkOf,
-  type Entry,
   type Member,
-  membersOf,
+  type MemberEntry,
 } from './chunk.ts'
 import { type Deltas, nothing, type Touched } from './delta.ts'
 import { poolAccessOf } from './pool-access.ts'
-import type { Standing } from './standing.ts'
+import type { PolicyAtSeq } from './standing.ts'
 
 /** All peers that a pool's gateways enforce, as of a sequence number and a time. */
 export type PoolView = {
@@ -55,7 +55,7 @@ export function createPoolViews({ fleet, deltas, now, perChunk }: Deps) {
     return chunks
   }
 
-  async function make(tenant: TenantId, poolId: string, { seq, policy: current }: Standing): Promise<PoolView> {
+  async function make(tenant: TenantId, poolId: string, { seq, policy: current }: PolicyAtSeq): Promise<PoolView> {
     const at = now().getTime()
     const pool = encodeId('gateway_pool', poolId)
     const members: Member[] = []
@@ -69,16 +69,16 @@ export function createPoolViews({ fleet, deltas, now, perChunk }: Deps) {
   }
 
   /** Returns the view with the current state of the changed devices, and of the entries that have reached their end. */
-  async function advance(view: PoolView, tenant: TenantId, poolId: string, to: Standing, touched: Touched) {
+  async function advance(view: PoolView, tenant: TenantId, poolId: string, to: PolicyAtSeq, touched: Touched) {
     const at = Math.max(now().getTime(), view.at)
     const pool = encodeId('gateway_pool', poolId)
     const { seq, policy: current } = to
     const devices = await fleet.all(tenant)
     const slice = createSlices()
-    const changes = new Map<number, Map<string, Entry | undefined>>()
-    const put = (id: string, entry: Entry | undefined) => {
+    const changes = new Map<number, Map<string, MemberEntry | undefined>>()
+    const put = (id: string, entry: MemberEntry | undefined) => {
       const index = chunkIndex(id, view.chunks.length)
-      const own = changes.get(index) ?? new Map<string, Entry | undefined>()
+      const own = changes.get(index) ?? new Map<string, MemberEntry | undefined>()
       changes.set(index, own.set(id, entry))
     }
     const timed: string[] = []
@@ -103,13 +103,13 @@ export function createPoolViews({ fleet, deltas, now, perChunk }: Deps) {
     const peers = chunks.reduce((sum, { ids }) => sum + ids.length, 0)
     const next = { seq, at, timedSince: view.timedSince, chunks, peers }
     if (chunkCount(peers, perChunk) === chunks.length) return next
-    return { ...next, chunks: await cut(chunks.flatMap(membersOf)) }
+    return { ...next, chunks: await cut(chunks.flatMap(chunkMembers)) }
   }
 
   return {
     make,
     /** Updates a view to a sequence number or later. Makes a new one if the change log lacks the changes between. */
-    bring: async (view: PoolView, tenant: TenantId, poolId: string, to: Standing): Promise<PoolView> => {
+    bring: async (view: PoolView, tenant: TenantId, poolId: string, to: PolicyAtSeq): Promise<PoolView> => {
       if (view.seq > to.seq) return view
       const span = { since: view.seq, asOf: view.at, to }
       const touched = view.seq === to.seq ? nothing : await deltas.between(tenant, span)

@@ -3,7 +3,7 @@ import { idOf, missing } from '../../../kernel/ids.ts'
 import type { HeldReads } from '../../devices/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { DirectoryReads } from './directory.ts'
-import type { Known, UnifiedPolicy } from './unified-policy.ts'
+import type { KnownState, UnifiedPolicy } from './unified-policy.ts'
 
 /** Endpoints that gateways and devices fetch from. */
 export const pullHandlers = ({
@@ -24,5 +24,5 @@ export const pullHandlers = ({
       (await policy.bundleFor(actor.tenantId, idOf('device', query.device_id))) ?? missing('device'),
   }) satisfies Partial<Handlers>
 
-const readKnown = ({ since, as_of }: { since?: number; as_of?: string }): Known | undefined =>
+const readKnown = ({ since, as_of }: { since?: number; as_of?: string }): KnownState | undefined =>
   since === undefined ? undefined : { since, asOf: as_of === undefined ? undefined : Date.parse(as_of) }

@@ -5,12 +5,12 @@ import type { GatewaysDeps } from '../deps.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
 import { createDeltas } from './delta.ts'
-import { createDirectory } from './directory.ts'
+import { createDeviceDirectory } from './directory.ts'
 import { createPeers } from './peers.ts'
 import { pullHandlers } from './pull.handlers.ts'
 import { createSnapshots } from './snapshots.ts'
 import { createUnifiedPolicy } from './unified-policy.ts'
-import { createWaiters } from './waiters.ts'
+import { createPullWaiters } from './waiters.ts'
 
 /**
  * Longest time between two looks of a held request: time windows and ends of rules change the result without a change
@@ -20,14 +20,14 @@ const longestLookMs = 60 * second
 
 /** Endpoints that gateways and devices pull: unified policy, and the gateway directory. */
 export function createPull(deps: GatewaysDeps & { registry: Registry; activity: Activity }) {
-  const waiters = createWaiters({ changes: deps.changes, max: 20_000, gatherMs: 20 })
+  const waiters = createPullWaiters({ changes: deps.changes, max: 20_000, gatherMs: 20 })
   const deltas = createDeltas(deps)
   const snapshots = createSnapshots({ ...deps, deltas, size: deps.snapshotSize })
   const unified = createUnifiedPolicy({ ...deps, waiters, deltas, peers: createPeers(deps), snapshots })
   const waits = createHeldReads({ ...deps, concernAll: ['policy', 'pool', 'gateway'], longestLookMs })
   deps.activity.onChange(waits.wakeAll)
   deps.feed.onBeat(() => deps.activity.look(waits.isAwaited))
-  const directory = createDirectory(deps)
+  const directory = createDeviceDirectory(deps)
   return {
     handlers: pullHandlers({ ...deps, directory, waits, unified }),
     /** Returns the pools in which a device would find a gateway now. */

@@ -7,11 +7,11 @@ import { minute } from '../../../kernel/time.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { createByteCache } from './byte-cache.ts'
-import { type Chunk, type EncodedChunk, encodeChunk, membersOf, type SnapshotSize } from './chunk.ts'
+import { type Chunk, chunkMembers, type EncodedChunk, encodeChunk, type SnapshotSize } from './chunk.ts'
 import type { Deltas } from './delta.ts'
 import { type Peer, peerOf } from './peer.ts'
 import { createPoolViews, type PoolView } from './pool-view.ts'
-import type { Standing } from './standing.ts'
+import type { PolicyAtSeq } from './standing.ts'
 
 /** Peers of a snapshot: the peers themselves, or digests and sizes of their chunks. */
 type SnapshotPeers = {
@@ -54,7 +54,7 @@ export function createSnapshots({
   changes.listen('values', { changed: () => {}, forgotten: held.clear.bind(held) })
 
   /** Returns the view of a pool at a sequence number or later, with all ends up to now applied. */
-  async function viewOf(tenant: TenantId, poolId: string, to: Standing): Promise<PoolView> {
+  async function viewOf(tenant: TenantId, poolId: string, to: PolicyAtSeq): Promise<PoolView> {
     const key = `${tenant}|${poolId}`
     const view = await inTurn(key, async () => {
       const before = held.get(key)?.view
@@ -69,7 +69,7 @@ export function createSnapshots({
   /** `at` is a time before any entry of the chunk changes, so any such time gives the same peers. */
   async function peersOf(tenant: TenantId, chunk: Chunk, at: number): Promise<Peer[]> {
     const devices = await fleet.all(tenant)
-    return membersOf(chunk).flatMap(([id, entry]) => {
+    return chunkMembers(chunk).flatMap(([id, entry]) => {
       const device = devices.get(id)
       return device ? [peerOf(device, entry, at)] : []
     })
@@ -126,7 +126,7 @@ export function createSnapshots({
       return { peers, chunks: [], variants }
     },
     /** Returns the bytes of a chunk that was offered recently, or that is part of the current view. */
-    chunk: async (tenant: TenantId, poolId: string, digest: string, at: Standing): Promise<Buffer | undefined> => {
+    chunk: async (tenant: TenantId, poolId: string, digest: string, at: PolicyAtSeq): Promise<Buffer | undefined> => {
       const key = `${tenant}|${poolId}|${digest}`
       // Another replica may have offered it.
       if (!offered.get(key)) await offer(tenant, poolId, await viewOf(tenant, poolId, at))

@@ -4,7 +4,7 @@ import type { TenantPolicy } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 
 /** A sequence number, and the policy in force at it. */
-export type Standing = { readonly seq: number; readonly policy: TenantPolicy }
+export type PolicyAtSeq = { readonly seq: number; readonly policy: TenantPolicy }
 
 /** Limit of tries while the state keeps changing. The next request tries again. */
 const most = 20
@@ -14,9 +14,9 @@ const most = 20
  * newer policy must not be sent under an older number: the next delta starts at that number, and would miss a change
  * that takes the policy back. Throws while the database is unavailable.
  */
-export const createStandings =
+export const createPoliciesAtSeq =
   ({ feed, policy }: Pick<GatewaysDeps, 'feed' | 'policy'>) =>
-  async (tenant: TenantId, atLeast = 0): Promise<Standing> => {
+  async (tenant: TenantId, atLeast = 0): Promise<PolicyAtSeq> => {
     for (let tries = 0; tries < most; tries++) {
       if (!feed.isFresh() || feed.seqOf(tenant) < Math.max(atLeast, feed.newestOf(tenant))) await feed.catchUp()
       const seq = feed.seqOf(tenant)

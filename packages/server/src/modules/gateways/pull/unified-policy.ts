@@ -17,16 +17,16 @@ import { closedBy, gatewayPart, poolPart } from './own-part.ts'
 import type { Peers } from './peers.ts'
 import { nextEnd, type PoolView, timedAfter } from './pool-view.ts'
 import type { Snapshots } from './snapshots.ts'
-import { createStandings, type Standing } from './standing.ts'
+import { createPoliciesAtSeq, type PolicyAtSeq } from './standing.ts'
 import type { Waiters } from './waiters.ts'
 
 type View = Output<typeof unifiedPolicy>
 type Chunk = Output<typeof unifiedPolicyChunk>
 /** State of the gateway: a sequence number, and the time of the answer that it has. */
-export type Known = { since: number; asOf: number | undefined }
+export type KnownState = { since: number; asOf: number | undefined }
 
 /** Span of an answer. `touched` is undefined for a snapshot. `view` is set if ends of postures matter. */
-type Span = { known: Known | undefined; to: Standing; touched: Touched | undefined; view: PoolView | undefined }
+type Span = { known: KnownState | undefined; to: PolicyAtSeq; touched: Touched | undefined; view: PoolView | undefined }
 /** The asking gateway. `isOpen`: it may receive peers. */
 type Asking = { tenant: TenantId; gateway: GatewayRow; pool: PoolRow; isOpen: boolean }
 type Content = { seq: number; bytes: Buffer }
@@ -64,7 +64,7 @@ export function createUnifiedPolicy({
 }) {
   const held = createByteCache<Content>({ maxBytes: budgetBytes, maxAgeMs: reuseFor, nowMs: () => now().getTime() })
   const making = new Map<string, Promise<Content>>()
-  const standingOf = createStandings({ feed, policy })
+  const standingOf = createPoliciesAtSeq({ feed, policy })
   changes.listen('values', { changed: () => {}, forgotten: held.clear })
 
   async function asking({ tenantId, principal }: Actor<'gateway'>): Promise<Asking> {
@@ -79,7 +79,11 @@ export function createUnifiedPolicy({
    * Computes the changes since the gateway's state: recorded changes and, if postures have an end, changes by time
    * alone.
    */
-  async function spanOf({ tenant, gateway, pool }: Asking, asked: Known | undefined, to: Standing): Promise<Span> {
+  async function spanOf(
+    { tenant, gateway, pool }: Asking,
+    asked: KnownState | undefined,
+    to: PolicyAtSeq,
+  ): Promise<Span> {
     const poolId = pool.pool_id
     const { policy: current } = to
     const view = current.isTimed ? await snapshots.viewOf(tenant, poolId, to) : undefined
@@ -192,7 +196,7 @@ export function createUnifiedPolicy({
      */
     answer: async (
       actor: Actor<'gateway'>,
-      known: Known | undefined,
+      known: KnownState | undefined,
       hold: Hold | undefined,
     ): Promise<Representation<View>> => {
       const tenant = actor.tenantId

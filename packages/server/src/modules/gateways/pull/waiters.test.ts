@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { ChangeKind, Listener } from '../../../memory/changes.ts'
-import { createWaiters, type Ticket } from './waiters.ts'
+import { createPullWaiters, type Ticket } from './waiters.ts'
 
 const tenant = 'a' as TenantId
 
@@ -11,7 +11,7 @@ const kit = ({ max = 10, gatherMs = 1 } = {}) => {
   const listen = (_: string, listener: Listener) => {
     tell = listener.changed
   }
-  const waiters = createWaiters({ changes: { listen }, max, gatherMs })
+  const waiters = createPullWaiters({ changes: { listen }, max, gatherMs })
   const change = (kind: ChangeKind, subject = 'x', where: TenantId = tenant) => tell(where, [{ kind, subject }])
   const enter = (gateway = 'g'): Ticket => {
     const ticket = waiters.enter(tenant, gateway)

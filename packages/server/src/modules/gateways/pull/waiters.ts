@@ -2,7 +2,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { type Change, type Changes, everything } from '../../../memory/changes.ts'
 import { createWaiters as createHeldRequests, type Ticket } from '../../../memory/waiters.ts'
 
-export type { Outcome, Ticket } from '../../../memory/waiters.ts'
+export type { Ticket, WaitOutcome } from '../../../memory/waiters.ts'
 
 /** Kinds of changes that can affect a gateway's policy. */
 export const relevantKinds = ['device', 'user', 'group', 'policy', 'pool', 'vpn_session', 'trust'] as const
@@ -17,7 +17,7 @@ const longestRestMs = 250
  * round. A rest follows, longer with more waiting gateways, in which the next round gathers. Without rounds a gateway
  * would ask constantly under constant change, each with its own span. In a round the gateways of a tenant share spans.
  */
-export function createWaiters({
+export function createPullWaiters({
   changes,
   max,
   gatherMs,
@@ -73,4 +73,4 @@ export function createWaiters({
     },
   }
 }
-export type Waiters = ReturnType<typeof createWaiters>
+export type Waiters = ReturnType<typeof createPullWaiters>

@@ -1,7 +1,7 @@
 import type { TenantId } from '../../../kernel/actor.ts'
 import { type Change, type ChangeKind, everything } from '../../../memory/changes.ts'
 import type { GatewaysDeps } from '../deps.ts'
-import { statusOf } from '../reports/status.ts'
+import { gatewayStatusOf } from '../reports/status.ts'
 import * as queries from './confirmed.queries.ts'
 
 /**
@@ -32,7 +32,7 @@ export function createConfirmations({ db, fleet, now }: Pick<GatewaysDeps, 'db' 
     const gateways = await db.inTenant(tenant, (tx) => queries.enforcedBy(tx, tenant))
     const at = now().getTime()
     return gateways.map(({ gateway_id: id, name, last_seen_at, seq: enforced, seq_at, applied_at }) => {
-      const { status } = statusOf(anyGateway, last_seen_at?.getTime() ?? null, at)
+      const { status } = gatewayStatusOf(anyGateway, last_seen_at?.getTime() ?? null, at)
       const isConfirmed = enforced !== null && enforced >= seq
       const confirmedAt = isConfirmed ? (seq_at ?? applied_at) : null
       return { id, name, isReachable: status === 'healthy', isConfirmed, confirmedAt }

@@ -3,12 +3,15 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Activity } from '../reports/activity.ts'
 import type { GatewayStatus } from '../reports/status.ts'
-import { activityOf } from './gateways.queries.ts'
+import { activityOfGateways } from './gateways.queries.ts'
 import type { Registry } from './registry.ts'
-import { createStandings, creationOf, inOrder, nameOf, type Standing } from './standings.ts'
+import { createGatewayStandings, creationOf, type GatewayStanding, inOrder, namePlaceOf } from './standings.ts'
 
 type ListFilter = { pool_id?: string; status?: GatewayStatus; version?: string; q?: string }
-export type Listed = { standing: Standing; activity: Awaited<ReturnType<typeof activityOf>>[number] | undefined }
+export type Listed = {
+  standing: GatewayStanding
+  activity: Awaited<ReturnType<typeof activityOfGateways>>[number] | undefined
+}
 
 /**
  * Lists the gateways of all pools. Status and version change with every report, so no index covers them: filters and
@@ -22,12 +25,12 @@ export function createGatewayList({
   registry,
   activity,
 }: Pick<GatewaysDeps, 'db' | 'pager' | 'feed' | 'now'> & { registry: Registry; activity: Activity }) {
-  const standings = createStandings({ registry, activity })
+  const standings = createGatewayStandings({ registry, activity })
 
   return async (tenant: TenantId, { limit, cursor, sort = 'name', ...filter }: PageQuery & ListFilter) => {
     // Makes a gateway visible that another replica has just registered.
     await feed.catchUp()
-    const placeOf = sort.endsWith('name') ? nameOf : creationOf
+    const placeOf = sort.endsWith('name') ? namePlaceOf : creationOf
     const direction = sort.startsWith('-') ? -1 : 1
     const fitting = (await standings(tenant, now()))
       .filter(fits(filter))
@@ -41,7 +44,7 @@ export function createGatewayList({
       placeOf,
     )
     const ids = page.items.map((s) => s.gateway.gateway_id)
-    const rows = ids.length === 0 ? [] : await db.inTenant(tenant, (tx) => activityOf(tx, tenant, ids))
+    const rows = ids.length === 0 ? [] : await db.inTenant(tenant, (tx) => activityOfGateways(tx, tenant, ids))
     const reports = new Map(rows.map((a) => [a.gateway_id, a]))
     const items = page.items.map((standing) => ({ standing, activity: reports.get(standing.gateway.gateway_id) }))
     return { items, next_cursor: page.next_cursor } satisfies Page<Listed>
@@ -50,7 +53,7 @@ export function createGatewayList({
 
 const fits =
   ({ pool_id, status, version, q }: ListFilter) =>
-  (s: Standing): boolean =>
+  (s: GatewayStanding): boolean =>
     (pool_id === undefined || s.gateway.pool_id === pool_id) &&
     (status === undefined || s.status === status) &&
     (version === undefined || s.version === version) &&

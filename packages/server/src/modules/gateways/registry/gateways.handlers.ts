@@ -5,7 +5,7 @@ import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { requireSame, versioned } from '../../../kernel/version.ts'
 import type { GatewaysDeps } from '../deps.ts'
-import { statusOf } from '../reports/status.ts'
+import { gatewayStatusOf } from '../reports/status.ts'
 import type { Listed } from './gateway-list.ts'
 import type { GatewayRow } from './gateways.queries.ts'
 import type { Gateway, GatewayRules } from './gateways.ts'
@@ -85,7 +85,7 @@ const viewGateway = ({ row, activity, poolName }: Gateway, nowMs: number): Outpu
   listen_port: row.listen_port,
   capabilities: row.capabilities,
   weight: row.weight,
-  ...statusOf(row, activity?.last_seen_at.getTime() ?? null, nowMs),
+  ...gatewayStatusOf(row, activity?.last_seen_at.getTime() ?? null, nowMs),
   version: activity?.version ?? row.version,
   active_sessions: activity?.active_sessions ?? 0,
   rx_bps: activity?.rx_bps ?? 0,

@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { Granted } from '../../../kernel/allowance.ts'
+import type { LimitGrant } from '../../../kernel/allowance.ts'
 
 export type GatewayRow = Selectable<Tables['gateways']>
 export type GatewayFields = Pick<GatewayRow, 'name' | 'endpoints' | 'public_key' | 'weight'>
@@ -40,7 +40,7 @@ export const lockGateway = (tx: Tx, tenant: TenantId, gatewayId: string): Promis
 
 export const insertGateway = (
   tx: Tx,
-  _: Granted,
+  _: LimitGrant,
   tenant: TenantId,
   id: { gatewayId: string; poolId: string },
   f: GatewayFields,
@@ -101,7 +101,12 @@ export const setDraining = (
     .returningAll()
     .executeTakeFirst()
 
-export const markDeleted = (tx: Tx, tenant: TenantId, gatewayId: string, at: Date): Promise<GatewayRow | undefined> =>
+export const markGatewayDeleted = (
+  tx: Tx,
+  tenant: TenantId,
+  gatewayId: string,
+  at: Date,
+): Promise<GatewayRow | undefined> =>
   tx
     .updateTable('gateways')
     .set({ deleted_at: at, updated_at: at })
@@ -111,7 +116,7 @@ export const markDeleted = (tx: Tx, tenant: TenantId, gatewayId: string, at: Dat
     .returningAll()
     .executeTakeFirst()
 
-export const activityOf = (tx: Tx, tenant: TenantId, gatewayIds: readonly string[]) =>
+export const activityOfGateways = (tx: Tx, tenant: TenantId, gatewayIds: readonly string[]) =>
   tx
     .selectFrom('gateway_activity')
     .selectAll()

@@ -5,19 +5,19 @@ import { refuseTaken } from '../../../db/taken.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
-import type { Expected } from '../../../kernel/version.ts'
+import type { ExpectedVersion } from '../../../kernel/version.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { endSessionsOfGateway } from '../reports/sessions.queries.ts'
 import { createGatewayList } from './gateway-list.ts'
 import type { GatewayFields, GatewayRow } from './gateways.queries.ts'
 import * as queries from './gateways.queries.ts'
 import { findPool, lockPool } from './pools.queries.ts'
-import type { Secrets } from './secrets.ts'
+import type { GatewaySecrets } from './secrets.ts'
 import { holdKey, keyTaken, requireOwnKey } from './tunnel-keys.ts'
 
 /** Fields of a new gateway. Absent ones get defaults. */
 type GatewayInput = { [K in keyof GatewayFields]?: GatewayFields[K] } & Pick<GatewayFields, 'name'>
-type ActivityRow = Awaited<ReturnType<typeof queries.activityOf>>[number]
+type ActivityRow = Awaited<ReturnType<typeof queries.activityOfGateways>>[number]
 export type Gateway = { row: GatewayRow; activity: ActivityRow | undefined; poolName: string }
 
 const noGateway = () => missing('gateway')
@@ -34,13 +34,15 @@ const defaults: Omit<GatewayFields, 'name'> = { endpoints: [], public_key: null,
 const namedBy = (g: GatewayRow) => ({ gateway_id: encodeId('gateway', g.gateway_id) })
 const targetOf = (g: GatewayRow) => ({ type: 'gateway', id: encodeId('gateway', g.gateway_id), name: g.name })
 
-type Deps = Pick<GatewaysDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now' | 'entitlements'> & { secrets: Secrets }
+type Deps = Pick<GatewaysDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now' | 'entitlements'> & {
+  secrets: GatewaySecrets
+}
 
 export function createGatewayRules(deps: Deps & Parameters<typeof createGatewayList>[0]) {
   const { db, audit, changes, pager, now, entitlements, secrets } = deps
   const withActivity = async (tx: Tx, tenant: TenantId, rows: GatewayRow[]): Promise<Gateway[]> => {
     const ids = rows.map((r) => r.gateway_id)
-    const activity = new Map((await queries.activityOf(tx, tenant, ids)).map((a) => [a.gateway_id, a]))
+    const activity = new Map((await queries.activityOfGateways(tx, tenant, ids)).map((a) => [a.gateway_id, a]))
     const names = await findNames(tx, tenant, { gateway_pool: rows.map((r) => r.pool_id) })
     return rows.map((row) => ({
       row,
@@ -131,12 +133,12 @@ export function createGatewayRules(deps: Deps & Parameters<typeof createGatewayL
       ),
 
     /** Deletes the gateway, ends its sessions and invalidates its secrets. False if it was deleted before. */
-    remove: (actor: Actor, gatewayId: string, expected: Expected): Promise<boolean> =>
+    remove: (actor: Actor, gatewayId: string, expected: ExpectedVersion): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const at = now()
         const before = await queries.lockGateway(tx, actor.tenantId, gatewayId)
         if (before || (await queries.findGateway(tx, actor.tenantId, gatewayId))) expected.require(before)
-        const row = await queries.markDeleted(tx, actor.tenantId, gatewayId, at)
+        const row = await queries.markGatewayDeleted(tx, actor.tenantId, gatewayId, at)
         if (!row) {
           if (await queries.findGateway(tx, actor.tenantId, gatewayId)) return false
           return noGateway()
@@ -171,7 +173,7 @@ export function createGatewayRules(deps: Deps & Parameters<typeof createGatewayL
       actor: Actor,
       gatewayId: string,
       { draining, reason }: { draining: boolean; reason?: string },
-      expected: Expected,
+      expected: ExpectedVersion,
     ) =>
       db.inTenant(actor.tenantId, async (tx) => {
         expected.require((await queries.lockGateway(tx, actor.tenantId, gatewayId)) ?? noGateway())

@@ -57,7 +57,7 @@ export async function deletePool(tx: Tx, tenant: TenantId, poolId: string, at: D
   await tx.insertInto('deleted_pools').values({ tenant_id: tenant, pool_id: poolId, deleted_at: at }).execute()
 }
 
-export const wasDeleted = async (tx: Tx, tenant: TenantId, poolId: string): Promise<boolean> =>
+export const wasPoolDeleted = async (tx: Tx, tenant: TenantId, poolId: string): Promise<boolean> =>
   (await tx
     .selectFrom('deleted_pools')
     .select('pool_id')

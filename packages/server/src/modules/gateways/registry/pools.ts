@@ -6,7 +6,7 @@ import { fail, failField } from '../../../kernel/app-error.ts'
 import { canonicalAddress } from '../../../kernel/cidr.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
-import type { Expected } from '../../../kernel/version.ts'
+import type { ExpectedVersion } from '../../../kernel/version.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { PoolFields, PoolRow } from './pools.queries.ts'
 import * as queries from './pools.queries.ts'
@@ -128,12 +128,12 @@ export function createPools({
     },
 
     /** Refused while the pool has gateways or the policy names it. False if it was deleted before. */
-    remove: (actor: Actor, poolId: string, expected: Expected): Promise<boolean> => {
+    remove: (actor: Actor, poolId: string, expected: ExpectedVersion): Promise<boolean> => {
       const tenant = actor.tenantId
       return db.inTenant(tenant, async (tx) => {
         const pool = await queries.lockPool(tx, tenant, poolId)
         if (!pool) {
-          if (!(await queries.wasDeleted(tx, tenant, poolId))) return noPool()
+          if (!(await queries.wasPoolDeleted(tx, tenant, poolId))) return noPool()
           expected.require(undefined)
           return false
         }

@@ -8,7 +8,7 @@ import * as queries from './registry.queries.ts'
 /** A gateway. A locked one receives nothing and is offered to no device. */
 export type KnownGateway = GatewayRow & { locked: boolean }
 /** Pools and live gateways of a tenant, by UUID. Immutable: a change creates a new one. */
-export type Directory = {
+export type GatewayRegistry = {
   pools: ReadonlyMap<string, PoolRow>
   gateways: ReadonlyMap<string, KnownGateway>
   gatewaysOf: (poolId: string) => readonly KnownGateway[]
@@ -20,7 +20,7 @@ export type Directory = {
 export function createRegistry({ db, changes, feed }: Pick<GatewaysDeps, 'db' | 'changes' | 'feed'>) {
   let reads = 0
 
-  async function read(tenant: TenantId): Promise<Directory> {
+  async function read(tenant: TenantId): Promise<GatewayRegistry> {
     const [pools, gateways] = await db.inTenant(tenant, async (tx) => [
       await queries.allPools(tx, tenant),
       await queries.allGateways(tx, tenant),
@@ -34,8 +34,8 @@ export function createRegistry({ db, changes, feed }: Pick<GatewaysDeps, 'db' | 
     }
   }
 
-  const directories = held<Directory>({ changes, feed }, { kinds: ['pool', 'gateway'], load: read })
+  const directories = held<GatewayRegistry>({ changes, feed }, { kinds: ['pool', 'gateway'], load: read })
 
-  return { of: async (tenant: TenantId): Promise<Directory> => directories.get(tenant) }
+  return { of: async (tenant: TenantId): Promise<GatewayRegistry> => directories.get(tenant) }
 }
 export type Registry = ReturnType<typeof createRegistry>

@@ -1,6 +1,6 @@
 import { digestSecret, equalDigest, isStoredAs, mintToken } from '@holdfast/crypto'
 import type { Tx } from '../../../db/database.ts'
-import type { Incoming, PresentedToken } from '../../../http/authenticate.ts'
+import type { IncomingRequest, PresentedToken } from '../../../http/authenticate.ts'
 import type { Principal, RefusedCredential, TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { decodeId, newUuid } from '../../../kernel/ids.ts'
@@ -21,7 +21,7 @@ type NewSecret = { token: string; digest: queries.Digest }
  * Service secrets of gateways (`hfg_…`), stored as HMAC digests and looked up by their public part. During a rotation
  * two are valid: the one in use, with an end, and the newest. The first use of the newest ends the other.
  */
-export function createSecrets({
+export function createGatewaySecrets({
   db,
   changes,
   feed,
@@ -69,7 +69,7 @@ export function createSecrets({
   }
 
   /** Operational tooling names the gateway that it acts for. An unknown gateway is 404: the secret itself is valid. */
-  async function speakFor(scope: Incoming['scope']): Promise<Principal<'gateway'> | RefusedCredential> {
+  async function speakFor(scope: IncomingRequest['scope']): Promise<Principal<'gateway'> | RefusedCredential> {
     if (scope.tenant_id === undefined || scope.gateway_id === undefined)
       fail('forbidden', 'the deployment-wide secret must name tenant_id and gateway_id in the query')
     const tenantId = decodeId('tenant', scope.tenant_id) as TenantId | undefined
@@ -86,7 +86,7 @@ export function createSecrets({
     /** Verifies a gateway's own secret, for the request pipeline. Naming another gateway is 403. */
     verify: async (
       presented: PresentedToken,
-      incoming: Pick<Incoming, 'scope'>,
+      incoming: Pick<IncomingRequest, 'scope'>,
     ): Promise<Principal<'gateway'> | RefusedCredential | undefined> => {
       const known = await cache.get(presented)
       if (!known) return undefined
@@ -109,7 +109,7 @@ export function createSecrets({
         const digest = digestOf(text)
         return serviceDigests.some((known) => equalDigest(known, digest))
       },
-      verify: (_: string, incoming: Pick<Incoming, 'scope'>) => speakFor(incoming.scope),
+      verify: (_: string, incoming: Pick<IncomingRequest, 'scope'>) => speakFor(incoming.scope),
     },
 
     /** Called before the transaction that stores the secret. */
@@ -137,7 +137,7 @@ export function createSecrets({
     endAll: queries.endAll,
   }
 }
-export type Secrets = ReturnType<typeof createSecrets>
+export type GatewaySecrets = ReturnType<typeof createGatewaySecrets>
 
 const refused = (
   { tenantId, id, name }: Pick<Principal<'gateway'>, 'tenantId' | 'id' | 'name'>,

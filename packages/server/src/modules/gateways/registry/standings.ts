@@ -1,11 +1,11 @@
-import type { Place } from '../../../db/page.ts'
+import type { ListPlace } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { Activity } from '../reports/activity.ts'
-import { type GatewayStatus, statusOf } from '../reports/status.ts'
+import { type GatewayStatus, gatewayStatusOf } from '../reports/status.ts'
 import type { PoolRow } from './pools.queries.ts'
 import type { KnownGateway, Registry } from './registry.ts'
 
-export type Standing = {
+export type GatewayStanding = {
   gateway: KnownGateway
   pool: PoolRow
   share: number | null
@@ -16,26 +16,29 @@ export type Standing = {
 }
 
 /** Returns all gateways of a tenant with their status, from memory. A plan limits their number. */
-export const createStandings =
+export const createGatewayStandings =
   ({ registry, activity }: { registry: Registry; activity: Pick<Activity, 'of'> }) =>
-  async (tenant: TenantId, at: Date): Promise<Standing[]> => {
+  async (tenant: TenantId, at: Date): Promise<GatewayStanding[]> => {
     const { gateways, pools, gatewaysOf } = await registry.of(tenant)
     const { byGateway } = await activity.of(tenant)
     return [...gateways.values()].flatMap((gateway) => {
       const pool = pools.get(gateway.pool_id)
       if (!pool) return []
       const seen = byGateway.get(gateway.gateway_id)
-      const { status, status_reason: reason } = statusOf(gateway, seen?.lastSeenMs ?? null, at.getTime())
+      const { status, status_reason: reason } = gatewayStatusOf(gateway, seen?.lastSeenMs ?? null, at.getTime())
       const share = pool.capacity === null ? null : pool.capacity / Math.max(1, gatewaysOf(pool.pool_id).length)
       return { gateway, pool, share, status, reason, version: seen?.version ?? gateway.version }
     })
   }
 
 /** Sort key by name; the id breaks ties. */
-export const nameOf = ({ gateway }: Standing): Place => [gateway.name_key, gateway.gateway_id]
+export const namePlaceOf = ({ gateway }: GatewayStanding): ListPlace => [gateway.name_key, gateway.gateway_id]
 /** Sort key by creation time: text of a fixed length, so that it sorts like the time. */
-export const creationOf = ({ gateway }: Standing): Place => [gateway.created_at.toISOString(), gateway.gateway_id]
+export const creationOf = ({ gateway }: GatewayStanding): ListPlace => [
+  gateway.created_at.toISOString(),
+  gateway.gateway_id,
+]
 
 /** Compares two sort keys: -1, 0 or 1. */
-export const inOrder = (a: Place, b: Place): number =>
+export const inOrder = (a: ListPlace, b: ListPlace): number =>
   a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]) ? -1 : a[0] === b[0] && a[1] === b[1] ? 0 : 1

@@ -4,7 +4,7 @@ import type { SystemLoad } from '../../../db/tables/gateways.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 /** Values that a gateway reported; null if it did not report one. */
-export type Report = {
+export type GatewayReport = {
   tenantId: TenantId
   gatewayId: string
   at: Date
@@ -30,10 +30,10 @@ type ApplyError = { code: string; detail: string }
  */
 export const upsertActivity = async (
   tx: Tx,
-  reports: readonly Report[],
+  reports: readonly GatewayReport[],
   { degradedAfterMs, downAfterMs }: { degradedAfterMs: number; downAfterMs: number },
 ) => {
-  const column = <T>(of: (r: Report) => T) => reports.map(of)
+  const column = <T>(of: (r: GatewayReport) => T) => reports.map(of)
   const said = sql.join(
     sayable.map((name) => {
       const [now, before] = [sql.ref(`excluded.${name}`), sql.ref(`a.${name}`)]
@@ -80,11 +80,11 @@ const sayable = [
   'certificate_expires_at',
 ] as const
 
-const appliedAt = (r: Report): Date | null =>
+const appliedAt = (r: GatewayReport): Date | null =>
   r.policyDigest === null && r.policySeq === null && r.trustVersion === null ? null : r.at
 
 /** "No error" is stored as the null of JSON. */
-const applyError = ({ applyError: said, at }: Report): string | null =>
+const applyError = ({ applyError: said, at }: GatewayReport): string | null =>
   said && JSON.stringify(said === 'none' ? null : { ...said, at })
 
 export type SessionPeak = { tenantId: TenantId; gatewayId: string; hour: Date; sessions: number }

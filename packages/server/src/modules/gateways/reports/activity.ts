@@ -1,12 +1,12 @@
 import { createGroupCommit } from '../../../kernel/group-commit.ts'
 import type { GatewaysDeps } from '../deps.ts'
-import { type Report, raiseSessionPeaks, silentSince, upsertActivity } from './activity.queries.ts'
+import { type GatewayReport, raiseSessionPeaks, silentSince, upsertActivity } from './activity.queries.ts'
 import { createLiveness } from './liveness.ts'
 import { createSessionPeaks } from './session-peaks.ts'
 import { degradedAfterMs, downAfterMs } from './status.ts'
 
 /** Reports of gateways: written in batches, and cached for the directory. */
-export function createActivity({
+export function createGatewayActivity({
   db,
   now,
   signals,
@@ -15,7 +15,7 @@ export function createActivity({
   const liveness = createLiveness({ db, now, signals })
   const peaks = createSessionPeaks()
   /** Returns the time since when the gateway is up again; undefined if another replica stored a newer report. */
-  const join = createGroupCommit<Report, Date | null | undefined>(
+  const join = createGroupCommit<GatewayReport, Date | null | undefined>(
     async (batch) => {
       const reports = newest(batch)
       const risen = peaks.risen(reports)
@@ -37,7 +37,7 @@ export function createActivity({
 
   return {
     /** Settles once the report is durable. */
-    report: async (report: Report): Promise<void> => {
+    report: async (report: GatewayReport): Promise<void> => {
       const upSince = await join(report)
       if (upSince === undefined) return
       liveness.note(report.tenantId, report.gatewayId, {
@@ -70,11 +70,11 @@ export function createActivity({
     },
   }
 }
-export type Activity = ReturnType<typeof createActivity>
+export type Activity = ReturnType<typeof createGatewayActivity>
 
 /** Merges a batch to one report per gateway: the later one, with values that only the earlier one has. */
-function newest(batch: readonly Report[]): Report[] {
-  const byGateway = new Map<string, Report>()
+function newest(batch: readonly GatewayReport[]): GatewayReport[] {
+  const byGateway = new Map<string, GatewayReport>()
   for (const report of batch) {
     const known = byGateway.get(report.gatewayId)
     byGateway.set(report.gatewayId, known ? merge(known, report) : report)
@@ -82,7 +82,7 @@ function newest(batch: readonly Report[]): Report[] {
   return [...byGateway.values()]
 }
 
-function merge(a: Report, b: Report): Report {
+function merge(a: GatewayReport, b: GatewayReport): GatewayReport {
   const [earlier, later] = a.at <= b.at ? [a, b] : [b, a]
   if (earlier.bootId !== later.bootId) return later
   return {

@@ -2,7 +2,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { livenessOf } from '../registry/registry.queries.ts'
-import { isSteady, statusOf } from './status.ts'
+import { gatewayStatusOf, isSteady } from './status.ts'
 
 /** Maximum delay of reports that other replicas received. Two statuses are 30 s apart. */
 const rereadMs = 5000
@@ -31,7 +31,7 @@ type Held = {
 
 const anyGateway = { draining: false, drain_reason: null, public_key: null, proposed_key: null }
 const wordOf = (l: Liveness, atMs: number): string => {
-  const { status } = statusOf(anyGateway, l.lastSeenMs, atMs)
+  const { status } = gatewayStatusOf(anyGateway, l.lastSeenMs, atMs)
   return status === 'healthy' && !isSteady(l.upSinceMs, atMs) ? 'unsteady' : status
 }
 

@@ -1,14 +1,14 @@
 import { mostBlockSeconds, mostResources } from '@holdfast/contract/vpn-sessions'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { Allowance, Granted } from '../../../kernel/allowance.ts'
+import type { Allowance, LimitGrant } from '../../../kernel/allowance.ts'
 import { minute, second } from '../../../kernel/time.ts'
 import type { Change } from '../../../memory/changes.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { disconnectedFrom } from '../truth/claims.queries.ts'
 import { question } from '../truth/questions.queries.ts'
 import { cutGraceMs, graceMs } from '../truth/verdict.ts'
-import type { NewSession, Sample } from './metering.queries.ts'
+import type { MeteringSample, NewSession } from './metering.queries.ts'
 import * as queries from './metering.queries.ts'
 
 type Refused = { sessionId: string; error: string }
@@ -43,11 +43,11 @@ export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
     tx: Tx,
     tenant: TenantId,
     gateway: Reporter,
-    samples: readonly Sample[],
+    samples: readonly MeteringSample[],
     { owners, seenAt, places }: Terms & { owners: Owners },
   ): Promise<Begun> {
     const at = now()
-    const devices = await queries.findDevices(tx, tenant, devicesOf(samples))
+    const devices = await queries.findDevicesOfSessions(tx, tenant, devicesOf(samples))
     const since = new Date(at.getTime() - blockedForMs)
     const blocked = await queries.blockedDevices(tx, tenant, gateway.pool_id, [...devices.keys()], { at, since })
     const begun = samples.flatMap((s) => {
@@ -57,7 +57,7 @@ export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
       return [sessionOf(isKeptOut ? { ...s, ended: true, endReason: 'blocked' } : s, device, gateway, seenAt)]
     })
     const { fitting, granted } = await fit(tx, tenant, gateway.pool_id, begun, { places, seenAt })
-    const opened = new Set(await queries.openSessions(tx, granted, tenant, fitting))
+    const opened = new Set(await queries.insertSessions(tx, granted, tenant, fitting))
     const made = fitting.filter((s) => opened.has(s.session_id))
     const ended = await queries.endSuperseded(
       tx,
@@ -99,7 +99,7 @@ export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
       tx: Tx,
       tenant: TenantId,
       gateway: Reporter,
-      given: readonly Sample[],
+      given: readonly MeteringSample[],
       { seenAt, places, isResource }: Terms & { isResource: (name: string) => boolean },
     ): Promise<Taken> => {
       if (given.length === 0) return { ...nothing, unknownResources: [] }
@@ -156,7 +156,7 @@ async function fit(
   poolId: string,
   begun: readonly NewSession[],
   { places, seenAt }: Terms,
-): Promise<{ fitting: NewSession[]; granted: Granted }> {
+): Promise<{ fitting: NewSession[]; granted: LimitGrant }> {
   const active = begun.filter((s) => s.state === 'active')
   if (active.length <= places.room()) return { fitting: [...begun], granted: places.take(active.length) }
   const placed = await queries.devicesInPool(tx, tenant, poolId, [...new Set(active.map((s) => s.device_id))])
@@ -182,7 +182,7 @@ async function knowResources(
   tx: Tx,
   tenant: TenantId,
   gateway: Reporter,
-  samples: readonly Sample[],
+  samples: readonly MeteringSample[],
   isResource: (name: string) => boolean,
 ) {
   const naming = samples.filter(({ resources }) => Object.keys(resources).length > 0)
@@ -202,15 +202,15 @@ async function knowResources(
   return { samples: known, unknownResources: [...unknown].sort() }
 }
 
-const idsOf = (samples: readonly Sample[]) => samples.map((s) => s.sessionId)
-const devicesOf = (samples: readonly Sample[]) => [...new Set(samples.map((s) => s.deviceId))]
+const idsOf = (samples: readonly MeteringSample[]) => samples.map((s) => s.sessionId)
+const devicesOf = (samples: readonly MeteringSample[]) => [...new Set(samples.map((s) => s.deviceId))]
 
 type Owners = Awaited<ReturnType<typeof queries.ownersOf>>
-type Devices = Awaited<ReturnType<typeof queries.findDevices>>
+type Devices = Awaited<ReturnType<typeof queries.findDevicesOfSessions>>
 type Device = Devices extends Map<string, infer D> ? D : never
 
 /** Row of a new session, with the device's properties at that time. */
-const sessionOf = (s: Sample, device: Device, gateway: Reporter, seenAt: Date): NewSession => ({
+const sessionOf = (s: MeteringSample, device: Device, gateway: Reporter, seenAt: Date): NewSession => ({
   ...gateway,
   session_id: s.sessionId,
   device_id: s.deviceId,
@@ -239,7 +239,7 @@ const sessionOf = (s: Sample, device: Device, gateway: Reporter, seenAt: Date): 
   resources: s.resources,
 })
 
-function whyNot({ sessionId, deviceId }: Sample, gatewayId: string, owners: Owners, devices: Devices): string {
+function whyNot({ sessionId, deviceId }: MeteringSample, gatewayId: string, owners: Owners, devices: Devices): string {
   const owner = owners.get(sessionId)
   if (owner !== undefined)
     return owner === gatewayId ? 'the session belongs to another device' : 'the session belongs to another gateway'

@@ -3,11 +3,11 @@ import type { Tx } from '../../../db/database.ts'
 import type { ResourceBytes } from '../../../db/tables/gateways.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { Granted } from '../../../kernel/allowance.ts'
+import type { LimitGrant } from '../../../kernel/allowance.ts'
 import { storableJson } from '../../../kernel/text.ts'
 
 /** Report of one session. Ids are UUIDs. Bytes are those since the report before. */
-export type Sample = {
+export type MeteringSample = {
   sessionId: string
   deviceId: string
   /** `says`: the gateway's state of the session. `ended`: the state here. */
@@ -68,8 +68,8 @@ export const insertReport = async (tx: Tx, tenant: TenantId, k: ReportKey, t: Re
   return true
 }
 
-const unnested = (samples: readonly Sample[]) => {
-  const column = <T>(of: (s: Sample) => T) => samples.map(of)
+const unnested = (samples: readonly MeteringSample[]) => {
+  const column = <T>(of: (s: MeteringSample) => T) => samples.map(of)
   return sql`unnest(${column((s) => s.sessionId)}::uuid[], ${column((s) => s.deviceId)}::uuid[], ${column((s) => s.ended)}::boolean[],
       ${column((s) => s.endReason)}::text[], ${column((s) => s.startedAt)}::timestamptz[], ${column((s) => s.rxBytes)}::bigint[],
       ${column((s) => s.txBytes)}::bigint[], ${column((s) => s.sourceIp)}::text[], ${column((s) => s.assignedIp)}::text[],
@@ -112,7 +112,7 @@ export const addToSessions = async (
   tx: Tx,
   tenant: TenantId,
   gatewayId: string,
-  samples: readonly Sample[],
+  samples: readonly MeteringSample[],
   { seenAt, cutBefore }: { seenAt: Date; cutBefore: Date },
 ): Promise<{ session_id: string; device_id: string; defied: boolean }[]> => {
   const defies = sql`s.says = 'active' and case v.state
@@ -165,7 +165,7 @@ export const holdNewSessions = (tx: Tx, tenant: TenantId, ids: readonly string[]
 const openingLock = 7_264_405
 
 /** Returns the properties of devices that are stored with a new session. Unknown devices are absent. */
-export const findDevices = async (tx: Tx, tenant: TenantId, deviceIds: readonly string[]) => {
+export const findDevicesOfSessions = async (tx: Tx, tenant: TenantId, deviceIds: readonly string[]) => {
   const rows = await tx
     .selectFrom('devices as d')
     .leftJoin('device_postures as p', (j) =>
@@ -180,9 +180,9 @@ export const findDevices = async (tx: Tx, tenant: TenantId, deviceIds: readonly 
 
 export type NewSession = Omit<Selectable<Tables['vpn_sessions']>, 'tenant_id' | 'block_until' | 'last_denied_at'>
 /** Returns the ids of the inserted sessions. */
-export const openSessions = async (
+export const insertSessions = async (
   tx: Tx,
-  _: Granted,
+  _: LimitGrant,
   tenant: TenantId,
   sessions: readonly NewSession[],
 ): Promise<string[]> => {

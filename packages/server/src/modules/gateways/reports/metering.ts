@@ -15,7 +15,7 @@ import type { Activity } from './activity.ts'
 import { correctionOf } from './gateway-clock.ts'
 import { acceptedAheadMs, acceptedInstant } from './instant.ts'
 import { createMeteredSessions, type EndedSession } from './metered-sessions.ts'
-import type { ReportKey, Sample } from './metering.queries.ts'
+import type { MeteringSample, ReportKey } from './metering.queries.ts'
 import * as queries from './metering.queries.ts'
 
 type Body = Given<typeof metering>['body']
@@ -61,8 +61,8 @@ export function createMetering({
     tenant: TenantId,
     current: TenantPolicy,
     pool: string | undefined,
-    samples: Sample[],
-  ): Promise<Sample[]> {
+    samples: MeteringSample[],
+  ): Promise<MeteringSample[]> {
     const devices = await fleet.all(tenant)
     const at = now().getTime()
     return samples.map((s) => {
@@ -162,10 +162,10 @@ const whyEnded: Record<EndedSession['reason'], string> = {
 }
 
 /** Refused samples are not counted. */
-function carriedBy(samples: readonly Sample[], refused: readonly { sessionId: string }[]) {
+function carriedBy(samples: readonly MeteringSample[], refused: readonly { sessionId: string }[]) {
   const out = new Set(refused.map((r) => r.sessionId))
   const accepted = samples.filter((s) => !out.has(s.sessionId))
-  const total = (of: (s: Sample) => number) => atMost(accepted.reduce((n, s) => n + of(s), 0))
+  const total = (of: (s: MeteringSample) => number) => atMost(accepted.reduce((n, s) => n + of(s), 0))
   return { rxBytes: total((s) => s.rxBytes), txBytes: total((s) => s.txBytes) }
 }
 
@@ -186,7 +186,7 @@ function readKey(gatewayId: string, body: Body, { at, aheadMs }: Clocks): Report
 
 /** Reads samples and sums them by session. */
 export function readSamples(given: readonly GivenSample[], key: ReportKey, clocks: Clocks) {
-  const bySession = new Map<string, Sample>()
+  const bySession = new Map<string, MeteringSample>()
   const indexesOf = new Map<string, number[]>()
   const rejected: Rejected[] = []
   for (const [index, sample] of given.entries()) {
@@ -206,7 +206,7 @@ export function readSamples(given: readonly GivenSample[], key: ReportKey, clock
   return { samples: [...bySession.values()], indexesOf, rejected }
 }
 
-function readSample(s: GivenSample, key: ReportKey, { at, aheadMs }: Clocks): Sample | { error: string } {
+function readSample(s: GivenSample, key: ReportKey, { at, aheadMs }: Clocks): MeteringSample | { error: string } {
   const sessionId = decodeId('vpn_session', s.session_id)
   if (!sessionId) return { error: 'session_id is not an id of a session (vse_…)' }
   const deviceId = decodeId('device', s.device_id)
@@ -257,7 +257,7 @@ function sumResources(entries: readonly (readonly [name: string, bytes: readonly
 
 const latest = (a: Date | null, b: Date | null): Date | null => (a && b ? (a > b ? a : b) : (a ?? b))
 
-const add = (a: Sample, b: Sample): Sample => ({
+const add = (a: MeteringSample, b: MeteringSample): MeteringSample => ({
   ...a,
   says: a.says === 'ended' ? a.says : b.says,
   ended: a.ended || b.ended,

@@ -5,7 +5,7 @@ import type { Registry } from '../registry/registry.ts'
 import type { Activity } from './activity.ts'
 import { aheadOf } from './gateway-clock.ts'
 import type { Metering } from './metering.ts'
-import { statusOf } from './status.ts'
+import { gatewayStatusOf } from './status.ts'
 import type { Telemetry } from './telemetry.ts'
 
 const heartbeatSeconds = 10
@@ -44,7 +44,7 @@ export const reportHandlers = ({
         certificateExpiresAt: body.certificate_expires_at === undefined ? null : timeOf(body.certificate_expires_at),
         applyError: body.apply_error === null ? 'none' : (body.apply_error ?? null),
       })
-      const { status } = statusOf(gateway, at.getTime(), at.getTime())
+      const { status } = gatewayStatusOf(gateway, at.getTime(), at.getTime())
       return { status, server_time: now().toISOString(), next_heartbeat_seconds: heartbeatSeconds }
     },
     metering: ({ actor, body }) => metering.take(actor, body),

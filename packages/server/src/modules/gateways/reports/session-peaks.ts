@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { hour } from '../../../kernel/time.ts'
-import type { Report, SessionPeak } from './activity.queries.ts'
+import type { GatewayReport, SessionPeak } from './activity.queries.ts'
 
 type Written = { hourMs: number; sessions: number }
 
@@ -11,7 +11,7 @@ type Written = { hourMs: number; sessions: number }
 export function createSessionPeaks() {
   const byGateway = new BoundedMap<string, Written>(50_000)
   return {
-    risen: (reports: readonly Report[]): SessionPeak[] =>
+    risen: (reports: readonly GatewayReport[]): SessionPeak[] =>
       reports.flatMap(({ tenantId, gatewayId, at, activeSessions: sessions }) => {
         if (sessions === null) return []
         const hourMs = Math.floor(at.getTime() / hour) * hour

@@ -6,9 +6,9 @@ import type { Handlers } from '../../../http/handlers.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { decodeId, encodeId, idOf } from '../../../kernel/ids.ts'
 import type { SessionFilter } from './sessions.queries.ts'
-import type { Session, Sessions } from './sessions.ts'
+import type { Session, VpnSessions } from './sessions.ts'
 
-export const sessionHandlers = (sessions: Sessions) =>
+export const vpnSessionHandlers = (sessions: VpnSessions) =>
   ({
     listSessions: async ({ actor, query }) => {
       const { state = 'active', limit, cursor, sort, ...given } = query

@@ -24,7 +24,7 @@ const sweepSize = 5000
 
 export type Session = { row: SessionRow; names: Names }
 
-export function createSessions({
+export function createVpnSessions({
   db,
   audit,
   changes,
@@ -167,4 +167,4 @@ export function createSessions({
     },
   }
 }
-export type Sessions = ReturnType<typeof createSessions>
+export type VpnSessions = ReturnType<typeof createVpnSessions>

@@ -2,7 +2,7 @@ import { minute, second } from '../../../kernel/time.ts'
 
 export type GatewayStatus = 'healthy' | 'degraded' | 'draining' | 'down' | 'never_seen' | 'pending'
 /** Stored fields that determine a gateway's status, apart from its reports. */
-export type Standing = {
+export type ReportedStanding = {
   draining: boolean
   drain_reason: string | null
   public_key: string | null
@@ -23,8 +23,8 @@ export const isSteady = (upSinceMs: number | null, nowMs: number): boolean =>
   upSinceMs === null || nowMs - upSinceMs >= steadyAfterMs
 
 /** Returns the status and a sentence that explains it. Draining, set by an administrator, comes first. */
-export function statusOf(
-  gateway: Standing,
+export function gatewayStatusOf(
+  gateway: ReportedStanding,
   lastSeenMs: number | null,
   nowMs: number,
 ): { status: GatewayStatus; status_reason: string } {

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-export type Event = {
+export type TelemetryEvent = {
   tenantId: TenantId
   deviceId: string
   eventId: string
@@ -16,7 +16,7 @@ export type Event = {
   policyDigest: string | null
 }
 
-type OfSession = Pick<Event, 'tenantId' | 'deviceId' | 'sessionId'>
+type OfSession = Pick<TelemetryEvent, 'tenantId' | 'deviceId' | 'sessionId'>
 /** Returns those of these sessions that belong to these devices, with their gateways. */
 export const ownSessions = async (tx: Tx, events: readonly OfSession[]) => {
   const column = <T>(of: (e: OfSession) => T) => events.map(of)
@@ -31,8 +31,8 @@ export const ownSessions = async (tx: Tx, events: readonly OfSession[]) => {
 }
 
 /** Returns those of these events that are stored already. */
-export const knownEvents = async (tx: Tx, events: readonly Event[]) => {
-  const column = <T>(of: (e: Event) => T) => events.map(of)
+export const knownEvents = async (tx: Tx, events: readonly TelemetryEvent[]) => {
+  const column = <T>(of: (e: TelemetryEvent) => T) => events.map(of)
   const { rows } = await sql<{ device_id: string; event_id: string }>`
     select t.device_id, t.event_id
     from unnest(${column((e) => e.tenantId)}::uuid[], ${column((e) => e.deviceId)}::uuid[],
@@ -44,8 +44,8 @@ export const knownEvents = async (tx: Tx, events: readonly Event[]) => {
 }
 
 /** Inserts events of any tenants in one statement. Returns the inserted ones. */
-export const insertEvents = async (tx: Tx, events: readonly Event[]) => {
-  const column = <T>(of: (e: Event) => T) => events.map(of)
+export const insertEvents = async (tx: Tx, events: readonly TelemetryEvent[]) => {
+  const column = <T>(of: (e: TelemetryEvent) => T) => events.map(of)
   const { rows } = await sql<{ device_id: string; event_id: string }>`
     insert into telemetry_events (tenant_id, at, device_id, event_id, session_id, kind, gateway_id, latency_ms, loss_percent,
       reason, policy_digest)

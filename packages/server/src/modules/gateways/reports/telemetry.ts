@@ -4,28 +4,34 @@ import type { Tx } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { createGroupCommit } from '../../../kernel/group-commit.ts'
 import { decodeId, encodeId } from '../../../kernel/ids.ts'
-import { markDevices, type Seen } from '../../devices/index.ts'
+import { markDevices, type SeenDevice } from '../../devices/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Registry } from '../registry/registry.ts'
-import { type Claim, unconfirmed, upsertClaims } from '../truth/claims.queries.ts'
-import { claimsOf } from '../truth/claims.ts'
+import { type ConnectionClaim, unconfirmed, upsertClaims } from '../truth/claims.queries.ts'
+import { connectionClaimsOf } from '../truth/claims.ts'
 import { question } from '../truth/questions.queries.ts'
 import { endedByAuthority, graceMs } from '../truth/verdict.ts'
 import { correctionOf } from './gateway-clock.ts'
 import { acceptedInstant } from './instant.ts'
-import type { Event } from './telemetry.queries.ts'
+import type { TelemetryEvent } from './telemetry.queries.ts'
 import * as queries from './telemetry.queries.ts'
 
 type Body = Given<typeof telemetry>['body']
 type GivenEvent = Body['events'][number]
 type Rejected = { index: number; error: string }
 /** Events of one request, each id once. `gateways`: those of the tenant. */
-type Item = { tenantId: TenantId; deviceId: string; at: Date; events: Event[]; gateways: ReadonlyMap<string, unknown> }
+type Item = {
+  tenantId: TenantId
+  deviceId: string
+  at: Date
+  events: TelemetryEvent[]
+  gateways: ReadonlyMap<string, unknown>
+}
 /**
  * Number of an item's new events, the events about sessions of other devices, and sessions that the control plane
  * ended.
  */
-type Written = { accepted: number; foreign: ReadonlySet<Event>; ended: readonly EndedHere[] }
+type Written = { accepted: number; foreign: ReadonlySet<TelemetryEvent>; ended: readonly EndedHere[] }
 /** A session that the control plane ended. */
 type EndedHere = { sessionId: string; reason: string }
 
@@ -36,7 +42,7 @@ export function createTelemetry({
   signals,
   registry,
 }: Pick<GatewaysDeps, 'db' | 'now' | 'signals'> & { registry: Registry }) {
-  async function claim(tx: Tx, claims: readonly Claim[]): Promise<void> {
+  async function claim(tx: Tx, claims: readonly ConnectionClaim[]): Promise<void> {
     if (claims.length === 0) return
     await upsertClaims(tx, claims)
     const judgeAt = new Date(now().getTime() + graceMs)
@@ -70,7 +76,7 @@ export function createTelemetry({
       // Includes sessions that no gateway has reported: the device's own report counts.
       await claim(
         tx,
-        claimsOf(batch, (e) => own.get(keyOf(e.deviceId, e.sessionId ?? ''))?.gateway_id),
+        connectionClaimsOf(batch, (e) => own.get(keyOf(e.deviceId, e.sessionId ?? ''))?.gateway_id),
       )
       return items.map((i) => ({
         accepted: i.events.filter((e) => isNew.delete(keyOf(e.deviceId, e.eventId))).length,
@@ -94,7 +100,7 @@ export function createTelemetry({
       const at = now()
       const aheadMs = correctionOf(sent_at, at)
       const rejected: Rejected[] = []
-      const events = new Map<string, Event>()
+      const events = new Map<string, TelemetryEvent>()
       const read = given.map((e) => readEvent(tenantId, principal.id, e, { at, aheadMs }))
       for (const [index, e] of read.entries()) {
         if ('error' in e) rejected.push({ index, error: e.error })
@@ -129,7 +135,7 @@ function readEvent(
   deviceId: string,
   e: GivenEvent,
   { at: now, aheadMs }: { at: Date; aheadMs: number },
-): Event | { error: string } {
+): TelemetryEvent | { error: string } {
   const at = acceptedInstant(e.at, now.getTime(), aheadMs)
   if (!at) return { error: 'at must lie between 7 days ago and 5 minutes from now' }
   const sessionId = e.session_id === undefined ? null : decodeId('vpn_session', e.session_id)
@@ -154,8 +160,8 @@ function readEvent(
 }
 
 /** A time in the future, from a clock that is ahead, counts as now. */
-function seenOf({ tenantId, deviceId, events, at: now }: Item): Seen {
-  let applied: Seen['applied'] = null
+function seenOf({ tenantId, deviceId, events, at: now }: Item): SeenDevice {
+  let applied: SeenDevice['applied'] = null
   for (const { kind, at, policyDigest } of events) {
     if (kind !== 'policy_applied' || policyDigest === null) continue
     const when = at < now ? at : now
@@ -164,8 +170,8 @@ function seenOf({ tenantId, deviceId, events, at: now }: Item): Seen {
   return { tenantId, deviceId, at: now, applied }
 }
 
-function newest(seen: readonly Seen[]): Seen[] {
-  const byDevice = new Map<string, Seen>()
+function newest(seen: readonly SeenDevice[]): SeenDevice[] {
+  const byDevice = new Map<string, SeenDevice>()
   for (const s of seen) {
     const known = byDevice.get(s.deviceId)
     const applied = known?.applied && (!s.applied || known.applied.at > s.applied.at) ? known.applied : s.applied

@@ -5,7 +5,7 @@ import { deleting } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 /** A device's report of its connection to a gateway. */
-export type Claim = {
+export type ConnectionClaim = {
   tenantId: TenantId
   deviceId: string
   gatewayId: string | null
@@ -17,8 +17,8 @@ export type Claim = {
   reason: string | null
 }
 
-const unnested = (claims: readonly Claim[]) => {
-  const column = <T>(of: (c: Claim) => T) => claims.map(of)
+const unnested = (claims: readonly ConnectionClaim[]) => {
+  const column = <T>(of: (c: ConnectionClaim) => T) => claims.map(of)
   return sql`unnest(${column((c) => c.tenantId)}::uuid[], ${column((c) => c.deviceId)}::uuid[],
       ${column((c) => c.gatewayId)}::uuid[], ${column((c) => c.sessionId)}::uuid[], ${column((c) => c.state)}::text[],
       ${column((c) => c.at)}::timestamptz[], ${column((c) => c.policyDigest)}::text[],
@@ -26,7 +26,7 @@ const unnested = (claims: readonly Claim[]) => {
 }
 
 /** Stores claims of any tenants in one statement, one for each connection. The newest report wins. */
-export const upsertClaims = (tx: Tx, claims: readonly Claim[]) =>
+export const upsertClaims = (tx: Tx, claims: readonly ConnectionClaim[]) =>
   sql`
     insert into device_claims as c (tenant_id, device_id, gateway_id, session_id, state, said_at, policy_digest, latency_ms,
       reason, since)
@@ -42,7 +42,7 @@ export const upsertClaims = (tx: Tx, claims: readonly Claim[]) =>
     where c.said_at <= excluded.said_at`.execute(tx)
 
 /** Returns claims that contradict all gateways: connected without such a session, or disconnected with one. */
-export const unconfirmed = async (tx: Tx, claims: readonly Claim[]) => {
+export const unconfirmed = async (tx: Tx, claims: readonly ConnectionClaim[]) => {
   const { rows } = await sql<{ tenant_id: TenantId; device_id: string; gateway_id: string | null }>`
     select c.tenant_id, c.device_id, c.gateway_id
     from ${unnested(claims)} as c (tenant_id, device_id, gateway_id, session_id, state, at)

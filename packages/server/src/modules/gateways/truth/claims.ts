@@ -1,20 +1,23 @@
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { Event } from '../reports/telemetry.queries.ts'
-import type { Claim } from './claims.queries.ts'
+import type { TelemetryEvent } from '../reports/telemetry.queries.ts'
+import type { ConnectionClaim } from './claims.queries.ts'
 
-type Said = { tenantId: TenantId; at: Date; events: readonly Event[]; gateways: ReadonlyMap<string, unknown> }
+type Said = { tenantId: TenantId; at: Date; events: readonly TelemetryEvent[]; gateways: ReadonlyMap<string, unknown> }
 
 /**
  * Returns one claim for each connection, from its newest event. `gatewayOf`: gateway of a session, if it is one of the
  * device's. An event without session and gateway gives no claim.
  */
-export function claimsOf(said: readonly Said[], gatewayOf: (e: Event) => string | undefined): Claim[] {
-  const newest = new Map<string, Claim>()
+export function connectionClaimsOf(
+  said: readonly Said[],
+  gatewayOf: (e: TelemetryEvent) => string | undefined,
+): ConnectionClaim[] {
+  const newest = new Map<string, ConnectionClaim>()
   for (const { tenantId, at: now, events, gateways } of said)
     for (const e of events) {
       if (e.kind === 'policy_applied' || (e.sessionId === null && e.gatewayId === null)) continue
       const named = e.gatewayId !== null && gateways.has(e.gatewayId) ? e.gatewayId : null
-      const claim: Claim = {
+      const claim: ConnectionClaim = {
         tenantId,
         deviceId: e.deviceId,
         gatewayId: named ?? gatewayOf(e) ?? null,

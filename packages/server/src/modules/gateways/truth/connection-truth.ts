@@ -3,7 +3,7 @@ import type { Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
 import { pruneClaims } from './claims.queries.ts'
 import { createConnections } from './connections.ts'
-import { createJudge } from './judge.ts'
+import { createConnectionJudge } from './judge.ts'
 import { truthHandlers } from './truth.handlers.ts'
 import { createTruth } from './truth.ts'
 
@@ -13,7 +13,7 @@ import { createTruth } from './truth.ts'
  */
 export function createConnectionTruth(deps: GatewaysDeps & { registry: Registry; activity: Activity }) {
   const connections = createConnections(deps)
-  const judge = createJudge({ ...deps, connections })
+  const judge = createConnectionJudge({ ...deps, connections })
   return {
     handlers: truthHandlers(createTruth({ ...deps, connections })),
     jobs: [{ name: 'judge_connections', cron: '* * * * *', run: judge.sweep }],

@@ -8,9 +8,9 @@ import type { GatewaysDeps } from '../deps.ts'
 import { closedBy } from '../pull/own-part.ts'
 import { poolAccessOf } from '../pull/pool-access.ts'
 import type { PoolRow } from '../registry/pools.queries.ts'
-import type { Directory, KnownGateway, Registry } from '../registry/registry.ts'
+import type { GatewayRegistry, KnownGateway, Registry } from '../registry/registry.ts'
 import { ownSessions } from '../reports/telemetry.queries.ts'
-import { type Judgement, judge, type Standing } from './verdict.ts'
+import { type DecisionNow, type Judgement, judgeConnections } from './verdict.ts'
 import type { ConnectionKey, DeviceWord, SessionWord } from './words.queries.ts'
 import * as queries from './words.queries.ts'
 
@@ -22,7 +22,7 @@ type Memory = {
   at: Date
   devices: ReadonlyMap<string, FleetDevice>
   policy: TenantPolicy
-  directory: Directory
+  directory: GatewayRegistry
 }
 type Said = {
   session: SessionWord | undefined
@@ -34,14 +34,14 @@ type Said = {
   certificateEnd: Date | null | undefined
 }
 /** A connection with the reports of all sources and their assessment. */
-export type Connection = Judgement &
+export type WitnessedConnection = Judgement &
   Said & {
     key: ConnectionKey
     at: Date
     /** Undefined if the device was revoked or is unknown. */
     device: FleetDevice | undefined
     poolId: string | null
-    standing: Standing & { allowedUntil: number | null }
+    standing: DecisionNow & { allowedUntil: number | null }
   }
 
 /** Combines the reports of the four sources. It reads only the requested part of the fleet. */
@@ -66,7 +66,7 @@ export function createConnections({
       memory: Memory,
       keys: readonly ConnectionKey[],
       known: readonly SessionWord[] = [],
-    ): Promise<Connection[]> => {
+    ): Promise<WitnessedConnection[]> => {
       if (keys.length === 0) return []
       const sessions = new Map(known.map((s) => [keyOf(s.device_id, s.gateway_id), s]))
       const others = keys.filter((k) => k.gatewayId !== null && !sessions.has(keyOf(k.deviceId, k.gatewayId)))
@@ -107,7 +107,7 @@ function connectionOf(
   key: ConnectionKey,
   { at, devices, policy, directory }: Memory,
   { session, claim, certificateEnd }: Said,
-): Connection {
+): WitnessedConnection {
   const device = devices.get(key.deviceId)
   const gateway = key.gatewayId === null ? undefined : directory.gateways.get(key.gatewayId)
   const pool = gateway && directory.pools.get(gateway.pool_id)
@@ -117,7 +117,7 @@ function connectionOf(
     ...{ session: session && wordsOf(session), device: claim && claimOf(claim), standing },
     lostCertificate: certificateEnd === null,
   }
-  return { ...judge(words, at.getTime()), key, at, session, claim, certificateEnd, device, poolId, standing }
+  return { ...judgeConnections(words, at.getTime()), key, at, session, claim, certificateEnd, device, poolId, standing }
 }
 
 /** Returns whether the device would be admitted now, and the reason. `to` is undefined if there is no such gateway. */
@@ -126,7 +126,7 @@ function standingOf(
   device: FleetDevice | undefined,
   to: { gateway: KnownGateway; pool: PoolRow } | undefined,
   at: number,
-): Connection['standing'] {
+): WitnessedConnection['standing'] {
   const refused = (reason: string) => ({ allowed: false, reason, digest: null, allowedUntil: null })
   if (!device) return refused('revoked')
   if (!device.usable) return refused(device.isSuspended ? 'suspended' : 'pending')

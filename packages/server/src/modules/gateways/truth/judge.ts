@@ -6,9 +6,9 @@ import type { GatewaysDeps } from '../deps.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
 import { tenantsWithSilent } from '../reports/sessions.queries.ts'
-import { statusOf } from '../reports/status.ts'
+import { gatewayStatusOf } from '../reports/status.ts'
 import type { Connections } from './connections.ts'
-import { noticeOf } from './notice.ts'
+import { mismatchNotice } from './notice.ts'
 import type { Doubtful } from './questions.queries.ts'
 import * as queries from './questions.queries.ts'
 import { gatewaySilentMs } from './verdict.ts'
@@ -24,7 +24,7 @@ const kinds = ['stale', 'conflict', 'unauthorized'] as const satisfies readonly 
  * Assesses the connections that a report or a silence has put in question, and notifies administrators. Connections
  * without new reports cost nothing.
  */
-export function createJudge({
+export function createConnectionJudge({
   db,
   now,
   connections,
@@ -60,7 +60,7 @@ export function createJudge({
           if (verdict === 'consistent' || outcome === 'settled') settled.push(questionId)
           else kept.push({ questionId, verdict: outcome === 'found' ? verdict : null })
         }
-        if (settled.length > 0) await queries.settle(tx, tenant, settled)
+        if (settled.length > 0) await queries.settleQuestions(tx, tenant, settled)
         if (kept.length > 0)
           await queries.keepInQuestion(tx, tenant, kept, { at, judgeAt: new Date(at.getTime() + againMs) })
         return due.length
@@ -86,7 +86,7 @@ export function createJudge({
       if (!gateway) return false
       const { lastSeenMs = null, upSinceMs = null } = byGateway.get(gateway.gateway_id) ?? {}
       if (upSinceMs !== null && at - upSinceMs < gatewaySilentMs) return true
-      return statusOf({ ...gateway, draining: false }, lastSeenMs, at).status !== 'healthy'
+      return gatewayStatusOf({ ...gateway, draining: false }, lastSeenMs, at).status !== 'healthy'
     }
     const groups = await db.inTenant(tenant, (tx) => queries.countsByGateway(tx, tenant), background)
     const told = groups.filter((g) => g.verdict !== 'stale' || !isDown(g.gateway_id))
@@ -95,12 +95,16 @@ export function createJudge({
         tenant,
         async (tx) => {
           await queries.markTold(tx, tenant, group.verdict, group.gateway_id)
-          await notifications.notify(tx, tenant, noticeOf(group, gateways.get(group.gateway_id ?? '')?.name ?? null))
+          await notifications.notify(
+            tx,
+            tenant,
+            mismatchNotice(group, gateways.get(group.gateway_id ?? '')?.name ?? null),
+          )
         },
         background,
       )
     for (const verdict of kinds) {
-      const causes = told.filter((g) => g.verdict === verdict).map((g) => noticeOf(g, null).dedupe_key)
+      const causes = told.filter((g) => g.verdict === verdict).map((g) => mismatchNotice(g, null).dedupe_key)
       await notifications.closeOthers(jobSource(tenant, 'judge_connections'), `connection.${verdict}`, new Set(causes))
     }
   }

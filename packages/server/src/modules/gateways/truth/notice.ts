@@ -16,7 +16,7 @@ const advice: Record<Doubtful, string> = {
 }
 
 /** Returns the notification for the connections of one gateway (null: no known gateway) with this verdict. */
-export function noticeOf({ verdict, gateway_id, connections }: Group, name: string | null) {
+export function mismatchNotice({ verdict, gateway_id, connections }: Group, name: string | null) {
   const many = connections === 1 ? '1 connection' : `${connections} connections`
   const where = gateway_id === null ? 'to no gateway that there is' : `of gateway ${name ?? '(deleted)'}`
   const id = gateway_id && encodeId('gateway', gateway_id)

@@ -46,7 +46,7 @@ export const lockDue = (tx: Tx, tenant: TenantId, at: Date, limit: number) =>
     .execute(tx)
     .then((r) => r.rows)
 
-export const settle = (tx: Tx, tenant: TenantId, questionIds: readonly string[]) =>
+export const settleQuestions = (tx: Tx, tenant: TenantId, questionIds: readonly string[]) =>
   tx
     .deleteFrom('connections_in_question')
     .where('tenant_id', '=', tenant)

@@ -3,7 +3,7 @@ import type { connectionTruth } from '@holdfast/contract/connection-truth'
 import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
-import { type Shown, type Truth, type TruthFilter, userOf } from './truth.ts'
+import { type ShownConnection, type Truth, type TruthFilter, userOf } from './truth.ts'
 import type { DeviceWord, SessionWord } from './words.queries.ts'
 
 type View = Output<typeof connectionTruth>['items'][number]
@@ -29,7 +29,7 @@ const readFilter = ({ device_id, user_id, gateway_id }: Given): TruthFilter => (
 
 const time = (at: Date | null | undefined): string | null => at?.toISOString() ?? null
 
-function view(c: Shown): View {
+function view(c: ShownConnection): View {
   const { key, at, session, claim, device, poolId, standing } = c
   const age = (then: Date) => Math.max(0, Math.floor((at.getTime() - then.getTime()) / second))
   const userId = userOf(c)
@@ -68,7 +68,7 @@ function view(c: Shown): View {
   }
 }
 
-function statusOf({ device, deviceName }: Shown): View['control_plane']['device_status'] {
+function statusOf({ device, deviceName }: ShownConnection): View['control_plane']['device_status'] {
   if (device) return device.isSuspended ? 'suspended' : device.status
   return deviceName === undefined ? 'unknown' : 'revoked'
 }

@@ -4,22 +4,23 @@ import { findNames, type Names } from '../../../db/names.ts'
 import type { PageQuery } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { GatewaysDeps } from '../deps.ts'
-import type { Connection, Connections } from './connections.ts'
+import type { Connections, WitnessedConnection } from './connections.ts'
 import * as questions from './questions.queries.ts'
 import type { ConnectionKey } from './words.queries.ts'
 import * as words from './words.queries.ts'
 
 export type TruthFilter = { deviceId?: string; userId?: string; gatewayId?: string }
 /** A connection with the names of its parties, and the time since when it is in question. */
-export type Shown = Connection & {
+export type ShownConnection = WitnessedConnection & {
   since: Date | null
   /** Undefined if there is no such device. */
   deviceName: string | undefined
   names: Names
 }
 /** Returns the user of the connection. */
-export const userOf = ({ device, session }: Connection): string | null => device?.userId ?? session?.user_id ?? null
-type Found = { items: Shown[]; next_cursor: string | null; counts: Counts | null }
+export const userOf = ({ device, session }: WitnessedConnection): string | null =>
+  device?.userId ?? session?.user_id ?? null
+type Found = { items: ShownConnection[]; next_cursor: string | null; counts: Counts | null }
 type Counts = { stale: number; conflict: number; unauthorized: number }
 
 export function createTruth({
@@ -27,7 +28,7 @@ export function createTruth({
   pager,
   connections,
 }: Pick<GatewaysDeps, 'db' | 'pager'> & { connections: Connections }) {
-  async function shown(tx: Tx, tenant: TenantId, found: readonly Connection[]): Promise<Shown[]> {
+  async function shown(tx: Tx, tenant: TenantId, found: readonly WitnessedConnection[]): Promise<ShownConnection[]> {
     const ids = found.map((c) => c.key.deviceId)
     const names = await findNames(tx, tenant, {
       device: ids,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type DeviceWords, judge, type SessionWords, type Standing, type Words } from './verdict.ts'
+import { type DecisionNow, type DeviceWords, judgeConnections, type SessionWords, type Words } from './verdict.ts'
 
 const now = Date.UTC(2030, 0, 1)
 const ago = (seconds: number) => now - seconds * 1000
@@ -10,12 +10,12 @@ const session: SessionWords = {
   ...{ gatewayState: 'active', gatewayAt: ago(20), gatewayDigest: 'd1', defiedSince: null },
 }
 const device: DeviceWords = { state: 'connected', sessionId: 's1', since: ago(3600), at: ago(30), digest: 'd1' }
-const standing: Standing = { allowed: true, reason: 'allowed', digest: 'd1' }
+const standing: DecisionNow = { allowed: true, reason: 'allowed', digest: 'd1' }
 const agreed: Words = { session, device, standing, lostCertificate: false }
-const verdictOf = (words: Partial<Words>) => judge({ ...agreed, ...words }, now).verdict
+const verdictOf = (words: Partial<Words>) => judgeConnections({ ...agreed, ...words }, now).verdict
 
 test('witnesses that agree, or that have not spoken, are consistent', () => {
-  assert.deepEqual(judge(agreed, now), { verdict: 'consistent', outcome: 'settled', disagreements: [] })
+  assert.deepEqual(judgeConnections(agreed, now), { verdict: 'consistent', outcome: 'settled', disagreements: [] })
   assert.equal(verdictOf({ device: undefined }), 'consistent')
   assert.equal(
     verdictOf({ session: { ...session, gatewayDigest: null }, device: { ...device, digest: null } }),
@@ -35,7 +35,7 @@ test('who carries what may not be is unauthorized, once it could have heard so',
   assert.equal(verdictOf({ session: { ...cut, endReason: 'timeout' }, standing: refused }), 'unauthorized')
   assert.equal(verdictOf({ session: { ...session, defiedSince: ago(60) }, standing: refused }), 'unauthorized')
   const justNow = { ...session, gatewayAt: ago(20), defiedSince: ago(20) }
-  const first = judge({ ...agreed, session: justNow, standing: refused }, now)
+  const first = judgeConnections({ ...agreed, session: justNow, standing: refused }, now)
   assert.deepEqual([first.verdict, first.outcome], ['stale', 'pending'], 'the policy may be on its way to it')
   const unrepeated = { ...session, gatewayAt: ago(90), defiedSince: ago(90) }
   assert.equal(verdictOf({ session: unrepeated, standing: refused }), 'unauthorized', 'it has not taken it back')
@@ -54,7 +54,7 @@ test('what one witness says alone is a conflict after the time in which another 
     ...more,
   })
   const outcome = (words: Partial<Words>) => {
-    const { verdict, outcome } = judge({ ...agreed, ...words }, now)
+    const { verdict, outcome } = judgeConnections({ ...agreed, ...words }, now)
     return `${verdict} ${outcome}`
   }
   assert.equal(outcome({ session: undefined, device: at(89) }), 'stale pending')
@@ -77,21 +77,21 @@ test('what one witness says alone is a conflict after the time in which another 
 
 test('silence and an older policy are stale, and only silence is in question', () => {
   assert.equal(verdictOf({ session: { ...session, gatewayAt: ago(149.999) } }), 'consistent')
-  const silent = judge({ ...agreed, session: { ...session, gatewayAt: ago(150) } }, now)
+  const silent = judgeConnections({ ...agreed, session: { ...session, gatewayAt: ago(150) } }, now)
   assert.deepEqual([silent.verdict, silent.outcome], ['stale', 'found'])
   for (const words of [{ session: { ...session, gatewayDigest: 'd0' } }, { device: { ...device, digest: 'd0' } }]) {
-    const { verdict, outcome, disagreements } = judge({ ...agreed, ...words }, now)
+    const { verdict, outcome, disagreements } = judgeConnections({ ...agreed, ...words }, now)
     assert.deepEqual([verdict, outcome, disagreements[0]?.field], ['stale', 'settled', 'policy_digest'])
   }
 })
 
 test('a device whose certificates are all over is stale while it is carried', () => {
   const lostCertificate = true
-  const { verdict, outcome, disagreements } = judge({ ...agreed, lostCertificate }, now)
+  const { verdict, outcome, disagreements } = judgeConnections({ ...agreed, lostCertificate }, now)
   assert.deepEqual([verdict, outcome, disagreements[0]?.field], ['stale', 'settled', 'certificate'])
   const over = { ...session, state: 'ended', gatewayState: 'ended', endedAt: ago(300), endReason: 'user' } as const
   assert.equal(verdictOf({ session: over, device: undefined, lostCertificate }), 'consistent')
-  const refused = judge({ ...agreed, lostCertificate, standing: { ...standing, allowed: false } }, now)
+  const refused = judgeConnections({ ...agreed, lostCertificate, standing: { ...standing, allowed: false } }, now)
   assert.equal(refused.verdict, 'consistent', 'what its gateway carries against the policy is another finding')
 })
 
@@ -118,11 +118,11 @@ test('of any words: a verdict has what it rests on, and nobody is accused who wa
   })
   fc.assert(
     fc.property(words, (w) => {
-      const { verdict, outcome, disagreements } = judge(w, now)
+      const { verdict, outcome, disagreements } = judgeConnections(w, now)
       assert.equal(verdict === 'consistent', disagreements.length === 0)
       if (verdict === 'conflict' || verdict === 'unauthorized') assert.equal(outcome, 'found')
       if (verdict === 'unauthorized') assert.ok(w.session && now - w.session.gatewayAt < 150_000)
-      const mute = judge({ ...w, session: undefined, device: undefined }, now)
+      const mute = judgeConnections({ ...w, session: undefined, device: undefined }, now)
       assert.equal(mute.verdict, 'consistent')
       if (!w.device && w.session?.defiedSince === null) assert.notEqual(verdict, 'conflict')
     }),

@@ -36,11 +36,11 @@ export type DeviceWords = {
   digest: string | null
 }
 /** Current result of the policy for the device. */
-export type Standing = { allowed: boolean; reason: string; digest: string | null }
+export type DecisionNow = { allowed: boolean; reason: string; digest: string | null }
 export type Words = {
   session: SessionWords | undefined
   device: DeviceWords | undefined
-  standing: Standing
+  standing: DecisionNow
   /** True if the device had certificates and none of them is in use. */
   lostCertificate: boolean
 }
@@ -71,7 +71,7 @@ export const endedByAuthority = new Set(['admin', 'revoked', 'suspended', 'block
  * Assesses the reports about a connection. A report contradicts another only if its source had time to learn of the
  * other, so a change in transit is no conflict.
  */
-export function judge(words: Words, nowMs: number): Judgement {
+export function judgeConnections(words: Words, nowMs: number): Judgement {
   const findings = [
     carriesAgainstOurWord(words, nowMs),
     claimsWhatNobodyCarries(words, nowMs),

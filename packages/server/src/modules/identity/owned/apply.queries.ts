@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { Granted } from '../../../kernel/allowance.ts'
+import type { LimitGrant } from '../../../kernel/allowance.ts'
 
 export type NewUser = {
   user_id: string
@@ -20,7 +20,7 @@ export type Pair = { group_id: string; user_id: string }
 
 export const insertUsers = (
   tx: Tx,
-  _: Granted,
+  _: LimitGrant,
   tenant: TenantId,
   directory: string,
   users: readonly NewUser[],
@@ -119,7 +119,7 @@ export const deleteMembers = (tx: Tx, tenant: TenantId, pairs: readonly Pair[]):
     .execute(tx)
     .then((r) => r.rows)
 
-export const countMembers = (tx: Tx, tenant: TenantId, moved: readonly Moved[], at: Date) =>
+export const addMemberCounts = (tx: Tx, tenant: TenantId, moved: readonly Moved[], at: Date) =>
   sql`
     with locked as (
       select group_id from groups where tenant_id = ${tenant} and group_id = any(${moved.map((m) => m.group_id)}::uuid[])

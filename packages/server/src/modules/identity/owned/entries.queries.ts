@@ -72,7 +72,7 @@ export const countGroups = async (tx: Tx, tenant: TenantId, directory: string, w
 export const countActive = (tx: Tx, tenant: TenantId, directory: string, before: Date): Promise<number> =>
   countUsers(tx, tenant, directory, sql<SqlBool>`u.status = 'active' and u.created_at <= ${before}`)
 /** Counts only members that belong to the directory. */
-export const countMembers = async (tx: Tx, tenant: TenantId, directory: string, group: string): Promise<number> => {
+export const countOwnMembers = async (tx: Tx, tenant: TenantId, directory: string, group: string): Promise<number> => {
   const { rows } = await sql<{ n: number }>`
     select count(*) as n from group_members m join users u on u.tenant_id = ${tenant} and u.user_id = m.user_id
     where m.tenant_id = ${tenant} and m.group_id = ${group} and u.directory_id = ${directory}`.execute(tx)
@@ -153,7 +153,7 @@ export const membersOfGroups = async (tx: Tx, tenant: TenantId, directory: strin
 }
 
 /** Returns the groups of a directory that these users are in. */
-export const groupsOfUsers = async (tx: Tx, tenant: TenantId, directory: string, users: readonly string[]) => {
+export const ownedGroupsOfUsers = async (tx: Tx, tenant: TenantId, directory: string, users: readonly string[]) => {
   const { rows } = await sql<{ user_id: string; group_id: string; name: string }>`
     select m.user_id, g.group_id, g.name from group_members m
       join groups g on g.tenant_id = ${tenant} and g.group_id = m.group_id

@@ -35,7 +35,7 @@ export const usersOf = (tx: Tx, tenant: TenantId, directory: string): Promise<Ow
   usersWhere(tx, tenant, sql`u.directory_id = ${directory}`)
 
 /** Locks these users until commit, then reads them. */
-export const lockUsers = async (
+export const lockOwnedUsers = async (
   tx: Tx,
   tenant: TenantId,
   directory: string,
@@ -48,14 +48,14 @@ export const lockUsers = async (
   return usersWhere(tx, tenant, sql`u.directory_id = ${directory} and u.user_id = any(${ids}::uuid[])`)
 }
 
-export const groupsOf = (tx: Tx, tenant: TenantId, directory: string): Promise<OwnedGroup[]> =>
+export const ownedGroupsOf = (tx: Tx, tenant: TenantId, directory: string): Promise<OwnedGroup[]> =>
   sql<OwnedGroup>`
     select group_id, external_id, name from groups where tenant_id = ${tenant} and directory_id = ${directory}`
     .execute(tx)
     .then((r) => r.rows)
 
 /** Returns the members of each group of the directory: user ids, 16 bytes each; null for an empty group. */
-export const membersOf = (tx: Tx, tenant: TenantId, directory: string) =>
+export const ownedMembersOf = (tx: Tx, tenant: TenantId, directory: string) =>
   sql<{ group_id: string; users: Buffer | null }>`
     select g.group_id, (select string_agg(uuid_send(m.user_id), ''::bytea) from group_members m
       where m.tenant_id = ${tenant} and m.group_id = g.group_id) as users
@@ -83,7 +83,7 @@ export const takenByOthers = async (
 }
 
 /** Counts users and groups of each directory. */
-export const countOf = async (tx: Tx, tenant: TenantId, directories: readonly string[]) => {
+export const countOwned = async (tx: Tx, tenant: TenantId, directories: readonly string[]) => {
   const { rows } = await sql<{ directory_id: string; active: number; suspended: number; groups: number }>`
     select d.id as directory_id, coalesce(u.active, 0) as active, coalesce(u.suspended, 0) as suspended,
       coalesce(g.groups, 0) as groups

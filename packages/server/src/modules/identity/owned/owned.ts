@@ -1,6 +1,6 @@
 import { type Database, RunAgain, type Tx } from '../../../db/database.ts'
 import type { Source, TenantId } from '../../../kernel/actor.ts'
-import type { Allowance, Granted } from '../../../kernel/allowance.ts'
+import type { Allowance, LimitGrant } from '../../../kernel/allowance.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId } from '../../../kernel/ids.ts'
@@ -55,7 +55,7 @@ export function createOwned(deps: {
     const known = new Map(named.map((before) => [before.user_id, before]))
     const moved = added.filter((p) => !made.has(p.user_id)).map((p) => p.user_id)
     const ids = [...new Set([...known.keys(), ...moved])].sort()
-    const found = await queries.lockUsers(tx, tenant, directory, ids)
+    const found = await queries.lockOwnedUsers(tx, tenant, directory, ids)
     const changed = () => new RunAgain('a user was changed by somebody else meanwhile')
     if (found.length !== ids.length) throw changed()
     const slices = createSlices()
@@ -68,7 +68,7 @@ export function createOwned(deps: {
 
   async function writeUsers(
     tx: Tx,
-    { source: { tenantId: tenant }, directory, granted }: Pick<Cause, 'source' | 'directory'> & { granted: Granted },
+    { source: { tenantId: tenant }, directory, granted }: Pick<Cause, 'source' | 'directory'> & { granted: LimitGrant },
     all: OwnedChanges,
     at: Date,
   ) {
@@ -113,7 +113,7 @@ export function createOwned(deps: {
     await inChunks(removed, async (pairs) => note(await writes.deleteMembers(tx, tenant, pairs), 'removed'))
     await inChunks(added, async (pairs) => note(await writes.insertMembers(tx, tenant, pairs), 'added'))
     const moved = [...byGroup].map(([group_id, m]) => ({ group_id, n: m.added - m.removed }))
-    await inChunks(moved, (groups) => writes.countMembers(tx, tenant, groups, at))
+    await inChunks(moved, (groups) => writes.addMemberCounts(tx, tenant, groups, at))
     const sum = (what: 'added' | 'removed') => [...byGroup.values()].reduce((n, m) => n + m[what], 0)
     return { byGroup, added: sum('added'), removed: sum('removed') }
   }
@@ -222,10 +222,10 @@ export function createOwned(deps: {
 
   return {
     usersOf: queries.usersOf,
-    groupsOf: queries.groupsOf,
-    membersOf: queries.membersOf,
+    groupsOf: queries.ownedGroupsOf,
+    membersOf: queries.ownedMembersOf,
     takenByOthers: queries.takenByOthers,
-    countOf: queries.countOf,
+    countOf: queries.countOwned,
     /** Queries of single entries of a directory. */
     entries,
     /** Locks and returns the remaining number of users. Taken after the directory's row and before any other lock. */

@@ -3,7 +3,7 @@ import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 /** Locks the tenant until commit, for one transaction at a time. Rows that refer to the tenant can still be written. */
-export const lockTenant = (tx: Tx, tenant: TenantId) =>
+export const lockAdministrators = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('tenants')
     .select('tenant_id')

@@ -31,7 +31,7 @@ export const isOfPlatform = ({ principal }: Actor): boolean =>
  * First lock of every change that may remove an administrator. Of two concurrent removals the second waits here, and is
  * judged after the first.
  */
-export const holdAdministrators = (tx: Tx, tenant: TenantId) => queries.lockTenant(tx, tenant)
+export const holdAdministrators = (tx: Tx, tenant: TenantId) => queries.lockAdministrators(tx, tenant)
 
 /** Returns those of the roles in which only this user could act. */
 async function allLastHeld(tx: Tx, tenant: TenantId, user: { user_id: string }, roles: readonly string[]) {

@@ -3,17 +3,17 @@ import { type Actor, personsBehind, type Source, type TenantId } from '../../../
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { requirePresence } from '../../../kernel/own-limit.ts'
-import type { Expected } from '../../../kernel/version.ts'
+import type { ExpectedVersion } from '../../../kernel/version.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
-import type { Sessions } from '../sessions/sessions.ts'
+import type { AdminSessions } from '../sessions/sessions.ts'
 import { holdAdministrators, indispensable, isOfPlatform, type Warning } from './administrators.ts'
 import { selectBreakGlass, updateBreakGlass } from './break-glass.queries.ts'
-import { isOneself, present, refuseStronger, requirePerson, versionOf } from './subject.ts'
+import { isOneself, present, refuseStronger, requirePerson, userVersion } from './subject.ts'
 import { findUser, lockUser, type UserRow } from './users.queries.ts'
 
-type Wanted = { user: string; to: boolean; reason: string | undefined; expected: Expected }
+type Wanted = { user: string; to: boolean; reason: string | undefined; expected: ExpectedVersion }
 
 /**
  * Break-glass users: local people whose password opens their account even while identity providers are the only way to
@@ -25,7 +25,7 @@ export function createBreakGlass(deps: {
   changes: Changes
   now: () => Date
   tenancy: Pick<IdentityDeps['tenancy'], 'enforcesSso'>
-  sessions: Pick<Sessions, 'endPasswordSessions'>
+  sessions: Pick<AdminSessions, 'endPasswordSessions'>
 }) {
   const { db, audit, changes, now, tenancy, sessions } = deps
 
@@ -104,7 +104,7 @@ export function createBreakGlass(deps: {
         const before = present(await lockUser(tx, tenant, id))
         refuseStronger(actor, before)
         requirePerson(before)
-        expected.require(versionOf(before))
+        expected.require(userVersion(before))
         if (before.break_glass === to) return { user: before, changed: false }
         if (before.source !== 'local')
           fail('validation_error', `${before.username} has no password here: the account comes from elsewhere`)

@@ -5,7 +5,7 @@ import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 /** True for the one call that granted the role. */
-export const insertGrant = (tx: Tx, grant: Omit<Selectable<Tables['user_roles']>, 'grant_id'>): Promise<boolean> =>
+export const insertRoleGrant = (tx: Tx, grant: Omit<Selectable<Tables['user_roles']>, 'grant_id'>): Promise<boolean> =>
   happened(
     tx
       .insertInto('user_roles')
@@ -40,5 +40,5 @@ export const selectGrants = (tx: Tx, tenant: TenantId, f: { user?: string | unde
 }
 
 /** Returns an existing grant. The user's row is locked. */
-export const findGrant = (tx: Tx, tenant: TenantId, user: string, role: string) =>
+export const findRoleGrant = (tx: Tx, tenant: TenantId, user: string, role: string) =>
   selectGrants(tx, tenant, { user, role }).executeTakeFirstOrThrow()

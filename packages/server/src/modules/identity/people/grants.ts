@@ -11,12 +11,12 @@ import type { IdentityDeps } from '../deps.ts'
 import { holdAdministrators, mayBeLast, requireAnother, type Warning, warned } from './administrators.ts'
 import type { BreakGlass } from './break-glass.ts'
 import { warnOfSetters } from './credential-setters.ts'
-import { deleteGrant, findGrant, insertGrant } from './grants.queries.ts'
+import { deleteGrant, findRoleGrant, insertRoleGrant } from './grants.queries.ts'
 import { isOneself, present, refuseStronger } from './subject.ts'
 import { findUser, lockUser, type UserRow } from './users.queries.ts'
 
 type Outcome = { user: UserRow; changed: boolean; warnings: Warning[] }
-type GrantRow = Awaited<ReturnType<typeof findGrant>>
+type GrantRow = Awaited<ReturnType<typeof findRoleGrant>>
 
 /** Grants of roles. Nobody grants or revokes a role that allows more than they may do themselves. */
 export function createGrants(deps: {
@@ -69,8 +69,14 @@ export function createGrants(deps: {
       let grant: GrantRow | undefined
       const outcome = await change('role.granted', actor, id, role, reason, async (tx, user) => {
         const { tenantId: tenant_id } = actor
-        const isNew = await insertGrant(tx, { tenant_id, user_id: id, role, granted_by: actor.id, granted_at: now() })
-        grant = await findGrant(tx, tenant_id, id, role)
+        const isNew = await insertRoleGrant(tx, {
+          tenant_id,
+          user_id: id,
+          role,
+          granted_by: actor.id,
+          granted_at: now(),
+        })
+        grant = await findRoleGrant(tx, tenant_id, id, role)
         return isNew ? warnOfSetters(tx, actor, user, now()) : undefined
       })
       return { ...outcome, grant: grant! }

@@ -2,9 +2,9 @@ import type { Database, Tx } from '../../../db/database.ts'
 import { refuseTaken } from '../../../db/taken.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
-import { type Changed, differences } from '../../../kernel/differences.ts'
+import { type Differences, differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
-import type { Expected } from '../../../kernel/version.ts'
+import type { ExpectedVersion } from '../../../kernel/version.ts'
 import type { Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
@@ -22,9 +22,14 @@ type GroupFields = {
 }
 type Outcome = { changed: boolean; group: GroupRow }
 /** Reason of a change, and the version that the caller expects. */
-type With = { reason: string | undefined; expected: Expected }
+type With = { reason: string | undefined; expected: ExpectedVersion }
 type Moved = { added: string[]; removed: string[] }
-type Event = { operation: 'create' | 'update' | 'delete'; reason: string | undefined; moved: Moved; changes: Changed }
+type Event = {
+  operation: 'create' | 'update' | 'delete'
+  reason: string | undefined
+  moved: Moved
+  changes: Differences
+}
 
 /** Maximum of ids listed in an event; more are only counted. */
 const listedInEvent = 500

@@ -9,10 +9,10 @@ import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { Offboarding } from '../../offboarding/index.ts'
 import type { IdentityDeps } from '../deps.ts'
-import type { Sessions } from '../sessions/sessions.ts'
+import type { AdminSessions } from '../sessions/sessions.ts'
 import { findPassword, storePassword } from '../signin/passwords.queries.ts'
 import { updateBreakGlass } from './break-glass.queries.ts'
-import { insertGrant } from './grants.queries.ts'
+import { insertRoleGrant } from './grants.queries.ts'
 import { canonicalUsername } from './username.ts'
 import * as queries from './users.queries.ts'
 
@@ -43,7 +43,7 @@ export function createRecovery(deps: {
   hasher: PasswordHasher
   releaseLockOf: IdentityDeps['releaseLockOf']
   notify: IdentityDeps['notify']
-  sessions: Pick<Sessions, 'endOfUser'>
+  sessions: Pick<AdminSessions, 'endOfUser'>
   offboarding: Pick<Offboarding, 'endCredentials'>
   keysOfUser: Pick<IdentityDeps['keysOfUser'], 'endElsewhere'>
 }) {
@@ -77,7 +77,7 @@ export function createRecovery(deps: {
     const isBack = await queries.moveStatus(tx, tenant, id, 'active', at)
     if (isBack) await changed('reactivate')
     const grant = { tenant_id: tenant, user_id: id, role, granted_by: source.id, granted_at: at }
-    const isGranted = await insertGrant(tx, grant)
+    const isGranted = await insertRoleGrant(tx, grant)
     if (isGranted) await audit.record(tx, source, 'role.granted', { user_id, role }, more)
     const isMarked = await updateBreakGlass(tx, tenant, id, true, at)
     if (isMarked) await audit.record(tx, source, 'user.break_glass_changed', { user_id, break_glass: true }, more)

@@ -69,4 +69,4 @@ export function refuseStronger(actor: Actor, user: { roles: readonly string[] })
 }
 
 /** Configured part of a user, for its version. The last sign-in and the lock change by themselves. */
-export const versionOf = ({ last_login_at: _, locked_until: __, ...set }: UserRow) => set
+export const userVersion = ({ last_login_at: _, locked_until: __, ...set }: UserRow) => set

@@ -2,7 +2,14 @@ import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { countByFacet, type FacetRow } from '../../../db/facets.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { conditionsOf, denseAll, findCandidates, hasFactor, isLocked, type UserFilter } from './users-filter.queries.ts'
+import {
+  allUserFilters,
+  findCandidateUsers,
+  hasFactor,
+  isLockedOut,
+  type UserFilter,
+  userConditions,
+} from './users-filter.queries.ts'
 
 type Looked = { ids: ReturnType<typeof sql>; each: number }
 
@@ -11,7 +18,7 @@ const sampled = 8_000
 
 /** Returns the users to count, and the number of users that each of them represents. */
 export async function chooseUsers(tx: Tx, tenant: TenantId, f: UserFilter): Promise<Looked> {
-  const candidates = await findCandidates(tx, tenant, f)
+  const candidates = await findCandidateUsers(tx, tenant, f)
   if (candidates) return { ids: candidates, each: 1 }
   const { rows } = await sql<{ n: number }>`
     select greatest(reltuples, 1)::float8 as n from pg_class where oid = 'users'::regclass`.execute(tx)
@@ -23,19 +30,19 @@ export async function chooseUsers(tx: Tx, tenant: TenantId, f: UserFilter): Prom
 }
 
 /** Selects those of the chosen users that match the filter. */
-export const selectMatching = (tx: Tx, tenant: TenantId, f: UserFilter, { ids }: Looked, at: Date) => {
+export const selectMatchingUsers = (tx: Tx, tenant: TenantId, f: UserFilter, { ids }: Looked, at: Date) => {
   let q = tx
     .selectFrom('users')
     .select(['users.user_id', 'users.status', 'users.kind', 'users.source'])
-    .select([hasFactor(tenant).as('mfa'), isLocked(at).as('locked')])
+    .select([hasFactor(tenant).as('mfa'), isLockedOut(at).as('locked')])
     .where('users.tenant_id', '=', tenant)
     .where(sql<boolean>`users.user_id = any(array(${ids}))`)
-  for (const condition of conditionsOf(tenant, f, denseAll)) q = q.where(condition)
+  for (const condition of userConditions(tenant, f, allUserFilters)) q = q.where(condition)
   return q
 }
 
 /** Counts the matching users, by facet and value. */
-export function countFacets(
+export function countUserFacets(
   tx: Tx,
   tenant: TenantId,
   f: UserFilter,
@@ -50,5 +57,5 @@ export function countFacets(
     union all
     select 'group_id', g.group_id::text, count(*) from matched m
       join group_members g on g.tenant_id = ${tenant} and g.user_id = m.user_id group by g.group_id`
-  return countByFacet(tx, selectMatching(tx, tenant, f, looked, at), counted, mostValues)
+  return countByFacet(tx, selectMatchingUsers(tx, tenant, f, looked, at), counted, mostValues)
 }

@@ -8,7 +8,7 @@ import type { UserFilter } from './users-filter.queries.ts'
 
 type GivenFilter = Given<Contract['listUserFacets']>['query']
 
-export const readFilter = (given: GivenFilter, at: Date): UserFilter => {
+export const readUserFilter = (given: GivenFilter, at: Date): UserFilter => {
   const { q, kind, status, source, role, mfa, locked, has_devices, group_id } = given
   return {
     ...(q !== undefined && { prefix: q }),
@@ -27,18 +27,18 @@ export const readFilter = (given: GivenFilter, at: Date): UserFilter => {
 export const createUserFacets = ({ db, now }: { db: Database; now: () => Date }) => ({
   total: createCounts((tenant, given: GivenFilter) => {
     const at = now()
-    const filter = readFilter(given, at)
+    const filter = readUserFilter(given, at)
     return db.inTenant(tenant, async (tx) => {
       const looked = await queries.chooseUsers(tx, tenant, filter)
-      return totalOf(await countRows(tx, queries.selectMatching(tx, tenant, filter, looked, at)), looked.each)
+      return totalOf(await countRows(tx, queries.selectMatchingUsers(tx, tenant, filter, looked, at)), looked.each)
     })
   }, now),
   facets: createCounts((tenant, given: GivenFilter) => {
     const at = now()
-    const filter = readFilter(given, at)
+    const filter = readUserFilter(given, at)
     return db.inTenant(tenant, async (tx) => {
       const looked = await queries.chooseUsers(tx, tenant, filter)
-      const rows = await queries.countFacets(tx, tenant, filter, { looked, at, mostValues: mostFacetValues })
+      const rows = await queries.countUserFacets(tx, tenant, filter, { looked, at, mostValues: mostFacetValues })
       return viewFacets(tx, tenant, userFacets, { rows, each: looked.each, at })
     })
   }, now),

@@ -45,8 +45,8 @@ const fitting = fittingUpTo(few)
 const named = ['username_key', 'email_key', 'display_name_key'] as const
 const sought = ['prefix', 'role', 'group'] as const
 /** Filters with so many matches that a walk in the list's order finds a page sooner than their index. */
-export type Dense = ReadonlySet<(typeof sought)[number]>
-export async function denseFilters(tx: Tx, tenant: TenantId, f: UserFilter): Promise<Dense> {
+export type DenseUserFilters = ReadonlySet<(typeof sought)[number]>
+export async function denseUserFilters(tx: Tx, tenant: TenantId, f: UserFilter): Promise<DenseUserFilters> {
   const dense = new Set<(typeof sought)[number]>()
   for (const name of sought) {
     const value = f[name]
@@ -56,11 +56,11 @@ export async function denseFilters(tx: Tx, tenant: TenantId, f: UserFilter): Pro
 }
 
 /** Returns the conditions of a filter. `offset 0` makes the planner check a condition user by user. */
-export function conditionsOf(tenant: TenantId, f: UserFilter, dense: Dense) {
+export function userConditions(tenant: TenantId, f: UserFilter, dense: DenseUserFilters) {
   const all: ReturnType<typeof sql<boolean>>[] = [sql`users.deleted_at is null`]
   for (const name of plain) if (f[name]) all.push(sql`${sql.ref(`users.${name}`)} = ${f[name]}`)
   if (f.mfa !== undefined) all.push(sql`${hasFactor(tenant)} = ${f.mfa}`)
-  if (f.locked) all.push(sql`${isLocked(f.locked.at)} = ${f.locked.is}`)
+  if (f.locked) all.push(sql`${isLockedOut(f.locked.at)} = ${f.locked.is}`)
   if (f.locked?.is) all.push(sql`users.locked_until > ${f.locked.at}`)
   if (f.hasDevices !== undefined)
     all.push(sql`exists (select from devices d where d.tenant_id = ${tenant}
@@ -90,7 +90,7 @@ export function conditionsOf(tenant: TenantId, f: UserFilter, dense: Dense) {
 const plain = ['kind', 'status', 'source'] as const
 export const hasFactor = (tenant: TenantId) => sql<boolean>`exists (select from user_totp t
   where t.tenant_id = ${tenant} and t.user_id = users.user_id and t.enrolled_at is not null offset 0)`
-export const isLocked = (at: Date) => sql<boolean>`coalesce(users.locked_until > ${at}, false)`
+export const isLockedOut = (at: Date) => sql<boolean>`coalesce(users.locked_until > ${at}, false)`
 
 /** Maximum of an exact count; more are estimated. */
 const countedExactly = 10_000
@@ -99,7 +99,7 @@ const fittingToCount = fittingUpTo(countedExactly)
  * Returns a set of user ids that contains all matches of a filter, small enough for an exact count. Undefined if there
  * are more.
  */
-export async function findCandidates(tx: Tx, tenant: TenantId, f: UserFilter) {
+export async function findCandidateUsers(tx: Tx, tenant: TenantId, f: UserFilter) {
   const from = (which: ReturnType<typeof sql>, ...order: string[]) =>
     fitsUpTo('user_id', sql`users where tenant_id = ${tenant} and ${which}`, ['tenant_id', ...order], countedExactly)
   const choices = [
@@ -115,4 +115,4 @@ export async function findCandidates(tx: Tx, tenant: TenantId, f: UserFilter) {
   return undefined
 }
 /** Checks all conditions user by user. */
-export const denseAll: Dense = new Set(sought)
+export const allUserFilters: DenseUserFilters = new Set(sought)

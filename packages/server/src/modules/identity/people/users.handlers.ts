@@ -7,11 +7,11 @@ import { idOf } from '../../../kernel/ids.ts'
 import { versioned } from '../../../kernel/version.ts'
 import type { BreakGlass } from './break-glass.ts'
 import { decodeIds } from './references.ts'
-import { versionOf } from './subject.ts'
-import { createUserFacets, readFilter } from './user-facets.ts'
+import { userVersion } from './subject.ts'
+import { createUserFacets, readUserFilter } from './user-facets.ts'
 import { selectUsers, walkUsers } from './users.queries.ts'
 import type { Users } from './users.ts'
-import { denseFilters } from './users-filter.queries.ts'
+import { denseUserFilters } from './users-filter.queries.ts'
 import { viewUser } from './view.ts'
 
 type Move = Parameters<Users['move']>[1]
@@ -43,9 +43,9 @@ export function userHandlers(deps: {
   return {
     listUsers: async ({ actor, query }) => {
       const { limit: _, cursor: __, sort: ___, count, ...given } = query
-      const filter = readFilter(given, now())
+      const filter = readUserFilter(given, now())
       const found = await db.inTenant(actor.tenantId, async (tx) => {
-        const dense = await denseFilters(tx, actor.tenantId, filter)
+        const dense = await denseUserFilters(tx, actor.tenantId, filter)
         return pager.list(
           selectUsers(tx, actor.tenantId, filter, dense),
           {
@@ -66,7 +66,7 @@ export function userHandlers(deps: {
 
     getUser: async ({ actor, params }) => {
       const user = await users.find(actor.tenantId, idOf('user', params.user_id))
-      return versioned(versionOf(user), view(user))
+      return versioned(userVersion(user), view(user))
     },
 
     changeUser: async ({ actor, body, expected }) => {

@@ -3,8 +3,8 @@ import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { Granted } from '../../../kernel/allowance.ts'
-import { conditionsOf, type Dense, type UserFilter } from './users-filter.queries.ts'
+import type { LimitGrant } from '../../../kernel/allowance.ts'
+import { type DenseUserFilters, type UserFilter, userConditions } from './users-filter.queries.ts'
 
 const columns = [
   'tenant_id',
@@ -55,13 +55,13 @@ const selectAny = (tx: Tx, tenant: TenantId) =>
     ])
     .where('tenant_id', '=', tenant)
 
-export const selectUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: Dense) => {
+export const selectUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: DenseUserFilters) => {
   let q = selectAny(tx, tenant)
-  for (const condition of conditionsOf(tenant, f, dense)) q = q.where(condition)
+  for (const condition of userConditions(tenant, f, dense)) q = q.where(condition)
   return q
 }
 /** Selects the users that a list walks if no index covers all of its filters. */
-export const walkUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: Dense) => {
+export const walkUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: DenseUserFilters) => {
   if (dense.size === 0 && f.mfa === undefined && f.hasDevices === undefined) return undefined
   const { kind, status, source } = f
   let q = tx.selectFrom('users').select('user_id').where('tenant_id', '=', tenant).where('deleted_at', 'is', null)
@@ -96,10 +96,10 @@ type NewUser = Pick<
   'tenant_id' | 'user_id' | 'kind' | 'username' | 'email' | 'display_name' | 'created_at' | 'updated_at'
 > &
   Partial<Pick<Stored, 'source' | 'password_phc' | 'password_must_change' | 'password_expires_at' | 'stands_for'>>
-export const insertUser = (tx: Tx, _: Granted, user: NewUser) => tx.insertInto('users').values(user).execute()
+export const insertUser = (tx: Tx, _: LimitGrant, user: NewUser) => tx.insertInto('users').values(user).execute()
 
 /** False if the name is taken. */
-export const insertUnlessTaken = (tx: Tx, _: Granted, user: NewUser): Promise<boolean> =>
+export const insertUnlessTaken = (tx: Tx, _: LimitGrant, user: NewUser): Promise<boolean> =>
   happened(
     tx
       .insertInto('users')

@@ -2,9 +2,9 @@ import { background, type Database, RunAgain, type Tx } from '../../../db/databa
 import { refuseTaken } from '../../../db/taken.ts'
 import { type Actor, personsBehind, type TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
-import { type Changed, differences } from '../../../kernel/differences.ts'
+import { type Differences, differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
-import type { Expected } from '../../../kernel/version.ts'
+import type { ExpectedVersion } from '../../../kernel/version.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import { type Cut, type Offboarding, userDeleted } from '../../offboarding/index.ts'
@@ -16,7 +16,7 @@ import { canonicalEmail } from './email.ts'
 import { addMembers, lockGroups, removeMembers } from './groups.queries.ts'
 import { newUsername } from './new-username.ts'
 import { requireAll } from './references.ts'
-import { present, refuseOneself, refuseStronger, versionOf } from './subject.ts'
+import { present, refuseOneself, refuseStronger, userVersion } from './subject.ts'
 import type { UserRow } from './users.queries.ts'
 import * as queries from './users.queries.ts'
 
@@ -26,7 +26,7 @@ type Move = 'suspend' | 'reactivate' | 'unlock' | 'delete'
 /** `terminated`: number of admin and VPN sessions that ended. */
 type Outcome = { changed: boolean; user: UserRow; terminated: number; warnings: Warning[] }
 /** Reason of a change, and the version that the caller expects. */
-type With = { reason?: string | undefined; expected: Expected }
+type With = { reason?: string | undefined; expected: ExpectedVersion }
 type Event = { operation: Move | 'create' | 'update'; reason: string | undefined }
 
 const moves: Record<Move, (tx: Tx, tenant: TenantId, id: string, at: Date) => Promise<boolean>> = {
@@ -58,7 +58,7 @@ export function createUsers(deps: {
     actor: Actor,
     { operation, reason }: Event,
     user: UserRow,
-    more: { changes?: Changed; also?: readonly Change[]; warnings?: Warning[] },
+    more: { changes?: Differences; also?: readonly Change[]; warnings?: Warning[] },
   ) {
     const user_id = encodeId('user', user.user_id)
     const details = { ...(reason !== undefined && { reason }), ...warned(more.warnings ?? []) }
@@ -137,7 +137,7 @@ export function createUsers(deps: {
         db.inTenant(tenant, async (tx) => {
           const before = present(await queries.lockUser(tx, tenant, id))
           refuseStronger(actor, before)
-          expected.require(versionOf(before))
+          expected.require(userVersion(before))
           const named = {
             ...given,
             ...(wanted.username !== undefined && { username: usernameOf(wanted.username, before.username) }),
@@ -175,7 +175,7 @@ export function createUsers(deps: {
           return { changed: false, user: before, terminated: 0, warnings: [] }
         }
         refuseStronger(actor, present(before))
-        expected.require(versionOf(before))
+        expected.require(userVersion(before))
         const warnings = stops ? await requireAnother(tx, actor, before, before.roles) : []
         if (isHeld) warnings.push(...(await deps.breakGlass.requireAnother(tx, actor, before)))
         const at = now()

@@ -7,7 +7,7 @@ import type { findByDigest } from './sessions.queries.ts'
 type SessionRow = NonNullable<Awaited<ReturnType<typeof findByDigest>>>
 
 /** Session of a cookie, as the database has it. */
-export type Known = {
+export type StoredSession = {
   principal: Principal<'session'>
   lastSeenAt: Date
   passwordOwed: boolean
@@ -16,7 +16,7 @@ export type Known = {
 }
 
 /** Returns the session in the database as a principal. */
-export function knownOf(tenantId: TenantId, row: SessionRow): Known {
+export function knownOf(tenantId: TenantId, row: SessionRow): StoredSession {
   const roles = row.roles.filter(isRole)
   const principal: Principal<'session'> = {
     kind: 'session',
@@ -43,7 +43,7 @@ export function knownOf(tenantId: TenantId, row: SessionRow): Known {
 
 /** Returns the session with the limits of the current settings applied. */
 export function bounded(
-  { principal, passwordOwed }: Known,
+  { principal, passwordOwed }: StoredSession,
   { sessions: limits, mfa }: SecuritySettings,
 ): Principal<'session'> {
   const end = Math.min(principal.expiresAt.getTime(), principal.startedAt.getTime() + limits.absolute_seconds * second)
@@ -54,7 +54,7 @@ export function bounded(
     requiredAction: passwordOwed ? 'change_password' : owesFactor(principal, mfa) ? 'enroll_mfa' : null,
   }
 }
-export const isOver = (session: Principal<'session'>, lastSeenMs: number, atMs: number): boolean =>
+export const isSessionOver = (session: Principal<'session'>, lastSeenMs: number, atMs: number): boolean =>
   session.expiresAt.getTime() <= atMs || lastSeenMs + session.idleSeconds * second <= atMs
 
 /**

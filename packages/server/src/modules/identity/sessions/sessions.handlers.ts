@@ -5,9 +5,9 @@ import { type Actor, permissionsOf, type TenantId } from '../../../kernel/actor.
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { type RunningRow, selectRunning } from './sessions.queries.ts'
-import type { Sessions } from './sessions.ts'
+import type { AdminSessions } from './sessions.ts'
 
-export function sessionHandlers(deps: { db: Database; pager: Pager; now: () => Date; sessions: Sessions }) {
+export function adminSessionHandlers(deps: { db: Database; pager: Pager; now: () => Date; sessions: AdminSessions }) {
   const { db, pager, now, sessions } = deps
 
   return {

@@ -42,7 +42,7 @@ export const findByDigest = (tx: Tx, tenant: TenantId, digests: readonly Buffer[
     .executeTakeFirst()
 
 /** True if a lock prevents the user from opening sessions. */
-export const isLocked = async (tx: Tx, tenant: TenantId, user: string): Promise<boolean> => {
+export const isUserLocked = async (tx: Tx, tenant: TenantId, user: string): Promise<boolean> => {
   const { rows } = await sql<{ locked: boolean }>`
     select ${user}::uuid in (select * from locked_targets(${tenant}, 'user')) as locked`.execute(tx)
   return rows[0]?.locked ?? false
@@ -60,7 +60,7 @@ export const findLastSeen = async (tx: Tx, tenant: TenantId, id: string): Promis
   return row?.last_seen_at ?? null
 }
 
-export type Ended = { session_id: string; user_id: string; username: string }
+export type EndedAdminSession = { session_id: string; user_id: string; username: string }
 /**
  * Ends running sessions and returns their users. Rows are locked in the order of their ids, as in every end of several
  * sessions.
@@ -71,8 +71,8 @@ const endWhere = async (
   where: ReturnType<typeof sql>,
   reason: 'manual' | 'timeout',
   at: Date,
-): Promise<Ended[]> => {
-  const { rows } = await sql<Ended>`
+): Promise<EndedAdminSession[]> => {
+  const { rows } = await sql<EndedAdminSession>`
     with locked as (
       select session_id from admin_sessions
       where tenant_id = ${tenant} and ended_at is null and ${where}
@@ -95,7 +95,7 @@ export const endOverdue = (
   limits: { idle_seconds: number; absolute_seconds: number },
   at: Date,
   only: string | null,
-): Promise<Ended[]> =>
+): Promise<EndedAdminSession[]> =>
   endWhere(
     tx,
     tenant,
@@ -107,11 +107,17 @@ export const endOverdue = (
     at,
   )
 
-export const endOne = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<Ended[]> =>
+export const endOne = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<EndedAdminSession[]> =>
   endWhere(tx, tenant, sql`session_id = ${id}`, 'manual', at)
 
 /** Ends all sessions of a user except `kept`. */
-export const endOfUser = (tx: Tx, tenant: TenantId, user: string, at: Date, kept: string | null): Promise<Ended[]> =>
+export const endOfUser = (
+  tx: Tx,
+  tenant: TenantId,
+  user: string,
+  at: Date,
+  kept: string | null,
+): Promise<EndedAdminSession[]> =>
   endWhere(tx, tenant, sql`user_id = ${user} and session_id is distinct from ${kept}::uuid`, 'manual', at)
 
 /** Selects sessions of users, of an account at the provider, or of a session at the provider. Null matches any. */
@@ -123,7 +129,7 @@ export const endOfProvider = (
   provider: string,
   { users, subject, sid }: Which,
   at: Date,
-): Promise<Ended[]> =>
+): Promise<EndedAdminSession[]> =>
   endWhere(
     tx,
     tenant,
@@ -135,7 +141,12 @@ export const endOfProvider = (
   )
 
 /** Ends the sessions that a password alone opened, of one user or of all but break-glass users. */
-export const endPasswordSessions = (tx: Tx, tenant: TenantId, user: string | null, at: Date): Promise<Ended[]> =>
+export const endPasswordSessions = (
+  tx: Tx,
+  tenant: TenantId,
+  user: string | null,
+  at: Date,
+): Promise<EndedAdminSession[]> =>
   endWhere(
     tx,
     tenant,
@@ -146,8 +157,12 @@ export const endPasswordSessions = (tx: Tx, tenant: TenantId, user: string | nul
   )
 
 /** Ends all sessions of these users. */
-export const endOfUsers = (tx: Tx, tenant: TenantId, users: readonly string[], at: Date): Promise<Ended[]> =>
-  endWhere(tx, tenant, sql`user_id = any(${users}::uuid[])`, 'manual', at)
+export const endSessionsOfUsers = (
+  tx: Tx,
+  tenant: TenantId,
+  users: readonly string[],
+  at: Date,
+): Promise<EndedAdminSession[]> => endWhere(tx, tenant, sql`user_id = any(${users}::uuid[])`, 'manual', at)
 
 /**
  * Replaces a session by one with a new id and secret: the old row ends, and the new one keeps start and expiry.
@@ -212,7 +227,7 @@ export const selectRunning = (tx: Tx, tenant: TenantId, user: string | undefined
 export type RunningRow = Awaited<ReturnType<ReturnType<typeof selectRunning>['execute']>>[number]
 
 /** Returns the user of a session and its end. */
-export const findOwner = (tx: Tx, tenant: TenantId, id: string) =>
+export const findSessionOwner = (tx: Tx, tenant: TenantId, id: string) =>
   tx
     .selectFrom('admin_sessions')
     .select(['user_id', 'ended_at'])

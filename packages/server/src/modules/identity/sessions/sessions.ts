@@ -23,7 +23,7 @@ import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { present, refuseStronger } from '../people/subject.ts'
 import { findUser } from '../people/users.queries.ts'
-import { bounded, isOver, type Known, knownOf } from './limits.ts'
+import { bounded, isSessionOver, knownOf, type StoredSession } from './limits.ts'
 import * as queries from './sessions.queries.ts'
 
 /** A session with a new id: the cookie's value, and the change records for replicas. */
@@ -46,17 +46,17 @@ type SessionsDeps = {
  * more than half the limit it is written at once. So a replica that checks the database before it ends an idle session
  * never ends one that is in use on another replica.
  */
-export function createSessions(deps: SessionsDeps) {
+export function createAdminSessions(deps: SessionsDeps) {
   const { db, audit, changes, feed, now, peppers, tenancy } = deps
   const seen = new BoundedMap<string, number>(50_000)
 
-  async function load(presented: PresentedToken): Promise<Known | undefined> {
+  async function load(presented: PresentedToken): Promise<StoredSession | undefined> {
     const { tenant: tenantId } = presented
     const digests = storedDigests(peppers, presented)
     const row = await db.inTenant(tenantId, (tx) => queries.findByDigest(tx, tenantId, digests))
     return row && knownOf(tenantId, row)
   }
-  const cache = createCredentialCache<PresentedToken, Known>({
+  const cache = createCredentialCache<PresentedToken, StoredSession>({
     max: 20_000,
     feed,
     changes,
@@ -78,7 +78,7 @@ export function createSessions(deps: SessionsDeps) {
   async function record(
     tx: Tx,
     source: Source,
-    ended: queries.Ended[],
+    ended: queries.EndedAdminSession[],
     reason: 'timeout' | 'manual',
     why?: string,
   ): Promise<Change[]> {
@@ -126,10 +126,10 @@ export function createSessions(deps: SessionsDeps) {
       const idleMs = session.idleSeconds * second
       let before = Math.max(seen.get(id) ?? 0, known.lastSeenAt.getTime())
       const idleFrom = (ms: number) => ({ ...session, idleExpiresAt: new Date(ms + idleMs) })
-      if (isOver(session, before, at.getTime())) {
+      if (isSessionOver(session, before, at.getTime())) {
         await endOverdue(tenantId, id)
         const elsewhere = await db.inTenant(tenantId, (tx) => queries.findLastSeen(tx, tenantId, id))
-        if (!elsewhere || isOver(session, elsewhere.getTime(), at.getTime())) return undefined
+        if (!elsewhere || isSessionOver(session, elsewhere.getTime(), at.getTime())) return undefined
         before = elsewhere.getTime()
       }
       if (background) {
@@ -166,7 +166,7 @@ export function createSessions(deps: SessionsDeps) {
         provider: { id: string; subject: string; sid: string | null } | null
       },
     ) => {
-      if (await queries.isLocked(tx, source.tenantId, user)) return undefined
+      if (await queries.isUserLocked(tx, source.tenantId, user)) return undefined
       const minted = mintToken(peppers, 'hfs', source.tenantId)
       const at = now()
       const id = newUuid()
@@ -224,7 +224,7 @@ export function createSessions(deps: SessionsDeps) {
 
     /** Ends all sessions of these users, in the transaction that suspends them. The caller records the changes. */
     endOfUsers: async (tx: Tx, source: Source, users: readonly string[]): Promise<Change[]> =>
-      record(tx, source, await queries.endOfUsers(tx, source.tenantId, users, now()), 'manual'),
+      record(tx, source, await queries.endSessionsOfUsers(tx, source.tenantId, users, now()), 'manual'),
 
     /**
      * Gives a session a new id and secret, in the transaction that changes its rights, so that an attacker with the old
@@ -261,7 +261,7 @@ export function createSessions(deps: SessionsDeps) {
     end: (actor: Actor, id: string, why: string | undefined): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const { principal, tenantId } = actor
-        const found = (await queries.findOwner(tx, tenantId, id)) ?? missing('admin_session')
+        const found = (await queries.findSessionOwner(tx, tenantId, id)) ?? missing('admin_session')
         const isOwn =
           principal.kind === 'session' && principal.tenantId === tenantId && principal.userId === found.user_id
         if (!isOwn) {
@@ -287,4 +287,4 @@ export function createSessions(deps: SessionsDeps) {
     flush: lastSeen.flush,
   }
 }
-export type Sessions = ReturnType<typeof createSessions>
+export type AdminSessions = ReturnType<typeof createAdminSessions>

@@ -2,7 +2,7 @@ import type { Forms, Pages, ProblemPage, Rooms, UnknownPage } from '../../../htt
 import type { PageAsset } from '../../../http/page-assets.ts'
 import { productVersion } from '../../../kernel/product-version.ts'
 import type { IdentityDeps } from '../deps.ts'
-import type { Rules } from '../rules.ts'
+import type { IdentityRules } from '../rules.ts'
 import { createCookie } from '../sessions/cookie.ts'
 import { consoleRooms } from './console-page.ts'
 import { factorRooms } from './factor-pages.ts'
@@ -17,7 +17,7 @@ import { unknownPage } from './unknown-page.ts'
 /** Pages of the sign-in and of required actions. No page needs a script. */
 export function createPages(
   deps: Pick<IdentityDeps, 'tenancy' | 'waysIn' | 'publicUrl' | 'consoleBuild'> &
-    Pick<Rules, 'login' | 'passwords' | 'totp'> & { me: Me },
+    Pick<IdentityRules, 'login' | 'passwords' | 'totp'> & { me: Me },
 ): {
   pages: Pages
   forms: Forms

@@ -3,11 +3,11 @@ import type { Source } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Audit } from '../../audit/index.ts'
-import type { IdentityDeps, Notify } from '../deps.ts'
+import type { IdentityDeps, NotifyAdministrators } from '../deps.ts'
 import * as queries from './login.queries.ts'
 
 /** Counts the failures of all password and code checks together. Too many lock the account. */
-export function createAttempts({
+export function createSignInAttempts({
   db,
   audit,
   now,
@@ -18,7 +18,7 @@ export function createAttempts({
   audit: Audit
   now: () => Date
   tenancy: Pick<IdentityDeps['tenancy'], 'settings'>
-  notify: Notify
+  notify: NotifyAdministrators
 }) {
   /**
    * Reports the lock, for the attempt that reached the threshold, unless a correct password has unlocked the account
@@ -82,4 +82,4 @@ export function createAttempts({
     },
   }
 }
-export type Attempts = ReturnType<typeof createAttempts>
+export type SignInAttempts = ReturnType<typeof createSignInAttempts>

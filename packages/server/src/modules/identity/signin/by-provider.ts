@@ -12,13 +12,13 @@ import type { IdentityDeps } from '../deps.ts'
 import { holdAdministrators, lastHeld, mayBeLast } from '../people/administrators.ts'
 import { noteSetting } from '../people/credential-setters.ts'
 import { canonicalEmail } from '../people/email.ts'
-import { deleteGrant, insertGrant } from '../people/grants.queries.ts'
+import { deleteGrant, insertRoleGrant } from '../people/grants.queries.ts'
 import { addMembers, lockGroups, removeMembers } from '../people/groups.queries.ts'
 import { userExists } from '../people/known.queries.ts'
 import { newUsername } from '../people/new-username.ts'
 import { present, refuseStronger, requirePerson, subjectOf } from '../people/subject.ts'
 import { findUser, insertUnlessTaken, lockUser, type UserRow } from '../people/users.queries.ts'
-import type { Sessions } from '../sessions/sessions.ts'
+import type { AdminSessions } from '../sessions/sessions.ts'
 import { admitByProvider, holdAdmitted } from './by-provider.queries.ts'
 
 /** An identity provider that vouches for a person: UUID and name. */
@@ -35,7 +35,7 @@ export function createByProvider(deps: {
   audit: Audit
   now: () => Date
   tenancy: Pick<IdentityDeps['tenancy'], 'entitlements'>
-  sessions: Pick<Sessions, 'open' | 'endOfProvider'>
+  sessions: Pick<AdminSessions, 'open' | 'endOfProvider'>
 }) {
   const { audit, now, sessions, tenancy } = deps
   const detailsOf = ({ id, name }: Voucher) => ({
@@ -51,7 +51,7 @@ export function createByProvider(deps: {
       const grant = { tenant_id: source.tenantId, user_id: user.user_id, role, granted_by: null, granted_at: now() }
       const more = { target: { type: 'user', id: user_id, name: user.username }, details: detailsOf(by) }
       if (says.has(role)) {
-        await insertGrant(tx, grant)
+        await insertRoleGrant(tx, grant)
         await audit.record(tx, source, 'role.granted', { user_id, role }, more)
       } else {
         if ((await lastHeld(tx, source.tenantId, user, [role])) !== undefined) continue

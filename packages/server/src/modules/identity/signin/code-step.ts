@@ -4,14 +4,14 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { minute } from '../../../kernel/time.ts'
 import type { Audit } from '../../audit/index.ts'
-import type { Account } from './login.queries.ts'
+import type { LocalAccount } from './login.queries.ts'
 import type { SecondFactor } from './second-factor.ts'
-import { type Attempt, type Checked, type Passed, type Reason, whyShut } from './sign-in-steps.ts'
+import { type Attempt, type Checked, type CheckedPassword, type Reason, whyShut } from './sign-in-steps.ts'
 
 /** A correct password, until its code arrives or the time is over. */
 export type Challenge = { tenantId: TenantId; userId: string; username: string; password: string; until: number }
 /** Answer instead of a session, if the account needs a code. */
-export type Asked = { username: string; challenge: string }
+export type CodeChallenge = { username: string; challenge: string }
 
 const withinMs = 5 * minute
 const context = 'sign_in/code'
@@ -27,7 +27,7 @@ export function createCodeStep(deps: { audit: Audit; now: () => Date; kek: Kek; 
 
   return {
     /** Records in the audit log that a password was correct and came without a code. */
-    ask: async ({ tenantId, by }: Attempt, account: Account, phc: string): Promise<Asked> => {
+    ask: async ({ tenantId, by }: Attempt, account: LocalAccount, phc: string): Promise<CodeChallenge> => {
       const { user_id: userId, username } = account
       const user_id = encodeId('user', userId)
       await audit.note(by, 'login.challenged', { user_id }, { target: { type: 'user', id: user_id, name: username } })
@@ -47,7 +47,7 @@ export function createCodeStep(deps: { audit: Audit; now: () => Date; kek: Kek; 
       { account, reservation }: Checked,
       { tenantId, given }: Attempt,
       { shown, enforcesSso }: { shown: Challenge; enforcesSso: boolean },
-    ): Promise<Passed | Reason> => {
+    ): Promise<CheckedPassword | Reason> => {
       if (!account || account.user_id !== shown.userId) return 'unknown_user'
       const shut = whyShut(account, enforcesSso)
       if (shut) return shut

@@ -1,4 +1,4 @@
-import type { Inside, Page, Room, Rooms } from '../../../http/page.ts'
+import type { HtmlPageAnswer, Inside, Room, Rooms } from '../../../http/page.ts'
 import { assetPath } from '../../../http/page-assets.ts'
 import type { ConsolePage } from '../deps.ts'
 import type { Me } from './me.ts'
@@ -20,7 +20,7 @@ export function consoleRooms(console: ConsolePage, { me, version }: { me: Me; ve
 }
 
 /** Redirects a session to the page of its required action; undefined if there is none. */
-export function owedPage({ actor, url }: Inside): Page | undefined {
+export function owedPage({ actor, url }: Inside): HtmlPageAnswer | undefined {
   const { requiredAction } = actor.principal
   if (requiredAction === 'change_password') return seeOther(withNext('/admin/password', url))
   return requiredAction === 'enroll_mfa' ? seeOther(withNext('/admin/second-factor', url)) : undefined
@@ -33,7 +33,7 @@ const headOf = ({ script, preloads, styles }: ConsolePage): string =>
     `<script type="module" src="${assetPath(script)}"></script>`,
   ].join('\n')
 
-const page = (head: string, boot: object): Page => ({
+const page = (head: string, boot: object): HtmlPageAnswer => ({
   headers: pageHeaders,
   body: renderDocument({
     title: 'Holdfast',

@@ -1,4 +1,4 @@
-import type { Inside, Page, Room, Rooms } from '../../../http/page.ts'
+import type { HtmlPageAnswer, Inside, Room, Rooms } from '../../../http/page.ts'
 import { type AppError, fail } from '../../../kernel/app-error.ts'
 import type { Cookie } from '../sessions/cookie.ts'
 import { nextOf, withNext } from './next-path.ts'
@@ -24,7 +24,7 @@ const shownUri = /^otpauth:\/\/totp\/[\w%.~:@!'()*-]{1,2000}\?[\w%.~&=+-]{1,200}
 
 /** Pages to enroll an authenticator app: the password, then the app's code, then the recovery codes. */
 export function factorRooms({ cookie, totp }: { cookie: Cookie; totp: Totp }): Rooms {
-  async function begin(visit: Inside & { form?: Form }, refusal?: AppError): Promise<Page> {
+  async function begin(visit: Inside & { form?: Form }, refusal?: AppError): Promise<HtmlPageAnswer> {
     const { actor } = visit
     const { principal } = actor
     if (principal.mfa)
@@ -56,7 +56,7 @@ ${isOwed ? '' : '<p class="more"><a href="/admin">Back</a></p>'}`,
     }
   }
 
-  async function scan(uri: string, next: string | undefined, refusal?: AppError): Promise<Page> {
+  async function scan(uri: string, next: string | undefined, refusal?: AppError): Promise<HtmlPageAnswer> {
     const secret = new URL(uri).searchParams.get('secret') ?? ''
     return {
       ...(refusal && { status: statusOf(refusal) }),
@@ -82,7 +82,11 @@ ${hiddenNext(next)}<button type="submit">Finish</button>
     }
   }
 
-  const finished = (codes: readonly string[], next: string | undefined, setCookie: string | undefined): Page => ({
+  const finished = (
+    codes: readonly string[],
+    next: string | undefined,
+    setCookie: string | undefined,
+  ): HtmlPageAnswer => ({
     headers: { ...pageHeaders, ...(setCookie !== undefined && { 'set-cookie': setCookie }) },
     body: renderPage(
       'Recovery codes',

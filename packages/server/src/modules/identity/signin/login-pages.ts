@@ -1,5 +1,5 @@
 import { isAway } from '../../../db/away.ts'
-import type { Forms, Page } from '../../../http/page.ts'
+import type { Forms, HtmlPageAnswer } from '../../../http/page.ts'
 import type { HtmlPage } from '../../../http/page-html.ts'
 import type { Caller } from '../../../kernel/actor.ts'
 import { AppError } from '../../../kernel/app-error.ts'
@@ -8,7 +8,7 @@ import type { Cookie } from '../sessions/cookie.ts'
 import type { Login } from './login.ts'
 import { safeNext } from './next-path.ts'
 import { pageHeaders, seeOther } from './page-layout.ts'
-import { awayPage, codePage, defaultTenant, formOf, loginPage } from './pages.ts'
+import { awayPage, codePage, formOf, loginPage, tenantOfPlainSignIn } from './pages.ts'
 
 const wrongPassword = 'Wrong username or password. Check both and try again.'
 const wrongCode = 'Wrong code. Wait until the app shows the next one, then try again.'
@@ -43,7 +43,7 @@ export async function failedPage(
   if (isAway(e)) return awayPage(next)
   const { message, ...answer } = told(e, wrongPassword) ?? fail(e)
   const slash = username.indexOf('/')
-  const tenantName = slash < 0 ? defaultTenant : username.slice(0, slash)
+  const tenantName = slash < 0 ? tenantOfPlainSignIn : username.slice(0, slash)
   // The page is shown even if its providers cannot be read.
   const form = await formOf(waysIn, tenantName, caller, true).catch(() => nothingKnown(tenantName))
   return { ...answer, body: loginPage({ ...form, username, next, message }) }
@@ -55,14 +55,14 @@ const nothingKnown = (tenantName: string) => ({ tenantName, offered: [], passwor
 
 /** Form of the second step of a sign-in. */
 export const codeForms = ({ login, cookie }: { login: Login; cookie: Cookie }): Forms => ({
-  '/admin/login/code': async ({ form, caller, isSameOrigin, usedOrigin }): Promise<Page> => {
+  '/admin/login/code': async ({ form, caller, isSameOrigin, usedOrigin }): Promise<HtmlPageAnswer> => {
     const { challenge = '', totp = '', recovery_code: recoveryCode = '' } = form
     const next = safeNext(form.next)
     const shown = await login.readChallenge(challenge)
     if (isSameOrigin === false) await login.refuseOtherSite(shown ?? '', caller, usedOrigin)
     if (!shown || shown.isOver) {
       await login.recordLateCode(shown, caller)
-      const body = loginPage({ ...nothingKnown(defaultTenant), next, message: tookTooLong })
+      const body = loginPage({ ...nothingKnown(tenantOfPlainSignIn), next, message: tookTooLong })
       return { status: 401, headers: { ...pageHeaders, 'www-authenticate': 'Bearer' }, body }
     }
     try {

@@ -3,7 +3,7 @@ import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { IdentityDeps } from '../deps.ts'
 import type { Cookie } from '../sessions/cookie.ts'
-import type { Sessions } from '../sessions/sessions.ts'
+import type { AdminSessions } from '../sessions/sessions.ts'
 import type { Login } from './login.ts'
 import { failedPage } from './login-pages.ts'
 import type { Me } from './me.ts'
@@ -12,7 +12,7 @@ import { pageHeaders } from './page-layout.ts'
 import { codePage } from './pages.ts'
 
 /** Endpoints for sign-in, sign-out and the caller's identity. */
-type Deps = { cookie: Cookie; login: Login; me: Me; sessions: Sessions } & Pick<
+type Deps = { cookie: Cookie; login: Login; me: Me; sessions: AdminSessions } & Pick<
   IdentityDeps,
   'waysIn' | 'endSessionAt' | 'tenancy'
 >

@@ -33,7 +33,7 @@ export const releaseSource = (tx: Tx, source: string) =>
 export const forgetFailures = (tx: Tx) =>
   sql`delete from login_failures where window_start < clock_timestamp() - interval '1 day'`.execute(tx)
 
-export const findWindow = (tx: Tx, source: string) =>
+export const findFailureWindow = (tx: Tx, source: string) =>
   tx.selectFrom('login_failures').select('window_start').where('source', '=', source).executeTakeFirst()
 
 /** Returns the window of a source that has reached the limit; undefined for any other. */
@@ -67,7 +67,7 @@ export const findAccount = (tx: Tx, tenant: TenantId, username: string) =>
     .where('username_key', '=', sql<string>`lower(${username})`)
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
-export type Account = NonNullable<Awaited<ReturnType<typeof findAccount>>>
+export type LocalAccount = NonNullable<Awaited<ReturnType<typeof findAccount>>>
 
 export type Reservation = Pick<Selectable<Tables['users']>, 'failed_logins' | 'locked_until'>
 /**

@@ -7,17 +7,17 @@ import { type Origins, useInstead } from '../../../kernel/origins.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { canonicalUsername } from '../people/username.ts'
-import type { Asked, Challenge, CodeStep } from './code-step.ts'
+import type { Challenge, CodeChallenge, CodeStep } from './code-step.ts'
 import { createEarlyRefusals } from './early-refusals.ts'
 import type { GivenFactor, SecondFactor } from './second-factor.ts'
 import {
   type Attempt,
   type Checked,
+  type CheckedPassword,
   type Credentials,
-  type Passed,
   type Reason,
   type SignedIn,
-  type Steps,
+  type SignInSteps,
   whyShut,
 } from './sign-in-steps.ts'
 
@@ -37,7 +37,7 @@ export function createLogin(deps: {
   now: () => Date
   hasher: PasswordHasher
   tenancy: Pick<IdentityDeps['tenancy'], 'settings' | 'tenantByName'>
-  steps: Steps
+  steps: SignInSteps
   factor: Pick<SecondFactor, 'match'>
   codeStep: CodeStep
   /** Reports counts that could not be recorded. */
@@ -53,7 +53,7 @@ export function createLogin(deps: {
     { account, reservation }: Checked,
     { tenantId, given }: Attempt,
     enforcesSso: boolean,
-  ): Promise<Passed | Reason> {
+  ): Promise<CheckedPassword | Reason> {
     const phc = account?.password_phc
     const shut = account && whyShut(account, enforcesSso)
     if (!account || !reservation || !phc || shut) {
@@ -73,7 +73,7 @@ export function createLogin(deps: {
   async function conclude(
     attempt: Attempt,
     checked: Checked,
-    judged: Promise<Passed | Reason>,
+    judged: Promise<CheckedPassword | Reason>,
     named?: Reason,
   ): Promise<SignedIn> {
     const passed = await judged.catch(async (e: unknown) => {
@@ -85,7 +85,7 @@ export function createLogin(deps: {
     return refuse(attempt, checked, named ?? outcome)
   }
 
-  async function run(attempt: Attempt, tenantKnown: boolean, mayAsk: boolean): Promise<SignedIn | Asked> {
+  async function run(attempt: Attempt, tenantKnown: boolean, mayAsk: boolean): Promise<SignedIn | CodeChallenge> {
     const limits = (await tenancy.settings(attempt.tenantId)).login
     const checked = await reserve(tenantKnown ? attempt : { ...attempt, username: '' }, limits)
     const { account } = checked
@@ -143,7 +143,10 @@ export function createLogin(deps: {
       return 'challenge' in signedIn ? fail('internal_error', 'unexpected server error') : signedIn
     },
     /** Like `signIn` without a code. Returns a challenge if the account needs one. */
-    begin: async (given: Pick<Credentials, 'username' | 'password'>, caller: Caller): Promise<SignedIn | Asked> => {
+    begin: async (
+      given: Pick<Credentials, 'username' | 'password'>,
+      caller: Caller,
+    ): Promise<SignedIn | CodeChallenge> => {
       const { attempt, tenantKnown } = await attemptOf({ ...given, ...noCode }, caller)
       return taken(attempt, () => run(attempt, tenantKnown, true))
     },

@@ -6,7 +6,7 @@ import { encodeId } from '../../../kernel/ids.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { present } from '../people/subject.ts'
 import { findUser } from '../people/users.queries.ts'
-import type { Sessions } from '../sessions/sessions.ts'
+import type { AdminSessions } from '../sessions/sessions.ts'
 import { countRecoveryCodes } from './second-factor.queries.ts'
 
 type Person = Actor<'session' | 'api_key'>
@@ -19,7 +19,7 @@ export function createMe({
 }: {
   db: Database
   tenancy: Pick<IdentityDeps['tenancy'], 'nameOf'>
-  sessions: Pick<Sessions, 'idleExpiresAt'>
+  sessions: Pick<AdminSessions, 'idleExpiresAt'>
 }) {
   async function read({ principal, tenantId }: Person) {
     const tenantName = (await tenancy.nameOf(tenantId)) ?? ''

@@ -5,7 +5,7 @@ import { fail, failField } from '../../../kernel/app-error.ts'
 import { freshMs } from '../../../kernel/fresh.ts'
 import type { IdentityDeps } from '../deps.ts'
 import type { Subject } from '../people/subject.ts'
-import type { Attempts } from './attempts.ts'
+import type { SignInAttempts } from './attempts.ts'
 import { findPassword } from './passwords.queries.ts'
 
 /**
@@ -16,7 +16,7 @@ export function createOwnPassword(deps: {
   db: Database
   now: () => Date
   hasher: PasswordHasher
-  attempts: Attempts
+  attempts: SignInAttempts
   tenancy: Pick<IdentityDeps['tenancy'], 'settings'>
 }) {
   const { db, now, hasher, attempts, tenancy } = deps

@@ -1,4 +1,4 @@
-import type { Page } from '../../../http/page.ts'
+import type { HtmlPageAnswer } from '../../../http/page.ts'
 import { HtmlPage } from '../../../http/page-html.ts'
 import type { AppError } from '../../../kernel/app-error.ts'
 import { iconLink, shield, styleLink } from './page-style.ts'
@@ -41,7 +41,7 @@ ${main}
   })
 
 /** Redirects to another page of this site, as after a form. */
-export const seeOther = (location: string, setCookie?: string): Page => ({
+export const seeOther = (location: string, setCookie?: string): HtmlPageAnswer => ({
   status: 303,
   headers: { location, ...(setCookie !== undefined && { 'set-cookie': setCookie }) },
   body: Buffer.alloc(0),

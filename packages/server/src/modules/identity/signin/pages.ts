@@ -1,5 +1,5 @@
 import { isAway } from '../../../db/away.ts'
-import type { Page, Pages, ProblemPage, Room, Visit } from '../../../http/page.ts'
+import type { HtmlPageAnswer, Pages, ProblemPage, Room, Visit } from '../../../http/page.ts'
 import type { HtmlPage } from '../../../http/page-html.ts'
 import { storable } from '../../../kernel/text.ts'
 import type { IdentityDeps } from '../deps.ts'
@@ -7,7 +7,7 @@ import { owedPage } from './console-page.ts'
 import { safeNext } from './next-path.ts'
 import { alertOf, escapeHtml, field, hiddenNext, pageHeaders, renderPage, sentenceOf } from './page-layout.ts'
 
-export const defaultTenant = 'default'
+export const tenantOfPlainSignIn = 'default'
 /**
  * Form of the password. If identity providers are the only way to sign in, it is shown only on request, for break-glass
  * users.
@@ -29,7 +29,7 @@ const withQuery = (path: string, query: Readonly<Record<string, string | undefin
 
 /** First page of a sign-in. After a failure it shows `message`, with the username filled in. */
 export function loginPage({ tenantName, username, next, message, offered, passwords }: Form): HtmlPage {
-  const isOther = tenantName !== defaultTenant
+  const isOther = tenantName !== tenantOfPlainSignIn
   const name = username ?? (isOther ? `${tenantName}/` : '')
   const wrong = message === undefined ? undefined : []
   const query = { tenant: isOther ? tenantName : undefined, next }
@@ -168,8 +168,8 @@ export async function formOf(
 
 /** Pages of the login; they are not part of the API contract. */
 export const loginPages = ({ waysIn }: Pick<IdentityDeps, 'waysIn'>): Pages => ({
-  '/admin/login': async ({ query, caller }): Promise<Page> => {
-    const tenantName = storable(query.get('tenant')?.trim() || defaultTenant, 128)
+  '/admin/login': async ({ query, caller }): Promise<HtmlPageAnswer> => {
+    const tenantName = storable(query.get('tenant')?.trim() || tenantOfPlainSignIn, 128)
     const next = safeNext(query.get('next') ?? undefined)
     try {
       const form = await formOf(waysIn, tenantName, caller, query.get('with') === 'password')

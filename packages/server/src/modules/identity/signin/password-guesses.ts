@@ -1,5 +1,5 @@
 /** Lookup in the list of passwords that attackers try first. */
-export type Known = { has: (text: string) => boolean; beginsOne: (text: string) => boolean }
+export type KnownPasswords = { has: (text: string) => boolean; beginsOne: (text: string) => boolean }
 
 /** Maximum padding of digits and signs that is tried with every known word. */
 const longestPadding = 11
@@ -43,7 +43,7 @@ function coresOf(text: string): Map<string, string> {
  * True if an attacker who pads, truncates and respells known passwords, or walks over a keyboard, finds this text soon.
  * The text is folded.
  */
-export function isGuessable(text: string, known: Known): boolean {
+export function isGuessable(text: string, known: KnownPasswords): boolean {
   if (known.has(text) || known.beginsOne(text) || isWalk(text)) return true
   const joined = text.replace(/[^\p{L}\d]+/gu, '')
   const unit = repeatedUnit(joined)
@@ -60,7 +60,7 @@ export function isGuessable(text: string, known: Known): boolean {
 }
 
 /** True if its letters are one known word, written several times: `summer2026summer`. */
-function isOneWordAgain(text: string, known: Known): boolean {
+function isOneWordAgain(text: string, known: KnownPasswords): boolean {
   const found = text.match(/\p{L}+/gu) ?? []
   const [word, ...others] = new Set(found)
   if (word === undefined || others.length > 0 || found.length < 2 || word.length < shortestCore) return false

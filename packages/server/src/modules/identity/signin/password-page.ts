@@ -1,4 +1,4 @@
-import type { Inside, Page, Room } from '../../../http/page.ts'
+import type { HtmlPageAnswer, Inside, Room } from '../../../http/page.ts'
 import type { AppError } from '../../../kernel/app-error.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import type { IdentityDeps } from '../deps.ts'
@@ -19,7 +19,7 @@ export function passwordRoom(deps: {
 }): Room {
   const { cookie, passwords, tenancy } = deps
 
-  async function page(visit: Inside & { form?: Form }, refusal?: AppError): Promise<Page> {
+  async function page(visit: Inside & { form?: Form }, refusal?: AppError): Promise<HtmlPageAnswer> {
     const { principal } = visit.actor
     const { min_length } = (await tenancy.settings(principal.tenantId)).passwords
     const least = principal.mfa ? Math.min(8, min_length) : min_length

@@ -1,5 +1,5 @@
 import { canonicalPassword } from '@holdfast/crypto'
-import { isGuessable, type Known, repeatedUnit } from './password-guesses.ts'
+import { isGuessable, type KnownPasswords, repeatedUnit } from './password-guesses.ts'
 
 /** Name of the service, as a context word for every password. */
 export const serviceName = 'holdfast'
@@ -8,7 +8,7 @@ const withSecondFactor = 8
 /** Minimum length of a context word; shorter ones are part of too many good passwords. */
 const shortestWord = 4
 
-let blocked: Promise<Known> | undefined
+let blocked: Promise<KnownPasswords> | undefined
 /**
  * List of passwords and words that attackers try first, one a line, loaded when the first password is set. As one text
  * it takes a third of the memory of separate strings, so the package's own lists are emptied.

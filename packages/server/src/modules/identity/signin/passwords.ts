@@ -13,7 +13,7 @@ import type { BreakGlass } from '../people/break-glass.ts'
 import { noteSetting } from '../people/credential-setters.ts'
 import { present, refuseStronger, requirePerson, type Subject, subjectOf } from '../people/subject.ts'
 import { findUser, lockUser, type UserRow } from '../people/users.queries.ts'
-import type { Renewed, Sessions } from '../sessions/sessions.ts'
+import type { AdminSessions, Renewed } from '../sessions/sessions.ts'
 import type { OwnPassword } from './own-password.ts'
 import { passwordProblem, serviceName } from './password-rules.ts'
 import { storePassword } from './passwords.queries.ts'
@@ -40,7 +40,7 @@ export function createPasswords(deps: {
   hasher: PasswordHasher
   tenancy: Pick<IdentityDeps['tenancy'], 'settings' | 'nameOf'>
   ownPassword: OwnPassword
-  sessions: Pick<Sessions, 'endOfUser' | 'renew'>
+  sessions: Pick<AdminSessions, 'endOfUser' | 'renew'>
   breakGlass: Pick<BreakGlass, 'refuseLast'>
   keysOfUser: IdentityDeps['keysOfUser']
 }) {

@@ -24,7 +24,7 @@ export const findPending = (tx: Tx, tenant: TenantId, user: string, at: Date): P
   rowOf(tx, tenant, user).where('enrolled_at', 'is', null).where('expires_at', '>', at).executeTakeFirst()
 
 /** Replaces a pending seed. False if the user already has a second factor. */
-export const insertPending = (
+export const insertPendingSeed = (
   tx: Tx,
   tenant: TenantId,
   user: string,

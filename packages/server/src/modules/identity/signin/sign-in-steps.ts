@@ -7,8 +7,8 @@ import { encodeId } from '../../../kernel/ids.ts'
 import type { Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
-import type { Sessions } from '../sessions/sessions.ts'
-import type { Attempts } from './attempts.ts'
+import type { AdminSessions } from '../sessions/sessions.ts'
+import type { SignInAttempts } from './attempts.ts'
 import * as queries from './login.queries.ts'
 import { findSeed } from './second-factor.queries.ts'
 import type { GivenFactor, Proof, SecondFactor } from './second-factor.ts'
@@ -40,19 +40,19 @@ export type Reason =
 export type Credentials = { username: string; password: string } & GivenFactor
 export type Attempt = { tenantId: TenantId; source: string; username: string; given: Credentials; by: Source }
 /** A passed check. `proof` is undefined if the user has no second factor. */
-export type Passed = {
-  account: queries.Account
+export type CheckedPassword = {
+  account: queries.LocalAccount
   reservation: queries.Reservation
   phc: string
   proof: Proof | undefined
 }
-export type Checked = { account: queries.Account | undefined; reservation: queries.Reservation | undefined }
+export type Checked = { account: queries.LocalAccount | undefined; reservation: queries.Reservation | undefined }
 
 /**
  * Steps of every sign-in with a password: the attempt is counted before it is checked, then a session is opened or
  * refused.
  */
-export function createSteps(deps: {
+export function createSignInSteps(deps: {
   db: Database
   audit: Audit
   changes: Changes
@@ -60,9 +60,9 @@ export function createSteps(deps: {
   hasher: PasswordHasher
   tenancy: Pick<IdentityDeps['tenancy'], 'settings' | 'holdEnforcement'>
   notify: IdentityDeps['notify']
-  sessions: Pick<Sessions, 'open'>
+  sessions: Pick<AdminSessions, 'open'>
   factor: Pick<SecondFactor, 'use'>
-  attempts: Pick<Attempts, 'reportLock'>
+  attempts: Pick<SignInAttempts, 'reportLock'>
 }) {
   const { db, audit, changes, now, hasher, tenancy, notify, sessions, factor, attempts } = deps
 
@@ -75,7 +75,7 @@ export function createSteps(deps: {
       const at = now()
       const bound = { max: limits.max_failures_per_ip, windowSeconds: limits.window_seconds, at }
       if (!(await queries.reserveSource(tx, source, bound))) {
-        const since = (await queries.findWindow(tx, source))?.window_start ?? at
+        const since = (await queries.findFailureWindow(tx, source))?.window_start ?? at
         const wait = Math.ceil(limits.window_seconds - (at.getTime() - since.getTime()) / 1000)
         throw tooMany(Math.max(1, wait))
       }
@@ -103,7 +103,10 @@ export function createSteps(deps: {
     return unauthorized()
   }
 
-  async function open(attempt: Attempt, { account, reservation, phc, proof }: Passed): Promise<SignedIn | Reason> {
+  async function open(
+    attempt: Attempt,
+    { account, reservation, phc, proof }: CheckedPassword,
+  ): Promise<SignedIn | Reason> {
     const { tenantId } = attempt
     // In the second step there is no password any more.
     const newPhc =
@@ -155,7 +158,7 @@ export function createSteps(deps: {
 
   return { reserve, giveBack, refuse, open }
 }
-export type Steps = ReturnType<typeof createSteps>
+export type SignInSteps = ReturnType<typeof createSignInSteps>
 
 /** Rolls the transaction of a sign-in back, with the reason. */
 class Refused extends Error {
@@ -167,7 +170,10 @@ class Refused extends Error {
 }
 
 /** Returns why no password opens this account; undefined if one may. */
-export function whyShut({ status, source, break_glass }: queries.Account, enforcesSso: boolean): Reason | undefined {
+export function whyShut(
+  { status, source, break_glass }: queries.LocalAccount,
+  enforcesSso: boolean,
+): Reason | undefined {
   if (status === 'suspended') return 'suspended'
   if (source !== 'local') return 'external_account'
   return enforcesSso && !break_glass ? 'sso_enforced' : undefined

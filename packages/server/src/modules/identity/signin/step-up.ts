@@ -6,8 +6,8 @@ import { encodeId } from '../../../kernel/ids.ts'
 import type { Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
-import type { Sessions } from '../sessions/sessions.ts'
-import type { Attempts } from './attempts.ts'
+import type { AdminSessions } from '../sessions/sessions.ts'
+import type { SignInAttempts } from './attempts.ts'
 import { findSeed, setMfaAt } from './second-factor.queries.ts'
 import type { SecondFactor } from './second-factor.ts'
 
@@ -18,9 +18,9 @@ export function createStepUp(deps: {
   changes: Changes
   now: () => Date
   tenancy: Pick<IdentityDeps['tenancy'], 'settings'>
-  attempts: Attempts
+  attempts: SignInAttempts
   factor: SecondFactor
-  sessions: Pick<Sessions, 'renew'>
+  sessions: Pick<AdminSessions, 'renew'>
 }) {
   const { db, audit, changes, now, tenancy, attempts, factor, sessions } = deps
 

@@ -10,8 +10,8 @@ import type { IdentityDeps } from '../deps.ts'
 import { noteSetting } from '../people/credential-setters.ts'
 import { present, refuseStronger, requirePerson, type Subject, subjectOf } from '../people/subject.ts'
 import { findUser, lockUser, type UserRow } from '../people/users.queries.ts'
-import type { Renewed, Sessions } from '../sessions/sessions.ts'
-import type { Attempts } from './attempts.ts'
+import type { AdminSessions, Renewed } from '../sessions/sessions.ts'
+import type { SignInAttempts } from './attempts.ts'
 import type { OwnPassword } from './own-password.ts'
 import * as queries from './second-factor.queries.ts'
 import type { Proof, SecondFactor } from './second-factor.ts'
@@ -28,9 +28,9 @@ type TotpDeps = {
   changes: Changes
   now: () => Date
   factor: SecondFactor
-  attempts: Attempts
+  attempts: SignInAttempts
   ownPassword: OwnPassword
-  sessions: Pick<Sessions, 'endOfUser' | 'renew'>
+  sessions: Pick<AdminSessions, 'endOfUser' | 'renew'>
   tenancy: Pick<IdentityDeps['tenancy'], 'nameOf'>
 }
 
@@ -84,7 +84,7 @@ export function createTotp(deps: TotpDeps) {
       const { user, expiresAt } = await db.inTenant(tenant, async (tx) => {
         const user = await hold(tx, actor, subject)
         const expiresAt = new Date(now().getTime() + pendingForMs)
-        if (!(await queries.insertPending(tx, tenant, id, { seed_jwe, expires_at: expiresAt })))
+        if (!(await queries.insertPendingSeed(tx, tenant, id, { seed_jwe, expires_at: expiresAt })))
           fail('validation_error', `${user.username} has a second factor already; it must be disabled first`)
         const user_id = encodeId('user', id)
         await audit.record(tx, source, 'user.mfa_enrollment_started', { user_id }, { target: targetOf(user) })

@@ -7,14 +7,14 @@ import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Audit } from '../../audit/index.ts'
 import { holdVerdicts } from '../../devices/index.ts'
-import type { Notify } from '../../notifications/index.ts'
+import type { RaiseNotification } from '../../notifications/index.ts'
 import * as policies from '../policy.queries.ts'
 import type { Versions } from '../versions.ts'
 import type { BundleRow } from '../view.ts'
 import * as queries from './gate.queries.ts'
 import type { HealthOf } from './health.ts'
 import { failedNotice } from './notice.ts'
-import { judge } from './verdict.ts'
+import { judgeRollout } from './verdict.ts'
 
 /** Name of the job. Its own changes appear under it in the audit log. */
 const job = 'judge_canaries'
@@ -29,7 +29,7 @@ export function createGates({
 }: {
   db: Database
   audit: Audit
-  notify: Notify
+  notify: RaiseNotification
   versions: Versions
   healthOf: HealthOf
 }) {
@@ -83,7 +83,7 @@ export function createGates({
       background,
     )
 
-  const goOn = (tenant: TenantId, gate: queries.OpenGate, health: CanaryHealth, to: ReturnType<typeof judge>) =>
+  const goOn = (tenant: TenantId, gate: queries.OpenGate, health: CanaryHealth, to: ReturnType<typeof judgeRollout>) =>
     db.inTenant(
       tenant,
       async (tx) => {
@@ -104,7 +104,7 @@ export function createGates({
     const gate = await db.inTenant(tenant, (tx) => queries.openGate(tx, tenant), background)
     if (!gate) return
     const health = await healthOf(tenant, gate.published_at)
-    const verdict = judge(gate.terms, health, { look: gate.looks + 1, minutes: gate.minutes })
+    const verdict = judgeRollout(gate.terms, health, { look: gate.looks + 1, minutes: gate.minutes })
     if (verdict.state === 'failed') return fail(tenant, gate, health, verdict.reason)
     // The same figures are no new evidence and do not count as a look, unless the gate passes by time alone.
     const passes = verdict.state === 'passed' && gate.state === 'watching'

@@ -7,7 +7,7 @@ import { day } from '../../../kernel/time.ts'
 import type { PolicyDeps } from '../deps.ts'
 import { walkFleet } from '../fleet-walk.ts'
 import type { PolicyStore } from '../store.ts'
-import { factsOf } from '../tenant-policy.ts'
+import { deviceFactsOf } from '../tenant-policy.ts'
 
 const nobody: ChannelHealth = { devices: 0, denials: 0, failed_sessions: 0, posture_failures: 0 }
 
@@ -43,7 +43,7 @@ export function createHealthOf({
       channel.devices++
       if (found.denied) channel.denials++
       if (found.failed || leadsNowhere(policy.variantOf(device, at).content, at)) channel.failed_sessions++
-      if (evaluateChecks(policy.compiledFor(device), factsOf(device), at).verdict === 'non_compliant')
+      if (evaluateChecks(policy.compiledFor(device), deviceFactsOf(device), at).verdict === 'non_compliant')
         channel.posture_failures++
     })
     return health

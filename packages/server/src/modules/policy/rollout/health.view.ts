@@ -6,7 +6,7 @@ import { bundleById } from '../policy.queries.ts'
 import type { PolicyStore } from '../store.ts'
 import { viewGate } from '../view.ts'
 import { type HealthOf, heardFrom } from './health.ts'
-import { compare } from './verdict.ts'
+import { compareChannels } from './verdict.ts'
 
 /** Health of a canary version: current while it is under way, and later as its gate last saw it. */
 export const createHealthView =
@@ -23,7 +23,7 @@ export const createHealthView =
       since: heardFrom(bundle.published_at, until).toISOString(),
       canary: health?.canary ?? null,
       stable: health?.stable ?? null,
-      measures: health ? compare(health) : [],
+      measures: health ? compareChannels(health) : [],
       gate: viewGate(bundle),
     }
   }

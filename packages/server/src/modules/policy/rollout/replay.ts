@@ -6,7 +6,7 @@ import type { FleetDevice } from '../../devices/index.ts'
 import { type ReadCandidate, refuseDocument } from '../candidate.ts'
 import type { PolicyDeps } from '../deps.ts'
 import type { PolicyStore } from '../store.ts'
-import { checksOf, factsOf } from '../tenant-policy.ts'
+import { checksOf, deviceFactsOf } from '../tenant-policy.ts'
 
 /** Most sessions that are examined, the newest first, and most blocked sessions that are listed. */
 const mostSessions = 5000
@@ -31,7 +31,7 @@ const nobody = (): Touched => ({ sessions: 0, devices: new Set(), users: new Set
  * if the policy in force allows a resource that it used, and the document denies it. Devices are taken as they are now,
  * with groups, tags and last report. Time and address are those of the session.
  */
-export function createReplay({
+export function createSessionReplay({
   db,
   fleet,
   store,
@@ -108,6 +108,6 @@ function denies(
     ...(source_ip !== null && { source_ip }),
     ...(device.mfaAt !== null && { mfa_at: device.mfaAt }),
   }
-  const { decision, reason } = decide(compiled, factsOf(device), context, target)
+  const { decision, reason } = decide(compiled, deviceFactsOf(device), context, target)
   return decision === 'deny' ? reason : undefined
 }

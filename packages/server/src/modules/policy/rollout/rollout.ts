@@ -7,7 +7,7 @@ import type { Versions } from '../versions.ts'
 import { createGates } from './gate.ts'
 import { createHealthOf } from './health.ts'
 import { createHealthView } from './health.view.ts'
-import { createReplay } from './replay.ts'
+import { createSessionReplay } from './replay.ts'
 import { viewReplay } from './replay.view.ts'
 
 /** Rollout from a draft to every device: replay, canary health, and rollback by a gate. */
@@ -17,7 +17,7 @@ export function createRollout(
   const deps = { ...given, healthOf: createHealthOf(given) }
   const gates = createGates(deps)
   const health = createHealthView(deps)
-  const replay = createReplay(deps)
+  const replay = createSessionReplay(deps)
   return {
     handlers: {
       getPolicyHealth: ({ actor, params }) => health(actor.tenantId, idOf('policy_bundle', params.bundle_id)),

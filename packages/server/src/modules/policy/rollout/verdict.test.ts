@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { CanaryHealth } from '../../../db/tables/policy.ts'
 import { fisherExact } from './fisher.ts'
-import { falseAlarms, judge, termsOf } from './verdict.ts'
+import { falseAlarms, judgeRollout, termsOf } from './verdict.ts'
 
 const health = (
   canary: [devices: number, denials: number],
@@ -57,7 +57,7 @@ test('a canary that is no worse than stable never fails', () => {
   fc.assert(
     fc.property(share, share, look, minutes, (canary, stable, n, m) => {
       fc.pre(canary[1] * stable[0] <= stable[1] * canary[0])
-      assert.notEqual(judge(terms, health(canary, stable), { look: n, minutes: m }).state, 'failed')
+      assert.notEqual(judgeRollout(terms, health(canary, stable), { look: n, minutes: m }).state, 'failed')
     }),
   )
 })
@@ -66,7 +66,7 @@ test('of too few devices on either channel nothing is made', () => {
   fc.assert(
     fc.property(share, share, look, minutes, (canary, stable, n, m) => {
       fc.pre(canary[0] < terms.min_devices || stable[0] < terms.min_devices)
-      assert.equal(judge(terms, health(canary, stable), { look: n, minutes: m }).state, 'watching')
+      assert.equal(judgeRollout(terms, health(canary, stable), { look: n, minutes: m }).state, 'watching')
     }),
   )
 })
@@ -74,9 +74,9 @@ test('of too few devices on either channel nothing is made', () => {
 test('a failure stays one with more devices in trouble, with earlier looks, and at any time', () => {
   fc.assert(
     fc.property(share, share, look, minutes, (canary, stable, n, m) => {
-      fc.pre(judge(terms, health(canary, stable), { look: n, minutes: m }).state === 'failed')
+      fc.pre(judgeRollout(terms, health(canary, stable), { look: n, minutes: m }).state === 'failed')
       const worse = health([canary[0], Math.min(canary[0], canary[1] + 1)], stable)
-      assert.equal(judge(terms, worse, { look: Math.max(1, n - 1), minutes: 0 }).state, 'failed')
+      assert.equal(judgeRollout(terms, worse, { look: Math.max(1, n - 1), minutes: 0 }).state, 'failed')
     }),
     { numRuns: 300 },
   )
@@ -85,30 +85,30 @@ test('a failure stays one with more devices in trouble, with earlier looks, and 
 test('it passes in time, not before, and only where no share rose by more than it may', () => {
   fc.assert(
     fc.property(share, share, look, minutes, (canary, stable, n, m) => {
-      const { state } = judge(terms, health(canary, stable), { look: n, minutes: m })
+      const { state } = judgeRollout(terms, health(canary, stable), { look: n, minutes: m })
       if (state !== 'passed') return
       assert.ok(m >= terms.observe_minutes)
       assert.ok(canary[1] / canary[0] - stable[1] / stable[0] < 0.0501)
     }),
   )
-  assert.equal(judge(terms, health([100, 3], [900, 20]), { look: 9, minutes: 60 }).state, 'passed')
-  assert.equal(judge(terms, health([100, 3], [900, 20]), { look: 9, minutes: 59.9 }).state, 'watching')
-  assert.equal(judge(terms, health([20, 3], [900, 20]), { look: 9, minutes: 600 }).state, 'watching')
+  assert.equal(judgeRollout(terms, health([100, 3], [900, 20]), { look: 9, minutes: 60 }).state, 'passed')
+  assert.equal(judgeRollout(terms, health([100, 3], [900, 20]), { look: 9, minutes: 59.9 }).state, 'watching')
+  assert.equal(judgeRollout(terms, health([20, 3], [900, 20]), { look: 9, minutes: 600 }).state, 'watching')
 })
 
 test('a canary that breaks everything fails at once, and one that breaks half of a small group soon', () => {
-  assert.deepEqual(judge(terms, health([10, 10], [10, 0]), { look: 1, minutes: 1 }), {
+  assert.deepEqual(judgeRollout(terms, health([10, 10], [10, 0]), { look: 1, minutes: 1 }), {
     state: 'failed',
     tested: true,
     reason: '10 of 10 devices on canary have packets denied, 0 of 10 on stable',
   })
-  assert.equal(judge(terms, health([20, 10], [200, 4]), { look: 20, minutes: 30 }).state, 'failed')
+  assert.equal(judgeRollout(terms, health([20, 10], [200, 4]), { look: 20, minutes: 30 }).state, 'failed')
 })
 
 test('a rise that is proven but small is let be', () => {
-  assert.equal(judge(terms, health([10_000, 400], [100_000, 1000]), { look: 1, minutes: 60 }).state, 'passed')
+  assert.equal(judgeRollout(terms, health([10_000, 400], [100_000, 1000]), { look: 1, minutes: 60 }).state, 'passed')
   const strict = termsOf({ max_rise_percent: { denials: 1 } })
-  assert.equal(judge(strict, health([10_000, 400], [100_000, 1000]), { look: 1, minutes: 60 }).state, 'failed')
+  assert.equal(judgeRollout(strict, health([10_000, 400], [100_000, 1000]), { look: 1, minutes: 60 }).state, 'failed')
 })
 
 test('chance alone fails fewer canaries than it may, however often they are looked at', () => {
@@ -131,7 +131,7 @@ test('chance alone fails fewer canaries than it may, however often they are look
       }
       const { canary, stable } = found
       const seen = health([canary.devices, canary.denials], [stable.devices, stable.denials])
-      if (judge(terms, seen, { look: n, minutes: n }).state !== 'failed') continue
+      if (judgeRollout(terms, seen, { look: n, minutes: n }).state !== 'failed') continue
       failed++
       break
     }

@@ -24,7 +24,7 @@ const chanceOf = ({ canary, stable }: CanaryHealth, measure: CanaryMeasure): num
   fisherExact({ n: canary.devices, troubled: canary[measure] }, { n: stable.devices, troubled: stable[measure] })
 
 /** Compares both channels by each measure. */
-export const compare = (health: CanaryHealth) =>
+export const compareChannels = (health: CanaryHealth) =>
   canaryMeasures.map((measure) => ({
     measure,
     canary_percent: percentOf(health.canary, measure),
@@ -37,7 +37,7 @@ export const compare = (health: CanaryHealth) =>
  * by more than allowed and chance does not explain that. It passes after the observation period if no share rose by
  * more than allowed. Either needs the minimum number of devices on both channels.
  */
-export function judge(
+export function judgeRollout(
   terms: GateTerms,
   health: CanaryHealth,
   { look, minutes }: { look: number; minutes: number },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { second } from '../../../kernel/time.ts'
-import type { Batch, Encoded, Sent } from '../sinks/sink.ts'
-import type { Pace } from './streams.queries.ts'
+import type { Encoded, EventBatch, Sent } from '../sinks/sink.ts'
+import type { StreamPace } from './streams.queries.ts'
 
 /** Limits of one batch. The largest request of a deployment is 256 KiB. */
 export const mostEvents = 500
@@ -17,13 +17,13 @@ const slowMs = 3 * second
  * the size, or adds a quarter if the receiver was slow. After a permanent error the next batch is a single event,
  * because that event may be the cause.
  */
-export function createPace({ batch_events, is_slow }: Omit<Pace, 'attempts'>) {
+export function createBatchPace({ batch_events, is_slow }: Omit<StreamPace, 'attempts'>) {
   let most = batch_events
   let isSlow = is_slow
   let attempts = 0
   const grown = () => Math.min(mostEvents, isSlow ? Math.ceil(most * 1.25) : most * 2)
   return {
-    tried: ({ events }: Batch, { outcome }: Sent, milliseconds: number): void => {
+    tried: ({ events }: EventBatch, { outcome }: Sent, milliseconds: number): void => {
       isSlow = milliseconds > slowMs
       if (outcome !== 'taken') attempts++
       if (outcome === 'parked') most = 1
@@ -31,7 +31,7 @@ export function createPace({ batch_events, is_slow }: Omit<Pace, 'attempts'>) {
       else most = Math.max(1, Math.floor(events.length / 2))
     },
     /** Returns the next batch from these events: at least one event. */
-    next: (name: string, events: readonly Encoded[]): Batch => {
+    next: (name: string, events: readonly Encoded[]): EventBatch => {
       let bytes = 0
       let count = 0
       for (const { text } of events.slice(0, most)) {
@@ -43,7 +43,7 @@ export function createPace({ batch_events, is_slow }: Omit<Pace, 'attempts'>) {
       return { id: `${name}.${some[0]?.seq}-${some.at(-1)?.seq}.${digestOf(some)}`, events: some }
     },
     /** Returns the state to store, and resets the count of failed attempts, which the caller adds up. */
-    taken: (): Pace => {
+    taken: (): StreamPace => {
       const counted = attempts
       attempts = 0
       return { batch_events: most, is_slow: isSlow, attempts: counted }

@@ -7,7 +7,7 @@ import { waitAfter } from './backoff.ts'
 import { postponeReplay } from './letters.queries.ts'
 import { createLooks } from './looks.ts'
 import type { Notices } from './notices.ts'
-import type { Ended } from './results.ts'
+import type { SendingEnd } from './results.ts'
 import type { Sending } from './sending.ts'
 import * as streams from './streams.queries.ts'
 
@@ -28,7 +28,7 @@ type DeliveriesDeps = { db: Database; send: Sending; notices: Notices; onError: 
  * Delivers the audit log of each tenant to its connectors: one replica at a time for each connector, in order, at least
  * once.
  */
-export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps) {
+export function createRecordDeliveries({ db, send, notices, onError }: DeliveriesDeps) {
   const stopping = new AbortController()
   const looks = createLooks()
   const running = new Map<string, { served: Promise<void>; isFailing: boolean }>()
@@ -56,13 +56,13 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
     return () => clearInterval(saying)
   }
 
-  async function settle(leased: streams.Leased, ended: Ended, pace: streams.Pace): Promise<void> {
+  async function settle(leased: streams.Leased, ended: SendingEnd, pace: streams.StreamPace): Promise<void> {
     const { tenant_id } = leased
     if (ended.why === 'lost') return
     const isOver = ended.why === 'empty' && leased.replays
     if (ended.why !== 'stopped' && (leased.failing_since !== null || isOver)) await notices.recovered(tenant_id)
     if (ended.why === 'empty' && leased.from_at !== null)
-      return void (await db.inTenant(tenant_id, (tx) => streams.finish(tx, leased, pace)))
+      return void (await db.inTenant(tenant_id, (tx) => streams.finishExport(tx, leased, pace)))
     if (ended.why === 'replay_waits') return waits(leased, ended.waitMs, pace)
     if (ended.why !== 'stopped') return free(leased, pace)
     if (ended.outcome === 'later') return later(leased, { problem: ended.answer, waitMs: ended.waitMs, pace })
@@ -70,22 +70,22 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
       if (await streams.park(tx, leased, ended.answer, pace)) await notices.parked(tx, leased, ended.answer)
     })
   }
-  const free = async (leased: streams.Leased, pace?: streams.Pace) =>
+  const free = async (leased: streams.Leased, pace?: streams.StreamPace) =>
     void (await db.inTenant(leased.tenant_id, (tx) => streams.freeLease(tx, leased, pace)))
-  const waits = (leased: streams.Leased, waitMs: number | undefined, pace: streams.Pace) =>
+  const waits = (leased: streams.Leased, waitMs: number | undefined, pace: streams.StreamPace) =>
     db.inTenant(leased.tenant_id, async (tx) => {
       const now = await streams.lockStream(tx, leased)
       const wait = Math.max(waitMs ?? 0, waitAfter(now?.replay_failures ?? 0))
       await postponeReplay(tx, leased, wait, pace)
       db.afterCommit(tx, () => looks.wake(leased.tenant_id, wait))
     })
-  type Later = { problem: string; waitMs?: number | undefined; pace: streams.Pace }
+  type Later = { problem: string; waitMs?: number | undefined; pace: streams.StreamPace }
   /** The row has the count of consecutive failures: a batch accepted in this turn has reset it. */
   const later = (leased: streams.Leased, { problem, waitMs = 0, pace }: Later) =>
     db.inTenant(leased.tenant_id, async (tx) => {
       const before = await streams.lockStream(tx, leased)
       const wait = Math.max(waitMs, waitAfter(before?.failures ?? 0))
-      const now = await streams.postpone(tx, leased, { problem, waitMs: wait, pace })
+      const now = await streams.postponeStream(tx, leased, { problem, waitMs: wait, pace })
       if (!now) return
       db.afterCommit(tx, () => looks.wake(leased.tenant_id, wait))
       await notices.failing(tx, now)

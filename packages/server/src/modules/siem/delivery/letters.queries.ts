@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
-import { held, type Leased, leasedUntil, type Pace, type StreamRow, went } from './streams.queries.ts'
+import { type Leased, leasedUntil, type StreamPace, type StreamRow, went, whereLeased } from './streams.queries.ts'
 
 /** Returns the number of dead letters of the connector. */
 export async function deadOf(tx: Tx, { tenant_id, connector_id }: Pick<StreamRow, 'tenant_id' | 'connector_id'>) {
@@ -25,7 +25,7 @@ export async function countDead(
 ): Promise<number> {
   const { tenant_id, connector_id, from_at } = leased
   if (from_at !== null)
-    await held(tx, leased)
+    await whereLeased(tx, leased)
       .set((e) => ({ dead: e('dead', '+', refused) }))
       .execute()
   const connector = await tx
@@ -39,9 +39,9 @@ export async function countDead(
 }
 /** Result of a replay: `deleted` dead letters were delivered (`taken`), or their events no longer exist. */
 type Replayed = { deleted: number; taken: number; lost: number; isWell: boolean }
-export const countReplayed = (tx: Tx, leased: Leased, { deleted, taken, lost, isWell }: Replayed, pace: Pace) =>
+export const countReplayed = (tx: Tx, leased: Leased, { deleted, taken, lost, isWell }: Replayed, pace: StreamPace) =>
   happened(
-    held(tx, leased)
+    whereLeased(tx, leased)
       .set((e) => ({
         ...went(pace),
         dead: sql<number>`greatest(0, dead - ${deleted})`,
@@ -52,8 +52,8 @@ export const countReplayed = (tx: Tx, leased: Leased, { deleted, taken, lost, is
       .returning('stream_id'),
   )
 /** Releases the stream for new events. The replay waits. */
-export const postponeReplay = (tx: Tx, leased: Leased, waitMs: number, pace: Pace) =>
-  held(tx, leased)
+export const postponeReplay = (tx: Tx, leased: Leased, waitMs: number, pace: StreamPace) =>
+  whereLeased(tx, leased)
     .set((e) => ({
       ...went(pace),
       lease: null,
@@ -64,4 +64,4 @@ export const postponeReplay = (tx: Tx, leased: Leased, waitMs: number, pace: Pac
     }))
     .execute()
 export const endReplay = (tx: Tx, leased: Leased): Promise<boolean> =>
-  happened(held(tx, leased).set({ replays: false, leased_until: leasedUntil }).returning('stream_id'))
+  happened(whereLeased(tx, leased).set({ replays: false, leased_until: leasedUntil }).returning('stream_id'))

@@ -6,7 +6,7 @@ import { minute } from '../../../kernel/time.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { NotificationRules } from '../../notifications/index.ts'
 import { findConnector, lockTroubled } from '../connectors.queries.ts'
-import { targetOf } from '../target.ts'
+import { connectorTarget } from '../target.ts'
 import type { StreamRow } from './streams.queries.ts'
 
 /** A problem shorter than this causes no notification. */
@@ -45,7 +45,7 @@ export function createNotices({ audit, notifications, onError }: NoticesDeps) {
       severity: kind === 'siem.parked' ? 'critical' : 'warning',
       title: `Audit events are ${isDead ? 'dead letters of' : 'not forwarded to'} ${connector.name}`,
       detail: `${problem} ${meanwhile[kind]}`,
-      subject: targetOf(connector),
+      subject: connectorTarget(connector),
       dedupe_key: causeOf(kind, connector_id),
     })
   }
@@ -63,7 +63,7 @@ export function createNotices({ audit, notifications, onError }: NoticesDeps) {
       await tell(tx, stream, 'siem.parked', problem)
       const connector = await findConnector(tx, stream.tenant_id, stream.connector_id)
       if (!connector) return
-      const target = targetOf(connector)
+      const target = connectorTarget(connector)
       const source = jobSource(stream.tenant_id, job)
       const more = { target, outcome: 'failed' as const, details: { reason: problem } }
       await audit.record(tx, source, 'siem_connector.parked', { connector_id: target.id }, more)

@@ -46,7 +46,7 @@ export function nextEvents(tx: Tx, tenant: TenantId, part: Part, limit: number):
 }
 
 /** Returns the events with these sequence numbers that still exist, in order. If there are too many, the first ones. */
-export const eventsAt = (tx: Tx, tenant: TenantId, places: readonly number[]): Promise<Placed[]> =>
+export const recordAt = (tx: Tx, tenant: TenantId, places: readonly number[]): Promise<Placed[]> =>
   firstOf(tx, withBytes(tx, tenant).where('seq', '=', sql<number>`any(${[...places]}::bigint[])`))
 
 /** Returns the highest sequence number, or 0 if there is none. */
@@ -70,7 +70,7 @@ export async function placeSince(tx: Tx, tenant: TenantId, since: Date): Promise
 }
 
 /** Returns the first and last sequence number of the events in a period, and their number. Reads all of them. */
-export async function rangeOf(tx: Tx, tenant: TenantId, from: Date, to: Date) {
+export async function recordRange(tx: Tx, tenant: TenantId, from: Date, to: Date) {
   const row = await tx
     .selectFrom('audit_log')
     .select((e) => [e.fn.min('seq').as('first'), e.fn.max('seq').as('last'), e.fn.countAll<number>().as('events')])

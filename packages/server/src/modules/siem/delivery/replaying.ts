@@ -3,8 +3,8 @@ import { deleteDeadLetters, nextReplaying, putBack } from '../dead-letters.queri
 import { encode } from '../sinks/encode.ts'
 import type { SinkDeps } from '../sinks/sink.ts'
 import * as letters from './letters.queries.ts'
-import { eventsAt } from './record.queries.ts'
-import { type Ended, type Means, type Refused, sorted } from './results.ts'
+import { recordAt } from './record.queries.ts'
+import { type Means, type RefusedEvents, type SendingEnd, sorted } from './results.ts'
 import { type Leased, renewLease } from './streams.queries.ts'
 
 const atOnce = 100
@@ -17,7 +17,7 @@ const mostFailures = 5
  * delay new events. An event that fails alone is put back, so that it does not block the others.
  */
 export const createReplaying = ({ db, now, syslogOrigin }: SinkDeps & { db: Database }) => {
-  type Became = { taken?: readonly number[]; putBack?: Refused; forgotten?: readonly number[]; isWell?: boolean }
+  type Became = { taken?: readonly number[]; putBack?: RefusedEvents; forgotten?: readonly number[]; isWell?: boolean }
   /** False if another replica has the lease. */
   function keep(leased: Leased, pace: Means['pace'], became: Became): Promise<boolean> {
     const { taken = [], putBack: back = [], forgotten = [], isWell = true } = became
@@ -32,7 +32,7 @@ export const createReplaying = ({ db, now, syslogOrigin }: SinkDeps & { db: Data
     })
   }
 
-  return async (leased: Leased, { target, attempt, pace, until }: Means): Promise<Ended> => {
+  return async (leased: Leased, { target, attempt, pace, until }: Means): Promise<SendingEnd> => {
     const { tenant_id } = leased
     let failures = leased.replay_failures
     for (;;) {
@@ -40,7 +40,7 @@ export const createReplaying = ({ db, now, syslogOrigin }: SinkDeps & { db: Data
       if (rows.length === 0)
         return { why: (await db.inTenant(tenant_id, (tx) => letters.endReplay(tx, leased))) ? 'empty' : 'lost' }
       const places = rows.map((row) => row.seq)
-      const found = await db.inTenant(tenant_id, (tx) => eventsAt(tx, tenant_id, places))
+      const found = await db.inTenant(tenant_id, (tx) => recordAt(tx, tenant_id, places))
       let left = found.map((e) => encode(target, e, syslogOrigin))
       const there = new Set(left.map((e) => e.seq))
       // Events after the last one found may just not have been read.

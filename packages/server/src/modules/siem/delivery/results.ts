@@ -1,5 +1,5 @@
-import type { Batch, Encoded, Sent, Target } from '../sinks/sink.ts'
-import type { createPace } from './batches.ts'
+import type { Encoded, EventBatch, Sent, SinkTarget } from '../sinks/sink.ts'
+import type { createBatchPace } from './batches.ts'
 
 /** Time that a stream is served in one go. */
 export type Turn = {
@@ -10,30 +10,30 @@ export type Turn = {
 
 /** Tools for sending a stream in its turn. `attempt` sends the next batch of these events. */
 export type Means = {
-  target: Target
-  attempt: (events: readonly Encoded[]) => Promise<{ batch: Batch; sent: Sent }>
-  pace: Pick<ReturnType<typeof createPace>, 'taken'>
+  target: SinkTarget
+  attempt: (events: readonly Encoded[]) => Promise<{ batch: EventBatch; sent: Sent }>
+  pace: Pick<ReturnType<typeof createBatchPace>, 'taken'>
   until: number
 }
 
 /** Why sending ended: nothing is left, the turn is over, another replica has the lease, or it cannot continue. */
-export type Ended =
+export type SendingEnd =
   | { why: 'empty' | 'turn_over' | 'lost' }
   | { why: 'replay_waits'; waitMs?: number }
   | (Extract<Sent, { outcome: 'later' | 'parked' }> & { why: 'stopped' })
 
-export const stopped = (answer: string): Ended => ({ why: 'stopped', outcome: 'parked', answer })
+export const stopped = (answer: string): SendingEnd => ({ why: 'stopped', outcome: 'parked', answer })
 
-export type Refused = readonly (readonly [event: Encoded, reason: string])[]
+export type RefusedEvents = readonly (readonly [event: Encoded, reason: string])[]
 
 /**
  * Splits a batch into delivered and refused events. Undefined if none was delivered and there are several: some of them
  * may be good.
  */
-export function sorted(batch: Batch, sent: Extract<Sent, { outcome: 'taken' | 'refused' | 'parked' }>) {
+export function sorted(batch: EventBatch, sent: Extract<Sent, { outcome: 'taken' | 'refused' | 'parked' }>) {
   if (sent.outcome !== 'taken' && batch.events.length > 1) return undefined
   const reasonOf = (i: number) => (sent.outcome === 'taken' ? sent.refused?.get(i) : sent.answer)
-  const refused: Refused = batch.events.flatMap((e, i) => {
+  const refused: RefusedEvents = batch.events.flatMap((e, i) => {
     const reason = reasonOf(i)
     return reason === undefined ? [] : [[e, reason] as const]
   })

@@ -7,14 +7,14 @@ import { deleteDeadLetters, insertDeadLetters } from '../dead-letters.queries.ts
 import { encode } from '../sinks/encode.ts'
 import type { Encoded, SinkDeps } from '../sinks/sink.ts'
 import { sendTo } from '../sinks/sinks.ts'
-import { createPace, mostEvents } from './batches.ts'
+import { createBatchPace, mostEvents } from './batches.ts'
 import { deadLettersOf } from './dead-letter.ts'
 import * as letters from './letters.queries.ts'
 import type { Notices } from './notices.ts'
-import { lastPlace, nextEvents, rangeOf } from './record.queries.ts'
+import { lastPlace, nextEvents, recordRange } from './record.queries.ts'
 import { createReplaying } from './replaying.ts'
-import { type Ended, type Means, type Refused, sorted, stopped, type Turn } from './results.ts'
-import type { Leased, Pace, Progress, StreamRow } from './streams.queries.ts'
+import { type Means, type RefusedEvents, type SendingEnd, sorted, stopped, type Turn } from './results.ts'
+import type { BatchProgress, Leased, StreamPace, StreamRow } from './streams.queries.ts'
 import * as streams from './streams.queries.ts'
 
 /** After this number of consecutive refused events the fault is not in the events. */
@@ -55,17 +55,17 @@ export function createSending(deps: SendingDeps) {
   async function prepared(leased: Leased): Promise<Leased | undefined> {
     const { tenant_id, from_at, to_at } = leased
     if (from_at === null || to_at === null || leased.until_seq !== null) return leased
-    const range = await db.inTenant(tenant_id, (tx) => rangeOf(tx, tenant_id, from_at, to_at), background)
+    const range = await db.inTenant(tenant_id, (tx) => recordRange(tx, tenant_id, from_at, to_at), background)
     const isSet = await db.inTenant(tenant_id, (tx) => streams.setRange(tx, leased, range))
     return isSet ? { ...leased, ...range } : undefined
   }
 
-  type Parts = { taken: readonly Encoded[]; refused: Refused }
+  type Parts = { taken: readonly Encoded[]; refused: RefusedEvents }
   /**
    * Stores the result of a batch under the lease. Returns the number of dead letters of the connector, 0 if that was
    * not needed, or undefined if another replica has the lease. Delivered events are removed from the dead letters.
    */
-  function keep(leased: Leased, progress: Progress, pace: Means['pace'], { taken, refused }: Parts) {
+  function keep(leased: Leased, progress: BatchProgress, pace: Means['pace'], { taken, refused }: Parts) {
     const went = pace.taken()
     return db.inTenant(leased.tenant_id, async (tx): Promise<number | undefined> => {
       // A change of dead letters requires the lock of the connector's stream, before that of an export.
@@ -85,7 +85,7 @@ export function createSending(deps: SendingDeps) {
     })
   }
 
-  async function sendRecord(leased: Leased, { target, attempt, pace, until }: Means): Promise<Ended> {
+  async function sendRecord(leased: Leased, { target, attempt, pace, until }: Means): Promise<SendingEnd> {
     const { tenant_id } = leased
     const began = leased.after_seq ?? 0
     let [from, inARow] = [began, leased.refused_in_a_row]
@@ -134,10 +134,10 @@ export function createSending(deps: SendingDeps) {
     return { why: 'stopped', outcome: 'later', answer: untaken }
   }
 
-  return async (given: Leased, { until, signal }: Turn): Promise<{ ended: Ended; pace: Pace }> => {
+  return async (given: Leased, { until, signal }: Turn): Promise<{ ended: SendingEnd; pace: StreamPace }> => {
     const { tenant_id, connector_id } = given
-    const pace = createPace(given)
-    const as = (ended: Ended) => ({ ended, pace: pace.taken() })
+    const pace = createBatchPace(given)
+    const as = (ended: SendingEnd) => ({ ended, pace: pace.taken() })
     const connector = await db.inTenant(tenant_id, (tx) => findConnector(tx, tenant_id, connector_id))
     if (!connector) return as({ why: 'lost' })
     if (!connector.enabled) return as(stopped('The connector is disabled.'))

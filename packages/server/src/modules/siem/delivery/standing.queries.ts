@@ -13,7 +13,7 @@ type Standing = {
  * Across tenants: state of the delivery of all connectors. The backlog is looked up by sequence number, once for each
  * enabled connector.
  */
-export async function standingOf(tx: Tx): Promise<Standing> {
+export async function forwardingStanding(tx: Tx): Promise<Standing> {
   const { rows } = await sql<Standing['states'] & Omit<Standing, 'states'>>`
     select count(*) filter (where s.state = 'stopped') as disabled, count(*) filter (where s.state = 'parked') as parked,
       count(*) filter (where s.state = 'flowing' and s.failures = 0) as active,

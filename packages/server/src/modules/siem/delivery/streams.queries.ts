@@ -73,7 +73,7 @@ export async function takeLease(
 }
 
 /** Matches a stream only under the current lease, so that a former holder changes nothing. */
-export const held = (tx: Tx, { tenant_id, stream_id, lease }: Leased) =>
+export const whereLeased = (tx: Tx, { tenant_id, stream_id, lease }: Leased) =>
   tx
     .updateTable('siem_streams')
     .where('tenant_id', '=', tenant_id)
@@ -82,30 +82,35 @@ export const held = (tx: Tx, { tenant_id, stream_id, lease }: Leased) =>
     .where('state', '=', 'flowing')
 
 export const renewLease = (tx: Tx, leased: Leased): Promise<boolean> =>
-  happened(held(tx, leased).set({ leased_until: leasedUntil }).returning('stream_id'))
+  happened(whereLeased(tx, leased).set({ leased_until: leasedUntil }).returning('stream_id'))
 
 /** Batch size and slowness for the next turn, and failed attempts that are not counted yet. */
-export type Pace = Pick<StreamRow, 'batch_events' | 'is_slow'> & { attempts: number }
+export type StreamPace = Pick<StreamRow, 'batch_events' | 'is_slow'> & { attempts: number }
 /** Columns to update after sending. */
-export const went = ({ batch_events, is_slow, attempts }: Pace) => ({
+export const went = ({ batch_events, is_slow, attempts }: StreamPace) => ({
   ...{ batch_events, is_slow },
   failed: sql<number>`failed + ${attempts}`,
 })
 
 /** Releases the lease. The stream goes behind others that wait. */
-export const freeLease = (tx: Tx, leased: Leased, pace?: Pace) =>
-  held(tx, leased)
+export const freeLease = (tx: Tx, leased: Leased, pace?: StreamPace) =>
+  whereLeased(tx, leased)
     .set({ lease: null, leased_until: null, due_at: sql`clock_timestamp()`, ...(pace && went(pace)) })
     .execute()
 
 /** Result of a batch: the sequence number reached, and how many events were delivered or no longer exist. */
-export type Progress = { from: number; to: number; taken: number; lost: number; refusedInARow: number }
+export type BatchProgress = { from: number; to: number; taken: number; lost: number; refusedInARow: number }
 /**
  * Advances the stream. Returns its number of dead letters, or undefined if another replica has the lease or has moved
  * the position.
  */
-export const advance = (tx: Tx, leased: Leased, p: Progress, pace: Pace): Promise<{ dead: number } | undefined> =>
-  held(tx, leased)
+export const advance = (
+  tx: Tx,
+  leased: Leased,
+  p: BatchProgress,
+  pace: StreamPace,
+): Promise<{ dead: number } | undefined> =>
+  whereLeased(tx, leased)
     .where('after_seq', '=', p.from)
     .set((e) => ({
       ...went(pace),
@@ -124,12 +129,12 @@ export const advance = (tx: Tx, leased: Leased, p: Progress, pace: Pace): Promis
     .executeTakeFirst()
 
 /** Releases the lease until a later attempt. Undefined if another replica has it. */
-export const postpone = (
+export const postponeStream = (
   tx: Tx,
   leased: Leased,
-  { problem, waitMs, pace }: { problem: string; waitMs: number; pace: Pace },
+  { problem, waitMs, pace }: { problem: string; waitMs: number; pace: StreamPace },
 ): Promise<StreamRow | undefined> =>
-  held(tx, leased)
+  whereLeased(tx, leased)
     .set((e) => ({
       ...went(pace),
       lease: null,
@@ -143,9 +148,9 @@ export const postpone = (
     .executeTakeFirst()
 
 /** Stops the stream until a person fixes the cause. An export fails for good. */
-export const park = (tx: Tx, leased: Leased, problem: string, pace: Pace): Promise<boolean> =>
+export const park = (tx: Tx, leased: Leased, problem: string, pace: StreamPace): Promise<boolean> =>
   happened(
-    held(tx, leased)
+    whereLeased(tx, leased)
       .set({
         ...went(pace),
         ...(leased.from_at === null
@@ -160,8 +165,8 @@ export const park = (tx: Tx, leased: Leased, problem: string, pace: Pace): Promi
   )
 
 /** Ends an export that is complete. */
-export const finish = (tx: Tx, leased: Leased, pace: Pace) =>
-  held(tx, leased)
+export const finishExport = (tx: Tx, leased: Leased, pace: StreamPace) =>
+  whereLeased(tx, leased)
     .set({
       ...went(pace),
       state: 'finished',
@@ -175,7 +180,7 @@ export const finish = (tx: Tx, leased: Leased, pace: Pace) =>
 /** Stores the range of sequence numbers of an export, and its number of events. */
 export const setRange = (tx: Tx, leased: Leased, range: { after_seq: number; until_seq: number; events: number }) =>
   happened(
-    held(tx, leased)
+    whereLeased(tx, leased)
       .set({ ...range, leased_until: leasedUntil })
       .returning('stream_id'),
   )

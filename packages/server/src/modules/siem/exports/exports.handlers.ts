@@ -2,9 +2,9 @@ import type { SiemExport } from '@holdfast/contract/siem-exports'
 import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import type { ExportRow } from './exports.queries.ts'
-import type { Exports } from './exports.ts'
+import type { SiemExports } from './exports.ts'
 
-export const exportHandlers = ({ exports }: { exports: Exports }) =>
+export const siemExportHandlers = ({ exports }: { exports: SiemExports }) =>
   ({
     exportAuditToWebhook: async ({ actor, query: { connector_id, from, to } }) => {
       const time = { from: new Date(from), ...(to !== undefined && { to: new Date(to) }) }

@@ -6,7 +6,7 @@ import type { Audit } from '../../audit/index.ts'
 import { lockConnector } from '../connectors.queries.ts'
 import { noConnector } from '../connectors.ts'
 import { insertStream } from '../delivery/streams.queries.ts'
-import { targetOf } from '../target.ts'
+import { connectorTarget } from '../target.ts'
 import * as queries from './exports.queries.ts'
 
 /** Limit per connector: exports run at the same time, to the same receiver. */
@@ -16,7 +16,7 @@ const noExport = () => missing('siem_export')
 type ExportsDeps = { db: Database; audit: Audit; now: () => Date }
 
 /** Sends the events of a period to a webhook again, in parallel to the normal forwarding. */
-export const createExports = ({ db, audit, now }: ExportsDeps) => ({
+export const createSiemExports = ({ db, audit, now }: ExportsDeps) => ({
   /** Starts an export. A repeated request for a running one returns that one, and is not recorded. */
   begin: async (actor: Actor, connectorId: string, time: { from: Date; to?: Date }): Promise<queries.ExportRow> => {
     const at = now()
@@ -41,7 +41,7 @@ export const createExports = ({ db, audit, now }: ExportsDeps) => ({
       const stream_id = newUuid()
       const range = { from_at: from, to_at: to, after_seq: null, created_at: at }
       await insertStream(tx, { tenant_id: tenant, stream_id, connector_id: connectorId, state: 'flowing', ...range })
-      const target = targetOf(connector)
+      const target = connectorTarget(connector)
       const fields = { connector_id: target.id, export_id: encodeId('siem_export', stream_id) }
       const details = { from: from.toISOString(), to: to.toISOString() }
       await audit.record(tx, actor, 'siem_export.started', fields, { target, details })
@@ -51,4 +51,4 @@ export const createExports = ({ db, audit, now }: ExportsDeps) => ({
   get: async (tenant: TenantId, id: string): Promise<queries.ExportRow> =>
     (await db.inTenant(tenant, (tx) => queries.findExport(tx, tenant, id))) ?? noExport(),
 })
-export type Exports = ReturnType<typeof createExports>
+export type SiemExports = ReturnType<typeof createSiemExports>

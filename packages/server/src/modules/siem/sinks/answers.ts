@@ -3,18 +3,18 @@ import type { Outbound } from '../../../outbound/outbound.ts'
 import { OutboundError } from '../../../outbound/outbound-error.ts'
 import type { Sent } from './sink.ts'
 
-export type Answer = Awaited<ReturnType<Outbound['request']>>
+export type ReceiverAnswer = Awaited<ReturnType<Outbound['request']>>
 
 const longestWait = 5 * minute
 /** Limits of an answer. The reason for a refusal stands at its beginning, so the rest is cut. */
 export const most = { timeoutMs: 15 * second, maxResponseBytes: 1024 * 1024, whenTooLarge: 'cut' } as const
 
 /** Quotes a text of a receiver in a message: one line, shortened. */
-export const quoted = (text: unknown): string =>
+export const quotedAnswer = (text: unknown): string =>
   typeof text === 'string' ? text.replaceAll(/[^\P{C}]|[\u2028\u2029]/gu, '\ufffd').slice(0, 200) : ''
 
 /** Derives the outcome of a batch from the status. `said`: the receiver's own text. */
-export function outcomeOf({ status, headers }: Pick<Answer, 'status' | 'headers'>, said = ''): Sent {
+export function outcomeOf({ status, headers }: Pick<ReceiverAnswer, 'status' | 'headers'>, said = ''): Sent {
   const answer = `The receiver answered ${status}${said && `: ${said}`}.`
   if (status >= 200 && status < 300) return { outcome: 'taken', answer }
   if (status === 408 || status === 425 || status === 429 || status >= 500)
@@ -25,7 +25,7 @@ export function outcomeOf({ status, headers }: Pick<Answer, 'status' | 'headers'
 }
 
 /** Reads Retry-After in seconds (RFC 9110 §10.2.3). Its other form, a date, depends on the receiver's clock. */
-export function waitOf({ headers }: Pick<Answer, 'headers'>): { waitMs?: number } {
+export function waitOf({ headers }: Pick<ReceiverAnswer, 'headers'>): { waitMs?: number } {
   const header = headers['retry-after']
   const seconds = typeof header === 'string' && /^\d{1,6}$/.test(header) ? Number(header) : undefined
   return seconds === undefined ? {} : { waitMs: Math.min(seconds * second, longestWait) }

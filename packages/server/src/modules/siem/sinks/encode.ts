@@ -1,13 +1,13 @@
 import type { SiemConnectorKind, SiemFormat } from '@holdfast/contract/vocabulary'
 import type { Destination } from '../../../db/tables/siem.ts'
 import { decodeId } from '../../../kernel/ids.ts'
-import { cef, json, ocsf, readEvent, type Stored, type SyslogOrigin, syslog } from '../../audit/index.ts'
+import { cef, json, ocsf, readEvent, type StoredEvent, type SyslogOrigin, syslog } from '../../audit/index.ts'
 import { bomOf } from '../destination.ts'
 import type { Encoded } from './sink.ts'
 
 /** Limit of an OCSF event that includes its record: below the 256 KiB of a request with its envelope. */
 const mostWithRecord = 200 * 1024
-const formats: Readonly<Record<SiemFormat, (stored: Stored) => string>> = {
+const formats: Readonly<Record<SiemFormat, (stored: StoredEvent) => string>> = {
   json,
   ocsf: (stored) => ocsf(stored, mostWithRecord),
   cef,
@@ -16,7 +16,7 @@ const formats: Readonly<Record<SiemFormat, (stored: Stored) => string>> = {
 /** Encodes an event for this kind of connector. */
 export function encode(
   { kind, format, destination }: { kind: SiemConnectorKind; format: SiemFormat; destination: Destination },
-  stored: Stored,
+  stored: StoredEvent,
   origin: SyslogOrigin,
 ): Encoded {
   const event = readEvent(stored)
@@ -46,4 +46,4 @@ function inAscii(json: string): string {
 }
 
 /** Returns the event's UUID. */
-export const uuidOf = ({ eventId }: Encoded): string => decodeId('audit_event', eventId) ?? ''
+export const uuidOfEvent = ({ eventId }: Encoded): string => decodeId('audit_event', eventId) ?? ''

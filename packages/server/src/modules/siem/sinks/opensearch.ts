@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { second } from '../../../kernel/time.ts'
-import { type Answer, below, jsonOf, member, most, outcomeOf, quoted, tlsOf } from './answers.ts'
-import type { Encoded, Send, Sent, SinkDeps, Target } from './sink.ts'
+import { below, jsonOf, member, most, outcomeOf, quotedAnswer, type ReceiverAnswer, tlsOf } from './answers.ts'
+import type { Encoded, Send, Sent, SinkDeps, SinkTarget } from './sink.ts'
 
 /** Attempts for events that a busy receiver did not store, before the whole batch is retried later. */
 const tries = 4
@@ -36,7 +36,7 @@ export const sendOpensearch: Send = async (deps, target, { events }, signal) => 
 
 const reasonIn = (items: Items) => [...items.values()].find(({ isBusy }) => isBusy)?.reason ?? ''
 
-function post({ outbound }: SinkDeps, target: Target, events: readonly Encoded[], signal: AbortSignal) {
+function post({ outbound }: SinkDeps, target: SinkTarget, events: readonly Encoded[], signal: AbortSignal) {
   const { destination, format } = target
   const lines = events.flatMap(({ eventId, at, text }) => {
     const head = `"@timestamp":${JSON.stringify(at.toISOString())}`
@@ -58,7 +58,7 @@ function post({ outbound }: SinkDeps, target: Target, events: readonly Encoded[]
   })
 }
 
-const authorizationOf = ({ destination: { username }, credential = '' }: Target): string =>
+const authorizationOf = ({ destination: { username }, credential = '' }: SinkTarget): string =>
   username === null ? `ApiKey ${credential}` : `Basic ${Buffer.from(`${username}:${credential}`).toString('base64')}`
 
 /** Events that were not stored, by index in the request: the receiver was busy, or refused them for good. */
@@ -69,7 +69,7 @@ const nothing: Items = new Map()
 const isStored = (status: unknown) => status === 201 || status === 200 || status === 409
 const isBusy = (status: unknown) => typeof status !== 'number' || status === 429 || status >= 500
 
-function readAnswer(answer: Answer, count: number): { said: Sent; items: Items } {
+function readAnswer(answer: ReceiverAnswer, count: number): { said: Sent; items: Items } {
   const json = jsonOf(answer.body)
   const said = outcomeOf(answer, reasonOf(member(json, 'error')))
   if (said.outcome !== 'taken' || member(json, 'errors') === false) return { said, items: nothing }
@@ -94,4 +94,4 @@ function readAnswer(answer: Answer, count: number): { said: Sent; items: Items }
 }
 
 const reasonOf = (error: unknown): string =>
-  [member(error, 'type'), member(error, 'reason')].map(quoted).filter(Boolean).join(': ')
+  [member(error, 'type'), member(error, 'reason')].map(quotedAnswer).filter(Boolean).join(': ')

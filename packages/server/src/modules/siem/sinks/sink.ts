@@ -4,7 +4,7 @@ import type { Outbound } from '../../../outbound/outbound.ts'
 import type { SyslogOrigin } from '../../audit/index.ts'
 
 /** Destination with the opened credential. */
-export type Target = {
+export type SinkTarget = {
   kind: SiemConnectorKind
   format: SiemFormat
   destination: Destination
@@ -15,7 +15,7 @@ export type Target = {
 /** An event in the form that is sent: `text` is one line in the format of the connector; over HTTP it is JSON. */
 export type Encoded = { seq: number; eventId: string; kind: string; at: Date; text: string }
 /** `id` is the same if the same texts are sent again. No other batch has it. */
-export type Batch = { id: string; events: readonly Encoded[] }
+export type EventBatch = { id: string; events: readonly Encoded[] }
 
 /**
  * Outcome of a batch.
@@ -38,4 +38,4 @@ export type SinkDeps = {
   syslogOrigin: SyslogOrigin
 }
 /** Sends in order. May throw OutboundError if there is no answer. */
-export type Send = (deps: SinkDeps, target: Target, batch: Batch, signal: AbortSignal) => Promise<Sent>
+export type Send = (deps: SinkDeps, target: SinkTarget, batch: EventBatch, signal: AbortSignal) => Promise<Sent>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Answer } from './answers.ts'
-import type { Batch, SinkDeps, Target } from './sink.ts'
+import type { ReceiverAnswer } from './answers.ts'
+import type { EventBatch, SinkDeps, SinkTarget } from './sink.ts'
 import { sendSplunk } from './splunk.ts'
 
 type Given = { status?: number; body: unknown; retryAfter?: string }
@@ -11,7 +11,7 @@ function collector(...answers: Given[]) {
   const request: SinkDeps['outbound']['request'] = async (url) => {
     asked.push(url)
     const { status = 200, body, retryAfter } = answers[asked.length - 1] ?? { body: '' }
-    const answer: Answer = {
+    const answer: ReceiverAnswer = {
       status,
       headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter },
       body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
@@ -27,12 +27,12 @@ function collector(...answers: Given[]) {
   const send = (url: string) => sendSplunk(deps, targetAt(url), batch, new AbortController().signal)
   return { asked, send }
 }
-const targetAt = (url: string): Target => ({
+const targetAt = (url: string): SinkTarget => ({
   ...{ kind: 'splunk_hec', format: 'json', credential: 'token' },
   destination: { url, host: null, port: null, index: null, username: null, tls: { ca_pem: null, server_name: null } },
 })
 const event = { seq: 1, eventId: 'evt_1', kind: 'login.failed', at: new Date(0), text: '{}' }
-const batch: Batch = { id: 'sic_1.1-1.0123456789abcdef', events: [event] }
+const batch: EventBatch = { id: 'sic_1.1-1.0123456789abcdef', events: [event] }
 const ok = { text: 'Success', code: 0 }
 
 test('what is taken is what the collector says it has taken, and not what anybody answered with 200', async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { second } from '../../../kernel/time.ts'
-import { type Answer, below, jsonOf, member, most, outcomeOf, quoted, tlsOf, waitOf } from './answers.ts'
-import type { Batch, Send, Sent, SinkDeps, Target } from './sink.ts'
+import { below, jsonOf, member, most, outcomeOf, quotedAnswer, type ReceiverAnswer, tlsOf, waitOf } from './answers.ts'
+import type { EventBatch, Send, Sent, SinkDeps, SinkTarget } from './sink.ts'
 
 const collector = 'services/collector'
 /**
@@ -34,7 +34,7 @@ export const sendSplunk: Send = async (deps, target, batch, signal) => {
   const answer = await ask(deps, target, { path: 'event', body: events.join('\n'), channel: channelOf(batch) }, signal)
   const json = jsonOf(answer.body)
   const code = member(json, 'code')
-  const said = outcomeOf(answer, quoted(member(json, 'text')))
+  const said = outcomeOf(answer, quotedAnswer(member(json, 'text')))
   const outcome = typeof code === 'number' ? codes[code] : undefined
   if (outcome === 'later') return { outcome, answer: said.answer, ...waitOf(answer) }
   if (outcome) return { outcome, answer: said.answer }
@@ -47,14 +47,14 @@ export const sendSplunk: Send = async (deps, target, batch, signal) => {
 const notCollector = 'The receiver did not answer as an HTTP Event Collector answers.'
 
 /** A channel is a GUID. It is derived from the batch, so that it stays the same over retries. */
-const channelOf = ({ id }: Batch): string => {
+const channelOf = ({ id }: EventBatch): string => {
   const hex = Buffer.from(id).toString('hex').padEnd(32, '0').slice(-32)
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
 async function acknowledged(
   deps: SinkDeps,
-  target: Target,
+  target: SinkTarget,
   { ackId, channel }: { ackId: number; channel: string },
   signal: AbortSignal,
 ): Promise<Sent> {
@@ -75,10 +75,10 @@ async function acknowledged(
 
 const ask = (
   { outbound }: SinkDeps,
-  { destination, credential }: Target,
+  { destination, credential }: SinkTarget,
   { path, body, channel }: { path: string; body: string; channel: string },
   signal: AbortSignal,
-): Promise<Answer> =>
+): Promise<ReceiverAnswer> =>
   outbound.request(below((destination.url ?? '').replace(given, ''), `${collector}/${path}`), {
     method: 'POST',
     headers: {

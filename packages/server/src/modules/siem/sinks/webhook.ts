@@ -15,7 +15,7 @@ const keyOf = (secret: string) => Buffer.from(secret.slice('whsec_'.length), 'ba
  * a recent change, the previous one. Several events are one message, in `data.events`. Events that are not JSON are
  * sent as strings.
  */
-export const sendWebhook: Send = async ({ outbound, now }, target, batch, signal) => {
+export const sendEventWebhook: Send = async ({ outbound, now }, target, batch, signal) => {
   const { destination, credential = '', previous } = target
   const at = now()
   const timestamp = String(Math.floor(at.getTime() / 1000))

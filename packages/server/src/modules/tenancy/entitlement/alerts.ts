@@ -1,7 +1,7 @@
 import type { Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import type { Notice, Notify } from '../../notifications/index.ts'
+import type { Notice, RaiseNotification } from '../../notifications/index.ts'
 import * as queries from './entitlement.queries.ts'
 import type { Entitlements } from './entitlements.ts'
 import { spokenOf } from './spoken.ts'
@@ -17,7 +17,7 @@ export function createAlerts(deps: {
   db: Database
   now: () => Date
   entitlements: Pick<Entitlements, 'resolveIn'>
-  notify: Notify
+  notify: RaiseNotification
 }) {
   const { db, now, notify } = deps
   const look = async (tx: Parameters<typeof readStatus>[0], tenant: TenantId) => {

@@ -1,7 +1,7 @@
 import type { CountedMetric } from '@holdfast/contract/vocabulary'
 import type { Tx } from '../../../db/database.ts'
 import type { Source, TenantId } from '../../../kernel/actor.ts'
-import type { Allowance, Granted } from '../../../kernel/allowance.ts'
+import type { Allowance, LimitGrant } from '../../../kernel/allowance.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { TenantGone } from '../../../kernel/each-tenant.ts'
 import { findLicense } from '../license/license.queries.ts'
@@ -18,7 +18,7 @@ const nouns: Record<CountedMetric, string> = {
   sessions: 'VPN sessions',
   api_keys: 'API keys',
 }
-const granted = {} as Granted
+const granted = {} as LimitGrant
 const unlimited: Allowance = { room: () => Number.POSITIVE_INFINITY, take: () => granted, refuse: () => {} }
 
 /**

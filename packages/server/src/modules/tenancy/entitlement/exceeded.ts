@@ -4,7 +4,7 @@ import { jobSource, type Source, type TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { createTally } from '../../../kernel/tally.ts'
 import type { Audit } from '../../audit/index.ts'
-import type { Notify } from '../../notifications/index.ts'
+import type { RaiseNotification } from '../../notifications/index.ts'
 import { spokenOf } from './spoken.ts'
 
 type Exceeded = Source & { metric: CountedMetric; used: number; limit: number; asked: number }
@@ -22,7 +22,7 @@ export function createExceeded({
 }: {
   db: Database
   audit: Pick<Audit, 'record'>
-  notify: Notify
+  notify: RaiseNotification
   onError: (e: Error) => void
 }) {
   const tally = createTally<Exceeded>({

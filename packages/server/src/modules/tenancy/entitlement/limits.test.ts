@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { isFull, type License, resolve, stateOf } from './limits.ts'
+import { isAtLimit, type License, resolve, stateOf } from './limits.ts'
 
 const license = (more: Partial<License> = {}): License => ({
   state: 'active',
@@ -56,7 +56,7 @@ test('without a license nothing is limited; a plan gives no more features than t
 test('a license that has ended, or is required, closes what is counted; grace does not', () => {
   const closed = (state: License['state']) => resolve({ license: license({ state }), plan: null, tenant: {} })
   assert.deepEqual(
-    (['active', 'grace', 'expired', 'required'] as const).map((s) => isFull(closed(s), 'users', 0)),
+    (['active', 'grace', 'expired', 'required'] as const).map((s) => isAtLimit(closed(s), 'users', 0)),
     [false, false, true, true],
   )
 })

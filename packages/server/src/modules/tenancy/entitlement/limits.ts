@@ -71,10 +71,10 @@ function featuresOf(plan: Terms['plan'], license: License | null): readonly stri
   return plan ? plan.features.filter((f) => license.features.includes(f)) : license.features
 }
 
-export type State = 'ok' | 'approaching' | 'at_limit' | 'over'
+export type LimitState = 'ok' | 'approaching' | 'at_limit' | 'over'
 const approachingFrom = 0.8
 
-export function stateOf(used: number, limit: number | null): State {
+export function stateOf(used: number, limit: number | null): LimitState {
   if (limit === null) return 'ok'
   if (used > limit) return 'over'
   if (used === limit) return 'at_limit'
@@ -82,5 +82,5 @@ export function stateOf(used: number, limit: number | null): State {
 }
 
 /** True if nothing can be added to a metric. */
-export const isFull = ({ isClosed, limits }: Resolved, metric: CountedMetric, used: number): boolean =>
+export const isAtLimit = ({ isClosed, limits }: Resolved, metric: CountedMetric, used: number): boolean =>
   isClosed || (limits[metric] !== null && used >= limits[metric])

@@ -8,14 +8,14 @@ import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { carriedSince, usedOf } from './entitlement.queries.ts'
 import type { Entitlements } from './entitlements.ts'
-import { isFull, type Resolved, type State, stateOf } from './limits.ts'
+import { isAtLimit, type LimitState, type Resolved, stateOf } from './limits.ts'
 
 const gigabyte = 1e9
 export type MetricStatus = {
   metric: EntitlementMetric
   used: number
   limit: number | null
-  state: State
+  state: LimitState
   enforcement: 'hard' | 'soft'
 }
 type Status = { resolved: Resolved; metrics: MetricStatus[]; blocked: CountedMetric[] }
@@ -39,6 +39,6 @@ export async function readStatus(
     const used = isCounted(metric) ? (counted.get(metric) ?? 0) : gigabytes
     return { metric, used, limit, state: stateOf(used, limit), enforcement: isCounted(metric) ? 'hard' : 'soft' }
   })
-  const blocked = countedMetrics.filter((metric) => isFull(resolved, metric, counted.get(metric) ?? 0))
+  const blocked = countedMetrics.filter((metric) => isAtLimit(resolved, metric, counted.get(metric) ?? 0))
   return { resolved, metrics, blocked }
 }

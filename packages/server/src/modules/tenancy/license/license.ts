@@ -3,7 +3,7 @@ import { type Actor, jobSource, type Source, type TenantId } from '../../../kern
 import { failField } from '../../../kernel/app-error.ts'
 import type { Expiry } from '../../../kernel/expiry.ts'
 import type { Audit } from '../../audit/index.ts'
-import type { Notice, Notify } from '../../notifications/index.ts'
+import type { Notice, RaiseNotification } from '../../notifications/index.ts'
 import * as queries from './license.queries.ts'
 import { BadLicense, type LicenseFiles, type ReadLicense, readLicenseFile, requireFit } from './license-file.ts'
 import { dateOf, graceEndOf } from './standing.ts'
@@ -17,7 +17,7 @@ export function createLicense(deps: {
   audit: Audit
   now: () => Date
   files: LicenseFiles | undefined
-  notify: Notify
+  notify: RaiseNotification
   log: { warn: (o: object, message: string) => void }
 }) {
   const { db, audit, now, files, log, notify } = deps

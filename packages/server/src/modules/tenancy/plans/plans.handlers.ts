@@ -4,9 +4,9 @@ import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { requireSame, versioned } from '../../../kernel/version.ts'
 import { type PlanRow, selectPlans } from './plans.queries.ts'
-import { type Plans, versionOf } from './plans.ts'
+import { planVersion, type TenantPlans } from './plans.ts'
 
-export const planHandlers = ({ db, pager, plans }: { db: Database; pager: Pager; plans: Plans }) =>
+export const planHandlers = ({ db, pager, plans }: { db: Database; pager: Pager; plans: TenantPlans }) =>
   ({
     listPlans: ({ actor, query }) =>
       db.inTenant(actor.tenantId, async (tx) => {
@@ -27,7 +27,7 @@ export const planHandlers = ({ db, pager, plans }: { db: Database; pager: Pager;
       const fields = { name, limits, features }
       return shown(
         await plans.replace(actor, idOf('plan', params.plan_id), fields, (before) => {
-          expected.require(versionOf(before))
+          expected.require(planVersion(before))
           requireSame(view(before), body, ['plan_id', 'created_at'])
         }),
       )
@@ -37,7 +37,7 @@ export const planHandlers = ({ db, pager, plans }: { db: Database; pager: Pager;
     }),
   }) satisfies Partial<Handlers>
 
-const shown = (plan: PlanRow) => versioned(versionOf(plan), view(plan))
+const shown = (plan: PlanRow) => versioned(planVersion(plan), view(plan))
 const view = (plan: PlanRow) => ({
   plan_id: encodeId('plan', plan.plan_id),
   name: plan.name,

@@ -4,7 +4,7 @@ import type { Actor } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
-import type { Expected } from '../../../kernel/version.ts'
+import type { ExpectedVersion } from '../../../kernel/version.ts'
 import type { Audit } from '../../audit/index.ts'
 import { withoutNulls } from '../entitlement/limits.ts'
 import type { PlanFields, PlanRow } from './plans.queries.ts'
@@ -13,7 +13,7 @@ import * as queries from './plans.queries.ts'
 /**
  * Named limits that many tenants share. Each addition reads them in its transaction, so a change takes effect at once.
  */
-export function createPlans({ db, audit, now }: { db: Database; audit: Audit; now: () => Date }) {
+export function createTenantPlans({ db, audit, now }: { db: Database; audit: Audit; now: () => Date }) {
   const targetOf = (id: string, name: string) => ({ type: 'plan', id: encodeId('plan', id), name })
   const unlessTaken = <T>(work: () => Promise<T>) => refuseTaken('name', 'plan_name_is_unique', work)
   const clean = ({ name, limits, features }: PlanFields): PlanFields => ({
@@ -56,10 +56,10 @@ export function createPlans({ db, audit, now }: { db: Database; audit: Audit; no
         }),
       ),
 
-    remove: (actor: Actor, id: string, expected: Expected): Promise<boolean> =>
+    remove: (actor: Actor, id: string, expected: ExpectedVersion): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const before = (await queries.lockPlan(tx, id)) ?? missing('plan')
-        expected.require(before.deleted_at ? undefined : versionOf(before))
+        expected.require(before.deleted_at ? undefined : planVersion(before))
         if (before.deleted_at) return false
         if (before.tenants > 0)
           fail(
@@ -73,9 +73,9 @@ export function createPlans({ db, audit, now }: { db: Database; audit: Audit; no
       }),
   }
 }
-export type Plans = ReturnType<typeof createPlans>
+export type TenantPlans = ReturnType<typeof createTenantPlans>
 
 const present = (plan: PlanRow | undefined): PlanRow => (plan && !plan.deleted_at ? plan : missing('plan'))
 
 /** Returns the fields of a plan that its version (ETag) depends on. */
-export const versionOf = ({ plan_id, name, limits, features }: PlanRow) => ({ plan_id, name, limits, features })
+export const planVersion = ({ plan_id, name, limits, features }: PlanRow) => ({ plan_id, name, limits, features })

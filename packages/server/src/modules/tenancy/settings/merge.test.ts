@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultSecuritySettings as defaults } from '@holdfast/contract/settings'
-import { differences, mergeSections } from './merge.ts'
+import { mergeSections, sectionDifferences } from './merge.ts'
 
 test('what is named wins, what is not named stays', () => {
   const merged = mergeSections(defaults, { login: { lockout_threshold: 3 }, devices: {} })
@@ -17,6 +17,6 @@ test('overrides are merged without taking over the defaults', () => {
 
 test('only what differs is a difference', () => {
   const after = mergeSections(defaults, { login: { lockout_threshold: 3 }, api: { requests_per_minute_per_key: 600 } })
-  assert.deepEqual(differences(defaults, after), { 'login.lockout_threshold': [10, 3] })
-  assert.deepEqual(differences(after, after), {})
+  assert.deepEqual(sectionDifferences(defaults, after), { 'login.lockout_threshold': [10, 3] })
+  assert.deepEqual(sectionDifferences(after, after), {})
 })

@@ -11,7 +11,7 @@ export function mergeSections<T extends Sections>(base: T, over: Sections): T {
 }
 
 /** Returns the differences as `section.field` → [before, after]. */
-export function differences<T extends Sections>(before: T, after: T): Record<string, [unknown, unknown]> {
+export function sectionDifferences<T extends Sections>(before: T, after: T): Record<string, [unknown, unknown]> {
   const found: Record<string, [unknown, unknown]> = {}
   for (const [section, values] of Object.entries(after as Record<string, Values>))
     for (const [field, value] of Object.entries(values)) {

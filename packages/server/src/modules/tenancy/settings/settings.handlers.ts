@@ -2,7 +2,7 @@ import type { Database } from '../../../db/database.ts'
 import type { Handlers } from '../../../http/handlers.ts'
 import { versioned } from '../../../kernel/version.ts'
 import type { EnrollmentSettingsRules } from './enrollment.ts'
-import type { Settings } from './settings.ts'
+import type { TenantSettings } from './settings.ts'
 
 export const settingsHandlers = ({
   db,
@@ -10,7 +10,7 @@ export const settingsHandlers = ({
   enrollmentSettings,
 }: {
   db: Database
-  settings: Settings
+  settings: TenantSettings
   enrollmentSettings: EnrollmentSettingsRules
 }) =>
   ({

@@ -2,11 +2,11 @@ import { defaultSecuritySettings, type SecuritySettings } from '@holdfast/contra
 import type { Database, Tx } from '../../../db/database.ts'
 import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
-import type { Expected } from '../../../kernel/version.ts'
+import type { ExpectedVersion } from '../../../kernel/version.ts'
 import { type Change, type Changes, everything } from '../../../memory/changes.ts'
 import { held, type Memory } from '../../../memory/held.ts'
 import type { Audit } from '../../audit/index.ts'
-import { differences, mergeSections, onlyChanged } from './merge.ts'
+import { mergeSections, onlyChanged, sectionDifferences } from './merge.ts'
 import { refuseOwnLimits } from './own-limits.ts'
 import { holdSettings, lockSettings, readSettings, type Sections, writeSettings } from './settings.queries.ts'
 
@@ -52,13 +52,13 @@ export function createSettings({ db, audit, changes, feed, now, enforcement }: S
     holdEnforcement: async (tx: Tx, tenant: TenantId): Promise<boolean> => isEnforced(await holdSettings(tx, tenant)),
 
     /** Replaces all of them. Unchanged values are not recorded. */
-    replace: (actor: Actor, after: SecuritySettings, expected: Expected): Promise<SecuritySettings> =>
+    replace: (actor: Actor, after: SecuritySettings, expected: ExpectedVersion): Promise<SecuritySettings> =>
       db.inTenant(actor.tenantId, async (tx) => {
         if (after.login.enforce_sso) await enforcement.hold(tx, actor.tenantId)
         const stored = await lockSettings(tx, actor.tenantId)
         const before = mergeSections(defaultSecuritySettings, stored)
         expected.require(before)
-        const changed = differences(before, after)
+        const changed = sectionDifferences(before, after)
         if (Object.keys(changed).length === 0) return before
         const at = now()
         check(actor, before, after)
@@ -73,7 +73,7 @@ export function createSettings({ db, audit, changes, feed, now, enforcement }: S
       }),
   }
 }
-export type Settings = ReturnType<typeof createSettings>
+export type TenantSettings = ReturnType<typeof createSettings>
 
 const isEnforced = (stored: Sections): boolean => mergeSections(defaultSecuritySettings, stored).login.enforce_sso
 

@@ -20,7 +20,7 @@ export const selectToErase = (tx: Tx) =>
     .execute()
 
 /** Marks a tenant as deleted, and frees its name. Returns the row as it was to the one call that deleted it in time. */
-export const markDeleted = async (tx: Tx, tenant: TenantId, at: Date): Promise<{ name: string } | undefined> => {
+export const markTenantDeleted = async (tx: Tx, tenant: TenantId, at: Date): Promise<{ name: string } | undefined> => {
   const before = await tx
     .selectFrom('tenants')
     .select('name')

@@ -41,7 +41,7 @@ export function createDeletion({
     db.inTenant(recordIn, async (tx) => {
       await admitPurge(tx)
       const name = await db.alsoIn(tx, tenant, async (own) => {
-        const before = await queries.markDeleted(own, tenant, now())
+        const before = await queries.markTenantDeleted(own, tenant, now())
         if (!before) return undefined
         await changes.record(own, tenant, [{ kind: 'tenant', subject: tenant }])
         await queries.dropEpoch(own, tenant)

@@ -7,10 +7,10 @@ import { fail, failField } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
-import type { Expected } from '../../../kernel/version.ts'
+import type { ExpectedVersion } from '../../../kernel/version.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
-import type { Audit, Changed } from '../../audit/index.ts'
-import type { Notify } from '../../notifications/index.ts'
+import type { Audit, FieldChanges } from '../../audit/index.ts'
+import type { RaiseNotification } from '../../notifications/index.ts'
 import type { Entitlements } from '../entitlement/entitlements.ts'
 import { withoutNulls } from '../entitlement/limits.ts'
 import { holdPlan } from '../plans/plans.queries.ts'
@@ -33,13 +33,13 @@ export type PrepareAdministrator = (
   write: (tx: Tx, by: Actor) => Promise<{ userId: string; username: string }>
 }>
 type Move = 'suspend' | 'reactivate' | 'delete' | 'cancel_deletion'
-type With = { reason: string | undefined; expected: Expected }
+type With = { reason: string | undefined; expected: ExpectedVersion }
 type Made = { userId: string; username: string; temporary: { password: string; expiresAt: Date } | null }
 type Outcome = { changed: boolean; tenant: queries.TenantRow; administrator: Made | null }
 
 const usualDelaySeconds = 7 * 86_400
 
-export function createLifecycle(deps: {
+export function createTenantLifecycle(deps: {
   db: Database
   audit: Audit
   changes: Changes
@@ -48,7 +48,7 @@ export function createLifecycle(deps: {
   prepareAdministrator: PrepareAdministrator
   /** Makes keys and certificates after the commit. If it fails, they are made when they are first needed. */
   provision: (tenant: TenantId) => Promise<unknown>
-  notify: Notify
+  notify: RaiseNotification
   onError: (e: Error) => void
 }) {
   const { db, audit, changes, now, entitlements, notify } = deps
@@ -63,7 +63,7 @@ export function createLifecycle(deps: {
     actor: Actor,
     operation: string,
     { tenant_id, name }: Pick<queries.TenantRow, 'tenant_id' | 'name'>,
-    more: { changes?: Changed; reason: string | undefined; also?: Change[] },
+    more: { changes?: FieldChanges; reason: string | undefined; also?: Change[] },
   ) {
     const id = encodeId('tenant', tenant_id)
     const fields = { operation, tenant_id: id }
@@ -115,7 +115,7 @@ export function createLifecycle(deps: {
       nameTaken(() =>
         db.inTenant(id, async (tx) => {
           const before = present(await queries.lockTenant(tx, id))
-          expected.require(versionOf(before))
+          expected.require(tenantVersion(before))
           if (given.name !== undefined && given.name !== before.name && before.name === defaultTenant)
             failField('tenant.name', `the tenant ${defaultTenant} keeps its name: people sign in to it without one`)
           if (given.plan_id && given.plan_id !== before.plan_id && !(await holdPlan(tx, given.plan_id))) noPlan()
@@ -141,11 +141,11 @@ export function createLifecycle(deps: {
     ): Promise<Outcome> =>
       db.inTenant(id, async (tx) => {
         const before = present(await queries.lockTenant(tx, id))
-        expected.require(versionOf(before))
+        expected.require(tenantVersion(before))
         if (operation === 'suspend' || operation === 'delete') refuseIndispensable(actor, before, operation)
         const at = now()
         const after = new Date(at.getTime() + delaySeconds * second)
-        if (!(await queries.moves[operation](tx, id, at, after))) {
+        if (!(await queries.tenantMoves[operation](tx, id, at, after))) {
           const isToGo = before.delete_after !== null && (operation === 'suspend' || operation === 'reactivate')
           if (isToGo) fail('validation_error', 'the tenant is to be deleted: take that back with cancel_deletion first')
           return unchanged(before)
@@ -158,10 +158,10 @@ export function createLifecycle(deps: {
       }),
   }
 }
-export type Lifecycle = ReturnType<typeof createLifecycle>
+export type TenantLifecycle = ReturnType<typeof createTenantLifecycle>
 
 /** Returns the settings and the state of a tenant, which its version (ETag) depends on. */
-export const versionOf = (tenant: queries.TenantRow) => ({ ...factsOf(tenant), ...stateOf(tenant) })
+export const tenantVersion = (tenant: queries.TenantRow) => ({ ...factsOf(tenant), ...stateOf(tenant) })
 
 const present = (row: queries.TenantRow | undefined): queries.TenantRow =>
   row && row.status !== 'deleted' ? row : missing('tenant')

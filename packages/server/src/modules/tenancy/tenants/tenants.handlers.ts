@@ -4,7 +4,7 @@ import type { Handlers } from '../../../http/handlers.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { decodeId, encodeId, idOf, missing } from '../../../kernel/ids.ts'
 import { versioned } from '../../../kernel/version.ts'
-import { type Lifecycle, versionOf } from './lifecycle.ts'
+import { type TenantLifecycle, tenantVersion } from './lifecycle.ts'
 import { onlyOwn, tenantOf } from './tenant-id.ts'
 import { findTenant, readInOrder, selectTenants, type TenantRow } from './tenants.queries.ts'
 
@@ -13,7 +13,7 @@ const orders = {
   created_at: { column: 'created_at', kind: 'time' },
 } as const
 
-export function tenantHandlers({ db, pager, lifecycle }: { db: Database; pager: Pager; lifecycle: Lifecycle }) {
+export function tenantHandlers({ db, pager, lifecycle }: { db: Database; pager: Pager; lifecycle: TenantLifecycle }) {
   return {
     listTenants: ({ actor, query }) => {
       const only = onlyOwn(actor)
@@ -42,7 +42,7 @@ export function tenantHandlers({ db, pager, lifecycle }: { db: Database; pager: 
       const id = tenantOf(actor, params.tenant_id)
       const row = await db.inTenant(id, (tx) => findTenant(tx, id))
       if (!row || row.status === 'deleted') return missing('tenant')
-      return versioned(versionOf(row), view(row))
+      return versioned(tenantVersion(row), view(row))
     },
 
     changeTenant: async ({ actor, body, expected }) => {

@@ -96,7 +96,7 @@ export const updateTenant = (tx: Tx, tenant: TenantId, { limits, ...fields }: Te
     .execute()
 
 /** Moves a tenant to another state, if its current state allows that. True for the one call that made the move. */
-export const moves = {
+export const tenantMoves = {
   suspend: (tx: Tx, tenant: TenantId, at: Date) =>
     happened(
       tx

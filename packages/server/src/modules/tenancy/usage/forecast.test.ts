@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { daysUntil, slopeOf } from './forecast.ts'
+import { daysUntilLimit, slopeOf } from './forecast.ts'
 
 const line = (slope: number, start: number, days: number) =>
   Array.from({ length: days }, (_, at) => ({ at, value: start + slope * at }))
@@ -27,10 +27,10 @@ test('one moment says nothing of growth', () => {
 })
 
 test('what grows by 2 a day from 10 reaches 20 in five days; what shrinks or stands never does', () => {
-  assert.equal(daysUntil(10, 20, 2), 5)
-  assert.equal(daysUntil(20, 20, -1), 0)
-  assert.equal(daysUntil(25, 20, 0), 0)
-  assert.equal(daysUntil(10, 20, 0), undefined)
-  assert.equal(daysUntil(10, 20, -3), undefined)
-  assert.equal(daysUntil(0, 1000, 1), undefined)
+  assert.equal(daysUntilLimit(10, 20, 2), 5)
+  assert.equal(daysUntilLimit(20, 20, -1), 0)
+  assert.equal(daysUntilLimit(25, 20, 0), 0)
+  assert.equal(daysUntilLimit(10, 20, 0), undefined)
+  assert.equal(daysUntilLimit(10, 20, -3), undefined)
+  assert.equal(daysUntilLimit(0, 1000, 1), undefined)
 })

@@ -20,7 +20,7 @@ const furthestDays = 366
  * Returns the days until a value that grows by `perDay` reaches its limit: 0 if it has, undefined if it takes more than
  * a year.
  */
-export function daysUntil(used: number, limit: number, perDay: number): number | undefined {
+export function daysUntilLimit(used: number, limit: number, perDay: number): number | undefined {
   if (used >= limit) return 0
   const days = (limit - used) / perDay
   return perDay > 0 && days <= furthestDays ? days : undefined

@@ -5,7 +5,7 @@ import { failField } from '../../../kernel/app-error.ts'
 import { day, hour } from '../../../kernel/time.ts'
 import type { Entitlements } from '../entitlement/entitlements.ts'
 import { isCounted, type MetricStatus, monthOf, readStatus } from '../entitlement/status.ts'
-import { daysUntil, slopeOf } from './forecast.ts'
+import { daysUntilLimit, slopeOf } from './forecast.ts'
 import * as queries from './usage.queries.ts'
 
 type Asked = { from?: string; to?: string; step?: 'hour' | 'day' }
@@ -147,7 +147,7 @@ function forecastOf(
   const perDay = isCounted(metric)
     ? (slopeOf(series.map((s) => ({ at: days(s), value: s.atEnd[metric] }))) ?? 0)
     : (series.reduce((n, s) => n + perStep(s), 0) / Math.max(1, series.length)) * (day / lengths[step])
-  const left = daysUntil(used, limit, perDay)
+  const left = daysUntilLimit(used, limit, perDay)
   const reachesAt = left === undefined ? null : new Date(at.getTime() + left * day)
   // Traffic is counted from zero in each month.
   const nextMonth = monthOf(new Date(monthStart + 32 * day))

@@ -9,7 +9,7 @@ import {
 import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { day, minute } from '../../../kernel/time.ts'
-import type { NewKey } from '../keys/keys.queries.ts'
+import type { NewSigningKey } from '../keys/keys.queries.ts'
 import { newKey } from '../keys/make.ts'
 import type { KeyProvider } from '../keys/provider.ts'
 
@@ -21,7 +21,7 @@ export const renewIssuingAfter = (lifetime.issuing * 2) / 3
 const backdated = 5 * minute
 
 /** A root with its key; `certificate` is PEM. */
-type Root = { signer: Signer; certificate: string; key: NewKey }
+type Root = { signer: Signer; certificate: string; key: NewSigningKey }
 
 const termOf = (now: Date, life: number) => ({
   serial: mintSerial(),
@@ -43,7 +43,7 @@ export async function makeIssuing(
   tenant: TenantId,
   root: { signer: Signer; certificate: string },
   now: Date,
-): Promise<NewKey> {
+): Promise<NewSigningKey> {
   const made = await provider.make('ca-issuing', 'ES256')
   const { serial, notBefore, notAfter } = termOf(now, lifetime.issuing)
   const rootEnds = new Date(certificateInfo(root.certificate).not_after)

@@ -5,7 +5,7 @@ import { minute } from '../../../kernel/time.ts'
 import { everything } from '../../../memory/changes.ts'
 import type { TrustDeps } from '../deps.ts'
 import type { Authority } from '../keys/keyring.ts'
-import { insertKeys, type KeyRow } from '../keys/keys.queries.ts'
+import { insertKeys, type SigningKeyRow } from '../keys/keys.queries.ts'
 import { overlapOf } from '../signers/overlap.ts'
 import * as signers from '../signers/signers.queries.ts'
 import type { Trusted } from '../trust.ts'
@@ -56,7 +56,7 @@ export function createRotation({
     return { root, issuing, crosses: [pair(old.signerId, newId, newWithOld), pair(newId, old.signerId, oldWithNew)] }
   }
 
-  function requireTurn(roots: readonly KeyRow[], { mode, anchorId }: Rotate, at: Date): KeyRow {
+  function requireTurn(roots: readonly SigningKeyRow[], { mode, anchorId }: Rotate, at: Date): SigningKeyRow {
     const active = roots.find((r) => r.state === 'active')
     if (!active) throw new Error('the tenant has no active root')
     if (anchorId !== undefined && anchorId !== active.signer_id)

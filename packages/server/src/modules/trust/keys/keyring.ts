@@ -8,7 +8,7 @@ import {
   type SigningAlg,
   type VerificationKey,
 } from '@holdfast/crypto'
-import type { CrossRow, KeyRow } from './keys.queries.ts'
+import type { CrossRow, SigningKeyRow } from './keys.queries.ts'
 import { type KeyProviders, openKey } from './provider.ts'
 
 /** A certification authority of the tenant: a root, or an issuing CA. */
@@ -34,7 +34,7 @@ export type Keyring = {
   issuing: readonly Authority[]
   /** Roots certified by other valid roots, PEM. */
   crosses: readonly { issuerId: string; subjectId: string; certificate: string }[]
-  rows: readonly KeyRow[]
+  rows: readonly SigningKeyRow[]
 }
 
 /**
@@ -45,7 +45,7 @@ const signsWhileRetiring = new Set(['trust-set', 'ca-root', 'ca-issuing'])
 
 export async function openKeyring(
   providers: KeyProviders,
-  rows: readonly KeyRow[],
+  rows: readonly SigningKeyRow[],
   crosses: readonly CrossRow[],
 ): Promise<Keyring> {
   const opened = await Promise.all(
@@ -91,7 +91,7 @@ export async function openKeyring(
   }
 }
 
-function verifierOf(row: KeyRow): Verifier {
+function verifierOf(row: SigningKeyRow): Verifier {
   const jwk = parsePublicJwk(row.public_jwk)
   return { publicKey: importPublic(jwk), alg: row.alg as SigningAlg, purpose: row.purpose, jwk }
 }

@@ -3,17 +3,17 @@ import type { Tx } from '../../../db/database.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-export type KeyRow = Selectable<Tables['signing_keys']>
+export type SigningKeyRow = Selectable<Tables['signing_keys']>
 export type CrossRow = Selectable<Tables['cross_certificates']>
-export type NewKey = Pick<
-  KeyRow,
+export type NewSigningKey = Pick<
+  SigningKeyRow,
   'signer_id' | 'kid' | 'purpose' | 'alg' | 'provider' | 'private_jwe' | 'certificate'
 > & {
   public_jwk: object
 }
 
-const active = sql.lit<KeyRow['state']>('active')
-const rowsOf = (tenant: TenantId, keys: readonly NewKey[], at: Date) =>
+const active = sql.lit<SigningKeyRow['state']>('active')
+const rowsOf = (tenant: TenantId, keys: readonly NewSigningKey[], at: Date) =>
   keys.map((k) => ({
     ...k,
     tenant_id: tenant,
@@ -24,7 +24,7 @@ const rowsOf = (tenant: TenantId, keys: readonly NewKey[], at: Date) =>
   }))
 
 /** Inserts nothing if a concurrent start has committed its keys: each purpose has one active key. */
-export const insertKeysUnlessThere = (tx: Tx, tenant: TenantId, keys: readonly NewKey[], at: Date) =>
+export const insertKeysUnlessThere = (tx: Tx, tenant: TenantId, keys: readonly NewSigningKey[], at: Date) =>
   tx
     .insertInto('signing_keys')
     .values(rowsOf(tenant, keys, at))
@@ -32,14 +32,14 @@ export const insertKeysUnlessThere = (tx: Tx, tenant: TenantId, keys: readonly N
     .execute()
 
 /** Inserts keys that replace those retired or ended in this transaction. */
-export const insertKeys = (tx: Tx, tenant: TenantId, keys: readonly NewKey[], at: Date) =>
+export const insertKeys = (tx: Tx, tenant: TenantId, keys: readonly NewSigningKey[], at: Date) =>
   tx
     .insertInto('signing_keys')
     .values(rowsOf(tenant, keys, at))
     .execute()
 
 /** Returns keys whose signatures are valid, or will be, oldest first. */
-export const usableKeys = (tx: Tx, tenant: TenantId): Promise<KeyRow[]> =>
+export const usableKeys = (tx: Tx, tenant: TenantId): Promise<SigningKeyRow[]> =>
   tx
     .selectFrom('signing_keys')
     .selectAll()

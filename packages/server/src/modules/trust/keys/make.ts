@@ -1,6 +1,6 @@
 import type { Purpose, SigningAlg } from '@holdfast/crypto'
 import { newUuid } from '../../../kernel/ids.ts'
-import type { NewKey } from './keys.queries.ts'
+import type { NewSigningKey } from './keys.queries.ts'
 import type { KeyProvider, KeyProviders, MadeKey } from './provider.ts'
 
 /** Algorithm of signing keys; `makeHierarchy` makes the keys of CAs. Verifiers of signed notes know Ed25519 (C2SP). */
@@ -12,7 +12,7 @@ export const newKey = (
   provider: KeyProvider,
   { purpose, alg, certificate }: { purpose: Purpose; alg: SigningAlg; certificate: string | null },
   { kid, publicJwk, privateJwe }: MadeKey,
-): NewKey => ({
+): NewSigningKey => ({
   signer_id: newUuid(),
   kid,
   purpose,
@@ -30,12 +30,12 @@ export const makes = (provider: KeyProvider, purpose: string): boolean => provid
  * Makes a key by the first provider that supports its algorithm. A key that the token cannot make is sealed in the
  * database.
  */
-export async function makeKey(providers: readonly KeyProvider[], purpose: Purpose): Promise<NewKey> {
+export async function makeKey(providers: readonly KeyProvider[], purpose: Purpose): Promise<NewSigningKey> {
   const provider = providers.find((p) => makes(p, purpose))
   if (!provider) throw new Error(`no provider makes a key for ${purpose}`)
   const alg = algOf(purpose)
   return newKey(provider, { purpose, alg, certificate: null }, await provider.make(purpose, alg))
 }
 
-export const makeFirstKeys = (providers: KeyProviders): Promise<NewKey[]> =>
+export const makeFirstKeys = (providers: KeyProviders): Promise<NewSigningKey[]> =>
   Promise.all(firstPurposes.map((purpose) => makeKey(providers, purpose)))

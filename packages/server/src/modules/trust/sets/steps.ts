@@ -28,7 +28,7 @@ export function leading(sets: readonly Listing[], to: Listing): number[] | undef
 }
 
 /** Returns the sets that a client needs between its own and the current one; nearly always none. */
-export const createSteps =
+export const createTrustSteps =
   ({ db }: { db: Database }) =>
   (tenant: TenantId, since: number, current: Listing): Promise<GeneralJws[]> =>
     db.inTenant(tenant, async (tx) => {

@@ -1,7 +1,7 @@
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { Coverage, TrustDeps } from '../deps.ts'
-import type { KeyRow } from '../keys/keys.queries.ts'
+import type { SigningKeyRow } from '../keys/keys.queries.ts'
 import { firstListing } from '../sets/sets.queries.ts'
 
 const share = (what: string, { total, behind }: Coverage) => (behind > 0 ? [`${behind} of ${total} ${what}`] : [])
@@ -9,7 +9,13 @@ const share = (what: string, { total, behind }: Coverage) => (behind > 0 ? [`${b
 /** Returns the reasons why a key is still needed, with counts. Empty if it is not needed. */
 export const createNeeded =
   ({ coverageOf, certificatesOf }: Pick<TrustDeps, 'coverageOf' | 'certificatesOf'>) =>
-  async (tx: Tx, tenant: TenantId, key: KeyRow, heirs: readonly KeyRow[], at: Date): Promise<string[]> => {
+  async (
+    tx: Tx,
+    tenant: TenantId,
+    key: SigningKeyRow,
+    heirs: readonly SigningKeyRow[],
+    at: Date,
+  ): Promise<string[]> => {
     const reasons: string[] = []
     if (key.state === 'retiring' && key.retire_after !== null && key.retire_after > at)
       reasons.push(`what it signed is good until ${key.retire_after.toISOString()}`)

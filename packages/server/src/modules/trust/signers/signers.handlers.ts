@@ -3,7 +3,7 @@ import type { SignerPurpose } from '@holdfast/contract/vocabulary'
 import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { versioned } from '../../../kernel/version.ts'
-import type { KeyRow } from '../keys/keys.queries.ts'
+import type { SigningKeyRow } from '../keys/keys.queries.ts'
 import type { Signers } from './signers.ts'
 
 export const signerHandlers = (signers: Signers) =>
@@ -23,12 +23,12 @@ export const signerHandlers = (signers: Signers) =>
       viewChange(await signers.retire(actor, idOf('signer', params.signer_id), { compromised, force, reason })),
   }) satisfies Partial<Handlers>
 
-const viewChange = ({ changed, signer }: { changed: boolean; signer: KeyRow }) => ({
+const viewChange = ({ changed, signer }: { changed: boolean; signer: SigningKeyRow }) => ({
   changed,
   signer: viewSigner(signer),
 })
 
-const viewSigner = (row: KeyRow): Output<Contract['getSigner']> => ({
+const viewSigner = (row: SigningKeyRow): Output<Contract['getSigner']> => ({
   signer_id: encodeId('signer', row.signer_id),
   tenant_id: encodeId('tenant', row.tenant_id),
   purpose: row.purpose as SignerPurpose,

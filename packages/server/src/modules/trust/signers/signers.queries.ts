@@ -2,20 +2,24 @@ import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { KeyRow, NewKey } from '../keys/keys.queries.ts'
+import type { NewSigningKey, SigningKeyRow } from '../keys/keys.queries.ts'
 
-export const selectSigners = (tx: Tx, tenant: TenantId, filter: { purpose?: string; state?: KeyRow['state'] }) => {
+export const selectSigners = (
+  tx: Tx,
+  tenant: TenantId,
+  filter: { purpose?: string; state?: SigningKeyRow['state'] },
+) => {
   let select = tx.selectFrom('signing_keys').selectAll().where('tenant_id', '=', tenant)
   if (filter.purpose !== undefined) select = select.where('purpose', '=', filter.purpose)
   if (filter.state !== undefined) select = select.where('state', '=', filter.state)
   return select
 }
 
-export const findSigner = (tx: Tx, tenant: TenantId, signerId: string): Promise<KeyRow | undefined> =>
+export const findSigner = (tx: Tx, tenant: TenantId, signerId: string): Promise<SigningKeyRow | undefined> =>
   selectSigners(tx, tenant, {}).where('signer_id', '=', signerId).executeTakeFirst()
 
 /** Returns keys that have not ended. */
-export const keysOf = (tx: Tx, tenant: TenantId, purpose: string): Promise<KeyRow[]> =>
+export const keysOf = (tx: Tx, tenant: TenantId, purpose: string): Promise<SigningKeyRow[]> =>
   selectSigners(tx, tenant, { purpose })
     .where('state', 'in', ['pending', 'active', 'retiring'])
     .orderBy('signer_id')
@@ -25,7 +29,7 @@ export const keysOf = (tx: Tx, tenant: TenantId, purpose: string): Promise<KeyRo
  * Locks all keys of this purpose there ever were, until commit, so that none changes state. Rows are never deleted.
  * Returns the keys that have not ended, read after the lock.
  */
-export async function lockPurpose(tx: Tx, tenant: TenantId, purpose: string): Promise<KeyRow[]> {
+export async function lockPurpose(tx: Tx, tenant: TenantId, purpose: string): Promise<SigningKeyRow[]> {
   await selectSigners(tx, tenant, { purpose })
     .clearSelect()
     .select('signer_id')
@@ -36,7 +40,7 @@ export async function lockPurpose(tx: Tx, tenant: TenantId, purpose: string): Pr
 }
 
 /** False if another key of this purpose is pending. */
-export const insertPending = (tx: Tx, tenant: TenantId, key: NewKey, at: Date): Promise<boolean> =>
+export const insertPendingSigner = (tx: Tx, tenant: TenantId, key: NewSigningKey, at: Date): Promise<boolean> =>
   happened(
     tx
       .insertInto('signing_keys')
@@ -48,12 +52,12 @@ export const insertPending = (tx: Tx, tenant: TenantId, key: NewKey, at: Date): 
         public_jwk: JSON.stringify(key.public_jwk),
       })
       .onConflict((c) =>
-        c.columns(['tenant_id', 'purpose']).where('state', '=', sql.lit<KeyRow['state']>('pending')).doNothing(),
+        c.columns(['tenant_id', 'purpose']).where('state', '=', sql.lit<SigningKeyRow['state']>('pending')).doNothing(),
       )
       .returning('signer_id'),
   )
 
-export const activate = (tx: Tx, tenant: TenantId, signerId: string, at: Date): Promise<KeyRow | undefined> =>
+export const activate = (tx: Tx, tenant: TenantId, signerId: string, at: Date): Promise<SigningKeyRow | undefined> =>
   tx
     .updateTable('signing_keys')
     .set({ state: 'active', activated_at: at })
@@ -69,7 +73,7 @@ export const beginRetiring = (
   tenant: TenantId,
   signerId: string,
   retireAfter: Date,
-): Promise<KeyRow | undefined> =>
+): Promise<SigningKeyRow | undefined> =>
   tx
     .updateTable('signing_keys')
     .set({ state: 'retiring', retire_after: retireAfter })
@@ -86,7 +90,7 @@ export const end = (
   signerId: string,
   state: 'retired' | 'compromised',
   at: Date,
-): Promise<KeyRow | undefined> =>
+): Promise<SigningKeyRow | undefined> =>
   tx
     .updateTable('signing_keys')
     .set({ state, retired_at: at, private_jwe: null })

@@ -9,7 +9,7 @@ import { encodeId, missing } from '../../../kernel/ids.ts'
 import { everything } from '../../../memory/changes.ts'
 import { makeIssuing } from '../anchors/hierarchy.ts'
 import type { TrustDeps } from '../deps.ts'
-import { insertKeys, type KeyRow, type NewKey } from '../keys/keys.queries.ts'
+import { insertKeys, type NewSigningKey, type SigningKeyRow } from '../keys/keys.queries.ts'
 import { makeKey, makes } from '../keys/make.ts'
 import type { Trusted } from '../trust.ts'
 import { createNeeded } from './needed.ts'
@@ -18,8 +18,8 @@ import * as queries from './signers.queries.ts'
 
 type End = { compromised: boolean; force: boolean; reason: string | undefined }
 const ofAuthorities = new Set(['ca-root', 'ca-issuing'])
-const named = ({ signer_id, purpose }: KeyRow) => ({ signer_id: encodeId('signer', signer_id), purpose })
-const about = ({ signer_id, purpose }: KeyRow, reason: string | undefined) => ({
+const named = ({ signer_id, purpose }: SigningKeyRow) => ({ signer_id: encodeId('signer', signer_id), purpose })
+const about = ({ signer_id, purpose }: SigningKeyRow, reason: string | undefined) => ({
   target: { type: 'signer', id: encodeId('signer', signer_id), name: purpose },
   ...(reason !== undefined && { details: { reason } }),
 })
@@ -37,7 +37,7 @@ export function createSigners({
   const record = (tx: Tx, tenant: TenantId) => changes.record(tx, tenant, [{ kind: 'trust', subject: everything }])
 
   /** Makes the successor of an active key that is compromised, before the transaction. */
-  async function heirOf(tenant: TenantId, purpose: string): Promise<NewKey | undefined> {
+  async function heirOf(tenant: TenantId, purpose: string): Promise<NewSigningKey | undefined> {
     if (purpose === 'ca-root') return undefined
     const [provider] = providers
     if (purpose !== 'ca-issuing') return makeKey(providers, purpose as Purpose)
@@ -46,7 +46,7 @@ export function createSigners({
   }
 
   /** A compromised root also ends the issuing CAs under it. */
-  async function endUnder(tx: Tx, tenant: TenantId, root: KeyRow, at: Date): Promise<string[]> {
+  async function endUnder(tx: Tx, tenant: TenantId, root: SigningKeyRow, at: Date): Promise<string[]> {
     const x509 = new X509Certificate(root.certificate ?? '')
     const issuing = await queries.lockPurpose(tx, tenant, 'ca-issuing')
     const under = issuing.filter(({ certificate }) => new X509Certificate(certificate ?? '').checkIssued(x509))
@@ -58,9 +58,9 @@ export function createSigners({
   async function endKey(
     tx: Tx,
     source: Source,
-    key: KeyRow,
-    { others, heir, ...how }: End & { others: readonly KeyRow[]; heir: NewKey | undefined },
-  ): Promise<KeyRow> {
+    key: SigningKeyRow,
+    { others, heir, ...how }: End & { others: readonly SigningKeyRow[]; heir: NewSigningKey | undefined },
+  ): Promise<SigningKeyRow> {
     const tenant = source.tenantId
     const at = now()
     if (key.state === 'active') {
@@ -98,10 +98,10 @@ export function createSigners({
         }),
       ),
 
-    get: (tenant: TenantId, signerId: string): Promise<KeyRow> =>
+    get: (tenant: TenantId, signerId: string): Promise<SigningKeyRow> =>
       db.inTenant(tenant, async (tx) => (await queries.findSigner(tx, tenant, signerId)) ?? missing('signer')),
 
-    create: async (actor: Actor, purpose: Purpose, provider: SignerProvider | undefined): Promise<KeyRow> => {
+    create: async (actor: Actor, purpose: Purpose, provider: SignerProvider | undefined): Promise<SigningKeyRow> => {
       if (ofAuthorities.has(purpose)) failField('purpose', 'authorities are made by rotating trust anchors')
       if (purpose === 'tuf-root') failField('purpose', 'the root of updates passes on by its own ceremony')
       const by = provider === undefined ? providers : providers.filter((p) => p.name === provider)
@@ -114,7 +114,7 @@ export function createSigners({
       if (keys.some((key) => key.state === 'pending')) refuse()
       const key = await makeKey(by, purpose)
       return db.inTenant(tenant, async (tx) => {
-        if (!(await queries.insertPending(tx, tenant, key, now()))) refuse()
+        if (!(await queries.insertPendingSigner(tx, tenant, key, now()))) refuse()
         const row = (await queries.findSigner(tx, tenant, key.signer_id)) ?? missing('signer')
         await audit.record(tx, actor, 'signer.created', named(row), about(row, undefined))
         await record(tx, tenant)

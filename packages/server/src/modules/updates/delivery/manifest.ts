@@ -12,8 +12,8 @@ import { pathOfTarget } from '../packages/package.ts'
 import type { Repository, RepositoryOf } from '../tuf/repository.ts'
 import type { Askers } from './asker.ts'
 import type { LiveOf } from './live.ts'
-import { type Asker, type Offer, offerOf, type Wanted } from './offer.ts'
-import { type Question, wantedOf } from './wanted.ts'
+import { type Asker, type Offer, offerOf, type WantedUpdate } from './offer.ts'
+import { type UpdateQuestion, wantedOf } from './wanted.ts'
 
 type Manifest = Output<typeof updateManifest>
 type Content = Omit<Manifest, 'generated_at' | 'expires_at' | 'signature'>
@@ -37,7 +37,7 @@ export function createManifests({
 }: Pick<UpdatesDeps, 'trust' | 'now'> & { live: LiveOf; repository: RepositoryOf; askers: Askers }) {
   const made = new BoundedMap<string, Promise<Held>>(most)
 
-  type Wish = { tenant: TenantId; wanted: Wanted; content: Content; tag: string; exp: number }
+  type Wish = { tenant: TenantId; wanted: WantedUpdate; content: Content; tag: string; exp: number }
   async function make(signer: Signer, { tenant, wanted, content, tag, exp }: Wish): Promise<Held> {
     const generatedAt = now()
     const said = {
@@ -57,7 +57,7 @@ export function createManifests({
     return new Representation<Manifest>(tag, Buffer.from(JSON.stringify({ ...said, signature })))
   }
 
-  async function manifestOf(tenant: TenantId, wanted: Wanted, content: Content): Promise<Held> {
+  async function manifestOf(tenant: TenantId, wanted: WantedUpdate, content: Content): Promise<Held> {
     // The cache key includes the signing key, so a change of the key makes new manifests.
     const signer = await trust.signerFor(tenant, 'update')
     const exp = (Math.floor(now().getTime() / halfDay) + 2) * halfDay
@@ -74,7 +74,11 @@ export function createManifests({
     return making
   }
 
-  return (tenant: TenantId, deviceId: string, { channel, ...question }: Question & { channel?: Asker['channel'] }) =>
+  return (
+    tenant: TenantId,
+    deviceId: string,
+    { channel, ...question }: UpdateQuestion & { channel?: Asker['channel'] },
+  ) =>
     whenReady(askers(tenant, deviceId, channel), (asker) =>
       whenReady(live(tenant), ({ releases }) =>
         whenReady(repository(tenant), (tuf) => {
@@ -86,7 +90,7 @@ export function createManifests({
 }
 export type Manifests = ReturnType<typeof createManifests>
 
-function contentOf(offer: Offer, { channel }: Asker, { version: current }: Wanted, tuf: Repository): Content {
+function contentOf(offer: Offer, { channel }: Asker, { version: current }: WantedUpdate, tuf: Repository): Content {
   const { release, packages, mandatory, minimum, latest } = offer
   return {
     client_version: { current, minimum, latest },

@@ -17,7 +17,7 @@ export type Asker = {
 /** Values that the device reported of itself. Its version may be any text. */
 type Known = { platform: string; version: string | null; arch: DeviceArchitecture | null }
 /** The platform, architecture and version to look for. Packages of others are left out. */
-export type Wanted = { platform: LivePackage['platform']; arch: LivePackage['arch']; version: string }
+export type WantedUpdate = { platform: LivePackage['platform']; arch: LivePackage['arch']; version: string }
 export type Offer = {
   /** The newest release that is newer than the installed version and that the device may update to directly. */
   release: LiveRelease | undefined
@@ -50,7 +50,7 @@ export function reaches(release: LiveRelease, asker: Asker): boolean {
  * Chooses the offer from `releases`, which are sorted from the newest version to the oldest. A version older than the
  * installed one is never offered.
  */
-export function offerOf(releases: readonly LiveRelease[], asker: Asker, wanted: Wanted): Offer {
+export function offerOf(releases: readonly LiveRelease[], asker: Asker, wanted: WantedUpdate): Offer {
   const fits = (p: LivePackage) =>
     p.platform === wanted.platform && (p.arch === wanted.arch || p.arch === 'universal' || wanted.arch === 'universal')
   const offered = releases.filter((r) => r.status === 'published' && r.packages.some(fits) && reaches(r, asker))

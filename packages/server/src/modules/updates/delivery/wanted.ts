@@ -1,16 +1,16 @@
 import { versionPattern } from '@holdfast/contract/semver'
 import type { packagePlatforms } from '@holdfast/contract/vocabulary'
 import { failField } from '../../../kernel/app-error.ts'
-import type { Asker, LiveRelease, Wanted } from './offer.ts'
+import type { Asker, LiveRelease, WantedUpdate } from './offer.ts'
 
 /** Values of a request. Missing ones come from those that the device reported. */
-export type Question = { [K in keyof Wanted]?: Wanted[K] }
+export type UpdateQuestion = { [K in keyof WantedUpdate]?: WantedUpdate[K] }
 
 /**
  * Returns platform, architecture and version for an answer. A parameter of the request takes precedence. An unknown
  * value is refused by its name.
  */
-export function wantedOf(asked: Question, known: Asker['known'], releases: readonly LiveRelease[]): Wanted {
+export function wantedOf(asked: UpdateQuestion, known: Asker['known'], releases: readonly LiveRelease[]): WantedUpdate {
   // Devices and packages have the same platforms.
   const platform = asked.platform ?? (known.platform as (typeof packagePlatforms)[number])
   return {
@@ -31,7 +31,7 @@ function versionOf(known: string | null): string {
 }
 
 /** If the platform has no package, nothing is offered whatever the architecture is. */
-function onlyArchOf(releases: readonly LiveRelease[], platform: Wanted['platform']): Wanted['arch'] {
+function onlyArchOf(releases: readonly LiveRelease[], platform: WantedUpdate['platform']): WantedUpdate['arch'] {
   const packages = releases.flatMap((r) => r.packages.filter((p) => p.platform === platform))
   const archs = [...new Set(packages.map((p) => p.arch))].filter((arch) => arch !== 'universal').sort()
   const [only = 'universal', other] = archs

@@ -6,7 +6,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 
 type PackageRow = Selectable<Tables['release_packages']>
 type Blob = Pick<Selectable<Tables['package_blobs']>, 'blob_id' | 'sha256' | 'size'>
-export type Slot = Pick<PackageRow, 'release_id' | 'platform' | 'arch' | 'filename'>
+export type PackageSlot = Pick<PackageRow, 'release_id' | 'platform' | 'arch' | 'filename'>
 
 /** Selects packages with the version of their release, and size and digest of their content. */
 export const selectPackages = (tx: Tx, tenant: TenantId) =>
@@ -25,7 +25,7 @@ export const selectPackages = (tx: Tx, tenant: TenantId) =>
     .where('b.tenant_id', '=', tenant)
 export type Package = PackageRow & { version: string; sha256: string; size: number }
 
-export const packageInSlot = (tx: Tx, tenant: TenantId, slot: Slot): Promise<Package | undefined> =>
+export const packageInSlot = (tx: Tx, tenant: TenantId, slot: PackageSlot): Promise<Package | undefined> =>
   selectPackages(tx, tenant)
     .where('p.release_id', '=', slot.release_id)
     .where('p.platform', '=', slot.platform)
@@ -39,7 +39,7 @@ export const findPackage = (tx: Tx, tenant: TenantId, packageId: string): Promis
 export const insertPackage = (
   tx: Tx,
   tenant: TenantId,
-  row: Slot & Pick<PackageRow, 'package_id' | 'blob_id'>,
+  row: PackageSlot & Pick<PackageRow, 'package_id' | 'blob_id'>,
   at: Date,
 ): Promise<PackageRow> =>
   tx
@@ -71,7 +71,7 @@ export const shareStored = (tx: Tx, tenant: TenantId, sha256: string): Promise<B
     .executeTakeFirst()
 
 /** Returns the bytes of all contents that are stored or about to be. */
-export const bytesOf = async (tx: Tx, tenant: TenantId): Promise<number> => {
+export const storedBytes = async (tx: Tx, tenant: TenantId): Promise<number> => {
   const { bytes } = await tx
     .selectFrom('package_blobs')
     .select(sql<number>`coalesce(sum(size), 0)::bigint`.as('bytes'))
@@ -113,7 +113,13 @@ const isUnused = (tenant: TenantId, before: Date) => sql`b.tenant_id = ${tenant}
  * Marks contents for removal: those that no release refers to, and uploads that never completed, once they are older
  * than `before`.
  */
-export async function markUnused(tx: Tx, tenant: TenantId, before: Date, at: Date, limit: number): Promise<void> {
+export async function markContentsUnused(
+  tx: Tx,
+  tenant: TenantId,
+  before: Date,
+  at: Date,
+  limit: number,
+): Promise<void> {
   const { rows } = await sql<{ blob_id: string }>`select b.blob_id from package_blobs b
     where ${isUnused(tenant, before)} order by b.blob_id limit ${limit} for update skip locked`.execute(tx)
   // Checked again under the lock: a package may have referred to it in the meantime.

@@ -3,7 +3,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { day, hour } from '../../../kernel/time.ts'
 import type { UpdatesDeps } from '../deps.ts'
-import type { Incoming } from '../store/incoming.ts'
+import type { IncomingPackages } from '../store/incoming.ts'
 import type { PackageStore } from '../store/store.ts'
 import * as queries from './packages.queries.ts'
 
@@ -21,14 +21,14 @@ export function createSweep({
   now,
   incoming,
   store,
-}: Pick<UpdatesDeps, 'db' | 'tenants' | 'now'> & { incoming: Incoming; store: PackageStore }) {
+}: Pick<UpdatesDeps, 'db' | 'tenants' | 'now'> & { incoming: IncomingPackages; store: PackageStore }) {
   const before = (ms: number) => new Date(now().getTime() - ms)
 
   async function sweepTenant(tenant: TenantId): Promise<number> {
     const found = await db.inTenant(
       tenant,
       async (tx) => {
-        await queries.markUnused(tx, tenant, before(unusedMs), now(), batch)
+        await queries.markContentsUnused(tx, tenant, before(unusedMs), now(), batch)
         return queries.selectRemoving(tx, tenant, before(settledMs), batch)
       },
       background,

@@ -6,10 +6,10 @@ import type { UpdatesDeps } from '../deps.ts'
 import { countPackages, lockRelease } from '../releases/releases.queries.ts'
 import { noRelease } from '../releases/releases.ts'
 import { lockRepository } from '../repositories.queries.ts'
-import type { Incoming, Received } from '../store/incoming.ts'
+import type { IncomingPackages, Received } from '../store/incoming.ts'
 import type { PackageStore } from '../store/store.ts'
 import { targetOfPackage } from './package.ts'
-import type { Package, Slot } from './packages.queries.ts'
+import type { Package, PackageSlot } from './packages.queries.ts'
 import * as queries from './packages.queries.ts'
 
 /** Length and digest that the request announces: `Content-Length`, if present, and `Repr-Digest`. */
@@ -32,7 +32,7 @@ export function createUploads({
   packages: { largest, largestOfTenant },
   incoming,
   store,
-}: Pick<UpdatesDeps, 'db' | 'audit' | 'now' | 'packages'> & { incoming: Incoming; store: PackageStore }) {
+}: Pick<UpdatesDeps, 'db' | 'audit' | 'now' | 'packages'> & { incoming: IncomingPackages; store: PackageStore }) {
   const running = new Map<TenantId, number>()
   let all = 0
 
@@ -60,12 +60,12 @@ export function createUploads({
     return release
   }
   async function requireRoom(tx: Tx, tenant: TenantId, more: number): Promise<void> {
-    if ((await queries.bytesOf(tx, tenant)) + more > largestOfTenant)
+    if ((await queries.storedBytes(tx, tenant)) + more > largestOfTenant)
       fail('validation_error', `the packages of a tenant may have ${largestOfTenant} bytes together: delete some first`)
   }
 
   /** Adds the package in one transaction. Of several uploads with one content the first one stored is used. */
-  async function add(tx: Tx, actor: Actor, slot: Slot, received: Received, blobId: string | undefined) {
+  async function add(tx: Tx, actor: Actor, slot: PackageSlot, received: Received, blobId: string | undefined) {
     const { sha256 } = received
     const tenant = actor.tenantId
     await lockRepository(tx, tenant)
@@ -97,7 +97,7 @@ export function createUploads({
   }
 
   /** Adds the package with a content that is stored already, or stores the content first. */
-  async function keep(actor: Actor, slot: Slot, received: Received): Promise<Done> {
+  async function keep(actor: Actor, slot: PackageSlot, received: Received): Promise<Done> {
     const tenant = actor.tenantId
     const isStored = await db.inTenant(tenant, (tx) => queries.shareStored(tx, tenant, received.sha256))
     if (isStored) return db.inTenant(tenant, (tx) => add(tx, actor, slot, received, undefined))
@@ -125,7 +125,7 @@ export function createUploads({
   }
 
   return {
-    upload: (actor: Actor, slot: Slot, bytes: AsyncIterable<Uint8Array>, announced: Announced): Promise<Done> =>
+    upload: (actor: Actor, slot: PackageSlot, bytes: AsyncIterable<Uint8Array>, announced: Announced): Promise<Done> =>
       taken(actor.tenantId, async () => {
         const digest = digestOf(announced.digest)
         const length = announced.length ?? 0
@@ -152,7 +152,7 @@ export function createUploads({
 export type Uploads = ReturnType<typeof createUploads>
 
 /** Returns the package if it already exists with the same content. */
-async function inSlot(tx: Tx, tenant: TenantId, slot: Slot, { sha256 }: Received): Promise<Package | undefined> {
+async function inSlot(tx: Tx, tenant: TenantId, slot: PackageSlot, { sha256 }: Received): Promise<Package | undefined> {
   const there = await queries.packageInSlot(tx, tenant, slot)
   if (there && there.sha256 !== sha256)
     failField('filename', 'there is such a package with another content: delete it first')

@@ -2,16 +2,16 @@ import type { ReleaseOperation } from '@holdfast/contract/vocabulary'
 import type { Tx } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
-import { type Changed, differences } from '../../../kernel/differences.ts'
+import { type Differences, differences } from '../../../kernel/differences.ts'
 import { decodeId, encodeId } from '../../../kernel/ids.ts'
-import type { Expected } from '../../../kernel/version.ts'
+import type { ExpectedVersion } from '../../../kernel/version.ts'
 import { knownGroups } from '../../identity/index.ts'
 import type { UpdatesDeps } from '../deps.ts'
 import { lockRepository } from '../repositories.queries.ts'
 import { haltNotice } from './notices.ts'
-import type { Release, ReleaseRow, Rollout } from './releases.queries.ts'
+import type { Release, ReleaseRollout, ReleaseRow } from './releases.queries.ts'
 import * as queries from './releases.queries.ts'
-import { namedBy, noRelease, targetOf } from './releases.ts'
+import { namesInRelease, noRelease, releaseTarget } from './releases.ts'
 
 type Given = { operation: ReleaseOperation; rollout?: { percent: number; group_ids: string[] }; reason?: string }
 type Status = ReleaseRow['status']
@@ -52,7 +52,7 @@ const rules: Record<ReleaseOperation, Rule> = {
 }
 
 /** State changes and rollouts of releases. Every change is one guarded UPDATE. */
-export function createMoves({
+export function createReleaseMoves({
   db,
   audit,
   changes,
@@ -63,7 +63,7 @@ export function createMoves({
     actor: Actor,
     releaseId: string,
     given: Given,
-    expected: Expected,
+    expected: ExpectedVersion,
   ): Promise<{ release: Release; changed: boolean }> => {
     const { operation, reason } = given
     const rule = rules[operation]
@@ -86,8 +86,8 @@ export function createMoves({
         tx,
         actor,
         'release.changed',
-        { operation, ...namedBy(row) },
-        { target: targetOf(row), changes: asShown(changed), ...(reason !== undefined && { details: { reason } }) },
+        { operation, ...namesInRelease(row) },
+        { target: releaseTarget(row), changes: asShown(changed), ...(reason !== undefined && { details: { reason } }) },
       )
       if (operation === 'halt') await notify(tx, tenant, haltNotice(row, actor))
       await changes.record(tx, tenant, [{ kind: 'release', subject: releaseId }])
@@ -95,9 +95,9 @@ export function createMoves({
     })
   }
 }
-export type Moves = ReturnType<typeof createMoves>
+export type Moves = ReturnType<typeof createReleaseMoves>
 
-function rolloutOf({ operation, rollout }: Given, { takesRollout }: Rule): Rollout | undefined {
+function rolloutOf({ operation, rollout }: Given, { takesRollout }: Rule): ReleaseRollout | undefined {
   if (operation === 'roll_out' && !rollout) failField('rollout', 'is required')
   if (rollout && !takesRollout) failField('rollout', `does not go with ${operation}`)
   if (!rollout) return undefined
@@ -108,7 +108,7 @@ function rolloutOf({ operation, rollout }: Given, { takesRollout }: Rule): Rollo
 }
 
 /** Returns the changes in their API form. */
-function asShown({ rollout_percent: percent, rollout_group_ids: groups, ...others }: Changed): Changed {
+function asShown({ rollout_percent: percent, rollout_group_ids: groups, ...others }: Differences): Differences {
   const encoded = (ids: unknown) => (ids as string[]).map((id) => encodeId('group', id))
   return {
     ...others,
@@ -117,7 +117,7 @@ function asShown({ rollout_percent: percent, rollout_group_ids: groups, ...other
   }
 }
 
-async function requireGroups(tx: Tx, tenant: TenantId, { rollout_group_ids: ids }: Rollout): Promise<void> {
+async function requireGroups(tx: Tx, tenant: TenantId, { rollout_group_ids: ids }: ReleaseRollout): Promise<void> {
   const known = new Set(await knownGroups(tx, tenant, ids))
   const gone = ids.findIndex((id) => !known.has(id))
   if (gone >= 0) failField(`rollout.group_ids[${gone}]`, 'no such group')

@@ -5,7 +5,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 
 export type ReleaseRow = Selectable<Tables['releases']>
 export type ReleaseFields = Pick<ReleaseRow, 'notes' | 'notes_url' | 'severity' | 'mandatory' | 'min_from_version'>
-export type Rollout = Pick<ReleaseRow, 'rollout_percent' | 'rollout_group_ids'>
+export type ReleaseRollout = Pick<ReleaseRow, 'rollout_percent' | 'rollout_group_ids'>
 
 export const selectReleases = (
   tx: Tx,
@@ -114,7 +114,9 @@ export async function deleteDraft(tx: Tx, tenant: TenantId, releaseId: string): 
       .execute()
 }
 
-type Move = Partial<Pick<ReleaseRow, 'status' | 'channel' | 'reason' | 'published_at' | 'promoted_at' | keyof Rollout>>
+type Move = Partial<
+  Pick<ReleaseRow, 'status' | 'channel' | 'reason' | 'published_at' | 'promoted_at' | keyof ReleaseRollout>
+>
 /** Moves a release from one of these states. Undefined if it is in none of them. */
 export const moveRelease = (
   tx: Tx,

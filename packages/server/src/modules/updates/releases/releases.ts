@@ -10,11 +10,11 @@ import type { Release, ReleaseFields, ReleaseRow } from './releases.queries.ts'
 import * as queries from './releases.queries.ts'
 
 export const noRelease = () => missing('release')
-export const namedBy = (r: ReleaseRow) => ({
+export const namesInRelease = (r: ReleaseRow) => ({
   release_id: encodeId('release', r.release_id),
   release_version: r.version,
 })
-export const targetOf = (r: ReleaseRow) => ({
+export const releaseTarget = (r: ReleaseRow) => ({
   type: 'release',
   id: encodeId('release', r.release_id),
   name: r.version,
@@ -56,7 +56,7 @@ export function createReleaseRules({ db, audit, pager, now }: Pick<UpdatesDeps, 
           await lockRepository(tx, actor.tenantId)
           const fields = { ...defaults, ...given, release_id: newUuid() }
           const row = await queries.insertRelease(tx, actor.tenantId, fields, now())
-          await audit.record(tx, actor, 'release.created', namedBy(row), { target: targetOf(row) })
+          await audit.record(tx, actor, 'release.created', namesInRelease(row), { target: releaseTarget(row) })
           return { ...row, packages: 0 }
         })
       return refuseTaken('version', 'release_version_is_unique_in_its_tenant', write, 'was released before')
@@ -79,8 +79,14 @@ export function createReleaseRules({ db, audit, pager, now }: Pick<UpdatesDeps, 
         const changed = differences(before, next)
         if (Object.keys(changed).length === 0) return { ...before, packages }
         const row = (await queries.updateDraft(tx, actor.tenantId, releaseId, next, now())) ?? notADraft(before.status)
-        const { release_id } = namedBy(row)
-        await audit.record(tx, actor, 'release.updated', { release_id }, { target: targetOf(row), changes: changed })
+        const { release_id } = namesInRelease(row)
+        await audit.record(
+          tx,
+          actor,
+          'release.updated',
+          { release_id },
+          { target: releaseTarget(row), changes: changed },
+        )
         return { ...row, packages }
       }),
 
@@ -92,7 +98,7 @@ export function createReleaseRules({ db, audit, pager, now }: Pick<UpdatesDeps, 
         if (row.status !== 'draft')
           failField('release_id', `is ${row.status}: withdraw it; what was published stays on record`)
         await queries.deleteDraft(tx, actor.tenantId, releaseId)
-        await audit.record(tx, actor, 'release.deleted', namedBy(row), { target: targetOf(row) })
+        await audit.record(tx, actor, 'release.deleted', namesInRelease(row), { target: releaseTarget(row) })
       }),
   }
 }

@@ -57,7 +57,7 @@ export function createIncoming(dir: string) {
 
   return { receive, discard, sweep }
 }
-export type Incoming = ReturnType<typeof createIncoming>
+export type IncomingPackages = ReturnType<typeof createIncoming>
 
 const isFull = (e: unknown) => ['ENOSPC', 'EDQUOT'].includes(String((e as NodeJS.ErrnoException).code))
 const noRoom = (cause: unknown) =>

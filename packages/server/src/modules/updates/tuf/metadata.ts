@@ -6,31 +6,31 @@ import type { Role } from './tuf.queries.ts'
 
 export type Root = Static<typeof TufRoot>
 /** A key for each role, with a purpose of its own. */
-export type Keys = Readonly<Record<Role, Signer>>
+export type RoleKeys = Readonly<Record<Role, Signer>>
 export const onlineRoles = ['targets', 'snapshot', 'timestamp'] as const
 
 /** Fields that all roles have. */
 type Common = { _type: Role; spec_version: string; version: number; expires: string }
 type FileMeta = { version: number; length: number; hashes: { sha256: string } }
-export type Target = { length: number; hashes: { sha256: string } }
-type Targets = Common & { targets: Record<string, Target> }
+export type TufTarget = { length: number; hashes: { sha256: string } }
+type Targets = Common & { targets: Record<string, TufTarget> }
 type Parent = Common & { meta: Record<string, FileMeta> }
 
 /** A version of a role as it is served. */
-export type Issued<S = unknown> = {
+export type IssuedMetadata<S = unknown> = {
   version: number
   text: string
   document: TufSigned<S>
   issuedAt: Date
   expiresAt: Date
 }
-export type State = {
-  root?: Issued<Root['signed']>
-  targets?: Issued<Targets>
-  snapshot?: Issued<Parent>
-  timestamp?: Issued<Parent>
+export type RepositoryState = {
+  root?: IssuedMetadata<Root['signed']>
+  targets?: IssuedMetadata<Targets>
+  snapshot?: IssuedMetadata<Parent>
+  timestamp?: IssuedMetadata<Parent>
 }
-export type Made = Issued & { role: Role }
+export type SignedMetadata = IssuedMetadata & { role: Role }
 
 /** Lifetimes of each role, in ms. A version is replaced after half of its lifetime. */
 export const lifetimes: Readonly<Record<Role, number>> = {
@@ -45,9 +45,9 @@ const isAlone = ({ keyids, threshold }: { keyids: readonly string[]; threshold: 
   threshold === 1 && keyids.length === 1 && keyids[0] === keyIdOf(signer)
 
 /** True if the control plane alone signs the root. */
-export const isOnline = ({ roles }: Root['signed'], keys: Keys): boolean => isAlone(roles.root, keys.root)
+export const isOnline = ({ roles }: Root['signed'], keys: RoleKeys): boolean => isAlone(roles.root, keys.root)
 /** True if a root names the current online keys. */
-export const namesOnline = ({ roles }: Root['signed'], keys: Keys): boolean =>
+export const namesOnline = ({ roles }: Root['signed'], keys: RoleKeys): boolean =>
   onlineRoles.every((role) => isAlone(roles[role], keys[role]))
 
 /**
@@ -57,19 +57,19 @@ export const namesOnline = ({ roles }: Root['signed'], keys: Keys): boolean =>
  * follows the one before.
  */
 export async function nextMetadata(
-  state: State,
-  targets: Record<string, Target>,
-  { keys, fence }: { keys: Keys; fence: number },
+  state: RepositoryState,
+  targets: Record<string, TufTarget>,
+  { keys, fence }: { keys: RoleKeys; fence: number },
   now: Date,
-): Promise<Made[]> {
-  const made: Made[] = []
-  const common = <R extends Role>(role: R, before: Issued | undefined) => ({
+): Promise<SignedMetadata[]> {
+  const made: SignedMetadata[] = []
+  const common = <R extends Role>(role: R, before: IssuedMetadata | undefined) => ({
     _type: role,
     spec_version: tufSpecVersion,
     version: Math.max(before?.version ?? 0, role === 'root' ? 0 : fence) + 1,
     expires: `${new Date(now.getTime() + lifetimes[role]).toISOString().slice(0, 19)}Z`,
   })
-  const issue = async <S extends Common>(signed: S): Promise<Issued<S>> => {
+  const issue = async <S extends Common>(signed: S): Promise<IssuedMetadata<S>> => {
     const { _type: role, version, expires } = signed
     const document = await signTuf(signed, [keys[role]])
     const one = { version, text: JSON.stringify(document), document, issuedAt: now, expiresAt: new Date(expires) }
@@ -84,7 +84,7 @@ export async function nextMetadata(
     root = await issue({ ...common('root', root), ...rootOf(keys) })
   if (!namesOnline(root.document.signed, keys)) return made
 
-  const mustSign = (role: Role, before: Issued | undefined) =>
+  const mustSign = (role: Role, before: IssuedMetadata | undefined) =>
     !before ||
     before.version <= fence ||
     isDue(before, role, now) ||
@@ -102,10 +102,10 @@ export async function nextMetadata(
   return made
 }
 
-const isDue = ({ issuedAt }: Issued, role: Role, now: Date): boolean =>
+const isDue = ({ issuedAt }: IssuedMetadata, role: Role, now: Date): boolean =>
   now.getTime() >= issuedAt.getTime() + lifetimes[role] / 2
 
-const rootOf = (keys: Keys): Omit<Root['signed'], keyof Common> => ({
+const rootOf = (keys: RoleKeys): Omit<Root['signed'], keyof Common> => ({
   consistent_snapshot: true,
   keys: Object.fromEntries(Object.values(keys).map((signer) => [keyIdOf(signer), tufKeyOf(signer.publicJwk)])),
   roles: {
@@ -117,7 +117,7 @@ const rootOf = (keys: Keys): Omit<Root['signed'], keyof Common> => ({
 })
 const alone = (signer: Signer) => ({ keyids: [keyIdOf(signer)], threshold: 1 })
 
-const metaOf = ({ version, text }: Issued): FileMeta => ({
+const metaOf = ({ version, text }: IssuedMetadata): FileMeta => ({
   version,
   length: Buffer.byteLength(text),
   hashes: { sha256: sha256Hex(text) },

@@ -14,24 +14,24 @@ import { liveReleases, packagesOf } from '../delivery/live.queries.ts'
 import type { UpdatesDeps } from '../deps.ts'
 import { pathOfTarget } from '../packages/package.ts'
 import {
-  type Issued,
+  type IssuedMetadata,
   isOnline,
-  type Keys,
   lifetimes,
-  type Made,
   namesOnline,
   nextMetadata,
   onlineRoles,
-  type State,
-  type Target,
+  type RepositoryState,
+  type RoleKeys,
+  type SignedMetadata,
+  type TufTarget,
 } from './metadata.ts'
 import * as queries from './tuf.queries.ts'
 
 type File = Representation<never>
 export type Repository = {
   versions: Readonly<Record<queries.Role, number>>
-  root: Issued<NonNullable<State['root']>['document']['signed']>
-  keys: Keys
+  root: IssuedMetadata<NonNullable<RepositoryState['root']>['document']['signed']>
+  keys: RoleKeys
   isOnline: boolean
   /** True if the served metadata are signed by keys that the root names. */
   isCurrent: boolean
@@ -64,7 +64,7 @@ export function createRepository({
   now,
   onError,
 }: Pick<UpdatesDeps, 'db' | 'changes' | 'feed' | 'trust' | 'now' | 'onError'>) {
-  const keysOf = async (tenant: TenantId): Promise<Keys> => ({
+  const keysOf = async (tenant: TenantId): Promise<RoleKeys> => ({
     root: await trust.signerFor(tenant, purposes.root),
     targets: await trust.signerFor(tenant, purposes.targets),
     snapshot: await trust.signerFor(tenant, purposes.snapshot),
@@ -79,7 +79,7 @@ export function createRepository({
     })
 
   /** Writes all of them, or none if one of these versions already exists. */
-  const write = (tenant: TenantId, made: readonly Made[]): Promise<void> =>
+  const write = (tenant: TenantId, made: readonly SignedMetadata[]): Promise<void> =>
     db
       .inTenant(tenant, async (tx) => {
         for (const { role, version, text, issuedAt, expiresAt } of made) {
@@ -93,7 +93,10 @@ export function createRepository({
       })
 
   /** Undefined while the signing keys are unavailable and the previous metadata are still valid: clients get those. */
-  const next = ({ state, targets, fence }: Awaited<ReturnType<typeof read>>, keys: Keys): Promise<Made[] | undefined> =>
+  const next = (
+    { state, targets, fence }: Awaited<ReturnType<typeof read>>,
+    keys: RoleKeys,
+  ): Promise<SignedMetadata[] | undefined> =>
     nextMetadata(state, targets, { keys, fence }, now()).catch((e: unknown) => {
       if (!(e instanceof KeyAwayError) || !roles.every((role) => state[role] && now() < state[role].expiresAt)) throw e
       onError(e.cause)
@@ -145,26 +148,26 @@ class Overtaken extends Error {}
 const noMetadata = () => fail('not_found', 'no such metadata')
 const fileOf = (text: string): File => new Representation<never>(sha256Hex(text), Buffer.from(text))
 
-function stateOf(rows: readonly queries.MetadataRow[]): State {
-  const state: Record<string, Issued> = {}
+function stateOf(rows: readonly queries.MetadataRow[]): RepositoryState {
+  const state: Record<string, IssuedMetadata> = {}
   for (const { role, version, document: text, created_at: issuedAt, expires_at: expiresAt } of rows)
     state[role] = { version, text, document: JSON.parse(text), issuedAt, expiresAt }
   // The stored documents were signed here, or verified when they were uploaded.
-  return state as State
+  return state as RepositoryState
 }
 
 /** Returns the packages of offered and paused releases by path. */
-async function targetsOf(tx: Tx, tenant: TenantId): Promise<Record<string, Target>> {
+async function targetsOf(tx: Tx, tenant: TenantId): Promise<Record<string, TufTarget>> {
   const releases = new Map((await liveReleases(tx, tenant)).map((r) => [r.release_id, r]))
   const packages = await packagesOf(tx, tenant, [...releases.keys()])
-  const targets = packages.map(({ size, sha256, ...p }): [string, Target] => [
+  const targets = packages.map(({ size, sha256, ...p }): [string, TufTarget] => [
     pathOfTarget({ ...p, version: releases.get(p.release_id)?.version ?? '' }),
     { length: size, hashes: { sha256 } },
   ])
   return Object.fromEntries(targets.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-function repositoryOf({ root, ...others }: State, keys: Keys, now: Date): Repository {
+function repositoryOf({ root, ...others }: RepositoryState, keys: RoleKeys, now: Date): Repository {
   if (!root) throw new Error('a TUF repository has no root')
   const issued = { root, ...others }
   const isCurrent = namesOnline(root.document.signed, keys)

@@ -6,7 +6,7 @@ import { day } from '../../../kernel/time.ts'
 import { everything } from '../../../memory/changes.ts'
 import type { UpdatesDeps } from '../deps.ts'
 import { lockRepository } from '../repositories.queries.ts'
-import { isOnline, type Keys, keyIdOf, onlineRoles, type Root } from './metadata.ts'
+import { isOnline, keyIdOf, onlineRoles, type RoleKeys, type Root } from './metadata.ts'
 import { newestRootNotice } from './notices.ts'
 import type { Repositories, Repository } from './repository.ts'
 import { insertMetadata, newestMetadata } from './tuf.queries.ts'
@@ -84,7 +84,7 @@ export function createRoots({
 }
 export type Roots = ReturnType<typeof createRoots>
 
-function requireForm(signed: Root['signed'], keys: Keys, expiresAt: Date, now: Date): void {
+function requireForm(signed: Root['signed'], keys: RoleKeys, expiresAt: Date, now: Date): void {
   for (const [keyid, key] of Object.entries(signed.keys)) {
     if (!importTufKey(key)) failField(`signed.keys.${keyid}`, 'is no key of a scheme that is known')
     if (tufKeyId(key) !== keyid) failField(`signed.keys.${keyid}`, 'is not the id of its key')
@@ -105,7 +105,7 @@ function requireForm(signed: Root['signed'], keys: Keys, expiresAt: Date, now: D
 }
 
 /** Adds the control plane's signature if its key is a root key of the present root or of the next one. */
-async function countersigned(brought: Root, present: Root['signed'], keys: Keys): Promise<Root> {
+async function countersigned(brought: Root, present: Root['signed'], keys: RoleKeys): Promise<Root> {
   const own = keyIdOf(keys.root)
   const isKeeper = [present, brought.signed].some(({ roles }) => roles.root.keyids.includes(own))
   const others = brought.signatures.filter(

@@ -4,7 +4,7 @@ import type { PublicJwk, SigningAlg } from '@holdfast/crypto'
 export type TokenPlace = { library: string; label: string; pin: string }
 
 /** Requests to the token process. A key is identified by its `kid`. */
-export type TokenRequest =
+export type Pkcs11Request =
   | { ask: 'open'; place: TokenPlace }
   | { ask: 'make'; alg: SigningAlg; purpose: string }
   | { ask: 'sign'; kid: string; digest: Uint8Array }
@@ -17,7 +17,7 @@ export type TokenAnswers = { open: null; make: PublicJwk; sign: Uint8Array; dest
  */
 export type TokenFault = 'token' | 'pin' | 'request'
 
-export type TokenMessage = { id: number; request: TokenRequest }
+export type TokenMessage = { id: number; request: Pkcs11Request }
 export type TokenAnswer =
-  | { id: number; result: TokenAnswers[TokenRequest['ask']] }
+  | { id: number; result: TokenAnswers[Pkcs11Request['ask']] }
   | { id: number; fault: TokenFault; message: string }

@@ -47,7 +47,7 @@ async function findSlot(cryptoki: Cryptoki, label: string): Promise<{ slot: bigi
 type Sessions = { inSession: <T>(work: (session: bigint) => Promise<T>) => Promise<T> }
 
 /** Opens sessions with the token under one login. */
-export async function openSessions(cryptoki: Cryptoki, { label, pin }: TokenPlace): Promise<Sessions> {
+export async function openTokenSessions(cryptoki: Cryptoki, { label, pin }: TokenPlace): Promise<Sessions> {
   await initialize(cryptoki)
   const { slot, sessions } = await findSlot(cryptoki, label)
   const most = Math.max(1, sessions - 1)

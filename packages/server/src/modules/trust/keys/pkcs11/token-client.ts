@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Log } from '../../../../kernel/log.ts'
 import { second } from '../../../../kernel/time.ts'
 import { KeyAwayError } from '../provider.ts'
-import type { TokenAnswer, TokenAnswers, TokenFault, TokenMessage, TokenRequest } from './messages.ts'
+import type { Pkcs11Request, TokenAnswer, TokenAnswers, TokenFault, TokenMessage } from './messages.ts'
 
 export type TokenConfig = {
   /** Path of the token's PKCS#11 library. */
@@ -81,7 +81,7 @@ function startProcess(environment: TokenConfig['environment']) {
   return {
     fail,
     ended,
-    ask: <R extends TokenRequest>(request: R): Promise<TokenAnswers[R['ask']]> =>
+    ask: <R extends Pkcs11Request>(request: R): Promise<TokenAnswers[R['ask']]> =>
       new Promise((resolve, reject) => {
         if (end) return reject(end)
         if (waiting.size >= waitingMost) return reject(new TokenError('request', 'too many wait for the token'))
@@ -155,7 +155,7 @@ export function createTokenClient(config: TokenConfig, log: Log) {
   }
 
   /** If the token is lost, reloads the library and retries a repeatable request once. */
-  async function use<R extends TokenRequest>(request: R): Promise<TokenAnswers[R['ask']]> {
+  async function use<R extends Pkcs11Request>(request: R): Promise<TokenAnswers[R['ask']]> {
     const wasOpen = current
     const process = await connect()
     try {
@@ -171,7 +171,7 @@ export function createTokenClient(config: TokenConfig, log: Log) {
   }
 
   return {
-    use: <R extends TokenRequest>(request: R): Promise<TokenAnswers[R['ask']]> =>
+    use: <R extends Pkcs11Request>(request: R): Promise<TokenAnswers[R['ask']]> =>
       use(request).catch((e: Error) => {
         throw new KeyAwayError(e)
       }),

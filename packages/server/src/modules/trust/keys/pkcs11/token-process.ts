@@ -3,7 +3,7 @@
  * process can be restarted. It cannot read the server's memory. It ends with the server.
  */
 import { CryptokiError } from './cryptoki.ts'
-import type { TokenAnswer, TokenAnswers, TokenFault, TokenMessage, TokenRequest } from './messages.ts'
+import type { Pkcs11Request, TokenAnswer, TokenAnswers, TokenFault, TokenMessage } from './messages.ts'
 import { openToken, type Token } from './token.ts'
 
 /** Return values about the device, the slot, the login or the library, and so about every key in it. */
@@ -13,7 +13,7 @@ const ofPin = new Set([0xa0, 0xa2, 0xa3, 0xa4, 0x102])
 
 let token: Token | undefined
 
-async function answer(request: TokenRequest): Promise<TokenAnswers[TokenRequest['ask']]> {
+async function answer(request: Pkcs11Request): Promise<TokenAnswers[Pkcs11Request['ask']]> {
   if (request.ask === 'open') {
     token = await openToken(request.place)
     return null
@@ -24,7 +24,7 @@ async function answer(request: TokenRequest): Promise<TokenAnswers[TokenRequest[
   return token.destroy(request.kid)
 }
 
-function faultOf(e: unknown, { ask }: TokenRequest): TokenFault {
+function faultOf(e: unknown, { ask }: Pkcs11Request): TokenFault {
   const rv = e instanceof CryptokiError ? e.rv : undefined
   if (rv !== undefined && ofPin.has(rv)) return 'pin'
   return ask === 'open' || (rv !== undefined && ofToken.has(rv)) ? 'token' : 'request'

@@ -2,7 +2,7 @@ import { type PublicJwk, parsePublicJwk, type SigningAlg, thumbprint } from '@ho
 import { BoundedMap } from '../../../../kernel/bounded-map.ts'
 import { type Cryptoki, CryptokiError, loadCryptoki, memory, word } from './cryptoki.ts'
 import type { TokenPlace } from './messages.ts'
-import { openSessions } from './slots.ts'
+import { openTokenSessions } from './slots.ts'
 
 const mechanism = { makeEcPair: 0x1040, ecdsa: 0x1041 }
 const attribute = {
@@ -61,7 +61,7 @@ function publicJwkOf(point: Buffer, { crv, bytes }: (typeof curves)[keyof typeof
 /** The keys in a token. The CKA_ID of each object is the key's thumbprint (RFC 7638). */
 export async function openToken(place: TokenPlace) {
   const cryptoki = loadCryptoki(place.library)
-  const { inSession } = await openSessions(cryptoki, place)
+  const { inSession } = await openTokenSessions(cryptoki, place)
   const handles = new BoundedMap<string, bigint>(handlesMost)
 
   const idOf = (kid: string) => held(Buffer.from(kid, 'base64url'))
