@@ -12,9 +12,9 @@ const sources = globSync(['packages/*/{src,test}/**/*.{ts,tsx}', 'test/*.ts', 's
  * type.
  */
 const makers = [
-  'packages/server/src/http/admit.ts',
-  'packages/server/src/memory/feed.ts',
-  'packages/server/src/memory/signals.ts',
+  'packages/server/src/http/admission/admit.ts',
+  'packages/server/src/replication/feed.ts',
+  'packages/server/src/replication/signals.ts',
   'packages/server/src/modules/access/index.ts',
   'packages/server/src/modules/devices/verify.ts',
   'packages/server/src/modules/gateways/registry/secrets.ts',

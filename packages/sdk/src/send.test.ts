@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createAdmin, signIn } from './admin.ts'
+import { createAdmin, signIn } from './admin/admin.ts'
 import { createClient } from './client.ts'
 import { ApiError, ConnectionError } from './errors.ts'
 import { createSender } from './send.ts'

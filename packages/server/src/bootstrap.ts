@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { App } from './app.ts'
+import type { App } from './app/create-app.ts'
 import { ConfigError } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
 import type { TenantId } from './kernel/actor.ts'

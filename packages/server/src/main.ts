@@ -134,7 +134,7 @@ async function start(): Promise<void> {
 /** Loads the app after the process of PostgreSQL was launched, which starts beside the load. */
 async function loadParts() {
   await setImmediate()
-  return await import('./app-parts.ts')
+  return await import('./app/parts.ts')
 }
 
 /** Picks the fields of an error for the log. Other objects on a driver's errors are left out. */

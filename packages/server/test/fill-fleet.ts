@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import pg from 'pg'
 import { decodeId } from '../src/kernel/ids.ts'
-import { everything } from '../src/memory/changes.ts'
+import { everything } from '../src/replication/changes.ts'
 import { withGateway } from './gateways.ts'
 import type { Kit } from './kit.ts'
 

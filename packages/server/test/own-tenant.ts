@@ -1,4 +1,4 @@
-import { everything } from '../src/memory/changes.ts'
+import { everything } from '../src/replication/changes.ts'
 import type { Kit } from './kit.ts'
 
 /** A tenant of its own, from which who administers the deployment may ask as often as from the deployment's. */

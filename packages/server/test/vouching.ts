@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { ApiError, type Client, changeIdentityProvider } from '@holdfast/sdk'
-import { key, rsaKey } from '../src/modules/federation/saml/test-idp.ts'
+import { key, rsaKey } from '../src/modules/federation/protocols/saml/test-idp.ts'
 import type { Kit } from './kit.ts'
 import { metadataOf } from './saml.ts'
 

@@ -1,8 +1,8 @@
 import type { Connection } from '../db/connection.ts'
 import { jobSource, type TenantId } from '../kernel/actor.ts'
 import { fenceAt, leap } from '../kernel/fence.ts'
-import { changeKinds, everything } from '../memory/changes.ts'
 import { arrivalOf } from '../modules/audit/index.ts'
+import { changeKinds, everything } from '../replication/changes.ts'
 
 /** Number of events written at once. */
 const batch = 500

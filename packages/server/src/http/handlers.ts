@@ -5,8 +5,8 @@ import type { Download } from '../kernel/download.ts'
 import type { Representation } from '../kernel/representation.ts'
 import type { Streamed } from '../kernel/streamed.ts'
 import type { ExpectedVersion } from '../kernel/version.ts'
-import type { Answer } from './answer.ts'
-import type { GrantedHold, Hold } from './representation.ts'
+import type { Answer } from './answer/answer.ts'
+import type { GrantedHold, Hold } from './answer/representation.ts'
 
 /** Data of a request that a handler may need besides its validated input. */
 export type RequestFacts = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { test } from 'node:test'
-import { holdOf } from './representation.ts'
+import { holdOf } from './answer/representation.ts'
 
 test('a request is held as long as it asks for, and no longer than the deployment allows', () => {
   const held = (prefer: string, longest: number, headers: Record<string, string> = {}) => {

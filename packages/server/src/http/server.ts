@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import type { Draining } from './draining.ts'
-import { createHttpServer } from './node-http.ts'
-import { createPatience } from './patience.ts'
-import { refuseUnusual, withHost } from './unreadable.ts'
+import type { Draining } from './connection/draining.ts'
+import { createHttpServer } from './connection/node-http.ts'
+import { createPatience } from './connection/patience.ts'
+import { refuseUnusual, withHost } from './connection/unreadable.ts'
 
 export type ServerDeps = {
   /** Functions that answer requests before the router. They return false for other requests. */

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Answered, PlainRequest } from '../http/plain-listener.ts'
+import type { Answered, PlainRequest } from '../http/connection/plain-listener.ts'
 import { expositionType } from './exposition.ts'
 
 const digestOf = (text: string) => createHash('sha256').update(text).digest()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { securityHeadersFor } from '../../src/http/security-headers.ts'
+import { securityHeadersFor } from '../../src/http/answer/security-headers.ts'
 import { startKit } from '../kit.ts'
 import { send as sendRaw } from '../raw-http.ts'
 import { call, operation, send } from '../world.ts'

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { contentDigest } from '@holdfast/crypto'
 import { createSender, type Gateway, openGateway } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { poolAccessOf } from '../../src/modules/gateways/pull/pool-access.ts'
+import { poolAccessOf } from '../../src/modules/gateways/sync/pool-access.ts'
 import { enroll, newWireguardKey, publish, refused, rule, withGateway } from '../gateways.ts'
 import { createClock, type Kit, type Replica, startKit, times } from '../kit.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import type { ReturnReason } from '../../src/modules/federation/refused-returns.ts'
+import type { ReturnReason } from '../../src/modules/federation/sign-in/refused-returns.ts'
 import type { Reason } from '../../src/modules/identity/signin/sign-in-steps.ts'
 import { openBrowser } from '../browser.ts'
 import { eventsOf } from '../events.ts'

@@ -11,7 +11,7 @@ import { connectDatabase } from '../../src/db/database.ts'
 import { explainDatabaseError } from '../../src/db/explain-error.ts'
 import { MigrationError, migrate } from '../../src/db/migrate.ts'
 import { createTestDatabase, withClient } from '../../src/embedded/test-database.ts'
-import { ecKey } from '../../src/modules/federation/saml/test-idp.ts'
+import { ecKey } from '../../src/modules/federation/protocols/saml/test-idp.ts'
 import { masterKeysInUse } from '../../src/modules/secrets/index.ts'
 import { startPooler } from './pooler.ts'
 

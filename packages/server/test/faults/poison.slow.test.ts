@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { operations } from '@holdfast/contract'
 import pg from 'pg'
-import { everything } from '../../src/memory/changes.ts'
+import { everything } from '../../src/replication/changes.ts'
 import { startKit, times } from '../kit.ts'
 import { bearer, call, createWorld, enrollRaw, fill, operation, send } from '../world.ts'
 

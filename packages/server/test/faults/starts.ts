@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import { createApp } from '../../src/app.ts'
+import { createApp } from '../../src/app/create-app.ts'
 import { bootstrap } from '../../src/bootstrap.ts'
 import { parseConfig } from '../../src/config/config.ts'
 import { deriveKeys, type Secrets } from '../../src/config/secrets.ts'

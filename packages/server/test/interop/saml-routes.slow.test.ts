@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { rsaKey } from '../../src/modules/federation/saml/test-idp.ts'
+import { rsaKey } from '../../src/modules/federation/protocols/saml/test-idp.ts'
 import { openBrowser } from '../browser.ts'
 import { whoIs } from '../federation.ts'
 import { startKit } from '../kit.ts'

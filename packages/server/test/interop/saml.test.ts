@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FederationError } from '../../src/modules/federation/proven.ts'
-import { createSaml } from '../../src/modules/federation/saml/saml.ts'
-import { posted, provider, rsaKey } from '../../src/modules/federation/saml/test-idp.ts'
+import { FederationError } from '../../src/modules/federation/enrollment/proven.ts'
+import { createSaml } from '../../src/modules/federation/protocols/saml/saml.ts'
+import { posted, provider, rsaKey } from '../../src/modules/federation/protocols/saml/test-idp.ts'
 import { askPython, without } from './tools.ts'
 
 const skip = without('python3-pysaml2') || without('xmlsec1')

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { examples } from '@holdfast/contract/examples'
 import { generateKey } from '@holdfast/crypto'
-import { key } from '../../src/modules/federation/saml/test-idp.ts'
+import { key } from '../../src/modules/federation/protocols/saml/test-idp.ts'
 import type { Kit } from '../kit.ts'
 import { answerTo, metadataOf } from '../saml.ts'
 import { bearer, call, challengeFrom, deviceCaller, operation } from '../world.ts'

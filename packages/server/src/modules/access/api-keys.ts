@@ -9,7 +9,7 @@ import { eachTenant } from '../../kernel/each-tenant.ts'
 import type { Expiry } from '../../kernel/expiry.ts'
 import { decodeId, encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
-import type { Changes } from '../../memory/changes.ts'
+import type { Changes } from '../../replication/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
 import {

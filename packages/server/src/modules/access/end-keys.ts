@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/database.ts'
 import type { Source } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
-import type { Change } from '../../memory/changes.ts'
+import type { Change } from '../../replication/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import type { EndOfUsers } from '../offboarding/index.ts'
 import { revokeKeysOf } from './api-keys.queries.ts'

@@ -1,6 +1,6 @@
 import type { Contract, Output } from '@holdfast/contract'
 import { certificateInfo } from '@holdfast/crypto'
-import type { Hold } from '../../http/representation.ts'
+import type { Hold } from '../../http/answer/representation.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { Representation } from '../../kernel/representation.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TenantId } from '../../kernel/actor.ts'
-import { everything } from '../../memory/changes.ts'
+import { everything } from '../../replication/changes.ts'
 import type { FleetRow } from './fleet.queries.ts'
 import { FleetTenant } from './fleet-tenant.ts'
 

@@ -1,5 +1,5 @@
 import type { TenantId } from '../../kernel/actor.ts'
-import { type Change, everything } from '../../memory/changes.ts'
+import { type Change, everything } from '../../replication/changes.ts'
 import type { FleetRow, FleetUserRow } from './fleet.queries.ts'
 import { FleetDevice, FleetUser, none, type Posture } from './fleet-device.ts'
 import { HeldReports } from './held-reports.ts'

@@ -1,6 +1,6 @@
 import { background, type Database } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { held, type Idle, type Memory } from '../../memory/held.ts'
+import { held, type Idle, type Memory } from '../../replication/held.ts'
 import * as queries from './fleet.queries.ts'
 import type { FleetDevice } from './fleet-device.ts'
 import { FleetTenant } from './fleet-tenant.ts'

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Hold } from '../../http/representation.ts'
+import type { Hold } from '../../http/answer/representation.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { Representation } from '../../kernel/representation.ts'
-import { type Change, everything, type Listener } from '../../memory/changes.ts'
+import { type Change, everything, type Listener } from '../../replication/changes.ts'
 import { type CallingDevice, createHeldReads } from './held-reads.ts'
 
 const tenant = '00000000-0000-7000-8000-000000000001' as TenantId

@@ -1,11 +1,11 @@
-import type { Hold } from '../../http/representation.ts'
+import type { Hold } from '../../http/answer/representation.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { createPace } from '../../kernel/pace.ts'
 import { whenReady } from '../../kernel/ready.ts'
 import type { Representation } from '../../kernel/representation.ts'
 import { second } from '../../kernel/time.ts'
-import { type Change, type ChangeKind, type Changes, everything } from '../../memory/changes.ts'
-import { createWaiters } from '../../memory/waiters.ts'
+import { type Change, type ChangeKind, type Changes, everything } from '../../replication/changes.ts'
+import { createWaiters } from '../../replication/waiters.ts'
 import type { Fleet } from './fleet.ts'
 
 /** Maximum number of devices that wait for one resource. */

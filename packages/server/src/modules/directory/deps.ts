@@ -1,5 +1,5 @@
 import type { Database } from '../../db/database.ts'
-import type { Changes } from '../../memory/changes.ts'
+import type { Changes } from '../../replication/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Owned } from '../identity/index.ts'
 import type { RaiseNotification } from '../notifications/index.ts'

@@ -1,5 +1,5 @@
 import { challengeEnd, mintChallenge, type Peppers } from '@holdfast/crypto'
-import type { CredentialVerdict, IncomingRequest, PresentedToken } from '../../http/authenticate.ts'
+import type { CredentialVerdict, IncomingRequest, PresentedToken } from '../../http/admission/authenticate.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { minute } from '../../kernel/time.ts'
 

@@ -1,5 +1,5 @@
 import { contract, type Endpoint } from '@holdfast/contract'
-import type { Hold } from '../../http/representation.ts'
+import type { Hold } from '../../http/answer/representation.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { AppError, failField } from '../../kernel/app-error.ts'
 import { createRateLimiter } from '../../kernel/rate-limit.ts'

@@ -1,10 +1,10 @@
 import type { FederationDeps } from './deps.ts'
-import { linkHandlers } from './links.handlers.ts'
-import { createLinks } from './links.ts'
-import { logoutHandlers } from './logout.handlers.ts'
-import type { Logout } from './logout.ts'
-import { providerHandlers } from './providers.handlers.ts'
-import type { Providers } from './providers.ts'
+import { logoutHandlers } from './logout/logout.handlers.ts'
+import type { Logout } from './logout/logout.ts'
+import { linkHandlers } from './providers/links.handlers.ts'
+import { createLinks } from './providers/links.ts'
+import { providerHandlers } from './providers/providers.handlers.ts'
+import type { Providers } from './providers/providers.ts'
 
 export const federationHandlers = (deps: FederationDeps & { providers: Providers; logout: Logout }) => ({
   ...providerHandlers({ ...deps, tenantName: deps.tenancy.nameOf }),

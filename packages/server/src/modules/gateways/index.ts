@@ -1,6 +1,6 @@
 import type { GatewaysDeps } from './deps.ts'
 import { createFleetHealth } from './health/fleet-health.ts'
-import { createPull } from './pull/pull.ts'
+import { createConnectionTruth } from './reconciliation/connection-truth.ts'
 import { createConfirmations } from './registry/confirmed.ts'
 import { createSecretExpiries } from './registry/expiries.ts'
 import { gatewayHandlers } from './registry/gateways.handlers.ts'
@@ -19,15 +19,15 @@ import { reportHandlers } from './reports/reports.handlers.ts'
 import { vpnSessionHandlers } from './reports/sessions.handlers.ts'
 import { createVpnSessions } from './reports/sessions.ts'
 import { createTelemetry } from './reports/telemetry.ts'
-import { createConnectionTruth } from './truth/connection-truth.ts'
+import { createPull } from './sync/pull.ts'
 
 export type { GatewaysDeps } from './deps.ts'
-export type { SnapshotSize } from './pull/chunk.ts'
 export { enforcedBy } from './registry/confirmed.queries.ts'
 export type { Confirmations } from './registry/confirmed.ts'
 export { trustCoverageOfGateways } from './registry/gateways.queries.ts'
 export { keysOfGateways } from './registry/identity.queries.ts'
 export * as reported from './reports/reported.queries.ts'
+export type { SnapshotSize } from './sync/chunk.ts'
 
 /** Gateways: pools, secrets, sessions, metering and unified policy. */
 export function createGateways(deps: GatewaysDeps) {

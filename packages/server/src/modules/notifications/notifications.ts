@@ -2,7 +2,7 @@ import { type NotificationKind, type NotificationSeverity, notificationSeveritie
 import type { Database, Tx } from '../../db/database.ts'
 import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
-import type { Signals } from '../../memory/signals.ts'
+import type { Signals } from '../../replication/signals.ts'
 import type { Audit } from '../audit/index.ts'
 import * as queries from './notifications.queries.ts'
 import type { ChannelSettings, StoredNotificationSettings } from './settings.ts'

@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/database.ts'
 import type { Source } from '../../kernel/actor.ts'
-import type { Change } from '../../memory/changes.ts'
+import type { Change } from '../../replication/changes.ts'
 import type { EndOfUsers, NamedUser, OffboardingParts, VpnEnd, Whose } from './parts.ts'
 
 export type { EndOfUsers, EndVpnSessions, NamedUser, OffboardingParts } from './parts.ts'

@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/database.ts'
 import type { Source, TenantId } from '../../kernel/actor.ts'
-import type { Change } from '../../memory/changes.ts'
+import type { Change } from '../../replication/changes.ts'
 
 export type NamedUser = { user_id: string; username: string }
 

@@ -1,4 +1,4 @@
-import type { Hold } from '../../http/representation.ts'
+import type { Hold } from '../../http/answer/representation.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { unauthorized } from '../../kernel/app-error.ts'
 import { whenReady } from '../../kernel/ready.ts'

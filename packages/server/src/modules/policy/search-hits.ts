@@ -1,7 +1,7 @@
 import type { Database } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { byRank, type HeldSource, joinDetail, type Match, rankOf, type StoredSource } from '../../kernel/search.ts'
-import { held, type Idle, type Memory } from '../../memory/held.ts'
+import { held, type Idle, type Memory } from '../../replication/held.ts'
 import { currentDestinations, findBundles } from './policy.queries.ts'
 
 type Destination = { name: string; detail: string | null }

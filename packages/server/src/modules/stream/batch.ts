@@ -1,8 +1,8 @@
 import { type ChangedKind, changedKinds, mostChangedIds } from '@holdfast/contract/stream'
 import { type AuditKind, idPrefixes } from '@holdfast/contract/vocabulary'
 import { encodeId } from '../../kernel/ids.ts'
-import { type Change, everything } from '../../memory/changes.ts'
-import type { Subjects } from '../../memory/signals.ts'
+import { type Change, everything } from '../../replication/changes.ts'
+import type { Subjects } from '../../replication/signals.ts'
 import { listsOfAudit, listsOfChange, onlyNamed } from './kinds.ts'
 
 /** Events other than changes of lists. */

@@ -1,8 +1,8 @@
 import type { Database, Tx } from '../../db/database.ts'
 import type { Principal, TenantId } from '../../kernel/actor.ts'
-import type { Changes } from '../../memory/changes.ts'
-import type { Feed } from '../../memory/feed.ts'
-import type { Signals } from '../../memory/signals.ts'
+import type { Changes } from '../../replication/changes.ts'
+import type { Feed } from '../../replication/feed.ts'
+import type { Signals } from '../../replication/signals.ts'
 import type { Audit } from '../audit/index.ts'
 
 export type StreamDeps = {

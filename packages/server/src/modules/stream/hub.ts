@@ -1,6 +1,6 @@
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { AppError } from '../../kernel/app-error.ts'
-import { everything } from '../../memory/changes.ts'
+import { everything } from '../../replication/changes.ts'
 import { ChangeBatch } from './batch.ts'
 import { createCheck } from './check.ts'
 import type { StreamDeps } from './deps.ts'

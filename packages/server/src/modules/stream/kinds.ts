@@ -1,6 +1,6 @@
 import type { ChangedKind } from '@holdfast/contract/stream'
 import type { AuditKind } from '@holdfast/contract/vocabulary'
-import type { ChangeKind } from '../../memory/changes.ts'
+import type { ChangeKind } from '../../replication/changes.ts'
 
 type Lists = readonly ChangedKind[]
 const none: Lists = []

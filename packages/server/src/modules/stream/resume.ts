@@ -1,5 +1,5 @@
 import type { TenantId } from '../../kernel/actor.ts'
-import { type ChangeKind, changesBetween } from '../../memory/changes.ts'
+import { type ChangeKind, changesBetween } from '../../replication/changes.ts'
 import { ChangeBatch } from './batch.ts'
 import type { StreamDeps } from './deps.ts'
 import { auditKindsOfLists } from './kinds.ts'

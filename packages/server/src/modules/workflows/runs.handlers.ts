@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RunOperation, WorkflowKind } from '@holdfast/contract/vocabulary'
-import { Answer } from '../../http/answer.ts'
+import { Answer } from '../../http/answer/answer.ts'
 import type { Handlers } from '../../http/handlers.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'

@@ -12,7 +12,7 @@ import type { Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
-import { fencedAt } from '../../../memory/fenced.ts'
+import { fencedAt } from '../../../replication/fenced.ts'
 import * as queries from './proof.queries.ts'
 import { BrokenRecord, type Tiles } from './tiles.ts'
 

@@ -1,7 +1,7 @@
 import type { TenantId } from '../../../kernel/actor.ts'
 import { hour } from '../../../kernel/time.ts'
-import { everything } from '../../../memory/changes.ts'
-import { held } from '../../../memory/held.ts'
+import { everything } from '../../../replication/changes.ts'
+import { held } from '../../../replication/held.ts'
 import type { CertificatesDeps } from '../deps.ts'
 import { type NotGood, notGood } from './spcs.queries.ts'
 

@@ -115,7 +115,7 @@ function askedDevice({ principal }: Actor, { device_id }: Asked): string {
 
 /**
  * Rule 3: the credential was issued for exactly this tenant, user and device, and the device still belongs to that
- * user. The tenant in the request was compared with the credential's before (`http/admit.ts`).
+ * user. The tenant in the request was compared with the credential's before (`http/admission/admit.ts`).
  */
 function requireTuple({ principal }: Actor, { user_id }: Asked, reported: Reported): void {
   const userId = reported.user_id && encodeId('user', reported.user_id)

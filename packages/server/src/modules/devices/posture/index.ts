@@ -1,7 +1,7 @@
 import type { Purpose, Signer } from '@holdfast/crypto'
 import type { Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { Changes } from '../../../memory/changes.ts'
+import type { Changes } from '../../../replication/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { Fleet } from '../fleet.ts'
 import type { Appraise } from './appraisal.ts'

@@ -1,7 +1,7 @@
 import type { Tx } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import type { Allowance } from '../../../kernel/allowance.ts'
-import type { Change } from '../../../memory/changes.ts'
+import type { Change } from '../../../replication/changes.ts'
 import type { Pushed } from '../counts.ts'
 
 /** The directory of an API key, and the transaction that reads it. */

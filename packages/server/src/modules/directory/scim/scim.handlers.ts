@@ -1,6 +1,6 @@
 import type { ScimSearch } from '@holdfast/contract/scim-shapes'
 import type { Database } from '../../../db/database.ts'
-import { Answer } from '../../../http/answer.ts'
+import { Answer } from '../../../http/answer/answer.ts'
 import type { Handlers } from '../../../http/handlers.ts'
 import type { Actor } from '../../../kernel/actor.ts'
 import { idOf } from '../../../kernel/ids.ts'

@@ -7,7 +7,7 @@ import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import { day } from '../../../kernel/time.ts'
 import type { ExpectedVersion } from '../../../kernel/version.ts'
-import type { Change } from '../../../memory/changes.ts'
+import type { Change } from '../../../replication/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import {
   type Owned,

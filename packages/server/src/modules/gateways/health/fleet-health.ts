@@ -1,9 +1,9 @@
 import type { GatewaysDeps } from '../deps.ts'
-import { createGatewayHistory } from '../history/gateway-history.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
 import { gatewayHealthHandlers } from './health.handlers.ts'
 import { createGatewayHealth } from './health.ts'
+import { createGatewayHistory } from './history/gateway-history.ts'
 import { createImpact } from './impact.ts'
 
 /** Status and problems of gateways, their history, and the devices that they affect. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { ChangeKind } from '../../../memory/changes.ts'
+import type { ChangeKind } from '../../../replication/changes.ts'
 
 /** Returns the sequence number of the newest change of these kinds up to a time; 0 if the change log has none. */
 export const newestTold = async (

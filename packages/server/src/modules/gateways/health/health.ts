@@ -2,12 +2,12 @@ import type { PageQuery } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { minute } from '../../../kernel/time.ts'
 import type { GatewaysDeps } from '../deps.ts'
-import { relevantKinds } from '../pull/waiters.ts'
 import { activityOfGateways } from '../registry/gateways.queries.ts'
 import type { Registry } from '../registry/registry.ts'
 import { createGatewayStandings, type GatewayStanding, inOrder, namePlaceOf } from '../registry/standings.ts'
 import type { Activity } from '../reports/activity.ts'
 import type { GatewayStatus } from '../reports/status.ts'
+import { relevantKinds } from '../sync/waiters.ts'
 import * as queries from './health.queries.ts'
 
 /** Time after which a gateway should have received and applied a change. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { ChangeKind } from '../../../memory/changes.ts'
+import type { ChangeKind } from '../../../replication/changes.ts'
 
 /** Returns the subjects of these kinds that were changed after a sequence number, newest first. */
 export const touchedSince = async (tx: Tx, tenant: TenantId, kinds: readonly ChangeKind[], since: number) => {

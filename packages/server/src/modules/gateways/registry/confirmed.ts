@@ -1,5 +1,5 @@
 import type { TenantId } from '../../../kernel/actor.ts'
-import { type Change, type ChangeKind, everything } from '../../../memory/changes.ts'
+import { type Change, type ChangeKind, everything } from '../../../replication/changes.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { gatewayStatusOf } from '../reports/status.ts'
 import * as queries from './confirmed.queries.ts'

@@ -1,5 +1,5 @@
 import type { TenantId } from '../../../kernel/actor.ts'
-import { held } from '../../../memory/held.ts'
+import { held } from '../../../replication/held.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { GatewayRow } from './gateways.queries.ts'
 import type { PoolRow } from './pools.queries.ts'

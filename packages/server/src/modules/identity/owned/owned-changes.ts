@@ -1,6 +1,6 @@
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { type Change, everything } from '../../../memory/changes.ts'
+import { type Change, everything } from '../../../replication/changes.ts'
 import { membershipsOf } from '../people/end-access.queries.ts'
 import type { NewGroup, NewUser, Pair, UserAfter } from './apply.queries.ts'
 import type { OwnedGroup, OwnedUser } from './owned.queries.ts'

@@ -1,7 +1,7 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import { mintToken, type Peppers, storedDigests } from '@holdfast/crypto'
 import type { Database, Tx } from '../../../db/database.ts'
-import type { PresentedToken } from '../../../http/authenticate.ts'
+import type { PresentedToken } from '../../../http/admission/authenticate.ts'
 import {
   type Actor,
   jobSource,
@@ -16,9 +16,9 @@ import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
 import { createWriteBehind } from '../../../kernel/write-behind.ts'
-import type { Change, Changes } from '../../../memory/changes.ts'
-import { createCredentialCache } from '../../../memory/credential-cache.ts'
-import type { Memory } from '../../../memory/held.ts'
+import type { Change, Changes } from '../../../replication/changes.ts'
+import { createCredentialCache } from '../../../replication/credential-cache.ts'
+import type { Memory } from '../../../replication/held.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { present, refuseStronger } from '../people/subject.ts'

@@ -1,5 +1,5 @@
-import type { Forms, Pages, ProblemPage, Rooms, UnknownPage } from '../../../http/page.ts'
-import type { PageAsset } from '../../../http/page-assets.ts'
+import type { Forms, Pages, ProblemPage, Rooms, UnknownPage } from '../../../http/pages/page.ts'
+import type { PageAsset } from '../../../http/pages/page-assets.ts'
 import { productVersion } from '../../../kernel/product-version.ts'
 import type { IdentityDeps } from '../deps.ts'
 import type { IdentityRules } from '../rules.ts'

@@ -1,5 +1,5 @@
-import type { HtmlPageAnswer, Inside, Room, Rooms } from '../../../http/page.ts'
-import { assetPath } from '../../../http/page-assets.ts'
+import type { HtmlPageAnswer, Inside, Room, Rooms } from '../../../http/pages/page.ts'
+import { assetPath } from '../../../http/pages/page-assets.ts'
 import type { ConsolePage } from '../deps.ts'
 import type { Me } from './me.ts'
 import { withNext, withoutLastSlash } from './next-path.ts'

@@ -1,5 +1,5 @@
 import { toBase32 } from '@holdfast/crypto'
-import { Answer } from '../../../http/answer.ts'
+import { Answer } from '../../../http/answer/answer.ts'
 import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { viewFactor, viewUser } from '../people/view.ts'

@@ -1,4 +1,4 @@
-import type { HtmlPageAnswer, Inside, Room, Rooms } from '../../../http/page.ts'
+import type { HtmlPageAnswer, Inside, Room, Rooms } from '../../../http/pages/page.ts'
 import { type AppError, fail } from '../../../kernel/app-error.ts'
 import type { Cookie } from '../sessions/cookie.ts'
 import { nextOf, withNext } from './next-path.ts'

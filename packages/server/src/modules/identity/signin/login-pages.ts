@@ -1,6 +1,6 @@
 import { isAway } from '../../../db/away.ts'
-import type { Forms, HtmlPageAnswer } from '../../../http/page.ts'
-import type { HtmlPage } from '../../../http/page-html.ts'
+import type { Forms, HtmlPageAnswer } from '../../../http/pages/page.ts'
+import type { HtmlPage } from '../../../http/pages/page-html.ts'
 import type { Caller } from '../../../kernel/actor.ts'
 import { AppError } from '../../../kernel/app-error.ts'
 import type { IdentityDeps } from '../deps.ts'

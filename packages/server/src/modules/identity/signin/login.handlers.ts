@@ -1,4 +1,4 @@
-import { Answer } from '../../../http/answer.ts'
+import { Answer } from '../../../http/answer/answer.ts'
 import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { IdentityDeps } from '../deps.ts'

@@ -1,9 +1,9 @@
-import type { HtmlPageAnswer } from '../../../http/page.ts'
-import { HtmlPage } from '../../../http/page-html.ts'
+import type { HtmlPageAnswer } from '../../../http/pages/page.ts'
+import { HtmlPage } from '../../../http/pages/page-html.ts'
 import type { AppError } from '../../../kernel/app-error.ts'
 import { iconLink, shield, styleLink } from './page-style.ts'
 
-export { pageHeaders } from '../../../http/page-headers.ts'
+export { pageHeaders } from '../../../http/pages/page-headers.ts'
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 export const escapeHtml = (text: string) => text.replaceAll(/[&<>"']/g, (c) => entities[c] ?? c)

@@ -1,4 +1,4 @@
-import { assetPath, createAsset } from '../../../http/page-assets.ts'
+import { assetPath, createAsset } from '../../../http/pages/page-assets.ts'
 
 /** Values of packages/console/src/styles/tokens.css that these pages use; a test compares them. */
 const tokens = `:root{color-scheme:light dark;

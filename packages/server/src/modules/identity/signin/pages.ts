@@ -1,6 +1,6 @@
 import { isAway } from '../../../db/away.ts'
-import type { HtmlPageAnswer, Pages, ProblemPage, Room, Visit } from '../../../http/page.ts'
-import type { HtmlPage } from '../../../http/page-html.ts'
+import type { HtmlPageAnswer, Pages, ProblemPage, Room, Visit } from '../../../http/pages/page.ts'
+import type { HtmlPage } from '../../../http/pages/page-html.ts'
 import { storable } from '../../../kernel/text.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { owedPage } from './console-page.ts'

@@ -1,4 +1,4 @@
-import type { HtmlPageAnswer, Inside, Room } from '../../../http/page.ts'
+import type { HtmlPageAnswer, Inside, Room } from '../../../http/pages/page.ts'
 import type { AppError } from '../../../kernel/app-error.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import type { IdentityDeps } from '../deps.ts'

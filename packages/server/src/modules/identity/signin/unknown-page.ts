@@ -1,4 +1,4 @@
-import type { UnknownPage } from '../../../http/page.ts'
+import type { UnknownPage } from '../../../http/pages/page.ts'
 import { withNext, withoutLastSlash } from './next-path.ts'
 import { pageHeaders, renderPage, seeOther } from './page-layout.ts'
 

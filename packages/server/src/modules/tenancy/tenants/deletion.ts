@@ -5,7 +5,7 @@ import { jobSource, type TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { minute } from '../../../kernel/time.ts'
-import type { Changes } from '../../../memory/changes.ts'
+import type { Changes } from '../../../replication/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import * as queries from './deletion.queries.ts'
 

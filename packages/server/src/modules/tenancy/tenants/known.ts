@@ -1,7 +1,7 @@
 import type { TenantId } from '../../../kernel/actor.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { whenReady } from '../../../kernel/ready.ts'
-import { held } from '../../../memory/held.ts'
+import { held } from '../../../replication/held.ts'
 import type { TenancyDeps } from '../deps.ts'
 import { readTenantId } from './tenant-id.ts'
 import { findTenant, findTenantByName, listTenants, type TenantRow } from './tenants.queries.ts'

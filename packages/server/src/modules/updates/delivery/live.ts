@@ -1,6 +1,6 @@
 import { compareVersions } from '@holdfast/contract/semver'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { held } from '../../../memory/held.ts'
+import { held } from '../../../replication/held.ts'
 import type { UpdatesDeps } from '../deps.ts'
 import { pathOfTarget } from '../packages/package.ts'
 import * as queries from './live.queries.ts'

@@ -1,0 +1,56 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Download } from '../../kernel/download.ts'
+import { Representation } from '../../kernel/representation.ts'
+import { Streamed } from '../../kernel/streamed.ts'
+import type { TransferPace } from '../connection/pace.ts'
+import type { HtmlPageAnswer } from '../pages/page.ts'
+import { HtmlPage } from '../pages/page-html.ts'
+import { Answer } from './answer.ts'
+import { sendDownload } from './download.ts'
+import { mediaTypeOf } from './protocol.ts'
+import { isKnown } from './representation.ts'
+import { sendStreamed } from './streamed.ts'
+
+/**
+ * Sends a result. This is the only place that decides 304. The status of success is already set. A HEAD is answered
+ * like its GET; Node omits the body.
+ */
+export function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  result: unknown,
+  pace: TransferPace,
+): Promise<void> | undefined {
+  if (result instanceof Download) return sendDownload(request, reply, result, pace)
+  if (result instanceof Streamed) return sendStreamed(request, reply, result, pace)
+  sendNow(request, reply, result)
+  return undefined
+}
+
+function sendNow(request: FastifyRequest, reply: FastifyReply, result: unknown): void {
+  if (result instanceof Representation) {
+    const { etag, content } = result
+    if (etag !== undefined) void reply.header('etag', etag)
+    if (isKnown(request.headers['if-none-match'], etag)) void reply.code(304).send()
+    else void reply.code(200).header('content-type', mediaTypeOf(request.url)).send(content)
+    return
+  }
+  if (!(result instanceof Answer)) {
+    if (reply.statusCode === 204) void reply.send()
+    else void reply.header('content-type', mediaTypeOf(request.url)).send(result)
+    return
+  }
+  void reply.code(result.status ?? reply.statusCode)
+  if (result.body !== null && !('content-type' in result.headers))
+    void reply.header('content-type', mediaTypeOf(request.url))
+  void reply.headers(result.headers).send(contentOf(request, result.body) ?? undefined)
+}
+
+const contentOf = <T>({ headers }: FastifyRequest, body: T | HtmlPage): T | Buffer =>
+  body instanceof HtmlPage ? body.render(headers.cookie) : body
+
+export const sendPage = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status = 200, headers, body }: HtmlPageAnswer,
+): FastifyReply => reply.code(status).headers(headers).send(contentOf(request, body))

@@ -1,0 +1,71 @@
+import { FederationError } from '../../enrollment/proven.ts'
+import { elementText, everyElement, instantOf, onlyChild } from './elements.ts'
+import { ns, statusSuccess } from './names.ts'
+import { maxAgeMs, maxResponseLength, type SamlProvider, skewMs } from './provider.ts'
+import { judgeSignatures } from './signatures.ts'
+import { readXml, withoutDeclaration, type XmlElement } from './xml.ts'
+
+/** Decodes the XML of a posted response. */
+export function decodeResponse(posted: string): string {
+  if (posted.length > maxResponseLength)
+    throw new FederationError('token', `The response is longer than ${maxResponseLength} characters.`)
+  const base64 = posted.replace(/[ \t\r\n]+/g, '')
+  if (base64 === '' || base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64))
+    throw new FederationError('token', 'The response is not base64.')
+  try {
+    return withoutDeclaration(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(base64, 'base64')))
+  } catch {
+    throw new FederationError('token', 'The response is not UTF-8.')
+  }
+}
+
+/**
+ * Judges the response around its assertion, before any signature is verified. Only a signed response vouches for these
+ * values, so they prove no person. They must be right all the same. Returns the signatures.
+ */
+export function judgeResponse(xml: string, provider: SamlProvider, requestId: string, now: Date): XmlElement[] {
+  const response = readXml(xml)
+  if (
+    response.name !== 'Response' ||
+    response.namespace !== ns.protocol ||
+    response.attributes.get('Version') !== '2.0'
+  )
+    throw new FederationError('token', 'This is no response of SAML 2.0.')
+  judgeStatus(response)
+  const assertion = onlyAssertion(response)
+  const signatures = judgeSignatures({ response, assertion }, provider.signedResponse)
+
+  const { attributes } = response
+  const destination = attributes.get('Destination')
+  const isSigned = onlyChild(response, ns.signature, 'Signature') !== undefined
+  if (destination === undefined ? isSigned : destination !== provider.acsUrl)
+    throw new FederationError('destination', 'The response is not meant for this address.')
+  if (attributes.get('InResponseTo') !== requestId)
+    throw new FederationError('state', 'The response answers no request of ours.')
+  const names = response.children.filter(({ name }) => name === 'Issuer')
+  if (names.length > 1 || names.some((issuer) => elementText(issuer) !== provider.issuer))
+    throw new FederationError('issuer', 'The response is of another identity provider.')
+  const issued = instantOf(attributes.get('IssueInstant'))?.getTime()
+  if (issued === undefined || issued > now.getTime() + skewMs || issued + maxAgeMs <= now.getTime() - skewMs)
+    throw new FederationError('time', 'The response is too old, or its time is still to come.')
+  return signatures
+}
+
+function judgeStatus(response: XmlElement) {
+  const code = onlyChild(onlyChild(response, ns.protocol, 'Status'), ns.protocol, 'StatusCode')
+  const value = code?.attributes.get('Value') ?? ''
+  if (value === statusSuccess) return
+  const [word = 'no status'] = /[A-Za-z]{1,40}$/.exec(value) ?? []
+  throw new FederationError('denied', `The identity provider did not sign the person in: it answered ${word}.`)
+}
+
+/** Returns the assertion. The response must contain no second one anywhere, and no encrypted one. */
+function onlyAssertion(response: XmlElement): XmlElement {
+  const named = [...everyElement(response)].filter(({ name }) => /^(Encrypted)?Assertion$/.test(name))
+  if (named.some(({ name }) => name === 'EncryptedAssertion'))
+    throw new FederationError('encrypted', 'The assertion is encrypted, which is not supported; let it be signed only.')
+  const assertion = onlyChild(response, ns.assertion, 'Assertion')
+  if (!assertion || named.length !== 1)
+    throw new FederationError('token', 'The response does not hold exactly one assertion in its place.')
+  return assertion
+}

@@ -1,0 +1,98 @@
+import type { Tx } from '../../../db/database.ts'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import { fail, failField } from '../../../kernel/app-error.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import { requirePresence } from '../../../kernel/own-limit.ts'
+import { storable } from '../../../kernel/text.ts'
+import type { FederationDeps } from '../deps.ts'
+import { providerIssuer } from './kinds.ts'
+import type { LinkRow } from './links.queries.ts'
+import * as queries from './links.queries.ts'
+import { holdProvider } from './providers.queries.ts'
+
+const mostOfUser = 100
+/** A link to make or end: UUIDs of the user and the provider, and the provider's subject of the account. */
+type Wanted = { user: string; provider: string; subject: string; reason: string | undefined }
+
+/**
+ * Links of users to their accounts at providers. A link lets the account's holder sign in as the user, so it needs the
+ * same right as setting a password. Names and email addresses never link an account.
+ */
+export function createLinks({
+  db,
+  audit,
+  changes,
+  now,
+  people,
+}: Pick<FederationDeps, 'db' | 'audit' | 'changes' | 'now' | 'people'>) {
+  async function record(tx: Tx, actor: Actor, operation: 'link' | 'unlink', of: Wanted & { username: string }) {
+    const user_id = encodeId('user', of.user)
+    const details = {
+      provider_id: encodeId('identity_provider', of.provider),
+      subject: of.subject,
+      ...(of.reason !== undefined && { reason: of.reason }),
+    }
+    const target = { type: 'user', id: user_id, name: of.username }
+    await audit.record(tx, actor, 'user.changed', { operation, user_id }, { target, details })
+  }
+
+  return {
+    list: (tenant: TenantId, user: string): Promise<LinkRow[]> =>
+      db.inTenant(tenant, async (tx) => {
+        await people.requireThere(tx, tenant, user)
+        return queries.listLinks(tx, tenant, user, mostOfUser)
+      }),
+
+    link: (actor: Actor, wanted: Wanted): Promise<{ link: LinkRow; changed: boolean }> => {
+      const { tenantId: tenant } = actor
+      const { user, provider, subject } = wanted
+      // A stolen session could otherwise add a lasting way to sign in that asks for neither password nor code.
+      if (actor.principal.kind === 'session' && actor.principal.userId === user)
+        requirePresence(actor, 'this adds a way to sign in beside your password and code', now())
+      if (storable(subject, 255) !== subject) failField('subject', 'has characters that can not be stored')
+      return db.inTenant(tenant, async (tx) => {
+        const held = (await holdProvider(tx, tenant, provider)) ?? failField('provider_id', 'no such identity provider')
+        const username = await people.requireLinkable(tx, actor, user)
+        const issuer =
+          providerIssuer(held) ??
+          failField('provider_id', 'its metadata have not been read yet: enable or test it first')
+        const account = { provider_id: provider, issuer, subject }
+        const before = await queries.findLink(tx, tenant, account)
+        if (before?.user_id === user) return { link: before, changed: false }
+        const isLeft = before && !(await people.isThere(tx, tenant, before.user_id))
+        if (isLeft) await queries.deleteLink(tx, tenant, before.user_id, account)
+        if ((await queries.listLinks(tx, tenant, user, mostOfUser)).length >= mostOfUser)
+          fail('validation_error', `a user has at most ${mostOfUser} linked accounts`)
+        const row = {
+          ...account,
+          tenant_id: tenant,
+          user_id: user,
+          provisioned: false,
+          linked_at: now(),
+          last_login_at: null,
+        }
+        if ((before && !isLeft) || !(await queries.insertLink(tx, row)))
+          failField('subject', 'is linked to another user: end that first')
+        await people.noteSetting(tx, actor, tenant, user, now())
+        await record(tx, actor, 'link', { ...wanted, username })
+        return { link: { ...row, provider_name: held.name }, changed: true }
+      })
+    },
+
+    /** False if there was no such link. */
+    unlink: (actor: Actor, wanted: Wanted): Promise<boolean> => {
+      const { tenantId: tenant } = actor
+      const { user, provider } = wanted
+      return db.inTenant(tenant, async (tx) => {
+        const username = await people.requireLinkable(tx, actor, user)
+        if (!(await queries.deleteLink(tx, tenant, user, { provider_id: provider, subject: wanted.subject })))
+          return false
+        await record(tx, actor, 'unlink', { ...wanted, username })
+        const ended = await people.endProviderSessions(tx, actor, provider, [user])
+        if (ended.length > 0) await changes.record(tx, tenant, ended)
+        return true
+      })
+    },
+  }
+}
+export type Links = ReturnType<typeof createLinks>
