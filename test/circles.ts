@@ -1,6 +1,6 @@
 /**
- * Finds the circles of a directed graph: its strongly connected components of more than one node (Tarjan), and nodes
- * that lead to themselves. Of each component it returns one shortest circle, whose first node stands at its end again.
+ * Finds the cycles of a directed graph: strongly connected components of more than one node (Tarjan), and nodes with an
+ * edge to themselves. Returns one shortest cycle of each component; its first node is repeated at its end.
  */
 export function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   const index = new Map<string, number>()
@@ -27,7 +27,7 @@ export function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string
   return circles
 }
 
-/** Searches breadth first from the node, within its component. */
+/** Finds the shortest cycle from a node by a breadth-first search within its component. */
 function shortestCircle(graph: ReadonlyMap<string, readonly string[]>, start: string, component: ReadonlySet<string>) {
   const seen = new Set<string>()
   let paths = [[start]]

@@ -8,8 +8,8 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const sources = globSync(['packages/*/{src,test}/**/*.{ts,tsx}', 'test/*.ts', 'scripts/*.mjs'], { cwd: root }).sort()
 
 /**
- * Where a text becomes a `TenantId`: authentication, a new tenant, what another replica says. Rows have it by their
- * type.
+ * Files that turn a text into a `TenantId`: in authentication, for a new tenant, and in messages of other replicas.
+ * Rows have the type already.
  */
 const makers = [
   'packages/server/src/http/admission/admit.ts',

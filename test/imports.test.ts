@@ -9,7 +9,7 @@ const door = 'server/src/modules/\\w+/index'
 const spine = 'server/src/(kernel|db|memory)/'
 
 /**
- * Reads as the rule: files under the left may import files under the right, and nothing else of ours. `$1` is the
+ * The import rules: files that match the left may import our files that match the right, and none else. `$1` is the
  * module.
  */
 const map: readonly (readonly [from: RegExp, may: RegExp])[] = [

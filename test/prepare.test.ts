@@ -72,7 +72,7 @@ async function pack(name: string, folder: string) {
   return { version: '1.0.0', resolved: `file:vendor/${name}.tgz`, integrity }
 }
 
-/** The output of the script, which has to succeed. */
+/** Runs the script and returns its output. Throws if it fails. */
 async function run(script: string, options: string[]): Promise<string> {
   const child = spawn(process.execPath, [script, ...options], { stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
@@ -92,7 +92,7 @@ test('npm start installs no packages for development, and npm test adds them wit
   isAsGiven()
   assert.equal(await prepare('--product'), '')
 
-  // The same tree by hand has no stamp. In a read-only one there can be none, as in place of a folder.
+  // A tree installed by hand has no stamp. A folder in its place stands for a tree where none can be written.
   rmSync(stamp)
   assert.equal(await prepare('--product'), '')
   assert.match(readFileSync(stamp, 'utf8'), /^[0-9a-f]{64} product$/)
@@ -101,7 +101,7 @@ test('npm start installs no packages for development, and npm test adds them wit
   assert.equal(await prepare('--product'), '')
   rmSync(stamp, { recursive: true })
 
-  // A completion that was cut short left a folder that looks like a package.
+  // An interrupted installation left a folder that looks like a package.
   mkdirSync(at('node_modules/tool'))
   writeFileSync(at('node_modules/tool/package.json'), JSON.stringify({ name: 'tool', version: '1.0.0' }))
   mkdirSync(at('node_modules/.cache'))
@@ -118,7 +118,7 @@ test('npm start installs no packages for development, and npm test adds them wit
   assert.deepEqual([await prepare('--product'), await prepare()], ['', ''])
   assert.match(readFileSync(stamp, 'utf8'), /^[0-9a-f]{64}$/)
 
-  // npm itself removes packages later than the stamp.
+  // npm itself removes a package after the stamp was written.
   await new Promise((resolve) => setTimeout(resolve, 20))
   const record = at('node_modules/.package-lock.json')
   const { packages, ...others } = JSON.parse(readFileSync(record, 'utf8'))

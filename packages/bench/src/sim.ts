@@ -40,7 +40,7 @@ async function runOn<D extends Served>(
   }
 }
 
-/** The key of a platform administrator of the server. */
+/** Starts the server. Returns an API key of a platform administrator. */
 async function start(deployment: Served, { replicas, processes, seed }: Options): Promise<string> {
   if (replicas > 1)
     process.stdout.write(
@@ -52,7 +52,7 @@ async function start(deployment: Served, { replicas, processes, seed }: Options)
   return makeApiKey(deployment)
 }
 
-/** Rejects when somebody stops us, so that what we started and wrote is cleaned up. */
+/** Rejects on a signal, so that processes and files are cleaned up. */
 const onInterrupt = (): Promise<never> =>
   new Promise((_, reject) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

@@ -4,8 +4,9 @@ import { sql } from 'kysely'
 import { type Kit, times } from './kit.ts'
 
 /**
- * Of two people, on two replicas, the administrator is taken away while the other one is suspended and made one: how
- * often a tenant was left without, and how much was refused, in so many rounds.
+ * Simulates concurrent changes of administrators on two replicas: of two users, the administrator loses the role while
+ * the other is suspended and made administrator. Returns how many tenants were left without an administrator, and how
+ * many changes were refused.
  */
 export async function raceForAdministrators(kit: Kit, rounds: number): Promise<{ without: number; refused: number }> {
   let without = 0

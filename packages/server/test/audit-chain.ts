@@ -5,7 +5,7 @@ import type { Kit } from './kit.ts'
 
 export type Event = Awaited<ReturnType<Kit['admin']['listAuditEvents']>>['items'][number]
 
-/** Everything on record, first come first. */
+/** Reads the whole audit log, in order of sequence numbers. */
 export async function recordOf({ admin }: Pick<Kit, 'admin'>): Promise<Event[]> {
   const events: Event[] = []
   for (let cursor: string | undefined; ; ) {
@@ -16,7 +16,7 @@ export async function recordOf({ admin }: Pick<Kit, 'admin'>): Promise<Event[]> 
   }
 }
 
-/** What `docs/audit.md` says of the hash, computed by itself. */
+/** The hash of an event as `docs/audit.md` defines it, computed independently of the server. */
 function hashOf(before: string, { seq, hash: _, ...event }: Event): string {
   const place = Buffer.alloc(8)
   place.writeBigUInt64BE(BigInt(seq))
@@ -24,7 +24,7 @@ function hashOf(before: string, { seq, hash: _, ...event }: Event): string {
     .update(Buffer.concat([Buffer.of(0), Buffer.from(before, 'hex'), place, Buffer.from(canonicalJson(event))]))
     .digest('hex')
 }
-/** Each place follows the one before, and each hash fits. */
+/** Asserts that sequence numbers have no gap or repetition, and that each hash fits. */
 export function requireChain(events: readonly Event[]): void {
   let before = '00'.repeat(32)
   for (const [i, event] of events.entries()) {

@@ -8,7 +8,7 @@ import { Agent, buildConnector } from 'undici'
 import { createTestDatabase } from '../src/embedded/test-database.ts'
 import { type Kit, masterKeyLine, startKit, usualMasterKey } from './kit.ts'
 
-/** A folder with a master key file and an identity, and the command line of an operator in it. */
+/** A folder with a master key file and an identity, and an operator's command line in it. */
 export async function startOperator(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-backup-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
@@ -31,7 +31,7 @@ export async function startOperator(t: TestContext) {
   }
 }
 
-/** What a test makes beside a deployment, or after it, ends before it: last made, first ended. */
+/** A context for resources that must end before the deployment does: they end newest first. */
 export function within(kit: Kit): TestContext {
   const ends: (() => unknown)[] = []
   kit.after(async () => {
@@ -40,14 +40,14 @@ export function within(kit: Kit): TestContext {
   return { after: (end: () => unknown) => void ends.push(end) } as unknown as TestContext
 }
 
-/** An empty database, dropped with the test. */
+/** Creates an empty database, dropped at the end of the test. */
 export async function emptyDatabase(t: TestContext): Promise<string> {
   const { url, drop } = await createTestDatabase()
   t.after(drop)
   return url
 }
 
-/** A backup of a deployment, and what a server finds that starts on it where it was restored. */
+/** A deployment to back up, and helpers to restore its backup and start a server on it. */
 export async function startDrill(t: TestContext, options: Parameters<typeof startKit>[1] = {}) {
   const kit = await startKit(t, options)
   const beside = within(kit)
@@ -70,7 +70,7 @@ export async function startDrill(t: TestContext, options: Parameters<typeof star
   }
 }
 
-/** Reaches one deployment now and another later, as a name does whose address was changed. */
+/** Leads to one deployment first and to another later, like a DNS name whose address changes. */
 export function movable(t: TestContext, first: string) {
   const connect = buildConnector({})
   let url = new URL(first)

@@ -5,8 +5,8 @@ import { type Got, type Sent, send } from './raw-http.ts'
 const fromHere: Record<string, string> = { 'sec-fetch-site': 'same-origin' }
 
 /**
- * Somebody's browser at this deployment: it keeps every cookie that it is given, and looks at each page whether it is
- * as strict as all have to be.
+ * A browser at this deployment. It keeps its cookies, and asserts that each page has the strict headers required of
+ * all.
  */
 export function openBrowser(replica: Pick<Replica, 'url'>) {
   const cookies = new Map<string, string>()
@@ -21,7 +21,7 @@ export function openBrowser(replica: Pick<Replica, 'url'>) {
     return got
   }
   const get = (path: string, at = replica): Promise<Got> => request({ path }, at)
-  /** Sends the first form of a page, with what somebody typed over what stands in it. */
+  /** Sends the first form of a page; typed values replace those in the page. */
   const submit = (page: Got, typed: Record<string, string> = {}, headers = fromHere, at = replica): Promise<Got> => {
     const [, action = '', inside = ''] = /<form method="post" action="([^"]+)">([\s\S]*?)<\/form>/.exec(page.text) ?? []
     const inputs = Array.from(inside.matchAll(/<input ([^>]*)>/g), ([, attributes = '']) => {
@@ -31,7 +31,7 @@ export function openBrowser(replica: Pick<Replica, 'url'>) {
     })
     return request({ method: 'POST', path: action, form: { ...Object.fromEntries(inputs), ...typed }, headers }, at)
   }
-  /** Where an answer leads, and from there on, until a page comes. */
+  /** Follows redirects until a page comes. */
   const follow = async (got: Got): Promise<Got> =>
     got.status === 303 ? follow(await get(String(got.headers.location))) : got
   return {
@@ -40,7 +40,7 @@ export function openBrowser(replica: Pick<Replica, 'url'>) {
     get,
     submit,
     follow,
-    /** A form, as a page of any site may send one. */
+    /** Posts a form, as a page of any site could. */
     post: (path: string, form: Record<string, string>, at = replica) => request({ method: 'POST', path, form }, at),
   }
 }

@@ -9,17 +9,17 @@ export type Raw = {
   text: string
   json: Record<string, unknown>
 }
-/** Makes the headers of one request: a credential, and where it needs one, a proof. */
+/** Makes the headers of one request: a credential, and a proof if the credential needs one. */
 export type Caller = (method: string, url: string) => Record<string, string>
 
 export const bearer =
   (token: string): Caller =>
   () => ({ authorization: `Bearer ${token}` })
 
-/** What a request is sent to: the public URL, by way of one replica. */
+/** The target of a request: the public URL, reached through one replica. */
 export type Reached = Pick<Kit, 'publicUrl' | 'dispatcher'>
 
-/** A request as given, to the public URL of a kit. */
+/** Sends a request as given to the public URL of a kit. */
 export async function send(
   kit: Reached,
   method: string,

@@ -23,14 +23,14 @@ import { decodeId } from '../src/kernel/ids.ts'
 export type AuditEvent = Output<typeof listAuditEvents>['items'][number]
 type WithFields = { properties?: Record<string, TSchema> }
 
-/** The names of a noun's fields, those inside of others as `outer.inner`. */
+/** The field names of a noun; fields within others appear as `outer.inner`. */
 const namesOf = (schema: TSchema, before = ''): string[] =>
   Object.entries((schema as WithFields).properties ?? {}).flatMap(([name, inner]) => [
     `${before}${name}`,
     ...namesOf(inner, `${before}${name}.`),
   ])
 
-/** What the first word of a kind is about. */
+/** The noun of each kind, by the first word of the kind. */
 const nouns: Readonly<Record<string, TSchema>> = {
   user: User,
   group: Group,
@@ -50,15 +50,15 @@ const nouns: Readonly<Record<string, TSchema>> = {
   notification_settings: updateNotificationSettings.body,
   retention: Retention,
 }
-/** Kinds without a noun that a GET shows, and what may be said to change in them. */
+/** Kinds without a noun of their own, with the fields that their changes may name. */
 const others: Readonly<Partial<Record<AuditKind, readonly string[]>>> = { 'posture.reported': ['verdict'] }
 
 const secretNames = /secret|password|token|jwe|digest_of|seed|code/
 const harmless = ['webhook.secret_set', 'password_set', 'token_id']
-/** Ids stand on record as the API names them; the one of a request is no TypeID. */
+/** A bare UUID: events name objects by TypeIDs. Only the request id is no TypeID. */
 const bareId = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/
 
-/** What stands in an event as an id of a noun, and is none. */
+/** Returns texts that have the prefix of a TypeID but can't be decoded. */
 const brokenIds = (text: string): string[] =>
   (Object.entries(idPrefixes) as [Noun, string][]).flatMap(([noun, prefix]) =>
     [...text.matchAll(new RegExp(`"(${prefix}_[0-9a-z]*)"`, 'g'))].flatMap(([, id = '']) =>
@@ -66,7 +66,7 @@ const brokenIds = (text: string): string[] =>
     ),
   )
 
-/** What is wrong with what an event says was changed. */
+/** Returns the faults in the changes that an event reports. */
 export function wrongChanges({ kind, changes, request_id: _, ...event }: AuditEvent): string[] {
   const noun = nouns[kind.split('.')[0] ?? '']
   const known = others[kind] ?? (noun ? namesOf(noun) : [])

@@ -31,7 +31,7 @@ export async function startCommand(t: TestContext, kit: Kit) {
   return {
     file: (name: string) => join(home, name),
     run: (...args: string[]) => runWith(args),
-    /** On a terminal, where somebody answers a question that can be said no to. */
+    /** Runs the command as on a terminal, with an answer to its confirmation prompt. */
     runAnswering: (answer: () => Promise<string>, ...args: string[]) => runWith(args, answer),
   }
 }

@@ -10,10 +10,10 @@ import { bearer, type Caller, call, challengeFrom, deviceCaller, operation, type
 
 export const statusIn = ({ status, json, text }: Raw) => (status === 200 ? json.status : `${status} ${text}`)
 
-/** A machine that enrolls: its challenge, its key, and the replica that it asks. */
+/** An enrolling machine: its challenge, its key, and the replica that it talks to. */
 export type Machine = { challenge: string; key: PrivateJwk; on: Reached }
 
-/** A deployment on two replicas, and a provider by which Ada's machines enroll. Time moves by hand. */
+/** A deployment on two replicas, with a provider through which Ada's machines enroll. The clock is set by the test. */
 export async function startGrants(
   t: TestContext,
   {
@@ -55,14 +55,14 @@ export async function startGrants(
       device: { name: 'build-server', platform: 'linux' },
       ...body,
     })
-  /** A machine that waits for approval, and the code that the provider gave for it. */
+  /** A machine that waits for approval, with the device code of the provider. */
   const begun = async (on?: Reached): Promise<Machine & { code: string }> => {
     const machine = await newMachine(on)
     const answer = await begin(machine)
     assert.equal(answer.status, 201, answer.text)
     return { ...machine, code: idp.deviceCodes.at(-1) ?? '' }
   }
-  /** Ada approves; `claims` over what would be right. */
+  /** Ada approves; `claims` replace the valid ones. */
   const approve = async ({ code }: { code: string }, claims: Record<string, unknown> = {}) => {
     const iat = Math.floor(clock.now().getTime() / 1000)
     const ada = { sub: 'sub-of-ada', preferred_username: 'ada' }
@@ -71,10 +71,10 @@ export async function startGrants(
   return {
     ...{ kit, clock, idp, provider, params, token, newMachine, begin, status, finish, begun, approve },
     second: { ...kit, ...kit.replicas[1]! } as Kit,
-    /** What the provider was asked of codes so far. */
+    /** Number of token requests to the provider so far. */
     asked: () => idp.hitsOf('/token'),
     set: (named: Parameters<typeof changeIdentityProvider>[2]) => changeIdentityProvider(kit.admin, { params }, named),
-    /** Why enrollments were refused, newest first. */
+    /** The reasons of the newest refused enrollments, newest first. */
     reasons: async (limit = 1) =>
       (await kit.admin.listAuditEvents({ query: { kind: 'device.enrollment_refused', limit } })).items.map((e) =>
         'reason' in e ? e.reason : undefined,
@@ -91,7 +91,7 @@ export async function startGrants(
   }
 }
 
-/** A machine that waits for approval, of a provider that nobody will ask. */
+/** Inserts a machine that waits for approval; its provider is never asked. */
 export async function plantGrant(kit: Kit, token: string, providerId: string): Promise<Caller> {
   const { privateJwk } = generateKey('ES256')
   const challenge = await challengeFrom(kit, bearer(token))

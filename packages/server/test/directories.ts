@@ -8,7 +8,7 @@ export type User = Snapshot['users'][number]
 export type Group = Snapshot['groups'][number]
 
 let count = 0
-/** A snapshot that is newer than every one before it. */
+/** A snapshot newer than all before it. */
 export const snapshotOf = (users: User[], groups: Group[] = [], more: Partial<Snapshot> = {}): Snapshot => ({
   provider: 'corp',
   snapshot_id: `snapshot-${++count}`,

@@ -11,11 +11,11 @@ import { reachedBy } from './reached-by.ts'
 
 type Person = { shown: RegExp; does: (url: string) => Promise<unknown> }
 
-/** `holdfast device enroll` with a bootstrap token, and whoever opens the address that it shows. */
+/** Runs `holdfast device enroll` with a bootstrap token, and the person who opens the address that it shows. */
 export async function startEnrollCommand(t: TestContext, kit: Kit) {
   const { hostname, port } = new URL(kit.url)
   const plain = buildConnector({})
-  // The command reaches the deployment under its public name, and providers where they are.
+  // The command reaches the deployment under its public name, and providers at their own addresses.
   const both = new Agent({
     connect: (to, callback) => plain(to.hostname === 'holdfast.test' ? { ...to, hostname, port } : to, callback),
   })
@@ -29,7 +29,7 @@ export async function startEnrollCommand(t: TestContext, kit: Kit) {
 
   return {
     token,
-    /** A file in which a device is saved, or would be. */
+    /** The path of a file for the saved device. */
     file: (name: string) => join(home, name),
     run: async (args: string[], { shown, does }: Person) => {
       const said = { out: '', err: '' }
@@ -51,7 +51,7 @@ export async function startEnrollCommand(t: TestContext, kit: Kit) {
       await person
       return { code, ...said }
     },
-    /** What the deployment knows of the device that was saved in a file, and what its credential says. */
+    /** The device and its user in the deployment, and the claims of the credential, for a device saved in a file. */
     saved: async (path: string) => {
       const { deviceId, credential } = JSON.parse(await readFile(path, 'utf8'))
       const device = await kit.admin.getDevice({ params: { device_id: deviceId } })

@@ -17,9 +17,9 @@ export const statusOf = async ({ admin, tenant }: Kit) => {
 }
 export const usedOf = async (kit: Kit, metric: string) => (await statusOf(kit)).of(metric).used
 
-/** Of which limits it was found that they tell. */
+/** Limits for which `tells` has found the event and the notification. */
 export const toldLimits = new Set<CountedMetric>()
-/** What finds no place is on record, and administrators hear of it once. */
+/** Asserts that a refusal by a limit has an audit event, and that administrators are notified once. */
 export async function tells(kit: Kit, metric: CountedMetric, limit: number) {
   const found = async () => (await eventsOf(kit, 'entitlement.exceeded')).filter((e) => e.metric === metric)
   await until(async () => (await found()).length > 0, `entitlement.exceeded of ${metric}`)

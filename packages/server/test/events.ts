@@ -1,7 +1,7 @@
 import type { AuditFields, AuditKind } from '@holdfast/contract/vocabulary'
 import type { Client } from '@holdfast/sdk'
 
-/** SQL: all events, whether they have their places yet or not. */
+/** SQL: all events, with or without sequence numbers. */
 export const everyEvent = `(select kind, outcome, target_id, request_id, record from audit_log
   union all select kind, outcome, target_id, request_id, record from audit_arrivals)`
 

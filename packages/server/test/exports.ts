@@ -9,14 +9,14 @@ type Event = Record<string, unknown> & { seq: number; hash: string; kind: string
 
 export const sha256 = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
-/** What docs/audit.md says of the hash, computed by itself. */
+/** The hash of an event as docs/audit.md defines it, computed independently of the server. */
 export function hashOf(before: string, { seq, hash: _, ...event }: Event): string {
   const place = Buffer.alloc(8)
   place.writeBigUInt64BE(BigInt(seq))
   return sha256(Buffer.concat([Buffer.of(0), Buffer.from(before, 'hex'), place, Buffer.from(canonicalJson(event))]))
 }
 
-/** An export as curl would fetch it. */
+/** Downloads an export, as curl would. */
 export async function exported(
   kit: Pick<Kit, 'publicUrl' | 'dispatcher' | 'adminKey'>,
   query: string,
@@ -33,7 +33,7 @@ export async function exported(
   return { status: statusCode, headers: answered, text: Buffer.from(await body.arrayBuffer()).toString() }
 }
 
-/** NDJSON as a reader takes it: lines, of which the last one is the manifest. */
+/** Parses an NDJSON export. Its last line is the manifest. */
 export function readNdjson(text: string): { events: Event[]; content: string; signed: Signed } {
   const end = text.lastIndexOf('\n', text.length - 2) + 1
   const content = text.slice(0, end)
@@ -44,7 +44,7 @@ export function readNdjson(text: string): { events: Event[]; content: string; si
   return { events, content, signed: JSON.parse(text.slice(end)) as Signed }
 }
 
-/** Checks the signature with the keys of the trust set, and gives what was signed. */
+/** Verifies the signature with the keys of the trust set, and returns the signed manifest. */
 export async function signedManifest({ admin }: Pick<Kit, 'admin'>, { jws }: Signed): Promise<Signed['manifest']> {
   const { jwks } = await admin.trustAnchors()
   const { payload } = verifyJws(jws, {

@@ -10,12 +10,12 @@ type Given = Parameters<typeof changeIdentityProvider>[2]
 type People = Parameters<typeof startRealProvider>[1]['people']
 export const clientSecret = 'a secret between two servers'
 
-/** A deployment whose people sign in at an `oidc-provider`; `settings` over what a provider is made with. */
+/** A deployment whose users sign in at an `oidc-provider`. `settings` override the provider's settings. */
 export async function startFederated(
   t: TestContext,
   { people, settings = {}, ...options }: { people: People; settings?: Given } & Parameters<typeof startKit>[1],
 ) {
-  // Before the deployment looks whether anything is left.
+  // Ends before the deployment checks for leaks.
   const ends: (() => unknown)[] = []
   t.after(() => Promise.all(ends.map((end) => end())))
   const kit = await startKit(t, { ...options, config: { ...opened, ...options?.config } })
@@ -49,7 +49,9 @@ export async function startFederated(
   await set({ enabled: true, claims, oidc: { issuer: real.issuer, client_secret: clientSecret, scopes }, ...settings })
 
   const start = `/admin/login/oidc?provider=${made.provider_id}`
-  /** To the provider, where `login` signs in, and back to the door of this deployment: the path it was sent to. */
+  /**
+   * Signs `login` in at the provider. Returns the callback path of this deployment, to which the browser is redirected.
+   */
   const wayBack = async (
     browser = openBrowser(kit),
     login = 'anna',
@@ -74,7 +76,7 @@ export async function startFederated(
       const { path } = await wayBack(browser, login, start + more, replica)
       return { browser, answer: await browser.get(path, replica) }
     },
-    /** Why sign-ins were refused, newest first. */
+    /** The reasons of the newest refused sign-ins, newest first. */
     reasons: async (limit = 10) =>
       (await kit.admin.listAuditEvents({ query: { kind: 'login.failed', limit } })).items.map(
         (event) => 'failure_reason' in event && event.failure_reason,
@@ -82,7 +84,7 @@ export async function startFederated(
   }
 }
 export type Federated = Awaited<ReturnType<typeof startFederated>>
-/** Of whom the browser is signed in as. */
+/** The username that the browser is signed in as, or the status of the refusal. */
 export const whoIs = async (kit: Kit, cookie: string | undefined, replica: Pick<Replica, 'url'> = kit) => {
   const browser = openBrowser(replica)
   if (cookie !== undefined) browser.cookies.set('holdfast_session', cookie)

@@ -10,7 +10,9 @@ const versions = ['1.2.0', '1.10.0', '1.10.0-rc.2', '1.10.0-rc.11', '2.0.0', 'bu
 export const size = 240
 const uuid = (what: string) => `md5('${what}' || i)::uuid`
 
-/** Devices and users with every value, ties and nulls among them, as no API makes so many in so little time. */
+/**
+ * Inserts devices and users with every value, including ties and nulls. The API would take too long for this number.
+ */
 export async function fillFleet(kit: Kit) {
   const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'Staff' } } })
   const made = [await withGateway(kit, 'g1'), await withGateway(kit, 'g2')]
@@ -70,7 +72,7 @@ export async function fillFleet(kit: Kit) {
   return { group, gateway: made[1]!.gateway, pool: made[1]!.pool, token: enrollment_token }
 }
 
-/** All pages of a list. Nothing comes twice. */
+/** All pages of a list. Asserts that no item appears twice. */
 export async function all<T>(
   ask: (page: { limit: number; cursor?: string }) => Promise<{ items: readonly T[]; next_cursor: string | null }>,
   idOf: (item: T) => string,

@@ -41,7 +41,7 @@ export async function withGateway(kit: Kit, name = 'g1', poolName = `pool of ${n
   return { pool, gateway, secret, client: kit.clientFor(secret) }
 }
 
-/** A change that no gateway needs to know of. */
+/** Makes a change that does not concern gateways. */
 export async function changeSomethingElse(kit: Kit) {
   const before = await seqOf(kit)
   const { api_key } = await kit.admin.createApiKey({ body: { name: 'short-lived', role: 'viewer' } })
@@ -66,7 +66,7 @@ export async function enroll(
     now?: () => Date
     admin?: Kit['admin']
     wireguard_public_key?: string
-    /** Of a token that is there already. */
+    /** The secret of an existing token. */
     secret?: string
   } = {},
 ) {
@@ -86,12 +86,12 @@ export async function enroll(
   const directory = async (): Promise<DirectoryPool[]> => payloadOf((await client.gatewayPools()).directory).pools
   return {
     id: made.device_id,
-    /** What it was given as it enrolled. */
+    /** The answer to its enrollment. */
     made,
-    /** The pools of its directory, unverified. */
+    /** The pools in its directory, unverified. */
     directory,
     client,
-    /** Goes on with what a renewal gives. */
+    /** Renews the credential and uses the new one. */
     renew: async (body: { wireguard_public_key?: string } = {}) => {
       credential = (await client.renewCredential({ body })).credential
     },
@@ -101,7 +101,7 @@ export async function enroll(
   }
 }
 
-/** What a JWS carries, unverified. */
+/** The payload of a JWS, unverified. */
 export const payloadOf = (jws: string) => JSON.parse(Buffer.from(jws.split('.')[1]!, 'base64url').toString())
 
 export const open = (

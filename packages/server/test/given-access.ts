@@ -6,7 +6,7 @@ import { bearer, call, enrollRaw, operation } from './world.ts'
 let count = 0
 const fresh = () => `given-${++count}`
 
-/** Gives a user all that somebody may have: a group, a linked account, a role, an API key, a token and a device. */
+/** Gives a user every kind of access: a group, a linked account, a role, an API key, a token and a device. */
 export async function give(
   kit: Kit,
   { provider_id }: { provider_id: string },
@@ -28,13 +28,13 @@ export async function give(
 }
 type Given = Awaited<ReturnType<typeof give>>
 
-/** Whether what stands for the user still works. */
+/** Checks whether the user's token, device and API key still work. */
 export async function worksOf(kit: Kit, { key, token_id, device_id }: Given) {
   const token = (await kit.admin.getToken({ params: { token_id } })).status
   const device = (await kit.admin.getDevice({ params: { device_id } })).status
   return { token, device, key: (await call(kit, operation('me'), bearer(key))).status }
 }
-/** What a user still has of it. */
+/** The access that a user has left. */
 export async function leftOf(kit: Kit, given: Given) {
   const { user_id } = given
   const { roles, group_ids, mfa } = await kit.admin.getUser({ params: { user_id } })

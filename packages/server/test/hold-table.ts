@@ -2,10 +2,10 @@ import pg from 'pg'
 import type { Kit } from './kit.ts'
 import { until } from './promptly.ts'
 
-/** A table that nobody stores in until it is let go: whoever would waits, and all go on at once. */
+/** Locks a table against writes until it is released. Writers wait, and then all continue at once. */
 export async function holdTable(kit: Kit, table: string) {
   const client = new pg.Client({ connectionString: kit.databaseUrl })
-  // A test that failed ends before its table is let go.
+  // A failed test may end before the table is released.
   client.on('error', () => {})
   await client.connect()
   await client.query(`begin; lock table ${client.escapeIdentifier(table)} in share mode`)

@@ -31,15 +31,15 @@ const unlimited = {
   requests_per_minute_per_device: 10_000_000,
   requests_per_minute_per_gateway: 10_000_000,
 }
-/** Of most passwords only matters whether they are right. */
+/** Most tests only need to know whether a password is right, so hashes are cheap. */
 const cheap: PasswordParams = { m: 64, t: 1, p: 1 }
-/** Twenty at once on a machine that does much else beside take far longer than in service. */
+/** Factor for time limits: on a busy machine, twenty concurrent requests take far longer than in service. */
 const busy = 5
 const usualPublicUrl = 'http://holdfast.test'
-/** As it stands in a master key file, in base64. */
+/** A line of a master key file, in base64. */
 export const masterKeyLine = (name: string): string => keyNamed(name).toString('base64')
 const keyNamed = (name: string) => createHash('sha256').update(`of the tests: ${name}`).digest()
-/** Of a replica whose file has these master keys, by names that tests give them. */
+/** The secrets of a replica whose file has these master keys, by their names in the tests. */
 export function secretsOf(...names: [string, ...string[]]): Secrets {
   const [first, ...others] = names
   const keys = deriveKeys([keyNamed(first), ...others.map(keyNamed)])
@@ -53,10 +53,10 @@ export function secretsOf(...names: [string, ...string[]]): Secrets {
     gatewayServiceSecrets,
   }
 }
-/** That of every kit, in whichever process: one first start is made for all, and what it sealed is copied with it. */
+/** The master key of every kit in every process. All kits copy one first start, including its sealed secrets. */
 export const usualMasterKey = 'master key'
 const usual = secretsOf(usualMasterKey)
-/** Every copy of that first start holds the same. */
+/** The peppers of that first start, the same in every copy. */
 let usualPeppers: Promise<Peppers> | undefined
 const configFor = (databaseUrl: string): Config => ({
   host: '127.0.0.1',
@@ -88,9 +88,9 @@ const configFor = (databaseUrl: string): Config => ({
   allowedPrivateCidrs: [],
 })
 
-/** An empty database of this version. */
+/** An empty database with the current schema. */
 export const schema: Template = { name: 'holdfast_schema', prepare: async (url) => void (await migrate(url)) }
-/** A deployment after its first start, of which every kit has a copy. */
+/** A deployment after its first start; every kit has a copy of it. */
 const started: Template = {
   name: 'holdfast_started',
   from: schema,
@@ -109,7 +109,7 @@ const started: Template = {
     await app.start()
     await bootstrap(app, usual, ignore)
     const tenant = (await app.tenancy.tenantByName('default'))!
-    // Tests are not to be slowed down by the rate that people are held to.
+    // Lifts the API rate limit, which would slow the tests down.
     await app.db.inTenant(tenant, (tx) =>
       tx
         .updateTable('tenant_settings')
@@ -121,7 +121,7 @@ const started: Template = {
   },
 }
 
-/** The same before its keys were made: a token's keys can't be copied, and go with the rows of whoever ends them. */
+/** The same without keys. Keys in a PKCS#11 token can't be copied, and are removed with their rows. */
 const keyless: Template = {
   name: 'holdfast_started_keyless',
   from: started,
@@ -131,12 +131,12 @@ const keyless: Template = {
     }),
 }
 
-/** A moment that tests move by hand; it runs on from there. */
+/** A clock that tests advance; otherwise it runs normally. */
 export function createClock(offset = 0) {
   return { now: () => new Date(Date.now() + offset), advance: (seconds: number) => (offset += seconds * 1000) }
 }
 
-/** `pkiUrl` is where it serves what certificates point to, if it does, and `metricsUrl` where its metrics are. */
+/** `pkiUrl` serves the addresses in certificates, if enabled; `metricsUrl` serves the metrics. */
 export type Replica = {
   app: App
   url: string
@@ -146,36 +146,36 @@ export type Replica = {
   peppers: Peppers
   stop: () => Promise<void>
 }
-/** Runs a background job at once; how much it did, where it says. */
+/** Runs a background job now and returns the amount of work that it reports. */
 export const runJob = async ({ jobs }: Pick<App, 'jobs'>, name: string): Promise<number> =>
   Number(await jobs.find((job) => job.name === name)!.run())
 
 export type Kit = Awaited<ReturnType<typeof startKit>>
 
-/** A running deployment on a database of its own: real PostgreSQL, real HTTP, ended with the test. */
+/** A running deployment on its own database: real PostgreSQL and real HTTP. It ends with the test. */
 export async function startKit(
   t: TestContext,
   options: {
     replicas?: number
     now?: () => Date
     config?: Partial<Config>
-    /** The URL by which the nth replica reaches the database, where it is not the database's own. */
+    /** The database URL for the nth replica; by default the database's own. */
     route?: (databaseUrl: string, n: number) => string | Promise<string>
-    /** By replica; the usual one where there is none. */
+    /** Snapshot sizes by replica; a missing one has the default. */
     snapshotSizes?: readonly SnapshotSize[]
-    /** After how long a tenant that nobody asks for leaves memory. */
+    /** Time after which an idle tenant leaves memory, in ms. */
     idleMs?: number
-    /** Where it matters what a hash costs. */
+    /** For tests that depend on the cost of a hash. */
     passwordCost?: PasswordParams
-    /** 1 where it matters how long the database is waited for, as it does behind a network that can be disturbed. */
+    /** 1 for tests that depend on time limits of the database, such as those with a disturbed network. */
     slowness?: number
-    /** What stands between the deployment and others. */
+    /** The client for outbound requests. */
     outbound?: Outbound
-    /** Whether the web console was built; true unless it says otherwise. */
+    /** False if the web console has not been built. */
     hasConsole?: boolean
-    /** How slow who sends or takes packages may be. */
+    /** Minimum transfer rate of package uploads and downloads. */
     pace?: TransferPace
-    /** Where packages are kept and how much they may be, where that is not the usual. */
+    /** Overrides of the storage and the size limits of packages. */
     packages?: Partial<Config['packages']>
     secrets?: Partial<Pick<Secrets, 'bucketCredential' | 'metricsToken'>>
   } = {},
@@ -253,9 +253,9 @@ export async function startKit(
     ...first,
     replicas,
     startReplica,
-    /** What a test needs beside the deployment ends before it. */
+    /** Runs a clean-up before the deployment ends. */
     after: (end: () => unknown) => void ends.push(end),
-    /** Until every replica has heard of what was committed so far. */
+    /** Waits until every replica has read all changes committed so far. */
     heard: async () => void (await Promise.all(replicas.map(({ app }) => app.feed.catchUp()))),
     databaseUrl: database.url,
     packagesDir,
@@ -264,7 +264,7 @@ export async function startKit(
     publicUrl,
     tenant,
     adminKey,
-    /** The typed client of a platform administrator. */
+    /** The client of a platform administrator. */
     admin: clientFor(adminKey),
     clientFor,
     keyFor,
@@ -274,14 +274,14 @@ export async function startKit(
       await first.app.trust.provision(made)
       return made
     },
-    /** Everything that was logged, for tests that look for secrets. */
+    /** All log lines, for tests that look for secrets. */
     logs,
   }
 }
 
 /**
- * Clients speak to the public URL, as proofs and cookies want it, and reach the given replica, from another loopback
- * address where one is given.
+ * A dispatcher for requests to the public URL, as proofs and cookies require it. It connects to the given replica, if
+ * given from another loopback address.
  */
 export function dispatcherTo(url: string, localAddress?: string): Agent {
   const { hostname, port } = new URL(url)

@@ -1,14 +1,14 @@
 import { type Runtime, Session } from 'node:inspector'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Kinds of what keeps a process alive, counted: sockets, servers, timers, children. */
+/** Counts the resources that keep a process alive, by kind: sockets, servers, timers, children. */
 function held(): Map<string, number> {
   const counts = new Map<string, number>()
   for (const kind of process.getActiveResourcesInfo()) counts.set(kind, (counts.get(kind) ?? 0) + 1)
   return counts
 }
 
-/** Of each timer that keeps the process alive: after how long it rings, and what it calls. */
+/** The delay and the callback of each timer that keeps the process alive. */
 function timers(): string[] {
   const session = new Session()
   session.connect()
@@ -36,16 +36,16 @@ function timers(): string[] {
 }
 
 /**
- * Call before a test makes anything and again at its end: rejects, by kind, when the test leaves more connections,
- * servers or timers behind than it found.
+ * Call it before a test makes anything; call the result at the end. It rejects, naming the kinds, if the test leaves
+ * connections, servers or timers open.
  */
 export function watchLeaks(): () => Promise<void> {
   const before = held()
   const left = () => [...held()].filter(([kind, count]) => count > (before.get(kind) ?? 0)).map(([kind]) => kind)
   return async () => {
     const until = performance.now() + 20_000
-    // What was closed a moment ago takes a turn or two of the loop to be gone. The sleep holds the loop: where nothing
-    // does, the test runner sets a timer that stays.
+    // A closed resource disappears after a turn or two of the event loop. The sleep keeps the loop alive: otherwise the
+    // test runner sets a timer that remains.
     while (left().length > 0 && performance.now() < until) await sleep(20)
     if (left().length > 0) throw new Error(`the test leaves behind: ${left().join(', ')}\n${timers().join('\n')}`)
   }

@@ -1,7 +1,7 @@
 import type { ChildProcessByStdio } from 'node:child_process'
 import type { Readable } from 'node:stream'
 
-/** The port on which a server's process says that it listens, and all that it has said. */
+/** The port on which the server's process reports to listen, and all of its output. */
 export function listening(child: ChildProcessByStdio<null, Readable, Readable>) {
   let output = ''
   const port = new Promise<number>((resolve, reject) => {

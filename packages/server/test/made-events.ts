@@ -18,7 +18,10 @@ const kinds = ['login.failed', 'login.succeeded', 'device.changed', 'user.change
 export const start = Date.UTC(2026, 0, 31, 12)
 export const minute = 60_000
 
-/** Events of every sort, one a minute; the times of every third stand before those of the places around them. */
+/**
+ * Events of every kind, one a minute. Every third event has an earlier time than those with neighbouring sequence
+ * numbers.
+ */
 export const made = (i: number): Made & { at: Date; id: string } => ({
   kind: kinds[i % 4]!,
   outcome: ['success', 'success', 'refused'][i % 3]!,
@@ -30,7 +33,7 @@ export const made = (i: number): Made & { at: Date; id: string } => ({
   at: new Date(start + (i % 3 ? i : i - 30) * minute),
   id: uuidv7(),
 })
-/** Puts so many events on the record of a tenant. */
+/** Adds this number of events to the audit log of a tenant. */
 export async function fill(kit: Kit, tenant: Kit['tenant'], count: number) {
   const events = Array.from({ length: count }, (_, i) => made(i))
   const rows = events.map((e, i) => ({

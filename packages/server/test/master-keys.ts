@@ -14,7 +14,7 @@ import { enrollFactor, makeUser, untilNextStep } from './people.ts'
 import { send } from './raw-http.ts'
 
 const [a, b] = [usualMasterKey, 'the next master key']
-/** Files of replicas, by their lines: the key that sealed all that is there, and the next one. */
+/** Master key files of replicas, by their lines: key `a`, which sealed everything, and key `b`, the next one. */
 export const onlyA = secretsOf(a)
 export const readsB = secretsOf(a, b)
 export const writesB = secretsOf(b, a)
@@ -22,7 +22,7 @@ export const onlyB = secretsOf(b)
 export const idOf = { a: onlyA.kek.kid, b: onlyB.kek.kid }
 
 export type File = ReturnType<typeof secretsOf>
-/** Ends what runs and starts as many with this file, one after the other. */
+/** Replaces the running replicas one by one by replicas with this file. */
 export async function roll(kit: Kit, running: readonly Replica[], file: File): Promise<Replica[]> {
   const started: Replica[] = []
   for (const { stop } of running) {
@@ -32,7 +32,7 @@ export async function roll(kit: Kit, running: readonly Replica[], file: File): P
   return started
 }
 
-/** Two replicas whose file has only the first key, and one of everything that a master key protects. */
+/** Two replicas whose file has only the first key, with one of everything that a master key protects. */
 export async function startRotation(t: TestContext) {
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now, replicas: 2 })
@@ -57,7 +57,7 @@ export async function startRotation(t: TestContext) {
   } as const
   const { connector } = await admin.createSiemConnector({ body: siem })
   const of = { params: { connector_id: connector.connector_id } }
-  // The secret before is kept for a day.
+  // The previous secret is kept for a day.
   await changeSiemConnector(admin, of, { credential: `whsec_${randomBytes(32).toString('base64')}` })
   const kept = () => ({ authorization: `Bearer ${kit.adminKey}`, 'idempotency-key': 'kept' })
   const repeat = (replica: Replica) =>
@@ -67,7 +67,7 @@ export async function startRotation(t: TestContext) {
   const cookie = factor.person.cookie()
   let machines = 0
 
-  /** Uses each of what was there before the rotation. */
+  /** Uses everything that was made before the rotation. */
   async function useAll(replica: Replica): Promise<void> {
     const at = { ...kit, ...replica }
     const api = kit.clientFor(kit.adminKey, replica)
@@ -87,7 +87,7 @@ export async function startRotation(t: TestContext) {
     assert.ok(digest.status === 200 || digest.status === 404, digest.text)
     assert.equal(await repeat(replica), answer)
   }
-  /** Signs in with a recovery code that was not used yet. */
+  /** Signs in with an unused recovery code. */
   const signInWithCode = (replica: Replica) =>
     send(replica.url, {
       method: 'POST',
@@ -115,11 +115,11 @@ export async function cellsOf(kit: Kit): Promise<Cell[]> {
   }
 }
 
-/** What is sealed in a value, also where it stands in a longer text. JWE compact has five parts (RFC 7516 §7.1). */
+/** The sealed texts in a value, also within a longer text. A compact JWE has five parts (RFC 7516 §7.1). */
 export const sealedTexts = ({ bytes }: Cell): string[] =>
   bytes.toString('latin1').match(/eyJ[\w-]+\.[\w-]*\.[\w-]+\.[\w-]+\.[\w-]+/g) ?? []
 export const placeOf = ({ relation, column }: Cell) => `${relation}.${column}`
-/** The columns in which there is something sealed, and under which keys. */
+/** The columns with sealed texts, each with the ids of the keys that sealed them. */
 export async function sealedIn(kit: Kit): Promise<Map<string, Set<string>>> {
   const found = new Map<string, Set<string>>()
   for (const cell of await cellsOf(kit))

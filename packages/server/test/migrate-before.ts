@@ -5,7 +5,7 @@ import type pg from 'pg'
 
 const directory = join(import.meta.dirname, '../migrations')
 
-/** An empty database of the version before a migration, which is named without its number. */
+/** Creates the empty schema from before a migration; the migration is named without its number. */
 export async function migrateBefore(client: pg.Client, migration: string): Promise<void> {
   await client.query(
     'create table schema_migrations (version integer primary key, name text not null, sha256 text not null, applied_at timestamptz not null default now())',

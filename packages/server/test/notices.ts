@@ -22,7 +22,7 @@ export const refusedWith = (status: number, about: RegExp) => (e: unknown) =>
   e instanceof ApiError && e.status === status && about.test(e.message)
 
 export type Posted = { headers: IncomingHttpHeaders; body: string }
-/** A receiver of webhooks that answers with these statuses, one after the other, and then with the last of them. */
+/** A webhook receiver that answers with these statuses in turn, and then with the last of them. */
 export async function startReceiver(t: TestContext, ...statuses: number[]) {
   const posted: Posted[] = []
   const server = createServer(async (request, response) => {

@@ -1,6 +1,6 @@
 import { hash, randomBytes, X509Certificate } from 'node:crypto'
 
-/** OCSP as RFC 6960 has it, written and read apart from what the server does. */
+/** An implementation of OCSP (RFC 6960), independent of the server's. */
 type Element = { tag: number; content: Buffer; der: Buffer }
 
 export function elements(content: Buffer): Element[] {
@@ -32,10 +32,10 @@ const sequence = (...contents: Uint8Array[]) => element(0x30, ...contents)
 const sha1 = Buffer.from('300906052b0e03021a0500', 'hex')
 const nonceOid = Buffer.from('06092b0601050507300102', 'hex')
 
-/** A serial number (hex) that nobody has issued. */
+/** A serial number (hex) that was never issued. */
 export const inventedSerial = () => `01${randomBytes(15).toString('hex')}`
 
-/** Asks for serial numbers (hex) of this issuer (PEM). */
+/** Builds a request for serial numbers (hex) of this issuer (PEM). */
 export function ocspRequest(issuer: string, serials: readonly string[], nonce?: Uint8Array): Buffer {
   const tbs = inside(new X509Certificate(issuer).raw, 0, 0)
   const name = elements(tbs.content)[5]!.der
@@ -51,7 +51,7 @@ export function ocspRequest(issuer: string, serials: readonly string[], nonce?: 
 const reasons = ['unspecified', 'keyCompromise', 'cACompromise', 'affiliationChanged', 'superseded'] as const
 const timeOf = (text: string) => new Date(text.replace(/^(....)(..)(..)(..)(..)(..)Z$/, '$1-$2-$3T$4:$5:$6Z'))
 
-/** What an answer says, unverified: `openssl` verifies it in the interop tests. */
+/** Parses a response without verifying it; `openssl` verifies it in the interop tests. */
 export function readOcsp(der: Buffer) {
   const [status, bytes] = elements(inside(der, 0).content)
   if (!bytes) return { error: status!.content[0], answers: [], nonce: undefined }

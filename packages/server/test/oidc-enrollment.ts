@@ -7,7 +7,7 @@ import { promptly } from './promptly.ts'
 import { startHostileProvider } from './providers/hostile-provider.ts'
 import { bearer, call, challengeFrom, deviceCaller, operation, type Raw, type Reached } from './world.ts'
 
-/** A deployment on two replicas, and a provider by which Ada enrolls. */
+/** A deployment on two replicas, with a provider through which Ada enrolls. */
 export async function start(t: TestContext) {
   const clock = createClock()
   const idp = await startHostileProvider(t)
@@ -46,7 +46,7 @@ export function tokenFor(
   const now = Math.floor(clock.now().getTime() / 1000)
   return idp.idToken({ aud: 'phone', sub: 'sub-of-ada', iat: now, exp: now + 300, ...claims })
 }
-/** Signs in for a challenge and a key, and enrolls. What is given replaces what would be right. */
+/** Signs in for a challenge and a key, and enrolls. Given values replace the valid ones. */
 export async function attempt(
   w: World,
   { challenge, key, claims = {}, body = {}, on = w.kit, headers = {} }: Attempt,
@@ -67,7 +67,7 @@ export async function attempt(
 export const challengeOf = ({ kit, token }: World) => challengeFrom(kit, bearer(token))
 export const fresh = async (w: World, more: Partial<Attempt> = {}) =>
   attempt(w, { challenge: await challengeOf(w), key: newKey(), ...more })
-/** Why the last was refused, as the audit trail says it, where it may be written after the answer. */
+/** The reason of the last refusal from the audit log. Its event may be written after the answer. */
 export async function reasons(admin: Client, answer: Raw): Promise<unknown[]> {
   const query = { request_id: String(answer.headers['x-request-id']) }
   for (const giveUp = performance.now() + promptly; ; await delay(20)) {

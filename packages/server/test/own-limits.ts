@@ -1,6 +1,6 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
 
-/** Settings with some of them replaced, section by section. */
+/** The settings with some fields replaced, section by section. */
 export const over = (settings: object, named: object) =>
   Object.fromEntries(
     Object.entries(settings).map(([section, fields]) => [
@@ -9,7 +9,7 @@ export const over = (settings: object, named: object) =>
     ]),
   )
 
-/** What each setting is looser than its default with, and whom it holds back. */
+/** For each setting, a value looser than its default, and the kind of caller that the setting limits. */
 type Looser = {
   [S in keyof SecuritySettings]: { [F in keyof SecuritySettings[S]]: [binds: Bound, looser: SecuritySettings[S][F]] }
 }
@@ -34,7 +34,7 @@ export const looser: Looser = {
   devices: { require_device_key: ['nobody here', false], approval: ['nobody here', false] },
 }
 
-/** Each setting by its name, with whom it holds back and a looser value. */
+/** All settings with their names, the kind of caller that each limits, and a looser value. */
 export const eachLimit = (): { section: string; field: string; binds: Bound; value: unknown }[] =>
   Object.entries(looser).flatMap(([section, fields]) =>
     Object.entries(fields as Record<string, [Bound, unknown]>).map(([field, [binds, value]]) => ({

@@ -1,7 +1,7 @@
 import { everything } from '../src/replication/changes.ts'
 import type { Kit } from './kit.ts'
 
-/** A tenant of its own, from which who administers the deployment may ask as often as from the deployment's. */
+/** A new tenant, in which the deployment's administrator has the same API rate limits as in the deployment's own. */
 export async function tenantOf(deployment: Kit): Promise<Kit> {
   const { db, app } = deployment
   const tenant = await deployment.newTenant()

@@ -14,9 +14,9 @@ const strictHeaders = {
   'x-frame-options': 'DENY',
 }
 
-/** Headers of a page and of each file that it loads. */
+/** Asserts the headers of a page, and of each file that it loads. */
 export function assertStrictHeaders(got: Pick<Got, 'headers'>, cacheControl: string, about = ''): void {
-  // One page posts to the machine of the person: it hands a response of SAML to the agent that waits there.
+  // One page posts to the user's own machine: it passes a SAML response to the agent that waits there.
   const policy = String(got.headers['content-security-policy']).replace(
     /form-action http:\/\/127\.0\.0\.1:\d+;/,
     "form-action 'self';",
@@ -27,7 +27,7 @@ export function assertStrictHeaders(got: Pick<Got, 'headers'>, cacheControl: str
   assert.deepEqual(Object.fromEntries(names.map((name) => [name, headers[name]])), expected, about)
 }
 
-/** An HTML page with the strict headers and nothing inline that would need weaker ones. */
+/** Asserts that an HTML page has the strict headers, and nothing inline that would need weaker ones. */
 export function assertStrictPage(got: Pick<Got, 'headers' | 'text'>, about = ''): void {
   assertStrictHeaders(got, 'no-store', about)
   assert.equal(got.headers['content-type'], 'text/html; charset=utf-8', about)
@@ -38,7 +38,7 @@ export function assertStrictPage(got: Pick<Got, 'headers' | 'text'>, about = '')
   }
 }
 
-/** The block that the page of the console carries. */
+/** The data block in the console's page. */
 export function bootOf(text: string): { me: Output<Contract['me']>; version: string } {
   const block = /<script type="application\/json" id="boot">([\s\S]*?)<\/script>/.exec(text)?.[1]
   return JSON.parse(block ?? assert.fail(`no boot block in ${text.slice(0, 200)}`))

@@ -28,7 +28,7 @@ export const trySignIn = (
   })
 
 export type Person = ReturnType<typeof createPerson>
-/** Someone at a browser: takes up every cookie that an answer sets. */
+/** A signed-in person with a browser; it takes over every cookie that an answer sets. */
 function createPerson(kit: Kit, signedIn: Got) {
   let cookie = cookieOf(signedIn)
   const request = async (sent: Sent, replica: Pick<Replica, 'url'> = kit): Promise<Got> => {
@@ -52,10 +52,10 @@ export const signInAs = async (kit: Kit, username: string, more: Parameters<type
   return createPerson(kit, signedIn)
 }
 
-/** For a clock that begins with a step of one-time codes, so that no step ends in the middle of a test. */
+/** Offset of a clock that starts with a new step of one-time codes, so that no step ends within a test. */
 export const untilNextStep = (): number => 30_000 - (Date.now() % 30_000)
 
-/** An authenticator app that holds the seed of an enrollment. */
+/** An authenticator app with the seed of an enrollment. */
 export function createAuthenticator(secret: string, now: () => Date = () => new Date()) {
   const bits = [...secret]
     .map((c) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(c).toString(2).padStart(5, '0'))

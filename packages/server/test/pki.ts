@@ -5,16 +5,16 @@ import { enroll, publish, rule } from './gateways.ts'
 import { createClock, type Kit, type Replica, startKit } from './kit.ts'
 import { ocspRequest, readOcsp } from './ocsp.ts'
 
-/** What stands in certificates; where it is served is the replica's `pkiUrl`. */
+/** The base URL in certificates; it is served at the replica's `pkiUrl`. */
 export const pkiName = 'http://pki.holdfast.test'
 
-/** Addresses in a certificate (PEM), in the order in which they stand there. */
+/** The addresses in a certificate (PEM), in their order. */
 export const addressesIn = (certificate: string): string[] =>
   Buffer.from(certificate.split('-----')[2]!, 'base64')
     .toString('latin1')
     .match(/http:[\x21-\x7e]+?(?:\.crl|\.cer|sgn_\w{26}(?!\.))/g) ?? []
 
-/** A replica that serves what certificates point to, with a device of it. */
+/** A replica that serves the addresses in certificates, with a device. */
 export async function startPki(t: TestContext, options: Parameters<typeof startKit>[1] = {}) {
   const clock = createClock()
   const config = { pki: { port: 0, url: pkiName }, ...options.config }
@@ -24,7 +24,7 @@ export async function startPki(t: TestContext, options: Parameters<typeof startK
   return { kit, clock, device, issue: (of = device) => issueTo(of) }
 }
 
-/** A certificate with the addresses that stand in it, as paths. */
+/** Issues a certificate; the addresses in it are returned as paths. */
 export async function issueTo({ client }: Awaited<ReturnType<typeof enroll>>) {
   const issued = await client.issueSpc({ body: { csr: await newCsr() } })
   const [crl, ocsp, issuer] = addressesIn(issued.certificate).map((url) => new URL(url).pathname)
@@ -32,7 +32,7 @@ export async function issueTo({ client }: Awaited<ReturnType<typeof enroll>>) {
 }
 export type Issued = Awaited<ReturnType<typeof issueTo>>
 
-/** A request to where a replica serves what certificates point to. */
+/** Sends a request to a replica's `pkiUrl`. */
 export async function fetchPki(
   { pkiUrl }: Pick<Replica, 'pkiUrl'>,
   path: string,
@@ -42,7 +42,7 @@ export async function fetchPki(
   return { status: statusCode, headers, bytes: Buffer.from(await body.arrayBuffer()) }
 }
 
-/** Asks by POST, of one certificate unless serial numbers are given. */
+/** Sends an OCSP request by POST, for the issued certificate unless serial numbers are given. */
 export async function askOcsp(
   at: Pick<Kit, 'pkiUrl'>,
   { spc, issuing, paths }: Issued,

@@ -9,7 +9,7 @@ import { snapshotOf } from './directories.ts'
 import type { Kit } from './kit.ts'
 import { contentOf, upload } from './updates.ts'
 
-/** What a population has one of, by the name of its path parameter, in the order in which it is made. */
+/** The kinds of objects of a population, by the names of their path parameters, in order of creation. */
 export const things = [
   'tenant_id',
   'plan_id',
@@ -44,7 +44,7 @@ export type Thing = (typeof things)[number]
 export type Ids = Record<Thing, string>
 export type Population = { ids: Ids; device: RawDevice; token: string; secret: string; provisioner: Caller }
 
-/** One object of each kind in a tenant, or of those that are wanted and what these need, made through the API. */
+/** Creates one object of each kind in a tenant through the API, or the wanted ones and those that they need. */
 export async function populate(kit: Kit, client: Client, wanted: readonly Thing[] = things): Promise<Population> {
   const named = (noun: string) => `${noun}-${Math.random().toString(36).slice(2)}`
   const made: Partial<Ids> = {}
@@ -53,7 +53,7 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
     made[thing] ??= await make[thing]()
     return made[thing]
   }
-  /** What an identity provider pushes with. */
+  /** The credential with which an identity provider pushes users. */
   const provisioner = async (): Promise<Caller> => {
     const body = { name: 'provisioner', role: 'tenant_admin', directory: named('directory') } as const
     more.provisioner ??= bearer((await client.createApiKey({ body })).secret)
@@ -61,7 +61,7 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
   }
   const make: Record<Thing, () => Promise<string>> = {
     tenant_id: async () => (await client.me()).tenant_id,
-    // A plan is no tenant's, and made by who administers the deployment.
+    // Plans belong to no tenant; an administrator of the deployment creates them.
     plan_id: async () =>
       (await kit.admin.createPlan({ body: { name: named('plan'), limits: { users: 1000 }, features: [] } })).plan_id,
     user_id: async () => {
@@ -111,7 +111,7 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
     },
     view_id: async () =>
       (await client.createView({ body: { list: 'devices', name: named('view'), query: {}, shared: true } })).view_id,
-    // At an address of documentation (RFC 5737), which no request is ever sent to.
+    // An address for documentation (RFC 5737); no request is sent to it.
     provider_id: async () => {
       const oidc = { issuer: 'https://192.0.2.1', client_id: 'holdfast' }
       const body = { name: named('provider'), kind: 'oidc', enabled: false, oidc } as const
@@ -125,7 +125,7 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
       const { json } = await call(kit, contract.createScimGroup, await provisioner(), { displayName: named('group') })
       return String(json.id)
     },
-    // No request leaves the machine.
+    // No request leaves this machine.
     source_id: async () => {
       const body = { kind: 'okta', issuer: 'https://localhost', client_id: '0oa1', credential: nobodysKey } as const
       return (await client.createDirectorySource({ body: { ...body, provider: named('directory') } })).source_id
@@ -138,7 +138,7 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
       const release_id = await idOf('release_id')
       return (await upload(client, release_id, contentOf(release_id), { filename: named('client') })).package.package_id
     },
-    // Nothing leaves the machine: of what is tried at all, loopback is refused.
+    // No request leaves this machine: the address is loopback, to which requests are refused.
     connector_id: async () => {
       const body = {
         kind: 'syslog_tls',
@@ -169,26 +169,26 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
     },
     run_id: () => dryRunOf(client),
     session_id: async () => encodeId('vpn_session', crypto.randomUUID()),
-    // One key of a purpose may be pending.
+    // A purpose has at most one pending key.
     signer_id: async () => {
       const [pending] = (await client.listSigners({ query: { purpose: 'posture', state: 'pending' } })).items
       return (pending ?? (await client.createSigner({ body: { purpose: 'posture' } }))).signer_id
     },
     event_id: async () => (await client.listAuditEvents({ query: { limit: 1 } })).items[0]!.event_id,
-    // Of a class that nobody purges who is populated.
+    // A class that tests with a population do not purge.
     legal_hold_id: async () =>
       (await client.placeLegalHold({ body: { reason: 'proceedings 12-34', classes: ['metering'] } })).legal_hold_id,
     spc_id: async () => {
       const body = { csr: await newCsr(), device_id: await idOf('device_id') }
       return (await client.issueSpc({ body })).spc.spc_id
     },
-    // Of a group of its own: nothing else of a population is kept out.
+    // The lock's target is a new group, so that it blocks no other object of the population.
     lock_id: async () => {
       const { group } = await client.changeGroup({ body: { operation: 'create', group: { name: named('locked') } } })
       const target = { type: 'group', id: group.group_id } as const
       return (await client.createLock({ body: { target, reason: 'for tests' } })).lock.lock_id
     },
-    // It waits for somebody else, and does nothing until then.
+    // The run waits for a second person's approval and does nothing until then.
     workflow_run_id: async () => {
       const body = { workflow: 'rotate_trust_anchors', params: { mode: 'emergency' } } as const
       return (await client.runWorkflow({ body })).run.workflow_run_id!
@@ -200,7 +200,7 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
 
 const nobodysKey = JSON.stringify(generateKey('ES256').privateJwk)
 const canBeMade: readonly (string | symbol)[] = [...things, 'device', 'token', 'secret', 'provisioner']
-/** To ask for what was not made is a mistake of the test: it says so at once. */
+/** Throws on access to an object that was not created: the test must list it. */
 const onlyWhatIsThere = <T extends object>(made: Partial<T>): T =>
   new Proxy(made as T, {
     get: (object, name) => {
@@ -210,7 +210,7 @@ const onlyWhatIsThere = <T extends object>(made: Partial<T>): T =>
   })
 
 const dryRuns = new WeakMap<Client, Promise<string>>()
-/** A run that changes nothing and that nothing changes: one for all populations of a caller. */
+/** A dry run, which no test changes: one for all populations of a client. */
 function dryRunOf(client: Client): Promise<string> {
   const made = async () => {
     const run = await client.ingestDirectorySnapshot({ body: { ...snapshotOf([]), dry_run: true } })

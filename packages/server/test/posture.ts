@@ -4,7 +4,7 @@ import { type enroll, payloadOf } from './gateways.ts'
 import type { Kit, Replica } from './kit.ts'
 import { call, operation, type RawDevice, type Reached } from './world.ts'
 
-/** A policy with one rule that wants the enforced check `disk`, and what else is asked. */
+/** A policy with one rule that requires the enforced check `disk`, or the checks given. */
 export const checking = (checks: Record<string, object>, posture: string[] = ['disk']) => ({
   schema: 'holdfast.policy/1',
   resources: { wiki: { cidrs: ['10.1.0.0/16'] } },
@@ -23,7 +23,7 @@ export const publishChecks = (kit: Pick<Kit, 'admin'>, checks: Record<string, ob
 
 export const score = (least: number) => ({ expression: `edr.score >= ${least}` })
 
-/** The rules that each of the replicas gives a device. */
+/** The rules that each replica gives to a device. */
 export const rulesAt = (
   device: Awaited<ReturnType<typeof enroll>>,
   replicas: readonly Replica[],
@@ -46,7 +46,7 @@ export const assertionOf = (kit: Reached, { caller }: Pick<RawDevice, 'caller'>,
 export const reasonsOf = (reasons: readonly { code: string; check_id: string | null }[]) =>
   reasons.map(({ code, check_id }) => (check_id ? `${code} ${check_id}` : code))
 
-/** What a relying party that trusts the tenant's keys makes of it. */
+/** Verifies an assertion as a relying party that trusts the tenant's keys. */
 export async function relied(
   kit: Kit,
   assertion: string,

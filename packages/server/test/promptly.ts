@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * Milliseconds within which what is pushed arrives on any machine, however busy: far above what it takes, which the
- * benchmarks say, and below the end of every wait that would bring it anyway.
+ * Time in ms within which pushed data arrives even on a busy machine. It is far above the usual time (see the
+ * benchmarks), and below the timeouts after which the data would arrive anyway.
  */
 export const promptly = 15_000
 
-/** Waits for what events bring about; how long it took, in milliseconds. */
+/** Waits until a condition holds. Returns the time this took, in ms. */
 export async function until(holds: () => boolean | Promise<boolean>, what = 'it'): Promise<number> {
   const start = performance.now()
   while (!(await holds())) {

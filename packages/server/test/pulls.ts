@@ -10,10 +10,10 @@ type Body = Parameters<Client['runDirectorySource']>[0]['body']
 type NewSource = Parameters<Client['createDirectorySource']>[0]['body']
 type Keycloak = Awaited<ReturnType<typeof startKeycloak>>
 
-/** Deployments that may read a directory on loopback. */
+/** Allows reading a directory on loopback. */
 export const config = opened
 
-/** A source that nobody's schedule reads. */
+/** Creates a source without a schedule. */
 export const sourceOf = (client: Client, { issuer }: Pick<Keycloak, 'issuer'>, more: Partial<NewSource> = {}) =>
   client.createDirectorySource({
     body: {
@@ -26,7 +26,7 @@ export const sourceOf = (client: Client, { issuer }: Pick<Keycloak, 'issuer'>, m
     },
   })
 
-/** What a run has come to. */
+/** Waits until a run is over, and returns it. */
 export async function settled(client: Client, run_id: string, ms = 4 * promptly) {
   for (const end = performance.now() + ms; ; await delay(20)) {
     const run = await client.getDirectoryRun({ params: { run_id } })
@@ -34,13 +34,13 @@ export async function settled(client: Client, run_id: string, ms = 4 * promptly)
     assert.ok(performance.now() < end, `still ${JSON.stringify(run.progress)}`)
   }
 }
-/** Begins a pull and waits for what it comes to. */
+/** Starts a pull and waits for its result. */
 export async function pull(client: Client, source_id: string, body: Body = {}) {
   const { run } = await client.runDirectorySource({ params: { source_id }, body })
   return settled(client, run.run_id)
 }
 
-/** The users and groups that are held of directories: names and members. */
+/** The active directory users, and all groups with their members, by name. */
 export async function heldOf({ admin }: Pick<Kit, 'admin'>) {
   const users = (await admin.listUsers({ query: { source: 'directory', limit: 200 } })).items
   const names = new Map(users.map((u) => [u.user_id, u.username]))
@@ -58,7 +58,7 @@ export async function heldOf({ admin }: Pick<Kit, 'admin'>) {
   }
 }
 
-/** A few people in nested groups, one of whom is disabled. */
+/** Adds a few users in nested groups; one of them is disabled. */
 export function populateKeycloak(keycloak: Keycloak) {
   const ids = Object.fromEntries(['ada', 'ben', 'cleo', 'dan', 'eva'].map((name) => [name, keycloak.addUser(name)]))
   const { ada = '', ben = '', cleo = '', dan = '', eva = '' } = ids

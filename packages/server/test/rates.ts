@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 
-/** Of many at once sixty a minute pass: ten, and one more for each second that has gone by since they began. */
+/**
+ * Asserts the rate of sixty a minute for concurrent requests: ten pass, and one more for each second since their start.
+ */
 export function assertOneASecond(answers: readonly { status: number }[], passing: number, began: number): void {
   const passed = answers.filter(({ status }) => status === passing).length
   const most = 11 + (performance.now() - began) / 1000

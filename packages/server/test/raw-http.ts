@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
 
-/** A request as a browser or curl would make it, with nothing done for the caller. */
+/** A request as a browser or curl would send it, without any added headers. */
 export type Sent = {
   method?: string
   path: string
@@ -9,7 +9,7 @@ export type Sent = {
   form?: Record<string, string>
   xml?: string
   headers?: Record<string, string | string[]>
-  /** The loopback address to come from. */
+  /** The loopback address to connect from. */
   localAddress?: string
 }
 // biome-ignore lint/suspicious/noExplicitAny: what an answer holds is what a test is to find out.
@@ -56,14 +56,14 @@ export function send(
 
 export const cookieOf = (got: Got): string => String(got.headers['set-cookie']).split(';')[0] ?? ''
 
-/** Sends the cookie along, and says that the page is of this site, as browsers do. */
+/** Sends the cookie, and this site's origin, as a browser does. */
 export const createBrowser = (url: string, origin: string, cookie: string) => ({
   get: (path: string) => send(url, { path, headers: { cookie } }),
   post: (path: string, more: Partial<Sent> = {}) =>
     send(url, { method: 'POST', path, ...more, headers: { cookie, origin, ...more.headers } }),
 })
 
-/** All of an answer to a GET of a path that a URL would tidy up. */
+/** The whole answer to a GET of a path that a URL parser would normalize. */
 export async function asItStands(url: string, path: string): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

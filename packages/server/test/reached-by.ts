@@ -3,7 +3,7 @@ import { type Dispatcher, getGlobalDispatcher, setGlobalDispatcher } from 'undic
 
 const usual = getGlobalDispatcher()
 
-/** Until the test ends everything in this process that names no dispatcher of its own goes by this one. */
+/** Sends all requests without a dispatcher of their own through this one until the test ends. */
 export function reachedBy(t: TestContext, dispatcher: Dispatcher): void {
   setGlobalDispatcher(dispatcher)
   t.after(() => setGlobalDispatcher(usual))

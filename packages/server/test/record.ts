@@ -3,7 +3,7 @@ import { withClient } from '../src/embedded/test-database.ts'
 import type { Kit } from './kit.ts'
 import { ageRecord, connectOwner, forget, settle } from './retention.ts'
 
-/** So many events more on the record of the kit's tenant, each at its place when this is done. */
+/** Adds this number of events to the audit log of the kit's tenant. All have their sequence numbers on return. */
 export const fillRecord = (kit: Pick<Kit, 'databaseUrl' | 'tenant'>, count: number): Promise<void> =>
   withClient(kit.databaseUrl, async (client) => {
     await client.query(
@@ -24,7 +24,7 @@ export const fillRecord = (kit: Pick<Kit, 'databaseUrl' | 'tenant'>, count: numb
     }
   })
 
-/** The first places of the kit's tenant go, as they do when they are over. */
+/** Purges the events up to this sequence number, as retention does. */
 export async function purgeRecord(kit: Kit, upTo: number): Promise<void> {
   const owner = await connectOwner(kit)
   await ageRecord(owner, `tenant_id = '${kit.tenant}' and seq <= ${upTo}`)
@@ -33,7 +33,7 @@ export async function purgeRecord(kit: Kit, upTo: number): Promise<void> {
   await forget(kit)
 }
 
-/** What the owner of the database can do: with no trigger in the way, unless it is asked for. */
+/** Changes the audit log as the owner of the database. Triggers are disabled unless requested. */
 export const changeRecord = (
   { databaseUrl }: Pick<Kit, 'databaseUrl'>,
   ...given: (string | { triggers: true })[]

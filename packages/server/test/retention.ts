@@ -3,7 +3,7 @@ import pg from 'pg'
 import { eventsOf } from './events.ts'
 import { type Kit, runJob } from './kit.ts'
 
-/** As the owner of the tables. */
+/** Connects as the owner of the tables. */
 export async function connectOwner(kit: Kit) {
   const client = new pg.Client({ connectionString: kit.databaseUrl })
   client.on('error', () => {})
@@ -17,7 +17,7 @@ export const ask = async <T>(owner: Owner, text: string, values: unknown[] = [])
 export const count = (owner: Owner, table: string, condition = 'true') =>
   ask<number>(owner, `select count(*)::int as value from ${table} where ${condition}`)
 
-/** A day later, as far as what was made shorter or released is concerned. */
+/** Ends the waiting period of shorter retention and of released holds, as a day later. */
 export const settle = (owner: Owner) =>
   owner.query(`set session_replication_role = replica;
     update retention_settings set settles_at = 'epoch';
@@ -37,7 +37,7 @@ export const placeHold = (client: Kit['admin'], body: Partial<Place['body']> = {
 export const releaseHold = (client: Kit['admin'], legal_hold_id: string, more: Pick<Place, 'query'> = {}) =>
   client.releaseLegalHold({ ...more, params: { legal_hold_id }, body: { reason: 'settled' } })
 
-/** Rows of so many days ago, whose month is there. */
+/** Inserts rows that are this many days old, and the partition of their month. */
 export async function addTelemetry(owner: Owner, tenant: string, daysAgo: number, rows: number) {
   await owner.query(`call ensure_partitions(now() - make_interval(days => ${daysAgo}))`)
   await owner.query(
@@ -55,7 +55,7 @@ export const addEndedSessions = (owner: Owner, daysAgo: number, each: number) =>
       now() - interval '${daysAgo} days', now(), 60, now(), now() - interval '${daysAgo} days', 'timeout'
     from users u, generate_series(1, ${each}) as i`)
 
-/** So many events with their places, beside what there is. */
+/** Adds this number of events with sequence numbers to the existing ones. */
 export async function addEvents(owner: Owner, tenant: string, rows: number) {
   await owner.query(
     `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, record)
@@ -66,7 +66,7 @@ export async function addEvents(owner: Owner, tenant: string, rows: number) {
   await owner.query(`select set_config('holdfast.tenant', $1, false)`, [tenant])
   while ((await ask(owner, 'select sequence_audit(5000) as value')) !== 0);
 }
-/** These places of every tenant were given long ago. */
+/** Makes the sequence numbers of matching events look as if assigned long ago. */
 export async function ageRecord(owner: Owner, condition: string, by = '400 days') {
   await owner.query('set session_replication_role = replica')
   await owner.query(`update audit_log set sequenced_at = now() - interval '${by}' where ${condition}`)

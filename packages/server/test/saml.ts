@@ -13,7 +13,7 @@ type Key = typeof firstKey
 type Edit = ((xml: string) => string) | undefined
 type Said = Pick<NonNullable<Parameters<typeof plainResponse>[0]>, 'subject' | 'attributes' | 'id' | 'now'>
 type Given = Parameters<typeof changeIdentityProvider>[2]
-/** What a browser brings to the service. */
+/** The form that a browser posts to the service. */
 type Form = { SAMLResponse: string; RelayState: string }
 
 const bare = (pem: string) => pem.replace(/-----[A-Z ]+-----|\n/g, '')
@@ -29,14 +29,14 @@ export const metadataOf = (entityId: string, ssoUrl: string, keys: readonly Key[
   `<md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="${ssoUrl}"/>` +
   '</md:IDPSSODescriptor></md:EntityDescriptor>'
 
-/** An identity provider on loopback: it publishes its metadata, and signs what a test says. */
+/** A SAML identity provider on loopback. It publishes its metadata and signs the responses that a test defines. */
 export async function startSamlIdp(t: Pick<TestContext, 'after'>) {
   const idp = {
     keys: [firstKey],
     entityId: 'https://idp.example/saml',
     more: '',
     hits: 0,
-    /** Instead of the metadata. */
+    /** Replaces the answer with the metadata. */
     answer: undefined as RequestListener | undefined,
   }
   const ssoUrl = 'https://idp.example/sso'
@@ -55,7 +55,7 @@ export async function startSamlIdp(t: Pick<TestContext, 'after'>) {
 }
 export type SamlIdp = Awaited<ReturnType<typeof startSamlIdp>>
 
-/** What somebody was sent to the provider with. */
+/** The SAML request in a redirect to the provider. */
 export function requestIn(url: string): { id: string; relayState: string; acsUrl: string; entityId: string } {
   const { searchParams } = new URL(url)
   const xml = inflateRawSync(Buffer.from(searchParams.get('SAMLRequest') ?? '', 'base64')).toString()
@@ -68,7 +68,7 @@ export function requestIn(url: string): { id: string; relayState: string; acsUrl
   }
 }
 
-/** Lets one assertion answer two requests, which only a provider that misbehaves does. */
+/** Makes one assertion answer two requests, as a misbehaving provider might. */
 export const answeringBoth =
   (...ids: [string, string]) =>
   (xml: string) =>
@@ -77,7 +77,7 @@ export const answeringBoth =
     )
 
 let made = 0
-/** The response of a provider to a request, changed by `change` before it is signed. */
+/** The provider's response to a request; `change` edits it before it is signed. */
 export function answerTo(
   idp: Pick<SamlIdp, 'entityId' | 'keys'>,
   url: string,
@@ -91,7 +91,7 @@ export function answerTo(
   return { SAMLResponse: posted(sign(change(xml))), RelayState: relayState }
 }
 
-/** A deployment whose people sign in by SAML; `settings` over what the provider is made with. */
+/** A deployment whose users sign in by SAML. `settings` override the provider's settings. */
 export async function startSaml(
   t: TestContext,
   { settings = {}, ...options }: { settings?: Given } & Parameters<typeof startKit>[1] = {},
@@ -108,7 +108,7 @@ export async function startSaml(
   const start = `/admin/login/saml?provider=${provider.provider_id}`
   const acs = new URL(String(provider.saml?.acs_url)).pathname
   const anna = { username: 'anna', email: 'anna@example.com', displayName: 'Anna' }
-  /** To the provider: where a browser is sent. */
+  /** Returns the redirect to the provider. */
   const away = async (browser: Browser, more = '', replica: Pick<Replica, 'url'> = kit) => {
     const sent = await browser.get(start + more, replica)
     assert.equal(sent.status, 303, sent.text)
@@ -126,7 +126,7 @@ export async function startSaml(
     acs,
     away,
     answer,
-    /** The whole way of one person. */
+    /** A complete sign-in of one person. */
     signIn: async (said: Said = {}, more = '') => {
       const browser = openBrowser(kit)
       const form = answer(await away(browser, more), said)
@@ -137,7 +137,7 @@ export async function startSaml(
 }
 export type SamlWorld = Awaited<ReturnType<typeof startSaml>>
 
-/** Why sign-ins were refused, newest first. */
+/** The reasons of the newest refused sign-ins, newest first. */
 const reasonsOf = async (kit: Kit, limit = 1) =>
   (await kit.admin.listAuditEvents({ query: { kind: 'login.failed', limit } })).items.map(
     (event) => 'failure_reason' in event && event.failure_reason,

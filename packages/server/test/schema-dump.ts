@@ -1,7 +1,8 @@
 import type pg from 'pg'
 
 /**
- * The schema as text, in a stable order: tables, columns, constraints, indexes, policies and rights of the application.
+ * The schema as text in a stable order: tables, columns, constraints, indexes, policies and the application's
+ * privileges.
  */
 export async function describeSchema(client: pg.Client): Promise<string> {
   const lines = async (query: string) => (await client.query<{ line: string }>(query)).rows.map((r) => r.line)

@@ -41,7 +41,7 @@ export function scimWith(kit: Reached, key: string) {
   }
 }
 
-/** The key of a directory, and its way in. */
+/** Creates the key of a directory, with a SCIM client. */
 export async function provision(kit: Kit, directory = 'entra') {
   const { secret, api_key } = await kit.admin.createApiKey({
     body: { name: directory, role: 'tenant_admin', directory },
@@ -65,7 +65,7 @@ export const scimGroup = (name: string, members: readonly string[] = []) => ({
   members: members.map((value) => ({ value })),
 })
 
-/** Creates users and says their ids, in their order. */
+/** Creates users and returns their ids, in order. */
 export async function pushed(scim: Scim, names: readonly string[], more: object = {}): Promise<string[]> {
   const ids: string[] = []
   for (const name of names) {

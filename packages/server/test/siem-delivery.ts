@@ -16,7 +16,7 @@ export const streamOf = ({ db, tenant }: Pick<Kit, 'db' | 'tenant'>, connector_i
       .executeTakeFirstOrThrow(),
   )
 
-/** Whether nothing is left to be sent in this tenant, without an event of having asked. */
+/** True if all events of this tenant have been sent. Reads the database directly, so that the check adds no event. */
 export const isAllSent = ({ db, tenant }: Pick<Kit, 'db' | 'tenant'>) =>
   db.inTenant(tenant, async (tx) => {
     const left = await tx
@@ -31,7 +31,7 @@ export const isAllSent = ({ db, tenant }: Pick<Kit, 'db' | 'tenant'>) =>
     return left.length === 0
   })
 
-/** As if its stream had come to stand so. */
+/** Sets the state of a connector's stream. */
 export const withStream = (
   { db, tenant }: Pick<Kit, 'db' | 'tenant'>,
   connector_id: string,
@@ -46,7 +46,7 @@ export const withStream = (
       .execute(),
   )
 
-/** Switches a connector on or off; whatever else is set of it stays, or is given. */
+/** Updates a connector; fields that are not given keep their values. */
 export async function change(
   { admin }: Pick<Kit, 'admin'>,
   connector_id: string,

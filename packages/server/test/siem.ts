@@ -19,7 +19,7 @@ const listen = async (server: Server, port = 0): Promise<number> => {
   return (server.address() as AddressInfo).port
 }
 
-/** The frames of RFC 6587 §3.4.1 in what came over one connection; what is cut off at its end is left out. */
+/** The frames of RFC 6587 §3.4.1 in the bytes of one connection; a truncated one at the end is left out. */
 export function framesIn(bytes: Buffer): string[] {
   const frames: string[] = []
   for (let at = 0; at < bytes.length; ) {
@@ -34,7 +34,7 @@ export function framesIn(bytes: Buffer): string[] {
 /** The event in a message of RFC 5424 whose text is JSON, with a BOM or without. */
 export const eventIn = (frame: string): Received => JSON.parse(frame.replace(/^.*?\] \ufeff?(?=\{)/s, '')) as Received
 
-/** A syslog receiver. What it read counts when its connection ends as it should; `meddle` may disturb one. */
+/** A syslog receiver. Messages count once their connection ends properly; `meddle` may disturb a connection. */
 export async function startSyslog(
   t: Ends,
   options: { tls?: TlsOptions; meddle?: (socket: Socket, nth: number) => boolean } = {},
@@ -56,7 +56,7 @@ export async function startSyslog(
   const server = options.tls
     ? createTlsServer({ ...options.tls, allowHalfOpen }, onConnection)
     : createTcpServer({ allowHalfOpen }, onConnection)
-  // Below TLS, so that those are ended too which never came to speak it.
+  // Below TLS, so that connections without a finished handshake are ended too.
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
@@ -100,7 +100,7 @@ export const toWebhook = (url: string, more: Partial<Body> = {}): Body => ({
   ...more,
 })
 
-/** Puts so many events on record, told apart by their number, as the sequencer finds them. */
+/** Adds this number of events, each identified by a number, for the sequencer. */
 export const arrive = (
   kit: Pick<Kit, 'db' | 'tenant'>,
   count: number,
@@ -125,7 +125,7 @@ export const arrive = (
     await tx.insertInto('audit_arrivals').values(rows).execute()
   })
 
-/** The numbers of events from `arrive`, in the order in which they first came. */
+/** The numbers of events from `arrive`, in order of their first arrival. */
 export const numbersIn = (events: readonly Received[]): number[] => [
   ...new Set(events.flatMap(({ operation }) => /^n(\d+)/.exec(String(operation))?.[1] ?? []).map(Number)),
 ]

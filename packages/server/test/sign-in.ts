@@ -3,9 +3,9 @@ import { adminPassword } from './kit.ts'
 import { passwordOf } from './people.ts'
 import { type Sent, send } from './raw-http.ts'
 
-/** What opens the first administrator's account. */
+/** The credentials of the first administrator. */
 export const right = { username: 'admin', password: adminPassword }
-/** What opens the account of a user that `makeUser` made. */
+/** The credentials of a user made by `makeUser`. */
 export const accountOf = (username: string) => ({ username, password: passwordOf(username) })
 export const signIn = (url: string, body: object = right, more: Partial<Sent> = {}) =>
   send(url, { method: 'POST', path: '/admin/login', json: body, ...more })

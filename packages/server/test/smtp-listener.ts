@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 
 export type Received = { from: string; to: string[]; data: string; headers: Map<string, string>; text: string }
 
-/** A mail server as small as RFC 5321 allows: takes what it is given. `refuse` answers a recipient with 550 or 451. */
+/** A minimal mail server (RFC 5321) that accepts all mail. `refuse` may answer a recipient with 550 or 451. */
 export async function startSmtpListener(
   t: TestContext,
   refuse: (recipient: string) => number | undefined = () => undefined,
@@ -33,7 +33,7 @@ function converse(socket: Socket, { letters, commands, refuse }: Desk): void {
   let inData = false
   const say = (line: string) => void socket.write(`${line}\r\n`)
 
-  /** What to answer. */
+  /** The answer to a command. */
   function obey(line: string): string {
     commands.push(line)
     const [verb = '', address = ''] = /^(\w+)(?:[^<]*<([^>]*)>)?/.exec(line)?.slice(1) ?? []
@@ -73,7 +73,7 @@ function converse(socket: Socket, { letters, commands, refuse }: Desk): void {
   })
 }
 
-/** Unfolds the headers (RFC 5322 §2.2.3) and opens quoted-printable. */
+/** Unfolds the headers (RFC 5322 §2.2.3) and decodes quoted-printable. */
 function parse(data: string): Pick<Received, 'data' | 'headers' | 'text'> {
   const end = data.indexOf('\r\n\r\n')
   const headers = new Map<string, string>()

@@ -11,19 +11,19 @@ export type Opened = {
   status: number
   headers: IncomingHttpHeaders
   received: Received[]
-  /** All that came, also comments and `retry`. */
+  /** Everything received, including comments and `retry`. */
   text: () => string
   lastId: () => string
-  /** The first event that fits, of those that came or come. */
+  /** The first matching event, already received or still to come. */
   event: (name: string, fits?: (data: Received['data']) => boolean) => Promise<Received>
-  /** Until a `changed` names the list; what it says of it. */
+  /** Waits for a `changed` event that names the list, and returns what it says about the list. */
   changed: (kind: string, id?: string) => Promise<{ ids: string[]; many: boolean }>
   isClosed: () => boolean
   pause: () => void
   close: () => void
 }
 
-/** Opens a stream of changes as a browser does, and waits for its head. */
+/** Opens a stream of changes as a browser does, and waits for its response headers. */
 export function openStream(url: string, headers: Record<string, string>, query = ''): Promise<Opened> {
   const { promise, resolve, reject } = Promise.withResolvers<Opened>()
   const received: Received[] = []
@@ -86,7 +86,7 @@ export function openStream(url: string, headers: Record<string, string>, query =
   return promise
 }
 
-/** Streams of changes of a deployment. All of them are closed after each test, so that none counts in the next. */
+/** Opens streams of changes. All of them are closed after each test, so that none counts in the next. */
 export function openStreams(t: TestContext, kit: Kit) {
   const opened: Opened[] = []
   const closeAll = async () => {
@@ -102,7 +102,7 @@ export function openStreams(t: TestContext, kit: Kit) {
   }
 }
 
-/** Of what is sent to the database meanwhile, all that a stream of changes may ask. */
+/** The database statements during `work` that a stream of changes might have caused. */
 export async function statementsDuring(work: () => Promise<unknown>): Promise<string[]> {
   const texts: string[] = []
   const { query } = pg.Client.prototype

@@ -6,14 +6,14 @@ import { startKit } from './kit.ts'
 import { makeUser, signInAs } from './people.ts'
 import { enrollRaw } from './world.ts'
 
-/** Whether one who holds `own` may do all that `other` may. */
+/** True if the role `own` has every permission of the role `other`. */
 export const covers = (own: Role, other: Role) =>
   own === 'platform_admin' ||
   (other !== 'platform_admin' && roles[other].every((p) => (roles[own] as readonly string[]).includes(p)))
 
 /**
- * Has each role take each way towards each role that it does not cover, or, where that is said, each pair of roles one
- * in so many of the ways, the next pair the next ones.
+ * Tries every way from each role towards each role that it does not cover. With `oneIn`, each pair of roles tries only
+ * one in that number of ways; the next pair tries the next ones.
  */
 export async function takeWays(t: TestContext, oneIn = 1): Promise<void> {
   const kit = await startKit(t)
@@ -76,7 +76,7 @@ export async function takeWays(t: TestContext, oneIn = 1): Promise<void> {
   assert.deepEqual(wrong, [])
   t.diagnostic(`${refused} refusals of ${Object.keys(ways).length} ways`)
 
-  // The table can tell: whoever may do everything passes it.
+  // Proves that the ways work: a caller with all permissions may take them.
   const last = targets.at(-1)!
   for (const what of ['a token for them', 'a device from them', 'a device to them', 'their password', 'their session'])
     await ways[what]!(admin, last)

@@ -9,7 +9,7 @@ export const acme = {
 
 export const janesPassword = 'correct horse battery of jane'
 
-/** A tenant made through the API, and a client of somebody who administers it. */
+/** Creates a tenant through the API, with a client of its administrator. */
 export async function makeTenant(kit: Kit, name: string, limits: Record<string, number> = {}) {
   const { tenant } = await kit.admin.changeTenant({
     body: {

@@ -7,8 +7,8 @@ import { type Config, parseConfig } from '../src/config/config.ts'
 export type TokenOfTest = NonNullable<Config['pkcs11']>
 
 /**
- * The token that every kit has its keys in, where the run names one as a deployment does (docs/hsm.md): never one of a
- * deployment's own variables.
+ * The PKCS#11 token for the keys of every kit, if the run names one (docs/hsm.md). Variables of a real deployment are
+ * ignored.
  */
 export const tokenOfRun: Config['pkcs11'] = parseConfig({
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('HOLDFAST_'))),
@@ -18,11 +18,11 @@ export const tokenOfRun: Config['pkcs11'] = parseConfig({
 }).pkcs11
 
 const libraries = ['/usr/lib/softhsm', '/usr/lib/x86_64-linux-gnu/softhsm', '/usr/lib/aarch64-linux-gnu/softhsm']
-/** Where Debian puts SoftHSM's library. */
+/** The path of SoftHSM's library on Debian. */
 export const softHsmLibrary = (): string | undefined =>
   libraries.map((folder) => join(folder, 'libsofthsm2.so')).find(existsSync)
 
-/** A token of SoftHSM in a folder of its own. */
+/** A SoftHSM token in a folder of its own. */
 export function createSoftHsm(label = 'holdfast') {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-softhsm-'))
   const tokens = join(folder, 'tokens')
@@ -40,7 +40,7 @@ export function createSoftHsm(label = 'holdfast') {
   return {
     config,
     pin,
-    /** For whoever opens it from now on. */
+    /** Removes the token for processes that open it from now on. */
     takeAway: () => {
       renameSync(tokens, elsewhere)
       mkdirSync(tokens)

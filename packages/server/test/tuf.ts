@@ -8,10 +8,10 @@ import type { Kit } from './kit.ts'
 import { requestBytes } from './updates.ts'
 
 const base = '/v1/update/tuf'
-/** What stands between a client and the repository: what comes back is what the client gets. */
+/** Replaces the answers of the repository to a client; returns the bytes that the client gets. */
 export type Meddle = (path: string, bytes: Buffer) => Buffer
 
-/** The client of the TUF project, which shares nothing with ours, trusting the first root or a later one. */
+/** The client of the TUF project, which shares no code with ours. It trusts the first root or a later one. */
 export async function tufClient(
   kit: Kit,
   {
@@ -51,13 +51,13 @@ export async function tufClient(
       fetcher: new Fetcher(),
     })
   return {
-    /** What was fetched last, by its path. */
+    /** The latest answers, by path. */
     seen,
     meddle: (next: Meddle) => {
       meddle = next
     },
     refresh: () => updater().refresh(),
-    /** The bytes of a target, as the client has verified them; undefined where the metadata do not name it. */
+    /** The bytes of a target, verified by the client; undefined if the metadata does not name it. */
     get: async (targetPath: string): Promise<Buffer | undefined> => {
       const client = updater()
       await client.refresh()

@@ -12,7 +12,7 @@ export const linux = { platform: 'linux', arch: 'x64' } as const
 export const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 export const contentOf = (text: string) => Buffer.from(`package of ${text}\n`.repeat(50))
 
-/** Bytes as they come over a network, in pieces. */
+/** Yields bytes in pieces, as a network delivers them. */
 export async function* pieces(bytes: Uint8Array, size = 1000): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
@@ -29,7 +29,7 @@ export const upload = (
     options,
   )
 
-/** A draft with a package for Linux on x64. */
+/** Creates a draft release with a package for Linux on x64. */
 export async function draft(
   kit: Kit,
   version: string,
@@ -44,7 +44,7 @@ type Change = Input<Contract['changeRelease']>['body']
 export const changeTo = (client: Client, release_id: string, body: Change) =>
   client.changeRelease({ params: { release_id }, body })
 
-/** Published, to everybody unless it is said to whom. */
+/** Publishes a release, to all devices unless a rollout is given. */
 export async function release(
   kit: Kit,
   version: string,
@@ -55,7 +55,7 @@ export async function release(
   return made
 }
 
-/** What is offered to a device, by what an administrator is told of it. */
+/** The updates offered to a device, as an administrator sees them. */
 export const offered = (
   kit: Kit,
   device_id: string,
@@ -64,7 +64,7 @@ export const offered = (
 ) => client.updateManifest({ query: { ...linux, version: '1.0.0', device_id, ...more } })
 export const versionsIn = ({ updates }: { updates: readonly { version: string }[] }) => updates.map((u) => u.version)
 
-/** An enrolled device on one of the channels. */
+/** Enrolls a device on one of the channels. */
 export async function deviceOn(kit: Kit, name: string, channel: 'auto' | 'canary' | 'stable' = 'auto') {
   const device = await enroll(kit, name)
   if (channel !== 'auto')

@@ -26,7 +26,7 @@ export const exported = async (kit: Kit, query: object = {}): Promise<string> =>
   return Buffer.concat(chunks).toString()
 }
 
-/** The hash that fits at a place, in SQL, where `it` is the place. */
+/** SQL for the hash that fits at the sequence number `it`. */
 export const anew = (
   it: number | 'it',
 ) => `sha256('\\x00'::bytea || coalesce((select p.hash from audit_log p where p.seq = ${it} - 1),

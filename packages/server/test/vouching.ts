@@ -12,7 +12,7 @@ export const statusOf = (asked: Promise<unknown>): Promise<number> =>
     (e) => (e instanceof ApiError ? e.status : assert.fail(String(e))),
   )
 
-/** Making one takes long. */
+/** Shared, because making a key is slow. */
 export const anotherKey = rsaKey()
 /** From the first value to the second a provider vouches for more, or otherwise; `back` is only narrower. */
 type Row = { kind: 'oidc' | 'saml'; values: [unknown, unknown]; to: 'judged' | 'free'; back: 'judged' | 'free' }
@@ -65,7 +65,7 @@ export const settingsOf = (group_id: string): Record<string, Row> => ({
 })
 
 export type Schema = { properties?: Record<string, Schema>; anyOf?: Schema[]; readOnly?: boolean; type?: string }
-/** Paths of what can be set; `saml.idp` is one thing. */
+/** The paths of writable settings; `saml.idp` counts as one. */
 export function settable({ properties = {} }: Schema, under = ''): string[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     if (schema.readOnly) return []
@@ -88,7 +88,7 @@ export async function providersFor(kit: Kit, name: string) {
 }
 
 const claims = { username: 'u', email: 'e', display_name: 'd', groups: 'g' }
-/** The change of one setting, with whatever else must be said then. */
+/** The change of one setting, with the other fields that it requires. */
 function changeOf(path: string, value: unknown): Given {
   const [section = '', field] = path.split('.')
   if (field === undefined) return { [section]: value }

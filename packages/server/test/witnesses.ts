@@ -7,7 +7,7 @@ export type Device = Awaited<ReturnType<typeof enroll>>
 type Client = Awaited<ReturnType<typeof withGateway>>['client']
 type Fields = Record<string, unknown>
 
-/** As if the deployment listened for so long without a break until some seconds ago. */
+/** Sets the period for which the deployment has listened without a break; it ends some seconds ago. */
 export const listenedFor = (kit: Kit, seconds: number, untilSecondsAgo = 0) =>
   kit.db.acrossTenants((tx) =>
     sql`insert into listening as l (since, heard_at)
@@ -16,7 +16,7 @@ export const listenedFor = (kit: Kit, seconds: number, untilSecondsAgo = 0) =>
       on conflict (there_is_one) do update set since = excluded.since, heard_at = excluded.heard_at`.execute(tx),
   )
 
-/** What gateways (`client` unless said) and devices say of connections, and what is found of it. */
+/** Helpers to report connections by gateways (`client` by default) and by devices, and to read the result. */
 export function createWitnesses(kit: Kit, client: Client) {
   const { admin } = kit
   const meter = (device: Device, session_id: string, more: Fields = {}, by = client) =>
@@ -27,7 +27,7 @@ export function createWitnesses(kit: Kit, client: Client) {
     device.client.telemetry({
       body: { events: [{ event_id: newSession(), kind, at: new Date().toISOString(), ...more }] },
     })
-  /** The same as if everything of this device had been said so much earlier. */
+  /** Moves everything reported about this device back in time. */
   const later = (device: Device, seconds: number) =>
     kit.db.inTenant(kit.tenant, async (tx) => {
       const [id, by] = [decodeId('device', device.id), sql`interval '1 second' * ${seconds}`]

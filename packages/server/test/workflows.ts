@@ -4,7 +4,7 @@ import { open, publish, rule, withGateway } from './gateways.ts'
 import { type Kit, runJob, times } from './kit.ts'
 import { until } from './promptly.ts'
 
-/** Gateways of one pool that follow their policy and say at once what they enforce, until the test ends. */
+/** Gateways of one pool that follow their policy and report at once what they enforce, until the test ends. */
 export async function followingGateways(kit: Kit, count: number) {
   const first = await withGateway(kit, 'gw-0', 'pool')
   const others = await times(count - 1, async (i) => {
@@ -37,7 +37,10 @@ export async function followingGateways(kit: Kit, count: number) {
   return gateways.map(({ gateway, gateway_id }) => ({ gateway, gateway_id }))
 }
 
-/** As a replica leaves a run that ends between the commit of its first step's change and the word that it was made. */
+/**
+ * Sets a run to the state in which a replica leaves it when it ends after the commit of the first step's change, but
+ * before it reports that step.
+ */
 export async function leave(kit: Kit, tenant = kit.tenant): Promise<void> {
   await kit.db.inTenant(tenant, async (tx) => {
     await tx
@@ -53,7 +56,7 @@ export async function leave(kit: Kit, tenant = kit.tenant): Promise<void> {
   })
 }
 
-/** To whom new secrets are sealed, and what opens them. */
+/** A recipient for sealed secrets, with a function to open them. */
 export function newRecipient() {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const recipient = publicKey.export({ format: 'jwk' }) as { kty: string; crv: string; x: string; y: string }
@@ -61,7 +64,7 @@ export function newRecipient() {
   return { recipient, open }
 }
 
-/** Replicas look for what is left, by turns. */
+/** Runs the job that continues unfinished runs, on the replicas in turn. */
 export const drive = (kit: Kit, n: number) =>
   times(n, (i) => runJob(kit.replicas[i % kit.replicas.length]!.app, 'drive_workflows'))
 export const ended = async (kit: Kit, workflow_run_id: string | null) => {
@@ -70,7 +73,7 @@ export const ended = async (kit: Kit, workflow_run_id: string | null) => {
   return kit.admin.getWorkflowRun({ params })
 }
 
-/** A gateway of which only is heard that it is there, until it says more. */
+/** A gateway that has only sent a heartbeat. */
 export async function withSlowGateway(kit: Kit) {
   const gateway = open(kit, await withGateway(kit, 'g1', 'pool'))
   await publish(kit, [rule('all', { any: true }, ['pool'])])

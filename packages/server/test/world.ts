@@ -12,11 +12,11 @@ import { type Population, populate, type Thing, things } from './population.ts'
 export * from './calls.ts'
 export { populate, type Thing, things } from './population.ts'
 
-/** SCIM is spoken by the key of a directory alone. */
+/** SCIM requests need the key of a directory; other requests use `otherwise`. */
 export const speaking = ({ protocol }: Endpoint, own: Population, otherwise: Caller): Caller =>
   protocol === 'scim' ? own.provisioner : otherwise
 
-/** The word for a refusal and the request that it names, in whatever protocol. */
+/** The error code of a refusal and its request id, in any protocol. */
 export function refusalIn({ status, json, headers }: Raw): { error: unknown; request_id: unknown } {
   const { error, request_id, schemas } = json
   if (JSON.stringify(schemas) !== JSON.stringify([scimUrns.error])) return { error, request_id }
@@ -24,11 +24,11 @@ export function refusalIn({ status, json, headers }: Raw): { error: unknown; req
   return { error: String(status) === json.status ? word : 'another status', request_id: headers['x-request-id'] }
 }
 
-/** What an enrollment by an identity provider begins with. */
+/** Requests the challenge that begins an enrollment through an identity provider. */
 export const challengeFrom = async (kit: Reached, caller: Caller): Promise<string> =>
   String((await call(kit, contract.listEnrollmentProviders, caller)).json.challenge)
 
-/** The administrator, signed in. */
+/** Signs in the administrator. */
 export async function sessionOn(kit: Kit): Promise<Caller> {
   const { cookie } = await signIn({
     baseUrl: kit.publicUrl,
@@ -39,7 +39,7 @@ export async function sessionOn(kit: Kit): Promise<Caller> {
   return () => ({ cookie, origin: kit.publicUrl })
 }
 
-/** A deployment with a caller of every credential kind, and a second tenant whose objects nobody here may see. */
+/** A deployment with a caller of every credential kind, and a second tenant whose objects must stay invisible. */
 export async function createWorld(kit: Kit) {
   const own = await populate(kit, kit.admin)
   const foreign = await kit.newTenant()
@@ -69,7 +69,7 @@ export async function createWorld(kit: Kit) {
 }
 export type World = Awaited<ReturnType<typeof createWorld>>
 
-/** The digest of the one chunk that the own pool's few peers are. */
+/** The digest of the single chunk that contains the own pool's few peers. */
 export const chunkOf = async (kit: Kit, { callers }: World): Promise<string> => {
   const path = '/v1/gateway/runtime/unified-policy'
   const { policy } = (await call(kit, { method: 'GET', path }, callers.gateway)).json as { policy: string }
@@ -77,7 +77,7 @@ export const chunkOf = async (kit: Kit, { callers }: World): Promise<string> => 
   return contentDigest({ peers })
 }
 
-/** The path of an endpoint with ids of a population in it. */
+/** Fills the ids of a population into a path. */
 export const fill = (path: string, ids: Record<string, string>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? `missing_${name}`)
 
@@ -115,7 +115,7 @@ const callersAre: Partial<Record<CredentialKind, Thing>> = {
   enrollment_token: 'token_id',
   enrollment_challenge: 'token_id',
 }
-/** What a request speaks of: in its path, in the example of its body, and as its caller. */
+/** The objects that a request refers to: in its path, in the example of its body, and as its caller. */
 export function thingsIn(name: Operation): Thing[] {
   const { path, access, protocol } = operation(name)
   const inPath = things.filter((thing) => path.includes(`{${thing}}`))
@@ -126,14 +126,14 @@ export function thingsIn(name: Operation): Thing[] {
   return [...inPath, ...inBody, ...inScim, ...asCaller].filter((thing) => thing !== undefined)
 }
 
-/** What a write has to say in its query. */
+/** The required query of a write. */
 export const exampleQuery = (name: Operation): string => queries[name] ?? ''
 const queries: Partial<Record<Operation, string>> = {
   uploadPackage: '?platform=linux&arch=arm64&filename=client',
   exportOperations: '?kind=inventory',
 }
 
-/** The contract's example of a body, with the ids of a population; undefined where there is no body. */
+/** The contract's example of a body, with the ids of a population; undefined without a body. */
 export const exampleBody = (name: Operation, ids: Record<string, string>): unknown => {
   if (operation(name).upload) return Buffer.from('a package')
   const text = exampleText(name)

@@ -9,7 +9,7 @@ import { rateOf, startRig } from './rig/throughput.ts'
 const work = 'an audit event is written → it has its place'
 const manyTenants = 100
 const mostMs = 500
-/** A second, of all tenants together; what gateways report comes ten events at once. */
+/** Requests per second, of all tenants together. Each gateway report carries ten events. */
 const readsPerSecond = 400
 const reportsPerSecond = 100
 const batch = 10
@@ -19,8 +19,8 @@ const kinds = ['api_key.used', 'gateway_report.traffic_denied'] as const
 type Callers = { key: string; gateway: string }
 
 /**
- * How long events wait for their place, of one tenant and of many: those of reads by API key, which lie among the
- * arrivals, while gateways report, whose events get their places with their own commit.
+ * Measures the time until events get their sequence numbers, for one tenant and for many. Events of reads by API key
+ * first enter the arrivals; events of gateway reports get their numbers in their own commit.
  */
 export const auditLag: Benchmark = {
   id: 'A2',
@@ -106,7 +106,7 @@ const clockOf = (server: Server): Promise<Date> =>
     return rows[0]?.now ?? new Date()
   })
 
-/** 99 of 100 events of a kind waited no longer than so many milliseconds. */
+/** The 99th percentile of the wait of a kind of events, in ms. */
 const waited = (server: Server, kind: string, since: Date): Promise<number> =>
   server.withDatabase(async (db) => {
     const { rows } = await db.query<{ ms: number }>(

@@ -12,7 +12,7 @@ const pageSize = 50
 const mostMs = 100
 
 type Query = Record<string, string>
-/** What fits much, what fits little, what fits nothing, and what fits much each and nothing together. */
+/** Filters with many matches, with few, with none, and pairs with many matches each but none together. */
 const single: Record<string, Query> = {
   everything: {},
   'a common kind': { kind: 'api_key.used' },
@@ -39,7 +39,10 @@ const single: Record<string, Query> = {
 }
 const orders: Record<string, Query> = { 'towards newer': { sort: 'timestamp' }, 'by place': { sort: 'seq' } }
 
-/** The first page of any filter, of any two, in any order; and a page far behind the first. Read by session. */
+/**
+ * The first page of every filter and every pair of filters, in every order, and a page far into the log. Read by
+ * session.
+ */
 export const auditQuery: Benchmark = {
   id: 'A1',
   work,
@@ -51,11 +54,11 @@ export const auditQuery: Benchmark = {
     const { tenant_id } = await admin.me()
     say(`${count.toLocaleString('en')} events`)
     await seed(server, count)
-    // Words are looked for after so many places as the server gave itself: each call is one.
+    // The search words of new events are read after a number of sequence numbers, and each call is one event.
     for (let i = 0; i < 256; i++) await admin.listAuditEvents({ query: { limit: 1 } })
     say('their words are read')
     await wordsRead(server)
-    // A session that was idle for as long as that takes is over.
+    // The earlier session has expired while the words were read.
     const { client: person, cookie } = await signInAdmin(server)
     const { load } = startRig(bench)
     const latencies = async (query: Query, seconds: number): Promise<Float64Array> => {
@@ -66,7 +69,10 @@ export const auditQuery: Benchmark = {
       return done.latenciesMs
     }
     say(`${work}, of tenant ${tenant_id}`)
-    /** The p99 of a hundred requests is nearly the slowest of them: who is over the target is asked more often. */
+    /**
+     * The p99 of a hundred requests is nearly the slowest of them. A query over the target is therefore measured again
+     * for longer.
+     */
     const slowest = async (queries: Record<string, Query>, seconds: number) => {
       const found: [name: string, p99: number][] = []
       for (const [name, query] of Object.entries(queries)) {
@@ -127,7 +133,7 @@ const crossed = (queries: Record<string, Query>, others: Record<string, Query>):
     ),
   )
 
-/** Any two that do not ask for the same. */
+/** Every pair of filters with different parameters. */
 function pairs(): Record<string, Query> {
   const all = Object.entries(single).slice(1)
   return Object.fromEntries(

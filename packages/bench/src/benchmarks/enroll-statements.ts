@@ -1,8 +1,8 @@
 /**
- * What the server sends to the database for one enrollment with a device key that comes alone by a token that was used
- * before: remember the proof, lock the token, see whether the key is free, take an address, insert the device, take the
- * use, insert the audit event and the change. Many at once share the transaction.
- * `random` stands for whatever is new in each: a number as text, or the name of a variable.
+ * The SQL statements of one enrollment with a device key, alone in its transaction, with a token that was used before.
+ * They record the proof, lock the token, check that the key is free, allocate an address, insert the device, count the
+ * use, and insert the audit event and the change. Concurrent enrollments share one transaction.
+ * `random` makes each enrollment unique: a number as text, or the name of a variable.
  */
 export function enrollStatements(
   { tenantId, tokenId }: { tenantId: string; tokenId: string },
@@ -33,7 +33,7 @@ export function enrollStatements(
       }),
     },
   ])
-  /** As one parameter would bring it, with the new device's id in it. */
+  /** The JSON as one parameter would carry it, with the new device's id filled in. */
   const json = (text: string) => `('${text.replace('"DEVICE"', `"'||${device}||'"`)}')::jsonb`
   const begin = (scope: string) => `begin; set local holdfast.tenant = '${scope}'`
   return [

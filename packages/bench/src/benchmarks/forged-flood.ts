@@ -15,7 +15,7 @@ const connections = 64
 const forgedPerSecond = 1000
 const pollsPerSecond = 500
 
-/** L2: whoever invents credentials must not slow down those who have one. */
+/** L2: requests with forged credentials must not slow down requests with valid ones. */
 export const forgedFlood: Benchmark = {
   id: 'L2',
   work,

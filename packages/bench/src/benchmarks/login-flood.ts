@@ -68,7 +68,7 @@ export const loginFlood: Benchmark = {
   },
 }
 
-/** Offers sign-ins from several addresses; `stop` says how many were answered. */
+/** Sends sign-ins from several addresses. `stop` returns the number that was answered. */
 function startFlood(server: Server) {
   const agents = Array.from(
     { length: sources },

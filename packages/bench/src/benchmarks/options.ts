@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Benchmark } from './rig/result.ts'
 
-/** A mistake of the one who calls: one sentence. */
+/** A mistake in the arguments, explained in one sentence. */
 export class UsageError extends Error {}
 
 export const help = (
@@ -23,7 +23,7 @@ The server runs as operators run it (main.ts, embedded PostgreSQL, an empty data
 Exit code: 0 also when a target is missed (the table says "short"); 1 when a benchmark could not run; 2 for a wrong call.
 `
 
-/** Undefined: help was asked for. Throws `UsageError`. */
+/** Parses the arguments. Undefined if help was requested. Throws `UsageError`. */
 export function readOptions(
   args: string[],
   all: readonly Benchmark[],

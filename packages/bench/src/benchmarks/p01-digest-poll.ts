@@ -11,7 +11,7 @@ import { busyNote, type Rig, rateOf, startRig } from './rig/throughput.ts'
 const work = 'digest poll, warm, keyless credential'
 export const connections = 64
 
-/** P1: the poll that every device makes every few seconds, with nothing to tell it and with something. */
+/** P1: the poll that every device sends every few seconds, without a change and with one. */
 export const digestPoll: Benchmark = {
   id: 'P1',
   work,
@@ -35,7 +35,10 @@ export const digestPoll: Benchmark = {
   },
 }
 
-/** Answers per second to a GET by all devices in turn, against bare `node:http` that sends the same bytes. */
+/**
+ * Compares the answers per second to a GET by all devices in turn with those of bare `node:http`, which sends the same
+ * bytes.
+ */
 export async function compareWithBare(
   { scale, say }: Bench,
   { bare, load }: Rig,

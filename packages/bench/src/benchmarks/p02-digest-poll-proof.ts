@@ -15,7 +15,7 @@ const work = 'digest poll with proof (DPoP, ES256)'
 /** Requests signed ahead for a second of load: more than one core can verify. */
 const perSecondAhead = 16_000
 
-/** P2: every poll carries a proof of its own; the limit is one answer and one signature check after the other. */
+/** P2: every poll carries its own proof. The limit is one answer plus one signature check. */
 export const digestPollProof: Benchmark = {
   id: 'P2',
   work,

@@ -15,7 +15,7 @@ import { startRig } from './rig/throughput.ts'
 const work = '15,000 waiters: publish → last one answered'
 const clock = () => Number(process.hrtime.bigint()) / 1e6
 
-/** P4: everybody waits for the next policy (`Prefer: wait`), and gets it at once. */
+/** P4: all devices wait for the next policy (`Prefer: wait`), and get it at once. */
 export const waiters: Benchmark = {
   id: 'P4',
   work,
@@ -96,7 +96,7 @@ export const waiters: Benchmark = {
   },
 }
 
-/** A server that answers three polls in a row quickly has nothing of what came before them left to do. */
+/** Waits until three polls in a row are answered quickly: the server has then finished all earlier work. */
 async function settled(ask: () => Promise<unknown>): Promise<void> {
   for (let quick = 0; quick < 3; ) {
     await delay(200)

@@ -73,7 +73,7 @@ async function openPublisher(bench: Bench, devices: number) {
   const fleet: Fleet = await seedFleet(server, { devices, directory: true })
   const { admin } = await openAdmin(server)
   const { load } = startRig(bench)
-  // Devices 1, 3, 5, … are of the users 1, 2, 3, …: of one variant each.
+  // Devices 1, 3, 5, … belong to the users 1, 2, 3, …, and each of these has another variant.
   const oneOfEach = Array.from({ length: variants }, (_, v) => fleet.devices[v * 2 + 1]).filter((d) => d !== undefined)
   const requests = pack(oneOfEach.map((device) => deviceGet(fleet, device, digestPath)))
   const everyVariant: number[] = []
@@ -82,10 +82,13 @@ async function openPublisher(bench: Bench, devices: number) {
   return {
     everyVariant,
     answered,
-    /** Milliseconds from the request until the first device, and until one of every variant, was told of it. */
+    /**
+     * Publishes a policy. Measures the milliseconds until the first device, and until one device of every variant, gets
+     * it.
+     */
     publish: async (mark: number): Promise<{ first: number }> => {
       const policy = largeDocument({ rules: 2000, tests: 5000, mark })
-      // A connection that says nothing for long is closed by the server: one for each publish.
+      // A new connection for each publish, since the server closes an idle one.
       const poller = await openPoller(server.port, deviceGet(fleet, fleet.devices[0]!, digestPath))
       const etag = await poller.etag()
       const started = performance.now()

@@ -15,8 +15,8 @@ const path = '/v1/enroll'
 const clients = 64
 
 /**
- * P7: every enrollment wants the same two rows, the token's and the tenant's. The server takes them once for all that
- * come at once; the statements by themselves take them one after the other.
+ * P7: every enrollment updates the same two rows, the token's and the tenant's. The server updates them once for all
+ * concurrent enrollments; the plain statements update them one enrollment after the other.
  */
 export const enrollment: Benchmark = {
   id: 'P7',

@@ -18,8 +18,8 @@ const devices = 2000
 const perSecondAhead = 500
 
 /**
- * P8: an SPC is a signature and a row; what stands beside that is the request's own signature, which is verified, its
- * audit event, and who asks. A validation is a signature that is verified, once for each certificate.
+ * P8: issuing an SPC costs a signature and a row. Added to it are the check of the request's own signature, the audit
+ * event, and authentication. A validation costs one signature check per certificate.
  */
 export const certificates: Benchmark = {
   id: 'P8',
@@ -35,7 +35,7 @@ export const certificates: Benchmark = {
     const databaseUrl = await server.databaseUrl()
     const loads: Load[] = []
     const cpu: Record<'issue' | 'insert' | 'validate', number[]> = { issue: [], insert: [], validate: [] }
-    /** The rate of some work, noting what the server and its PostgreSQL took for each. */
+    /** Returns the rate of some work, and records the CPU time of the server and its PostgreSQL for each item. */
     const counted = async (of: keyof typeof cpu, work: () => Promise<{ rate: number; count: number }>) => {
       const before = cpuSeconds(server.pid())
       const { rate, count } = await work()

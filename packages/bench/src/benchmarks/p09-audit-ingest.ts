@@ -12,14 +12,14 @@ import { busyNote, rateOf, startRig } from './rig/throughput.ts'
 const work = 'audit ingest, batches of 500, durable'
 const batch = 500
 const clients = 8
-/** So many that none reports more than a gateway may. */
+/** Enough gateways that none exceeds its own rate limit. */
 const gateways = 16
-/** Batches of a round, for each second of it. */
+/** Batches per second of a round. */
 const batchesPerSecond = 16
 
 /**
- * P9: what a gateway reports is checked, noted under its own id and given its place in the record, and its words are
- * read. All of it counts, also what is done after the answer.
+ * P9: events from gateways are checked, stored under their own ids, given sequence numbers, and their words are
+ * indexed. All of it counts, including the work after the answer.
  */
 export const auditIngest: Benchmark = {
   id: 'P9',
@@ -107,7 +107,7 @@ function batchRequest(secret: string, n: number): Buffer {
   return rawRequest('POST', '/v1/audit/ingest', { authorization: `Bearer ${secret}` }, JSON.stringify({ events }))
 }
 
-/** The columns, indexes and wall of the record, and a batch of it to insert. */
+/** A table with the columns, indexes and row-level security of the audit log, and a batch of its events to insert. */
 const makeEqualTable = (server: Server) =>
   server.withDatabase(async (db) => {
     await db.query(`create table bench_log (like audit_log including all);

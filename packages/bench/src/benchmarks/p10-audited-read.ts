@@ -10,7 +10,7 @@ const work = 'API-key read, its audit event durable before the answer'
 const path = '/v1/admin/tokens?limit=20'
 const connections = 64
 
-/** P10: the same read by API key, which leaves `api_key.used`, and by session, which leaves nothing. */
+/** P10: the same read by API key, which writes an `api_key.used` event, and by session, which writes none. */
 export const auditedRead: Benchmark = {
   id: 'P10',
   work,
@@ -36,8 +36,8 @@ export const auditedRead: Benchmark = {
     const ratio = medianRatio(found.with, found.without)
     const half = median(found.with) / 2
     say('half load')
-    // A wait is that of those who ask, and they ask a server that has all cores: on one alone, what collects its memory
-    // beside it takes turns with it.
+    // Latency is measured on a server with all cores. On a single core, garbage collection would compete with the
+    // requests.
     moveToCores([measuredCore, loadCore], server.pid())
     const p99Of = (requests: typeof byKey) => async () => {
       const target = { port: server.port, connections, requests }

@@ -14,7 +14,7 @@ const pageSize = 100
 const clients = 8
 const filter = { status: 'active', sort: 'name' } as const
 
-/** P12: a page is a range of an index, wherever in the list it lies. Read by session, which leaves no audit event. */
+/** P12: a page costs one index range, at any position in the list. Read by session, which writes no audit event. */
 export const deviceList: Benchmark = { id: 'P12', work, run }
 
 async function run(bench: Bench): Promise<Row[]> {
@@ -74,7 +74,7 @@ async function run(bench: Bench): Promise<Row[]> {
   ]
 }
 
-/** The cursor of the last page, found as everyone finds it: page by page. */
+/** Finds the cursor of the last page as any client does: page by page. */
 async function lastPage(person: Client, pages: number): Promise<string> {
   let cursor: string | null = null
   for (let at = 0; at < pages - 1; ) {
@@ -87,7 +87,7 @@ async function lastPage(person: Client, pages: number): Promise<string> {
   return cursor
 }
 
-/** What the server asks for page 1. */
+/** The SQL statements of page 1. */
 const statements = (tenantId: string): string[] => [
   `begin; set local holdfast.tenant = '${tenantId}'`,
   `select d.device_id, d.user_id, d.name, d.platform, d.os_version, d.client_version, d.serial, d.tags, d.group_ids,

@@ -13,14 +13,11 @@ const fullFleet = 100_000
 const fullLog = 10_000_000
 const clients = 8
 const mostMs = 100
-/** Longer than counts may be given out again; adoption and what moves by the hour are read beside some of these. */
+/** Longer than counts are cached, in ms. Adoption and the hourly figures are read again along with some of these. */
 const laterMs = 4_100
 const lookedAnew = 12
 
-/**
- * P13: by session, with a page that polls without rest, as the only one who looks now and then, and as the first one
- * after a restart.
- */
+/** P13: by session: polled constantly, read now and then by a single page, and read first after a restart. */
 export const overview: Benchmark = {
   id: 'P13',
   work,
@@ -33,7 +30,7 @@ export const overview: Benchmark = {
     say(`${events.toLocaleString('en')} events`)
     await server.withDatabase(async (db) => {
       await seedAuditLog(db, tenantId, events)
-      // As they would have been counted with their places.
+      // The counts that the sequencer would have written.
       await db.query(
         `insert into audit_counts as c (tenant_id, hour, kind, outcome, events)
          select tenant_id, date_trunc('hour', at, 'utc'), kind, outcome, count(*) from audit_log

@@ -10,8 +10,7 @@ const work = 'reconnect storm after a restart'
 const stormSeconds = 20
 
 /**
- * P14: the server comes back, knows nobody yet, and everyone is there: connect, poll, fetch the bundle, each with a
- * proof.
+ * P14: after a restart with empty caches, all devices connect at once, poll and fetch their bundle, each with a proof.
  */
 export const reconnectStorm: Benchmark = {
   id: 'P14',

@@ -8,16 +8,16 @@ import { rateOf, startRig } from './rig/throughput.ts'
 
 const work = 'memory of the server process, warm'
 const limit = 400 * 1024 * 1024
-/** Proofs are good for a minute: so many are signed and sent before the next are signed. */
+/** Proofs expire after a minute: this number is signed and sent before the next are signed. */
 const batch = 10_000
 
 const sizes = [1_000, 10_000, 100_000, 1_000_000]
-/** So many of a larger fleet poll and fetch; the others are only there. */
+/** Number of devices of a larger fleet that poll and fetch; the others only exist. */
 const mostAsking = 100_000
 const perDevice = 1.2 * 1024
 
 /**
- * P16: every device has a key and has reported its posture; each that asks polls with a proof and fetches its bundle.
+ * P16: every device has a key and has reported its posture. Each active one polls with a proof and fetches its bundle.
  */
 export const memory: Benchmark = {
   id: 'P16',

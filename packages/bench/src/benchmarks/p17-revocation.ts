@@ -9,7 +9,10 @@ import { median } from './rig/rounds.ts'
 const work = 'revocation on 3 replicas'
 const target = 1_000
 
-/** P17: from the answer to the revocation until the last replica refuses, and until the last gateway has let go. */
+/**
+ * P17: time from the answer to the revocation until the last replica refuses the device, and until the last gateway has
+ * dropped it.
+ */
 export const revocation: Benchmark = {
   id: 'P17',
   work,

@@ -9,7 +9,7 @@ import { openAdmin } from './rig/server.ts'
 const work = 'a directory snapshot: 50,000 users, 2,000 groups, 300,000 memberships'
 const full = { users: 50_000, groups: 2000, membershipsOfUser: 6 }
 
-/** P18: a whole directory as one snapshot; a second beside it that asks the server whether it is there. */
+/** P18: a whole directory as one snapshot, while a second connection checks that the server answers. */
 export const directory: Benchmark = { id: 'P18', work, run }
 
 type Snapshot = Parameters<Client['ingestDirectorySnapshot']>[0]['body']
@@ -37,7 +37,7 @@ async function run({ scale, say, startServer }: Bench): Promise<Row[]> {
   const { admin } = await openAdmin(server)
   const first = directoryOf(users, groups)
   const bytes = Buffer.byteLength(JSON.stringify(first))
-  // A twentieth of the people leaves, and as many come.
+  // A twentieth of the users leaves, and as many join.
   const gone = users / 20
   const grown = directoryOf(users + gone, groups)
   const second = {
@@ -85,7 +85,10 @@ async function run({ scale, say, startServer }: Bench): Promise<Row[]> {
   return [row(dry, 10), row(applied, 30), row(unchanged, 3), row(dryChange, 10), row(change, 30)]
 }
 
-/** The longest that a request took beside: what is served from memory waits for nothing but the process. */
+/**
+ * Returns the longest latency of concurrent requests. They are answered from memory, so only a busy process delays
+ * them.
+ */
 function watchStalls(port: number): () => Promise<number> {
   let longest = 0
   let isOver = false

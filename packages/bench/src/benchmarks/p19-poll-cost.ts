@@ -11,11 +11,11 @@ import { rateOf, startRig } from './rig/throughput.ts'
 
 const work = 'CPU time per poll as the fleet grows'
 const sizes = [1_000, 10_000, 100_000, 1_000_000]
-/** Of so many devices of a fleet a poll is sent, each in its turn: more than any cache of the processor holds. */
+/** Number of devices that poll in turn: more than any processor cache holds. */
 const mostAsking = 100_000
 
 /**
- * P19: a poll is a look-up, whatever the size of the fleet. Keyless, so that it is not the signature that is measured.
+ * P19: the cost of a poll does not depend on the size of the fleet. Without keys, so that signatures are not measured.
  */
 export const pollCost: Benchmark = {
   id: 'P19',

@@ -11,12 +11,12 @@ import { typeId } from './rig/type-id.ts'
 const work = 'gateway snapshots'
 const gatewayCount = 10
 const longestStall = 50
-/** Of the snapshot, for a gateway that missed 1 % of the fleet. */
+/** Largest share of the snapshot's size for a gateway that missed 1 % of the fleet. */
 const mostMissed = 0.05
 const batch = 1000
 
 /**
- * P21: ten gateways start at once on a large pool; a probe on another connection sees for how long nothing is answered.
+ * P21: ten gateways start at once on a large pool. A probe on another connection measures how long nothing is answered.
  */
 export const gatewaySnapshot: Benchmark = {
   id: 'P21',
@@ -34,7 +34,7 @@ async function measure(bench: Bench, devices: number): Promise<Row[]> {
   const server = await bench.startServer()
   say(`a fleet of ${devices} devices`)
   const fleet = await seedFleet(server, { devices })
-  // The longest stop is the collector's, whose threads want a core beside the one that is at work.
+  // The longest pause is that of the garbage collector; its threads need a second core.
   moveToCores([measuredCore, loadCore], server.pid())
   const { admin } = await openAdmin(server)
   const pool = await admin.createGatewayPool({ body: { name: 'all', region: { code: 'eu' } } })
@@ -49,7 +49,7 @@ async function measure(bench: Bench, devices: number): Promise<Row[]> {
   bench.defer(helper.stop)
   const { load } = startRig(bench)
   const health = pack([rawRequest('GET', '/healthz', {})])
-  /** The work, and the longest time for which the server answered nobody meanwhile. */
+  /** Runs the work, and measures the longest time without an answer of the server. */
   const watched = async <T>(todo: Promise<T>): Promise<{ done: T; stall: number }> => {
     let isOver = false
     const over = todo.finally(() => {

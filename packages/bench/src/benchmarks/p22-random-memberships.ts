@@ -8,7 +8,9 @@ import { openAdmin } from './rig/server.ts'
 
 const work = 'random memberships: every device in 10 of 60 groups'
 
-/** P22: nearly every device selects other rules than any other. It must cost memory in bounds, and stall nobody. */
+/**
+ * P22: nearly every device selects a different set of rules. Memory must stay within bounds, and no request may stall.
+ */
 export const randomMemberships: Benchmark = {
   id: 'P22',
   work,

@@ -7,7 +7,7 @@ const work = 'a gateway flattens 200 variants of 50 rules'
 const variants = 200
 const rules = 50
 
-/** P23: what a gateway does with a new policy before it can enforce it, each variant read for the first time. */
+/** P23: the work of a gateway on a new policy before it can enforce it, reading each variant for the first time. */
 export const flattening: Benchmark = {
   id: 'P23',
   work,

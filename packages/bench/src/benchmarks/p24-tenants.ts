@@ -12,12 +12,12 @@ import { openAdmin, type Server } from './rig/server.ts'
 import { rateOf, startRig } from './rig/throughput.ts'
 
 const work = 'many tenants'
-/** Tenants that are created at the beginning and at the end, and compared. */
+/** Number of tenants that are created first, and of those created last; the two costs are compared. */
 const compared = 50
 
 type Reads = Record<string, Buffer>
 
-/** P24: what one tenant's requests cost while there are 1,000 others, and what those others cost by being there. */
+/** P24: the cost of one tenant's requests among 1,000 other tenants, and the idle cost of those others. */
 export const tenants: Benchmark = {
   id: 'P24',
   work,
@@ -38,7 +38,7 @@ export const tenants: Benchmark = {
   },
 }
 
-/** What an administrator looks at; of the list the first 50. */
+/** Reads of an administrator. */
 async function readsOf(admin: Client, apiKey: string): Promise<Reads> {
   const { tenant_id } = await admin.me()
   const get = (path: string) => rawRequest('GET', path, { authorization: `Bearer ${apiKey}` })
@@ -51,7 +51,10 @@ async function readsOf(admin: Client, apiKey: string): Promise<Reads> {
   }
 }
 
-/** CPU milliseconds of creating a tenant with its administrator and keys, among the first and among the last. */
+/**
+ * Returns the CPU milliseconds of creating a tenant with its administrator and keys, for the first and for the last
+ * tenants.
+ */
 async function create(server: Server, admin: Client, count: number) {
   const made = async (from: number, to: number) => {
     const before = cpuSeconds(server.pid())
@@ -82,7 +85,7 @@ async function measure(bench: Bench, server: Server, fleet: Fleet, reads: Reads)
   return { startSeconds, idle: idle.all, bytes, poll, read }
 }
 
-/** Microseconds of CPU for an answer. */
+/** Returns the CPU microseconds of one answer. */
 async function cpuPer(
   { scale }: Bench,
   server: Server,

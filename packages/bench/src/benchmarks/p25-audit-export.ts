@@ -9,7 +9,7 @@ const work = 'audit export'
 const most = 50 * 1024 * 1024
 const lookEveryMs = 50
 
-/** P25: the whole record in each format, taken as fast as it comes; the server's memory is looked at all the while. */
+/** P25: exports the whole audit log in each format, as fast as possible, and watches the server's memory. */
 export const auditExport: Benchmark = {
   id: 'P25',
   work,
@@ -28,7 +28,7 @@ export const auditExport: Benchmark = {
     const rows: Row[] = []
     for (const format of ['ndjson', 'csv', 'json', 'syslog'] as const) {
       say(format)
-      // One of nothing first: what is measured is an export, not the first use of its code.
+      // An empty export first, so that the first use of the code is not measured.
       await receiveAuditExport(admin, { format, kind: 'account.locked' }, async () => {})
       const before = server.residentBytes()
       let peak = before

@@ -13,11 +13,11 @@ const path = '/v1/admin/tokens?limit=20'
 const connections = 64
 const record = 'max(seq) as n from audit_beginnings'
 const telemetry = 'count(*) as n from telemetry_events'
-/** What one run of the job finds over of a class: the record is a day older with each. */
+/** Rows of a class that are due in each run of the job. Before each run, the audit log's retention shrinks by a day. */
 const ofARun = 50_000
 const oldestDays = 30_000
 
-/** P26: what a purge costs those who write meanwhile, and whether the place of what it takes makes it slower. */
+/** P26: the cost of a purge to concurrent writers, and its speed at any position of the purged rows. */
 export const purge: Benchmark = {
   id: 'P26',
   work,
@@ -39,8 +39,8 @@ export const purge: Benchmark = {
 }
 
 /**
- * So many at a time are a day older than the next ones. What is there already becomes the oldest, since a purge takes a
- * record from its beginning.
+ * Inserts events; every 50,000 of them are a day older than the next. Existing events become the oldest, since a purge
+ * removes the log from its beginning.
  */
 async function seedRecord(db: pg.Client, events: number): Promise<void> {
   await db.query(`update retention_settings set settles_at = 'epoch'; set session_replication_role = replica`)
@@ -59,7 +59,7 @@ async function seedRecord(db: pg.Client, events: number): Promise<void> {
   await db.query('set session_replication_role = default; analyze audit_log')
 }
 
-/** Of the record, which is kept for a day less from now on. */
+/** Purges the audit log after its retention was shortened by a day. */
 async function purgeRecord(server: Server): Promise<number> {
   await server.withDatabase((db) =>
     db.query(`set session_replication_role = replica;
@@ -69,7 +69,7 @@ async function purgeRecord(server: Server): Promise<number> {
   return purgeRun(server, record)
 }
 
-/** Seconds of one run of the job; that it took what is over, or fails. */
+/** Returns the seconds of one run of the job. Throws if the run did not remove the rows that were due. */
 async function purgeRun(server: Server, from: string): Promise<number> {
   return server.withDatabase(async (db) => {
     const count = async () => Number((await db.query(`select ${from}`)).rows[0]?.n ?? 0)
@@ -86,7 +86,7 @@ async function purgeRun(server: Server, from: string): Promise<number> {
   })
 }
 
-/** Reads by API key, each with its event, at half of what there can be. */
+/** Measures reads by API key, each with its audit event, at half of the maximum rate. */
 async function besideWrites(bench: Bench, server: Server, apiKey: string): Promise<Row[]> {
   const { scale, say } = bench
   const { load } = startRig(bench)
@@ -142,7 +142,10 @@ function rowOfRuns(events: number, first: number, last: number): Row {
   }
 }
 
-/** Telemetry of a tenant that keeps it for 10 days: alone in its month, and among a million rows of others. */
+/**
+ * Measures telemetry of a tenant that keeps it for 10 days: alone in its month, and among a million rows of other
+ * tenants.
+ */
 async function amongOthers({ scale, say }: Bench, server: Server): Promise<Row> {
   const others = scale.size(1_000_000)
   const seed = (tenants: string, rows: number) =>

@@ -3,7 +3,7 @@ import type { Row } from './rig/result.ts'
 
 type Saved = Row & { machine: string; at: string }
 
-/** Puts the rows in the place of what an earlier run said of the same benchmarks; those that did not run stay. */
+/** Replaces the rows of the benchmarks that ran; those of the others stay. */
 export async function saveResults(file: string, machine: string, rows: readonly Row[]): Promise<void> {
   const before = await readFile(file, 'utf8').then(
     (text) => (JSON.parse(text) as { rows: Saved[] }).rows,

@@ -10,8 +10,8 @@ import { describeMachine, formatTable } from './table.ts'
 const resultsFile = fileURLToPath(new URL('../../results.json', import.meta.url))
 
 /**
- * Runs the benchmarks named and prints what they found. 0 whatever was found; 1 when one could not run; 2 for a wrong
- * call.
+ * Runs the named benchmarks and prints their results. Returns 0 after all of them ran, whatever the figures; 1 if one
+ * could not run; 2 for wrong arguments.
  */
 export async function runBench(args: string[]): Promise<number> {
   try {
@@ -33,7 +33,7 @@ export async function runBench(args: string[]): Promise<number> {
       try {
         const found = await runOne(benchmark, scale, profileTo)
         rows.push(...found)
-        // At once: a later one that ends the process takes nothing with it.
+        // Saved immediately: if a later benchmark ends the process, these results are kept.
         if (!quick && !profileTo) await saveResults(resultsFile, machine, found)
       } catch (e) {
         failed.push(benchmark.id)
@@ -54,7 +54,10 @@ export async function runBench(args: string[]): Promise<number> {
 
 const say = (text: string) => void process.stderr.write(`${text}\n`)
 
-/** What a benchmark has started ends with it, newest first, also when it fails or is interrupted. */
+/**
+ * Runs one benchmark. Everything that it has started is stopped afterwards, newest first, also on failure or
+ * interruption.
+ */
 async function runOne(benchmark: Benchmark, scale: Scale, profileTo: string | undefined): Promise<Row[]> {
   const ends: (() => Promise<unknown>)[] = []
   const endAll = async () => {

@@ -23,7 +23,7 @@ const enrollPath = '/v1/enroll'
 const longestWait = 300
 const clock = () => Number(process.hrtime.bigint()) / 1e6
 
-/** What a small deployment costs, the server with its PostgreSQL, and the programs that load it apart. */
+/** The cost of a small deployment: the server with its PostgreSQL, and the load programs separately. */
 export const small: Benchmark = {
   id: 'SMALL',
   work,
@@ -160,7 +160,7 @@ const rowsFor = (count: number) => ({
   }),
 })
 
-/** Ten teams by tag, and one rule for everybody, of which the port changes. */
+/** A policy of ten teams, selected by tag, and one rule for everybody with a port that changes. */
 const documentOf = (port: number): PolicyDocument => ({
   schema: 'holdfast.policy/1',
   resources: {
@@ -199,7 +199,7 @@ async function enroll(bench: Bench, server: Server, admin: Client, count: number
       body,
     )
   }
-  // One after the other in each of eight hands, as people come; a crowd is P7.
+  // Eight connections enroll, each one device after the other, as people arrive; P7 measures a crowd.
   const requests = pack(keys.map((_, i) => request(i)))
   const before = cpuSeconds(server.pid())
   const credentials = await load.call('collect', {
@@ -245,13 +245,13 @@ async function startGateways(bench: Bench, server: Server, admin: Client) {
   }
   return {
     bytes: proxy.bytesBack,
-    /** Settles when every gateway has so many peers. */
+    /** Settles when every gateway has at least this number of peers. */
     settled: async (peers: number): Promise<void> => {
       for (const giveUp = clock() + 60_000; clock() < giveUp; await delay(50))
         if (all.every((gateway) => (gateway.state?.peers.size ?? 0) >= peers)) return
       throw new Error('the gateways did not get their peers')
     },
-    /** When the last gateway has heard of the next change. */
+    /** Settles when the last gateway has received the next change. */
     next: (): Promise<number> =>
       new Promise((resolve) => {
         waiting = { left: new Set(all.keys()), resolve }
@@ -259,12 +259,12 @@ async function startGateways(bench: Bench, server: Server, admin: Client) {
   }
 }
 
-/** Milliseconds of CPU to read the whole list once. */
+/** Returns the CPU milliseconds of reading the whole list once. */
 async function listCpu(server: Server, admin: Client, rounds: number): Promise<number> {
   const each: number[] = []
   for (let round = 0; round < rounds; round++) {
     const before = cpuSeconds(server.pid())
-    // Hundredths of a second are what the system counts in.
+    // Repeated, because the system counts CPU time in hundredths of a second.
     for (let i = 0; i < 5; i++)
       for (let cursor: string | null = ''; cursor !== null; ) {
         const page: { next_cursor: string | null } = await admin.listDevices({

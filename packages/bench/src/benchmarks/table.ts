@@ -6,7 +6,7 @@ export const describeMachine = (): string =>
 
 const columns = ['', 'work', 'figure', 'baseline', 'ratio', 'target', 'verdict'] as const
 
-/** One line a row, notes below it. */
+/** One line per row, with notes below. */
 export function formatTable(rows: readonly Row[]): string {
   const cells = rows.map((r) => [r.id, r.work, r.figure, r.baseline, r.ratio?.toFixed(2) ?? '–', r.target, r.verdict])
   const widths = columns.map((title, i) => Math.max(title.length, ...cells.map((c) => c[i]?.length ?? 0)))

@@ -1,6 +1,6 @@
 const works = new Set<() => void>()
 
-/** Runs when this process ends, also when it was interrupted or failed. What it returns takes that back. */
+/** Runs `work` when this process ends, also on interruption or failure. The returned function cancels it. */
 export function atEnd(work: () => void): () => void {
   works.add(work)
   return () => void works.delete(work)
@@ -15,7 +15,7 @@ process.once('exit', () => {
     }
 })
 
-/** A signal ends this process with everything that is to be done at its end. */
+/** Makes signals end this process, with all clean-ups. */
 export function endOnSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
 }

@@ -4,12 +4,12 @@ import { connect, createServer, type Socket } from 'node:net'
 const checkEveryMs = 200
 const answerWithinMs = 1_000
 
-/** A replica that said it was ready is so until it says otherwise, or has not answered this often in a row. */
+/** A replica that does not answer keeps its last state until this many checks in a row have failed. */
 const silentAtMost = 3
 
 /**
- * Spreads TCP connections over the replicas that say they are ready, each asked every 200 ms. One that is not gets no
- * new connection; those it has are left to it. A replica that refuses a connection is passed over for the next.
+ * Spreads TCP connections over the replicas that report ready; each is checked every 200 ms. A replica that is not
+ * ready gets no new connection and keeps its open ones. If a replica refuses a connection, the next one is tried.
  */
 export async function startBalancer(ports: readonly number[]) {
   const ready = new Map(ports.map((port) => [port, false]))
@@ -72,11 +72,11 @@ export async function startBalancer(ports: readonly number[]) {
   }
 }
 
-/** Whether the replica on this port says that it is ready. */
+/** True if the replica on this port reports that it is ready. */
 export const asks = async (port: number, withinMs = answerWithinMs): Promise<boolean> =>
   (await readiness(port, withinMs)) ?? false
 
-/** What the replica says; undefined when it says nothing in time. One that takes no connection is not ready. */
+/** The replica's readiness; undefined without an answer in time. A replica that refuses the connection is not ready. */
 export const readiness = (port: number, withinMs = answerWithinMs): Promise<boolean | undefined> =>
   new Promise((resolve) => {
     const request = get({ port, host: '127.0.0.1', path: '/readyz', agent: false, timeout: withinMs }, (response) => {

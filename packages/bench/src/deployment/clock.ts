@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Preloaded into a replica: its wall clock runs off by the milliseconds that the file in HOLDFAST_BENCH_CLOCK names,
- * and follows when they change. Durations (`performance.now()`, timers) are left alone, as with a clock that somebody
- * sets.
+ * Preloaded into a replica. Shifts its wall clock by the milliseconds in the file HOLDFAST_BENCH_CLOCK, and follows
+ * changes of the file. Durations (`performance.now()`, timers) are unaffected, as when a clock is set.
  */
 const file = process.env.HOLDFAST_BENCH_CLOCK
 if (file) {

@@ -4,9 +4,7 @@ import { ApiError, type Client, ConnectionError } from '@holdfast/sdk'
 
 const attempts = 8
 
-/**
- * A client that asks again, under the same Idempotency-Key, while the server says that it is in trouble for the moment.
- */
+/** A client that retries under the same Idempotency-Key while the server is temporarily unavailable. */
 export const patient = (client: Client): Client =>
   new Proxy(client, {
     get: (target, name, receiver) => {

@@ -31,12 +31,13 @@ const silent = { info() {}, warn() {} }
 const database = 'holdfast'
 
 export type Postgres = Awaited<ReturnType<typeof createPostgres>>
-/** Files of a cluster as they were at one moment. */
+/** A copy of a cluster's files at one time. */
 export type Backup = { path: string; password: string; remove: () => void }
 
 /**
- * A PostgreSQL of our own from the embedded binaries, with TCP on loopback behind a password that only this run knows.
- * Made empty, or from a backup: as it was then, or as a standby that follows another.
+ * A PostgreSQL of our own from the embedded binaries. It listens for TCP on loopback, with a password that only this
+ * run knows. It starts empty, or from a backup: as a primary at the backup's time, or as a standby that follows another
+ * server.
  */
 export async function createPostgres(from?: { backup: Backup; follow?: Pick<Postgres, 'port'> }) {
   const path = mkdtempSync(join(tmpdir(), 'holdfast-pg-'))
@@ -74,8 +75,7 @@ export async function createPostgres(from?: { backup: Backup; follow?: Pick<Post
     max_wal_senders: '10',
     hot_standby: 'on',
     wal_receiver_status_interval: '1s',
-    // After a restart of the primary no synchronous commit is answered before the standby is back, which asks this
-    // often.
+    // After a restart of the primary, synchronous commits wait until the standby has reconnected; it tries this often.
     wal_retrieve_retry_interval: '200ms',
     ...(follow && {
       primary_conninfo: `host=127.0.0.1 port=${follow.port} user=${ROLE} password=${password} application_name=standby`,
@@ -92,7 +92,7 @@ export async function createPostgres(from?: { backup: Backup; follow?: Pick<Post
   const urlAt = (at: number, name = database) => `postgresql://${ROLE}:${password}@127.0.0.1:${at}/${name}`
   const local = (name: string) => `postgresql://${ROLE}@localhost:${port}/${name}?host=${encodeURIComponent(socket)}`
 
-  /** Superuser, on a connection of its own. */
+  /** Runs `work` as superuser, on a new connection. */
   async function withClient<T>(work: (client: pg.Client) => Promise<T>, name = database): Promise<T> {
     const client = new pg.Client({ connectionString: local(name), connectionTimeoutMillis: 5_000 })
     client.on('error', () => {})
@@ -132,16 +132,16 @@ export async function createPostgres(from?: { backup: Backup; follow?: Pick<Post
     port,
     password,
     path,
-    /** By way of a proxy on this port, or directly. */
+    /** The URL through a proxy on this port, or of the server itself. */
     urlAt,
-    /** By its socket, which no fault of a network touches. */
+    /** The URL of the Unix socket; network faults do not affect it. */
     localUrl: local(database),
     start,
     query,
     withClient,
-    /** The processes that serve connections, to be stopped and continued; only those of this cluster. */
+    /** Processes of this cluster that serve connections; they may be stopped and continued. */
     backends: (): number[] => findBackends(cluster).filter((pid) => pid !== findPostmaster(cluster)),
-    /** Fast shutdown: what is open is rolled back and told so, standbys get all there is. */
+    /** Fast shutdown: open transactions are rolled back, clients are told, and standbys receive all WAL. */
     stop: async (): Promise<void> => {
       await server?.stop()
     },
@@ -152,7 +152,7 @@ export async function createPostgres(from?: { backup: Backup; follow?: Pick<Post
       while (server?.hasEnded() === false || findBackends(cluster).length > 0) await delay(5)
     },
     promote: () => query('select pg_promote(true, 30)'),
-    /** Commits wait for a standby from now on; settles when one is there and has everything. */
+    /** From now on commits wait for a standby. Settles when a standby is connected and has all WAL. */
     requireStandby: async (): Promise<void> => {
       await query(`alter system set synchronous_standby_names = '*'`)
       await query('select pg_reload_conf()')
@@ -168,7 +168,7 @@ export async function createPostgres(from?: { backup: Backup; follow?: Pick<Post
       await query('alter system reset synchronous_standby_names')
       await query('select pg_reload_conf()')
     },
-    /** A base backup of the running cluster, with the WAL that it needs to stand by itself. */
+    /** A base backup of the running cluster, with the WAL that it needs to start. */
     backup: (): Promise<Backup> =>
       withClient(async (client) => {
         const to = mkdtempSync(join(tmpdir(), 'holdfast-backup-'))
@@ -200,7 +200,7 @@ export async function createPostgres(from?: { backup: Backup; follow?: Pick<Post
   }
 }
 
-/** To a process that may have ended meanwhile. */
+/** Sends a signal; a process that has already ended is no error. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
@@ -210,7 +210,8 @@ export function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 /**
- * What still ran would write into files that are being removed, so the end is waited for: nothing else is left to do.
+ * Kills all processes of a cluster and waits up to 5 s for their end, since they would write into files that are being
+ * removed. It blocks: this process has nothing else left to do.
  */
 function endAllOf(cluster: string): void {
   const giveUp = performance.now() + 5_000
@@ -220,12 +221,12 @@ function endAllOf(cluster: string): void {
   }
 }
 
-/** Files come and go under a copy of a running cluster; the WAL makes up for it. */
+/** Ignores files that disappear while a running cluster is copied; the WAL makes up for them. */
 function unlessGone(e: unknown): void {
   if (!/No such file/.test((e as { stderr?: string }).stderr ?? '')) throw e
 }
 
-/** Processes of which something holds; those that end meanwhile are none. */
+/** Processes for which `holds` is true; a process that ends during the check is left out. */
 const findProcesses = (holds: (pid: number) => boolean): number[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -239,9 +240,12 @@ const findProcesses = (holds: (pid: number) => boolean): number[] =>
     })
 const isIn = (cluster: string) => (pid: number) => readlinkSync(`/proc/${pid}/cwd`) === cluster
 
-/** Processes of a cluster, its postmaster among them if that is alive. */
+/** Processes of a cluster, including its postmaster if it runs. */
 const findBackends = (cluster: string): number[] => findProcesses(isIn(cluster))
-/** Also those that are about to be: the shell above a server, one that has not come to its folder yet, a copy of it. */
+/**
+ * All processes of a cluster, including those that are starting: the shell above a server, or a server that has not
+ * changed to its folder yet. A process that copies the cluster is included.
+ */
 const findAllOf = (cluster: string): number[] => [
   ...findBackends(cluster),
   ...findProcesses((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(cluster)),

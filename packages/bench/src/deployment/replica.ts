@@ -15,18 +15,18 @@ type Wanted = {
   port: number
   publicUrl: string
   databaseUrl: string
-  /** Shared by the replicas: the master key lies there. */
+  /** Shared by the replicas; it contains the master key. */
   dataDir: string
   adminPassword: string
   environment?: Record<string, string>
 }
 
-/** One server process on a database that others share, with a clock that can be set. It ends with us. */
+/** One server process on a shared database, with a clock that can be set. It exits when this process does. */
 export function createReplica(wanted: Wanted) {
   const { name, port, publicUrl, databaseUrl, dataDir, adminPassword } = wanted
   const logFile = join(dataDir, `${name}.log`)
   const clockFile = join(dataDir, `${name}.clock`)
-  /** How it ended when nobody had asked it to. */
+  /** Exits that nobody had asked for, and how each happened. */
   const unasked: string[] = []
   let child: ChildProcess | undefined
   let exited: Promise<string> = Promise.resolve('not started')
@@ -47,7 +47,7 @@ export function createReplica(wanted: Wanted) {
         stdio: ['ignore', output.fd, output.fd],
         env: {
           ...environment,
-          // As if npm had started it: it ends with us.
+          // As if npm had started it: the server then exits with its parent.
           npm_lifecycle_event: 'start',
           NODE_OPTIONS: preload('packages/bench/src/deployment/clock.ts'),
           HOLDFAST_BENCH_CLOCK: clockFile,
@@ -108,7 +108,7 @@ export function createReplica(wanted: Wanted) {
       child?.kill('SIGKILL')
       await exited
     },
-    /** SIGTERM; how it ended, or `SIGKILL` when it had to be made to. */
+    /** SIGTERM. Returns how the process ended: `SIGKILL` if it did not exit in time. */
     terminate: async (withinSeconds = 40): Promise<string> => {
       isAsked = true
       if (!isRunning()) return exited
@@ -116,7 +116,7 @@ export function createReplica(wanted: Wanted) {
       const late = setTimeout(() => child?.kill('SIGKILL'), withinSeconds * 1000)
       return exited.finally(() => clearTimeout(late))
     },
-    /** Its wall clock is off by so much from now on (a fifth of a second until it notices). */
+    /** Sets the offset of its wall clock. The process notices it after up to a fifth of a second. */
     setClock: (offsetMs: number): Promise<void> => writeFile(clockFile, String(offsetMs)),
   }
 }

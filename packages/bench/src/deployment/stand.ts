@@ -18,14 +18,14 @@ export type Node = { replica: Replica; proxy: TcpProxy }
 export type Stand = Awaited<ReturnType<typeof startStand>>
 type Options = {
   replicas: number
-  /** Leads to the replicas instead of our own balancer: where it is reached, given their ports. */
+  /** Replaces our own balancer. Given the replicas' ports, it returns the URL at which it is reached. */
   balance?: (ports: readonly number[]) => Promise<{ url: string; close: () => Promise<void> }>
   environment?: Record<string, string>
 }
 
 /**
- * A deployment as operators run it: replicas in processes of their own, each reaching the one database through a proxy
- * of its own, behind a balancer. All of them start at once, on an empty database.
+ * A deployment as operators run it: each replica is a process of its own and reaches the one database through its own
+ * proxy. A balancer stands in front of the replicas. All of them start at once, on an empty database.
  */
 export async function startStand(postgres: Postgres, { replicas, balance = startBalancer, environment = {} }: Options) {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-stand-'))
@@ -39,7 +39,7 @@ export async function startStand(postgres: Postgres, { replicas, balance = start
     const proxy = await startTcpProxy(postgres.port)
     const databaseUrl = postgres.urlAt(proxy.port)
     const name = `replica ${i + 1}`
-    // Suspended devices go on asking, all from one address.
+    // Suspended devices keep sending requests, all from one address.
     const patience = { HOLDFAST_AUTH_FAILURES_PER_MINUTE: '10000000', ...environment }
     const shared = { publicUrl: balancer.url, dataDir, adminPassword, environment: patience }
     nodes.push({ proxy, replica: createReplica({ name, port, databaseUrl, ...shared }) })
@@ -59,9 +59,9 @@ export async function startStand(postgres: Postgres, { replicas, balance = start
   }
 
   try {
-    // One that ends is counted among those that nobody asked to, and started again as a supervisor would.
+    // A replica that ends here is counted as an unasked exit, and started again as a supervisor would.
     await Promise.all(nodes.map(({ replica }) => replica.start().catch(() => replica.start())))
-    // The balancer asks for itself.
+    // The balancer checks readiness by itself.
     while ((await fetch(`${balancer.url}/readyz`).catch(() => undefined))?.status !== 200) await delay(50)
   } catch (e) {
     await remove()
@@ -70,14 +70,14 @@ export async function startStand(postgres: Postgres, { replicas, balance = start
   return {
     url: balancer.url,
     nodes,
-    /** The key of a platform administrator whose rate is not what is tried. */
+    /** Creates an API key of a platform administrator, with the API rate limit lifted. */
     makeApiKey: async (): Promise<string> => {
       const { client } = await signIn({ baseUrl: balancer.url, username: 'admin', password: adminPassword })
       await changeSecuritySettings(client, { api: unlimited })
       const { secret } = await client.createApiKey({ body: { name: 'stand', role: 'platform_admin' } })
       return secret
     },
-    /** Lines of the replicas' logs that nothing in a fault excuses, with how often each was seen. */
+    /** Log lines of the replicas that no fault excuses, with their counts. */
     unhandled: async (): Promise<Map<string, number>> => {
       const found = new Map<string, number>()
       for (const { replica } of nodes) {
@@ -91,13 +91,13 @@ export async function startStand(postgres: Postgres, { replicas, balance = start
       }
       return found
     },
-    /** Copies what the replicas said to a folder that stays, and returns it. */
+    /** Copies the replicas' logs to a folder that is not removed, and returns that folder. */
     keepLogs: async (): Promise<string> => {
       const kept = await mkdtemp(join(tmpdir(), 'holdfast-logs-'))
       for (const { replica } of nodes) await copyFile(replica.logFile, join(kept, basename(replica.logFile)))
       return kept
     },
-    /** What the replicas logged as errors, with how often each was said. */
+    /** Errors that the replicas logged, with their counts. */
     errors: async (): Promise<Map<string, number>> => {
       const said = new Map<string, number>()
       for (const { replica } of nodes)
@@ -113,7 +113,7 @@ export async function startStand(postgres: Postgres, { replicas, balance = start
   }
 }
 
-/** A line of the bundle, which the runtime shows above an error that nobody caught. */
+/** True for a line of the bundle; Node.js shows it above an uncaught error. */
 const isSource = (line: string): boolean => line.length > 2_000 && !line.startsWith('{')
 const crashOf = (before: readonly string[]): string =>
   before
@@ -122,8 +122,8 @@ const crashOf = (before: readonly string[]): string =>
     .join('\n                  ')
 
 /**
- * What a program says that meets something nobody thought of; a database that is away is no such thing. The runtime
- * ends what it says of an error that nobody caught with its own version.
+ * Log texts of unexpected failures; an unreachable database is not one of them. Node.js ends its report of an uncaught
+ * error with its own version.
  */
 const unhandledKinds =
   /^Node\.js v|unhandled|uncaught|(Type|Reference|Range|Syntax|Assertion)Error\b[^"\\]{0,80}|MaxListenersExceeded|current transaction is aborted|duplicate key[^"\\]{0,80}|deadlock detected/i

@@ -4,8 +4,8 @@ type Pair = { client: Socket; server: Socket }
 export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>
 
 /**
- * Stands between a program and its database. It can break every connection, swallow everything without a word (as a
- * network does that drops packets: what was sent arrives when it heals), and lead new connections elsewhere.
+ * A proxy between a program and its database. It can reset every connection, and lead new connections elsewhere. It can
+ * also hold all traffic silently, as a network that drops packets does; the held data arrives when the hold ends.
  */
 export async function startTcpProxy(targetPort: number) {
   let target = targetPort
@@ -51,7 +51,7 @@ export async function startTcpProxy(targetPort: number) {
   const address = listener.address()
   if (address === null || typeof address === 'string') throw new Error('the proxy has no port')
 
-  /** Breaks every connection with a reset; tells how many there were. */
+  /** Resets every connection; returns their number. */
   const cut = (): number => {
     const open = [...pairs]
     for (const { client, server } of open) {
@@ -74,9 +74,9 @@ export async function startTcpProxy(targetPort: number) {
       for (const pair of pairs) release(pair)
       for (const begin of waiting.splice(0)) begin()
     },
-    /** Bytes that came from the other side so far. */
+    /** Bytes received from the target so far. */
     bytesBack: (): number => [...pairs].reduce((sum, { server }) => sum + server.bytesRead, bytesOfEnded),
-    /** Where new connections lead from now on. */
+    /** Leads new connections to this port from now on. */
     leadTo: (port: number) => {
       target = port
     },

@@ -1,4 +1,4 @@
-/** Rates that are not what is measured or tried. */
+/** Rate limits high enough to play no role. */
 export const unlimited = {
   requests_per_minute_per_key: 10_000_000,
   requests_per_minute_per_session: 10_000_000,

@@ -16,7 +16,7 @@ type Scenario = (typeof scenarioNames)[number]
 type Options = { times: number; replicas: number; isSynchronous: boolean; chosen: readonly string[] }
 const readyWithinSeconds = 3
 const loadSeconds = 6
-/** Where commits do not wait for the standby, it is cut off for so long before the primary is killed. */
+/** In asynchronous replication, seconds for which the standby is cut off before the primary is killed. */
 const behindSeconds = 2
 
 type Round = {
@@ -31,9 +31,9 @@ type Round = {
 }
 
 /**
- * True: no replica ended, all were ready in time, nothing acknowledged was lost, nothing forbidden was served. Where
- * commits do not wait for the standby, a killed primary must take acknowledged writes with it: that shows that the
- * count of those lost can be anything but zero.
+ * Runs the scenarios. True if no replica ended, all were ready in time, no acknowledged write was lost, and no
+ * forbidden request was served. With asynchronous replication, a killed primary must lose acknowledged writes: this
+ * shows that the check for lost writes works.
  */
 export async function runHa({ times, replicas, isSynchronous, chosen }: Options): Promise<boolean> {
   const scenarios = chosen.map((name) => {
@@ -48,8 +48,8 @@ export async function runHa({ times, replicas, isSynchronous, chosen }: Options)
       : [{ scenario, count: times }],
   )
   for (const { scenario, count } of trials) {
-    // A database that went back has forgotten what the record holds, so each scenario begins anew, and each round of
-    // one that loses writes.
+    // After a restore, the database lacks writes that the trial has recorded. So each scenario starts anew, and so does
+    // each round of a scenario that loses writes.
     const trial = await startTrial({ replicas, isSynchronous })
     try {
       for (let i = 0; i < count; i++) rounds.push(await trial.round(scenario))
@@ -72,7 +72,7 @@ type Trial = {
 async function startTrial({ replicas, isSynchronous }: Pick<Options, 'replicas' | 'isSynchronous'>): Promise<Trial> {
   const pair = await startPair(isSynchronous)
   const stand = await startStand(pair.primary, { replicas })
-  // First starts at once are judged by the soak; here only what a failover does.
+  // The soak judges simultaneous first starts; this test judges failovers only.
   for (const { replica } of stand.nodes) replica.unasked.splice(0)
   const admin = openAdmin(stand.url, await stand.makeApiKey())
   const patientAdmin = patient(admin)
@@ -126,7 +126,7 @@ async function startTrial({ replicas, isSynchronous }: Pick<Options, 'replicas' 
         ...{ scenario, downSeconds: (back - began) / 1000, readySeconds },
         ...(await judge({ pair, stand, observer, record, before, isJudged: !backup })),
       }
-      // What was written into the database that is gone is nobody's loss.
+      // Writes to the database that a restore has replaced are not expected any more.
       if (backup) forget(record)
       say(describe(round))
       return round
@@ -141,7 +141,7 @@ async function startTrial({ replicas, isSynchronous }: Pick<Options, 'replicas' 
   }
 }
 
-/** Seconds until every replica says that it is ready, and none of them takes it back for a moment. */
+/** Seconds until every replica reports ready and stays so for a second. */
 async function awaitAllReady({ nodes }: Stand): Promise<number> {
   const started = performance.now()
   let since = Number.NaN

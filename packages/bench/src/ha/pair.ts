@@ -3,16 +3,16 @@ import { startTcpProxy, type TcpProxy } from '../deployment/tcp-proxy.ts'
 
 export type Pair = Awaited<ReturnType<typeof startPair>>
 
-/** A primary and its streaming standby, and the ways in which one takes the other's place. */
+/** A primary and its streaming standby, with the ways of failing over. */
 export async function startPair(isSynchronous: boolean) {
   let primary = await createPostgres()
   let standby: Postgres | undefined
-  /** By which the standby reaches the primary. */
+  /** The proxy through which the standby reaches the primary. */
   let stream: TcpProxy | undefined
-  /** Those whose place was taken; tidied up when there is time. */
+  /** Servers that were replaced; they are removed before the next standby starts, or at the end. */
   const former: Postgres[] = []
 
-  /** A standby from a new base backup; commits wait for it where that was asked for. */
+  /** Creates a standby from a new base backup. In synchronous mode, commits wait for it. */
   async function follow(): Promise<void> {
     if (standby) former.push(standby)
     standby = undefined
@@ -26,7 +26,7 @@ export async function startPair(isSynchronous: boolean) {
   }
   async function promote(): Promise<void> {
     if (!standby) throw new Error('there is no standby')
-    // What was under way to it goes nowhere.
+    // WAL in transit to the standby is lost.
     await stream?.close()
     stream = undefined
     await standby.promote()
@@ -41,7 +41,7 @@ export async function startPair(isSynchronous: boolean) {
       return primary
     },
     follow,
-    /** What is committed from now on does not reach the standby. */
+    /** Commits from now on do not reach the standby. */
     holdBack: (): void => stream?.hold(),
     killAndPromote: async (): Promise<void> => {
       await primary.kill()
@@ -55,7 +55,7 @@ export async function startPair(isSynchronous: boolean) {
       await primary.stop()
       await primary.start()
     },
-    /** The primary as it was when the backup was taken; nothing else knows what came after. */
+    /** Replaces the primary by its state in the backup; all later writes are lost. */
     setBack: async (backup: Backup): Promise<void> => {
       if (standby) former.push(standby)
       standby = undefined

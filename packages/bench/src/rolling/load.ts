@@ -7,19 +7,19 @@ export type Ask = {
   headers: Record<string, string>
   body?: string
   expect: readonly number[]
-  /** It asks to wait for a change: how long its answer takes says nothing. */
+  /** True for a request that waits for a change: its latency means nothing. */
   isHeld?: boolean
 }
-/** What was answered otherwise than it must be, or not at all. */
+/** An answer other than the expected one, or a missing answer. */
 type Failure = { what: string; at: number }
 
-/** Until the whole rate is sent: processes that were just started are slow for their first seconds. */
+/** Seconds until the full rate is reached; new processes are slow for their first seconds. */
 const rampSeconds = 8
 
 /**
- * Sends requests at a rate that it comes to in steps, whatever the servers do, on keep-alive connections as a program
- * with a pool of them does: a connection that was told to close is not used again, and nothing is ever sent a second
- * time.
+ * Sends requests at a rate that rises gradually to `perSecond`, however fast the servers answer. It uses keep-alive
+ * connections from a pool, as a program would: a connection that the server closes is not used again, and no request is
+ * ever repeated.
  */
 export function startLoad(url: string, perSecond: number, next: () => Ask) {
   const agent = new Agent({ keepAlive: true, maxSockets: 600, scheduling: 'fifo' })
@@ -79,7 +79,7 @@ export function startLoad(url: string, perSecond: number, next: () => Ask) {
     sent: () => sent,
     reused: () => reused,
     open: () => open.size,
-    /** Sends no more; settles when all is answered. */
+    /** Stops sending; settles when all requests are answered. */
     stop: async (): Promise<void> => {
       isOver = true
       await running

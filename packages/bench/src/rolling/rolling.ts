@@ -74,8 +74,8 @@ const say = (text: string) => void process.stdout.write(`${text}\n`)
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 
 /**
- * As a fleet asks: of every twenty, sixteen polls of devices, one of them held for some seconds, three reads and one
- * write of an administrator.
+ * The traffic of a fleet: of every twenty requests, sixteen are polls of devices (one of them held for some seconds),
+ * three are reads and one is a write of an administrator.
  */
 async function makeMix(url: string, apiKey: string, devices: readonly DeviceState[]): Promise<() => Ask> {
   let n = 0

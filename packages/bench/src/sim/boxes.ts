@@ -5,7 +5,7 @@ import { type Box, flatten } from '@holdfast/policy'
 import type { GatewayState } from '@holdfast/sdk'
 import { edgesOf, type Found, isAllowed, numberOf, type Reach, type Seen, spokenOf } from './reach.ts'
 
-/** What one gateway makes of its state for a moment: each peer's boxes by their place in `lists`. */
+/** The flattened state of one gateway at one time. Each peer refers to its boxes by index in `lists`. */
 type FlattenedPeers = {
   gatewayId: string
   lists: Box[][]
@@ -14,17 +14,20 @@ type FlattenedPeers = {
 }
 export type Connections = ReadonlyMap<string, Pick<Seen, 'source_ip' | 'country'>>
 
-/** The longest that flattening keeps its process from everything else: gateways pull and beat meanwhile. */
+/** Longest time, in ms, that flattening blocks its process; gateways pull and send heartbeats in between. */
 const sliceMs = 20
 
-/** What was flattened for one moment, by content, pool and circumstances: gateways that hold the same need it once. */
+/**
+ * Flattened boxes for the time `flattenedAt`, by content, pool and circumstances. Gateways with the same content share
+ * them.
+ */
 const flattened = new Map<string, Flattened>()
 let flattenedAt = 0
 type Flattened = { boxes: Box[]; changesBefore: string | undefined }
 const contents = new WeakMap<object, string>()
 const numbers = new Map<string, string>()
 
-/** Of contents that say the same it is the same. */
+/** A short name of a content; equal contents get the same name. */
 function nameOf(content: object): string {
   const known = contents.get(content)
   if (known) return known
@@ -35,7 +38,7 @@ function nameOf(content: object): string {
   return name
 }
 
-/** As an agent does: once for all peers that share a variant and the circumstances of their connection. */
+/** Flattens as an agent does: once for all peers that share a variant and the circumstances of their connection. */
 export async function flattenPeers(
   gatewayId: string,
   state: GatewayState | null,
@@ -81,7 +84,7 @@ function flattenOne(content: Content, asked: Omit<Asked, 'at'>, at: number): Fla
 type Content = Parameters<typeof flatten>[0]
 type Asked = Parameters<typeof flatten>[1]
 
-/** The first point at which boxes say something else than the document does, or lie over each other. */
+/** Returns the first point at which the boxes disagree with the document, or overlap; undefined if there is none. */
 export function firstDifference(
   document: PolicyDocument,
   found: Found,
@@ -91,7 +94,7 @@ export function firstDifference(
   const { addresses, ports } = edgesOf(document, found, boxes)
   const placed = boxes.map((box) => ({ box, first: numberOf(box.first), last: numberOf(box.last) }))
   const points = [{ protocol: 'icmp', port: null }, ...ports.flatMap((port) => tcpAndUdp(port))]
-  // Addresses of which rules and boxes say the same are one question.
+  // Addresses with the same rules and the same boxes are checked once.
   const asked = new Set<string>()
   for (const address of addresses) {
     const n = numberOf(address)

@@ -1,15 +1,12 @@
-/**
- * What went wrong: mismatches between what is and what must be, and errors nobody expected. All are counted, some are
- * shown.
- */
+/** Mismatches between actual and expected state, and unexpected errors. All are counted; the first are shown. */
 export type Complaints = {
   mismatch: (text: string) => void
   error: (text: string) => void
   readonly mismatches: number
   readonly errors: number
-  /** The first ones of each. */
+  /** The first 10 mismatches, and the first errors. */
   readonly shown: { mismatches: string[]; errors: string[] }
-  /** The same, to print. */
+  /** The same, as lines to print. */
   readonly lines: string[]
 }
 

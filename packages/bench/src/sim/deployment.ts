@@ -17,14 +17,14 @@ export const adminPassword = 'a fleet that is only simulated'
 /** A server of our own on a data directory of its own, reached on loopback only. */
 export type Served = {
   url: string
-  /** The ports of its replicas; none where there is only the one of the URL. */
+  /** The ports of its replicas; empty if there is only the one of the URL. */
   doors: readonly number[]
   dataDir: string
   /** Starts it and settles when it is ready: seconds that took. */
   start: () => Promise<number>
   /** Stops it in order and removes its data unless they are to be kept. */
   remove: (options: { keep: boolean }) => Promise<void>
-  /** The end of what it wrote. */
+  /** The end of its log. */
   lastWords: () => Promise<string>
 }
 export type Deployment = Served & {
@@ -34,7 +34,8 @@ export type Deployment = Served & {
 
 export async function createDeployment(): Promise<Deployment> {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-sim-'))
-  // PostgreSQL runs as another account under root, and keeps its files elsewhere where that account can't reach.
+  // As root, PostgreSQL runs under another account, and keeps its files elsewhere if that account can't reach this
+  // folder.
   await chmod(dataDir, 0o711)
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
@@ -61,7 +62,7 @@ export async function createDeployment(): Promise<Deployment> {
         HOLDFAST_HOST: '127.0.0.1',
         HOLDFAST_PORT: String(port),
         HOLDFAST_ADMIN_PASSWORD: adminPassword,
-        // The whole fleet comes from one address.
+        // The whole fleet uses one address.
         HOLDFAST_AUTH_FAILURES_PER_MINUTE: '1000000',
         HOLDFAST_GATEWAYS_KNOW: 'countries,services',
         HOLDFAST_LOG_LEVEL: 'warn',

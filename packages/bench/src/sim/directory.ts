@@ -11,7 +11,7 @@ export type SimUser = {
   groups: Set<string>
   suspended: boolean
   tags: string[]
-  /** When a second factor was proved last: between the two. */
+  /** Time of the last proof of a second factor, which lies between these two. */
   provedFactor: { from: number; to: number } | null
 }
 export type SimDevice = {
@@ -21,10 +21,10 @@ export type SimDevice = {
   platform: Platform
   wireguardKey: string
   user: SimUser | null
-  /** Names of the groups that its token gives it. */
+  /** Names of the groups that its enrollment token assigns. */
   groups: string[]
   tags: string[]
-  /** The last posture report; null when it never reported. */
+  /** The last posture report; null if it has never reported. */
   facts: Facts | null
   status: 'active' | 'suspended' | 'revoked'
   channel: 'auto' | 'canary' | 'stable'
@@ -34,7 +34,7 @@ export type SimGateway = { name: string; id: string; secret: string; pool: SimPo
 /** Devices without a user that share one token. */
 export type SimCrew = { name: string; groups: string[]; tags: string[]; devices: SimDevice[] }
 
-/** What the simulator made, as it knows it; ids are filled in as the server gives them. */
+/** The objects that the simulator plans and creates; the server's ids are filled in as they arrive. */
 export type Directory = {
   groups: SimGroup[]
   users: SimUser[]
@@ -61,7 +61,7 @@ export const groupNames = [
 export const poolNames = ['north', 'south', 'edge'] as const
 const platforms = ['linux', 'macos', 'windows', 'ios', 'android'] as const
 
-/** Two devices a user; one device in ten has none and comes from a crew (kiosks, build machines). */
+/** Plans two devices per user. One device in ten has no user and belongs to a crew (kiosks, build machines). */
 export function planDirectory(random: Random, { devices, gateways }: { devices: number; gateways: number }): Directory {
   const pools = poolNames.map((name) => ({ name, id: '' }))
   const users = Array.from({ length: Math.max(12, Math.ceil(devices / 2)) }, (_, i) => planUser(random, i))
@@ -109,7 +109,7 @@ export function planDirectory(random: Random, { devices, gateways }: { devices: 
 
 function planUser(random: Random, index: number): SimUser {
   const username = `user-${String(index).padStart(5, '0')}`
-  // The first twelve users put somebody into every group.
+  // The first twelve users make sure that no group is empty.
   const first = groupNames[index] ?? random.pick(groupNames)
   return {
     username,
@@ -122,7 +122,7 @@ function planUser(random: Random, index: number): SimUser {
   }
 }
 
-/** What a device reports. Now and then a fact is missing, as with an old client. */
+/** The posture facts of a device. A fact is sometimes missing, as with an old client. */
 export function planFacts(random: Random, now: number): Facts {
   const hoursAgo = random.chance(0.8) ? random.between(1, 12) : random.between(48, 200)
   const facts: Facts = {
@@ -136,7 +136,7 @@ export function planFacts(random: Random, now: number): Facts {
   return facts
 }
 
-/** All groups of a device, by name: its own and its user's. */
+/** Names of all groups of a device: its own and its user's. */
 export const groupsOf = (device: SimDevice): Set<string> => new Set([...device.groups, ...(device.user?.groups ?? [])])
 
 export const isUsable = (device: SimDevice): boolean => device.status === 'active' && !device.user?.suspended

@@ -1,6 +1,6 @@
-/** Progress on a terminal as one line that moves, elsewhere as plain lines: one when a phase ends, and now and then. */
+/** Progress: one changing line on a terminal; elsewhere plain lines at the end of a phase and every few seconds. */
 export type Display = {
-  /** Runs a phase; `total` 0 stands for one without parts. */
+  /** Runs a phase; a `total` of 0 means a phase without parts. */
   phase: <T>(name: string, total: number, work: (advance: (count?: number) => void) => Promise<T>) => Promise<T>
   line: (text: string) => void
 }

@@ -3,7 +3,7 @@ import { groupNames } from './directory.ts'
 
 const healthy = { 'disk.encrypted': true, 'os.version': '15.0.1', 'custom.exempt': false }
 
-/** What the rules of the stable document say, asked as a publisher would. */
+/** Policy tests of the rules of the stable document, as a publisher would write them. */
 export function tests(): PolicyTest[] {
   const own = groupNames.map((group, i): PolicyTest => {
     const other = groupNames[(i + 1) % groupNames.length]

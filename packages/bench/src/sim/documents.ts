@@ -3,7 +3,7 @@ import { type Directory, type Facts, groupNames, poolNames } from './directory.t
 import { tests } from './document-tests.ts'
 import type { Random } from './random.ts'
 
-/** Every check with what it means, said a second time in code: true, false, or null for unknown. */
+/** The meaning of each posture check, written independently in code: true, false, or null for unknown. */
 export const checkMeanings: Record<string, (facts: Facts, now: number) => boolean | null> = {
   disk: (facts) => boolean(facts['disk.encrypted']),
   os_recent: (facts) => {
@@ -253,7 +253,7 @@ const commonRules = (named: string[]): PolicyRule[] => [
   { id: 'no-crm-abroad', action: 'deny', from: { groups: ['sales'] }, to: ['crm'], when: { countries: ['US'] } },
 ]
 
-/** One rule more, for everybody: whoever has it is on the canary. */
+/** The stable policy with one more rule for everybody; it identifies devices on the canary. */
 export const canaryDocument = (stable: PolicyDocument): PolicyDocument => ({
   ...stable,
   resources: { ...stable.resources, beacon: { cidrs: ['10.200.0.1'], ports: ['tcp/443'], pool: 'edge' } },

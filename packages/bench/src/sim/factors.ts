@@ -3,11 +3,11 @@ import { type Client, signIn } from '@holdfast/sdk'
 import type { Directory } from './directory.ts'
 import { inParallel } from './in-parallel.ts'
 
-/** Of each group that rules with `mfa_within_seconds` name, and of those that are named themselves, some. */
+/** Most users that prove a second factor. */
 const mostUsers = 12
 const password = 'a person who is only simulated'
 
-/** Some users prove a second factor, as rules ask of some: those of the group `legal`, and whom rules name. */
+/** Makes some users prove a second factor: the first two, and members of the group `legal`. */
 export async function proveFactors(url: string, admin: Client, { users }: Directory): Promise<void> {
   const some = users.filter((user, i) => i < 2 || user.groups.has('legal')).slice(0, mostUsers)
   await inParallel(some, 2, async (user) => {
@@ -17,7 +17,7 @@ export async function proveFactors(url: string, admin: Client, { users }: Direct
     const code = totpCode(fromBase32(secret), totpStep(new Date()))
     const { recovery_codes } = await admin.verifyTotp({ body: { user_id, code } })
     const from = Date.now()
-    // Only a sign-in proves it: the code above was shown by who did not have it yet.
+    // Only a sign-in proves the factor; the code above only confirmed its enrollment.
     await signIn({ baseUrl: url, username: user.username, password, recovery_code: recovery_codes[0] })
     user.provedFactor = { from, to: Date.now() }
   })

@@ -15,7 +15,7 @@ import { createLines } from './lines.ts'
 import { retryAfter, turnOf } from './retry-after.ts'
 import { serveCommands } from './worker.ts'
 
-/** What a device of this process holds; `at` by the clock that all processes share. */
+/** The policy that a device of this process holds; `at` is on the clock that all processes share. */
 export type Held = { index: number; digest: string | null; channel: string | null; version: number; at: number }
 export type FleetEvent =
   | { kind: 'done'; count: number }
@@ -28,7 +28,7 @@ type Asked = { index: number; status: number; at: number }
 type Running = { device: Device; stop: AbortController | undefined; stopped: Promise<void> }
 
 const lines = createLines()
-/** A proof is good for a minute: who has to wait for the server waits before making one. */
+/** A proof expires after a minute. A device therefore waits for its turn before it creates one. */
 const startsAtOnce = 24
 const inTurn = createSemaphore({ concurrency: 24, maxQueue: Number.POSITIVE_INFINITY })
 const mostAttempts = 20
@@ -39,7 +39,7 @@ let contents: [string, PolicyContent][] = []
 let done = 0
 let flushing: NodeJS.Timeout | undefined
 
-/** Events go to the parent in batches, so that 2,000 devices do not become 2,000 messages. */
+/** Sends events to the parent in batches, so that 2,000 devices do not become 2,000 messages. */
 function flushSoon(): void {
   flushing ??= setTimeout(flush, 20)
 }
@@ -77,7 +77,7 @@ const fail = (index: number, where: string, error: unknown) =>
     message: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
   })
 
-/** Comes back when it is told to, a few times. */
+/** Retries up to `mostAttempts` times when the error names a delay. */
 async function persist<T>(index: number, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -86,13 +86,13 @@ async function persist<T>(index: number, work: () => Promise<T>): Promise<T> {
       const seconds = retryAfter(error)
       if (seconds === undefined || attempt === mostAttempts) throw error
       tell({ kind: turnOf(error), index })
-      // Spread out, or those who were turned away together come back together.
+      // Random delays keep clients that were refused together from returning together.
       await delay(seconds * (1 + Math.random()) * 1000)
     }
   }
 }
 
-/** Milliseconds of each success; a failure is told as an event and counts as none. */
+/** Returns the milliseconds of each success. A failure is reported as an event and adds no number. */
 async function timed(
   indexes: Iterable<number>,
   width: number,
@@ -122,9 +122,7 @@ async function tellApplied(index: number, device: Device, digest: string): Promi
   await inTurn(() => persist(index, () => device.reportTelemetry([event])))
 }
 
-/**
- * Keeps one device current, until it is stopped or the server refuses it. Settles when it has heard for the first time.
- */
+/** Keeps one device current until it is stopped or the server refuses it. Settles with the device's first status. */
 async function keepCurrent(index: number, wait: number): Promise<void> {
   const one = running.get(index)
   if (!one || (one.stop && !one.stop.signal.aborted)) return
@@ -137,7 +135,7 @@ async function keepCurrent(index: number, wait: number): Promise<void> {
       wait,
       onPolicy: (policy) => {
         note(index, policy)
-        // Not awaited: telling must not hold up the next poll.
+        // Not awaited: the report must not delay the next poll.
         if (policy) tellApplied(index, one.device, policy.digest).catch((error) => fail(index, 'telemetry', error))
       },
       onStatus: ({ status }) => {
@@ -160,7 +158,7 @@ async function keepCurrent(index: number, wait: number): Promise<void> {
   await Promise.race([heard.promise, one.stopped])
 }
 
-/** What a device says of a session; of an invented one it expects that its event is rejected. */
+/** A session event that a device reports. With `isLie` the session is invented, and a rejection is expected. */
 export type Told = {
   index: number
   gatewayId: string
@@ -170,7 +168,7 @@ export type Told = {
 }
 
 const commands = {
-  /** One after the other up to `width` at a time; what fails is told as an event. */
+  /** Enrolls up to `width` devices at a time; a failure is reported as an event. */
   enroll: async ({ baseUrl, jobs, width }: { baseUrl: string; jobs: EnrollJob[]; width: number }) => {
     const ms: number[] = []
     const enrolled: { index: number; id: string }[] = []
@@ -197,7 +195,7 @@ const commands = {
     flush()
     return { ms, enrolled }
   },
-  /** `door`: the port at which this process reaches the server from now on. */
+  /** `door` is the port at which this process reaches the server from now on. */
   startPolling: async ({ wait, indexes, door }: { wait: number; indexes?: number[]; door: number | undefined }) => {
     lines.openAt(door)
     await inParallel(indexes ?? running.keys(), startsAtOnce, async (index) => {
@@ -207,7 +205,7 @@ const commands = {
     })
     flush()
   },
-  /** Ends the loops of these devices, or of all. */
+  /** Stops polling for these devices, or for all. */
   stopPolling: async ({ indexes }: { indexes?: number[] }) => {
     const some = indexes ? indexes.flatMap((index) => running.get(index) ?? []) : [...running.values()]
     for (const { stop } of some) stop?.abort()
@@ -217,7 +215,7 @@ const commands = {
     const facts = new Map(reports)
     return timed(facts.keys(), width, 'posture', (device, index) => device.reportPosture(facts.get(index) ?? {}))
   },
-  /** Asks once, without waiting for a change: afterwards a device holds what the server says now. */
+  /** Polls once without waiting for a change. Afterwards the device holds the server's current policy. */
   poll: ({ indexes, width }: { indexes: number[]; width: number }) =>
     timed(indexes, width, 'digest', async (device, index) => {
       const { changed } = await device.pollDigest()
@@ -226,7 +224,7 @@ const commands = {
       const policy = await device.fetchBundle()
       if (policy.digest !== before) note(index, policy)
     }),
-  /** The next request of each device and how it ended; 0 is no answer. */
+  /** Sends one request per device and returns its status; 0 means no answer. */
   ask: async ({ indexes }: { indexes: number[] }): Promise<Asked[]> =>
     Promise.all(
       indexes.map(async (index) => {
@@ -234,7 +232,7 @@ const commands = {
         return { index, status, at: clock() }
       }),
     ),
-  /** The gateways that each device may use. */
+  /** Returns the gateways that each device may use. */
   gateways: async ({ indexes, width }: { indexes: number[]; width: number }) => {
     const offers: { index: number; gatewayIds: string[] }[] = []
     await timed(indexes, width, 'gateway pools', async (device, index) => {
@@ -243,7 +241,7 @@ const commands = {
     })
     return offers
   },
-  /** Tells the server about a session as the device sees it. */
+  /** Reports a session to the server as the device sees it. */
   tellSessions: ({ sessions, width }: { sessions: Told[]; width: number }) => {
     const byIndex = new Map(sessions.map((session) => [session.index, session]))
     const events = new Map<number, TelemetryEvent>()

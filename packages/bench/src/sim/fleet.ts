@@ -5,13 +5,13 @@ import type { FleetCommands, FleetEvent, Held, Told } from './fleet-process.ts'
 import { within } from './in-parallel.ts'
 import { startWorker, type Worker } from './worker.ts'
 
-/** Requests under way at a time in each process. */
+/** Concurrent requests in each process. */
 const width = 24
 
-/** The devices, spread over processes, and what each of them holds as it told us. */
+/** The devices, spread over processes, and the policy that each of them has reported to hold. */
 export type Fleet = ReturnType<typeof startFleet>
 
-/** What a device told of: a request that failed, or that it was refused for good. */
+/** A device's event: a failed request, or a final refusal by the server. */
 type Failure = Extract<FleetEvent, { kind: 'error' | 'refused' }>
 
 export function startFleet(
@@ -40,7 +40,7 @@ export function startFleet(
     startWorker<FleetCommands, FleetEvent>('./fleet-process.ts', onEvent),
   )
 
-  /** Gives each process its part; a device always belongs to the same one. */
+  /** Splits the items between the processes; a device always belongs to the same one. */
   async function each<T, R>(
     items: readonly T[],
     indexOf: (item: T) => number,
@@ -57,7 +57,7 @@ export function startFleet(
   }
   const itself = (index: number) => index
 
-  /** Counts what is done while `work` runs. */
+  /** Passes the counts of `done` events to `advance` while `work` runs. */
   async function counted<T>(advance: (count: number) => void, work: Promise<T>): Promise<T> {
     const listen = (event: FleetEvent) => {
       if (event.kind === 'done') advance(event.count)
@@ -69,7 +69,7 @@ export function startFleet(
   return {
     held,
     contents,
-    /** How often a device was told to come back later, and how often nothing. */
+    /** Counts of requests that were told to retry later, and of requests without an answer. */
     turned,
     enroll: async (
       baseUrl: string,
@@ -93,7 +93,7 @@ export function startFleet(
       const answers = await counted(advance, parts)
       return { ms: answers.flatMap(({ ms }) => ms), enrolled: answers.flatMap(({ enrolled }) => enrolled) }
     },
-    /** Settles when each of them has heard of the server. */
+    /** Settles when each of these devices has received its first status. */
     startPolling: (indexes: readonly number[], wait = 45, advance: (count: number) => void = () => {}) =>
       counted(
         advance,
@@ -133,7 +133,9 @@ export function startFleet(
           (worker, part) => worker.call('tellSessions', { sessions: part, width }),
         )
       ).flat(),
-    /** Settles when `isThere` holds for every device, or when the time is over; tells those that are there. */
+    /**
+     * Settles when `isThere` holds for every device, or after `seconds`. Calls `advance` for each device that meets it.
+     */
     awaitHeld: async (
       indexes: readonly number[],
       seconds: number,

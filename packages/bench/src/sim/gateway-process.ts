@@ -24,16 +24,16 @@ type Running = {
   beat: NodeJS.Timeout | undefined
   behaviour: Behaviour
 }
-/** stopped: it neither pulls nor reports; deaf: it goes on with whom it must not carry; mute: it meters nothing. */
+/** stopped: neither pulls nor reports. deaf: keeps sessions that it must end. mute: reports no metering. */
 type Behaviour = 'honest' | 'stopped' | 'deaf' | 'mute'
-/** By gateway: the devices it must let in, each with the digest of its variant. */
+/** The devices that a gateway must let in, each with the digest of its variant, its user and its WireGuard key. */
 export type WantedPeers = {
   gatewayId: string
   peers: [deviceId: string, digest: string, userId: string | null, key: string][]
 }
 
 const running = new Map<string, Running>()
-/** Pulls and beats come again by themselves, so being told to come back later, or nothing, is no failure. */
+/** Pulls and heartbeats repeat by themselves: a request to retry later, or no answer, is no failure. */
 const fail = (gatewayId: string, where: string, error: unknown) => {
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   const isPassing = retryAfter(error) !== undefined
@@ -69,7 +69,7 @@ function startPulling(one: Running, id: string): void {
     .catch((error) => fail(id, 'pulling', error))
 }
 
-/** A gateway that falls silent is taken for dead after a minute. Settles with the first beat. */
+/** Sends heartbeats; the server treats a gateway as dead after a minute without one. Settles after the first. */
 async function keepBeating(gatewayId: string, one: Running): Promise<void> {
   const beat = () =>
     one.gateway.heartbeat({
@@ -83,7 +83,7 @@ async function keepBeating(gatewayId: string, one: Running): Promise<void> {
   )
 }
 
-/** A gateway lets go of those it may not carry any more; the next report says so. */
+/** Ends the sessions that a gateway may not carry any more; its next report says so. */
 function cut({ sessions, behaviour }: Running, deviceIds: Set<string>, sessionIds: Set<string>): void {
   if (behaviour === 'deaf') return
   for (const session of sessions.values()) {
@@ -93,13 +93,13 @@ function cut({ sessions, behaviour }: Running, deviceIds: Set<string>, sessionId
   }
 }
 
-/** For whoever asks why it has something else than it must. */
+/** The state of a gateway in words, for an error message. */
 function howItStands(gatewayId: string, { gateway: { state }, status }: Running): string {
   const held = state ? `seq ${state.seq} of ${state.generatedAt.toISOString()}` : 'nothing'
   return `${gatewayId}: holds ${held}; ${status?.status} since ${status?.since.toISOString()} ${status?.error ?? ''}`
 }
 
-/** The first differences between what a gateway has and what it must have. */
+/** Returns the first differences between a gateway's peers and the expected ones. */
 function peersAmiss(state: GatewayState | null, { gatewayId, peers }: WantedPeers): string[] {
   const amiss: string[] = []
   const held = state?.peers ?? new Map()
@@ -131,7 +131,7 @@ const commands = {
   }: {
     baseUrl: string
     tenantId: string
-    /** Ports at which the server is reached, in turns; none: at that of its URL. */
+    /** Ports at which the gateways reach the server, assigned in turn. Empty: the port of `baseUrl`. */
     doors: readonly number[]
     gateways: { id: string; secret: string }[]
   }) => {
@@ -143,7 +143,7 @@ const commands = {
     }
     await Promise.all([...running].map(([gatewayId, one]) => keepBeating(gatewayId, one)))
   },
-  /** Waits until every gateway has exactly these peers; tells what is amiss when that takes longer than `seconds`. */
+  /** Waits until every gateway has exactly these peers. Returns the differences left after `seconds`. */
   awaitPeers: async ({ wanted, seconds }: { wanted: WantedPeers[]; seconds: number }): Promise<string[]> => {
     const deadline = performance.now() + seconds * 1000
     const amiss: string[] = []
@@ -162,7 +162,7 @@ const commands = {
     }
     return amiss
   },
-  /** Opens a session for each device through its gateway; one that is not let in is answered without a session. */
+  /** Opens a session for each device at its gateway. A device that is not a peer there gets `sessionId: null`. */
   openSessions: async ({ devices }: { devices: { deviceId: string; gatewayId: string }[] }) =>
     devices.map(({ deviceId, gatewayId }) => {
       const one = running.get(gatewayId)
@@ -183,7 +183,7 @@ const commands = {
       })
       return { deviceId, sessionId }
     }),
-  /** Whether a gateway has so many peers, now or within `seconds`. */
+  /** True if a gateway has this number of peers, now or within `seconds`. */
   awaitCount: async ({ gatewayId, peers, seconds }: { gatewayId: string; peers: number; seconds: number }) => {
     const one = running.get(gatewayId)
     const deadline = performance.now() + seconds * 1000
@@ -204,7 +204,7 @@ const commands = {
           session.endReason = 'disconnected'
         }
   },
-  /** Waits until these sessions were cut; answers those that were not in `seconds`. */
+  /** Waits until these sessions have ended. Returns those that are still open after `seconds`. */
   awaitCut: async ({ sessionIds, seconds }: { sessionIds: string[]; seconds: number }): Promise<string[]> => {
     const deadline = performance.now() + seconds * 1000
     const left: string[] = []
@@ -218,7 +218,7 @@ const commands = {
     }
     return left
   },
-  /** Carries `bytes` and a little more on every open session, and reports; ended ones are reported a last time. */
+  /** Adds `bytes` and a little more to every session and reports it. A session that has ended is reported once more. */
   meter: async ({ bytes }: { bytes: number }) => {
     let accepted = 0
     const rejected: string[] = []

@@ -11,7 +11,7 @@ export async function inParallel<T>(
   await Promise.all(Array.from({ length: width }, worker))
 }
 
-/** What passes through `promise`, or undefined when `seconds` have gone by. */
+/** Returns the result of `promise`, or undefined after `seconds`. */
 export async function within<T>(seconds: number, promise: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {

@@ -6,10 +6,10 @@ import type { Fleet } from './fleet.ts'
 import type { WantedPeers } from './gateway-process.ts'
 import { type ExpectedPolicy, expectPeers, expectPolicy, keyOf, readPolicy } from './oracle.ts'
 
-/** What is in force, as the simulator published it. */
+/** The policies in force, as the simulator published them. */
 export type InForce = {
   stable: PolicyDocument
-  /** Who must be on the canary, who may be by the percentage, and what they get there. */
+  /** The canary's document, the devices that must get it, and the percentage of the others that may. */
   canary: { document: PolicyDocument; must: (device: SimDevice) => boolean; share: number } | undefined
 }
 
@@ -35,7 +35,7 @@ export function createJudge({
   }
 
   const isOnCanary = (device: SimDevice): boolean => reading(fleet.held.get(device.index)?.digest)?.isCanary ?? false
-  /** Whom the percentage takes only the server knows, by a secret of the tenant; the others are known. */
+  /** Only the server knows which devices the percentage selects: it depends on a secret of the tenant. */
   const documentOf = ({ stable, canary }: InForce, device: SimDevice): PolicyDocument =>
     canary && (canary.must(device) || (canary.share > 0 && isOnCanary(device))) ? canary.document : stable
 
@@ -44,13 +44,13 @@ export function createJudge({
 
   return {
     isOnCanary,
-    /** Each device's expectation as one text, worked out now. */
+    /** Returns the policy that each device must hold now, as one text. */
     keys: (force: InForce): Map<number, string> => {
       const now = Date.now()
       return new Map(directory.devices.filter(isUsable).map((d) => [d.index, keyOf(expected(force, d, now))]))
     },
     keyOfHeld: (index: number): string | undefined => reading(fleet.held.get(index)?.digest)?.key,
-    /** Compares what every usable device holds with what it must hold. Returns how many were compared. */
+    /** Compares the policy that every usable device holds with the expected one. Returns the number compared. */
     devices: (force: InForce): number => {
       const now = Date.now()
       const usable = directory.devices.filter(isUsable)
@@ -62,7 +62,7 @@ export function createJudge({
       }
       return usable.length
     },
-    /** What every gateway must let in, under the digests that the devices hold. */
+    /** Returns the peers that every gateway must let in, with the digests that the devices hold. */
     peers: (force: InForce): WantedPeers[] => {
       const now = Date.now()
       const byPool = new Map<string, WantedPeers['peers']>()
@@ -85,7 +85,7 @@ export function createJudge({
 }
 export type Judge = ReturnType<typeof createJudge>
 
-/** In words, what was expected and what was got instead. */
+/** The differences between two policies, in words. */
 export function difference(want: ExpectedPolicy, got: ExpectedPolicy | undefined): string {
   if (!got) return `expected ${want.rules.length} rules, got no policy`
   const has = new Map(got.rules.map(({ id, text }) => [id, text]))

@@ -15,7 +15,7 @@ type Traffic = {
   directory: Directory
   fleet: Fleet
   random: Random
-  /** A crew whose token takes any number of devices. */
+  /** A crew whose token has no limit of uses. */
   crew: SimCrew
   token: string
   stable: PolicyDocument
@@ -30,7 +30,7 @@ const keyCallers = 4
 /** Each document that was sent, by the note that it was sent with. */
 export type Published = Map<string, PolicyDocument>
 
-/** Enrolls, publishes, revokes and asks by API key, all at once and one after the other, until it is over. */
+/** Enrolls, publishes, revokes and reads by API key concurrently until it is over. */
 export async function runTraffic(traffic: Traffic, published: Published): Promise<void> {
   const fresh: SimDevice[] = []
   await Promise.all([
@@ -95,7 +95,7 @@ async function publishOne({ admin, ledger, random, stable, directory }: Traffic,
   })
 }
 
-/** Every second one of those that just enrolled. One that may or may not be revoked is no device of ours any more. */
+/** Revokes every second device that just enrolled. A device whose revocation is unknown is not used any more. */
 async function revokeOne({ admin, ledger, leaving }: Traffic, fresh: SimDevice[]): Promise<void> {
   const device = fresh.length > 1 ? fresh.shift() : undefined
   if (!device) return
@@ -108,7 +108,7 @@ async function revokeOne({ admin, ledger, leaving }: Traffic, fresh: SimDevice[]
   })
 }
 
-/** Each request carries a name of its own, by which the audit trail must know it. */
+/** Each request has its own user agent, by which it must appear in the audit log. */
 function keyCaller({ url, apiKey, ledger }: Traffic, caller: number): () => Promise<void> {
   const send = createSender({ baseUrl: url, credential: apiKey })
   let count = 0

@@ -17,8 +17,8 @@ import { formatSummary } from './summary.ts'
 const longestLifeMs = 1_500
 
 /**
- * Kills the server again and again while it works, and starts it on the same data. Afterwards everything that it had
- * acknowledged must be there, and every device must go on with the credential it has. True: nothing was lost.
+ * Kills the server repeatedly under load, and restarts it on the same data. Afterwards all acknowledged changes must be
+ * there, and every device must continue with its credential. True if nothing was lost.
  */
 export async function runKills(deployment: Deployment, apiKey: string, options: Options): Promise<boolean> {
   const random = createRandom(options.seed)
@@ -113,7 +113,7 @@ type Aftermath = {
   display: ReturnType<typeof createDisplay>
 }
 
-/** Every device that was not revoked asks with the credential it has, and gets what was published last. */
+/** Every device that was not revoked polls with its credential, and must get the latest policy. */
 async function goOn({ admin, fleet, judge, published, directory, complaints, display }: Aftermath): Promise<void> {
   const current = (await admin.listPolicyBundles({ query: { channel: 'stable', limit: 1, sort: '-version' } })).items[0]
   const stable = published.get(current?.note ?? '')
@@ -127,7 +127,7 @@ async function goOn({ admin, fleet, judge, published, directory, complaints, dis
   judge.devices(force)
 }
 
-/** Everything that the server knows now, as a question about an entry of the ledger. */
+/** Reads the server's state. Returns a function that tells if an entry of the ledger is in it. */
 async function readPresence(admin: Client): Promise<(entry: Entry) => boolean> {
   const devices = await readAll((page) => admin.listDevices({ query: page }))
   const bundles = await readAll((page) => admin.listPolicyBundles({ query: page }))

@@ -2,9 +2,7 @@ import { ConnectionError } from '@holdfast/sdk'
 
 const deeds = ['enrollment', 'publish', 'revocation', 'API key use'] as const
 type Deed = (typeof deeds)[number]
-/**
- * `marker` says which request it was; `proof` is what the acknowledgement named: an id that must be there afterwards.
- */
+/** `marker` identifies the request. `proof` is the id from the acknowledgement; the object must exist afterwards. */
 export type Entry = { deed: Deed; marker: string; proof: string | undefined }
 type Tally = {
   deed: Deed
@@ -16,14 +14,14 @@ type Tally = {
 }
 
 /**
- * What was asked while the server was being killed, and whether it was acknowledged. A request without an answer is
- * unknown: both are right.
+ * Requests sent while the server was being killed, and their acknowledgements. A request without an answer may or may
+ * not have been carried out.
  */
 export function createLedger() {
   const entries: Entry[] = []
   return {
     entries: entries as readonly Entry[],
-    /** Writes down how it went; throws a refusal, which nothing here should meet. */
+    /** Runs a request and records its outcome. A refusal is thrown: none is expected here. */
     run: async (deed: Deed, marker: string, work: () => Promise<string>): Promise<string | undefined> => {
       const entry: Entry = { deed, marker, proof: undefined }
       entries.push(entry)
@@ -36,7 +34,7 @@ export function createLedger() {
       }
     },
     note: (entry: Entry) => void entries.push(entry),
-    /** `isThere` looks for the deed on the server: by its proof where there is one, else by its marker. */
+    /** `isThere` looks for the object on the server: by its proof if there is one, else by its marker. */
     tally: (isThere: (entry: Entry) => boolean): Tally[] =>
       deeds.map((deed) => {
         const own = entries.filter((entry) => entry.deed === deed)

@@ -2,14 +2,11 @@ import { Agent, buildConnector, Dispatcher } from 'undici'
 
 /** Requests under way at a time that are answered at once. */
 const shortLines = 64
-/**
- * A client of HTTP looks through all its connections for a free one, so that those of ten thousand devices are not
- * one's.
- */
+/** Devices are spread over several HTTP clients, since a client searches all of its connections for a free one. */
 const heldLines = 256
 const quietMs = 60_000
 
-/** Connections to the server, at a port of its own choice where that is not the one of its URL. */
+/** Connections to the server, at another port than that of its URL if one is given. */
 export function agentAt(doorOf: () => number | undefined, connections: number | null = null): Agent {
   const connector = buildConnector({ timeout: quietMs })
   return new Agent({
@@ -22,8 +19,9 @@ export function agentAt(doorOf: () => number | undefined, connections: number | 
 }
 
 /**
- * The connections of a process full of devices: a request that the server holds has one of its own, as a device's has;
- * what is answered at once shares a few, so that ten thousand devices that begin together wait here, not at the server.
+ * The connections of a process with many devices. A request that the server holds has its own connection, as a real
+ * device's has. Short requests share a few connections: ten thousand devices that start together queue here and not at
+ * the server.
  */
 export function createLines() {
   let door: number | undefined

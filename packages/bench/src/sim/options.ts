@@ -4,22 +4,22 @@ import { connectionsAtMost, openFilesAtMost } from '../deployment/open-files.ts'
 export type Options = {
   devices: number
   gateways: number
-  /** Processes that the devices are spread over. */
+  /** Number of processes for the devices. */
   processes: number
-  /** Of the server. */
+  /** Number of replicas of the server. */
   replicas: number
   seed: number
   kills: number
   /** No story: the fleet enrolls, a policy is published, the boxes of all peers are compared, and all devices poll. */
   boxes: boolean
-  /** No story: a gateway stops and comes back, and one witness of a connection after the other lies. */
+  /** Only a gateway outage and false reports of sessions, without the story. */
   outage: boolean
   keep: boolean
-  /** A deployment that runs already, with a key of a platform administrator; undefined: one of our own. */
+  /** A running deployment, with an API key of a platform administrator. Undefined: one of our own. */
   remote: { url: string; apiKey: string } | undefined
 }
 
-/** A mistake of the one who calls: one sentence. */
+/** A mistake in the arguments, explained in one sentence. */
 export class UsageError extends Error {}
 
 export const help = `holdfast sim: a fleet of devices and gateways over HTTP, and a judge who knows what each of them must hold
@@ -51,7 +51,7 @@ Examples
 Exit code: 0 when every device and gateway held what it must, and nothing acknowledged was lost; 1 otherwise; 2 for a wrong call.
 `
 
-/** Undefined: help was asked for. Throws `UsageError`. */
+/** Parses the arguments. Undefined if help was requested. Throws `UsageError`. */
 export function readOptions(args: string[], environmentKey: string | undefined): Options | undefined {
   const { values } = parse(args)
   if (values.help) return undefined
@@ -77,7 +77,7 @@ export function readOptions(args: string[], environmentKey: string | undefined):
 
 const mostProcesses = 16
 
-/** Processes that it takes to hold a connection open for each device, as the limit of open files is here. */
+/** Number of processes needed to hold a connection per device, with this machine's limit of open files. */
 function neededFor(devices: number): number {
   const needed = Math.max(1, Math.ceil(devices / connectionsAtMost()))
   if (needed <= mostProcesses) return needed

@@ -9,7 +9,7 @@ import { createRandom } from './random.ts'
 
 const now = Date.parse('2026-03-04T12:00:00Z')
 
-/** A directory in which device 0 belongs to user 0, who is in `engineering` and perhaps elsewhere. */
+/** A directory in which device 0 belongs to user 0, a member of `engineering` and perhaps of other groups. */
 function makeFleet(): { directory: Directory; device: SimDevice } {
   const directory = planDirectory(createRandom(3), { devices: 20, gateways: 3 })
   for (const group of directory.groups) group.id = `grp_${group.name}`

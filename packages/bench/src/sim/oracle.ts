@@ -3,13 +3,13 @@ import type { PolicyContent } from '@holdfast/sdk'
 import { type Directory, groupsOf, isUsable, type SimDevice, type SimGateway, type SimUser } from './directory.ts'
 import { checkMeanings } from './documents.ts'
 
-/** One rule a device must hold, spelled so that equal meaning is equal text. */
+/** One rule that a device must hold, written so that equal meaning gives equal text. */
 type ExpectedRule = { id: string; text: string }
 export type ExpectedPolicy = { rules: ExpectedRule[]; checks: string[]; settings: string }
 
 /**
- * What the document means for one device, read naively: every rule against every list, every group walked anew. It
- * knows the words of the document and the directory as it was made, and nothing of how the server works it out.
+ * Works out the policy of one device naively: every rule against every list, every group resolved anew. It uses only
+ * the document and the directory, and none of the server's code for this.
  */
 export function expectPolicy(
   document: PolicyDocument,
@@ -27,7 +27,7 @@ export function expectPolicy(
   }
 }
 
-/** The rules that concern a device and that its posture leaves on. */
+/** The rules that apply to a device and that its posture does not switch off. */
 export const heldRules = (
   document: PolicyDocument,
   directory: Directory,
@@ -56,7 +56,7 @@ function names(document: PolicyDocument, directory: Directory, subjects: PolicyS
 
 const isCalled = ({ id, username, email }: SimUser, name: string): boolean => [id, username, email].includes(name)
 
-/** A name is a group of the document if there is one, else one of the directory. */
+/** A name means the document's group of that name, if there is one, else the directory's. */
 function isMember(document: PolicyDocument, directory: Directory, name: string, device: SimDevice): boolean {
   const own = document.groups?.[name]
   if (!own) {
@@ -68,7 +68,9 @@ function isMember(document: PolicyDocument, directory: Directory, name: string, 
   return own.groups?.some((each) => isMember(document, directory, each, device)) ?? false
 }
 
-/** Posture: an allow rule needs each enforced check to pass; a deny rule goes only when one is known to fail. */
+/**
+ * Posture: an allow rule holds if every enforced check passes. A deny rule is dropped only if a check is known to fail.
+ */
 function isHeld(document: PolicyDocument, rule: PolicyRule, device: SimDevice, now: number): boolean {
   const outcomes = (rule.when?.posture ?? []).flatMap((id) => {
     const check = document.posture_checks?.[id]
@@ -100,7 +102,7 @@ function textOfRule(document: PolicyDocument, directory: Directory, rule: Policy
 const poolId = ({ pools }: Directory, name: string): string =>
   pools.find((p) => p.name === name || p.id === name)?.id ?? name
 
-/** What a device was given, spelled the same way. */
+/** The policy that a device was given, written in the same way. */
 export const readPolicy = ({ rules, resources, settings, posture_checks }: PolicyContent): ExpectedPolicy => ({
   rules: rules
     .map((rule) => ({
@@ -141,7 +143,7 @@ const spellResource = (
   idOfPool: (name: string) => string,
 ): string => spell({ cidrs: cidrs?.map(withMask), dns, services, ports, pool: pool && idOfPool(pool) })
 
-/** A bare address is a network of one. */
+/** A bare address is a network with a single address. */
 const withMask = (cidr: string): string =>
   /^[0-9.]+$/.test(cidr) && cidr.includes('.')
     ? `${cidr}/32`
@@ -149,7 +151,7 @@ const withMask = (cidr: string): string =>
       ? `${cidr}/128`
       : cidr
 
-/** JSON without order: neither that of keys nor that of lists means anything here. */
+/** JSON without order: the order of keys and of lists has no meaning here. */
 function spell(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(spell).sort().join()}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
@@ -163,7 +165,7 @@ function spell(value: unknown): string {
 export const keyOf = ({ rules, checks, settings }: ExpectedPolicy): string =>
   [settings, checks.join(), ...rules.map(({ id, text }) => `${id} ${text}`)].join('\n')
 
-/** The devices that the gateways of a pool must let in: those that some allow rule leads through it. */
+/** The devices that the gateways of a pool must let in: those with an allow rule that leads through the pool. */
 export const expectPeers = (
   documentOf: (device: SimDevice) => PolicyDocument,
   directory: Directory,

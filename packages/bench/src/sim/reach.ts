@@ -2,7 +2,7 @@ import { BlockList } from 'node:net'
 import type { PolicyDocument, PolicyRule, PolicyTimeWindow } from '@holdfast/contract/policy-document'
 import type { Box } from '@holdfast/policy'
 
-/** Where and when a device connects, as its gateway sees it. Times are ms. */
+/** The circumstances of a device's connection, as its gateway sees them. Times are in ms. */
 export type Seen = {
   at: number
   source_ip?: string | undefined
@@ -10,14 +10,14 @@ export type Seen = {
   mfa_at?: number | undefined
 }
 type Table = ReadonlyMap<string, readonly string[]>
-/** What gateways find out by themselves: the addresses of DNS names, and the networks of services. */
+/** Lookups that gateways do themselves: addresses of DNS names, and networks of services. */
 export type Found = { names: Table; services: Table }
-/** Rules that count for somebody at a gateway, each with what it leads to there. */
+/** The rules that apply at a gateway, each with the destinations that it leads to there. */
 export type Reach = readonly { rule: PolicyRule; to: readonly string[] }[]
 
 /**
- * What of a device's rules counts at a gateway of a pool. Read naively off the document, apart from how the product
- * does it: an address by the runtime's own block list, a window by what a clock on the wall of its zone shows.
+ * Returns the rules of a device that apply at a gateway of a pool. Read naively from the document, independently of the
+ * product's code: addresses by the runtime's `BlockList`, time windows by the local time of their zone.
  */
 export const reachAt = (document: PolicyDocument, rules: readonly PolicyRule[], pool: string, seen: Seen): Reach =>
   rules
@@ -28,7 +28,7 @@ export const reachAt = (document: PolicyDocument, rules: readonly PolicyRule[], 
 const leads = ({ resources }: PolicyDocument, { action, via }: PolicyRule, name: string, pool: string): boolean =>
   action === 'deny' || (via ? via.includes(pool) : [undefined, pool].includes(resources?.[name]?.pool))
 
-/** What is not known fails an allow rule and does not switch off a deny rule. */
+/** An unknown value fails an allow rule and does not switch off a deny rule. */
 function counts({ action, when, expires_at }: PolicyRule, { at, source_ip, country, mfa_at }: Seen): boolean {
   const unknown = action === 'deny'
   if (expires_at !== undefined && at >= Date.parse(expires_at)) return false
@@ -71,7 +71,7 @@ function isIn(address: string, cidr: string): boolean {
 
 type Spoken = { action: string; ports: readonly (readonly string[] | undefined)[] }
 
-/** What the rules say of one address: of each place that holds it, on which ports of the rule and of the place. */
+/** The rules that name a place with this address: their action, with the ports of the rule and of the place. */
 export const spokenOf = (document: PolicyDocument, found: Found, reach: Reach, address: string): Spoken[] => {
   const places = placesOf(document, found, address)
   return reach.flatMap(({ rule, to }) =>
@@ -81,7 +81,7 @@ export const spokenOf = (document: PolicyDocument, found: Found, reach: Reach, a
   )
 }
 
-/** Whether a port is let through: some rule allows it and none denies it. */
+/** True if some rule allows the port and none denies it. */
 export function isAllowed(spoken: readonly Spoken[], protocol: string, port: number | null): boolean {
   const speaking = spoken.filter(({ ports }) => ports.every((specs) => isOn(specs, protocol, port)))
   return speaking.length > 0 && speaking.every(({ action }) => action === 'allow')
@@ -96,7 +96,7 @@ const isOn = (specs: readonly string[] | undefined, protocol: string, port: numb
 
 const placed = new WeakMap<PolicyDocument, Map<string, ReadonlySet<string>>>()
 
-/** The names in the rules that an address belongs to. Asked again and again, so it is remembered. */
+/** The names in the rules that contain an address. Cached, since each is asked for many times. */
 function placesOf(document: PolicyDocument, found: Found, address: string): ReadonlySet<string> {
   const known = placed.get(document) ?? new Map<string, ReadonlySet<string>>()
   placed.set(document, known)
@@ -124,7 +124,10 @@ function isInPlace(
   )
 }
 
-/** Every address and port at which the answer may change, and the last before each: between them it does not. */
+/**
+ * Returns every address and port at which the result may change, and the last one before each. Between these it is
+ * constant.
+ */
 export function edgesOf(document: PolicyDocument, { names, services }: Found, boxes: readonly Box[]) {
   const cidrs = [
     ...Object.values(document.resources ?? {}).flatMap((resource) => resource.cidrs ?? []),
@@ -159,7 +162,7 @@ function edgesOfNetwork(cidr: string): string[] {
     .map((n) => textOf(n, width))
 }
 
-/** An address as a number; of IPv6 with `::` written out first. */
+/** An address as a number. In IPv6, `::` is expanded first. */
 export function numberOf(address: string): bigint {
   if (family(address) === 'ipv4') return address.split('.').reduce((n, part) => n * 256n + BigInt(part), 0n)
   const [head = '', tail] = address.split('::').map((part) => part.split(':').filter(Boolean))

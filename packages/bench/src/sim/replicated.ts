@@ -7,8 +7,7 @@ import { createReplica } from '../deployment/replica.ts'
 import { adminPassword, type Served } from './deployment.ts'
 
 /**
- * Several replicas on a database of our own. All are one to those who ask: at the URL of the first, each by its own
- * port.
+ * Several replicas on our own database. All have the URL of the first as their public URL, and each has its own port.
  */
 export async function createReplicated(count: number): Promise<Served> {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-sim-'))
@@ -30,7 +29,7 @@ export async function createReplicated(count: number): Promise<Served> {
         createReplica({
           ...{ name: `replica-${i + 1}`, port, publicUrl: url, dataDir, adminPassword },
           databaseUrl: database.urlAt(database.port),
-          // The whole fleet comes from one address.
+          // The whole fleet uses one address.
           environment: { HOLDFAST_AUTH_FAILURES_PER_MINUTE: '1000000' },
         }),
       )

@@ -1,9 +1,8 @@
 import { ApiError, ConnectionError } from '@holdfast/sdk'
 
 /**
- * Seconds after which to ask again: as a server says that is in trouble for the moment, or one where no answer came.
- * Who then is answered has lost nothing; who is not holds something else in the end than it must. Undefined: there is
- * nothing to wait for.
+ * Seconds to wait before a retry, if the server is temporarily unavailable or did not answer. Undefined if a retry
+ * makes no sense. A request that a retry completes has lost nothing; a lost one shows in the state at the end.
  */
 export const retryAfter = (error: unknown): number | undefined => {
   if (error instanceof ConnectionError) return 1
@@ -12,6 +11,6 @@ export const retryAfter = (error: unknown): number | undefined => {
     : undefined
 }
 
-/** How a request went that is sent again: told to come back, or not answered at all. */
+/** The reason for a retry: the server asked for it, or did not answer. */
 export const turnOf = (error: unknown): 'busy' | 'unanswered' =>
   error instanceof ConnectionError ? 'unanswered' : 'busy'

@@ -32,11 +32,11 @@ export type Scene = {
   complaints: Complaints
   display: Display
   measures: Measures
-  /** Devices of which failures are expected from now on. */
+  /** Devices whose failures are expected from now on. */
   leaving: Set<number>
 }
 
-/** Longest wait for something to reach everyone. Short once something did not: it will not come later either. */
+/** Longest wait for a change to reach the whole fleet, in seconds. It is short after the first mismatch. */
 export const patienceSeconds = ({ complaints, options }: Scene): number =>
   complaints.mismatches > 0 ? 3 : 20 + options.devices / 50
 
@@ -51,8 +51,8 @@ export const startPolling = ({ fleet, directory, display }: Scene): Promise<unkn
   )
 
 /**
- * Waits until the whole fleet holds what is in force, makes every device ask once more so that nobody merely has not
- * heard yet, and compares all of it, devices and gateways.
+ * Waits until the whole fleet holds the policies in force. Every device then polls once more, so that none is merely
+ * late. Compares all devices and gateways.
  */
 export async function settle(scene: Scene, force: InForce, name: string): Promise<void> {
   const { fleet, judge, display, complaints, gateways, measures } = scene

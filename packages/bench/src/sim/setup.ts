@@ -8,13 +8,10 @@ import { inParallel } from './in-parallel.ts'
 import type { Random } from './random.ts'
 
 const width = 16
-/** Who joins a group takes turns with others who do. */
+/** Concurrent user creations. Writes that add members to the same group wait for each other. */
 const usersWidth = 6
 
-/**
- * The key of a platform administrator, made by signing in as a person would, who asks more in a minute than a person's
- * script.
- */
+/** Creates an API key of a platform administrator by an ordinary sign-in. The API rate limit is lifted first. */
 export async function makeApiKey({ url }: Served): Promise<string> {
   const { client } = await signIn({ baseUrl: url, username: 'admin', password: adminPassword })
   await changeSecuritySettings(client, { api: unlimited })
@@ -57,12 +54,12 @@ export async function createGateways(admin: Client, { pools, gateways }: Directo
   })
 }
 
-/** How many tokens `createTokens` makes. */
+/** The number of tokens that `createTokens` makes. */
 export const countTokens = ({ devices, crews }: Directory): number =>
   new Set(devices.flatMap(({ user }) => user ?? [])).size + crews.length
 
 /**
- * A token for each user, good for its devices; one for each crew, good for all of them. Answers the token of each
+ * Creates one token per user, for its devices, and one per crew, for all of its devices. Returns the token of each
  * device.
  */
 export async function createTokens(
@@ -91,7 +88,7 @@ export async function createTokens(
   return tokens
 }
 
-/** Everything that was planned, at once: the directory's people, places and devices, each of which has reported. */
+/** Creates everything that was planned: groups, users, gateways and devices. Each device reports its posture. */
 export async function createAll({
   url,
   admin,

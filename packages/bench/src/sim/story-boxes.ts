@@ -7,9 +7,9 @@ import { expectPeers, heldRules } from './oracle.ts'
 import { type Found, type Reach, reachAt, type Seen } from './reach.ts'
 import { type Scene, settle, startPolling } from './scene.ts'
 
-/** Of the day that begins: in the night, and around the edges of the windows that the policy has. */
+/** Times of the current day in UTC: at night, and around the edges of the policy's time windows. */
 const times = ['00:30', '05:59', '08:00', '13:45', '21:10']
-/** Seconds after the last proof of a second factor: it is fresh for every rule, for one, and for none. */
+/** Seconds since the last proof of a second factor: recent enough for every rule, for one rule, for none. */
 const sinceProof = [200, 2_000, 4_000]
 
 function momentsOf({ users }: Directory, now: number): { name: string; at: number }[] {
@@ -21,10 +21,10 @@ function momentsOf({ users }: Directory, now: number): { name: string; at: numbe
   ]
 }
 
-/** The server's time is its database's, which is not quite ours. */
+/** Allowance for the difference between the database's clock and ours. */
 const clockSlackMs = 1_000
 
-/** From where devices connect, in turns; the last does not say. */
+/** Origins of the connections, assigned in turn. The last origin is unknown. */
 const places: Pick<Seen, 'source_ip' | 'country'>[] = [
   { source_ip: '192.0.2.7', country: 'DE' },
   { source_ip: '198.51.100.7', country: 'US' },
@@ -33,7 +33,10 @@ const places: Pick<Seen, 'source_ip' | 'country'>[] = [
 ]
 const placeOf = ({ index }: SimDevice) => places[index % places.length] ?? {}
 
-/** What the gateways find out: every name of the policy, one below each wildcard, and where its services run. */
+/**
+ * Lookups of the gateways: every DNS name of the policy, one name below each wildcard, and the networks of its
+ * services.
+ */
 function resolve({ resources = {} }: PolicyDocument): Found {
   const asked = Object.values(resources).flatMap(({ dns = [] }) => dns.map((name) => name.replace('*', 'any.thing')))
   // Two names share an address, as they do behind one proxy.
@@ -44,8 +47,8 @@ function resolve({ resources = {} }: PolicyDocument): Found {
 }
 
 /**
- * Each gateway's boxes for each of its peers against what the document means, at five moments of a day and as second
- * factors grow old.
+ * Compares each gateway's boxes for each of its peers with the document: at five times of a day, and as second factors
+ * age.
  */
 export async function compareBoxes(scene: Scene, { stable }: InForce): Promise<number> {
   const { directory, gateways, complaints, display } = scene
@@ -91,7 +94,7 @@ export async function compareBoxes(scene: Scene, { stable }: InForce): Promise<n
   return compared
 }
 
-/** Whether a gateway was told when the user of a device proved a second factor. */
+/** True if the gateway's time of the user's second factor matches the proof, or if both are missing. */
 function isProved({ user }: SimDevice, mfaAt: number | undefined): boolean {
   const proved = user?.provedFactor
   if (!proved || mfaAt === undefined) return !proved && mfaAt === undefined
@@ -99,7 +102,7 @@ function isProved({ user }: SimDevice, mfaAt: number | undefined): boolean {
 }
 
 /**
- * A policy for a fleet that has enrolled and what the gateways make of it; then all devices poll and must hold it too.
+ * Publishes a policy for an enrolled fleet and checks the gateways' boxes. Then all devices poll, and must hold it too.
  */
 export async function onlyBoxes(scene: Scene): Promise<number> {
   const { admin, random, directory, gateways, display, complaints } = scene
@@ -124,7 +127,7 @@ export async function onlyBoxes(scene: Scene): Promise<number> {
   return compared
 }
 
-/** Most peers mean the same: what was compared once is not compared again. */
+/** Most peers have the same rules and boxes: each combination is compared once. */
 function createComparison(document: PolicyDocument, found: Found) {
   const numbers = new Map<string, number>()
   const numberOf = (text: string): number => {

@@ -14,7 +14,7 @@ const slack = 3
 /** The sweep that judges runs every minute. */
 const judgedWithin = 75
 
-/** A gateway stops and comes back; then one witness of a connection lies after the other. */
+/** Stops and restarts a gateway; then gateways and devices report false session state, one after the other. */
 export async function outage(scene: Scene, sessions: readonly Open[]): Promise<void> {
   const byGateway = Map.groupBy(sessions, (s) => s.gatewayId)
   const shared = scene.directory.gateways.filter(

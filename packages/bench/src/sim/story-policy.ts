@@ -53,7 +53,10 @@ export async function publishStable(scene: Scene): Promise<PolicyDocument> {
   return document
 }
 
-/** Goes to a share of the fleet, one group, and those that are told to; and never to those that are told to stay. */
+/**
+ * Publishes a canary for a share of the fleet, one group, and the devices set to `canary`; devices set to `stable`
+ * never get it.
+ */
 export async function publishCanary(scene: Scene, stable: PolicyDocument): Promise<void> {
   const { admin, directory, random, judge, complaints } = scene
   for (const device of random.some(directory.devices, 6)) {
@@ -90,7 +93,7 @@ export async function publishCanary(scene: Scene, stable: PolicyDocument): Promi
   await withdraw(scene, stable)
 }
 
-/** The administrator's view must say of each device the channel and the digest that the device has. */
+/** The administrator's list must show the channel and the digest that each device has. */
 async function compareDirectory({ admin, directory, fleet, judge, complaints, display }: Scene): Promise<void> {
   const byId = new Map(directory.devices.map((device) => [device.id, device]))
   await display.phase('canary: the console agrees', directory.devices.length, async (advance) => {
@@ -116,7 +119,7 @@ async function compareDirectory({ admin, directory, fleet, judge, complaints, di
   for (const device of byId.values()) complaints.mismatch(`${device.name} ${device.id}: not in the list of devices`)
 }
 
-/** The old content as a newer version: those that were on the canary go back, and nobody else notices. */
+/** Publishes the old content as a newer version: devices on the canary return to it, and no other device changes. */
 async function withdraw(scene: Scene, stable: PolicyDocument): Promise<void> {
   const { directory, judge, complaints } = scene
   const before = new Set(directory.devices.filter(judge.isOnCanary).map(({ index }) => index))
@@ -129,7 +132,7 @@ async function withdraw(scene: Scene, stable: PolicyDocument): Promise<void> {
   compareSets(complaints.mismatch, 'withdrawal', before, changed)
 }
 
-/** One group's rule changes: the digest of exactly that group's devices does. */
+/** Changes the rule of one group: only the digests of that group's devices change. */
 export async function publishRevision(scene: Scene, stable: PolicyDocument): Promise<PolicyDocument> {
   const { directory, random, judge, complaints } = scene
   const group = random.pick(directory.groups.filter(({ name }) => name !== 'legal')).name

@@ -4,7 +4,10 @@ import { patienceSeconds, type Scene } from './scene.ts'
 
 type Open = { index: number; gatewayId: string; sessionId: string }
 
-/** Every device that may connect does, through a gateway of those it is offered; the gateways meter what they carry. */
+/**
+ * Connects every device that may connect, through one of the gateways that it is offered. The gateways meter the
+ * traffic.
+ */
 export async function openSessions(scene: Scene, force: InForce): Promise<Open[]> {
   const { random, directory, fleet, gateways, judge, complaints, display } = scene
   return display.phase('sessions: open', 0, async () => {
@@ -37,7 +40,7 @@ export async function openSessions(scene: Scene, force: InForce): Promise<Open[]
   })
 }
 
-/** Devices tell of sessions that their gateways have reported. */
+/** Devices report sessions that their gateways have reported. */
 export const tellConnected = ({ fleet, display }: Scene, sessions: readonly Open[]): Promise<void> =>
   display.phase('sessions: devices tell', sessions.length, async (advance) => {
     await fleet.tellSessions(sessions.map((session) => ({ ...session, kind: 'connected' })))
@@ -51,7 +54,7 @@ export async function meter({ gateways, complaints, display, random }: Scene): P
   })
 }
 
-/** Some devices hang up, some sessions are cut by an administrator, the rest goes on; then the last report. */
+/** Ends some sessions by their devices and some by an administrator; the others go on. Then the last report is sent. */
 export async function closeSessions(scene: Scene, sessions: Open[]): Promise<void> {
   const { random, fleet, gateways, admin, leaving, complaints, display } = scene
   const alive = new Set(
@@ -83,7 +86,10 @@ export async function closeSessions(scene: Scene, sessions: Open[]): Promise<voi
   await meter(scene)
 }
 
-/** What the server says of every session is what its gateway carried, to the byte. Returns how many there are. */
+/**
+ * Compares the server's bytes of every session with those that its gateway carried, to the byte. Returns the number of
+ * sessions and the sum.
+ */
 export async function compareSessions({
   admin,
   gateways,
@@ -92,7 +98,7 @@ export async function compareSessions({
   random,
 }: Scene): Promise<{ sessions: number; bytes: number }> {
   const carried = new Map((await gateways.call('carried', null)).map((session) => [session.sessionId, session]))
-  // What is of a resource is shown of one session at a time.
+  // Bytes per resource are only shown for a single session.
   const sampled = random.some([...carried.values()], 200)
   return display.phase('sessions: bytes add up', carried.size, async (advance) => {
     let bytes = 0

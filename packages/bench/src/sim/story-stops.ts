@@ -6,8 +6,8 @@ import { type Scene, settle } from './scene.ts'
 const gatewayDeadlineSeconds = 1
 
 /**
- * Suspends and revokes, one device at a time, then many at once, then whole users; afterwards lifts what can be lifted.
- * The next request of each is refused, and every gateway that let it in lets go of it.
+ * Suspends and revokes single devices, then many at once, then whole users. Afterwards it lifts the suspensions. Each
+ * device's next request must be refused, and every gateway must drop it as a peer.
  */
 export async function stopSome(scene: Scene, force: InForce): Promise<void> {
   const { random, directory, admin, display } = scene
@@ -51,7 +51,7 @@ export async function stopSome(scene: Scene, force: InForce): Promise<void> {
   await settle(scene, force, 'after reactivation')
 }
 
-/** `user`: the devices stop because their user does. */
+/** `user`: the devices stop because their user is suspended. */
 async function stop(
   scene: Scene,
   force: InForce,
@@ -91,7 +91,10 @@ async function stop(
     )
 }
 
-/** When the last of these peers was gone from its gateway; undefined when that took too long. Empties `waiting`. */
+/**
+ * Waits until the last of these peers is gone from its gateway. Returns that time, or undefined after 10 s. Empties
+ * `waiting`.
+ */
 async function awaitGone({ onGateways }: Scene, waiting: Set<string>): Promise<number | undefined> {
   if (waiting.size === 0) return 0
   let unlisten = () => {}

@@ -18,10 +18,10 @@ import { stopSome } from './story-stops.ts'
 import { formatSummary, type Row } from './summary.ts'
 import { startWorker } from './worker.ts'
 
-/** Where it is reached, and where replicas of it have ports of their own. */
+/** The URL of the server, and the ports of its replicas where they have their own. */
 type Server = { url: string; doors?: readonly number[] }
 
-/** Tells the whole story once on a running server. True: everything was as it must be. */
+/** Runs the whole story once on a running server. True if there was no mismatch and no error. */
 export async function runStory(server: Server, admin: Client, options: Options): Promise<boolean> {
   const started = performance.now()
   const random = createRandom(options.seed)
@@ -123,9 +123,7 @@ export async function runStory(server: Server, admin: Client, options: Options):
   }
 }
 
-/**
- * Makes everything up to a fleet that has enrolled, polls, and was told nothing yet. Returns the seconds of enrolling.
- */
+/** Prepares a fleet that has enrolled and polls, with no policy yet. Returns the seconds of enrolling. */
 async function setUp(scene: Scene, { url, doors = [] }: Server): Promise<number> {
   const { admin, directory, display, fleet, gateways, measures, options, random, complaints } = scene
   await display.phase('groups, pools and gateways', 0, async () => {

@@ -1,10 +1,10 @@
-/** The value below which this share of the samples lies (nearest rank); NaN of none. */
+/** The percentile of the samples for this share (nearest rank); NaN without samples. */
 export function percentile(samples: readonly number[], share: number): number {
   const sorted = [...samples].sort((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN
 }
 
-/** A row of the summary: samples in milliseconds, or something counted. */
+/** A row of the summary: samples in milliseconds, or another value. */
 export type Row = { name: string; samples: readonly number[] } | { name: string; value: string }
 
 export function formatSummary(rows: readonly Row[]): string {

@@ -1,6 +1,6 @@
 import type { MeteringSample } from '@holdfast/sdk'
 
-/** Of the policy: half of what a session carries is said to be of it. */
+/** A resource of the policy; half of a session's traffic is reported as its. */
 const meteredResource = 'git'
 export type Carried = {
   sessionId: string
@@ -11,9 +11,9 @@ export type Carried = {
   ofResource: number
   ended: boolean
 }
-/** What a gateway carries, and what it has said of it. */
+/** The traffic of a session at its gateway, and how much of it has been reported. */
 export type Session = Carried & { startedAt: string; endReason: string | undefined; reportedEnd: boolean }
-/** The session carries so much more, and this is what its gateway says of it. */
+/** Adds traffic to the session and returns the sample that its gateway reports. */
 export function sampleOf(session: Session, bytes: number): MeteringSample {
   const [rx, tx] = [bytes, bytes * 3]
   session.rx += rx

@@ -1,14 +1,17 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** What a process offers: asynchronous functions of one argument that can be sent. */
+/** Functions that a process offers. Each takes one argument; arguments and results must be serializable. */
 type Commands = { [name: string]: (input: never) => Promise<unknown> }
 type InputOf<F> = F extends (input: infer I) => unknown ? I : never
 type OutputOf<F> = F extends (input: never) => Promise<infer O> ? O : never
 type Call = { id: number; name: string; input: unknown }
 type Said = { id: number; result: unknown } | { id: number; error: string } | { event: unknown }
 
-/** In the process: answers calls until the parent is gone, and then ends. Returns the way to tell events. */
+/**
+ * Runs in the child process: answers calls until the parent disconnects, and then exits. Returns a function that sends
+ * events.
+ */
 export function serveCommands<E>(commands: Commands): (event: E) => void {
   const say = (said: Said) => {
     const orEnd = (error: Error | null) => void (error && process.exit(0))
@@ -33,7 +36,7 @@ export type Worker<C extends Commands> = {
   stop: () => Promise<void>
 }
 
-/** Starts a file of this folder as a process of its own. It ends with us, however we end. */
+/** Starts a file of this folder as a child process. It exits when this process does, for any reason. */
 export function startWorker<C extends Commands, E>(file: string, onEvent: (event: E) => void): Worker<C> {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), {
     execArgv: ['--disable-warning=ExperimentalWarning'],

@@ -17,8 +17,8 @@ type Chaos = {
 }
 
 /**
- * Does one fault after the other, two at a time, on replicas, their ways to the database and the database's backends.
- * Everything it does to a process it does by the id of one that this run started. What it does is told as it is done.
+ * Injects faults, two at a time, into replicas, their connections to the database, and the database's backends. It only
+ * signals processes that this run has started, by id. Each fault is printed.
  */
 export async function runChaos(chaos: Chaos): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
@@ -68,7 +68,7 @@ async function pause({ isOver }: Chaos, ms: number): Promise<void> {
 async function stopBackends(chaos: Chaos): Promise<void> {
   const { postgres, random, say } = chaos
   const own = new Set(postgres.backends())
-  // Those of the replicas come by TCP; ours come by the socket.
+  // The replicas connect by TCP, and we by the Unix socket.
   const rows = await postgres.query<{ pid: number }>(
     `select pid from pg_stat_activity where backend_type = 'client backend' and client_addr is not null order by random()`,
   )
@@ -113,7 +113,7 @@ async function restartOne(chaos: Chaos, { replica, proxy }: Node): Promise<void>
   await startAgain(chaos, replica)
 }
 
-/** A supervisor starts it until it stays; each end by itself is on the replica's record. */
+/** Starts a replica again until it stays up, as a supervisor would. The replica records each unasked exit. */
 async function startAgain({ say }: Chaos, replica: Node['replica']): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -4,8 +4,8 @@ import type { Observer } from '../trial/observer.ts'
 import type { Record } from '../trial/record.ts'
 
 /**
- * Does to the data what must never happen, past the server: an acknowledged user is gone, a refused one is there, and a
- * device that is served was revoked without a word in the change log. A check that sees none of it is worth nothing.
+ * Corrupts the data without the server: deletes an acknowledged user, marks an existing one as refused, and suspends a
+ * device without an entry in the change log. A check that does not detect this is useless.
  */
 export async function loseSomething(postgres: Postgres, record: Record, observer: Observer): Promise<void> {
   const made = record.made.filter(({ kind, outcome }) => kind === 'user' && outcome === 'acknowledged')

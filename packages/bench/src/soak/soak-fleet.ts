@@ -12,20 +12,23 @@ import { type Scene, settle } from '../sim/scene.ts'
 import * as setup from '../sim/setup.ts'
 import { startWorker } from '../sim/worker.ts'
 
-/** Its size, and the seed of its random choices. */
+/** The size of the fleet, and the seed of its random choices. */
 export type SoakFleetOptions = { devices: number; gateways: number; seed: number }
 export type SoakFleet = Awaited<ReturnType<typeof startSoakFleet>>
-/** Devices of the fleet, and users, that are suspended and come back while it all goes on. */
+/** Number of devices and users that are suspended and reactivated during the soak. */
 const leaverCount = 12
 
-/** The simulator's fleet: it polls and pulls throughout, and afterwards each of it must hold what is in force. */
+/**
+ * The simulator's fleet. It polls and pulls throughout; afterwards each device and gateway must hold the policy in
+ * force.
+ */
 export async function startSoakFleet(url: string, admin: Client, { devices, gateways: count, seed }: SoakFleetOptions) {
   const random = createRandom(seed + 2)
   const directory = planDirectory(random, { devices, gateways: count })
   const complaints = createComplaints()
   const display = createDisplay(process.stdout, () => complaints.mismatches)
   const leaving = new Set<number>()
-  /** Refusals of devices that nobody had suspended. */
+  /** Refusals of devices that were not suspended. */
   const refusedUnasked: string[] = []
   const fleet = startFleet(2, {
     complaints,
@@ -76,7 +79,7 @@ export async function startSoakFleet(url: string, admin: Client, { devices, gate
       ...leavers.map(({ id }) => ({ kind: 'device' as const, id })),
       ...leavingUsers.map(({ id }) => ({ kind: 'user' as const, id })),
     ],
-    /** Compares what every device and gateway holds with what the database says is in force. */
+    /** Compares the policies of all devices and gateways with the one in force according to the database. */
     compare: async (now: { note: string; statusOf: (id: string) => string | undefined }): Promise<void> => {
       const document = published.get(now.note)
       if (!document) return complaints.mismatch(`the policy in force is none of ours: ${now.note}`)
@@ -94,7 +97,7 @@ export async function startSoakFleet(url: string, admin: Client, { devices, gate
   }
 }
 
-/** Watched devices are no concern of the document, so that the gateways' peers are those of the fleet alone. */
+/** The document leaves out watched devices, so that the gateways' peers are only those of the fleet. */
 const withoutWatched = (document: PolicyDocument): PolicyDocument => ({
   ...document,
   rules: document.rules.map((rule) =>

@@ -15,10 +15,13 @@ import { judgeSoak } from './verdict.ts'
 
 type SoakOptions = SoakFleetOptions & { minutes: number; replicas: number; control: boolean }
 
-/** What takes longer is left to the end of the process. */
+/** Longest time to wait for each clean-up step, in ms; the exit of the process ends the rest. */
 const endWithinMs = 60_000
 
-/** True: every count that must be zero is. With `control`: every check saw what was done to the data. */
+/**
+ * Runs the soak. True if every count that must be zero is zero. With `control`: true if every data check detected the
+ * changes made to the data.
+ */
 export async function runSoak(options: SoakOptions): Promise<boolean> {
   const started = performance.now()
   const say = (text: string) => {
@@ -78,7 +81,7 @@ export async function runSoak(options: SoakOptions): Promise<boolean> {
     say('healed')
     await writing
     await Promise.all(nodes.map(({ replica }) => replica.awaitReady().catch((e) => say(String(e)))))
-    // What was still under way when the faults ended has its time limits too.
+    // Requests still open when the faults ended may take up to their time limits.
     await delay(10_000)
     if (options.control) await loseSomething(postgres, record, observer)
     const isRight = await judgeSoak({ postgres, stand, observer, record, fleet, faults, say, control: options.control })

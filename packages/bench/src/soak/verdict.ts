@@ -18,7 +18,10 @@ type Evidence = {
 }
 const mostShown = 5
 
-/** Prints every count; true when those that must be zero are, or, as a control, when the data checks saw something. */
+/**
+ * Prints every count. True if those that must be zero are zero; as a control, true if the data checks detected
+ * something.
+ */
 export async function judgeSoak({ postgres, stand, observer, record, fleet, ...rest }: Evidence): Promise<boolean> {
   const { faults, say, control } = rest
   const amiss = await observer.compare()
@@ -29,7 +32,7 @@ export async function judgeSoak({ postgres, stand, observer, record, fleet, ...r
   const unhandled = [...(await stand.unhandled())].map(([what, count]) => `${count} × ${what}`)
   const served = observer.wrong.filter(({ status }) => status === 200)
   const refused = observer.wrong.filter(({ status }) => status !== 200)
-  // A few are kept, all are counted.
+  // Only the first texts are kept; the count is complete.
   const { shown } = fleet.complaints
   const mismatches = Array.from({ length: fleet.complaints.mismatches }, (_, i) => shown.mismatches[i] ?? '')
   const told = (list: typeof served) =>
@@ -67,7 +70,7 @@ export async function judgeSoak({ postgres, stand, observer, record, fleet, ...r
   return counts.judged > 0 && mustBeZero.every(([, list]) => list.length === 0)
 }
 
-/** What the database says, asked by SQL of our own. */
+/** The state in the database, read with SQL that is not the server's. */
 async function stateOf(postgres: Postgres) {
   const [row] = await postgres.query<{ note: string }>(
     `select note from policy_bundles where channel = 'stable' order by version desc limit 1`,

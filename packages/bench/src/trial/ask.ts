@@ -4,7 +4,7 @@ import { Agent, buildConnector } from 'undici'
 
 export type Asked = { status: number; digest: string | null }
 
-/** Asks the replica on this port about itself, whatever the URL says that it is called in public. */
+/** Sends requests directly to the replica on this port, whatever its public URL is. */
 export function askStraight(port: number) {
   const connect = buildConnector({ timeout: 2_000 })
   const dispatcher = new Agent({
@@ -12,7 +12,10 @@ export function askStraight(port: number) {
     connect: (options, callback) => connect({ ...options, hostname: '127.0.0.1', port: String(port) }, callback),
   })
   return {
-    /** The status of one answer to the device, and the digest with 200; 0: none that says anything about the device. */
+    /**
+     * The status of one answer to the device, and the digest with 200. 0: no answer, or one that tells nothing about
+     * the device.
+     */
     ask: async ({ baseUrl, privateJwk, credential }: DeviceState): Promise<Asked> => {
       const prove = (method: string, url: string, accessToken: string) =>
         createProof(privateJwk!, { method, url, accessToken, now: new Date() })

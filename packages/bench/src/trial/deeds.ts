@@ -7,7 +7,10 @@ import type { Random } from '../sim/random.ts'
 import type { Observer } from './observer.ts'
 import { outcomeOf, type Record, type Subject } from './record.ts'
 
-/** What was asked without an answer may still be done; nothing else is asked of the same subject for so long. */
+/**
+ * A request without an answer may still be carried out. For this time, in ms, no other request is made about its
+ * subject.
+ */
 const settleMs = 15_000
 
 export type Deeds = {
@@ -17,16 +20,16 @@ export type Deeds = {
   observer: Observer
   random: Random
   dispatcher: Dispatcher
-  /** The token that watched and late devices enroll with. */
+  /** The token with which the watched and the late devices enroll. */
   token: string
-  /** The n-th document to publish. */
+  /** The nth document to publish. */
   documentOf: (n: number) => PolicyDocument
   published: Map<string, PolicyDocument>
   isOver: () => boolean
 }
 type Pace = { moves: number; made: number; publishEveryMs: number }
 
-/** Users with two devices each whose answers are watched. */
+/** Creates users with two devices each; the answers to these devices are watched. */
 export async function enrollWatched({ url, admin, observer, dispatcher, record }: Deeds, users: number): Promise<void> {
   const numbers = Array.from({ length: users }, (_, n) => n)
   await inParallel(numbers, 4, async (n) => {
@@ -45,7 +48,7 @@ export async function enrollWatched({ url, admin, observer, dispatcher, record }
   })
 }
 
-/** Makes, publishes, suspends, reactivates and revokes until it is over. Nothing is asked twice. */
+/** Creates, publishes, suspends, reactivates and revokes until the trial is over. No request is repeated. */
 export async function doDeeds(deeds: Deeds, { moves, made, publishEveryMs }: Pace): Promise<void> {
   const busy = new Set<string>()
   const run = async (lanes: number, pauseMs: number, work: () => Promise<void>) => {
@@ -75,7 +78,7 @@ async function makeUser({ admin, record }: Deeds, n: number): Promise<void> {
   record.made.push({ kind: 'user', marker, outcome })
 }
 
-/** Watched from its first moment, so that a database that forgets it is noticed. */
+/** The device is watched from its enrollment, so that its loss by the database is noticed. */
 async function enrollOne({ url, token, record, dispatcher, observer }: Deeds, n: number): Promise<void> {
   const marker = `late-${n}`
   let state: DeviceState | undefined
@@ -108,7 +111,7 @@ async function moveOne({ admin, record, random, isOver }: Deeds, busy: Set<strin
   busy.add(subject.id)
   try {
     const last = subject.moves.findLast(({ outcome }) => outcome === 'acknowledged')?.want ?? 'active'
-    // Few are revoked, or there would soon be nobody left to ask.
+    // Revocations are rare, or soon no active device would be left.
     const isRevoked = subject.kind === 'device' && random.chance(0.01)
     const want = isRevoked ? 'revoked' : last === 'active' ? 'suspended' : 'active'
     const move: Subject['moves'][number] = { want, outcome: 'unknown', changed: true }
@@ -135,7 +138,7 @@ async function moveOne({ admin, record, random, isOver }: Deeds, busy: Set<strin
   }
 }
 
-/** A client of ours does not wait for ever. */
+/** Time limit of a request, as clients have one. */
 const soon = () => AbortSignal.timeout(20_000)
 
 async function tell(work: () => Promise<unknown>): Promise<'acknowledged' | 'refused' | 'unknown'> {

@@ -5,23 +5,23 @@ import { typeId } from '../benchmarks/rig/type-id.ts'
 import type { Node } from '../deployment/stand.ts'
 import { askStraight } from './ask.ts'
 
-/** How long an answer may be behind the database. */
+/** Allowed delay, in ms, between a change in the database and the answers of the replicas. */
 const graceMs = 1_000
-/** How long a device may be refused after it was allowed again. */
+/** Allowed time, in ms, during which a reactivated device may still be refused. */
 const refusalGraceMs = 5_000
 const lookEveryMs = 100
 const lanes = 3
 const pollEveryMs = 60
 
-/** What the database says of a device, unchanged since a look that was answered at `since`. */
+/** The state of a device in the database. `since` is the time of the first look that saw it. */
 type Seen = { isAllowed: boolean; version: string; since: number }
 type Answer = { deviceId: string; replica: string; status: number; sentAt: number; answeredAt: number; known: Seen }
 type Wrong = { deviceId: string; replica: string; status: number; lateMs: number; at: number }
 export type Observer = ReturnType<typeof createObserver>
 
 /**
- * Asks every replica directly, again and again, as each of these devices, and compares each answer with what the
- * database itself says: by a connection of its own that no fault touches, and by SQL that is not the server's.
+ * Sends requests of each device directly to every replica, again and again, and compares the answers with the database.
+ * It reads the database with its own SQL, on a connection that no fault touches.
  */
 export function createObserver({ nodes, databaseUrl }: { nodes: readonly Node[]; databaseUrl: () => string }) {
   const devices = new Map<string, DeviceState>()
@@ -54,7 +54,7 @@ export function createObserver({ nodes, databaseUrl }: { nodes: readonly Node[];
     judge(sentAt)
   }
 
-  /** An answer counts once a look that began after it shows that nothing had changed meanwhile. */
+  /** An answer is judged once a later look shows that the device's state had not changed meanwhile. */
   function judge(lookedAt: number): void {
     for (const answer of pending.splice(0)) {
       if (answer.answeredAt >= lookedAt) {
@@ -108,12 +108,12 @@ export function createObserver({ nodes, databaseUrl }: { nodes: readonly Node[];
     counts,
     devices: devices as ReadonlyMap<string, DeviceState>,
     watch: (state: DeviceState) => void devices.set(state.deviceId, state),
-    /** The database is another one from now on. */
+    /** Connects to the current database, which has been replaced. */
     reconnect: () => {
       client?.end().catch(() => {})
       client = undefined
     },
-    /** For every device and replica: what is wrong now, in words. */
+    /** Compares every device at every replica with the database. Returns the differences in words. */
     compare: async (): Promise<string[]> => {
       await look()
       const amiss: string[] = []

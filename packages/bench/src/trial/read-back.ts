@@ -4,7 +4,7 @@ import { type Made, type Record, statesAfter } from './record.ts'
 
 type ReadBack = { lost: string[]; refusedButThere: string[]; twice: string[]; unknownButThere: number }
 
-/** Looks in the database itself for everything that was asked. */
+/** Looks for every recorded request in the database itself. */
 export async function readBack(postgres: Postgres, record: Record): Promise<ReadBack> {
   const found: ReadBack = { lost: [], refusedButThere: [], twice: [], unknownButThere: 0 }
   const names = {

@@ -1,21 +1,23 @@
 import { ApiError, ConnectionError } from '@holdfast/sdk'
 
-/** `unknown`: no answer, or one that says the server was in trouble; then both are right. */
+/**
+ * `unknown`: no answer, or one that reports trouble in the server. The request may or may not have been carried out.
+ */
 export type Outcome = 'acknowledged' | 'refused' | 'unknown'
-/** Something that is made once and must then be there. */
+/** An object that is created once and must exist afterwards. */
 export type Made = { kind: 'user' | 'device' | 'publication'; marker: string; outcome: Outcome }
-/** A move of something that has a state; one after the other for each subject. */
+/** A state change. Each subject has at most one under way at a time. */
 type Move = { want: string; outcome: Outcome; changed: boolean }
 export type Subject = { kind: 'user' | 'device'; id: string; moves: Move[] }
 
-/** What was asked, and what was answered. */
+/** A record of the requests and their outcomes. */
 export function createRecord() {
   const made: Made[] = []
   const subjects = new Map<string, Subject>()
   let numbers = 0
   return {
     made,
-    /** For a name that nothing else in this trial has. */
+    /** A number that no other name in this trial has. */
     next: (): number => ++numbers,
     subjects,
     subject: (kind: Subject['kind'], id: string): Subject => {
@@ -35,7 +37,7 @@ export type Record = ReturnType<typeof createRecord>
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof ConnectionError) return 'unknown'
   if (error instanceof ApiError) {
-    // That the first request with this key runs, or was carried out, says nothing of this one.
+    // An error about the first request with this key says nothing about this one.
     const isOfAnother = error.detail.startsWith('Idempotency-Key: the first request')
     return error.status >= 500 || error.status === 409 || isOfAnother ? 'unknown' : 'refused'
   }
@@ -43,7 +45,7 @@ export function outcomeOf(error: unknown): Outcome {
   throw error
 }
 
-/** The states that a subject may be in after its moves. */
+/** The possible states of a subject after its moves. */
 export function statesAfter(initial: string, moves: readonly Move[]): Set<string> {
   let states = new Set([initial])
   for (const { want, outcome } of moves) {

@@ -10,7 +10,7 @@ import { send } from '../raw-http.ts'
 const paths = ['/v1/admin/audit/export?format=csv', '/v1/audit/export/syslog']
 const count = async (kit: Kit) => (await eventsOf(kit, 'audit.export_started')).length
 
-/** What comes over a plain socket until it is closed. */
+/** Sends a request over a plain socket, and returns everything received until the socket is closed. */
 async function raw({ url, adminKey }: Kit, path: string, version: '1.0' | '1.1') {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.write(

@@ -92,7 +92,7 @@ test('what breaks off, is changed on its way or signed by another key leaves no 
   const kit = await startKit(t)
   const { file } = await startCommand(t, kit)
   await times(3, (i) => kit.admin.generateToken({ body: { name: `token ${i}` } }))
-  /** The same client, but for what stands between it and the server. */
+  /** The same client, with the bytes of the answer changed on the way. */
   const through = (change: (bytes: Buffer) => Buffer) => {
     const altered = async (answer: Promise<AsyncIterable<Uint8Array>>) => {
       const bytes = change(Buffer.concat(await Array.fromAsync(await answer)))

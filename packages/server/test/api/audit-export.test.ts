@@ -87,7 +87,7 @@ test('JSON, CSV and syslog hold the same events; what has no place for a manifes
 
 test('what attackers choose stays one record of the event it belongs to, by a real request, in every format', async (t) => {
   const kit = await startKit(t)
-  // What Node lets a header hold; a username may hold anything.
+  // Values that Node allows in a header; a username may hold any text.
   const agents = ['=cmd|x!A1', '\t=1+1', '@SUM(1)', 'a","b', '"] evil="', 'x\\', 'a=b|c', '<13>1 - evil']
   const names = ['\r\n<86>1 forged', '\u001b[2J', '\u2028=1', '＝1', 'a\n"forged"', '\v=1', '\r=1', '"}\n{"kind":1}']
   for (const [i, agent] of agents.entries()) {
@@ -166,4 +166,4 @@ test('filters are those of the list, and stand in the manifest; a moment that do
   assert.ok((await Array.fromAsync(await auditor.exportAudit({ query: {} }))).length > 0)
 })
 
-/** So many events more, each at its place when this is done. */
+/** Adds this number of events; all have their sequence numbers on return. */

@@ -166,7 +166,7 @@ async function charged(t: TestContext, kit: Kit): Promise<void> {
   const body = JSON.stringify({ events })
   const headers = { authorization: `Bearer ${one.secret}`, 'content-type': 'application/json' }
   const url = `${kit.url}/v1/audit/ingest`
-  // Within one moment: what it gives back by the second is not counted here.
+  // With a frozen clock, so that the rate limit does not refill.
   const moment = Math.ceil(performance.now())
   t.mock.method(performance, 'now', () => moment)
   const answers = await times(8, () => fetch(url, { method: 'POST', headers, body }))
@@ -179,7 +179,10 @@ async function charged(t: TestContext, kit: Kit): Promise<void> {
   assert.equal((await other.client.ingestAuditEvents({ body: { events } })).accepted, 1000)
 }
 
-/** One request is noted elsewhere and waits; those that come meanwhile are noted together after it. */
+/**
+ * A report that waits for another transaction does not hold up the others; reports that arrive meanwhile are stored
+ * together after it.
+ */
 async function unheld(kit: Kit): Promise<void> {
   const theirs = await kit.newTenant()
   const here = [await withGateway(kit, 'held'), await withGateway(kit, 'free')]

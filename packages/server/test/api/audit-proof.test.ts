@@ -44,7 +44,7 @@ function requireProof({ seq, hash, proof, checkpoint }: Proof, keys: readonly Pu
   const at = { leaf: leafHash(bytes(hash)), index: seq - 1, size: signed.size }
   assert.ok(isIncluded(at, proof.map(bytes), signed.root), `place ${seq} of ${signed.size}`)
 }
-/** The deployment as one of its tenants sees it, whose record nobody else adds to. */
+/** The deployment as one of its tenants, whose audit log gets no other events. */
 const withTenant = async (kit: Kit): Promise<Kit> => {
   const tenant = await kit.newTenant()
   const adminKey = await kit.keyFor('tenant_admin', tenant)

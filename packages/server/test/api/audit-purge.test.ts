@@ -24,7 +24,7 @@ const recordOf = async ({ admin }: Kit) =>
   (await admin.listAuditEvents({ query: { limit: 200 } })).items.toSorted((a, b) => a.seq - b.seq)
 type Event = Awaited<ReturnType<typeof recordOf>>[number]
 
-/** What `docs/audit.md` says of the hash, from where the record begins. */
+/** Asserts the hashes as `docs/audit.md` defines them, from the first event of the log. */
 function requireChain(events: readonly Event[], after: { seq: number; hash: string }): void {
   let before = after
   for (const { seq, hash, ...event } of events) {
@@ -53,7 +53,7 @@ test('the record goes from its beginning only, on two replicas once, and what is
   const owner = await connectOwner(kit)
   await times(30, (i) => kit.admin.createGatewayPool({ body: { name: `pool-${i}`, region: { code: 'eu' } } }))
   const all = await recordOf(kit)
-  // One in between is young; of two, the first among them, the clock was wrong when they got their places.
+  // Event 12 is young. Events 1 and 5 got their sequence numbers while the clock was wrong.
   await ageRecord(owner, 'seq <= 20 and seq not in (5, 12)')
   await ageRecord(owner, 'seq in (1, 5)', '-50 years')
   await forget(kit)
@@ -157,7 +157,7 @@ test('an export that a purge overtakes still knows the hash before its first pla
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   await addEvents(owner, kit.tenant, 600)
-  // In tiles, in none that is full, and where the record begins then.
+  // Sequence numbers in full tiles, in an unfilled tile, and at the later beginning of the log.
   const places = [100, 256, 257, 400, 550, 590]
   const hashes = () =>
     kit.db.inTenant(kit.tenant, async (tx) => {
@@ -187,7 +187,7 @@ test('a purge whose connections are cut goes on with the next run, and stands on
     () => 'failed',
   )
   await until(async () => (await count(owner, 'audit_beginnings')) > 0)
-  // The next batch waits here, and is cut there, as often as it is tried again.
+  // The next batch waits for this lock, and its connection is terminated on each attempt.
   await blocker.query('begin; select stop_purges()')
   let outcome: string | undefined
   void begun.then((o) => (outcome = o))
@@ -225,7 +225,7 @@ test('a hold that is answered while purges run keeps all there is then', async (
   await keepAYear(kit, owner)
 
   const running = Promise.all(kit.replicas.map((_, i) => forget(kit, i)))
-  // One that has judged already, and has not committed.
+  // A purge that has already decided but has not committed yet.
   await purging.query(`begin; select set_config('holdfast.tenant', '${kit.tenant}', true)`)
   await until(async () => (await ask<number>(purging, 'select purge_audit(10) as value')) > 0)
   let isPlaced = false

@@ -12,13 +12,13 @@ import { until } from '../promptly.ts'
 type Query = NonNullable<NonNullable<Parameters<Kit['admin']['listAuditEvents']>[0]>['query']>
 const start = Date.UTC(2026, 0, 31, 12)
 const second = 1000
-/** More than is counted one by one, by every filter that is common, and than a sample has. */
+/** More events than are counted one by one, and than a sample has, for each common filter. */
 const count = 24_000
 const at = (i: number) => new Date(start + i * second).toISOString()
 
 /**
- * An event each second; a thousand in one moment are the report of a gateway. Every second one is refused, every second
- * one, but for a few, is of another actor.
+ * One event per second; about a thousand share one time, as in a report of a gateway. Half of the events are refused.
+ * Those have another actor, except for two.
  */
 const rows = `
   select i, gen_random_uuid() as id, timestamptz '2026-01-31T12:00Z'
@@ -28,7 +28,7 @@ const rows = `
     case when i = any('{3001,17001}') then 'usr_both' when i % 2 = 0 then 'usr_both' else 'usr_other' end as actor,
     case when i % 9000 = 2500 then 'rare ' else 'laptop ' end || i as target
   from generate_series(1, ${count}) as i`
-/** After which place they stand. */
+/** Inserts the events and returns the sequence number before the first. */
 const fill = (kit: Kit, tenant: string) =>
   withClient(kit.databaseUrl, async (owner) => {
     await owner.query(
@@ -53,7 +53,7 @@ const fill = (kit: Kit, tenant: string) =>
   })
 
 type Node = { 'Actual Rows': number; 'Actual Loops': number; 'Relation Name'?: string; Plans?: Node[] }
-/** How many events PostgreSQL looks at for what the first filter fits. */
+/** Number of rows that PostgreSQL reads for the first path of a filter. */
 async function rowsRead(kit: Kit, tenant: Kit['tenant'], filter: EventFilter): Promise<number> {
   const read = async (tx: Tx) => sql`select * from (${pathsOf(tenant, filter)[0]!.events}) as e`.compile(tx)
   const { sql: text, parameters } = await kit.db.inTenant(tenant, read)
@@ -70,7 +70,7 @@ test('a record that is longer than what is counted, sampled or walked at once', 
   const kit = await startKit(t)
   const tenant = await kit.newTenant()
   const before = await fill(kit, tenant)
-  /** All pages, and how many there were. */
+  /** Reads all pages. Returns the sequence numbers and the number of pages. */
   const all = async (query: Query) => {
     const client = await kit.as('auditor', tenant)
     const places: number[] = []
@@ -99,7 +99,7 @@ test('a record that is longer than what is counted, sampled or walked at once', 
       const found = await all({ username: 'old cobbler', sort })
       assert.deepEqual(found.places, [78, 9001])
       assert.ok(found.pages <= 2, `${found.pages} pages of a record of ${count}`)
-      // These blocks have the word, but no event that names it so.
+      // These blocks contain the word, but no event that has it as this field.
       const none = await all({ operation: 'cobbler', sort })
       assert.deepEqual(none.places, [])
       assert.ok(none.pages <= 2, `${none.pages} pages of a record of ${count}`)
@@ -107,7 +107,7 @@ test('a record that is longer than what is counted, sampled or walked at once', 
   })
 
   await t.test('by place, the window is gone to instead of walked to', async () => {
-    // Nothing narrower: less than that is few.
+    // No narrower window: fewer events count as few.
     const late = { from: at(19_000), to: at(23_500) }
     const expected = Array.from({ length: 4500 }, (_, i) => 19_000 + i)
     for (const [sort, inOrder] of [

@@ -246,7 +246,7 @@ async function byText(kit: Kit): Promise<void> {
   }
   const sorts = ['seq', 'timestamp', '-seq', '-timestamp'] as const
   const judge = async (turn: number, all: readonly (typeof sorts)[number][]) => {
-    // What stands in every block, in all of these; what is rare in one of them each.
+    // One word that is in every block, in all orders; each rare word in one order.
     for (const sort of all)
       assert.deepEqual(await search('NEEDLE', sort), orders[sort](expected((i) => i % 50 === 7)), sort)
     const rare = [

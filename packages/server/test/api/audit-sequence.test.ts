@@ -114,7 +114,7 @@ test('nobody waits for a sequencer that stalls, and its places are taken by the 
   }, 'a head that is changed, and not committed')
   const token = await kit.admin.generateToken({ body: { name: 'goes on' } })
   assert.ok(token.secret)
-  // Who reads is not answered without what was committed before.
+  // A read fails rather than omit events that were committed before.
   const answer = await fetch(`${kit.url}/v1/audit/events`, { headers: { authorization: `Bearer ${kit.adminKey}` } })
   assert.deepEqual([answer.status, answer.headers.get('retry-after')], [500, '1'])
   await stalled.query('rollback')
@@ -160,7 +160,7 @@ test('a report waits for nobody: where places are given elsewhere, or a thousand
   const { accepted } = await client.ingestAuditEvents({ body: { events: [reported('meanwhile')] } })
   const waiting = await stalled.query(`select from audit_arrivals where record like '%"meanwhile"%'`)
   assert.deepEqual([accepted, waiting.rowCount], [1, 1])
-  // All under the lock, so that the sweep takes none of them before.
+  // All of them while the lock is held, so that the sweep sequences none of them earlier.
   await stalled.query(
     `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, record)
      select tenant_id, gen_random_uuid(), now(), 'user.changed', 'success', $1 from tenants, generate_series(1, 1500)`,
@@ -194,7 +194,7 @@ test('the record is append-only, for its owner too, and grows by its function al
     'truncate audit_log',
   ])
     await assert.rejects(owner.query(change), /append-only/, change)
-  // Those of a start, and one of a clock that was far off.
+  // The partitions from the start, and that of a clock that was far off.
   await owner.query(`call ensure_partitions('2031-05-01Z')`)
   const { rows: months } = await owner.query<{ name: string }>(
     `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'audit_log'::regclass`,

@@ -37,7 +37,7 @@ test('what is purged is not missed, and what is left goes on from it', async (t)
   })
 })
 
-/** Written anew from a place on. */
+/** Rewrites the log from a sequence number on. */
 const rewrite = (kit: Kit, from: number) =>
   changeRecord(
     kit,
@@ -64,7 +64,7 @@ test('what was kept before the beginning of a record that was written anew tells
   const { code, said, err } = await verify('--server', '--checkpoint', file('kept.txt'))
   assert.deepEqual([code, said?.verified, said?.first_bad_seq], [1, false, 1], `${said?.why} ${err}`)
   assert.match(said.why, new RegExp(`from here to place ${size} `))
-  // What the server signed then is beside what it signs now.
+  // The old checkpoints stand beside those that the server signs now.
   await changeRecord(kit, 'insert into audit_checkpoints table signed')
   const alone = await verify('--server')
   assert.deepEqual([alone.code, alone.said?.first_bad_seq], [1, 1], `${alone.said?.why} ${alone.err}`)

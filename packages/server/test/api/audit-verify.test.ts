@@ -7,7 +7,7 @@ import { withClient } from '../../src/embedded/test-database.ts'
 import { changeRecord, fillRecord } from '../record.ts'
 import { anew, checkpointNow, exported, type Started, startVerifying } from '../verification.ts'
 
-/** What changes a row as whoever has the database can. */
+/** SQL changes to a row that an attacker with access to the database can make. */
 const attacks: Record<string, (it: number, last: number) => string[]> = {
   changed: (it) => [
     `update audit_log set record = replace(record, '"outcome":"', '"outcome":"not ') where seq = ${it}`,
@@ -125,11 +125,11 @@ async function changedAt({ kit, verify }: Started): Promise<void> {
   )
   const last = Number(saved.rows[0].last)
   const putBack = evidence.map((table) => `delete from ${table}; insert into ${table} table saved_${table}`).join(';')
-  // Each attack at three of the places, each place under most of the attacks.
+  // Each attack is tried at three of the four sequence numbers.
   const places = [1, size - 8, size, last]
   for (const [nth, [what, attack]] of Object.entries(attacks).entries())
     for (const place of places.toSpliced(nth % 4, 1)) {
-      // Behind what was signed nothing tells which of two neighbours has another hash.
+      // Behind the last checkpoint it is undecidable which of two neighbours has the wrong hash.
       if (place === last && what === 'changed with its hash') continue
       await changeRecord(kit, settled + putBack)
       await changeRecord(kit, settled + attack(place, last).join(';'))
@@ -137,7 +137,7 @@ async function changedAt({ kit, verify }: Started): Promise<void> {
       const expected = what === 'swapped' && place === last ? place - 1 : place
       const { first_bad_seq: first, first_bad_seq_at_most: latest = first } = said
       const why = `${what} at ${place} of ${last}: ${said.why}`
-      // A hash that was made to fit, or is at another place, is told by the next checkpoint alone.
+      // A hash that was recomputed or moved is only detected at the next checkpoint.
       const isBetween = place <= size && ['changed with its hash', 'swapped'].includes(what)
       if (isBetween || what.includes('moved up')) assert.ok(code === 1 && first <= expected && expected <= latest, why)
       else assert.deepEqual([code, first, latest], [1, expected, expected], why)
@@ -211,11 +211,11 @@ async function cut({ kit, verify, file }: Started): Promise<void> {
     `delete from audit_log where seq > ${cut}`,
     `update audit_heads set seq = ${cut}, hash = (select hash from audit_log where seq = ${cut})`,
   )
-  // Events of the verification itself stand there now; they go on from the cut.
+  // Events of the verification itself now follow the cut.
   const { code, said } = await verify('--server')
   assert.deepEqual([code, said.verified], [1, false])
   assert.ok(said.first_bad_seq > 1 && said.first_bad_seq <= size, JSON.stringify(said))
-  // Whoever has the database can remove what was signed as well, but not what was kept elsewhere.
+  // An attacker with access to the database can also remove checkpoints, but not those kept elsewhere.
   await changeRecord(kit, 'delete from audit_checkpoints')
   assert.equal((await verify('--server')).code, 0)
   const kept = await verify('--server', '--checkpoint', file('kept.txt'))

@@ -25,7 +25,7 @@ test('the words of a block are read in parts, however long its records are', asy
     const count = 1024 - (await places())
     await arrive(count, 6000)
     await until(async () => (await places()) >= 1024)
-    // Each replica looks for blocks after so many places that it gave.
+    // Each replica looks for full blocks after a number of sequence numbers that it assigned.
     await until(async () => {
       await kit.admin.listAuditEvents({ query: { target_id: 'none' } })
       return (await blocks()) === 1
@@ -60,7 +60,7 @@ test('a search asks the index of words, also while entries of it are not in thei
       [kit.tenant],
     )
     assert.deepEqual((await kit.admin.listAuditEvents({ query: { text: 'haystack' } })).items, [])
-    // What ends says at once what it has asked for.
+    // A connection that ends flushes its statistics.
     await kit.stop()
     const asked = `select idx_scan as times from pg_stat_user_indexes where indexrelname = 'audit_words_by_word'`
     await until(async () => (await owner.query<{ times: number }>(asked)).rows[0]!.times > 0, 'the index is asked')

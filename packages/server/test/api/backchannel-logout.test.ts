@@ -14,7 +14,7 @@ const event = 'http://schemas.openid.net/event/backchannel-logout'
 const now = () => Math.floor(Date.now() / 1000)
 type Idp = Awaited<ReturnType<typeof startHostileProvider>>
 
-/** What a provider says of somebody who has signed out there. */
+/** Claims of a logout token. */
 const claimsOf = (idp: Idp, more: Claims): Claims =>
   idp.claims({ sub: undefined, exp: now() + 120, jti: randomUUID(), events: { [event]: {} }, ...more })
 const logoutToken = (idp: Idp, more: Claims = {}, typ = 'logout+jwt') => sign(idp.key, claimsOf(idp, more), { typ })
@@ -34,7 +34,7 @@ async function start(kit: Kit, { as = kit.admin, name = 'Login' } = {}) {
   const post = (logout_token: string, more = {}, replica: { url: string } = kit, path = pathname + search) =>
     send(replica.url, { method: 'POST', path, form: { logout_token, ...more } })
   const tenant = search.replace('?', '&')
-  /** A browser on its way back from the provider, with this in its ID token. */
+  /** A browser on its way back from the provider; its ID token has these claims. */
   async function wayBack(claims: Claims) {
     const browser = openBrowser(kit)
     const sent = await browser.get(`/admin/login/oidc?provider=${provider.provider_id}${tenant}`)
@@ -48,7 +48,7 @@ async function start(kit: Kit, { as = kit.admin, name = 'Login' } = {}) {
     assert.equal(answer.status, 200, answer.text)
     return browser.cookies.get('holdfast_session') ?? ''
   }
-  /** Whose sessions still run, on every replica. */
+  /** The names of the sessions that are still active on every replica. */
   const running = async (cookies: Readonly<Record<string, string>>) => {
     const found = []
     for (const [name, cookie] of Object.entries(cookies)) {
@@ -109,7 +109,7 @@ test('a logout at the provider, in a deployment of two replicas', async (t) => {
     assert.equal(await running({ a: await signIn({ sub: 'fred', sid: 's-9' }) }), 'a')
     assert.equal(await running({ b: await signIn({ sub: 'gina', iat: now() + 1 }) }), 'b')
 
-    // Twenty logouts and sign-ins of one session at once: whatever comes first, none of it is left.
+    // Concurrent logout and sign-ins of one session, in any order: no session is left.
     const at = await Promise.all(Array.from({ length: 6 }, () => wayBack({ sub: 'dora', sid: 's-d' })))
     const token = await logoutToken(idp, { sid: 's-d' })
     await Promise.all([...at.map(({ browser, path }) => browser.get(path)), post(token, {}, kit.replicas[1])])
@@ -147,7 +147,7 @@ test('a logout at the provider, in a deployment of two replicas', async (t) => {
       const [ended] = await eventsOf(kit, 'session.expired')
       assert.deepEqual([ended?.reason, ended?.actor.id], ['manual', provider.provider_id])
 
-      // What names nobody here is no failure; both claims together name one session.
+      // A logout token for an unknown session or user is no failure. `sub` and `sid` together name one session.
       for (const claims of [{ sid: 's-1' }, { sub: 'nobody' }, { sub: 'ben', sid: 's-2' }])
         assert.equal((await post(await logoutToken(idp, claims, 'JWT'))).status, 200)
       assert.equal(await running(cookies), 'a2 a3 b1')
@@ -159,7 +159,7 @@ test('a logout at the provider, in a deployment of two replicas', async (t) => {
       assert.equal(await running(cookies), '')
       assert.equal((await local.get('/v1/admin/me')).status, 200)
 
-      // A session goes on under a new id with what it is of.
+      // A session keeps its provider's data under a new id.
       const began = await signIn({ sub: 'anna', sid: 's-4', iat: now() + 1 })
       const change = (path: string, json: unknown) => {
         const headers = { cookie: `holdfast_session=${began}`, origin: kit.publicUrl }
@@ -172,7 +172,7 @@ test('a logout at the provider, in a deployment of two replicas', async (t) => {
       assert.equal((await post(await logoutToken(idp, { sid: 's-4' }))).status, 200)
       await over(renewed)
 
-      // Of another tenant: its provider, its address.
+      // The provider and the address of another tenant.
       const acme = await kit.newTenant('acme')
       const other = await start(kit, { as: await kit.as('tenant_admin', acme) })
       assert.match(String(other.provider.oidc?.backchannel_logout_uri), /\?tenant=acme$/)
@@ -205,7 +205,7 @@ const hmac = async (idp: Idp) => {
   const [, payload] = (await logoutToken(idp, { sid: 's-1' })).split('.')
   return `${Buffer.from('{"alg":"HS256"}').toString('base64url')}.${payload}.AAAA`
 }
-/** What somebody posts who is not the provider, or whose provider has gone wrong: all of them name a session. */
+/** Tokens from an attacker, or from a faulty provider. Each of them names a session. */
 const attacks: Record<string, [reason: string, make: (idp: Idp) => Promise<string> | string]> = {
   'no token': ['token', () => 'x'],
   'alg none': ['algorithm', async (idp) => `eyJhbGciOiJub25lIn0.${(await hmac(idp)).split('.')[1]}.`],
@@ -273,7 +273,7 @@ test('whatever is no logout token of this provider is one 400, which only the re
     assert.deepEqual([answer.status, answer.json], [400, refused], at)
   }
 
-  // What can not be read is told in the same words.
+  // An unreadable request gets the same answer.
   const unread = [
     { form: {} },
     { form: { logout_token: 'x'.repeat(8193) } },

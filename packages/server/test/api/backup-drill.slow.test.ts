@@ -21,13 +21,13 @@ const rulesFor = (cidr: string) => ({
   },
 })
 
-/** What an event says beside its place. */
+/** An event without its sequence number and hash. */
 const unplaced = ({ seq: _, hash: __, ...event }: Awaited<ReturnType<typeof recordOf>>[number]) => event
 
 const crlNumbers = async (gateway: Kit['admin']) =>
   (await gateway.gatewayTrustAnchors()).crls.map(({ number }) => number)
 
-/** Changes of all kinds, one after the other, until it is told to stop; how many were answered. */
+/** Creates and revokes tokens in four loops until it is stopped. Returns the number of answered requests. */
 function startLoad({ admin }: Kit) {
   let isOver = false
   const running = Promise.all(
@@ -81,7 +81,7 @@ test('a backup under load is of one moment; restored elsewhere devices and gatew
   const writes = await load.stop()
   assert.ok(writes > 0, 'the deployment was written to meanwhile')
 
-  // What comes after it is lost, and devices, gateways and verifiers have seen it.
+  // Later changes are lost by the restore, but devices, gateways and verifiers have seen them.
   await admin.publishPolicy({ body: rulesFor('10.2.0.0/16') })
   await admin.rotateTrustAnchors({ body: {} })
   const { items: signers } = await admin.listSigners({ query: { purpose: 'policy', state: 'active' } })

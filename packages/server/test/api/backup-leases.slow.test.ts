@@ -30,7 +30,7 @@ test('after a restore nothing waits for who held it, all is sent that nobody con
   const { tenant_id } = tenant
   await kit.admin.changeTenant({ body: { operation: 'delete', tenant_id, delay_seconds: 3600 } })
   assert.equal((await generate(kit)).status, 201)
-  // Held when the backup is taken, by replicas whose clock is an hour ahead.
+  // Leases at the time of the backup, of replicas whose clock is an hour ahead.
   await withClient(kit.databaseUrl, (client) =>
     client.query(`update siem_streams set leased_until = now() + interval '1 hour', due_at = now() + interval '1 hour';
       update idempotency_keys set state = 'started', answer_jwe = null, created_at = now() + interval '1 hour';
@@ -90,7 +90,7 @@ test('a month begins while a backup is read: nobody waits for long, and it is ma
   assert.deepEqual(await made(), atOnce)
   await reader.query('commit')
   assert.deepEqual(await made(), { ...atOnce, vpn_sessions: 4 })
-  // Each is as if it had been made as a partition: what its table has, and nothing twice.
+  // Each table looks as if created as a partition: it has everything of its parent, once.
   const { rows } = await maker.query(`select p.relname,
       (select count(*)::int from pg_index where indrelid = p.oid) as expected,
       (select count(*)::int from pg_index where indrelid = c.oid) as indexes,

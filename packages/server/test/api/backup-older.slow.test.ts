@@ -9,7 +9,7 @@ import { until } from '../promptly.ts'
 
 const tenant = uuidv7()
 
-/** A deployment of the version before connection truth, fences and locks. */
+/** A deployment from before connection truth, fences and locks. */
 async function olderDeployment(t: TestContext): Promise<string> {
   const url = await emptyDatabase(t)
   await withClient(url, async (client) => {
@@ -47,7 +47,7 @@ const schemaOf = (url: string) =>
     return rows[0].newest as number
   })
 
-/** Runs as the schema comes to where locks are made: in the middle of the way from the older version. */
+/** Runs SQL when the migration creates the table of locks, midway from the older version. */
 const inTheMiddle = (url: string, what: string) =>
   withClient(url, (client) =>
     client.query(

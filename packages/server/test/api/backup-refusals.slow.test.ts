@@ -14,7 +14,7 @@ import { until } from '../promptly.ts'
 
 type File = { header: { name: string; size: number }; data?: Uint8Array }
 
-/** What somebody makes of a backup who has its identity, and so knows its recipient. */
+/** Changes a backup as an attacker with its identity can; the identity also yields the recipient. */
 async function remade(file: string, identityFile: string, recipient: string, change: (files: File[]) => File[]) {
   const identity = (await readFile(identityFile, 'utf8')).split('\n').find((line) => line.startsWith('AGE-'))!
   const decrypter = new Decrypter()
@@ -85,7 +85,7 @@ test('a backup that is not what was written is refused before anything is touche
   ]
   for (const [name, change, why] of cases) await refused(name, await forged(change), why)
 
-  // Recipients are public: who has no master key of ours makes nothing that is taken.
+  // Recipients are public. Without one of our master keys, no accepted backup can be made.
   await writeFile(operator.file('theirs.key'), `${masterKeyLine('somebody else')}\n`)
   const theirs = { HOLDFAST_MASTER_KEY_FILE: operator.file('theirs.key') }
   assert.equal((await operator.backUp(kit.databaseUrl, 'theirs.age', theirs)).code, 0)

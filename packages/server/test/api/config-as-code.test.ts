@@ -199,7 +199,7 @@ test('a plan finds what an apply would stumble over, and says it by another exit
     }
   assert.equal((await kit.admin.listPolicyBundles()).items.length, 1)
   assert.equal((await kit.admin.listGroups()).items.length, 0, 'nothing was made')
-  // What the file makes itself is there when the policy names it.
+  // Objects that the file itself creates exist before the policy that names them.
   const made = 'groups: { staff: {} }\ngateway_pools: { rome: { region: { code: eu } } }\n'
   await writeFile(path('c.yaml'), head + made + policy(rule('{ groups: [staff] }', ', via: [rome]')))
   assert.equal((await run('config', 'plan', path('c.yaml'))).code, 2)

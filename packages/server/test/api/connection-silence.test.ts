@@ -23,7 +23,7 @@ test('gateways that fall silent', async (t) => {
     await judge()
     assert.deepEqual(await truthOf(device, 'stale'), [])
     await later(device, 2)
-    // Nobody could hear it for a while.
+    // The deployment did not listen for a while.
     await listenedFor(kit, 3600, 120)
     await judge()
     assert.deepEqual(await truthOf(device, 'stale'), [])
@@ -36,7 +36,7 @@ test('gateways that fall silent', async (t) => {
     )
     assert.ok((found?.gateway?.age_seconds ?? 0) > 150)
     assert.deepEqual(await alerts('connection.stale'), ['1 connection of gateway g1 is stale'])
-    // As of a sweep that died after it had settled the last one.
+    // The state after a sweep that crashed once it had settled the last one.
     await meter(device, session)
     await kit.db.inTenant(kit.tenant, (tx) =>
       sql`delete from connections_in_question where tenant_id = ${kit.tenant}`.execute(tx),
@@ -53,7 +53,7 @@ test('gateways that fall silent', async (t) => {
       sql`update gateway_activity set last_seen_at = last_seen_at - interval '200 seconds'
         where tenant_id = ${kit.tenant} and gateway_id = ${decodeId('gateway', other.gateway.gateway_id)}`.execute(tx),
     )
-    // On the other replica, which did not take its reports.
+    // On the other replica, which did not receive the reports.
     await runJob(kit.replicas[1]!.app, 'judge_connections')
     assert.equal((await truthOf(device, 'stale')).length, 1)
     assert.deepEqual(await alerts('connection.stale'), [])
@@ -84,7 +84,7 @@ test('gateways that fall silent', async (t) => {
       await runJob(kit.app, 'revoke_silent_devices')
       return (await kit.admin.getDevice({ params: { device_id: device.id } })).status
     }
-    // After an outage it has a quarter of an hour to come back.
+    // After an outage the device has a quarter of an hour to return.
     await listenedFor(kit, 200_000, 120)
     assert.equal(await statusAfter(), 'active')
     await listenedFor(kit, 890)

@@ -88,7 +88,7 @@ test('connection truth', async (t: TestContext) => {
     await later(second, 10)
     await meter(first, sessions[0]!)
     await meter(second, sessions[1]!)
-    // A report of before that comes late takes nothing back.
+    // A late report from before takes nothing back.
     const before = new Date(Date.now() - 60_000).toISOString()
     const late = { session_id: sessions[0], device_id: first.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }
     await client.metering({ body: report([late], { interval_start: before, interval_end: before }) })
@@ -220,7 +220,7 @@ test('connection truth', async (t: TestContext) => {
     await judge()
     const [found] = await truthOf(device, 'conflict')
     assert.deepEqual([found?.gateway_id, found?.policy.reason], [null, 'no_gateway'])
-    // Another told of its session before the gateway did.
+    // Another device reports its session before the gateway does.
     const early = await enroll(kit, 'early')
     const session = newSession()
     await say(early, 'connected', { session_id: session })
@@ -251,7 +251,7 @@ test('connection truth', async (t: TestContext) => {
     await later(device, 61)
     await judge()
     assert.deepEqual(await truthOf(device, 'conflict'), [])
-    // Another had left before its gateway told of the session at all.
+    // Another device leaves before its gateway reports the session.
     const brief = await enroll(kit, 'brief')
     const unheard = { session_id: newSession(), gateway_id: gateway.gateway_id }
     await say(brief, 'disconnected', unheard)

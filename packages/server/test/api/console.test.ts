@@ -28,7 +28,7 @@ async function signedIn(kit: Kit, typed = { username: 'admin', password: adminPa
   return browser
 }
 
-/** The bytes of an answer, which the other helpers take for text. */
+/** Fetches an answer as bytes; the other helpers return text. */
 const bytesOf = async (kit: Kit, path: string, headers: Record<string, string> = {}) => {
   const response = await fetch(new URL(path, kit.url), { headers: { 'accept-encoding': 'identity', ...headers } })
   return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
@@ -78,7 +78,7 @@ async function eachView(kit: Kit) {
   assert.deepEqual([head.status, head.text], [200, ''])
 }
 
-/** A name of a person or a tenant can hold anything. */
+/** The name of a user or a tenant may hold any text. */
 async function noTextEndsTheBlock(kit: Kit) {
   const name = '</script><!--<script> &lt; "'
   const user_id = await makeUser(kit, 'eve')
@@ -201,7 +201,7 @@ function pagesOf(kit: Kit): string[] {
     })
 }
 
-/** Each page that the router knows, for a stranger and for somebody who is inside. */
+/** Requests every page of the router, signed out and signed in. */
 async function allPages(kit: Kit) {
   const inside = await signedIn(kit)
   const known = pagesOf(kit).filter((path) => !path.includes('*'))

@@ -13,7 +13,7 @@ import { notice } from '../notices.ts'
 import { refusedWith, signIn } from '../sign-in.ts'
 
 const hourMs = 3_600_000
-/** As long as anything of the overview may be old. */
+/** Time in seconds after which all parts of the overview are refreshed. */
 const allOfIt = 130
 
 /** A fleet in every state that there is: five devices, two users, two gateways, a policy. */

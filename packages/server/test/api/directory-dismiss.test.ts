@@ -80,7 +80,7 @@ test('a mistake of who provisions is let go: more of it in that hour is held ane
   const told = (await kit.admin.listNotifications()).items.filter((n) => n.kind === 'directory.held')
   assert.equal(told.length, 2)
 
-  // What nobody lets go stays held, however long it takes.
+  // A held run that is not released stays held for any time.
   clock.advance(2 * 3600)
   assert.equal(await heldFor(8), second)
   await cancel(second)

@@ -10,7 +10,7 @@ type Meddle = Parameters<Keycloak['meddle']>[0]
 const isPage = (first: number) => (url: URL) =>
   url.pathname.endsWith('/users') && url.searchParams.get('first') === String(first)
 const third = isPage(199)
-/** Once, and then as it would. */
+/** Gives this answer to the first matching request, and lets later ones pass. */
 const once = (
   fits: (url: URL) => boolean,
   reply: Exclude<Awaited<ReturnType<NonNullable<Meddle>>>, undefined>,
@@ -27,7 +27,7 @@ const always =
   ({ url }) =>
     fits(url) ? reply : undefined
 
-/** What each directory does, and what becomes of its pull: how it failed, or how many came. */
+/** The faults of a directory, each with the result of its pull: the failure, or the number of created users. */
 const faults: Record<string, { does: (keycloak: Keycloak) => Meddle; becomes: RegExp | number; retries?: number }> = {
   'the third page is a 500': {
     does: () => always(third, { status: 500, json: { error: 'unknown_error' } }),
@@ -114,7 +114,7 @@ test('what a directory does wrong: nothing is applied and the run says why, or i
   const wrong: string[] = []
   const one = async (name: string, { does, becomes, retries }: (typeof faults)[string], n: number) => {
     const keycloak = await startKeycloak(kit)
-    // Names of its own, so that directories do not take them from each other.
+    // Each directory has its own usernames, so that they do not collide.
     for (let i = 0; i < 250; i++) keycloak.addUser(`p${String(n).padStart(2, '0')}-${String(i).padStart(4, '0')}`)
     keycloak.meddle(does(keycloak))
     const { source_id } = await sourceOf(admin, keycloak, { provider: name, groups: { take: 'none', names: [] } })
@@ -171,7 +171,7 @@ test('where a source may not be, and what is refused of its settings', async (t)
   await assert.rejects(kit.admin.runDirectorySource({ params, body: {} }), { status: 422 })
   const { ok, problem } = await kit.admin.testDirectorySource({ params })
   assert.deepEqual([ok, problem], [false, 'The source has no credential.'])
-  // A name that leads inside is refused when it is asked, and said.
+  // A name that resolves to an internal address is refused at the request, and the failure says so.
   const { source_id } = await kit.admin.createDirectorySource({
     body: {
       provider: 'inside',

@@ -24,7 +24,7 @@ const group = (n: number, displayName: string, members: object[] = []) => ({
 
 test('Entra ID by delta queries: all of it once, then what changed, and all anew when the link is gone', async (t) => {
   const clock = createClock()
-  // Before the deployment looks whether anything is left.
+  // Ends before the deployment checks for leaks.
   const ends: (() => void)[] = []
   t.after(() => ends.forEach((end) => void end()))
   const graph = await startGraph({ after: (end) => void ends.push(end) }, createOutbound(config))
@@ -40,7 +40,7 @@ test('Entra ID by delta queries: all of it once, then what changed, and all anew
     group(20, 'all', [member(uuid(21), 'group'), member(uuid(22), 'group'), member(uuid(8))]),
     group(21, 'engineering', [member(uuid(0)), member(uuid(1)), member(uuid(30), 'device')]),
     group(22, 'sales', [member(uuid(2)), member(uuid(20), 'group')]),
-    // A large group comes in pieces, of which the others name it again.
+    // A large group comes in pieces; each further piece names it again.
     group(21, 'engineering', [member(uuid(3))]),
     group(23, 'empty'),
   ]
@@ -64,14 +64,14 @@ test('Entra ID by delta queries: all of it once, then what changed, and all anew
     groups: {
       all: ['ada', 'ben', 'cleo', 'dan'].map((n) => `${n}@acme.example`),
       engineering: ['ada', 'ben', 'dan'].map((n) => `${n}@acme.example`),
-      // Groups that are within each other have the same members.
+      // Groups that contain each other have the same members.
       sales: ['ada', 'ben', 'cleo', 'dan'].map((n) => `${n}@acme.example`),
       empty: [],
     },
   })
   assert.ok(graph.asked.some((line) => line.includes('$select=id,displayName,members')))
 
-  // What changed since, and no more than that.
+  // Only the changes since the last pull.
   graph.say.users = [
     { id: uuid(1), displayName: 'Benjamin' },
     { id: uuid(4), ...removed },
@@ -105,7 +105,7 @@ test('Entra ID by delta queries: all of it once, then what changed, and all anew
   )
   assert.deepEqual((await pull(admin, source_id)).status, 'unchanged')
 
-  // A pull that fails in the middle of changes is made again from where the last whole one ended.
+  // A pull that fails midway is repeated from the end of the last complete one.
   graph.setPerPage(1)
   graph.say.users = [user(40, 'gil'), user(41, 'hal')]
   const lost: (typeof graph.say.users)[] = [structuredClone(graph.say.users)]
@@ -116,7 +116,7 @@ test('Entra ID by delta queries: all of it once, then what changed, and all anew
   const again = await pull(admin, source_id)
   assert.deepEqual([again.status, again.counts.users.created], ['applied', 2])
 
-  // The state is not kept there any more, in either way of saying so: everything is read anew.
+  // The provider no longer has the delta state, and reports it in either way: everything is read again.
   graph.setPerPage(50)
   const everything = () => {
     graph.say.users = [user(0, 'ada'), user(1, 'ben'), user(2, 'cleo'), user(40, 'gil'), user(41, 'hal')]
@@ -139,7 +139,7 @@ test('Entra ID by delta queries: all of it once, then what changed, and all anew
   assert.ok(graph.asked.slice(before).some((line) => line.includes('$select')))
   graph.meddle()
 
-  // After six days it is read whole without being asked to.
+  // After six days everything is read again without a request.
   clock.advance(6 * 86_400 + 1)
   everything()
   const late = graph.asked.length

@@ -16,7 +16,7 @@ const users = Number(process.env.HOLDFAST_DIRECTORY_USERS ?? 20_000)
 const wanted: Wanted = { users, groups: Math.ceil(users / 25), perUser: 6 }
 const minutes = 60_000
 
-/** Devices of users of the directory, as a tenant of this size has them; they are read, and ask for nothing. */
+/** Inserts devices of directory users, as a tenant of this size has; they send no requests. */
 const fillFleet = (kit: Kit) =>
   kit.db.acrossTenants(async (tx) => {
     await sql`insert into devices (tenant_id, device_id, user_id, name, platform, tags, group_ids, status, jkt,
@@ -76,7 +76,7 @@ test(`a directory of ${users} users: read, applied, and who is out is out on ano
   )
   assert.equal((await pulled('the same again')).status, 'unchanged')
 
-  // Two of them have devices that ask the other replica.
+  // Two users have devices that poll the other replica.
   await admin.publishPolicy({ body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [] } } })
   const onThere = { publicUrl: kit.publicUrl, dispatcher: there.dispatcher }
   const enroll = async (n: number) => {

@@ -53,7 +53,7 @@ test('Okta: pages by Link, a private key as the client, who is deprovisioned is 
   const second = await pull(admin, source_id)
   assert.deepEqual([second.status, second.counts.users.suspended], ['applied', 2], JSON.stringify(second))
 
-  // A rate that is used up says when it begins anew (Okta says so in seconds since 1970).
+  // An exhausted rate limit names the time of its reset (Okta: in seconds since 1970).
   let isLimited = true
   okta.meddle(({ url }) => {
     if (!isLimited || !url.searchParams.has('after')) return undefined

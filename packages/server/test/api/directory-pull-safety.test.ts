@@ -12,7 +12,7 @@ import { startOkta } from '../providers/okta.ts'
 import { config, keycloakClient, pull, settled, sourceOf, startKeycloak } from '../pulls.ts'
 import { provision, pushed } from '../scim.ts'
 
-/** Waits until it is so, within what a test has. */
+/** Waits until a condition holds, for up to 20 s. */
 async function until(what: () => boolean | Promise<boolean>): Promise<void> {
   for (const end = performance.now() + 20_000; !(await what()); await delay(10))
     assert.ok(performance.now() < end, String(what))
@@ -24,7 +24,7 @@ const pagesOf = async (kit: Kit, source_id: string): Promise<number> => {
   )
   return rows[0]!.n
 }
-/** A transaction beside the deployment that holds rows until it is let go. */
+/** Holds rows in a transaction outside of the deployment until it is released. */
 async function holding(kit: Kit, statement: string) {
   const client = new pg.Client({ connectionString: kit.databaseUrl })
   await client.connect()
@@ -49,7 +49,7 @@ test('a credential goes to no other place than the one it was given for', async 
   assert.equal((await admin.getDirectorySource({ params })).issuer, keycloak.issuer)
   assert.equal((await admin.testDirectorySource({ params })).ok, true)
   assert.deepEqual(another.asked, [])
-  // Whoever knows it may move it, and whoever takes it away has nothing to move.
+  // A caller who gives the credential may move the source; without a credential there is nothing to protect.
   await changeDirectorySource(admin, { params }, { issuer, credential: 'another secret' })
   assert.match((await admin.testDirectorySource({ params })).problem ?? '', /unauthorized_client/)
   const moved = await changeDirectorySource(admin, { params }, { issuer: keycloak.issuer, credential: null })
@@ -64,7 +64,7 @@ test('a reading that has no end, or no credential any more, ends; a long one tak
   const { admin } = kit
   const [, other] = kit.replicas as [Replica, Replica]
 
-  // Its turn is over after the second page, and it goes on after that.
+  // The turn of the pull ends after the second page, and the next turn continues.
   const keycloak = await startKeycloak(kit)
   keycloak.addUsers(201)
   const slow = await sourceOf(admin, keycloak, { provider: 'slow', groups: { take: 'none', names: [] } })
@@ -83,7 +83,7 @@ test('a reading that has no end, or no credential any more, ends; a long one tak
   assert.equal(keycloak.asked.filter((line) => line.startsWith('POST')).length, 2)
   assert.equal(await pagesOf(kit, slow.source_id), 0)
 
-  // What it has kept goes with a run that is cancelled.
+  // The pages stored for a run are deleted if it is cancelled.
   const cancel = async (hangs: RegExp) => {
     isFirst = true
     keycloak.meddle(({ url }) => {
@@ -103,7 +103,7 @@ test('a reading that has no end, or no credential any more, ends; a long one tak
   await changeDirectorySource(admin, { params }, { groups: { take: 'listed', names: ['/a'] } })
   assert.deepEqual([(await settled(admin, second)).status, await pagesOf(kit, slow.source_id)], ['cancelled', 0])
 
-  // Its credential is taken away, and the replica that knows it dies.
+  // The credential is removed, and the replica that has it in memory ends.
   const third = await cancel(/first=199/)
   await changeDirectorySource(admin, { params }, { credential: null })
   clock.advance(121)
@@ -146,7 +146,7 @@ test('what comes late applies nothing: after a cancellation, after another repli
     return progress?.phase === 'applying'
   }
 
-  // Cancelled while it waits for a user in the middle of its writes.
+  // Cancelled in the middle of its writes, while it waits for a user's row.
   for (const user of keycloak.users.values()) user.firstName = 'Late'
   const [one] = await usersOf()
   const free = await holding(
@@ -163,7 +163,7 @@ test('what comes late applies nothing: after a cancellation, after another repli
   assert.equal((await settled(admin, cancelled.run.run_id)).status, 'cancelled')
   assert.deepEqual([await events(), (await usersOf()).some((u) => /Late/.test(u.display_name))], [1, false])
 
-  // Taken over by another replica while it waits for the source, with everything written but its end.
+  // Another replica takes over the run while it waits for the source; all but its end has been written.
   let release = Promise.withResolvers<void>()
   keycloak.meddle(async ({ url }) => {
     if (url.pathname.endsWith('/groups/count')) await release.promise
@@ -193,7 +193,7 @@ test('what comes late applies nothing: after a cancellation, after another repli
   assert.deepEqual([taken.status, taken.counts.users.updated, await events()], ['applied', 10, 2])
   assert.ok((await usersOf()).every((u) => /Late/.test(u.display_name)))
 
-  // Somebody sends a snapshot under the id of the run: that run has nothing to show.
+  // A snapshot is sent under the id of the run: the run then has no result.
   release = Promise.withResolvers<void>()
   const robbed = await client.runDirectorySource({ params, body: {} })
   await until(() => keycloak.asked.at(-1)?.includes('/groups/count') ?? false)

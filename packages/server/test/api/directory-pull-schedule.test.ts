@@ -91,7 +91,7 @@ test('on its schedule: spread, later and later while it fails, one word when it 
   const minutesTo = (time: string | null | undefined) => (Date.parse(time ?? '') - clock.now().getTime()) / 60_000
   assert.ok(minutesTo(next_run_at) <= 60 && minutesTo(next_run_at) > -1)
   const newest = async () => (await admin.listDirectoryRuns()).items[0]!
-  /** Until its time, and then what came of it. */
+  /** Advances to the next scheduled run, and returns its result. */
   const nextOne = async () => {
     clock.advance(Math.max(0, minutesTo((await admin.getDirectorySource({ params })).next_run_at)) * 60 + 1)
     await runJob(kit.app, 'pull_directories')
@@ -133,7 +133,7 @@ test('on its schedule: spread, later and later while it fails, one word when it 
   assert.deepEqual([source.failures, source.failing_since], [0, null])
   assert.deepEqual((await inbox(kit)).map((n) => n.kind).sort(), ['directory.failing', 'directory.recovered'])
 
-  // What is held is told once, too, however often the schedule comes to it.
+  // A held run is notified only once, however often the schedule repeats it.
   keycloak.addUsers(20)
   await nextOne()
   keycloak.users.clear()

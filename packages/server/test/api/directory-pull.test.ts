@@ -66,7 +66,7 @@ test('a Keycloak is followed: users, nested groups by their paths, who is disabl
   )
   assert.deepEqual((await heldOf(kit)).users, ['ben', 'cleo', 'finn'])
 
-  // Only what is wanted: listed groups, and whoever is in one of them.
+  // Reads only the wanted entries: the listed groups, and the users in them.
   await changeDirectorySource(
     admin,
     { params },
@@ -94,7 +94,7 @@ test('twenty who ask at once, on two replicas, get one run', async (t) => {
   populateKeycloak(keycloak)
   const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
   const { source_id } = await sourceOf(kit.admin, keycloak)
-  // It answers when all of them have asked.
+  // The directory answers once all requests have been sent.
   const released = Promise.withResolvers<undefined>()
   keycloak.meddle(() => released.promise)
   const asked = await times(20, (i) => clients[i % 2]!.runDirectorySource({ params: { source_id }, body: {} }))
@@ -104,7 +104,7 @@ test('twenty who ask at once, on two replicas, get one run', async (t) => {
   assert.equal(keycloak.asked.filter((line) => line.startsWith('POST')).length, 1, 'one of them signed in')
   assert.equal((await kit.admin.listDirectoryRuns()).items.length, 1)
 
-  // Who is disabled there is out here, on the other replica too: device and session.
+  // A user who is disabled in the directory loses device and session here, on the other replica too.
   const user_id = await makeUser(kit, 'signed-in', ['viewer'])
   const session = await signInAs(kit, 'signed-in')
   const external = keycloak.addUser('signed-in')
@@ -178,7 +178,7 @@ test('a replica that dies in the middle is followed by another, from the last pa
   const asked = keycloak.asked.length
   await runJob(goesOn!.app, 'pull_directories')
   await atMembers.promise
-  // Who comes late with its page has lost its claim: it writes nothing, and asks for nothing more.
+  // The replica with the late page has lost its claim: it writes nothing and sends no more requests.
   released.resolve()
   await delay(500)
   assert.equal(keycloak.asked.filter((line) => line.includes('/members')).length, 1)
@@ -195,7 +195,7 @@ test('a replica that dies in the middle is followed by another, from the last pa
   const events = await kit.admin.listAuditEvents({ query: { kind: 'directory.synced' } })
   assert.equal(events.items.length, 2)
 
-  // A stop lets go at once.
+  // A stop releases the claim at once.
   keycloak.meddle(({ url }) => (url.pathname.endsWith('/members') ? 'hang' : undefined))
   const second = await client.runDirectorySource({ params: { source_id }, body: {} })
   while (!keycloak.asked.at(-1)?.includes('/members')) await delay(20)

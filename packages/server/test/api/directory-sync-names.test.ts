@@ -35,7 +35,7 @@ test('names move between entries, and who has left makes room', async (t) => {
     const user = await admin.getUser({ params: { user_id: ids.get(u.externalId)! } })
     assert.deepEqual([user.username, user.email], [u.userName, u.emails![0]])
   }
-  // Another entry under the name of one that has left: it is somebody else.
+  // Another entry with the name of a user who has left is another user.
   const rehired = { ...dan, externalId: 'u-dan-2' }
   const next = await push(admin, snapshotOf([...swapped.slice(0, 3), rehired], groups))
   assert.deepEqual([next.counts.users.created, next.counts.users.suspended, next.problems], [1, 1, []])

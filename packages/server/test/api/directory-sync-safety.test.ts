@@ -21,7 +21,7 @@ const statusOf = async (kit: Kit, user_id: string | undefined) =>
 
 test('what directories may do', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  /** Each in a tenant of its own. */
+  /** Each part in a tenant of its own. */
   const part = (what: string, work: (kit: Kit) => Promise<void>) =>
     t.test(what, async () => {
       const tenant = await kit.newTenant()
@@ -41,7 +41,7 @@ test('who is suspended by a run is out on every replica at once: session, device
   const { admin, publicUrl: baseUrl } = kit
   const [here, there] = kit.replicas as [Replica, Replica]
   await push(admin, snapshotOf(people(10)))
-  // Somebody who has signed in, as users of a directory will with its provider.
+  // A user who has signed in, as directory users will through their provider.
   const user_id = await makeUser(kit, 'signed-in', ['viewer'])
   const session = await signInAs(kit, 'signed-in')
   await kit.db.inTenant(kit.tenant, (tx) =>
@@ -117,7 +117,7 @@ async function byAdministrators(kit: Kit): Promise<void> {
   await byRecycledIds(kit, ids)
 }
 
-/** Users whom their directory named no more, and an administrator let in again. */
+/** Users whom their directory no longer named, and whom an administrator reactivated. */
 async function byRecycledIds(kit: Kit, ids: ReadonlyMap<string | null, string>): Promise<void> {
   const { admin } = kit
   const [user_id = '', other = ''] = [ids.get('u-0'), ids.get('u-1')]
@@ -209,7 +209,7 @@ async function dies(kit: Kit): Promise<void> {
     ['directory_runs', 'insert'],
     ['changes', 'insert'],
   ]) {
-    // The failure is recorded in a row like that of the run.
+    // The failure itself is recorded in such a row, so the trigger excludes it.
     const only =
       table === 'directory_runs'
         ? `when (new.status <> 'failed')`

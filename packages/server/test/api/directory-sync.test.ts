@@ -207,7 +207,7 @@ test('undo puts back whom the newest run suspended and moved, where nobody touch
   assert.equal((await admin.getGroup({ params: { group_id: before!.group_id } })).member_count, 20)
   assert.equal((await admin.undoDirectoryRun({ params, body: {} })).changed, false)
 
-  // What a run made stays, so a run that only made something has nothing to undo.
+  // A run that only created users has nothing to undo: an undo keeps created users.
   await push(admin, snapshotOf([...all, person('new')], [crew]))
   const again = await push(admin, snapshotOf([...all, person('new'), person('newer')], [crew]))
   assert.equal(again.counts.users.created, 1)
@@ -240,7 +240,7 @@ test('only what the directory made is touched, and nobody is taken over by a nam
   assert.deepEqual([same.source, same.external_id, same.status], ['local', null, 'active'])
   assert.equal((await userOf(kit, person(2)))?.email, 'person2@example.com', 'two may have one address')
 
-  // An administrator puts a local user into a group of the directory: that is not the directory's to undo.
+  // An administrator adds a local user to a directory group: an undo by the directory does not remove it.
   const lab = (await admin.listGroups({ query: { q: 'lab' } })).items[0]!
   await admin.changeGroup({ body: { operation: 'update', group_id: lab.group_id, group: { add_members: [local] } } })
   const without = await push(admin, snapshotOf(all.slice(4), [group('lab', all.slice(4))]))
@@ -249,7 +249,7 @@ test('only what the directory made is touched, and nobody is taken over by a nam
   assert.equal((await admin.getGroup({ params: { group_id: own.group_id } })).member_count, 0)
   assert.equal((await admin.getUser({ params: { user_id: local } })).status, 'active')
 
-  // What an administrator suspended the directory does not lift.
+  // A directory does not lift a suspension by an administrator.
   const suspended = await userOf(kit, person(5))
   await admin.suspendUser({ body: { user_id: suspended!.user_id } })
   const both = await userOf(kit, person(3))
@@ -259,7 +259,7 @@ test('only what the directory made is touched, and nobody is taken over by a nam
   for (const { user_id } of [suspended!, both!])
     assert.equal((await admin.getUser({ params: { user_id } })).status, 'suspended')
 
-  // Who is gone for 30 days is deleted; who is only inactive is not.
+  // A user absent for 30 days is deleted; an inactive one is not.
   await push(admin, snapshotOf([...all.slice(0, 8), person(8, { active: false })], [group('lab', all)]))
   clock.advance(29 * 86_400)
   assert.equal(await runJob(kit.app, 'delete_absent_users'), 0)

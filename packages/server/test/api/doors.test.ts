@@ -17,11 +17,11 @@ import { call, deviceCaller, enrollRaw, operation, type Raw } from '../world.ts'
 const use = (kit: Kit, token: string, more: { localAddress?: string; path?: string } = {}) =>
   send(kit.url, { path: '/v1/admin/me', headers: { authorization: `Bearer ${token}` }, ...more })
 const statuses = (answers: { status: number }[]) => new Set(answers.map((a) => a.status))
-/** What is written beside the answer. */
+/** Waits for audit events of this kind. */
 async function onRecord<K extends AuditKind>(kit: Kit, kind: K) {
   let events: Awaited<ReturnType<typeof eventsOf<K>>> = []
   await until(async () => {
-    // Whoever looks has a rate too.
+    // These reads are rate-limited too.
     await delay(100)
     events = await eventsOf(kit, kind).catch(() => [])
     return events.length > 0

@@ -14,10 +14,10 @@ type Made = { device: Awaited<ReturnType<typeof enroll>>; user_id: string; group
 type Situation = {
   status: Device['effective_status']
   reason: RegExp | null
-  /** What blocks the user alone, without a device. */
+  /** The reason for which the user alone, without a device, is blocked. */
   user: RegExp | null
   come: (kit: Kit, made: Made) => Promise<unknown>
-  /** Takes it back. */
+  /** Reverts it. */
   go?: (kit: Kit, made: Made) => Promise<unknown>
 }
 const lock =
@@ -33,7 +33,7 @@ const change =
   (kit: Kit, { device }: Made) =>
     kit.admin.changeDevice({ body: { operation, device_id: device.id } })
 
-/** Everything that keeps a device out beside the policy, one after the other; what ends for good comes last. */
+/** All states that block a device besides the policy, one after the other; irreversible ones come last. */
 const situations: Readonly<Record<string, Situation>> = {
   'nothing in the way': { status: 'active', reason: null, user: null, come: async () => {} },
   'the device is suspended': {
@@ -157,7 +157,7 @@ test('list, filter, detail, counts and explanation say of a device what it and t
       assert.equal(found.blocked_by.length > 0, status !== 'active')
       if (reason) assert.match(found.blocked_by[0]?.detail ?? '', reason)
       if (status !== 'revoked') assert.equal(found.policy_decision, 'allow', 'the rules are judged by themselves')
-      // The device and its gateways are told the same.
+      // The device and its gateways get the same status.
       await gateway.pull()
       assert.equal(gateway.state?.peers.has(device.id), status === 'active', 'the gateway')
       if (status !== 'pending' && status !== 'expired') assert.equal(await polls(), status === 'active', 'the device')
@@ -216,7 +216,7 @@ test('list, filter, detail, counts and explanation say of a device what it and t
     await meter(a.id)
     await until(async () => (await admin.listSessions({ query: { state: 'active' } })).items.length === 1)
     for (const asker of [ofB, ofOther]) assert.deepEqual(await blocked(asker), noRoom)
-    // A new session of the first device takes the place of its own one.
+    // A new session of the first device replaces that device's own session.
     for (const asker of [ofA, ofUser]) assert.deepEqual(await blocked(asker), [])
     await meter(b.id)
     const ended = async () => (await admin.listSessions({ query: { state: 'ended', device_id: b.id } })).items

@@ -28,7 +28,7 @@ test('identity providers become the only way in, and what keeps a way open can n
   const safe = await makeUser(kit, 'safe', ['tenant_admin'])
   const viewer = await makeUser(kit, 'viewer', ['viewer'])
 
-  // Not before there is somebody who comes in without a provider, and a provider.
+  // Enforcing requires a usable break-glass user and a provider.
   await assert.rejects(enforce(kit), refusedWith(422, /login.enforce_sso: needs an active break-glass user/))
   await mark(kit, viewer)
   await assert.rejects(enforce(kit), refusedWith(422, /platform_admin or tenant_admin/), 'a viewer mends nothing')
@@ -59,7 +59,7 @@ test('identity providers become the only way in, and what keeps a way open can n
   const [changed] = await eventsOf(kit, 'security_settings.updated')
   assert.deepEqual(changed?.changes, { 'login.enforce_sso': [false, true] })
 
-  // One 401, whatever the password; the reason is on record.
+  // Every password gets the same 401; the reason is in the audit log.
   const wrong = await trySignIn(kit, 'ana', { password: 'wrong' })
   for (const replica of kit.replicas) {
     const right = await trySignIn(kit, 'ana', {}, { replica })
@@ -69,7 +69,7 @@ test('identity providers become the only way in, and what keeps a way open can n
   assert.equal((await trySignIn(kit, 'anna')).status, 401)
   assert.deepEqual(await reasons(1), ['external_account'])
 
-  // Break-glass: each with its marker, each told.
+  // Break-glass sign-ins: each is marked and notified.
   const before = (await inbox(kit)).filter((n) => n.kind === 'break_glass.used').length
   for (const replica of kit.replicas) assert.equal((await trySignIn(kit, 'safe', {}, { replica })).status, 200)
   const [marked] = await eventsOf(kit, 'login.succeeded')
@@ -77,14 +77,14 @@ test('identity providers become the only way in, and what keeps a way open can n
   const told = (await inbox(kit)).filter((n) => n.kind === 'break_glass.used')
   assert.deepEqual([told.length - before, told[0]?.severity, told[0]?.subject.name], [2, 'critical', 'safe'])
 
-  // Passwords that would open nothing are not set.
+  // A password with which the user could not sign in is refused.
   for (const body of [{ generate: true }, { new_password: 'seven crabs walk sideways' }])
     await assert.rejects(
       kit.admin.changePassword({ body: { user_id: ana, ...body } }),
       refusedWith(422, /opens nothing for ana/),
     )
 
-  // The last who comes in stays, whatever is done; a viewer among them is no help.
+  // The last usable break-glass user can't be stopped in any way; a viewer does not count as one.
   const last = refusedWith(422, /safe is the last break-glass user who can administer/)
   const own = await kit.as('tenant_admin')
   const target = { type: 'user', id: safe } as const
@@ -95,7 +95,7 @@ test('identity providers become the only way in, and what keeps a way open can n
     () => own.revokeRole({ body: { user_id: safe, role: 'tenant_admin' } }),
     () => own.createLock({ body: { target, reason: 'tried' } }),
     () => own.runPlaybook({ body: { playbook: 'compromised_user', params: { user_id: safe }, dry_run: true } }),
-    // Nobody is stopped by these, so they bind the platform too.
+    // These do not stop the user, so the rule applies to the platform too.
     () => kit.admin.changePassword({ body: { user_id: safe, generate: true } }),
     () => mark(kit, safe, false),
   ]
@@ -106,7 +106,7 @@ test('identity providers become the only way in, and what keeps a way open can n
   await assert.rejects(kit.admin.deleteIdentityProvider({ params }), lastWay)
   await set({ name: 'Login of the house' })
 
-  // With another beside them both may go, and an unmarked one is out at once.
+  // With a second break-glass user, the first may go. A user without the mark is signed out at once.
   await mark(kit, ana)
   const locked = await lock(kit, ana)
   await assert.rejects(mark(kit, safe, false), last, 'who is locked is no help')
@@ -125,7 +125,7 @@ test('identity providers become the only way in, and what keeps a way open can n
   )
   await kit.admin.releaseLock({ params: { lock_id: stopped.lock.lock_id }, body: {} })
 
-  // What comes from elsewhere is never break-glass.
+  // An account from another source is never break-glass.
   await assert.rejects(mark(kit, anna?.user_id ?? ''), refusedWith(422, /comes from elsewhere/))
   const service = { operation: 'create', user: { username: 'robot', kind: 'service' } } as const
   const { user: robot } = await kit.admin.changeUser({ body: service })
@@ -171,7 +171,7 @@ test('of twenty at once, on two replicas, who take away what keeps the way open,
   const ids = await Promise.all(names.map((name) => makeUser(kit, name, ['tenant_admin'])))
   for (const id of ids) await mark(kit, id)
 
-  // Turned on while they are taken away: either it is off, or one is left.
+  // SSO is enforced while the break-glass users lose their marks: either it stays off, or one of them is left.
   const statusOf = (work: Promise<unknown>) =>
     work.then(
       () => 200,
@@ -194,7 +194,7 @@ test('of twenty at once, on two replicas, who take away what keeps the way open,
   const isOn = (await kit.admin.getSecuritySettings()).login.enforce_sso
   assert.ok(!isOn || left.length > 0, `on: ${isOn}, left: ${left.length}`)
 
-  // On from the start: exactly one is left of those who could come in.
+  // SSO is enforced from the start: exactly one of the users who could sign in is left.
   const fresh = await Promise.all(['four', 'five'].map((name) => makeUser(kit, name, ['tenant_admin'])))
   for (const id of fresh) await mark(kit, id)
   for (const id of ids) await kit.admin.changeUser({ body: { operation: 'delete', user_id: id } })
@@ -211,7 +211,7 @@ test('of twenty at once, on two replicas, who take away what keeps the way open,
   assert.equal(rest.length, 1)
   assert.equal((await trySignIn(kit, rest[0]!.username)).status, 200)
 
-  // The same of providers.
+  // The same for providers.
   const { client_id } = provider.oidc!
   const shown = await kit.admin.getIdentityProvider({ params })
   const other = await kit.admin.createIdentityProvider({
@@ -231,7 +231,7 @@ test('it holds at each door by itself: where it was not heard of yet, and for a 
   const { tenant } = kit
   await makeUser(kit, 'ana', ['viewer'])
   const session = await signInAs(kit, 'ana')
-  // As it stands in the database before this replica hears of it, and without an end of anybody's session.
+  // The setting in the database, before this replica has been notified, and without an end of sessions.
   await kit.db.inTenant(tenant, (tx) =>
     sql`update tenant_settings set security = jsonb_set(security, '{login}', '{"enforce_sso": true}')
       where tenant_id = ${tenant}`.execute(tx),
@@ -254,7 +254,7 @@ test('who runs the server comes in when nobody else can', async (t) => {
   const come = (more = {}, replica = kit.replicas[1]!) => trySignIn(kit, 'break-glass', more, { replica })
   assert.equal((await come({ password: found })).status, 401)
   await assert.rejects(recover('short'), /HOLDFAST_BREAK_GLASS_PASSWORD must have at least 15 characters/)
-  // By three replicas that start at once: one makes the account, and it is told once.
+  // Recovery by three replicas that start at once: one creates the account, and it is notified once.
   await times(3, (i) => recover(found, kit.replicas[i % 2]!.app))
   const person = await signInAs(kit, 'break-glass', { password: found })
   assert.deepEqual((await person.get('/v1/admin/me')).json.roles, ['platform_admin'])
@@ -262,12 +262,12 @@ test('who runs the server comes in when nobody else can', async (t) => {
   const made = (await events()).map((e) => e.kind).sort()
   assert.deepEqual(made, ['role.granted', 'user.break_glass_changed', 'user.changed', 'user.password_changed'])
 
-  // Again, as at every start: nothing to do.
+  // Another recovery, as at every start, changes nothing.
   await recover(found)
   assert.equal((await events()).length, 4)
   assert.equal((await person.get('/v1/admin/me')).status, 200)
 
-  // Suspended, locked, without its role and flag, with a second factor that is lost: in again, by another password.
+  // Suspended, locked, without role and mark, and with a lost second factor: another password recovers the account.
   const begun = await person.post('/v1/admin/users/totp/enroll', { current_password: found })
   const code = createAuthenticator(begun.json.secret).code()
   assert.equal((await person.post('/v1/admin/users/totp/verify', { code })).status, 200)

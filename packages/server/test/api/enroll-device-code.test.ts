@@ -228,7 +228,7 @@ test('machines without a browser', async (t) => {
       const keyless = await call(kit, operation('beginDeviceCode'), bearer((await g.newMachine()).challenge), g.params)
       assert.deepEqual([keyless.status, keyless.json.error], [422, 'validation_error'], 'a key is proved first')
 
-      // What is changed while a machine waits.
+      // Changes while a machine waits.
       const changes: [what: string, change: () => Promise<unknown>][] = [
         ['another client', () => g.set({ oidc: { client_id: 'another' } })],
         ['enrollment off', () => g.set({ enrollment: false })],

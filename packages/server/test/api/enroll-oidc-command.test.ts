@@ -51,7 +51,7 @@ test('holdfast device enroll --oidc: a person signs in at oidc-provider, and the
   assert.equal(unknown.code, 3)
   assert.match(unknown.err, /No identity provider called guests enrolls devices this way; these do: staff/)
 
-  // The same by the library, with an ID token that the application got by itself, which enrolls no other key.
+  // The same with the library and an ID token that the application got by itself. The token enrolls no other key.
   const [mine, others] = await Promise.all(
     [1, 2].map(() => beginOidcEnrollment({ baseUrl: kit.publicUrl, credential: token, dispatcher: kit.dispatcher })),
   )

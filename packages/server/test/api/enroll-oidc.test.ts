@@ -151,7 +151,7 @@ async function unknownGroups(w: World): Promise<void> {
     return (await kit.admin.getUser({ params: { user_id: String(answer.json.user_id) } })).group_ids
   }
   assert.deepEqual(await come({ groups: ['/eng'] }), [group.group_id])
-  // The provider has no UserInfo: its ID token says all there is.
+  // The provider has no UserInfo endpoint: only the ID token counts.
   assert.deepEqual(await come({}), [])
   assert.deepEqual(await come({ groups: ['/eng'] }), [group.group_id])
   idp.changed.userinfo_endpoint = `${idp.issuer}/userinfo`

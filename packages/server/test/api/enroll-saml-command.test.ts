@@ -8,7 +8,7 @@ test('holdfast device enroll --saml: a person signs in, our page hands it on, an
   const { kit, provider, acs, answer } = await startSaml(t, { settings: { enrollment: true } })
   const command = await startEnrollCommand(t, kit)
 
-  /** What a person does with the address that the command shows: the provider, our page, and its button. */
+  /** The steps of a person at the address that the command shows: the provider, our page, and its button. */
   const statuses: number[] = []
   const person = async (url: string) => {
     const page = await openBrowser(kit).post(acs, answer(url))

@@ -17,7 +17,7 @@ const enroll = operation('enrollBySaml')
 const redirect_uri = 'http://127.0.0.1:49152/callback'
 const device = { name: 'phone', platform: 'ios' }
 
-/** A deployment on two replicas, and what a device of Anna's does. */
+/** A deployment on two replicas, with the requests of a device of Anna's. */
 async function start(t: Parameters<typeof startSaml>[0]) {
   const w = await startSaml(t, { replicas: 2, settings: { enrollment: true, sign_in: false } })
   const { kit, provider, clock } = w
@@ -36,7 +36,7 @@ async function start(t: Parameters<typeof startSaml>[0]) {
   const machine = async () => ({ challenge: await challengeOf(), key: newKey() })
   return { ...w, token, machine, beginWith, finishWith }
 }
-/** Why the last was refused, as the audit trail says it. */
+/** The reason of the refusal, from the audit log. */
 async function reasonOf({ kit }: Pick<SamlWorld, 'kit'>, answer: Raw): Promise<unknown> {
   const { items } = await kit.admin.listAuditEvents({ query: { request_id: String(answer.headers['x-request-id']) } })
   return items.map((e) => ('reason' in e ? e.reason : e.kind)).join()
@@ -126,7 +126,7 @@ test('who enrolls by SAML, in a deployment of two replicas', async (t) => {
       'signature',
       await finishWith(mine, { ...body, saml_response: forged.SAMLResponse }),
     )
-    // The request of a browser that signs in is none of a device, and the other way about.
+    // A request of a sign-in is not valid for a device, and vice versa.
     await w.set({ sign_in: true })
     const browser = openBrowser(kit)
     const signIn = answer(await w.away(browser))
@@ -179,7 +179,7 @@ test('who enrolls by SAML, in a deployment of two replicas', async (t) => {
     const subject = 'root there'
     await kit.admin.linkUserIdentity({ params: { user_id }, body: { ...params, subject } })
     const security = await kit.as('security_admin')
-    // Whom the provider makes users of is another question, and another permission.
+    // Provisioning of new users is a separate setting with a separate permission.
     await set({ provisioning: 'none' })
     const theirs = rsaKey()
     const saml = { metadata_url: null, metadata_xml: metadataOf(idp.entityId, idp.ssoUrl, [...idp.keys, theirs]) }

@@ -13,13 +13,13 @@ const tokenOf = async (kit: Kit, body: Terms = {}) => {
   return { secret, id: enrollment_token.token_id }
 }
 const tokenNow = (kit: Kit, token_id: string) => kit.admin.getToken({ params: { token_id } })
-/** What is shown of a token once somebody has tried it so often. */
+/** Waits until a token has this number of refusals, and returns the token. */
 async function refusalsOf(kit: Kit, tokenId: string, count: number) {
   await until(async () => (await tokenNow(kit, tokenId)).attempts_refused >= count, `${count} refusals`)
   return tokenNow(kit, tokenId)
 }
 const device = { name: 'laptop', platform: 'linux' } as const
-/** Presents a token with a proof of a fresh key. */
+/** Presents a token with a proof of a new key. */
 const tryOut = (kit: Kit, secret: string, body: object = { device }) =>
   call(kit, operation('enroll'), deviceCaller(secret, generateKey('ES256').privateJwk), body)
 
@@ -32,7 +32,7 @@ test('a token shows its newest use, why it was refused, and how often', async (t
   const holder = await tokenOf(kit, { max_uses: 0 })
   await call(kit, operation('enroll'), deviceCaller(holder.secret, key), { device })
 
-  /** Each refusal: what is asked, its status, and the reason that administrators see. */
+  /** The refusals: the request, its status, and the reason that administrators see. */
   const cases: [reason: string, status: number, attempt: () => Promise<{ id: string; status: number }>][] = []
   const refused = (
     reason: string,
@@ -106,7 +106,7 @@ test('a token shows its newest use, why it was refused, and how often', async (t
       return { id, status: answer.status }
     },
   ])
-  // All are tried before the first is looked at: those of a second share a write.
+  // All attempts are made before the first is checked, since attempts of one second share a write.
   const tried = await Promise.all(
     cases.map(async ([reason, status, attempt]) => {
       const { id, status: got } = await attempt()
@@ -145,7 +145,7 @@ test('an enrollment that is granted shows too, and its device at once', async (t
       [outcome, null, 'linux', 0],
     )
   }
-  // Both replicas count the same token, and neither loses a refusal of the other.
+  // Both replicas count for the same token, and no refusal is lost.
   const once = await tokenOf(kit, { platforms: ['windows'] })
   const statuses = await times(20, (i) =>
     tryOut({ ...kit, ...kit.replicas[i % 2]! }, once.secret).then(({ status }) => status),

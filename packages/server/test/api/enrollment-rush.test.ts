@@ -11,7 +11,7 @@ import { eventsOf } from '../events.ts'
 import { type Kit, startKit, times } from '../kit.ts'
 import { call, deviceCaller, enrollRaw, operation, type Raw, send } from '../world.ts'
 
-/** Many at once on all replicas in turn, each with the given token and, unless given, a key of its own. */
+/** Concurrent enrollments on all replicas in turn, each with the given token and by default a new key. */
 const enrollMany = (
   kit: Kit,
   n: number,
@@ -38,7 +38,7 @@ const devicesOf = (kit: Kit) =>
 const usesOf = async (kit: Kit, token: { token_id: string }) =>
   (await kit.admin.getToken({ params: { token_id: token.token_id } })).uses
 
-/** The deployment as one of its tenants sees it, of which nobody else enrolls. */
+/** The deployment as one of its tenants, in which no other device enrolls. */
 const withTenant = async (kit: Kit): Promise<Kit> => {
   const tenant = await kit.newTenant()
   return { ...kit, tenant, admin: await kit.as('tenant_admin', tenant) }

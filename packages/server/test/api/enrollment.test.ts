@@ -108,9 +108,9 @@ test('an enrollment by a token that was used before is one transaction', async (
   t.after(() => {
     pg.Client.prototype.query = query
   })
-  // Events of the enrollment before get their sequence numbers meanwhile.
+  // Events of the previous enrollment get their sequence numbers meanwhile.
   const isOther = (statements: string[]) => statements.some((text) => text.includes('sequence_audit'))
-  // What else goes on meanwhile may begin one too; not five times in a row.
+  // Background work may also start a transaction, but not five times in a row.
   const counts: number[] = []
   for (let i = 0; i < 5; i++) {
     begun = []

@@ -12,7 +12,7 @@ import { tenantOf } from '../own-tenant.ts'
 import { provision, scimUser } from '../scim.ts'
 import { refusedWith } from '../sign-in.ts'
 
-/** Twenty at once on two replicas: how many were let in; every other one is told why it was not. */
+/** Twenty concurrent requests on two replicas. Returns those that were admitted; all others must name the reason. */
 async function rush(kit: Kit, ask: (at: Kit, i: number) => Promise<Raw>): Promise<Raw[]> {
   const answers = await times(20, (i) => ask({ ...kit, ...kit.replicas[i % 2]! }, i))
   const refused = answers.filter((a) => a.status !== 201)
@@ -191,7 +191,7 @@ test('limits of tenants of one deployment of two replicas', async (t) => {
       assert.deepEqual(ends, [null, null, 'entitlement_exceeded', 'entitlement_exceeded'])
       assert.equal((await statusOf(kit)).of('sessions').state, 'over')
 
-      // A device that comes back takes the place of its own session.
+      // A device that returns replaces its own session.
       const again = { ...samples[0]!, session_id: encodeId('vpn_session', crypto.randomUUID()) }
       await client.metering({ body: report([again]) as never })
       const now = await kit.admin.listSessions({ query: { state: 'active' } })

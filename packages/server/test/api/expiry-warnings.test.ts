@@ -48,7 +48,7 @@ test('of what ends administrators hear once at each threshold, on two replicas',
   assert.equal((await inbox(kit, { state: 'all' })).length, 4)
   assert.equal((await eventsOf(kit, 'notification.acknowledged')).length, 3)
 
-  // Whoever takes it out of the inbox is not told again.
+  // An acknowledged notification is not repeated.
   const [last] = await inbox(kit)
   await kit.admin.acknowledgeNotification({ params: { notification_id: last!.notification_id } })
   await advance(1)
@@ -83,7 +83,7 @@ test('what passes a threshold together is one notification, closed with the last
   assert.equal(together?.subject.id, null)
   assert.match(together?.detail ?? '', /\(key_\w+\)\nand 2 more: /)
 
-  // One more is news; those that were named are not.
+  // One more key is news; the keys notified before are not.
   await key(kit, 'another', 29.5)
   await key(kit, 'and one', 31)
   clock.advance(2 * day)
@@ -147,7 +147,7 @@ test('what renews itself is silent, and loud once it has not', async (t) => {
   await warn(kit)
   assert.deepEqual(await inbox(kit), [])
 
-  // Lists that nobody has issued since, as where the keys of their authorities can't be reached.
+  // CRLs that have not been renewed, as if the keys of their CAs were unavailable.
   await kit.db.inTenant(kit.tenant, (tx) =>
     sql`update crls set this_update = this_update - interval '14 hours', next_update = next_update - interval '14 hours'
         where der is not null`.execute(tx),

@@ -203,7 +203,7 @@ async function byTenant(kit: Kit): Promise<void> {
 async function byPage(kit: Kit): Promise<void> {
   const client = new pg.Client({ connectionString: kit.databaseUrl })
   await client.connect()
-  // As many end in the same moment as would fill pages.
+  // More keys expire at the same time than a page holds.
   await client.query(`set session_replication_role = replica`)
   await client.query(
     `insert into api_keys (tenant_id, key_id, lookup, secret_digest, hint, name, role, created_at, expires_at)
@@ -212,7 +212,7 @@ async function byPage(kit: Kit): Promise<void> {
     [kit.tenant],
   )
   await client.end()
-  // Beside the one that is there.
+  // In addition to the existing key.
   const seen: Expiry[] = []
   let cursor: string | undefined
   let pages = 0

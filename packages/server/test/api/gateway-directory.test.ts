@@ -191,7 +191,8 @@ test('a directory is signed for the device, and says what it reaches through whi
       pg.Client.prototype.query = query
     })
     for (let i = 0; i < 20; i++) await device.fetchDirectory()
-    // When gateways were last heard of is read anew every few seconds, whoever asks; so is written when devices were.
+    // The gateways' last times are read every few seconds, whatever the requests, and the devices' are written
+    // likewise.
     assert.ok(scopes <= 5, `${scopes} transactions in 20 reads`)
   })
   await t.test('a suspended device hears nothing, and its held read ends', async () => {
@@ -233,7 +234,7 @@ test('who waits hears of a gateway that falls silent, and comes back, also by wa
   assert.deepEqual(await waited(async () => clock.advance(30)), [])
   const comesBack = async () => {
     await beat()
-    // Until this replica reads what the other was told.
+    // Until this replica has read the changes of the other.
     clock.advance(6)
   }
   assert.deepEqual(await waited(comesBack), ['healthy'])

@@ -82,7 +82,7 @@ test('gateway health and impact', async (t: TestContext) => {
       await beat(bClient)
       assert.deepEqual(await order(), ['b', 'a'])
     }
-    // It falls silent once more, and the time begins anew.
+    // The gateway falls silent again, and the time starts anew.
     for (const client of [bClient, a.client]) {
       clock.advance(33)
       await beat(bClient)
@@ -143,14 +143,14 @@ test('gateway health and impact', async (t: TestContext) => {
 
   await t.test('impact: who is on it, who moved, who is stuck', async () => {
     const first = await meter(0)
-    // A connection through another pool helps nobody who is stuck in this one.
+    // A connection through another pool does not count for a device that is stuck in this one.
     const elsewhere = await withGateway(kit, 'c', 'C')
     await meter(2, elsewhere.client)
     await meter(1)
     await meter(2)
     await meter(3, bClient)
     assert.deepEqual(await outcomes(), { 'device 0': 'on_it', 'device 1': 'on_it', 'device 2': 'on_it' })
-    // The gateway dies: one of its devices moves, one says that its tunnel is still up.
+    // The gateway fails: one of its devices moves, and one reports that its tunnel is still up.
     clock.advance(20)
     await meter(0, bClient)
     await devices[1]!.client.telemetry({
@@ -190,7 +190,7 @@ test('gateway health and impact', async (t: TestContext) => {
       after,
       'a tunnel that was up once is not up for good; who was ended is not stuck',
     )
-    // It is back: what was then can still be asked for.
+    // The gateway returns; the outcomes of that outage can still be queried.
     await admin.changeDevice({ body: { operation: 'reactivate', device_id: devices[2]!.id } })
     await beat()
     await beat(bClient)

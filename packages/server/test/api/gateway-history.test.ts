@@ -14,9 +14,9 @@ test('history of gateways', async (t: TestContext) => {
   const { gateway: b } = await admin.createGateway({ params: { pool_id: a.pool.pool_id }, body: { name: 'b' } })
   const params = { gateway_id: a.gateway.gateway_id }
   const beat = (active_sessions = 0) => a.client.heartbeat({ body: { boot_id: 'boot-1', active_sessions } })
-  /** Both replicas at once, as after a job that was taken for lost. */
+  /** Runs the job on both replicas at once, as after a job that was considered lost. */
   const record = async () => {
-    // Its sweep says that somebody listens: the clock of the test is ahead of the database's.
+    // The deployment counts as listening: the test's clock is ahead of the database's.
     await listenedFor(kit, 7200)
     await Promise.all(kit.replicas.map(({ app }) => runJob(app, 'record_gateway_states')))
   }
@@ -45,7 +45,7 @@ test('history of gateways', async (t: TestContext) => {
     await record()
     assert.deepEqual(await changes('C'), ['c - healthy'])
     clock.advance(80)
-    // The deployment listens again since a moment ago, and then for long enough to judge.
+    // The deployment has just begun to listen again, and then has listened long enough to judge.
     await listenedFor(kit, 1, -80)
     await runJob(kit.app, 'record_gateway_states')
     await listenedFor(kit, 10, -80)
@@ -81,7 +81,7 @@ test('history of gateways', async (t: TestContext) => {
     assert.deepEqual([history.range, history.step_seconds, history.gateway_name], ['24h', 3600, 'a'])
     assert.equal(history.steps.length, 24)
     const { healthy, degraded, down } = await totals()
-    // Silent for 80 s: degraded after 30, down after 60. Then for 45 s. A busy machine adds seconds of its own.
+    // Silent for 80 s: degraded after 30 s, down after 60 s. Then silent for 45 s. A busy machine adds seconds.
     assert.ok(degraded >= 43 && degraded <= 60, `${degraded} s degraded`)
     assert.ok(down >= 19 && down <= 60, `${down} s down`)
     assert.ok(healthy >= 58, `${healthy} s healthy`)

@@ -43,7 +43,7 @@ test('a publish that moves whole variants says so once', async (t: TestContext) 
     assert.equal(gateway.state?.peers.size, count)
     assert.equal(gateway.state.variants.size, 2)
   }
-  /** One pull, once the replica has heard of everything. */
+  /** Pulls once, after the replica has read all changes. */
   const pull = async (gateway: (typeof gateways)[number]) => {
     await kit.heard()
     return gateway.pull()

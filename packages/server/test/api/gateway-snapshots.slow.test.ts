@@ -22,7 +22,7 @@ const heldBy = (gateway: Gateway) => ({
   peers: [...(gateway.state?.peers.values() ?? [])].sort((a, b) => (a.device_id < b.device_id ? -1 : 1)),
   variants: [...(gateway.state?.variants.keys() ?? [])].sort(),
 })
-/** Numbers that are the same in every run. */
+/** A generator of numbers that are the same in every run. */
 const numbers = (seed: number) => (below: number) => {
   seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0
   return Math.floor((seed / 2 ** 32) * below)
@@ -78,7 +78,7 @@ test('a snapshot in chunks', async (t: TestContext) => {
     await gateway.pull()
     assert.equal(gateway.state?.peers.size, 20)
     await admin.changeDevice({ body: { operation: 'suspend', device_id: devices[5]!.id } })
-    // The log no longer reaches back to what the gateway has.
+    // The change log no longer reaches back to the gateway's state.
     await kit.db.inTenant(kit.tenant, (tx) => tx.deleteFrom('changes').execute())
     const fetched: string[] = []
     const { app } = replicas[0]!
@@ -87,12 +87,12 @@ test('a snapshot in chunks', async (t: TestContext) => {
     })
     const change = await gateway.pull()
     assert.deepEqual([change?.kind, change?.removedPeers], ['snapshot', [devices[5]!.id]])
-    // None where the chunk is empty now, as another one is that it has.
+    // No chunk is fetched if the changed one is now empty: the gateway already has an empty one.
     assert.ok(fetched.length <= 1, fetched.join())
     await admin.changeDevice({ body: { operation: 'reactivate', device_id: devices[5]!.id } })
   })
   await t.test('who is no gateway of the pool, and a digest of nothing, is 404', async () => {
-    // An empty chunk is the same in every pool.
+    // An empty chunk has the same digest in every pool.
     const [{ digest } = { digest: '' }] = (await chunksOf(replicas[0]!)).sort((x, y) => y.bytes - x.bytes)
     const other = await withGateway(kit, 'b', 'B')
     await assert.rejects(fetchChunk(digest, other.secret), refused(404))
@@ -148,7 +148,7 @@ test('whatever happens, deltas, chunks and inline snapshots say the same', async
       admin.changeDevice({
         body: { operation: 'update', device_id: made[i]!.id, device: { tags: [`t${next(3)}`] } },
       }),
-    // Facts that repeat themselves are not told to other replicas each time, so these don't.
+    // Unchanged facts are not announced to other replicas each time, so these facts change.
     (i: number) =>
       made[i]!.client.reportPosture({
         body: { facts: { 'disk.encrypted': next(4) > 0, 'os.version': `15.${++reports}` } },
@@ -161,7 +161,7 @@ test('whatever happens, deltas, chunks and inline snapshots say the same', async
   const kinds = { snapshot: 0, delta: 0, ended: 0, expired: 0 }
   for (let round = 0; round < 40; round++) {
     for (let n = next(4); n >= 0; n--) await steps[next(steps.length)]!(next(made.length))
-    // What one replica took the other may hear of a moment later.
+    // The other replica may learn of a change a moment later.
     await kit.heard()
     for (const puller of pullers) {
       const change = await puller.pull()

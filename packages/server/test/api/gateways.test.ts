@@ -205,7 +205,7 @@ test('gateways', async (t: TestContext) => {
     for (const query of [{ sort: '-name' as const }, { status: 'healthy' as const }, { q: 'a' }])
       await assert.rejects(client.listAllGateways({ query: { ...query, cursor } }), refused(400, /cursor/))
     await assert.rejects(admin.listAllGateways({ query: { cursor } }), refused(400, /cursor/))
-    // What turns silent between two pages changes no place in the order.
+    // A gateway that falls silent between two pages does not change its position in the order.
     clock.advance(30)
     await alpha2!.beat('1.0')
     const rest = await client.listAllGateways({ query: { cursor } })

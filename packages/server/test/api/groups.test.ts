@@ -75,7 +75,7 @@ test('lists page in order, filter, and keep tenants apart', async (t) => {
   await other.changeUser({ body: { operation: 'create', user: { username: 'u-foreign' } } })
   for (let i = 0; i < 7; i++) {
     const username = `u${i % 2 ? 'X' : 'x'}-${i}`
-    // Shown in lower case: names that differ in nothing else are one.
+    // Usernames are shown in lower case: names that differ only in case are the same.
     await admin.changeUser({ body: { operation: 'create', user: { username, email: `${i}@example.org` } } })
     await admin.changeGroup({ body: { operation: 'create', group: { name: `g%${i}` } } })
   }

@@ -106,7 +106,7 @@ test('a session ends once, is there once, and goes with its month; a revoked dev
     const after = (await months()).map((m) => m.name)
     assert.ok(dropped > 0 && after.length === before - dropped, `${before} - ${dropped} ${after}`)
     const monthsOf = (table: string) => after.filter((name) => name.startsWith(table)).length
-    // Of the half year before, sessions keep 90 days, telemetry 30, metering 400 and audit all.
+    // Retention of the half year before: sessions 90 days, telemetry 30, metering 400, audit unlimited.
     t.diagnostic(`months dropped: ${dropped}; left: ${after.join(', ')}`)
     assert.ok(monthsOf('telemetry_events') < monthsOf('vpn_sessions'))
     assert.ok(monthsOf('vpn_sessions') < monthsOf('metering_reports'))

@@ -18,7 +18,7 @@ test('nobody maps a role that allows more than they may do; a secret is not show
   await assert.rejects(security.updateIdentityProvider(mapping('viewer')), { status: 403 })
   await assert.rejects(tenantAdmin.updateIdentityProvider(mapping('platform_admin')), { status: 403 })
   const mapped = await tenantAdmin.updateIdentityProvider(mapping('viewer'))
-  // By whose word a role is given weighs as much as the role.
+  // A change of the provider that assigns roles needs the same permission as the roles.
   const elsewhere = { ...mapped, enabled: false, oidc: { ...mapped.oidc!, issuer: 'https://192.0.2.2' } }
   for (const change of [elsewhere, { ...mapped, claims: { ...mapped.claims, groups: 'mine' } }])
     await assert.rejects(security.updateIdentityProvider({ params, body: change }), { status: 403 })

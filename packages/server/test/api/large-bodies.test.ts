@@ -8,7 +8,7 @@ import { type Kit, startKit } from '../kit.ts'
 const mib = 1024 * 1024
 const path = '/v1/admin/directory-sync/snapshot'
 
-/** A request whose body has begun and does not end; what was answered meanwhile, and the end of it. */
+/** A request with an incomplete body. Returns the answer so far, and a function to end it. */
 async function begin(kit: Kit, key: string, length: number | 'chunked') {
   const { hostname, port } = new URL(kit.url)
   const socket = connect({ host: hostname, port: Number(port) })
@@ -24,7 +24,7 @@ async function begin(kit: Kit, key: string, length: number | 'chunked') {
   for (let n = 0; n < 25 && answer === ''; n++) await delay(10)
   return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0), answer, end: () => socket.destroy() }
 }
-/** The same until it is answered, however busy the machine is. */
+/** Repeats it until it is answered, even on a busy machine. */
 async function answered(kit: Kit, key: string, length: number | 'chunked') {
   for (let n = 0; n < 100; n++) {
     const got = await begin(kit, key, length)
@@ -63,7 +63,7 @@ test('large bodies are counted before they are read: of a tenant 64 MiB at once,
   const beyond = await answered(kit, three, 65 * mib)
   assert.equal(beyond.status, 400)
 
-  // Whoever goes makes room.
+  // A request that ends makes room for another.
   for (const { end } of [first, second, theirs]) end()
   for (let n = 0; ; n++) {
     const again = await begin(kit, one, 64 * mib)

@@ -126,7 +126,7 @@ test('a license can be wrong in many ways: each is a 422 that says why, and the 
   const again = await reload()
   assert.deepEqual([again.changed, again.license.problem], [false, null])
 
-  // Each refusal is on record, and a newer one takes its place.
+  // Each refusal is recorded; a newer problem replaces the old one.
   await write(signed({ limits: { devices: 10 }, edition: 'unlimited' }))
   const loaded = await reload()
   assert.deepEqual(
@@ -176,7 +176,7 @@ test('in grace all goes on; after it nothing is added, nothing is taken away', a
   await assert.rejects(client.changeUser({ body: { operation: 'create', user: { username: 'late' } } }), late)
   await assert.rejects(client.createApiKey({ body: { name: 'late', role: 'viewer' } }), late)
   await assert.rejects(client.changeTenant({ body: { operation: 'create', tenant: { name: 'late' } } }), late)
-  // What is there works on, and can be taken away.
+  // Existing objects keep working, and can be removed.
   assert.equal((await client.suspendUser({ body: { user_id: user.user_id } })).changed, true)
   assert.ok((await client.listAuditEvents({ query: { limit: 1 } })).items.length > 0)
   assert.equal((await client.listTokens({ query: {} })).items[0]?.hint, token.slice(-4))
@@ -228,7 +228,7 @@ test('a bad file at the first start ends no start: nothing can be added until th
   await write(good)
   await reload()
   await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'x' } } })
-  // A start with a broken file goes on with the license that the database keeps.
+  // A start with a broken file keeps the license in the database.
   await write('broken again')
   await kit.startReplica()
   const after = await status()

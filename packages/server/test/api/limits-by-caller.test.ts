@@ -56,7 +56,7 @@ test('whatever stands for a person is bound by what binds that person', async (t
     const marked = await mark()
     assert.deepEqual([marked.status, marked.json.changed], [200, true], marked.text)
 
-    // Later the same request is answered as it was, and marks nobody again.
+    // Later the same request gets the stored answer, and does not mark the user again.
     const spare = await makeUser(kit, 'spare', ['tenant_admin'])
     await kit.admin.setBreakGlass({ body: { user_id: spare, break_glass: true } })
     await kit.admin.setBreakGlass({ body: { user_id: root, break_glass: false } })
@@ -81,7 +81,7 @@ const keyFor = (maker: Ask, user_id?: string): Promise<Got> => {
   return maker({ method: 'POST', path: '/v1/admin/api-keys', json })
 }
 
-/** Keys that stand for the person of this session, each made in another way. */
+/** Keys that act for the person of this session, each created in a different way. */
 async function keysOf(kit: Kit, person: Person): Promise<Callers> {
   const session: Ask = (sent) => person.request(sent)
   const own = byKey(kit, secretOf(await keyFor(session)))
@@ -112,7 +112,7 @@ async function keysOf(kit: Kit, person: Person): Promise<Callers> {
   }
 }
 
-/** A session that is as if the provider had opened it, so that it goes on while providers are the only way in. */
+/** A session that looks as if the provider had opened it, so that it stays valid while only providers may sign in. */
 async function sessionOfProvider(
   kit: Kit,
   { user_id, code, provider }: { user_id: string; code: string; provider: string },
@@ -126,7 +126,7 @@ async function sessionOfProvider(
       .where('ended_at', 'is', null)
       .execute(),
   )
-  // What is known of its sessions is read anew after a change of the user.
+  // The cached sessions of a user are read again after a change of the user.
   await kit.admin.changeUser({ body: { operation: 'update', user_id, user: { display_name: 'Root' } } })
   await kit.heard()
   assert.equal((await person.get('/v1/admin/me')).status, 200)
@@ -150,11 +150,11 @@ async function setStrict(kit: Kit): Promise<void> {
     )
   await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 9 } })
   await write({ ...strict, login: { ...strict.login, lockout_seconds: 800 } })
-  // Replicas hear of it by a change that is theirs to hear.
+  // Replicas learn of the direct change through a change that is announced to them.
   await kit.admin.updateSecuritySettings({ body: strict })
 }
 
-/** What an operation that names a user is to a caller who is, or stands for, that user. */
+/** Operations that name a user, sent by callers who are that user or act for them. */
 async function operations(kit: Kit, callers: Callers, { root, provider_id }: { root: string; provider_id: string }) {
   const generate = { user_id: root, generate: true }
   const another = await makeUser(kit, 'another', ['viewer'])
@@ -203,7 +203,7 @@ async function operations(kit: Kit, callers: Callers, { root, provider_id }: { r
     for (const [operation, ways] of Object.entries(lifts))
       for (const [path, json] of ways) {
         const got = await ask({ method: 'POST', path, json })
-        // A session shows the password, or a fresh sign-in, for what it changes of itself; ending a link needs neither.
+        // For changes to its own account, a session needs the password or a fresh sign-in. Ending a link needs neither.
         const isOwn = who.includes('session')
         const mayDo = isOwn && operation === 'unlinkUserIdentity'
         const refused = got.status === 403 || (isOwn && got.status === 422)
@@ -233,7 +233,7 @@ async function settings(kit: Kit, keys: Callers): Promise<void> {
       if (binds === 'nobody here') continue
       const json = over(strict, { [section]: { [field]: value } })
       const got = await ask({ method: 'PUT', path: '/v1/admin/settings/security', json })
-      // Not on, so not loosened: `step_up` of the table is turned off.
+      // `step_up` is off already, so turning it off loosens nothing.
       if (got.status !== (section === 'mfa' && field === 'step_up' ? 200 : 403))
         wrong.push(`${who}: ${section}.${field} ${got.status} ${got.text}`)
     }
@@ -258,7 +258,7 @@ async function locked(kit: Kit, callers: Callers, root: string): Promise<void> {
   await kit.heard()
 }
 
-/** The person approves nothing that they asked for by a key or an account of theirs. */
+/** A person can't approve runs that they requested by their key or by an account of theirs. */
 async function approval(kit: Kit, keys: Callers, person: Person): Promise<void> {
   const { items } = await kit.admin.listSigners({ query: { purpose: 'policy', state: 'active' } })
   for (const [who, ask] of Object.entries(keys)) {

@@ -36,7 +36,7 @@ const insert = (from: number, to: number) => [
      on conflict (tenant_id, key_id) do update set last_used_at = excluded.last_used_at`,
 ]
 
-/** Each is the number of rows whose derived values are not those of the row. */
+/** Each query counts the rows whose derived values do not match. */
 const wrong = {
   versions: `select count(*)::int as n from devices where client_version_key <> version_key(client_version)`,
   seen: `select count(*)::int as n from devices left join device_activity a using (tenant_id, device_id)
@@ -63,7 +63,7 @@ test('the version before keeps reading and writing while the keys of lists are a
     await client.query(`insert into tenants (tenant_id, name, canary_salt) values ('${tenant}', 'acme', '')`)
     for (const statement of insert(1, rows)) await client.query(statement)
   })
-  // The limits of the application: a statement that waits longer for a lock fails the test, and so does a deadlock.
+  // The application's limits: a statement that waits longer for a lock fails the test, as does a deadlock.
   const connect = async () => {
     const client = new pg.Client({
       connectionString: database.url,
@@ -101,7 +101,7 @@ test('the version before keeps reading and writing while the keys of lists are a
     [user(4), 'select count(*) from devices'],
   ] as const
   const hold = async () => {
-    // Each order meets the migration at a place of its own: while it waits for what the first statement locks.
+    // Each order meets the migration at another place, while it waits for the lock of the first statement.
     for (const [first, second] of orders) {
       await holder.query('begin')
       await holder.query(first)
@@ -111,7 +111,7 @@ test('the version before keeps reading and writing while the keys of lists are a
       await holder.query('commit')
     }
   }
-  /** None of those that are held. */
+  /** Rows that no transaction holds. */
   const someOther = (i: number) => 10 + (i % (rows - 10))
   const write = async () => {
     for (let i = rows + 1; !done || i < rows + 3; i++) {

@@ -15,7 +15,7 @@ test('totals of lists pass the limit of costly requests, and lists without a tot
   ] as const) {
     const refusedOf = async (query: { count?: 'estimate' }) => {
       await holder.query(`begin; lock table ${table} in access exclusive mode`)
-      // Three of a tenant run and 64 wait: two of these are too many.
+      // Three requests of a tenant run and 64 wait, so two are too many.
       const codes: unknown[] = []
       const all = Array.from({ length: 69 }, () =>
         list(query).then(

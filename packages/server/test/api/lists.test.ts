@@ -19,7 +19,7 @@ type UserQuery = NonNullable<Given<Contract['listUsers']>['query']>
 const deviceId = (d: Device) => d.device_id
 
 const isVersion = (text: string | null): text is string => text !== null && /^\d+\.\d+\.\d+/.test(text)
-/** The order of each sort, without what breaks ties. A time that was seen counts in steps of five minutes. */
+/** The order of each sort without tie-breakers. The last seen time counts in steps of five minutes. */
 const orders: Record<'enrolled_at' | 'name' | 'last_seen_at' | 'client_version', (a: Device, b: Device) => number> = {
   enrolled_at: (a, b) => Date.parse(a.enrolled_at) - Date.parse(b.enrolled_at),
   name: (a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)),

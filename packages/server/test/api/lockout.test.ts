@@ -19,7 +19,7 @@ test('failures are counted together on two replicas, of an account and of an add
     (await eventsOf(kit, 'login.failed')).filter((e) => e.username === username).map((e) => e.failure_reason)
   const locksOf = async (username: string) =>
     (await eventsOf(kit, 'account.locked')).filter((e) => e.username === username)
-  /** Locks that nobody has acknowledged. */
+  /** Notifications of locks that are not acknowledged. */
   const told = async () => (await kit.admin.listNotifications({ query: { kind: 'account.locked' } })).items
 
   await t.test(

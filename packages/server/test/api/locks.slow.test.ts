@@ -59,7 +59,7 @@ test('what is locked is out on two replicas and at its gateways, and comes back 
     assert.deepEqual(await outcomes(), new Set(), `${target.type}: as before`)
     await until(() => peers().size === all.length, `${target.type}: its gateway again`)
   }
-  // Whoever joins a group that is locked is bound from then on, and whatever was suspended beside stays so.
+  // A user who joins a locked group is blocked from then on. Objects that were also suspended stay suspended.
   await kit.admin.createLock({ body: { target: { type: 'group', id: group.group_id }, reason: 'tried' } })
   await kit.admin.changeGroup({
     body: { operation: 'update', group_id: group.group_id, group: { add_members: [user_id] } },

@@ -116,7 +116,7 @@ test('nobody gets a certificate for a device that is bound by a lock', async (t)
 })
 
 test('a lock ends by itself, and no earlier', async (t) => {
-  // Nobody asks the clock of a replica.
+  // The clock of a replica plays no role.
   const ahead = createClock(600_000)
   const kit = await startKit(t, { now: ahead.now })
   const device = await enroll(kit, 'laptop', { now: ahead.now })

@@ -56,7 +56,7 @@ test('no step can be left out: a start that would lock somebody out of something
     await runJob(writes.app, 'rewrap_secrets')
     assert.deepEqual([(await statusOf(kit, writes)).a.sealed, (await statusOf(kit, writes)).a.needed], [0, true])
     await reads.stop()
-    // The database ends what a replica held a moment after its connection.
+    // The database ends the claim of a replica shortly after its connection.
     await until(async () => {
       await runJob(writes.app, 'rewrap_secrets')
       return !(await statusOf(kit, writes)).a.needed
@@ -107,7 +107,7 @@ test('replicas with the same file, and one that has the next line', async (t) =>
     assert.deepEqual([await works(first!, ofA!), await works(first!, ofB!)], [true, false])
     assert.deepEqual([await works(reads, ofA!), await works(reads, ofB!)], [true, true])
   })
-  // Last: the key that the kit asks with is good no more.
+  // Last, since it invalidates the kit's own key.
   await t.test('a value that somebody else has replaced meanwhile is left to them', async () => {
     const columns = await kit.db.acrossTenants(secretColumns)
     const of = columns.find((c) => c.table === 'api_keys')!
@@ -172,7 +172,7 @@ test('what comes late under a key that was found unused is taken on, or makes it
   }
   assert.equal((await run()).needed, false)
 
-  // Of a transaction whose replica has ended before its commit was done.
+  // The value of a transaction whose replica ended before its commit was complete.
   await put(sealed)
   const { sealed: left, needed, removable } = await run()
   assert.deepEqual([left, needed, removable], [0, false, false])
@@ -201,7 +201,7 @@ test('what was made under a key goes on while it is replaced, and after three', 
     await owner.connect()
     kit.after(() => owner.end())
     for (const signIn of [signInWithTotp, signInWithCode]) {
-      // It has matched the code and waits for the row of its user while the seed is sealed anew.
+      // The sign-in has matched the code and waits for the user's row while the seed is sealed again.
       await owner.query("begin; select from users where username = 'ana' for update")
       let answer: string | undefined
       const signedIn = signIn(reads!).then((got) => {
@@ -229,7 +229,7 @@ test('what was made under a key goes on while it is replaced, and after three', 
         [secretsOf(third, 'the next master key'), secretsOf(third)],
       ] as const
       for (const [writes, alone] of files) {
-        // None runs that could not read it, so the new key may stand first at once.
+        // No replica without the new key runs, so the new key may be used for writing at once.
         for (const { stop } of running) await stop()
         const replica = await kit.startReplica(writes)
         await runJob(replica.app, 'rewrap_secrets')

@@ -23,7 +23,7 @@ import {
 import { trySignIn } from '../people.ts'
 import { tokenOfRun } from '../token.ts'
 
-/** A token seals its keys itself. */
+/** A PKCS#11 token seals its keys itself. */
 const sealedByToken = tokenOfRun ? ['signing_keys.private_jwe'] : []
 
 test('a rotation of the master key on two replicas ends no credential, and leaves nothing under the old one', async (t) => {
@@ -64,7 +64,7 @@ test('a rotation of the master key on two replicas ends no credential, and leave
       const seen = await fetch(`${to.url}/v1/admin/me`, { headers: { cookie } })
       assert.equal(seen.status, 200)
     }
-    // The job of a replica that writes under the former key leaves alone what is under the next one.
+    // The job of a replica that writes under the previous key does not touch values under the next key.
     const before = await sealedIn(kit)
     assert.equal(await runJob(previous!.app, 'rewrap_secrets'), 0)
     assert.deepEqual(await sealedIn(kit), before)
@@ -129,7 +129,7 @@ test('every column in which something sealed is found is one that the job knows'
     found.filter((place) => !known.some((of) => of.kind === 'sealed' && nameOf(of) === place)),
     [],
   )
-  // What is never found under another name is found by this one: each of them was tried, or lasts for minutes.
+  // These have no value under another name. Each name below was tried, or its values last for minutes only.
   assert.deepEqual(
     known
       .filter((of) => of.kind === 'sealed' && !found.includes(nameOf(of)))
@@ -142,7 +142,7 @@ test('every column in which something sealed is found is one that the job knows'
   assert.deepEqual(digests, [...places, 'recovery_codes.code_digest'])
 })
 
-/** Where the digests are found that these credentials had as they were minted. */
+/** The places with digests of these credentials, as they were when the credentials were created. */
 function placesOfDigests({ kit, secret, token, cookie }: Rotation, cells: readonly Cell[]): string[] {
   const digests = [kit.adminKey, secret, token, cookie.split('=')[1]!].map((t) => readToken(kit.peppers, t)!.digest)
   return [...new Set(cells.filter(({ bytes }) => digests.some((d) => bytes.includes(d))).map(placeOf))].sort()

@@ -7,7 +7,7 @@ import { type Kit, runJob, startKit } from '../kit.ts'
 
 const scrape = (kit: Kit, headers: Record<string, string> = {}, path = '/metrics') =>
   fetch(kit.metricsUrl + path, { headers })
-/** The value of a line, by its name and labels as they are written. */
+/** The value of a line, by its name and labels as written. */
 const readValue = (text: string, line: string): number | undefined => {
   const found = text.split('\n').find((l) => l.startsWith(`${line} `))
   return found === undefined ? undefined : Number(found.slice(line.length + 1))

@@ -73,7 +73,7 @@ test('a letter that was refused is sent again under the same Message-ID', async 
 test('no mail leaves in the clear but on loopback', async (t) => {
   const smtp = await startSmtpListener(t)
   const letter = { id: 'x', recipient: 'a@example.com', subject: 'x', text: 'x', at: new Date() }
-  // The same listener under a name that is not known as loopback: it offers no STARTTLS.
+  // The same listener under a name that is not a known loopback name. It offers no STARTTLS.
   const mailer = createMailer(`smtp://user:hunter2@[::ffff:127.0.0.1]:${smtp.port}`, 'https://control.example')
   await assert.rejects(mailer.send(letter), /^Error: The mail server/)
   assert.deepEqual(

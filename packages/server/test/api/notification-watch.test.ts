@@ -24,7 +24,7 @@ test('a silent gateway is reported once, and closed by the system when it is bac
   assert.deepEqual(await inbox(kit), [])
 
   clock.advance(61)
-  // Nobody could hear it: after an outage it is given the time to report, and then it is down.
+  // The deployment did not listen. After such an outage a gateway gets time to report, and is then down.
   await listenedFor(kit, 50, -61)
   await run(kit, 'watch_gateways')
   assert.deepEqual(await inbox(kit), [])
@@ -44,10 +44,10 @@ test('a silent gateway is reported once, and closed by the system when it is bac
   assert.deepEqual(closed?.acknowledged_by, { type: 'system', id: null, name: 'system' })
   assert.equal((await eventsOf(kit, 'notification.acknowledged')).length, 1)
 
-  // The next silence is another cause; who acknowledges it is not told of it again.
+  // The next silence is a new cause; once acknowledged, it is not notified again.
   clock.advance(61)
   await run(kit, 'watch_gateways')
-  // Nor is it taken for one that is back while nobody can say so.
+  // Nor does it count as back while the deployment does not listen.
   await listenedFor(kit, 0, -80)
   await run(kit, 'watch_gateways')
   await listenedFor(kit, 122)

@@ -131,7 +131,7 @@ test('OCSP says what has become of a certificate', async (t) => {
     const told = await until(async () => {
       const after = performance.now() - revoked
       const status = await statusOf(there, one)
-      // Later than that nothing is believed that was not compared with the database, however busy the machine.
+      // After that time only answers compared with the database are trusted, even on a busy machine.
       assert.ok(status === 'revoked' || after < 1000, `${status} ${after} ms after`)
       return status === 'revoked'
     })
@@ -186,7 +186,7 @@ test('who asks for what is warm, or for what is invented, costs no statement', a
   const sent: string[] = []
   t.mock.method(pg.Client.prototype, 'query', function (this: pg.Client, ...given: Parameters<typeof query>) {
     const { text = String(given[0]) } = given[0] as { text?: string }
-    // What is to be forwarded is looked for at any time.
+    // Statements of the SIEM delivery may come at any time.
     if (/\b(spcs|crls|signing_keys|trust_sets|tenants)\b/.test(text) && !text.includes('siem_streams')) sent.push(text)
     return query.apply(this, given)
   })

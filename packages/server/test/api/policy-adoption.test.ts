@@ -17,7 +17,7 @@ test('times of points lie densely at first, and end after 30 days', () => {
   assert.deepEqual([...new Set(steps)], [10, 300, 3600])
   assert.equal(all.at(-1), followedMs)
   assert.ok(all.length < 1100)
-  // Whoever asks in parts gets the same.
+  // Times computed in parts are the same.
   const inParts: number[] = []
   for (let until = 7000; until < 90_000 * second; until += 47_000)
     inParts.push(...gridTimes(0, inParts.at(-1) ?? null, until))
@@ -37,7 +37,7 @@ test('adoption of a version over time, and the fleet by version', async (t: Test
   await beat(before)
   const { bundle_id, published_at } = await publish(kit, [rule('all', { any: true })])
   const at = (seconds: number) => new Date(Date.parse(published_at) + seconds * 1000)
-  /** To a time after the publication, whatever the machine has spent. */
+  /** Advances to a time after the publication, whatever time the machine has used. */
   const goTo = (seconds: number) => clock.advance((at(seconds).getTime() - clock.now().getTime()) / 1000)
   const apply = async ({ id, client }: (typeof devices)[number]) => {
     const { policy } = await admin.getDevice({ params: { device_id: id } })
@@ -70,7 +70,7 @@ test('adoption of a version over time, and the fleet by version', async (t: Test
     await sample()
     assert.equal((await pointsIn()).length, 3, 'nothing changed')
     await apply(devices[2]!)
-    // It says the same once more, which does not make it late.
+    // The device repeats its report, which does not make it late.
     await apply(devices[0]!)
     goTo(182)
     await sample()

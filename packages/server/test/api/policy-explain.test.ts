@@ -62,7 +62,7 @@ test('explain names the rules that would have allowed, the nearest first, with w
     [['posture.encrypted', 'no_report']],
   )
 
-  // One step nearer each time: what holds is no longer lacking.
+  // One condition is met at a time; a met condition is no longer listed as missing.
   await device.client.reportPosture({ body: { facts: { 'disk.encrypted': true } } })
   const allowed = await explain()
   assert.deepEqual([allowed.policy_decision, allowed.rule_id, allowed.would_allow], ['allow', 'own', []])

@@ -28,7 +28,7 @@ async function startFleet(t: TestContext, replicas: number) {
     }))
   const fleet = { sales: await enrolled('sales'), support: await enrolled('support') }
   await kit.admin.publishPolicy({ body: { channel: 'stable', policy: good } })
-  /** Every device carries traffic; of these so many have packets denied. */
+  /** Every device has traffic; for this number of each group, packets are denied. */
   const carry = (denied: { sales: number; support: number }, more: object = {}) =>
     client.metering({
       body: report(
@@ -52,7 +52,7 @@ async function startFleet(t: TestContext, replicas: number) {
 }
 const current = async ({ admin }: Kit) =>
   (await admin.listPolicyBundles()).items.filter((b) => b.current).map((b) => [b.channel, b.version])
-/** As if the version had been published, and packets denied, so much earlier. */
+/** Moves the publication of a version and the denied packets back in time. */
 const age = (kit: Kit, version: number, minutes: number) =>
   kit.db.inTenant(kit.tenant, async (tx) => {
     const earlier = sql`${minutes} * interval '1 minute'`
@@ -64,7 +64,7 @@ const age = (kit: Kit, version: number, minutes: number) =>
 
 test('a canary that breaks the sessions of a group rolls itself back, once, and says why', async (t: TestContext) => {
   const { kit, fleet, carry, publishCanary, judge, healthOf } = await startFleet(t, 2)
-  // What was before the canary is not its doing, however late it is reported.
+  // Denials from before the canary do not count for it, even if reported late.
   await carry({ sales: 8, support: 0 })
   const canary = await publishCanary()
   assert.deepEqual([canary.gate?.state, canary.gate?.observe_minutes], ['watching', 60])

@@ -124,7 +124,7 @@ test('a policy that splits the fleet too finely says so, where it is tried, wher
   }
   const coarse = { ...fine, rules: fine.rules.slice(0, 5) }
   await enroll(kit, 'one of many')
-  // 1,200 more like it, each with tags of its own.
+  // Inserts 1,200 similar devices, each with tags of its own.
   await kit.db.inTenant(kit.tenant, (tx) =>
     sql`
       insert into devices (tenant_id, device_id, name, platform, tags, group_ids, status, address_number,
@@ -144,7 +144,7 @@ test('a policy that splits the fleet too finely says so, where it is tried, wher
   warns(tried.warnings)
   const published = await fresh.publishPolicy({ body: { channel: 'stable', policy: fine } })
   const shown = ({ bundle_id } = published) => fresh.getPolicyBundle({ params: { bundle_id } })
-  // What takes longer than a publish waits is said later; what it says can be read at once.
+  // An impact that takes longer than the publish waits is reported later; it can be read at once.
   if (published.impact.status === 'running') await until(async () => (await shown()).impact.status === 'done')
   else warns(published.warnings)
   warns((await shown()).warnings)

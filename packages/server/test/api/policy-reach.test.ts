@@ -110,7 +110,7 @@ test('who reaches a target, and whom a document changes', async (t: TestContext)
         const { policy_decision, blocked_by, rule_id, channel } = await admin.explainPolicy({
           body: { device_id: id, target },
         })
-        // Whether a gateway is up plays no part.
+        // The state of gateways plays no role.
         if (policy_decision === 'allow' && blocked_by.every((b) => b.kind === 'gateway'))
           expected.push([id, rule_id!, channel])
       }
@@ -134,7 +134,7 @@ test('who reaches a target, and whom a document changes', async (t: TestContext)
         ['cyd', 1, ['staff']],
       ],
     )
-    // Of the six devices of staff two are kept out, one of the two of ops.
+    // Of the six devices of staff two are blocked, and one of the two of ops.
     assert.deepEqual(
       found.groups.map((g) => [g.name, g.users, g.devices, g.devices_examined, g.rule_ids]),
       [

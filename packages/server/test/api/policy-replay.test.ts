@@ -21,7 +21,7 @@ test('sessions that were recorded are replayed against a draft', async (t: TestC
   })
   const users = await times(3, (i) => makeUser(kit, `user-${i}`))
   const devices = await times(4, (i) => enroll(kit, `device ${i}`, { user_id: users[i % 3]!, tags: [`t${i}`] }))
-  /** A session that has ended, by device and what it used. */
+  /** A sample of an ended session, by device and used resources. */
   const sample = (i: number, ...used: string[]) => ({
     ...{ session_id: newSession(), device_id: devices[i]!.id, state: 'ended', rx_bytes: 9, tx_bytes: 9 },
     ...{ end_reason: 'device_gone', source_ip: '192.0.2.7' },

@@ -15,7 +15,7 @@ const av = { expression: 'within_last(av.updated_at, 86400)' }
 const rulesEverywhere = ({ replicas }: Kit, device: Device) => rulesAt(device, replicas)
 const seqs = ({ replicas, tenant }: Kit) => replicas.map(({ app }) => app.feed.seqOf(tenant))
 
-/** What is sent to the database meanwhile, but for the heartbeat's, the sequencer's and the jobs'. */
+/** The database statements during `work`, without those of the heartbeat, the sequencer and the jobs. */
 async function statementsOf(t: TestContext, work: () => Promise<unknown>): Promise<string[]> {
   const sent: string[] = []
   const { query } = pg.Client.prototype
@@ -256,7 +256,7 @@ test('posture reports as time goes by', async (t) => {
 
   await t.test('the first report of a device is not replaced by one that was made before it', async () => {
     const laptop = await enroll(kit, 'laptop', { now: clock.now })
-    // Both see that there is none, and store theirs one after the other.
+    // Both find no row, and store theirs one after the other.
     const held = await holdTable(kit, 'device_postures')
     const say = (n: number) => laptop.client.reportPosture({ body: { facts: { 'custom.n': n } } })
     const later = say(2)

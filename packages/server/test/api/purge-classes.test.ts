@@ -8,14 +8,16 @@ const kinds = ['free', "the user's", "the device's"] as const
 type Kind = (typeof kinds)[number]
 const user = crypto.randomUUID()
 
-/** What is kept from the middle of March: in each month a row of each kind, at the same ctid in each. */
+/**
+ * The retention begins in the middle of March. Each month has one row of each kind, at the same ctid in each partition.
+ */
 const over = ['2020-01-10', '2020-02-10']
 const young = ['2020-04-10', '2020-05-10']
-/** Another device in each month: it is revoked once. */
+/** A different device in each month, since a device is revoked only once. */
 const devices: Record<string, string> = Object.fromEntries([...over, ...young].map((m) => [m, crypto.randomUUID()]))
 const daysSince = (day: string) => Math.floor((Date.now() - Date.parse(day)) / 86_400_000)
 
-/** Rows of a tenant ($1) of each kind, whose user is $2 and device $3, and that count from $4; and how to tell them. */
+/** Rows of each kind for a tenant ($1), a user ($2) and a device ($3), with their time ($4). */
 const rows = `(values ('free', gen_random_uuid(), gen_random_uuid(), $4::timestamptz), ('the user''s', $2::uuid, gen_random_uuid(), $4),
   ('the device''s', gen_random_uuid(), $3::uuid, $4)) as r (kind, user_id, device_id, moment)`
 const ofSession = `insert into vpn_sessions (tenant_id, session_id, device_id, user_id, gateway_id, pool_id, state, started_at,
@@ -78,7 +80,7 @@ const classes: Record<string, { table: string; told: string; at: string; insert:
     table: 'policy_bundles',
     told: 'digest',
     at: 'published_at',
-    // So that the newest 200 are not these.
+    // Version numbers far apart, so that these rows are not among the newest 200 versions.
     insert: `insert into policy_bundles (tenant_id, bundle_id, version, seq, channel, digest, document, resolution, tests,
         impact, published_at)
       select $1, gen_random_uuid(), extract(epoch from moment)::bigint / 100 + row_number() over (), 1, 'stable',
@@ -95,13 +97,13 @@ const classes: Record<string, { table: string; told: string; at: string; insert:
   },
 }
 
-/** A tenant that keeps everything since the middle of March, with such rows and perhaps a hold. */
+/** A tenant that keeps everything since the middle of March, with these rows and optional holds. */
 async function addTenant(kit: Kit, owner: Owner, holds: { user?: string; device?: string }[] = []) {
   const tenant = await kit.newTenant()
   await owner.query('set session_replication_role = replica')
   for (const { insert } of Object.values(classes))
     for (const moment of [...over, ...young]) await owner.query(insert, [tenant, user, devices[moment], moment])
-  // One that runs since long ago.
+  // A session that has been active for a long time.
   await owner.query(
     `${ofSession}, 'active', moment, moment, null, null, 'wireguard', 'runs', 'device', 'pass' from ${rows}`,
     [tenant, user, devices[over[0]!], over[0]],
@@ -121,7 +123,7 @@ async function addTenant(kit: Kit, owner: Owner, holds: { user?: string; device?
   return tenant
 }
 
-/** What is left, as month and kind. */
+/** The remaining rows, as month and kind. */
 async function left(owner: Owner, tenant: string, name: string) {
   const { table, told, at } = classes[name]!
   const { rows } = await owner.query<{ what: string }>(

@@ -10,7 +10,7 @@ import { makeUser, signInAs, untilStatus } from '../people.ts'
 const refusedWith = (status: number, about?: RegExp) => (e: unknown) =>
   e instanceof ApiError && e.status === status && (!about || about.test(e.message))
 const has = (role: Role, permission: string) => (roles[role] as readonly string[]).includes(permission)
-/** What the design says: no role may hand out more than it has itself. */
+/** The rule of the design: no role may grant more than it has itself. */
 const mayHandOut = (own: Role, other: Role) =>
   own === 'platform_admin' || (other !== 'platform_admin' && roles[other].every((p) => has(own, p)))
 
@@ -132,7 +132,7 @@ async function within(kit: Kit): Promise<void> {
         for (const change of [client.grantRole, client.revokeRole])
           assert.equal((await change({ body })).changed, true, `${own} ${role}`)
       else {
-        // In turn: neither looks at what the other does.
+        // Grant and revoke alternate: neither check uses the other.
         const change = (n + m) % 2 ? client.grantRole : client.revokeRole
         refusals++
         await assert.rejects(change({ body }), refusedWith(403), `${own} ${role}`)
@@ -184,7 +184,7 @@ const twoAdmins = async (kit: Kit) => {
       return encodeId('user', userId)
     }),
   )
-  // The platform may stop both (`stopping.test.ts`).
+  // An administrator of the platform may suspend both (`stopping.test.ts`).
   return { query, ids, key: await kit.keyFor('tenant_admin', tenant) }
 }
 

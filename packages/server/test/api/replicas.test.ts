@@ -9,7 +9,7 @@ const digest = operation('policyDigest')
 const on = (kit: Kit, replica: Replica): Kit => ({ ...kit, ...replica })
 const ask = (kit: Kit, replica: Replica, device: RawDevice) => call(on(kit, replica), digest, device.caller)
 
-/** Ends every listening connection of the deployment, as a failing network would. */
+/** Ends every listening connection of the deployment, as a network failure would. */
 async function cutFeeds(kit: Kit): Promise<number> {
   const client = new pg.Client({ connectionString: kit.databaseUrl })
   await client.connect()

@@ -8,7 +8,7 @@ import { ask, connectOwner, count, forget, placeHold, statusOf } from '../retent
 const day = 86_400_000
 const kept = Math.floor((Date.now() - Date.parse('2020-03-15')) / day)
 
-/** A deployment that keeps what is younger than the middle of March 2020, with a row of telemetry at each of these. */
+/** A deployment that keeps rows from the middle of March 2020 on, with a telemetry row at each of these times. */
 async function startAtMarch(t: TestContext, ...moments: string[]) {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)

@@ -21,7 +21,7 @@ test('what is over is forgotten after its time, and what is still referred to st
       tests, impact, published_at)
     select ${t0}, gen_random_uuid(), i, i, 'stable', 'd' || i, '{}', '{}', '{}', '{}', now() - interval '90 days'
     from generate_series(100, 349) as i`)
-  // Four that list one key of trust sets, then one that lists another: the last of each leads on.
+  // Four trust sets with one key, and one with another: the last set of each key list is kept.
   await owner.query(`insert into trust_sets (tenant_id, version, document, expires_at, trust_kids)
     select ${t0}, -i, '{}', now() - interval '1 day', array[case when i > 1 then 'old' else 'new' end]
     from generate_series(1, 5) as i`)

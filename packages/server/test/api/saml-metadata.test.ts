@@ -25,7 +25,7 @@ test('a certificate that the provider changes arrives by itself, and no sign-in 
   const saml = async () => (await kit.admin.getIdentityProvider({ params })).saml!
   assert.equal((await saml()).found?.certificates.length, 2)
 
-  // What was read later stays, also where an earlier answer comes after it.
+  // Later metadata stays, even if an earlier answer arrives after it.
   const asked = new Promise<ServerResponse>((held) => {
     idp.answer = (_, response) => held(response)
   })
@@ -39,7 +39,7 @@ test('a certificate that the provider changes arrives by itself, and no sign-in 
   await job
   assert.equal((await saml()).found?.certificates.length, 3)
 
-  // What it says wrongly, or not at all, changes nothing that holds; an administrator sees it.
+  // Wrong or missing metadata changes nothing in force; an administrator sees the problem.
   idp.entityId = 'https://other.example'
   clock.advance(3600)
   await runJob(kit.app, 'refresh_saml_metadata')
@@ -96,7 +96,7 @@ test('metadata of one tenant are not waited for by another', async (t) => {
   const { provider_id } = await theirs.createIdentityProvider({
     body: { name: 'Theirs', kind: 'saml', saml: { metadata_url: other.url } },
   })
-  // Whoever is asked first answers when the other one is asked too.
+  // The first one asked answers only when the other is asked too.
   const both = new Set<typeof idp>()
   const { promise: whole, resolve } = Promise.withResolvers<void>()
   for (const one of [idp, other])

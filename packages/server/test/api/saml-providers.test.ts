@@ -45,7 +45,7 @@ test('a provider of SAML is set up by an address, by pasted metadata or by hand,
   assert.deepEqual([byHand.saml?.idp, byHand.saml?.found?.read_at], [idp, null])
   assert.equal((await admin.testIdentityProvider({ params: { provider_id: byHand.provider_id } })).ok, true)
 
-  // What a GET showed may be sent back whole; one source takes the place of another.
+  // The answer of a GET may be sent back whole; one metadata source replaces another.
   const of = { params: { provider_id: byHand.provider_id } }
   const shown = await admin.getIdentityProvider(of)
   const same = await admin.updateIdentityProvider({ ...of, body: shown })
@@ -106,7 +106,7 @@ test('a provider of SAML is set up by an address, by pasted metadata or by hand,
   )
 })
 
-/** The certificate, beginning or ending on the 31st of February. */
+/** The certificate with a start or an end on February 31. */
 function withoutDate(pem: string, which: 'begin' | 'end'): string {
   const der = Buffer.from(pem.replace(/-----[A-Z ]+-----|\n/g, ''), 'base64')
   const first = der.indexOf(Buffer.from('170d', 'hex'))

@@ -62,7 +62,7 @@ test('what is shown is what is asked for', async (t) => {
   says(await call(kit, { method: 'GET', path: '/v1/scim/v2/Users' }, bearer(kit.adminKey)), 403)
   const elsewhere = await call(kit, { method: 'GET', path: '/v1/admin/users' }, bearer(key))
   assert.deepEqual([elsewhere.status, elsewhere.json.error], [403, 'forbidden'])
-  // Nor in another tenant, whatever its role.
+  // A directory's key has no access to another tenant, whatever its role.
   const { secret: strong } = await kit.admin.createApiKey({
     body: { name: 'strong', role: 'platform_admin', directory: 'entra' },
   })
@@ -73,7 +73,7 @@ test('what is shown is what is asked for', async (t) => {
 
 type Shown = Record<string, unknown>
 type Told = { name: string; subAttributes?: { name: string }[] }
-/** The common attributes (RFC 7643 §3.1), which stand in no schema. */
+/** The common attributes (RFC 7643 §3.1), which are in no schema. */
 const common: Told[] = [
   { name: 'id' },
   { name: 'schemas' },
@@ -83,14 +83,14 @@ const common: Told[] = [
   },
 ]
 const isObject = (value: unknown): value is Shown => typeof value === 'object' && value !== null
-/** What stands at a path: of an attribute with several values, that of each. */
+/** The value at a path; for a multi-valued attribute, the value of each element. */
 const at = (entry: unknown, [name, ...rest]: string[]): unknown => {
   if (name === undefined) return entry
   if (Array.isArray(entry)) return entry.map((item) => at(item, [name, ...rest]))
   return isObject(entry) ? at(entry[name], rest) : undefined
 }
 
-/** An ETag is of what is shown. */
+/** An ETag depends on the attributes shown. */
 const version = /[\w-]{16}\.[\w-]{16}/
 async function byPaths(kit: Kit): Promise<void> {
   const { scim } = await provision(kit, 'paths')
@@ -179,13 +179,14 @@ test('what can not be taken is refused in the words of SCIM, and nothing of it i
   says(await patch({ op: 'replace', path: 'emails[type is "x"].value', value: 'x' }), 400, 'invalidFilter')
   says(await patch({ op: 'replace', path: 'emails[shoe eq "x"].value', value: 'x' }), 400, 'invalidFilter')
   says(await patch({ op: 'replace', path: 'emails[type ne "work"]', value: { type: 'x' } }), 400, 'noTarget')
-  // The first of two operations is not done without the second.
+  // If the second of two operations fails, the first is not applied.
   says(
     await patch({ op: 'replace', path: 'displayName', value: 'changed' }, { op: 'add', path: 'x', value: 1 }),
     400,
     'invalidPath',
   )
-  // An attribute of the core schema stands at the top: under its URN it would be read past, which `active` must not be.
+  // Attributes of the core schema are at the top level. Under the schema's URN they would be ignored, which is
+  // dangerous for `active`.
   says(await patch({ op: 'replace', value: { [scimUrns.user]: { active: false } } }), 400, 'invalidPath')
   says(await user({ [scimUrns.user]: { displayName: 'x' } }), 400, 'invalidSyntax')
   for (const filter of [

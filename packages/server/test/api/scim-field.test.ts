@@ -6,7 +6,7 @@ import { makeUser, passwordOf, trySignIn } from '../people.ts'
 import { config, pull, sourceOf, startKeycloak } from '../pulls.ts'
 import { many, provision, pushed, type Scim, scimGroup, scimUser } from '../scim.ts'
 
-/** What identity providers send in the field, and what deployments have refused of it. */
+/** Requests that identity providers send in practice, and that deployments have refused. */
 test('what identity providers send in the field', async (t) => {
   const kit = await startKit(t, { config })
   const { scim } = await provision(kit)
@@ -75,7 +75,8 @@ test('what identity providers send in the field', async (t) => {
     )
     assert.equal((await trySignIn(kit, mail, { password: passwordOf('jane') })).status, 401)
     assert.equal((await trySignIn(kit, 'jane')).status, 200)
-    // In a policy a username names its user, whoever has it as an address; an address of several names nobody.
+    // In a policy, a username names its user, even if another user has it as an address. An address of several users
+    // names none.
     const rulesFor = (user: string) => ({
       schema: 'holdfast.policy/1' as const,
       rules: [{ id: 'a', action: 'allow' as const, from: { users: [user] }, to: ['10.0.0.0/8'] }],
@@ -120,7 +121,7 @@ test('what identity providers send in the field', async (t) => {
         .items
       assert.deepEqual([group?.name.length, group?.member_count], [256, 1], from)
     }
-    // What is longer is refused, or read as far as there is room and ends in an ellipsis.
+    // A longer value is refused, or cut and ended with an ellipsis.
     assert.equal(
       (await scim.post('Users', scimUser(long('u', 257), { externalId: 'too-long', displayName: 'Long', emails: [] })))
         .status,

@@ -17,7 +17,7 @@ test('a group of 50,000 is changed by a thousand in as many statements as one of
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
   await owner.connect()
   kit.after(() => owner.end())
-  // 50,000 users of the directory, all but the last 2,000 of them in the group.
+  // 50,000 users of the directory; all but the last 2,000 are in the group.
   const { rows: users } = await owner.query<{ user_id: string }>(
     `insert into users (tenant_id, user_id, external_id, username, source, directory_id)
     select d.tenant_id, gen_random_uuid(), 'x' || n, 'x' || n, 'directory', d.directory_id
@@ -51,7 +51,7 @@ test('a group of 50,000 is changed by a thousand in as many statements as one of
     if (this !== owner && /from users u where/.test(text)) looked.push({ text, values })
     return query.apply(this, given)
   })
-  /** Of the transaction that held the directory. */
+  /** The number of statements of the transaction that locked the directory. */
   const statements = () =>
     courses.find((course) => course.some((text) => /"directories".*for no key update/.test(text)))?.length ?? 0
   const costOf = async (gid: string, op: string, users: readonly string[]) => {
@@ -90,7 +90,7 @@ test('a group of 50,000 is changed by a thousand in as many statements as one of
   }
   await setCount(size - 2000)
 
-  // What identity providers ask before each push is answered from an index.
+  // Queries that identity providers send before each push use an index.
   for (const filter of ['userName eq "X77"', 'externalId eq "x77"', `id eq "${ids[77]}" and active eq true`]) {
     looked.length = 0
     assert.equal((await scim.idsOf('Users', filter)).length, 1, filter)

@@ -56,7 +56,7 @@ test('a directory on two replicas, whose clock runs on from part to part', async
     await untilStatus(poll, 200)
     assert.equal((await scim.delete(`Users/${other}`)).status, 204)
     await untilStatus(others, 401)
-    // Under its externalId and its name it is the same user, with nothing that it had.
+    // The externalId and the name identify the same user, who has nothing of the former access.
     const back = await scim.post('Users', scimUser('liam'))
     assert.deepEqual([back.status, back.json.id, back.json.active], [201, other, true])
     assert.equal((await others()).status, 401)
@@ -82,7 +82,7 @@ test('a directory on two replicas, whose clock runs on from part to part', async
         [run.status, run.source, run.held_because],
         ['held', 'scim', [{ rule: 'users_removed', removed: 7, of: 60, most: 6, group: null }]],
       )
-      // It names each who was refused, once, and is found among all runs.
+      // The run names each refused user once, and is in the list of all runs.
       assert.equal((await suspend(scim, ids[twenty.findIndex((a) => a.status === 403)])).status, 403)
       const names = run.diff.map((d) => d.name).sort()
       const refused = twenty.flatMap((a, i) => (a.status === 403 ? [`person${i}`] : [])).sort()
@@ -97,10 +97,10 @@ test('a directory on two replicas, whose clock runs on from part to part', async
         notices.map((n) => [n.severity, n.subject.id]),
         [['critical', run_id]],
       )
-      // What takes nothing away goes on, and time alone lifts nothing.
+      // Changes that remove nothing continue, and time alone does not release the held run.
       assert.equal((await scim.post('Users', scimUser('newcomer'))).status, 201)
       clock.advance(3 * 3600)
-      // Nor is it forgotten with the runs of long ago: nothing but its confirmation ends it.
+      // Nor is it deleted with old runs: only its confirmation ends it.
       await kit.db.inTenant(kit.tenant, (tx) =>
         sql`update directory_runs set started_at = started_at - interval '403 days' where tenant_id = ${kit.tenant}`.execute(
           tx,
@@ -125,7 +125,7 @@ test('a directory on two replicas, whose clock runs on from part to part', async
       const shown = (await kit.admin.getDirectorySyncStatus()).items.find((d) => d.provider === 'large')
       assert.equal(shown?.held_run?.status, 'held')
 
-      // A group of ten keeps half of its members; what another one loses is not held for it.
+      // A group of ten keeps half of its members; another group's losses do not count for it.
       const staying = ids
         .slice(0, 20)
         .filter((_, i) => twenty[i]?.status === 403)
@@ -153,7 +153,7 @@ test('a directory on two replicas, whose clock runs on from part to part', async
         ],
       )
       assert.equal((await take(few, 5, 10)).status, 204)
-      // Who is there of another source counts for nothing: half of ten may go, not ten of twenty.
+      // Members from another source do not count: half of ten may be removed, not ten of twenty.
       const mixed = String((await scim.post('Groups', scimGroup('mixed', staying))).json.id)
       const add_members: string[] = []
       for (let i = 0; i < 10; i++) {
@@ -181,7 +181,7 @@ test('a directory on two replicas, whose clock runs on from part to part', async
     clock.advance(0.6 * 3600)
     assert.deepEqual(await suspended(5, 10), [200, 200, 200, 403, 403], 'a tenth of 81')
 
-    // Whoever has the key raises no bound by filling the directory first.
+    // A caller with the key can't raise the limit by adding users first.
     const okta = await provision(kit, 'okta')
     const there = await fill(okta.scim, 'okta', 10, 'there')
     clock.advance(25 * 3600)
@@ -236,7 +236,7 @@ test('a directory beside others, and beside what is of none', async (t) => {
       for (const answer of [await scim.get(`Users/${local.user_id}`), await suspend(scim, local.user_id)])
         assert.equal(answer.status, 404)
       const [first, second, third] = (await pushed(scim, ['first', 'second', 'third'])) as [string, string, string]
-      // Another directory's entries are nobody's here.
+      // Entries of another directory are invisible.
       const okta = await provision(kit, 'okta')
       assert.equal((await okta.scim.get(`Users/${first}`)).status, 404)
       assert.equal((await okta.scim.post('Users', scimUser('first'))).status, 409)
@@ -263,7 +263,7 @@ test('a directory beside others, and beside what is of none', async (t) => {
       const again = await scim.patch(`Users/${fourth}`, [{ op: 'replace', value: { active: true, displayName: 'F' } }])
       assert.deepEqual([again.status, again.json.active, again.json.displayName], [200, false, 'F'])
 
-      // A new externalId is on record whatever changes with it, and so is that somebody is back who stays suspended.
+      // A new externalId is always recorded, and so is the return of a user who stays suspended.
       const eventsOf = async (id: string) => {
         const { items } = await admin.listAuditEvents({ query: { kind: 'user.changed', limit: 200 } })
         return items.filter((e) => 'user_id' in e && e.user_id === id)
@@ -276,7 +276,7 @@ test('a directory beside others, and beside what is of none', async (t) => {
       assert.deepEqual([returned.status, returned.json.id, returned.json.active], [201, fourth, false])
       assert.equal((await eventsOf(fourth)).length, told + 1)
 
-      // Who was deleted gives up the name to whoever has it now, and goes for good after 30 days.
+      // A deleted user gives up the name to the next one, and is erased after 30 days.
       const [gone = ''] = await pushed(scim, ['gone'])
       assert.equal((await scim.delete(`Users/${gone}`)).status, 204)
       const next = await scim.post('Users', scimUser('gone', { externalId: 'another' }))

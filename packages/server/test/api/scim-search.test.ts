@@ -18,13 +18,13 @@ const elements = (value: unknown): unknown[] => {
   return Array.isArray(value) ? value : [value]
 }
 
-/** What RFC 7644 says of a filter, by what is shown of a user; another way than the server's. */
+/** The meaning of a filter by RFC 7644, from the attributes shown of a user; independent of the server's code. */
 function fits(f: ScimFilter, of: Record<string, unknown>): boolean {
   const plain = (path: string): unknown[] => {
     const [name = '', part] = path.split('.')
     const its = elements(of[name]) as Record<string, unknown>[]
     const parts = its.map((v) => (typeof v === 'object' ? v[part ?? 'value'] : v))
-    // Of an attribute with several values each counts, also one without the part.
+    // For a multi-valued attribute each element counts, also one without the sub-attribute.
     return name === 'emails' ? parts : parts.filter((v) => v !== undefined)
   }
   const one = (path: string, has: unknown, op: Comparison, value: FilterValue): boolean => {
@@ -46,7 +46,7 @@ function fits(f: ScimFilter, of: Record<string, unknown>): boolean {
     case 'compare': {
       const has = plain(f.path)
       if (f.value === null) return (has.length === 0) === (f.op === 'eq')
-      // A single attribute that is not there is other than anything.
+      // A missing single-valued attribute is unequal to every value.
       if (has.length === 0 && !f.path.startsWith('emails')) return f.op === 'ne'
       return has.some((v) => (v === undefined ? f.op === 'ne' : one(f.path, v, f.op, f.value)))
     }
@@ -168,7 +168,7 @@ async function byPost(kit: Kit): Promise<void> {
     assert.deepEqual(seen, ids, `by pages of ${count}`)
   }
   const [users, groups] = [ids.slice(0, 4), ids.slice(4)]
-  // What only the others have, has no value here.
+  // An attribute that only the other type has has no value here.
   for (const [its, wanted] of [
     ['displayName sw "The "', [...users, groups[1]]],
     ['userName pr', users],

@@ -15,7 +15,7 @@ type Hit = Output<Contract['search']>['items'][number]
 
 let kit: Kit
 let prepared: Awaited<ReturnType<typeof prepare>>
-/** One deployment for all tests here, with one thing of each kind that is called zulu. */
+/** One deployment for all tests here, with one object of each kind named zulu. */
 async function prepare(t: TestContext) {
   kit = await startKit(t, { replicas: 2 })
   const { admin } = kit
@@ -56,7 +56,7 @@ const only = ({ items }: { items: readonly Hit[] }, kind: SearchKind): Hit => {
   assert.equal(found.length, 1, `one ${kind} in ${JSON.stringify(items)}`)
   return found[0]!
 }
-/** The role decides what is read and what is offered. */
+/** The role decides which objects are found and which actions are offered. */
 const mayRun = (role: Role, ...needed: string[]) =>
   needed.every((permission) => (roles[role] as readonly string[]).includes(permission))
 

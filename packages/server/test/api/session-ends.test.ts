@@ -38,7 +38,7 @@ test('a terminated session keeps its device out of the pool for a while', async 
     const { state, end_reason } = await admin.getSession({ params: { session_id } })
     return [state, end_reason]
   }
-  /** What a gateway is told that begins anew, at each replica. */
+  /** The revoked sessions that a new gateway process receives, at each replica. */
   const told = async (from = a): Promise<RevokedSession[][]> => {
     await kit.heard()
     return Promise.all(
@@ -129,7 +129,7 @@ test('a device has one active session in a pool, whichever gateways take it', as
     'twenty reports of both gateways at once, on two replicas, leave one session of each device',
     async () => {
       const clients = [a, a2].flatMap(({ secret: s }) => kit.replicas.map((r) => kit.clientFor(s, r)))
-      // Each gateway goes on with what it has while the other takes the devices over, so that their reports cross.
+      // Each gateway reports its old sessions while the other takes over the devices, so that their reports cross.
       const held = [a, a2].map((_, i) => devices.map((d) => sample(d, ago(5 - i))))
       await Promise.all([0, 1].map((i) => clients[2 * i]!.metering({ body: report(held[i]!) })))
       const answers = await times(20, (i) => {

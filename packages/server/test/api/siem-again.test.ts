@@ -59,7 +59,7 @@ test('events of tenants of one deployment of two replicas are sent once more', a
       const { connector_id } = connector
       const params = { connector_id }
       const letters = async () => (await kit.admin.listSiemDeadLetters({ params })).items
-      // Of so many bytes that each is a batch by itself.
+      // Each event is large enough to be a batch by itself.
       await arrive(kit, 4, 1, () => 'x'.repeat(120 * 1024))
       await until(async () => (await letters()).length === 4, 'four dead letters')
       const told = async () => (await kit.admin.listNotifications({ query: { state: 'open' } })).items
@@ -68,7 +68,7 @@ test('events of tenants of one deployment of two replicas are sent once more', a
         [['siem.dead_letters', 'Audit events are dead letters of soc']],
       )
 
-      // One is refused by a firewall, one makes the receiver fail.
+      // One is refused by a firewall, and one makes the receiver fail.
       status = (n) => ({ 1: 500, 3: 403 })[n] ?? 200
       await kit.admin.replaySiemConnector({ params, body: { dead_letters: 'all' } })
       const stream = () => streamOf(kit, connector_id)
@@ -89,7 +89,7 @@ test('events of tenants of one deployment of two replicas are sent once more', a
       assert.equal(taken.filter((e) => /^n[24]x/.test(String(e.operation))).length, 2, 'each was sent once')
       assert.equal((await told()).length, 1, 'told once')
 
-      // A receiver that takes nothing is waited for: what is to be sent again stays so.
+      // A receiver that accepts nothing is retried: the events stay in the replay.
       status = () => 503
       await kit.admin.replaySiemConnector({ params, body: { dead_letters: 'all' } })
       await until(async () => (await stream()).replay_failures > 1, 'it to be waited for')
@@ -98,7 +98,7 @@ test('events of tenants of one deployment of two replicas are sent once more', a
       await until(async () => (await letters()).length === 0, 'all of them')
       await until(async () => (await told()).length === 0, 'what was told to be taken back')
 
-      // What is sent again from a place on calls off what waits.
+      // A replay from a sequence number on replaces the waiting one.
       status = (n) => (n === 6 ? 413 : 200)
       await arrive(kit, 1, 6)
       await until(async () => (await letters()).length === 1, 'one more')
@@ -136,7 +136,7 @@ test('events of tenants of one deployment of two replicas are sent once more', a
       await exported()
       assert.equal((await letters()).length, 2)
       assert.equal((await now()).dead_letters, 2)
-      // One is over: its event was delivered.
+      // One dead letter expires. It does not count as lost, since its event had been delivered.
       await kit.db.inTenant(kit.tenant, (tx) =>
         tx
           .updateTable('siem_dead_letters')
@@ -147,12 +147,12 @@ test('events of tenants of one deployment of two replicas are sent once more', a
       )
       await runJob(kit.app, 'forget_what_is_over')
       assert.deepEqual([(await now()).dead_letters, (await now()).lost], [1, 0])
-      // Another export is taken whole.
+      // Another export is delivered completely.
       isRefusing = false
       await exported()
       assert.deepEqual([await letters(), (await now()).dead_letters], [[], 0])
 
-      // As many as are kept stop nothing that is taken.
+      // A full list of dead letters does not block events that are accepted.
       await withStream(kit, connector_id, { dead: 10_000 })
       for (const n of [4, 5]) {
         await arrive(kit, 1, n)
@@ -166,7 +166,7 @@ test('events of tenants of one deployment of two replicas are sent once more', a
     const taken: Received[] = []
     const ids: string[] = []
     const asked = Promise.withResolvers<void>()
-    // Until all have asked it is on its way.
+    // The event stays in delivery until all requests have been sent.
     const sink = await startHttp(kit, async (request, response) => {
       await asked.promise
       taken.push(...eventsIn(request))

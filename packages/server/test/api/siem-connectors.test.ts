@@ -118,7 +118,7 @@ test('a connector that is disabled or deleted sends nothing; what retention took
   assert.deepEqual(numbersIn(taken), [1, 2, 6, 7, 8, 9, 10])
   const lost = async () => (await kit.admin.getSiemConnector({ params })).delivery.lost
   await until(async () => (await lost()) === 3, 'what was lost')
-  // What was delivered before is not lost when it comes again.
+  // A delivered event does not count as lost in a replay.
   await kit.admin.replaySiemConnector({ params, body: { from_seq: 1 } })
   await until(() => taken.filter((e) => e.operation === 'n10').length === 2, 'the replay')
   assert.equal(await lost(), 3)
@@ -132,7 +132,7 @@ test('a connector that is disabled or deleted sends nothing; what retention took
   assert.equal(changed, true)
   await assert.rejects(kit.admin.getSiemConnector({ params }), refused(404))
   await arrive(kit, 10, 11)
-  // What would be sent there is looked for with what is sent to the other one.
+  // Events for the deleted connector would be read together with these.
   await untilCame(() => others, 10)
   assert.ok(!numbersIn(taken).some((n) => n > 10))
 })

@@ -19,7 +19,7 @@ import {
 } from '../siem.ts'
 import { deliveryOf } from '../siem-delivery.ts'
 
-/** First come, no place is before one that came earlier. */
+/** Asserts the order of first arrivals by sequence number. */
 const requireOrder = (events: readonly Received[]) => {
   const first = [...new Set(events.map((e) => e.seq))]
   assert.deepEqual(
@@ -51,7 +51,7 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
       assert.deepEqual(numbersIn(sink.events()), oneTo(600))
       requireOrder(sink.events())
       assert.match(sink.frames[0]!, /^<86>1 \S+ holdfast\.test holdfast - \S+ \[audit@32473 seq="/)
-      // What came is counted once it is written down.
+      // Deliveries are counted once they are recorded.
       await until(
         async () => (await deliveryOf(kit, connector.connector_id)).delivered >= 600,
         'what came to be counted',
@@ -68,13 +68,13 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
       const kit = await tenantOf(deployment)
       let stalled = 0
       const sink = await startSyslog(kit, {
-        // The first connection is taken and never read from, as by a holder that hangs.
+        // The first connection is accepted but never read, as with a holder that hangs.
         meddle: (_, nth) => nth === 0 && ++stalled > 0,
       })
       const { connector } = await kit.admin.createSiemConnector({ body: toSyslog(sink.port) })
       await arrive(kit, 50)
       await until(() => stalled === 1, 'the first attempt')
-      // As if the holder had been killed: its lease ends without it having said anything.
+      // As if the holder had been killed: its lease expires without a final state.
       await kit.db.acrossTenants((tx) =>
         tx
           .updateTable('siem_streams')
@@ -84,7 +84,7 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
       await untilCame(sink.events, 50)
       assert.deepEqual(numbersIn(sink.events()), oneTo(50))
       const before = (await deliveryOf(kit, connector.connector_id)).delivered_seq
-      // The first holder gives up in its time, and neither moves the place back nor hands anything out twice.
+      // The first holder times out. It neither moves the delivered sequence number back nor delivers anything twice.
       await arrive(kit, 10, 51)
       await untilCame(sink.events, 60)
       const hasMoved = async () => (await deliveryOf(kit, connector.connector_id)).delivered_seq > before
@@ -126,7 +126,7 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
       )
       assert.equal((await deliveryOf(kit, connector_id)).dead_letters, 2)
 
-      // Refused again they stay; once they are taken they are none any more.
+      // Dead letters that are refused again stay; delivered ones are removed.
       const replayed = await kit.admin.replaySiemConnector({ params: { connector_id }, body: { dead_letters: 'all' } })
       assert.equal(replayed.events, 2)
       const waiting = async () => (await kit.admin.listSiemDeadLetters({ params: { connector_id } })).items
@@ -171,7 +171,7 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
       await until(async () => (await deliveryOf(kit, connector_id)).state === 'parked', 'parked')
       const { problem, failed, failing_since } = await deliveryOf(kit, connector_id)
       assert.equal(problem, 'The receiver answered 401.')
-      // What is refused together is tried alone before it is parked.
+      // Events refused together are tried alone before the connector is parked.
       assert.ok(failed >= 3, String(failed))
       assert.ok(failing_since)
       const told = async () =>
@@ -189,7 +189,8 @@ test('events of tenants of one deployment of two replicas are forwarded', async 
       assert.deepEqual(await told(), [])
       assert.equal((await deliveryOf(kit, connector_id)).problem, null)
 
-      // Whoever found it well ended before it was written down: the sweep closes it, and nothing of one that is ill.
+      // The replica that saw the connector recover ended before it recorded this. The sweep closes the notification,
+      // but not one of a failing connector.
       otherwise = 401
       await arrive(kit, 1, 6)
       await until(async () => (await told()).length === 1, 'to be told again')

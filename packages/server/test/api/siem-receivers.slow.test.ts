@@ -143,7 +143,7 @@ test('Splunk: the token and the channel are sent, and what is acknowledged later
   await arrive(kit, 20)
   await until(async () => (await deliveryOf(kit, connector_id)).state === 'parked', 'the wrong token')
   assert.equal((await deliveryOf(kit, connector_id)).problem, 'The receiver answered 403: Invalid token.')
-  // With the right one it goes on by itself.
+  // With the right credential the delivery continues by itself.
   const { delivery, ...shown } = await kit.admin.getSiemConnector({ params })
   assert.equal(delivery.delivered, 0)
   await kit.admin.updateSiemConnector({ params, body: { ...shown, credential: 'token-1' } })

@@ -66,7 +66,7 @@ test('an event that holds a connector up, of one deployment of two replicas', as
         ['siem.dead_letters'],
       )
 
-      // What is sent as it should be nobody sets aside.
+      // An event that is delivered normally can't be set aside.
       await until(() => isAllSent(kit), 'all of it')
       await withStream(kit, connector_id, { due_at: new Date(Date.now() + 3600_000) })
       await arrive(kit, 1, 61)
@@ -78,7 +78,7 @@ test('an event that holds a connector up, of one deployment of two replicas', as
       )
       await withStream(kit, connector_id, { due_at: new Date() })
 
-      // A replay from a place on brings it back, and what is delivered is a dead letter no more.
+      // A replay from a sequence number delivers it, and a delivered event is no longer a dead letter.
       isPoisoned = false
       await kit.admin.replaySiemConnector({ params, body: { from_seq: seq } })
       await untilCame(() => taken, 61)

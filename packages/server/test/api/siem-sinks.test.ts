@@ -32,7 +32,7 @@ test('what goes to receivers over HTTP', async (t) => {
         more: Partial<Parameters<typeof toSyslog>[1]>,
         inStore?: (id: string) => Promise<unknown>,
       ) => {
-        // The name stands in the event of its making, which the test sends.
+        // The name is in the connector's own creation event, which the test sends.
         const { connector } = await kit.admin.createSiemConnector({
           body: toSyslog(sink.port, { enabled: false, ...more, name: `soc ${made++} Zoë 東京 🗝` }),
         })
@@ -43,7 +43,7 @@ test('what goes to receivers over HTTP', async (t) => {
         const text = sink.frames.at(-1)!.replace(/^.*?"\] /s, '')
         return { connector, params, bom, text, isAscii: /^[\0-\x7f]*$/.test(text), hasMark: text.startsWith('\ufeff') }
       }
-      /** As an earlier version stored it. */
+      /** Stores the connector as an earlier version did. */
       const withoutBom = (connector_id: string) =>
         kit.db.inTenant(kit.tenant, async (tx) => {
           const of = tx.selectFrom('siem_connectors').where('tenant_id', '=', kit.tenant)
@@ -69,7 +69,7 @@ test('what goes to receivers over HTTP', async (t) => {
       assert.deepEqual([cef.bom, cef.hasMark], [true, true])
       const bare = await textOf({ format: 'cef', bom: false })
       assert.deepEqual([bare.bom, bare.isAscii, bare.hasMark], [false, false, false])
-      // What was there before goes on as it was, also through a client that does not know the field.
+      // An older connector keeps its behaviour, also when a client that does not know the field updates it.
       const older = await textOf({}, withoutBom)
       assert.deepEqual([older.bom, older.hasMark], [true, true])
       const { delivery: _, bom: _bom, ...known } = await kit.admin.getSiemConnector({ params: older.params })
@@ -93,7 +93,7 @@ test('what goes to receivers over HTTP', async (t) => {
     const change = (named: Parameters<typeof changeSiemConnector>[2]) =>
       changeSiemConnector(kit.admin, { params }, named)
     const [a, b, c, d] = [secret!, newSecret(), newSecret(), newSecret()]
-    /** Which of them verify what is sent now. */
+    /** The secrets that verify the newest request. */
     const signedBy = async () => {
       assert.equal((await kit.admin.testSiemConnector({ params })).ok, true)
       const last = sink.requests.findLast(({ body }) => body.includes('"test":true'))!
@@ -110,16 +110,16 @@ test('what goes to receivers over HTTP', async (t) => {
     const hours = (Date.parse(previous_credential_until!) - Date.now()) / 3_600_000
     assert.ok(hours > 23.9 && hours < 24.1, String(hours))
     assert.deepEqual(await signedBy(), [true, true, false, false])
-    // What is on its way, too, is signed by both.
+    // Events already in delivery are signed with both secrets.
     await until(() => sink.requests.some((r) => r.body.includes('siem_connector.updated') && verifies(a, r)), 'a batch')
 
-    // Another change keeps it; another secret takes its place.
+    // Another change keeps the previous secret; another new secret replaces it.
     await change({ name: 'renamed' })
     assert.deepEqual(await signedBy(), [true, true, false, false])
     await change({ credential: c })
     assert.deepEqual(await signedBy(), [false, true, true, false])
 
-    // It is over by the database's clock, whether or not it was forgotten by then; the version stays.
+    // The previous secret expires by the database's clock, even if it has not been deleted yet. The version stays.
     await kit.db.inTenant(kit.tenant, (tx) =>
       tx
         .updateTable('siem_connectors')
@@ -133,7 +133,7 @@ test('what goes to receivers over HTTP', async (t) => {
     assert.deepEqual([(await row()).previous_credential_jwe, (await row()).previous_until], [null, null])
     assert.equal((await kit.admin.getSiemConnector({ params })).previous_credential_until, null)
 
-    // A secret that somebody else knows is ended at once, with the new one or afterwards.
+    // A compromised secret can be ended at once, with the new one or afterwards.
     await change({ credential: d, keep_previous: false })
     assert.deepEqual(await signedBy(), [false, false, false, true])
     await change({ credential: c })
@@ -153,7 +153,7 @@ test('what goes to receivers over HTTP', async (t) => {
   await t.test('OCSF and CEF are sent as JSON to each kind of receiver', async () => {
     const kit = await tenantOf(deployment)
     const hostile = ' "quoted"\n{"kind":"forged"}\n'
-    /** What came, by the path that it came to. */
+    /** The received events, by the path they were sent to. */
     const came = new Map<string, unknown[]>()
     const sink = await startHttp(kit, ({ url, body }, response) => {
       const to = url.split('/')[1] ?? ''

@@ -19,7 +19,7 @@ import {
 import { change, deliveryOf, withStream } from '../siem-delivery.ts'
 
 type Answer = Parameters<typeof startHttp>[1]
-/** A webhook that is switched on once so many events wait for it. */
+/** A webhook that is enabled once this number of events waits for it. */
 async function waitingFor(kit: Kit, count: number, answer: Answer, padding?: () => string) {
   const sink = await startHttp(kit, answer)
   const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url, { enabled: false }) })

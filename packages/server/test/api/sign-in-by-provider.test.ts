@@ -21,7 +21,7 @@ const people = {
   nameless: { name: 'no name' },
 }
 
-/** Until the session is over on every replica. */
+/** Waits until the session has ended on every replica. */
 async function endsOn(t: TestContext, kit: Parameters<typeof whoIs>[0], cookie: string | undefined) {
   for (const giveUp = performance.now() + promptly; performance.now() < giveUp; await delay(20)) {
     const seen = await Promise.all(kit.replicas.map((replica) => whoIs(kit, cookie, replica)))
@@ -92,7 +92,7 @@ test('who signs in by a provider, in a deployment of two replicas', async (t) =>
     await kit.admin.changeUser({ body: { operation: 'update', user_id, user: { group_ids: [staff, others] } } })
     await kit.admin.grantRole({ body: { user_id, role: 'viewer' } })
 
-    // The last who administers the tenant stays; everything else follows the provider.
+    // The last administrator of the tenant keeps the role; all else follows the provider.
     groupsOfDora.length = 0
     await signIn('dora')
     const kept = await kit.admin.getUser({ params: { user_id } })
@@ -126,7 +126,7 @@ test('who signs in by a provider, in a deployment of two replicas', async (t) =>
     assert.equal(event && 'username' in event && event.username, 'carla', 'so that an administrator can link it')
   })
 
-  // From here on it makes users.
+  // From here on the provider creates users.
   await t.test('what the provider refuses, and a code that was changed on its way, open nothing', async () => {
     for (const [login, change, reason] of [
       ['nobody', (path: string) => path, 'denied'],

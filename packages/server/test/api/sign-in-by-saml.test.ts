@@ -88,7 +88,7 @@ async function twenty({ kit, acs, away, answer }: SamlWorld) {
   browser.cookies.delete('holdfast_session')
   for (const replica of kit.replicas) assert.equal((await browser.post(acs, form, replica)).status, 401)
 
-  // One assertion that answers two requests counts once.
+  // An assertion that answers two requests is accepted once.
   const [one, two] = [openBrowser(kit), openBrowser(kit)]
   const urls = [await away(one), await away(two, '', kit.replicas[1])]
   const [a = '', b = ''] = urls.map((url) => requestIn(url).id)
@@ -137,7 +137,7 @@ async function byAttributes({ kit, idp, set, signIn, reasons }: SamlWorld) {
 
 const whole = (xml: string) => /<saml:Assertion .*<\/saml:Assertion>/.exec(xml)?.[0] ?? assert.fail(xml)
 const notSigned = (xml: string) => xml
-/** Puts a forged assertion where it is read, and the signed one where only its signature is looked for. */
+/** Puts a forged assertion where it is read, and the signed one where only its signature is checked. */
 function wrapped(key: Parameters<typeof signed>[2]) {
   return (xml: string) => {
     const good = whole(signed(xml, 'Assertion', key))
@@ -209,7 +209,7 @@ async function unproven({ kit, idp, acs, away, answer, clock, reasons }: SamlWor
     await refused(what, { ...answer(await away(browser)), SAMLResponse }, browser)
     assert.deepEqual(await reasons(), ['saml:token'], what)
   }
-  /** It ends with this reason on record, which it is told nobody else. */
+  /** Refused; the reason is in the audit log, and not in the answer. */
   const ends = async (reason: ReturnReason | 'state', ...given: Parameters<typeof refused>) => {
     await refused(...given)
     assert.deepEqual(await reasons(), [`saml:${reason}`], given[0])

@@ -48,7 +48,7 @@ test('a browser is asked for the code after the password; a code, once, opens th
   assert.deepEqual([done.status, done.headers.location], [303, '/admin/x'])
   assert.equal((await browser.get('/v1/admin/me', kit.replicas[1])).json.session.mfa, true)
 
-  // Used once, for one account and one password, for five minutes; and only from a page of this site.
+  // A challenge is valid once, for one account and one password, for five minutes, and only from a page of this site.
   const again = openBrowser(kit)
   assert.equal((await again.submit(asked, { totp: code })).status, 401)
   assert.equal((await again.submit(asked, { challenge: 'x', totp: code })).status, 401)
@@ -63,7 +63,7 @@ test('a browser is asked for the code after the password; a code, once, opens th
   await kit.admin.changePassword({ body: { user_id: ana?.user_id ?? '', new_password: good } })
   assert.equal((await again.submit(stale, { recovery_code: codes[1]! })).status, 401)
 
-  // What another site tried is on record where the account is.
+  // An attempt from another site is recorded in the tenant of the account.
   const acme = await kit.newTenant('acme')
   const name = 'acme/bob'
   await kit.app.identity.createUser(acme, { username: 'bob', password: passwordOf(name), roles: [] })
@@ -73,7 +73,7 @@ test('a browser is asked for the code after the password; a code, once, opens th
   const [tried] = await eventsOf({ admin: await kit.as('auditor', acme) }, 'login.failed')
   assert.deepEqual([tried?.username, tried?.failure_reason], ['bob', 'other_site'])
 
-  // A right password counts for nothing, each wrong code counts: three lock the account.
+  // A right password does not reset the counter, and each wrong code counts: three lock the account.
   await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 3 } })
   for (let i = 0; i < 4; i++) assert.equal((await first(good)).status, 200)
   const last = await first(good)
@@ -126,7 +126,7 @@ test('a temporary password leads to a page that sets the own one, and from there
   assert.equal((await browser.get('/v1/admin/me')).status, 401)
 })
 
-/** What a camera reads from the picture of a page. */
+/** The text in the QR code of a page, as a camera reads it. */
 function scan(text: string): string {
   const size = Number(/viewBox="0 0 (\d+) /.exec(text.slice(text.indexOf('class="qr"')))?.[1])
   const scale = 4

@@ -52,7 +52,7 @@ test('every way in which a sign-in with a password ends without a session is on 
     return trySignIn(kit, 'ben')
   }
 
-  // One for each reason that there is; whoever adds a reason adds the way to it.
+  // One case for each reason; a new reason needs a new case.
   const ways: Record<Reason, [name: string, way: () => Promise<{ status: number }>]> = {
     other_site: ['ana', () => trySignIn(kit, 'ana', {}, elsewhere)],
     unknown_challenge: ['', () => code('not sealed here')],
@@ -79,7 +79,7 @@ test('every way in which a sign-in with a password ends without a session is on 
     )
   }
 
-  // What has no account to be counted against is one event with a count.
+  // Refusals without an account are recorded as one event with a count.
   for (let i = 0; i < 5; i++) await code(challenge)
   await kit.app.identity.stop()
   const [counted] = await eventsOf(kit, 'login.failed')
@@ -95,7 +95,7 @@ test('an answer counts for the browser, the provider and the moment it was meant
   })
   const texts = new Set<string>()
   const seen = new Set<ReturnReason>()
-  /** No session; why is on record, and told to nobody. */
+  /** No session; the reason is in the audit log, and not in the answer. */
   const refused = async (reason: ReturnReason | 'turned_off', path: string, browser = openBrowser(kit)) => {
     const answer = await browser.get(path)
     assert.equal(answer.status, 401, answer.text)

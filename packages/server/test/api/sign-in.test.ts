@@ -181,7 +181,7 @@ test('the loopback names of a default installation are one place, and no other a
     const proven = { method: 'POST', url: `${origin}/v1/enroll`, accessToken: secret, now: new Date() }
     return createProof(key.privateJwk, proven)
   }
-  /** Every way by which the address that somebody used counts: what it answers there, and anywhere else. */
+  /** Every check of the request's origin: the answer at an allowed origin, and at any other. */
   const ways: [string, (origin: string) => Partial<Sent> & { path: string }, right: number, wrong: number][] = [
     ['login', (origin) => ({ path: '/admin/login', json: right, headers: { origin } }), 200, 403],
     ['the page', (origin) => ({ path: '/admin/login', form: right, headers: { origin } }), 303, 403],
@@ -221,7 +221,7 @@ test('the loopback names of a default installation are one place, and no other a
     'Sign in at http://127.0.0.1:8080, or set HOLDFAST_PUBLIC_URL to the address that people use: you used http://10.0.0.5:8080.',
   )
 
-  // A provider sends people back to the public URL, where the cookie of the sign-in has to be.
+  // A provider redirects to the public URL, where the cookie of the sign-in must be.
   for (const path of ['/admin/login/oidc?provider=x', '/admin/login/saml?provider=x']) {
     const { status, headers } = await send(kit.url, { path, headers: { host: 'localhost:8080' } })
     assert.deepEqual([status, headers.location], [303, `http://127.0.0.1:8080${path}`])

@@ -46,7 +46,7 @@ test('the own session ends first; then a browser is told where the one with the 
     assert.deepEqual([plain.status, plain.text.includes('Sign out at')], [200, false])
   }
 
-  // Where it is not known, the session here ends all the same.
+  // If the provider is unavailable, the session here still ends.
   await makeUser(kit, 'ana')
   const local = await signInAs(kit, 'ana')
   assert.deepEqual((await local.post('/admin/logout')).json, { changed: true, end_session_url: null })

@@ -66,7 +66,7 @@ test('the start of a tenant follows from what exists, and its steps can be dismi
 
   const viewer = await kit.as('viewer')
   await t.test('a caller who may not read a thing sees that its step is done, and not since when', async () => {
-    // Made disabled, so that nothing asks them: example.com is no server of ours.
+    // Created disabled, so that no request is sent to them: example.com is not ours.
     await kit.admin.createIdentityProvider({ body: examples.createIdentityProvider })
     await kit.admin.createSiemConnector({ body: examples.createSiemConnector })
     await kit.db.inTenant(kit.tenant, async (tx) => {

@@ -19,7 +19,10 @@ const workflow =
   (params: object = {}, dry_run = false): Stop =>
   (client, user_id, query) =>
     client.runWorkflow({ body: { workflow: 'offboard_user', params: { user_id, ...params }, dry_run }, query })
-/** Every way in which somebody stops a person; `modules/offboarding` says what ends with it. Directories and providers keep the last one active by themselves. */
+/**
+ * Every way to stop a user; `modules/offboarding` says what ends with it. Directories and providers keep the last active
+ * administrator by themselves.
+ */
 const ways: Readonly<Record<string, Stop>> = {
   suspend: (client, user_id, query) => client.suspendUser({ body: { user_id }, query }),
   'lifecycle suspend': (client, user_id, query) =>
@@ -82,7 +85,7 @@ test('the platform stops the only administrator of a tenant in every way, and th
         events.items.some((e) => JSON.stringify(e).includes('"warnings":["tenant_without_administrator"]')),
         'the audit event says it',
       )
-      // Whoever follows is the only one again.
+      // The next one is the only administrator again.
       await kit.admin.revokeRole({ body: { user_id, role: 'tenant_admin' }, query }).catch(() => {})
     })
   await t.test('a playbook ends the keys that the user has or made; a new password does where asked', () =>
@@ -230,7 +233,7 @@ async function lastOfAll(kit: Kit): Promise<void> {
   }
   const role = 'platform_admin' as const
   await assert.rejects(kit.admin.revokeRole({ body: { user_id: root!.user_id, role } }), last)
-  // The platform administrator of the tenant goes on, so nothing lacks.
+  // The tenant still has its platform administrator, so there is no warning.
   const { userId } = await kit.app.identity.createUser(kit.tenant, {
     ...{ username: 'only', password: passwordOf('only'), roles: ['tenant_admin'] },
   })

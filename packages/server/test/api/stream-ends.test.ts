@@ -57,7 +57,7 @@ test('how a stream of changes ends', async (t) => {
     assert.equal((await replaced!.event('end')).data.reason, 'replaced')
     assert.match(replaced!.text(), /retry: 600000/)
 
-    // One that is read no more gets one batch of what it missed, whatever that is.
+    // Many changes at once are announced as a single one without ids.
     const changes = times(60, () => Promise.resolve({ kind: 'device' as const, subject: newUuid() }))
     const list = await changes
     await kit.db.inTenant(kit.tenant, (tx) => kit.app.changes.record(tx, kit.tenant, list))
@@ -81,7 +81,7 @@ test('how a stream of changes ends', async (t) => {
       const idleEnd = async (replica: Replica) => (await background(replica)).json.session.idle_expires_at
       const stream = await open({ cookie: person.cookie() }, '', there)
       await stream.event('ready')
-      /** What another replica has seen is written a little later. */
+      /** Activity seen by another replica is written a little later. */
       const isNear = (a: string, b: string) => Math.abs(Date.parse(a) - Date.parse(b)) < 1000
       const end = await idleEnd(here)
       assert.ok(Math.abs(Date.parse(end) - clock.now().getTime() - 600_000) < 20_000)

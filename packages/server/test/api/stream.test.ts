@@ -34,7 +34,7 @@ test('a stream of changes', async (t) => {
       assert.match(stream.text(), /^retry: \d+\n\n/)
       await stream.event('ready')
     }
-    // The other replica has to hear that somebody watches before it tells what is in no log.
+    // The other replica must know of the stream before it announces changes that are in no log.
     await delay(50)
     const slow: [string, number][] = []
     const told = async (kind: string, change: () => Promise<string>) => {
@@ -80,7 +80,7 @@ test('a stream of changes', async (t) => {
     await both((stream) => stream.changed('settings'))
     await both((stream) => stream.event('audit', (data) => data.seq > 10))
     for (const stream of streams) {
-      // Ids grow, and an event that is not the last of its batch bears the id of the one before.
+      // Ids grow. An event that is not the last of its batch has the id of the previous batch.
       const ids = stream.received.map((e) => e.id.split('-').map(Number) as [number, number])
       for (const [i, [seq, audit]] of ids.entries())
         assert.ok(i === 0 || (seq >= ids[i - 1]![0] && audit >= ids[i - 1]![1]), `${ids[i - 1]} then ${ids[i]}`)
@@ -111,7 +111,7 @@ test('a stream of changes', async (t) => {
     const stream = await open(bearer(await key('auditor')))
     await stream.event('ready')
     await stream.event('audit')
-    // What other replicas placed before they heard of the stream is looked for once.
+    // Events that other replicas sequenced before they knew of the stream are looked up once.
     await delay(2000)
     assert.deepEqual(await statementsDuring(() => delay(1500)), [])
   })

@@ -15,7 +15,7 @@ test('a tenant is deleted after its delay, taken back until then; nothing of it 
   const { tenant_id } = tenant
   const { secret: token } = await client.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token)
-  // A session that a sweep will find over.
+  // A session that a sweep will end.
   const jane = { username: 'acme/jane', password: janesPassword }
   assert.equal((await send(kit.url, { method: 'POST', path: '/admin/login', json: jane })).status, 200)
   const change = (operation: 'delete' | 'cancel_deletion' | 'reactivate', more = {}) =>
@@ -51,7 +51,7 @@ test('a tenant is deleted after its delay, taken back until then; nothing of it 
   }
   const made = await kit.admin.changeTenant({ body: { operation: 'create', tenant: { name: 'acme' } } })
   assert.notEqual(made.tenant.tenant_id, tenant_id, 'its name is free')
-  // Until it is erased, what visits tenants finds rows of it: nothing of that fails, or stops the others.
+  // Until the erasure, jobs that visit all tenants still find its rows: none of them fails.
   for (const job of kit.app.jobs) await assert.doesNotReject(async () => job.run(), job.name)
 
   clock.advance(3600)

@@ -217,7 +217,7 @@ async function suspended(kit: Kit): Promise<void> {
   const since = performance.now()
   await until(async () => [...(await statuses())].every((s) => s === 401))
   assert.ok(performance.now() - since < 5_000)
-  // Who waited is answered, and comes again in vain.
+  // A waiting request is answered, and the next one is refused.
   const asked = performance.now()
   await waiting
   assert.ok(performance.now() - asked < 10_000, 'who waits is let go')
@@ -229,7 +229,7 @@ async function suspended(kit: Kit): Promise<void> {
   assert.equal((refused.items[0] as { reason?: string } | undefined)?.reason, 'tenant_suspended')
 
   assert.equal((await signIn()).status, 401)
-  // Whoever administers the deployment may still look into it.
+  // An administrator of the deployment may still read it.
   assert.ok((await kit.admin.listDevices({ query: { tenant_id: tenant.tenant_id } })).items.length > 0)
   const twice = await kit.admin.changeTenant({ body: { operation: 'suspend', tenant_id: tenant.tenant_id } })
   assert.equal(twice.changed, false)

@@ -28,7 +28,7 @@ test('a caller that asks too often is on record: the first 429 of a minute at on
 
   const bearer = { authorization: `Bearer ${secret}` }
   const callers: [who: string, ask: (i: number) => Promise<{ status: number }>][] = [
-    // Reads and writes, known and unknown paths, in front of the router and behind it.
+    // Reads and writes, known and unknown paths, on the fast path and in the router.
     ['session', (i) => (i % 3 ? session.get(i % 2 ? '/v1/admin/me' : '/v1/nothing') : session.post('/v1/admin/users'))],
     ['device', (i) => call(kit, operation(i % 2 ? 'policyDigest' : 'trustAnchors'), device.caller)],
     ['gateway', () => send(kit.url, { path: '/v1/gateway/runtime/unified-policy', headers: bearer })],

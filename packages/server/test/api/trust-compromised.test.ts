@@ -45,7 +45,7 @@ test('an old root is compromised: what hangs on it ends, and the new root lists 
   const next = await device.client.issueSpc({ body: { csr: await newCsr() } })
   const { anchors, intermediates } = await kit.admin.trustAnchors()
   const [fresh, old] = [anchor_id, replaced_anchor_id].map((id) => anchors.find((a) => a.anchor_id === id)!)
-  // Over the cross certificate, for who knows the new root alone.
+  // The chain uses the cross certificate, for a verifier with the new root only.
   verifyChain(certificate, {
     intermediates: [...chain, ...intermediates],
     anchors: [fresh!.certificate],

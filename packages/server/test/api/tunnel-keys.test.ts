@@ -172,7 +172,7 @@ test('a device that renews with another WireGuard key has both for an hour', asy
   const gateway = open(kit, made, clock.now)
   const keysIn = (from: typeof gateway, id: string) => from.state?.peers.get(id)?.wireguard_keys
   /**
-   * What a gateway is told that begins anew, at the replica that says all at once and at the one that says it in
+   * The keys that a new gateway process receives: at the replica that sends all at once, and at the one that sends
    * chunks.
    */
   const anew = async (id: string) => {

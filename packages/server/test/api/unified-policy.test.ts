@@ -203,7 +203,7 @@ test('unified policy', async (t: TestContext) => {
     await kit.heard()
     const fresh = open(kit, a)
     await fresh.pull()
-    // What it heard last, or the end of its wait.
+    // Its last state, or the end of its wait.
     await until(() => (puller.state?.seq ?? 0) >= fresh.state!.seq, 'the newest number')
     stop.abort()
     await pulling

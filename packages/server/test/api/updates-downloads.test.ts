@@ -23,7 +23,7 @@ const folder = async (kit: Kit) => {
   return made
 }
 const gather = async (bytes: AsyncIterable<Uint8Array>) => Buffer.concat(await Array.fromAsync(bytes))
-/** Where the store has this content. */
+/** The file in the store that has this content. */
 const blobFile = async (kit: Kit, content: Buffer) => {
   const at = join(kit.packagesDir, 'blobs', kit.tenant)
   for (const name of await readdir(at)) if (content.equals(await readFile(join(at, name)))) return join(at, name)
@@ -79,7 +79,7 @@ async function whatReaches(kit: Kit): Promise<void> {
   await kit.heard()
   await assert.rejects(other.client.updatePackage({ query: { target: trial.package.package_id } }), refused(404))
   assert.equal(await get(canary, trial.package.package_id), 404)
-  // An administrator may look at it all the same.
+  // An administrator may still download it.
   assert.deepEqual(
     await gather(await kit.admin.updatePackage({ query: { target: trial.package.package_id } })),
     contentOf('1.1.0'),
@@ -207,7 +207,7 @@ async function elsewhere(kit: Kit): Promise<void> {
     const answer = await fetchBy(kit, key, `/v1/update/package?target=${name}`)
     assert.equal(answer.status, 400, `${name}: ${answer.text}`)
   }
-  // A NUL in a query is refused wherever it stands.
+  // A NUL is refused anywhere in a query.
   assert.equal((await fetchBy(kit, key, `/v1/update/package?target=${made.package_id}%00`)).status, 400)
   const hashed = `${made.sha256}.client.tar.gz`
   const good = `/v1/update/tuf/targets/1.6.0/linux/x64/${hashed}`

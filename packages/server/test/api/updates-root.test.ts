@@ -58,7 +58,7 @@ test('the root goes from the control plane to three keepers, two of whom sign, a
   assert.deepEqual(await client.get(path), contentOf('1.1.0'))
   assert.equal(await client.rootVersion(), 2)
 
-  // The control plane alone, or one keeper, makes no next root.
+  // Neither the control plane nor a single key holder can create the next root alone.
   await keygen('dora')
   await next('three.json', 1, ['dora'])
   await sign('three.json', 'dora')

@@ -110,7 +110,7 @@ test('a store that can not be written fails the upload alone: everything else go
   const kit = await startKit(t)
   const device = await deviceOn(kit, 'laptop')
   const { release_id } = await kit.admin.createRelease({ body: { version: '1.0.0', channel: 'stable' } })
-  // A file where a folder has to be: as a volume that is not there.
+  // A file in place of a folder, as with a missing volume.
   await writeFile(join(kit.packagesDir, 'blobs'), '')
   await assert.rejects(upload(kit.admin, release_id, contentOf('x')), refused(500))
   assert.deepEqual((await kit.admin.listPackages({ params: { release_id } })).items, [])

@@ -65,7 +65,7 @@ async function byMany(kit: Kit): Promise<void> {
     await release(kit, `1.0.${i}`, { client })
     await client.tufMetadata({ params: { file: 'timestamp.json' } })
   })
-  // Both replicas hear of one change and sign at the same moment.
+  // Both replicas are notified of one change and sign at the same time.
   for (let i = 6; i < 9; i++) {
     await release(kit, `1.0.${i}`)
     await kit.heard()
@@ -164,7 +164,7 @@ async function byNewRoot(kit: Kit): Promise<void> {
   const client = await tufClient(kit)
   await client.refresh()
   const before = (await kit.admin.tufStatus()).online_keys
-  // As the rotation of a signing key leaves it: the old one retired, no active one.
+  // The state after the rotation of a signing key: the old one retired, none active.
   await kit.db.inTenant(kit.tenant, async (tx) => {
     await tx
       .updateTable('signing_keys')
@@ -191,7 +191,7 @@ test('tuf-js refuses an expired timestamp; while the server runs none expires', 
   offset = 0
   await runJob(kit.app, 'renew_update_metadata')
   await client.refresh()
-  // Each role is renewed after half of its time.
+  // Each role is renewed after half of its lifetime.
   const versions = async () => {
     const all = await times(4, async (i) => metadataOf(kit, ['root', 'targets', 'snapshot', 'timestamp'][i]!))
     return all.map((rows) => rows.at(-1)!.version)

@@ -31,7 +31,7 @@ const reprDigest = (hex: string) => `sha-256=:${Buffer.from(hex, 'hex').toString
 
 test('packages are uploaded', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  /** Each in a tenant of its own. */
+  /** Each part in a tenant of its own. */
   const part = (what: string, work: (kit: Kit) => Promise<void>) =>
     t.test(what, async () => {
       const tenant = await kit.newTenant()
@@ -219,7 +219,7 @@ test('what no release refers to goes after a day, unless it is uploaded again', 
   ahead = 25 * 3_600_000
   await runJob(kit.app, 'sweep_packages')
   assert.deepEqual((await blobsOf(kit)).map((b) => b.state).sort(), ['removing', 'stored'])
-  // While it is being removed it is stored anew, under another name.
+  // The same content is stored again during its removal, under another name.
   const again = await draft(kit, '2.0.0')
   ahead += 2 * 3_600_000
   assert.equal(await runJob(kit.app, 'sweep_packages'), 1)
@@ -240,7 +240,7 @@ test('a content that a package takes up while the job looks for what nobody uses
   await kit.admin.deleteRelease(params)
   const release_id = await newDraft(kit, '2.0.0')
   ahead = 25 * 3_600_000
-  // The database stalls in the middle of the statement that looks.
+  // The database stalls in the middle of the select.
   const client = new pg.Client({ connectionString: kit.databaseUrl })
   client.on('error', () => {})
   await client.connect()

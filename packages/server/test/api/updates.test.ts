@@ -7,7 +7,7 @@ import { audited, payloadOf, refused } from '../gateways.ts'
 import { type Kit, startKit, times } from '../kit.ts'
 import { changeTo, deviceOn, draft, offered, release, upload, versionsIn } from '../updates.ts'
 
-/** The same deployment, as who administers a tenant of it that has no releases yet. */
+/** The same deployment as an administrator of a tenant without releases. */
 async function newTenantOf(kit: Kit): Promise<Kit> {
   const tenant = await kit.newTenant()
   return { ...kit, tenant, admin: await kit.as('tenant_admin', tenant) }
@@ -217,7 +217,7 @@ test('what a release may become, and to whom it is offered', async (t) => {
     const sent: string[] = []
     const { mock } = t.mock.method(pg.Client.prototype, 'query', function (this: pg.Client, ...args: unknown[]) {
       const { text = String(args[0]) } = args[0] as { text?: string }
-      // When a device was seen is written some time later, whatever it asked for.
+      // The time at which a device was seen is written later, for any request.
       if (/\b(devices|releases|release_packages|signing_keys|repositories)\b/.test(text)) sent.push(text)
       return Reflect.apply(sendQuery, this, args)
     })
@@ -227,7 +227,7 @@ test('what a release may become, and to whom it is offered', async (t) => {
     await admin.getDevice({ params: { device_id: device.id } })
     assert.equal(sent.length > 0, true, 'what is looked for is seen here')
     mock.restore()
-    // What is given wins.
+    // A given value takes precedence.
     const newest = await device.client.updateManifest({ query: { version: '2.0.0' } })
     assert.deepEqual([newest.updates, newest.client_version.current], [[], '2.0.0'])
     const mac = await device.client.updateManifest({ query: { platform: 'macos' } })
@@ -235,7 +235,7 @@ test('what a release may become, and to whom it is offered', async (t) => {
     const none = await device.client.updateManifest({ query: { platform: 'ios' } })
     assert.deepEqual([none.updates, none.client_version.latest], [[], null])
 
-    // With a second architecture only the device can say which is its own.
+    // With a second architecture, only the device can tell its own.
     const { release_id: next } = await draft(own, '2.1.0')
     await upload(admin, next, Buffer.from('for arm64'), { arch: 'arm64' })
     await changeTo(admin, next, { operation: 'publish' })

@@ -20,7 +20,7 @@ test('metering reports that are replayed, reordered and late: usage is equal to 
   const devices = await times(2, (i) => enrollRaw(kit, token, `d${i}`))
   const gateways = [await withGateway(kit, 'g1'), await withGateway(kit, 'g2')]
   const sessions = gateways.map(() => devices.map(() => encodeId('vpn_session', crypto.randomUUID())))
-  // Reports of the last two days, each of a minute, with bytes that are easily told apart.
+  // Reports of the last two days, of a minute each, with distinguishable bytes.
   const start = Math.floor(Date.now() / hourMs) * hourMs - 48 * hourMs
   const reports = Array.from({ length: 36 }, (_, i) => {
     const g = i % 2

@@ -15,7 +15,7 @@ import { createAuthenticator, makeUser, passwordOf, signInAs, trySignIn } from '
 import { pull, sourceOf, startKeycloak } from '../pulls.ts'
 import { provision, scimUser } from '../scim.ts'
 
-/** Spellings of the reserved name, and the form in which somebody signs in to another tenant. */
+/** Spellings of the reserved name, and the form for sign-in to another tenant. */
 const refusedNames = [
   'break-glass',
   'Break-GLASS',
@@ -30,7 +30,7 @@ const people = {
   anna: { name: 'anna' },
 }
 
-/** Ends with the status and text of a refusal; `made` where somebody is called so now. */
+/** Ends with the status and text of a refusal; `made` if a user has the name now. */
 type Outcome = string
 
 test('users come to be, are renamed, leave and come back', async (t) => {
@@ -65,7 +65,7 @@ test('users come to be, are renamed, leave and come back', async (t) => {
     return problem ? `${problem.problem} ${problem.detail}` : 'made'
   }
 
-  /** Every way by which a user is made or renamed. */
+  /** Every way to create or rename a user. */
   const ways: Record<string, (name: string, place: number) => Promise<Outcome>> = {
     'local create': (username) => local({ username }),
     'local create of a service account': (username) => local({ username, kind: 'service' }),
@@ -196,7 +196,7 @@ test('users come to be, are renamed, leave and come back', async (t) => {
         const had = await give(kit, provider, before.user_id)
         await sync(undefined)
         assert.equal((await kit.admin.getUser({ params: { user_id: before.user_id } })).status, 'suspended')
-        // Whether an unreadable name is the same person's, nobody can say.
+        // An unreadable name can't be matched to the same person.
         await sync(`x/${second}`)
         assert.equal((await kit.admin.getUser({ params: { user_id: before.user_id } })).status, 'suspended', kind)
         await sync(second)
@@ -218,7 +218,7 @@ test('users come to be, are renamed, leave and come back', async (t) => {
       assert.ok(anna)
       const had = await give(kit, provider, anna.user_id)
       await kit.admin.changeUser({ body: { operation: 'delete', user_id: anna.user_id } })
-      // The link stays and opens nothing: nobody whom an administrator deleted comes back by signing in.
+      // The link stays but is refused: a user deleted by an administrator does not return by signing in.
       assert.equal((await signIn('anna')).answer.status, 401)
       assert.deepEqual(await reasons(1), ['oidc:not_admitted'])
       const { user: next } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'anna' } } })
@@ -264,7 +264,7 @@ test('users come to be, are renamed, leave and come back', async (t) => {
       ...{ second_factors: 1, linked_accounts: 2, api_keys: 1, enrollment_tokens: 1, sessions: 1 },
     })
     assert.ok((await inbox(kit)).some((n) => n.detail.includes(all)))
-    // What is there then is the operator's own: the next start with the same password leaves it alone.
+    // The existing account is then the operator's own: the next start with the same password does not change it.
     const own = await give(kit, provider, user_id, { roles: false })
     await recover()
     assert.deepEqual([(await leftOf(kit, own)).links, warned.length], [1, 1])
@@ -280,7 +280,7 @@ test('users come to be, are renamed, leave and come back', async (t) => {
       sql`update users set username = 'break-glass' where tenant_id = ${kit.tenant}
         and user_id = ${decodeId('user', foreign.user_id)}`.execute(tx),
     )
-    // A name that can be foretold might be taken by somebody who wants no recovery.
+    // A predictable name might be taken by an attacker to prevent the recovery.
     const id = decodeId('user', foreign.user_id) ?? ''
     assert.equal(await local({ username: `break-glass~${id.slice(-12)}` }), 'made')
     const warned: string[] = []

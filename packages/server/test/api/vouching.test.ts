@@ -83,7 +83,7 @@ async function attack(world: SamlWorld, theirs: Awaited<ReturnType<typeof startS
     [[root, 'unlink', { ...params, subject: 'root there' }]],
   )
 
-  // A provider of the same entity id has no links of the one that was there, nor has one that is made anew.
+  // A provider with the same entity id does not get the links of the former one, and neither does a new one.
   const saml = { idp: { entity_id: idp.entityId, sso_url: idp.ssoUrl, certificates: theirs.keys.map((k) => k.pem) } }
   await changeIdentityProvider(kit.admin, { params }, { saml: { metadata_url: null, ...saml } })
   await link(kit, provider.provider_id, root, 'root there')
@@ -136,7 +136,7 @@ async function eachSetting(kit: Kit) {
     ] as const) {
       const got = await setOne(tenantAdmin, of[kind], path, value)
       if (got !== (expected === 'free' ? 200 : 403)) wrong.push(`${path} to ${JSON.stringify(value)}: ${got}`)
-      // What is refused is refused for that alone, and a mapping asks for nothing of the settings after it.
+      // A refusal has only this one reason, and a mapping needs no permission for later settings.
       if (got === 403) assert.equal(await setOne(kit.admin, of[kind], path, value), 200, path)
     }
   }
@@ -172,12 +172,12 @@ async function eachRole({ kit }: SamlWorld) {
     }
   }
 
-  // Whoever decides by whose word users are made could make them by hand.
+  // A caller who decides which provider creates users could create them directly.
   const making = { group_mappings: [], role_mappings: [], provisioning: 'create' as const }
   const { saml: maker } = await providersFor(kit, 'makes users')
   await changeIdentityProvider(kit.admin, { params: { provider_id: maker } }, making)
   const others = ways.filter(([path]) => path !== 'provisioning' && !path.endsWith('_mappings'))
-  // Who may make users may do each; of them one is tried.
+  // A caller who may create users may change each setting; one of them is tried.
   for (const { own, client } of makers)
     for (const [path, { values }] of others.slice(0, has(own, 'users:write') ? 1 : others.length)) {
       assert.equal(await setOne(kit.admin, maker, path, values[0]), 200, path)
@@ -187,7 +187,8 @@ async function eachRole({ kit }: SamlWorld) {
     }
   assert.deepEqual(wrong, [])
 
-  // Pulls of directories change whom a `tenant_admin` may, so nobody who may do less sets one up or begins one.
+  // Directory pulls change users whom a `tenant_admin` may change. A role with less may neither configure nor start
+  // them.
   for (const permission of ['directory:write', 'directory:sync'])
     for (const role of roleNames.filter((r) => has(r, permission)))
       assert.ok(covers(role, 'tenant_admin'), `${role} has ${permission}`)

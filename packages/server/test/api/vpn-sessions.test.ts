@@ -107,13 +107,14 @@ test('VPN sessions', async (t: TestContext) => {
         select session_id from vpn_sessions where device_id is not null and state = 'active')`.execute(tx),
     )
     const stateOf = async () => (await admin.getSession({ params: { session_id: id! } })).state
-    // Nobody listened for two minutes of this quarter of an hour: on whichever replica, the gateways have a whole one.
+    // The deployment did not listen for two minutes of this quarter of an hour. On every replica, gateways get a full
+    // quarter.
     await listenedFor(kit, 3600, 120)
     for (const { app } of kit.replicas) assert.equal(await runJob(app, 'end_silent_vpn_sessions'), 0)
     await listenedFor(kit, 899)
     await times(4, (i) => runJob(kit.replicas[i % kit.replicas.length]!.app, 'end_silent_vpn_sessions'))
     assert.equal(await stateOf(), 'active')
-    // A clock that was put back counts nothing of what it said before.
+    // After the clock was set back, earlier times do not count.
     await listenedFor(kit, 3600, -3600)
     assert.equal(await runJob(kit.app, 'end_silent_vpn_sessions'), 0)
     await listenedFor(kit, 3600, 60)

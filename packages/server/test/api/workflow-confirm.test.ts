@@ -14,7 +14,7 @@ test('a gateway is waited for as far as the run changed things, however much is 
   const running = lockDevice(kit, lost.id).finally(() => {
     isAnswered = true
   })
-  // Whatever it says, something was changed since.
+  // Changes something else before each heartbeat, so that each report is outdated.
   for (let i = 0; !isAnswered; i++) {
     await gateway.pull()
     gateway.confirm()

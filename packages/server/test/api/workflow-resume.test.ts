@@ -32,7 +32,7 @@ test('a promotion ends no canary but the one that it was planned for', async (t)
   await canary('second')
   const { run } = await kit.admin.runWorkflow({ body: { workflow: 'promote_canary' } })
   assert.equal(run.status, 'succeeded', JSON.stringify(run.steps))
-  // As if its step came after another canary.
+  // As if the step came after another canary.
   await canary('third')
   await leave(kit)
   await kit.db.inTenant(kit.tenant, (tx) =>
@@ -102,7 +102,7 @@ test('what failed is tried again when somebody says so, and only that', async (t
   await makeUser(kit, 'another', ['tenant_admin'])
   const security = await kit.as('security_admin')
   const begun = await security.runPlaybook({ body: { playbook: 'compromised_user', params: { user_id: chief } } })
-  // As if the user had come to a role between the plan and its first step.
+  // As if the user had been given a role between the plan and its first step.
   const lock_id = String(begun.run.steps[0]?.result.lock_id)
   await kit.admin.releaseLock({ params: { lock_id }, body: {} })
   await kit.admin.grantRole({ body: { user_id: chief, role: 'tenant_admin' } })

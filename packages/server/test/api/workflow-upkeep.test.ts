@@ -21,7 +21,7 @@ test('gateways of a pool get new secrets that only whoever asked can read; the o
   const [first] = run.steps
   await meOf(kit, secret)
 
-  // As a replica leaves it that ends after the change: nobody has that secret, so that there is another one.
+  // The state of a run whose replica ended after the change: its secret is lost, so a new one is created.
   await leave(kit)
   await runJob(kit.app, 'drive_workflows')
   const path = { workflow_run_id: run.workflow_run_id! }

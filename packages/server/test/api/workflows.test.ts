@@ -19,7 +19,7 @@ test('workflows and playbooks', async (t) => {
 })
 
 test('workflows whose time comes, and what they change', async (t) => {
-  // Nobody asks the clock of a replica.
+  // The clock of a replica plays no role.
   const ahead = createClock(600_000)
   const kit = await startKit(t, { now: ahead.now })
   await t.test('an undo takes back what can be, once, by itself when its time is over', () => undone(kit, ahead))
@@ -188,7 +188,7 @@ async function allowed(kit: Kit): Promise<void> {
   assert.equal((await kit.admin.getDevice({ params: { device_id: device.id } })).status, 'active')
   assert.equal((await kit.admin.getUser({ params: { user_id } })).status, 'active', 'refused before its first step')
 
-  // Who can't be stopped is said before anything runs.
+  // A user who may not be stopped is refused before anything runs.
   const chief = await makeUser(kit, 'chief', ['tenant_admin'])
   for (const dry_run of [true, false])
     await assert.rejects(

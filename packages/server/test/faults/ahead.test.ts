@@ -31,7 +31,7 @@ test('what was read from the database before it was heard of is told under no ol
     await publishPort(2)
     const heard = await seqOf(kit)
     while (behind.app.feed.seqOf(kit.tenant) < heard) await delay(5)
-    // It hears of nothing more, but what it reads is what is there.
+    // The replica gets no more notifications, but its reads return the current state.
     network!.holdAt('execute heartbeat')
     while (!network!.isHolding()) await delay(5)
     await publishPort(3)
@@ -42,7 +42,7 @@ test('what was read from the database before it was heard of is told under no ol
     await delay(200)
     network!.release()
     if (await pulling) ahead++
-    // As it was when the replica was behind: nothing has changed since that number.
+    // The state as when the replica was behind, with no change since that number.
     await publishPort(2)
     const client = open(kit, gateway)
     await client.pull()

@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test'
 import pg from 'pg'
 import type { Kit } from '../kit.ts'
 
-/** The backends of this test's own database on the test run's own cluster; stopped ones go on at the test's end. */
+/** The backends of this test's own database. Stopped ones continue at the end of the test. */
 export async function watchBackends(t: TestContext, kit: Kit) {
   const client = new pg.Client({ connectionString: kit.databaseUrl })
   client.on('error', () => {})

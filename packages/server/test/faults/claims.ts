@@ -9,14 +9,14 @@ export const withKey =
   (caller: Caller, key: string): Caller =>
   (method, url) => ({ ...caller(method, url), 'idempotency-key': key })
 
-/** As if half a minute had passed for every claim: what was abandoned may be taken over. */
+/** Ages all claims by a minute, so that abandoned ones may be taken over. */
 const letClaimsAge = (kit: Kit) =>
   kit.replicas[1]!.app.db.inTenant(kit.tenant, async (tx) => {
     const long = new Date(Date.now() - 60_000)
     await tx.updateTable('idempotency_keys').set({ created_at: long }).where('tenant_id', '=', kit.tenant).execute()
   })
 
-/** Ends a replica before every `step`th of the statements of a change, and asks another one for the same. */
+/** Ends a replica before every `step`th statement of a change, and sends the same request to another replica. */
 export async function endAtEachStatement(t: TestContext, { from, step }: { from: number; step: number }) {
   let network: Network | undefined
   const kit = await startKit(t, {
@@ -43,7 +43,7 @@ export async function endAtEachStatement(t: TestContext, { from, step }: { from:
     const body = { operation: 'create', user: { username } }
     const key = `key-${statement}`
     while ((await call(kit, operation('ready'), null)).status !== 200) await delay(50)
-    // Every statement of the first replica but its heartbeat's counts.
+    // Every statement of the first replica counts, except its heartbeat's.
     network!.endBefore(statement)
     const first = await call(kit, create, withKey(admin, key), body)
     const ended = network!.hasEnded()

@@ -38,7 +38,7 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
   assert.ok(ahead && behind)
   const both = [ahead, behind]
   const asked: string[] = []
-  /** What each of them answers, the one ahead first. */
+  /** Asserts that both replicas answer as wanted; the one whose clock is ahead comes first. */
   const answers = async (what: string, ask: (of: Reached) => Promise<unknown>, wanted: unknown) => {
     const got = [await ask(ahead), await ask(behind)]
     asked.push(`${what}: ${JSON.stringify(got)}`)
@@ -102,20 +102,20 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
   assert.equal(stepped.status, 200, stepped.text)
   near('the end of the step-up', stepped.json.stepped_up_until, 300 * second)
   renewed(stepped)
-  // The first of them makes the grant, and the other finds it.
+  // The first request creates the grant, and the second finds it.
   assert.deepEqual([await grant(ahead), await grant(behind)], [201, 200], 'the same after a step-up at the one behind')
 
   const clients = both.map(({ dispatcher }) => createClient({ baseUrl: publicUrl, credential: key, dispatcher })) as [
     Client,
     Client,
   ]
-  // Keys and tokens with an end.
+  // Keys and tokens that expire.
   const body = { role: 'viewer', expires_in_seconds: 300 } as const
   const made = await Promise.all(
     [0, 0, 1, 1].map((c, i) => clients[c as 0 | 1].createApiKey({ body: { ...body, name: `key ${i}` } })),
   )
   for (const { api_key } of made) near('the end of a key', api_key.expires_at, 300 * second)
-  // Every other one ends within a second, which is sooner than anyone may ask for.
+  // Two of the keys expire within a second; the API only allows longer periods.
   const owner = new pg.Client({ connectionString: database.url })
   await owner.connect()
   owner.on('error', () => {})
@@ -131,7 +131,7 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
       i % 2 ? 401 : 200,
     )
 
-  // Devices: enrollment, credential, proofs, what they report.
+  // Devices: enrollment, credential, proofs, reports.
   const devices = await Promise.all(tokens.map(({ secret: token }, i) => enrollRaw(both[1 - i]!, token, `device ${i}`)))
   for (const device of devices) {
     await answers('a device credential', statusOf('policyDigest', device.caller), 200)
@@ -176,7 +176,7 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
     await answers('and is vouched for until then', vouched, 'affirming')
   }
 
-  // Gateways: how they are, VPN sessions, notifications of their silence.
+  // Gateways: their state, VPN sessions, notifications of their silence.
   const pool = await clients[0].createGatewayPool({ body: { name: 'pool', region: { code: 'eu' } } })
   const { tenant_id: tenantId } = await clients[0].me()
   for (const [i, { dispatcher }] of both.entries()) {
@@ -198,7 +198,7 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
     await answers('its session', async (of) => (await at(of).getSession({ params: { session_id } })).state, 'active')
   }
 
-  // Lockout and what is said of it; a repeated change; rates.
+  // Lockout and its audit; a repeated change; rates.
   const { user } = await clients[0].changeUser({ body: { operation: 'create', user: { username: 'bob' } } })
   const { secret: temporary = '' } = await clients[0].changePassword({
     body: { user_id: user.user_id, generate: true },
@@ -227,11 +227,11 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
     assert.ok(statuses.some(({ status }) => status === 429))
     asked.push(`30 requests at once at 60 a minute: ${statuses.filter((s) => s.status === 200).length} answered`)
   }
-  // It would last five minutes.
+  // The lockout would last five minutes.
   await owner.query(`update users set locked_until = now() where username = 'bob'`)
   assert.equal(await login(behind, temporary), 200, 'the lockout is over')
 
-  // Whatever was stored, in every column of every table.
+  // All stored times: every timestamp column of every table.
   const { rows: columns } = await owner.query<{ t: string; c: string }>(
     `select c.relname as t, a.attname as c from pg_attribute a join pg_class c on c.oid = a.attrelid
      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
@@ -243,12 +243,12 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
       `select extract(epoch from ${column} - now())::float8 as off from ${table} where ${column} is not null and ${column} < 'infinity'`,
     )
     looked += rows.length
-    // The hour that goes on, or the one before: when it began says nothing of minutes.
+    // The start of the current or the previous hour tells nothing about an offset of minutes.
     if (column === 'hour') {
       assert.ok(rows.every(({ off }) => off <= 0 && off > -3700))
       continue
     }
-    // The seed of an authenticator app waits ten minutes to be shown.
+    // The seed of an authenticator app expires after ten minutes.
     const own = `${table}.${column}` === 'user_totp.expires_at' ? 600 : 0
     for (const { off } of rows.map((row) => ({ off: row.off - own })))
       assert.ok(Math.abs(Math.abs(off) - 600) > 90, `${table}.${column} is ${off.toFixed(0)} s from now`)

@@ -15,7 +15,7 @@ import { ecKey } from '../../src/modules/federation/protocols/saml/test-idp.ts'
 import { masterKeysInUse } from '../../src/modules/secrets/index.ts'
 import { startPooler } from './pooler.ts'
 
-/** A database and a user of PostgreSQL who may log in and nothing else. */
+/** A database, and a PostgreSQL user that has no privilege but to log in. */
 async function startOperator(t: TestContext) {
   const { url, drop } = await createTestDatabase()
   const name = `operator_${randomBytes(4).toString('hex')}`
@@ -24,7 +24,7 @@ async function startOperator(t: TestContext) {
     withClient(url, async (client) => {
       for (const statement of statements) await client.query(statement)
     })
-  // Cluster-wide, and there already where another test has migrated.
+  // The role is cluster-wide, and exists already if another test has migrated.
   await asSuperuser(
     'do $$ begin create role holdfast_app nologin; exception when duplicate_object or unique_violation then null; end $$',
     `create role ${name} login nocreaterole`,
@@ -102,7 +102,7 @@ test('a pooler in transaction mode is recognised, and so is one that takes no op
   )
 })
 
-/** Answers as PostgreSQL does when it is asked for TLS; without a certificate it speaks none. */
+/** Answers a TLS request as PostgreSQL does; without a certificate it refuses TLS. */
 async function startTls(t: TestContext, certified: ReturnType<typeof ecKey> | undefined) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { startGrants } from '../device-grants.ts'
 import { createNetwork, type Network } from './proxy.ts'
 
-/** Two replicas, the first of them behind a network that can be disturbed, and a provider that answers when told to. */
+/** Two replicas, the first behind a network that can be disturbed, and a provider whose answers the test controls. */
 async function startDisturbed(t: TestContext) {
   let network: Network | undefined
   const route = async (url: string, n: number) => {
@@ -14,7 +14,7 @@ async function startDisturbed(t: TestContext) {
     return network.url
   }
   const g = await startGrants(t, { route })
-  /** Settles with the answer to give, once the provider is asked. */
+  /** Waits for a request to the provider, and returns a function that answers it. */
   const question = () => {
     const asked = Promise.withResolvers<(status: number, body: object) => void>()
     const listener: RequestListener = (_, response) => {
@@ -45,7 +45,7 @@ test('a replica that ends while it asks the provider: the other one asks after a
   g.clock.advance(61)
   assert.equal((await g.status(onSecond)).json.status, 'authorized')
   assert.equal(g.asked(), before + 1)
-  // What the first one hears too late changes nothing, whatever it is.
+  // A late answer to the first replica changes nothing, whatever it is.
   answer(400, { error: 'access_denied' })
   g.network.refuse(false)
   await lost

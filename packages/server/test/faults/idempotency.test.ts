@@ -36,7 +36,7 @@ test('who asks again under a key', async (t) => {
     const stranger = await ask(deviceCaller(token, other))
     assert.equal(stranger.status, 422)
     assert.doesNotMatch(stranger.text, /eyJ/)
-    // A header that names the key without a signature of it proves nothing.
+    // A header that names the key without a valid signature proves nothing.
     const forged: Caller = (method, url) => {
       const [head, claims] = createProof(own, { method, url, accessToken: token, now: new Date() }).split('.')
       return { authorization: `Bearer ${token}`, dpop: `${head}.${claims}.${'A'.repeat(86)}` }
@@ -45,7 +45,7 @@ test('who asks again under a key', async (t) => {
     assert.equal((await ask(bearer(token))).status, 422)
     assert.equal((await kit.admin.listDevices()).items.length, 1)
 
-    // Without any proof there is nobody to whom the answer could be given again.
+    // Without a proof there is no caller to whom the stored answer could be repeated.
     await changeSecuritySettings(kit.admin, { devices: { require_device_key: false } })
     const keyless = () => call(kit, enroll, withKey(bearer(token), 'enroll-2'), body)
     assert.equal((await keyless()).status, 201)

@@ -23,7 +23,7 @@ test('a group and a pool that are deleted while a policy that names them is publ
       i % 2
         ? call(onSecond, { method: 'DELETE', path: `/v1/admin/settings/gateway-pools/${pool.pool_id}` }, admin)
         : call(onSecond, operation('changeGroup'), admin, { operation: 'delete', group_id: group.group_id })
-    // Later and later, so that either comes first.
+    // Increasing delays, so that either request may come first.
     const [published, removed] = await Promise.all([publish(i % 2 ? via : rules), delay(i * 8).then(remove)])
     const done = [published.status, removed.status].filter((s) => s < 300)
     assert.equal(

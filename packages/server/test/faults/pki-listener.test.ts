@@ -11,7 +11,7 @@ import { inventedSerial, ocspRequest, readOcsp } from '../ocsp.ts'
 import { askOcsp, fetchPki, type Issued, startPki, statusOf } from '../pki.ts'
 import { send } from '../raw-http.ts'
 
-/** A connection on which somebody speaks as they like: all that was answered until it ended. */
+/** Opens a connection on which the test writes arbitrary bytes. Returns everything received until its end. */
 function speak({ pkiUrl }: Pick<Kit, 'pkiUrl'>, say: (write: (text: string | Buffer) => void) => Promise<void> | void) {
   const { promise, resolve } = Promise.withResolvers<string>()
   const socket = connect(Number(new URL(pkiUrl).port), '127.0.0.1')
@@ -19,7 +19,7 @@ function speak({ pkiUrl }: Pick<Kit, 'pkiUrl'>, say: (write: (text: string | Buf
   socket.on('data', (some) => {
     text += some.toString('latin1')
   })
-  // What is written to a connection that the other side has ended is an error here; what came before it counts.
+  // A write to a connection that the other side has closed is an error here; the answer before it counts.
   socket.on('error', () => {})
   socket.on('close', () => resolve(text))
   void say((some) => void (socket.writable && socket.write(some)))
@@ -27,11 +27,11 @@ function speak({ pkiUrl }: Pick<Kit, 'pkiUrl'>, say: (write: (text: string | Buf
 }
 const head = (path: string, more: string) => `POST ${path} HTTP/1.1\r\nhost: pki\r\n${more}\r\n\r\n`
 
-/** All ask one replica, each as much as shows what it is about. */
+/** All tests use one replica, each with few requests. */
 test('what a listener for anybody bears', async (t) => {
   const { kit, issue } = await startPki(t)
   const issued = await issue()
-  // For most of the time somebody slow waits for nothing.
+  // The slow client mostly waits, so that other tests run at the same time.
   const slow = t.test('who is slow holds a connection for seconds only', () => slowly(kit, issued))
   await t.test('who sends nonsense is told so, and costs nobody else anything', (t) => nonsense(t, kit, issued))
   await t.test('one address may ask so often, and others all the same', (t) => often(t, kit, issued))
@@ -128,7 +128,7 @@ async function slowly(kit: Kit, { paths }: Issued) {
 }
 
 async function often(t: TestContext, kit: Kit, issued: Issued) {
-  // Within one moment: what it gives back by the second is not counted here.
+  // With a frozen clock, so that the rate limit does not refill.
   const moment = Math.ceil(performance.now())
   t.mock.method(performance, 'now', () => moment)
   const from = (localAddress: string) => {

@@ -6,7 +6,7 @@ import { everything } from '../../src/replication/changes.ts'
 import { startKit, times } from '../kit.ts'
 import { bearer, call, createWorld, enrollRaw, fill, operation, send } from '../world.ts'
 
-/** Texts that jsonb or text columns refuse, or that become such when cut in the wrong place. */
+/** Texts that jsonb or text columns refuse, or that become so when cut at the wrong place. */
 const poisons = ['\0', '\ud83d', '\udc00x', `${'a'.repeat(63)}😀`, `${'b'.repeat(511)}😀`, 'x\0y']
 
 test('poison in every string that reaches an event harms nobody else', async (t) => {
@@ -61,7 +61,7 @@ test('poison in every string that reaches an event harms nobody else', async (t)
     ])
   }
 
-  // What is valid but for its text.
+  // Bodies that are valid except for their text.
   const valid = (text: string): [Parameters<typeof operation>[0], object][] => [
     ['changeUser', { operation: 'create', user: { username: `u${text}`, display_name: text } }],
     ['changeUser', { operation: 'suspend', user_id: world.own.ids.user_id, reason: text }],

@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import pg from 'pg'
 
-/** Of the frontend's messages, those that are answered with ReadyForQuery. */
+/** The frontend messages that are answered with ReadyForQuery, and the one that ends the connection. */
 const [query, sync, terminate] = ['Q', 'S', 'X'].map((c) => c.charCodeAt(0))
 const message = (type: string, ...parts: Buffer[]) => {
   const body = Buffer.concat(parts)
@@ -18,9 +18,9 @@ const int32 = (n: number) => {
 }
 
 /**
- * A pooler in transaction mode with one backend, as PgBouncer is with pool_mode = transaction: whoever begins has the
- * backend until the transaction ends, and then it is the next one's. A connection that ends is told that the server
- * shuts down, as PostgreSQL does where both come at once.
+ * A pooler in transaction mode with one backend, like PgBouncer with pool_mode = transaction. A client keeps the
+ * backend until its transaction ends, and then the next client gets it. A client that ends is sent the error of a
+ * shutdown, as PostgreSQL does if both happen at once.
  */
 export async function startPooler(t: TestContext, url: string, { takesOptions = true } = {}): Promise<string> {
   const backend = await openBackend(t, url)
@@ -39,7 +39,7 @@ export async function startPooler(t: TestContext, url: string, { takesOptions = 
       await own
       const { answer, status } = await backend.ask(whole)
       holdsBackend = status !== 'I'
-      // Only a transaction keeps it, and this test lets none of it wait for another.
+      // Only a transaction keeps the backend, and in this test no transaction waits for another.
       release()
       client.write(answer)
     }
@@ -56,7 +56,7 @@ export async function startPooler(t: TestContext, url: string, { takesOptions = 
         isStarted = true
         client.write(Buffer.concat([message('R', int32(0)), message('Z', Buffer.from('I'))]))
       }
-      // Messages up to one that is answered, as a whole.
+      // Forwards messages as a whole, up to one that is answered.
       for (let end = 0; pending.length >= end + 5; ) {
         const type = pending[end]!
         if (type === terminate)
@@ -83,7 +83,7 @@ export async function startPooler(t: TestContext, url: string, { takesOptions = 
   return pooled.href
 }
 
-/** A raw connection to PostgreSQL, which takes a whole request and gives all of its answer. */
+/** A raw connection to PostgreSQL. It sends a complete request and returns the complete answer. */
 async function openBackend(t: TestContext, url: string) {
   const { host, port, user, database } = new pg.Client(url)
   const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)

@@ -73,7 +73,7 @@ test('a process ends with 0 when it is asked to, whatever it is doing, and only 
     }
     const readyMs = performance.now() - began
     assert.ok(readyMs < promptly, `ready again after ${readyMs} ms`)
-    // A job is stuck, and nobody answers any more while it stops, without a word.
+    // A job is stuck, and the database stops answering silently during the stop.
     const locks = await connect(database.url)
     await locks.query('begin; lock table graphile_worker._private_jobs')
     while (!(await isJobWaiting(database.url))) await delay(200)
@@ -133,7 +133,7 @@ test('a process ends with 0 when it is asked to, whatever it is doing, and only 
   console.log(`# SIGTERM right after ready: ended with 0 after ${Math.round(firstTookMs)} ms\n${said.join('\n')}`)
 })
 
-/** A start that waited for its database says so, and its process ends as every other. */
+/** Asserts that a start that waited for its database has logged this, and that its process ends normally. */
 async function goesOn(late: Awaited<ReturnType<Awaited<ReturnType<typeof startDeployment>>['start']>>): Promise<void> {
   assert.match(late.output(), /^ {2}Waiting for the database: /m)
   late.signal()
@@ -146,7 +146,7 @@ async function connect(url: string): Promise<pg.Client> {
   return client
 }
 
-/** As the full minute does: everything that is due every minute, at once. */
+/** Queues all jobs that run every minute, at once. */
 async function queueJobs(url: string): Promise<void> {
   const client = await connect(url)
   const names = ['end_idle_sessions', 'end_silent_vpn_sessions', 'expire_posture', 'revoke_silent_devices']
@@ -155,7 +155,7 @@ async function queueJobs(url: string): Promise<void> {
   await client.end()
 }
 
-/** Everyone looks for jobs now; whether someone waits for their table. */
+/** Makes the workers look for jobs. True if one waits for the locked table. */
 async function isJobWaiting(url: string): Promise<boolean> {
   const client = await connect(url)
   await client.query(`select pg_notify('jobs:insert', '{"count": 9}')`)

@@ -11,7 +11,7 @@ import { listening } from '../listening.ts'
 const main = join(import.meta.dirname, '../../src/main.ts')
 export const password = 'processes that are only tried'
 
-/** A database and a folder that replicas share, each a process of its own. */
+/** A database and a folder that replicas share. Each replica is a process of its own. */
 export async function startDeployment(t: TestContext) {
   const database = await createTestDatabase(schema)
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-process-'))
@@ -55,16 +55,16 @@ export async function startDeployment(t: TestContext) {
       output: said.output,
       isRunning: () => how === undefined,
       signal: () => void child.kill('SIGTERM'),
-      /** Nothing in it runs any more. */
+      /** SIGKILL. */
       kill: () => void child.kill('SIGKILL'),
-      /** How it ended, and after how many milliseconds from now. */
+      /** Waits for the end of the process. Returns how it ended, and the milliseconds from this call. */
       end: async () => {
         const asked = performance.now()
         return { how: await ended, tookMs: performance.now() - asked }
       },
     }
   }
-  /** Until someone can sign in. */
+  /** Starts a replica and waits for its port. */
   async function start(url?: string, environment?: Record<string, string>) {
     const launched = launch(url, environment)
     const port = await launched.port
@@ -75,7 +75,7 @@ export async function startDeployment(t: TestContext) {
       )
     return { ...launched, port, isReady }
   }
-  // Made once, so that those that follow start at the same time and quickly.
+  // One replica creates the schema first, so that those that follow start quickly and at the same time.
   const first = await start()
   first.signal()
   const { how, tookMs } = await first.end()

@@ -1,10 +1,10 @@
 import { connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
-/** What a network does to a connection. `hold`: bytes wait, in both directions, until it passes again. */
+/** A connection through the network. While `held`, bytes of both directions wait in `waiting`. */
 type Link = { client: Socket; server: Socket; held: boolean; waiting: (() => void)[]; isMarked: boolean }
 
-/** A network between one replica and PostgreSQL, to be disturbed by hand. */
+/** A network between one replica and PostgreSQL, with faults that the test sets. */
 export async function createNetwork(t: TestContext, databaseUrl: string) {
   const target = new URL(databaseUrl.replace('@/', '@socket/'))
   const folder = target.searchParams.get('host')
@@ -13,7 +13,7 @@ export async function createNetwork(t: TestContext, databaseUrl: string) {
   let holdAt: { text: string; after: string | undefined } | undefined
   let delayMs = 0
   let refusing = false
-  /** How many statements may still pass before this end of the network dies; undefined: any number. */
+  /** Number of statements that may still pass before every connection ends; undefined means no limit. */
   let left: number | undefined
   let ended = false
   let seen = 0
@@ -54,7 +54,7 @@ export async function createNetwork(t: TestContext, databaseUrl: string) {
       forward(link, upstream, bytes)
     })
     upstream.on('data', (bytes) => forward(link, client, bytes))
-    // A connection that is held keeps its other half: nobody on the far side hears that it has ended.
+    // While a connection is held, the end of one side is not passed on to the other.
     const end = (other: Socket) => () => {
       if (!link.held) other.destroy()
       if (client.destroyed && upstream.destroyed) links.delete(link)
@@ -92,15 +92,15 @@ export async function createNetwork(t: TestContext, databaseUrl: string) {
     connections: () => seen,
     open: () => links.size,
     /**
-     * The next connection that says this text, and before it the other if there is one, is held with that text and
-     * everything after it.
+     * Holds the next connection that sends this text (after the other text, if given), with that text and everything
+     * that follows.
      */
     holdAt: (text: string, after?: string) => {
       for (const link of links) link.isMarked = false
       holdAt = { text, after }
     },
     isHolding: () => heldOnes.length > 0,
-    /** Everything is held: a partition in which nobody is told anything. */
+    /** Holds everything: a partition in which no side is told that the connection is broken. */
     hold: () => {
       for (const link of links) link.held = true
     },
@@ -108,13 +108,13 @@ export async function createNetwork(t: TestContext, databaseUrl: string) {
     delay: (ms: number) => {
       delayMs = ms
     },
-    /** New connections are reset. */
+    /** Resets new connections while true. */
     refuse: (is: boolean) => {
       refusing = is
     },
     /** Resets every connection. */
     cut,
-    /** After this many statements, those of heartbeats apart, every connection ends and none is made. */
+    /** After this number of statements (heartbeats are not counted) every connection ends and new ones are refused. */
     endBefore: (statements: number) => {
       left = statements
       ended = false
@@ -128,7 +128,7 @@ export async function createNetwork(t: TestContext, databaseUrl: string) {
 }
 export type Network = Awaited<ReturnType<typeof createNetwork>>
 
-/** A message that says something to the server (a query, or one to parse) and is no heartbeat of the change feed. */
+/** True for a query or parse message that is no heartbeat of the change feed. */
 function isStatement(bytes: Buffer): boolean {
   const kind = String.fromCharCode(bytes[0] ?? 0)
   return (

@@ -21,9 +21,7 @@ export const makeSecrets = (): Secrets => ({
   metricsToken: undefined,
 })
 
-/**
- * A start of a replica on this database, up to the point where someone can sign in. Returns the passwords it announced.
- */
+/** Starts a replica on this database until sign-in is possible. Returns the passwords that it announced. */
 export async function startOnce(url: string, secrets: Secrets): Promise<string[]> {
   const announced: string[] = []
   await migrate(url)
@@ -45,7 +43,7 @@ export async function startOnce(url: string, secrets: Secrets): Promise<string[]
   return announced
 }
 
-/** First starts on fresh databases, each ended before another statement; the next start finishes what it left. */
+/** Runs first starts on new databases. Each is ended before another statement, and the next start completes it. */
 export async function endFirstStarts(t: TestContext, { from, step }: { from: number; step: number }) {
   let ended = 0
   for (let statement = from; ; statement += step) {

@@ -14,16 +14,16 @@ import { bearer, type Caller, call, enrollRaw, operation, type Raw } from '../wo
 import { watchBackends } from './backends.ts'
 import { createNetwork, type Network } from './proxy.ts'
 
-/** What a request may wait, and as much as a busy machine may need. */
+/** Longest time a request may wait, in ms; the slack is for a busy machine. */
 const bar = 3000
 const slack = 12_000
-/** Until what a network has done to this process's connections is known here. */
+/** Waits until this process has noticed a fault of the network on its connections. */
 const noticed = async () => {
   await delay(20)
   await turn()
 }
 
-/** Two replicas, the first of them behind a network that can be disturbed. */
+/** Starts two replicas; the first is behind a network that can be disturbed. */
 async function startDisturbed(t: Parameters<typeof startKit>[0], config: { databaseConnections?: number } = {}) {
   let network: Network | undefined
   const kit = await startKit(t, {
@@ -78,7 +78,7 @@ test('a change that stalls between its statements is undone whole, and can be ma
   assert.equal(stalled.status, 500)
   assert.ok(stalled.took < bar + slack, `answered after ${stalled.took} ms`)
   network.release()
-  // Whoever uses the pool next must not commit the half that was done.
+  // The next user of the pooled connection must not commit the half-finished transaction.
   await times(20, () => call(kit, operation('listUsers'), admin))
   assert.deepEqual(await isSuspended(kit, user), before)
   assert.equal((await call(kit, operation('policyDigest'), device.caller)).status, 200)
@@ -113,7 +113,7 @@ test('a report of a gateway that stalls is answered as soon as any other request
 
 test('a commit without an answer is an outcome that is not known, and says so', async (t) => {
   const { kit, network, admin } = await startDisturbed(t)
-  // Held on its way there: nothing was committed.
+  // The commit is held on its way: nothing was committed.
   network.holdAt('commit\0', 'insert into "users"')
   const lost = await timed(() =>
     call(kit, operation('changeUser'), admin, { operation: 'create', user: { username: 'bob' } }),
@@ -124,7 +124,7 @@ test('a commit without an answer is an outcome that is not known, and says so', 
   assert.ok(lost.took < bar + slack, `answered after ${lost.took} ms`)
   network.release()
   console.log(`# an unanswered commit: answered after ${Math.round(lost.took)} ms`)
-  // A database error answered to the commit itself is an answer: nothing is unknown.
+  // A database error in reply to the commit is an answer: the outcome is known.
   await assert.rejects(
     kit.db.inTenant(kit.tenant, async (tx) => {
       await sql`select 1/0`.execute(tx).catch(() => {})
@@ -138,8 +138,8 @@ test('backends that are stopped in mid-statement cost those requests, and nothin
   const { kit, admin } = await startDisturbed(t, { databaseConnections: 3 })
   const backends = await watchBackends(t, kit)
   const list = () => timed(() => call(kit, operation('listUsers'), admin))
-  // What ended a transaction last is of the pool, unless it is in the middle of another; the feed's connection ends its
-  // own in the same message as its question.
+  // A connection whose last statement ended a transaction belongs to the pool, unless it is within another transaction.
+  // The feed's connection ends its transaction in the same message as its query.
   let pool: number[] = []
   await until(async () => {
     await times(12, list)
@@ -173,7 +173,7 @@ test('connections that end while they are in use end no process, and what was no
   })
   assert.ok(count >= 1)
   assert.equal(runs, 2)
-  // Lost after the last statement, so that the commit can't be sent any more: its outcome is known.
+  // The connection is lost after the last statement and before the commit is sent: the outcome is known.
   await kit.db.inTenant(kit.tenant, async (tx) => {
     runs++
     await sql`select 1`.execute(tx)
@@ -181,7 +181,7 @@ test('connections that end while they are in use end no process, and what was no
     await noticed()
   })
   assert.equal(runs, 4)
-  // Cut while idle, too: the next request makes a connection of its own.
+  // The connection is cut while idle: the next request opens a new one.
   network.cut()
   await noticed()
   assert.ok((await kit.db.inTenant(kit.tenant, (tx) => sql`select 1`.execute(tx))).rows.length === 1)
@@ -206,7 +206,7 @@ test('of two transactions that wait for each other both are done', async (t) => 
           .where('tenant_id', '=', kit.tenant)
           .where('user_id', '=', id)
           .execute()
-        // Each has its first before either asks for the other's.
+        // Each transaction has its first lock before either asks for the other's.
         if (++held === 2) both.resolve()
         await both.promise
       }
@@ -264,7 +264,7 @@ test('a server with fewer connections than are asked for makes requests wait, no
 test('an answer that has arrived by its time counts, however busy this process was', async (t) => {
   const kit = await startKit(t, { slowness: 1 })
   const patience = { ...foreground, total: 1500 }
-  /** This thread does nothing else, and leaves its core to the database. */
+  /** Blocks this thread without using CPU, so that the database has the core. */
   const busyUntil = (at: number) =>
     void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, at - performance.now())
   const start = performance.now()
@@ -272,13 +272,13 @@ test('an answer that has arrived by its time counts, however busy this process w
     kit.tenant,
     async (tx) => {
       await sql`update tenant_epochs set seq = seq where tenant_id = ${kit.tenant}`.execute(tx)
-      // The commit is on its way when this begins; its time is over when this ends.
+      // The thread is blocked right after the commit was sent, and until its time is over.
       setImmediate(() => busyUntil(start + 2000))
     },
     patience,
   )
   assert.ok(performance.now() - start >= 1990)
-  // What is over before its commit is not committed, and can be told.
+  // A transaction that times out before its commit is not committed, and its outcome is known.
   const late = kit.db.inTenant(
     kit.tenant,
     async (tx) => {

@@ -1,6 +1,6 @@
 /**
- * Preloaded into a process: its wall clock is off by the milliseconds of HOLDFAST_TEST_CLOCK_MS. Durations
- * (`performance.now()`, timers) are left alone, as with a clock that somebody has set wrongly.
+ * Preloaded into a process. Shifts its wall clock by HOLDFAST_TEST_CLOCK_MS milliseconds. Durations
+ * (`performance.now()`, timers) are unaffected, as with a clock that is set wrongly.
  */
 const offset = Number(process.env.HOLDFAST_TEST_CLOCK_MS)
 const RealDate = Date

@@ -73,7 +73,7 @@ test('lost_device with ten gateways: two seconds at most; killed in the middle, 
   t.diagnostic(`lost_device: ${gatewayCount} gateways confirmed ${took} ms after the call`)
   assert.ok(took <= 2000, `${took} ms`)
 
-  // `before`: killed while the change waits; `after`: when it is committed and nobody has noted it.
+  // `before`: killed while the change waits. `after`: killed after the commit, before the run has recorded it.
   for (const [i, when] of names.entries()) {
     if (i === 0) continue
     const device = decodeId('device', devices[i]!.id)

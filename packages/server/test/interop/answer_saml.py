@@ -1,6 +1,6 @@
-"""An identity provider of SAML 2.0, by pysaml2 and xmlsec1: answers our requests as our metadata say.
+"""A SAML 2.0 identity provider with pysaml2 and xmlsec1: answers our requests according to our metadata.
 
-Each is answered in the ways that are asked for. Without a request it says its metadata alone.
+Each request is answered in the ways that it names. Without a request, only the provider's metadata is printed.
 """
 
 import json

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { startKit } from '../kit.ts'
 import { runOnFiles, without } from './tools.ts'
 
-/** The published chain of the tenant, and that of another tenant. */
+/** The published chain of the tenant, and the chain of another tenant. */
 async function chains(t: TestContext) {
   const kit = await startKit(t)
   const chainOf = async (client: typeof kit.admin) => {

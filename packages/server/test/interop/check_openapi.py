@@ -24,7 +24,7 @@ def is_date_time(value):
 
 
 def schemas_of(node, path=""):
-    """Every place of the document that holds a schema. Schemas are not searched for schemas: they check their own."""
+    """Yields every schema of the document, except those within other schemas: the outer one checks them."""
     if isinstance(node, list):
         for index, member in enumerate(node):
             yield from schemas_of(member, f"{path}/{index}")
@@ -71,7 +71,7 @@ def validator_of(method, path, status):
 
 
 def spoiled(answer):
-    """The answer with one thing too many, and without each of its members."""
+    """Yields the answer with one member too many, and without each of its members."""
     yield {**answer, "surprise": 1}
     for name in answer:
         yield {key: value for key, value in answer.items() if key != name}

@@ -1,4 +1,4 @@
-"""Lets scim2-tester check a SCIM server: what it is asked on standard input, what it found on standard output."""
+"""Lets scim2-tester check a SCIM server: reads the request on standard input, writes the results on standard output."""
 
 import json
 import sys

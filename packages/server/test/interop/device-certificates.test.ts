@@ -5,7 +5,7 @@ import { show, startNginx } from './nginx.ts'
 import { judgedByStrongswan } from './strongswan.ts'
 import { runOnFiles, without } from './tools.ts'
 
-/** An old hierarchy and a new one of the same tenant, each root certified by the other. */
+/** The old and the new hierarchy of a tenant; each root is certified by the other. */
 async function rotated() {
   const [before, next] = [await certificatesOfATenant(), await certificatesOfATenant()]
   return { before, next, newWithOld: await before.certify(next.root), oldWithNew: await next.certify(before.root) }

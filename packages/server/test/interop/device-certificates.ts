@@ -16,11 +16,11 @@ import {
 const hour = 3_600_000
 const tenantId = 'tnt_01h455vb4pex5vsknk084sn02q'
 const deviceId = 'dev_01h455vb4pex5vsknk084sn02q'
-/** The programs ask their own clock. */
+/** External programs use their own clock. */
 const from = (ms: number) => new Date(Date.now() + ms)
 const dates = (hours: number) => ({ serial: mintSerial(), notBefore: from(-hour), notAfter: from(hours * hour) })
 
-/** A root, an issuing CA, a device of it with its key, and the list of each of the two CAs. */
+/** A root, an issuing CA, a device certificate with its key, and the CRLs of the two CAs. */
 export async function certificatesOfATenant() {
   const root = softwareSigner('ca-root', generateKey('ES384').privateJwk)
   const rootFiles = await createRootCertificate(root, { tenantId, ...dates(10_000) })

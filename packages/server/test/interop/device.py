@@ -1,4 +1,4 @@
-"""A device that shares no code with Holdfast: makes a key, enrolls with it, verifies its credential and polls its policy."""
+"""A device without any Holdfast code: makes a key, enrolls with it, verifies its credential and polls its policy."""
 
 import base64
 import hashlib
@@ -19,7 +19,7 @@ host = public_url.split("//")[1]
 
 
 def proof(key, method, path, token, **changed):
-    """RFC 9449 section 4.2; it names the public URL, wherever the socket goes."""
+    """A proof of RFC 9449 section 4.2; it names the public URL, whatever the socket's address is."""
     claims = {
         "htm": method,
         "htu": public_url + path.split("?")[0],

@@ -7,7 +7,7 @@ import { createClock, type Kit, startKit } from '../kit.ts'
 import { pkiName } from '../pki.ts'
 import { until } from '../promptly.ts'
 
-/** A device's certificate with its key, PEM. */
+/** Issues a device certificate with a new key; both are PEM. */
 export async function certify({ client }: Awaited<ReturnType<typeof enroll>>) {
   const { privateJwk } = generateKey('ES256')
   const issued = await client.issueSpc({ body: { csr: await csrFor(privateJwk) } })
@@ -18,9 +18,9 @@ export type Certified = Awaited<ReturnType<typeof certify>>
 
 const ago = 25 * 3600
 
-/** A deployment with a device, a gateway and a device of another tenant, all of it got through the API. */
+/** A deployment with a device, a gateway and a device of another tenant, all created through the API. */
 export async function startFleet(t: TestContext) {
-  // Programs ask their own clock: what has ended was issued yesterday.
+  // External programs use their own clock: the expired certificate was issued yesterday.
   const clock = createClock(-ago * 1000)
   const all = await startKit(t, { now: clock.now, config: { pki: { port: 0, url: pkiName } } })
   const kit = { ...all, admin: await all.as('tenant_admin', await all.newTenant()) }
@@ -38,7 +38,7 @@ export async function startFleet(t: TestContext) {
   return { kit, gateway, good, revoked, expired, foreign, certify: () => certify(device) }
 }
 
-/** What a gateway gets, as the files that programs take, PEM. */
+/** The trust material of a gateway, as PEM files for programs. */
 export async function trustedBy(gateway: Kit['admin']) {
   const set = await gateway.gatewayTrustAnchors()
   return {
@@ -50,7 +50,7 @@ export async function trustedBy(gateway: Kit['admin']) {
 }
 export type Trusted = Awaited<ReturnType<typeof trustedBy>>
 
-/** Before, during and after a rotation: what a gateway is given then, and a certificate that was issued in each phase. */
+/** The trust material of a gateway before, during and after a rotation, with a certificate issued in each phase. */
 export async function rotated(t: TestContext) {
   const fleet = await startFleet(t)
   const { kit, gateway } = fleet

@@ -15,7 +15,7 @@ import { runTool, without } from './tools.ts'
 const skip = without('softhsm2-util') || without('pkcs11-tool')
 type SoftHsm = ReturnType<typeof createSoftHsm>
 
-/** What opensc says of the private keys in the token, by `kid`. */
+/** The output of OpenSC for each private key in the token, by `kid`. */
 async function privateKeys({ config, pin }: SoftHsm): Promise<Map<string, string>> {
   const { status, stdout, stderr } = await runTool(
     'pkcs11-tool',
@@ -36,7 +36,10 @@ async function destroyIn({ config, pin }: SoftHsm, kid: string): Promise<void> {
     assert.equal(status, 0, stderr)
   }
 }
-/** Verifiers of checkpoints know Ed25519, which the token makes no keys for: that one is sealed in the database. */
+/**
+ * All signing keys but the one for audit checkpoints. Verifiers of checkpoints need Ed25519, for which the token has no
+ * keys: that key is sealed in the database.
+ */
 const keysOf = (kit: Kit) =>
   kit.db.inTenant(kit.tenant, (tx) =>
     tx
@@ -56,7 +59,7 @@ const isAway = (e: unknown) => {
   return true
 }
 
-/** The processes in which a library is loaded, of all kits of this process. */
+/** The processes that have a PKCS#11 library loaded, for all kits of this process. */
 const beside = (): number[] => {
   const tasks = readdirSync('/proc/self/task')
   const children = tasks.flatMap((task) => readFileSync(`/proc/self/task/${task}/children`, 'utf8').trim().split(' '))
@@ -107,7 +110,7 @@ test('every signature is made in the token', { skip }, async (t) => {
       purpose === 'ca-issuing' ? 'issuing' : 'others',
     )
     for (const { kid } of issuing) await destroyIn(hsm, kid)
-    // A library that is loaded anew has one session when this fails.
+    // The library is loaded again, so that it has a single session when this request fails.
     for (const pid of beside()) process.kill(pid, 'SIGKILL')
     await assert.rejects(device.client.issueSpc({ body: { csr: await newCsr() } }), isAway)
     await enroll(kit, 'tablet')

@@ -86,7 +86,7 @@ test('people of LemonLDAP::NG sign in by SAML, and enroll devices of their own',
   assert.deepEqual([user.username, user.last_login_at, shown.name], ['msmith', null, 'laptop'])
   await assert.rejects(mine.finish(response), { status: 401 }, 'one response, one device')
 
-  // A key that its metadata did not name when they were read signs nothing for us.
+  // A signature by a key that was not in the metadata when it was read is not accepted.
   await lemonldap.changeKey()
   while ((await signIn('dwho')).status === 200) await delay(500)
   assert.equal(await reason(), 'saml:signature')

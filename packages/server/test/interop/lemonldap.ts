@@ -10,8 +10,8 @@ const shared = '/usr/share/lemonldap-ng'
 const startsWithinMs = 120_000
 
 /**
- * A portal of LemonLDAP::NG of our own, as an identity provider of SAML: its configuration, sessions and port go with
- * it. It is configured by its own command, and starts when it knows us.
+ * A LemonLDAP::NG portal of our own, as a SAML identity provider. Its configuration, sessions and port are removed with
+ * it. It is configured by its own command, and starts once it knows us.
  */
 export async function prepareLemonldap(t: { after: (end: () => unknown) => void }) {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-lemonldap-'))
@@ -40,7 +40,7 @@ languages = en
 enabledModules = conf
 `,
   )
-  // What is not said is as its authors have it; only root may read what Debian makes of that.
+  // Unset options have LemonLDAP's own defaults: Debian's configuration is readable by root only.
   const first = { cfgNum: 1, cfgDate: 1, locationRules: { localhost: { default: 'deny' } } }
   writeFileSync(at('conf/lmConf-1.json'), JSON.stringify(first))
   const env = { LLNG_DEFAULTCONFFILE: at('lemonldap-ng.ini') }
@@ -66,7 +66,7 @@ enabledModules = conf
   async function configure(settings: object): Promise<void> {
     writeFileSync(at('settings.json'), JSON.stringify(settings))
     const { username } = userInfo()
-    // It would become www-data, where it may, who can not read what is ours.
+    // By default it would switch to www-data if it may, and then could not read our files.
     const as = [`--user=${username}`, `--group=${username}`]
     const args = [`${shared}/bin/lemonldap-ng-cli`, ...as, '-yes', '1', 'merge', at('settings.json')]
     const { status, stdout, stderr } = await runTool('lemonldap-ng', args, { env })
@@ -98,7 +98,7 @@ enabledModules = conf
     url,
     metadataUrl: `${url}/saml/metadata`,
     changeKey,
-    /** With an application that signs in by our metadata, whose requests are not signed. */
+    /** Starts it with an application from our metadata, whose requests are not signed. */
     startFor: async (xml: string): Promise<void> => {
       const options = {
         samlSPMetaDataOptionsCheckSSOMessageSignature: 0,

@@ -11,7 +11,10 @@ type Shown = { spc: string; key: string }
 
 const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${kind};`)
 
-/** An nginx that asks for certificates: a port for each of these settings, on which it says how it judged them. */
+/**
+ * Starts an nginx that requests client certificates. Each of the settings has its own port, and answers there with its
+ * verdict.
+ */
 export async function startNginx(
   t: { after: (end: () => unknown) => void },
   { spc, key }: Shown,
@@ -20,7 +23,7 @@ export async function startNginx(
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-nginx-'))
   const write = (name: string, text: string) => writeFileSync(join(directory, name), text)
   const ports = await Promise.all(settings.map(() => freePort()))
-  // Who calls does not look at the certificate of the server.
+  // Clients do not verify the server's certificate.
   write('server.pem', spc)
   write('server.key', key)
   const servers = settings.map(({ anchor, lists, ocsp }, i) => {
@@ -67,7 +70,7 @@ function isOpen(port: number): Promise<boolean> {
   return promise.finally(() => socket.destroy())
 }
 
-/** What nginx answers a device that shows itself with this chain. */
+/** Sends a request with this client certificate and chain, and returns nginx's answer. */
 export function show({ spc, key }: Shown, port: number, ...chain: string[]) {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number | undefined; text: string }>()
   const tls = { cert: [spc, ...chain].join(''), key, rejectUnauthorized: false, agent: false }

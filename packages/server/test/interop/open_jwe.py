@@ -1,4 +1,4 @@
-"""Opens sealed secrets (JWE) with a key-encryption key; null where that is not the key."""
+"""Opens sealed secrets (JWE) with a key-encryption key; null if the key is wrong."""
 
 import json
 import sys

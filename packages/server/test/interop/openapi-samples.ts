@@ -14,7 +14,10 @@ type Report = {
 /** The list of errors may be absent. */
 const tolerated: Record<string, number> = { changeUser: 1 }
 
-/** Has python-jsonschema check every schema of a description, and answers against it; how many schemas it has. */
+/**
+ * Makes python-jsonschema check every schema of a description, and the answers against them. Returns the number of
+ * schemas.
+ */
 export async function judge(openapi: object, samples: readonly Sample[]): Promise<number> {
   const report = await askPython<Report>('python3-jsonschema', 'check_openapi.py', { openapi, samples })
   assert.deepEqual(report.problems, {})
@@ -23,7 +26,7 @@ export async function judge(openapi: object, samples: readonly Sample[]): Promis
   for (const [i, { name }] of samples.entries()) {
     const { errors, spoiled, accepted } = report.samples[i]!
     assert.deepEqual([name, errors], [name, []])
-    // Of a SCIM resource most attributes may be left out, and of an event what another kind does not have.
+    // Most attributes of a SCIM resource are optional, and so are the fields of other kinds of events.
     const isLoose = name === 'getAuditEvent' || operations.some(([its, e]) => its === name && e.protocol === 'scim')
     if (!isLoose) assert.equal(accepted, tolerated[name] ?? 0, `${name}: one field more or less is told`)
     assert.ok(spoiled >= 2)

@@ -21,7 +21,7 @@ import {
 import { judge, type Sample } from './openapi-samples.ts'
 import { without } from './tools.ts'
 
-/** A world in which no list is empty: also with a connection that a gateway has metered and a directory. */
+/** A world in which no list is empty: it also has a directory and a metered session. */
 async function createFullWorld(kit: Kit) {
   const world = await createWorld(kit)
   const session_id = encodeId('vpn_session', newUuid())
@@ -39,7 +39,7 @@ async function createFullWorld(kit: Kit) {
   await kit.admin.ingestDirectorySnapshot({ body: snapshotOf(people(1)) })
   const { user_id, provider_id } = world.own.ids
   await kit.admin.linkUserIdentity({ params: { user_id }, body: { provider_id, subject: '1' } })
-  // Turned on without a word to it: it is at an address of documentation.
+  // Enabled without any request to the provider, which has an address for documentation.
   await kit.db.inTenant(kit.tenant, (tx) =>
     tx
       .updateTable('identity_providers')
@@ -50,7 +50,7 @@ async function createFullWorld(kit: Kit) {
   const { tenant_id } = world.own.ids
   await kit.admin.changeTenant({ body: { operation: 'update', tenant_id, tenant: { limits: { gateways: 1 } } } })
   const { event_id, connector_id, workflow_run_id } = world.own.ids
-  // There is evidence of what has ended.
+  // Evidence exists only for a run that has ended.
   await kit.admin.changeWorkflowRun({ params: { workflow_run_id }, body: { operation: 'cancel' } })
   await kit.admin.proveAuditEvent({ params: { event_id } })
   const place = { tenant_id: kit.tenant, connector_id: decodeId('siem_connector', connector_id)!, seq: 1 }
@@ -75,7 +75,7 @@ async function createFullWorld(kit: Kit) {
   }
 }
 
-/** Of whom they speak, and what they want to know. */
+/** Queries that some reads require. */
 const queries: Record<string, (ids: Record<string, string>) => string> = {
   proveAuditConsistency: () => '?from=1&to=1',
   getAuditExportManifest: ({ sha256 }) => `?sha256=${sha256}`,
@@ -84,7 +84,7 @@ const queries: Record<string, (ids: Record<string, string>) => string> = {
   updateManifest: ({ device_id }) => `?platform=linux&arch=x64&version=1.0.0&device_id=${device_id}`,
 }
 
-/** As the first kind of caller that may ask. */
+/** Sends the request as the first kind of caller that is allowed. */
 async function sample(
   kit: Kit,
   { callers, own }: World,
@@ -109,7 +109,7 @@ test('python-jsonschema takes every schema of the API description as 2020-12, an
   const described = await send(kit, 'GET', '/v1/openapi.json', bearer(kit.adminKey)('GET', ''))
   assert.equal(described.json.openapi, '3.1.0')
 
-  // What a device asks between its sign-in and its enrollment is there for moments, and has tests of its own.
+  // Requests of a device between its sign-in and its enrollment are short-lived, and have tests of their own.
   const others: readonly string[] = ['openapiDocument', 'deviceCodeStatus']
   const isRead = (e: Endpoint) => e.method === 'GET' && !e.download && !e.stream && !e.begins
   const reads = operations.filter(([name, e]) => isRead(e) && !others.includes(name))

@@ -30,6 +30,6 @@ test('python-jsonschema takes schemas of the API description as 2020-12, and a f
   assert.equal(json.openapi, '3.1.0')
   const paths = json.paths as Record<string, object>
   const ofThese = Object.fromEntries(samples.map(({ path }) => [path, paths[path]!]))
-  // The components are those of all operations.
+  // The components of the description are those of all operations.
   assert.ok((await judge({ ...json, paths: ofThese }, samples)) > 10)
 })

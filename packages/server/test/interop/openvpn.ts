@@ -8,8 +8,8 @@ import { commandOf, runTool } from './tools.ts'
 type Device = { certificate: string; chain: readonly string[]; key: string }
 
 /**
- * What an OpenVPN that has these anchors and lists says of a device which connects with another OpenVPN: `good`, or why
- * not. Neither has a tunnel, so that neither needs rights.
+ * The verdict of an OpenVPN server with these anchors and CRLs on a device that connects with an OpenVPN client:
+ * `good`, or the reason for the refusal. Neither has a tunnel, so neither needs privileges.
  */
 export async function judgedByOpenvpn(
   device: Device,
@@ -53,7 +53,7 @@ export async function judgedByOpenvpn(
   }
 }
 
-/** Its own certificate is none of ours: that says who gateways are to their clients. */
+/** Makes the server certificate. It is not one of ours: ours do not identify gateways to their clients. */
 async function certifyServer(cwd: string): Promise<void> {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', 'server.key']
   const { status, stderr } = await runTool(

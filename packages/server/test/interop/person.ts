@@ -1,11 +1,13 @@
 import { send } from '../raw-http.ts'
 
-/** Where a browser has come to: another site, with what it posts there, or a page of the provider that it can't leave. */
+/**
+ * The end of a browser's way: another site, with the form posted there, or a page of the provider that it can't leave.
+ */
 export type Arrived = { at: URL; form: Record<string, string> | undefined; text: string }
 
 /**
- * Somebody's browser at an identity provider: follows where it is sent and fills in the forms that it finds with what
- * it knows, each once. It keeps its cookies, and so its single sign-on session.
+ * A person's browser at an identity provider. It follows redirects and fills in each form that it finds once, with the
+ * values that it knows. It keeps its cookies, and with them its single sign-on session.
  */
 export function openProviderBrowser() {
   const cookies = new Map<string, string>()
@@ -19,7 +21,7 @@ export function openProviderBrowser() {
       const cookie = Array.from(cookies, (pair) => pair.join('=')).join('; ')
       const got = await send(origin, {
         path: at.pathname + at.search,
-        // By which Keycloak tells a person who types a code from a program that asks for one.
+        // By this header Keycloak distinguishes a person who types a device code from a program that requests one.
         headers: { accept: 'text/html', ...(cookie && { cookie }) },
         ...(form && { method: 'POST', form }),
       })
@@ -33,7 +35,7 @@ export function openProviderBrowser() {
         continue
       }
       const found = formOf(got.text, knows)
-      // A form that comes again was refused.
+      // A form that appears again was refused.
       if (!found || given.has(found.names)) return { at, form: undefined, text: got.text }
       given.add(found.names)
       at = new URL(found.action, at)
@@ -43,7 +45,9 @@ export function openProviderBrowser() {
   }
 }
 
-/** The first form of a page with what is known of its fields; undefined where nothing is known of what it asks. */
+/**
+ * The first form of a page, filled in with the known values. Undefined if none of the fields that it asks for is known.
+ */
 function formOf(page: string, knows: Record<string, string>) {
   const [, start = '', inside = ''] = /<form([^>]*)>(.*?)<\/form>/is.exec(page) ?? []
   const action = attribute(start, 'action')

@@ -9,7 +9,9 @@ import { runOnFiles, runTool, without } from './tools.ts'
 
 const skip = without('openssl')
 
-/** What openssl says of a device, as a gateway with these files would: strictly, with a list for every CA. */
+/**
+ * The verdict of openssl on a device, as a gateway with these files would reach it: strict, with a CRL for every CA.
+ */
 async function judge(
   { certificate, chain }: Pick<Certified, 'certificate' | 'chain'>,
   { anchors, intermediates, crls }: Pick<Trusted, 'anchors' | 'intermediates' | 'crls'>,
@@ -42,7 +44,7 @@ test('openssl verify -crl_check_all: a device is good, revoked, expired, foreign
   assert.equal(await judge(revoked, trusted), 'certificate revoked')
   assert.equal(await judge(expired, trusted), 'certificate has expired')
   assert.match(await judge(foreign, trusted), unknownIssuer)
-  // Its list ends with it or before, which openssl says first: what is asked here is the certificate's own time.
+  // Here only the certificate's own period is checked. Its CRL ends no later, and openssl would report that first.
   const end = Date.parse(good.spc.not_after) / 1000
   const files = { leaf: good.certificate, ca: trusted.anchors.join(''), chain: good.chain.join('') }
   const timed = async (second: number) => {
@@ -66,11 +68,11 @@ test('openssl verify -crl_check_all: before, during and after a rotation', { ski
   }
   await isGood(before, good)
   await isGood(during, good, later)
-  // Whoever has only one of the anchors reaches it through the cross certificates.
+  // With only one of the anchors, the chain is built through the cross certificates.
   await isGood({ ...during, anchors: old }, good, later)
   await isGood({ ...during, anchors: next }, good, later)
   assert.match(await judge({ ...later, chain: later.chain.slice(0, 1) }, before), unknownIssuer)
-  // A gateway that has not heard of the rotation knows the list of the old root only.
+  // A gateway without the rotation has the CRL of the old root only.
   assert.match(await judge(later, before), /unable to get certificate CRL/)
 
   const after = await retire()
@@ -106,7 +108,7 @@ test('openssl ocsp asks the listener: good, revoked, never issued, with a nonce 
       assert.doesNotMatch(asked.stderr, /nonce/i)
       assert.match(asked.stdout, new RegExp(`^leaf: ${expected}$`, 'm'))
       if (device === revoked) assert.match(asked.stdout, /Reason: keyCompromise\s+Revocation Time: /)
-      // The same by a request that was made before and is sent as it is.
+      // The same with a request that was prepared before, and is sent unchanged.
       await run('-cert', 'leaf', nonce, '-reqout', 'request')
       const sent = await run('-reqin', 'request', '-respout', 'response', '-resp_text', ...online)
       assert.match(sent.stderr, /Response verify OK/)
@@ -125,7 +127,7 @@ test('openssl ocsp asks the listener: good, revoked, never issued, with a nonce 
   const [, next] = addressesIn(later.certificate).map((url) => new URL(url).pathname)
   writeFileSync(join(cwd, 'leaf'), later.certificate)
   writeFileSync(join(cwd, 'issuing'), later.chain[0]!)
-  // Who trusts the old root only reaches the responder through the cross certificate.
+  // With only the old root, the responder is trusted through the cross certificate.
   writeFileSync(join(cwd, 'chain'), later.chain.join(''))
   const crossed = ['-CAfile', 'root', '-verify_other', 'chain', '-url', `${kit.pkiUrl}${next}`]
   const asked = await run('-cert', 'leaf', ...crossed)

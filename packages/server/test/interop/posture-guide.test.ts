@@ -13,14 +13,14 @@ const guide = await readFile(new URL('../../../../docs/posture.md', import.meta.
 const blocks = (language: string) =>
   [...guide.matchAll(RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, code = '']) => code)
 
-/** The snippets of the page, as one function of what the reader brings. */
+/** Runs the snippets of the page as one function of the reader's own values. */
 async function runSnippets(given: Record<string, unknown>, gives: string): Promise<Record<string, unknown>> {
   const modules = { '@holdfast/sdk': sdk, jose }
   const body = blocks('ts')
     .join('\n')
     .replaceAll(/^import (\{.*\}) from '(.*)'$/gm, (_, names, from) => `const ${names} = modules['${from}']`)
   const code = stripTypeScriptTypes(`async function run() {\n${body}\nreturn { ${gives} }\n}`)
-  // What is run stands in a file that was reviewed.
+  // The code that runs here comes from a reviewed file.
   return new Function('modules', ...Object.keys(given), `${code}\nreturn run()`)(modules, ...Object.values(given))
 }
 
@@ -34,7 +34,7 @@ async function reader(kit: Kit) {
     device: { name: 'laptop', platform: 'macos' },
     dispatcher: kit.dispatcher,
   })
-  // So that its key is there before the trust set is read.
+  // This request creates the signing key before the trust set is read.
   await device.postureAssertion()
   const said: string[] = []
   const given = {

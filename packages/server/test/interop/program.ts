@@ -4,10 +4,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Whoever ends the tests ends it too: it is in a group of processes of its own. */
+/** Signals that end the tests. They must also end the program, which is in its own process group. */
 const ends = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** A server that others wrote: what starts it, the file that it writes to, and how to tell that it answers. */
+/** An external server: its command, its log file, and a check that it answers. */
 type Program = {
   name: string
   command: string
@@ -15,7 +15,7 @@ type Program = {
   env?: Record<string, string>
   log: string
   answers: () => Promise<boolean>
-  /** A busy machine takes as long as it takes. */
+  /** Start-up limit in ms, long enough for a busy machine. */
   startsWithinMs: number
 }
 
@@ -38,7 +38,7 @@ export function createProgram({ name, command, args, env = {}, log, answers, sta
     const patience = setTimeout(kill, 20_000)
     await ended
     clearTimeout(patience)
-    // What its launcher may have left.
+    // Processes that its launcher may have left behind.
     kill()
     process.off('exit', kill)
     for (const name of ends) process.off(name, killAndEnd)

@@ -6,7 +6,7 @@ import type { Kit } from '../kit.ts'
 const redirectUri = 'http://127.0.0.1:4711/callback'
 const device = { name: 'laptop', platform: 'linux' } as const
 
-/** Machines that enroll by a provider of SAML, each with a request and a key of its own. */
+/** Starts enrollments of machines through a SAML provider, each with its own request and key. */
 export async function startSamlMachines(kit: Kit, provider: { provider_id: string; issuer: string; acsUrl: string }) {
   const { provider_id, issuer, acsUrl } = provider
   const { secret: credential } = await kit.admin.generateToken({ body: { kind: 'bootstrap', max_uses: 0 } })
@@ -21,7 +21,7 @@ export async function startSamlMachines(kit: Kit, provider: { provider_id: strin
     const { redirectUrl, requestId, finish } = await begin({ provider_id, redirectUri })
     return {
       redirectUrl,
-      /** What our page hands to the machine when the person's browser comes back with this form. */
+      /** Posts the form to our page and returns the SAML response that the page hands to the machine. */
       handOver: async (form: Record<string, string>): Promise<string> => {
         const page = await openBrowser(kit).post(new URL(acsUrl).pathname, form)
         assert.equal(page.status, 200, page.text)

@@ -52,7 +52,7 @@ test('people of pysaml2 sign in through the routes, in every way that it signs, 
   const path = (url: string) => new URL(url).pathname
   const ours = await send(kit.url, { path: path(sp_metadata_url) })
 
-  // Everybody is on the way before the provider answers, which is a program that takes a second to start.
+  // All sign-ins begin before the provider answers: it is a program that takes a second to start.
   const away = async () => {
     const browser = openBrowser(kit)
     const sent = await browser.get(`/admin/login/saml?provider=${provider_id}`)
@@ -71,7 +71,7 @@ test('people of pysaml2 sign in through the routes, in every way that it signs, 
   const asked = wanted.map(({ of, ways }) => ({ ...of, ways, query: new URL(of.redirectUrl).searchParams }))
   const requests = asked.map(({ query, ways }) => ({ request: query.get('SAMLRequest'), ways }))
   const { answers } = await ask({ sp_metadata: ours.text, requests })
-  /** What a browser brings back, by how the provider signs. */
+  /** The form that a browser posts back, for each way in which the provider signs. */
   const formOf = ({ redirectUrl }: { redirectUrl: string }, way: string) => {
     const n = asked.findIndex((one) => one.redirectUrl === redirectUrl)
     const SAMLResponse = Buffer.from(String(answers[n]?.responses[way])).toString('base64')

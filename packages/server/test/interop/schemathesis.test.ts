@@ -14,8 +14,8 @@ const seconds = Number(process.env.SCHEMATHESIS_SECONDS ?? 8)
 const isThere = spawnSync('st', ['--version']).status === 0
 
 /**
- * Outside of SCIM 405 and Allow are no part of this interface: an unknown method is 404. What the schema allows a rule
- * may still refuse, and what it forbids may be refused as unauthorized first.
+ * Outside of SCIM, 405 and Allow are not part of this API: an unknown method gets 404. A rule may refuse a request that
+ * the schema allows, and a request against the schema may be refused as unauthorized first.
  */
 const notOurs = [
   'unsupported_method',
@@ -59,7 +59,8 @@ test('Schemathesis finds no 5xx, no undocumented status and no answer that break
 })
 
 /**
- * CPython 3.11 can lose count of its own recursion (SystemError) when Hypothesis describes itself: asked again then.
+ * Runs Schemathesis. CPython 3.11 can lose count of its recursion (SystemError) while Hypothesis describes itself; then
+ * it is run again.
  */
 async function run(args: (seed: string) => string[], seed = 1): Promise<{ status: number; output: string }> {
   const { promise, resolve } = Promise.withResolvers<{ status: number; output: string }>()

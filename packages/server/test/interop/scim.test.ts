@@ -10,7 +10,7 @@ type Result = { status: string; title: string; reason: string }
 test('scim2-tester finds nothing that RFC 7643 and RFC 7644 would have otherwise', { skip }, async (t) => {
   const kit = await startKit(t)
   const { key, scim } = await provision(kit)
-  // It takes away more than may be: somebody has confirmed that.
+  // The deletions exceed the limit, so the held run is confirmed.
   const ids = await pushed(scim, many(7))
   const off = { op: 'replace', path: 'active', value: false }
   for (const id of ids) await scim.patch(`Users/${id}`, [off])

@@ -35,7 +35,7 @@ const holding = (cells: Cell[], secret: Buffer): string[] => {
   return [...new Set(found.map(({ relation, column }) => `${relation}.${column}`))].sort()
 }
 
-/** Uses whatever has a secret, and says what these secrets are. */
+/** Uses everything that has a secret. Returns these secrets. */
 async function useEverySecret(kit: Kit, advance: (seconds: number) => void, now: () => Date) {
   const { admin } = kit
   const { token, secret, device, ids } = await populate(kit, admin)
@@ -44,7 +44,7 @@ async function useEverySecret(kit: Kit, advance: (seconds: number) => void, now:
   const notifying = await changeNotificationSettings(admin, {
     webhook: { enabled: true, url: 'https://hooks.example.com/holdfast' },
   })
-  // Its answer is kept, sealed, for whoever repeats the request.
+  // The sealed answer is stored for a repetition of the request.
   const repeatable = () => ({ authorization: `Bearer ${kit.adminKey}`, 'idempotency-key': 'a-key-of-the-test' })
   const again = await call(kit, operation('generateToken'), repeatable, { name: 'kept' })
   assert.equal(again.status, 201, again.text)

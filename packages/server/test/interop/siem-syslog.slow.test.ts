@@ -16,10 +16,10 @@ const skip = without('rsyslog') || without('rsyslog-gnutls') || without('syslog-
 const events = Number(process.env.HOLDFAST_SIEM_EVENTS ?? 100_000)
 const outageSeconds = Number(process.env.HOLDFAST_SIEM_OUTAGE ?? 60)
 const ofTenant = events / 2
-/** So many arrive at once of each tenant, twice a second. */
+/** Number of events of each tenant that arrive at once, twice a second. */
 const atOnce = 400
 
-/** Events in the order in which they first came. */
+/** The events without repetitions, in order of their first arrival. */
 const firstOf = (all: readonly Received[]) => {
   const seen = new Set<number>()
   return all.filter(({ seq }) => !seen.has(seq) && seen.add(seq))
@@ -87,7 +87,7 @@ test(`rsyslog and syslog-ng, over TLS, have every one of ${events} events in ord
     for (const until = performance.now() + 300_000; performance.now() < until; await delay(2000))
       if (sink.messages().length >= events) break
     const read = () => sink.messages().map(eventIn)
-    // Some of what is there may have come again.
+    // Some events may have arrived twice.
     for (const until = performance.now() + 120_000; performance.now() < until; await delay(5000)) {
       const numbers = read()
       if (tenants.every((_, i) => numbersIn(numbers.filter(ofNth(i))).length >= ofTenant)) break
@@ -116,7 +116,7 @@ test(`rsyslog and syslog-ng, over TLS, have every one of ${events} events in ord
   }
 })
 
-/** What somebody may want to be read as the end of a record, or as another. */
+/** Texts that a parser might take for the end of a record, or for another record. */
 const hostile = [
   ...['\n', '\r\n', '\r', '\0', '\u2028', '\u0085', '\u001b[2J\u001b[31m', '\b\b\b', '\u202e'],
   ...['<13>1 2026-01-01T00:00:00Z forged evil - - - forged', '\n<13>Jan  1 00:00:00 forged evil: forged'],
@@ -136,10 +136,10 @@ const hostile = [
   ],
 ]
 
-/** With it a message is nearly as long as the receivers take. */
+/** Makes a message almost as long as the receivers accept. */
 const large = 'x'.repeat(500_000)
 const texts = [...hostile, large]
-/** The numbers of events from `arrive` in these lines, one each, in whichever format. */
+/** The event numbers in these lines, in any format; one per event. */
 const numbersOf = (lines: readonly string[]) =>
   lines.flatMap((line) => Array.from(line.matchAll(/"operation":"n(\d+) /g), (found) => Number(found[1])))
 
@@ -161,7 +161,7 @@ test('one event stays one record of rsyslog and of syslog-ng, in every format, w
       const before = sink.messages().length
       await arrive(kit, texts.length, 1, (n) => ` ${texts[n - 1]}`)
       const messages = () => sink.messages().slice(before)
-      // What it has read is written a moment later.
+      // The receiver writes an event shortly after it has read it.
       await until(() => numbersOf(messages()).length >= texts.length, `${name} ${format}`)
       await kit.admin.deleteSiemConnector({ params: { connector_id: connector.connector_id } })
       const lines = messages()

@@ -44,7 +44,7 @@ test('syslog over TLS goes to no one with a certificate of another authority or 
   assert.equal(await answerOf(await create('not its name', sink.port, own!.cert, 'syslog.example')), wrongName)
   assert.deepEqual([sink.frames, named.frames], [[], []])
 
-  // What is on record waits until the certificate is the one that is asked for.
+  // Recorded events wait until the certificate has the expected name.
   assert.equal(await answerOf(await create('own', sink.port, own!.cert)), true)
   await arrive(kit, 3)
   await changeSiemConnector(kit.admin, { params }, { enabled: true, tls: { server_name: 'syslog.example' } })

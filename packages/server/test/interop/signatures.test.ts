@@ -26,7 +26,7 @@ type Verdicts<Name extends string> = {
   documents: string[]
 }
 
-/** With what two implementations of RFC 8785 could write differently: order of names, escapes, other scripts. */
+/** Contents that implementations of RFC 8785 might write differently: the order of names, escapes, other scripts. */
 const policy = (cidr: string) => ({
   schema: 'holdfast.policy/1',
   resources: {
@@ -50,7 +50,7 @@ const policy = (cidr: string) => ({
 const publish = (kit: Kit, cidr: string) =>
   kit.admin.publishPolicy({ body: { channel: 'stable', policy: policy(cidr) } })
 
-/** One of everything that the control plane signs, fetched by those it is for. */
+/** One object of each kind that the control plane signs, fetched by its recipient. */
 async function collectSigned(kit: Kit) {
   const { admin } = kit
   const pool = await admin.createGatewayPool({ body: { name: 'frankfurt', region: { code: 'eu' } } })

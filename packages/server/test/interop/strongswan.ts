@@ -2,8 +2,8 @@ import { certificateInfo } from '@holdfast/crypto'
 import { runOnFiles } from './tools.ts'
 
 /**
- * Of these certificates of CAs those that lead to the anchors and not on from one of them: strongSwan goes round in a
- * circle of roots that certify each other until it gives up.
+ * Leaves out certificates of the anchors themselves. With roots that certify each other, strongSwan follows the cycle
+ * until it gives up.
  */
 export function beside(anchors: readonly string[], others: readonly string[]): string[] {
   const subjects = new Set(anchors.map((anchor) => certificateInfo(anchor).subject))

@@ -3,11 +3,11 @@ import { existsSync, globSync, mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Debian lets only one of rsyslog and syslog-ng be installed, so this one is unpacked outside of the tree. */
+/** Debian allows only one of rsyslog and syslog-ng to be installed, so this one is unpacked outside of the tree. */
 const folder = process.env.SYSLOG_NG_HOME ?? join(tmpdir(), 'holdfast-interop-syslog-ng')
 const packages = ['syslog-ng-core', 'libivykis0', 'libnet1', 'libpcre3', 'libwrap0']
 
-/** The program, its modules, and where its own libraries are. */
+/** The program, its modules, and the folder of its libraries. */
 export const syslogNg = {
   command: join(folder, 'usr/sbin/syslog-ng'),
   get modules() {
@@ -19,7 +19,7 @@ export const syslogNg = {
   },
 }
 
-/** Throws where Debian's archive can not be reached. */
+/** Throws if Debian's archive can't be reached. */
 export function fetchSyslogNg(): void {
   if (existsSync(syslogNg.command)) return
   const archives = join(folder, 'archives')

@@ -6,7 +6,7 @@ import { createProgram, freePort } from './program.ts'
 import { syslogNg } from './syslog-ng.ts'
 import { commandOf, runTool } from './tools.ts'
 
-/** A certificate that is its own authority; its key is beside it. */
+/** Creates a self-signed certificate, with its key in the same folder. */
 export async function certificateIn(folder: string, name = 'localhost'): Promise<string> {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', 'server.key']
   const names = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`]
@@ -19,7 +19,7 @@ export async function certificateIn(folder: string, name = 'localhost'): Promise
   return readFileSync(join(folder, 'server.pem'), 'utf8')
 }
 
-/** Each writes every message as it came as one line of its own. */
+/** Each writes every message unchanged, as one line. */
 const configurations = {
   rsyslog: (folder: string, port: number) => `
 global(workDirectory="${folder}" maxMessageSize="512k" parser.escapeControlCharactersOnReceive="off"
@@ -56,7 +56,7 @@ function programOf(name: Receiver, folder: string) {
   }
 }
 
-/** A syslog server that others wrote, over TLS on a port of its own, that can be stopped and started again. */
+/** An external syslog server over TLS on its own port. It can be stopped and started again. */
 export async function startReceiver(t: { after: (end: () => unknown) => void }, name: Receiver) {
   const folder = mkdtempSync(join(tmpdir(), `holdfast-${name}-`))
   const port = await freePort()

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
-/** In a process of its own: what is found is remembered, and other tests look for these programs too. */
+/** Runs in a new process: results are cached in this one, where other tests also look for these programs. */
 function missingWith(folder: string): string[] {
   const code = `const { missingPackages } = await import('${import.meta.dirname}/tools.ts'); console.log(missingPackages().join())`
   const env = { ...process.env, PATH: folder }

@@ -6,12 +6,12 @@ import { softHsmLibrary } from '../token.ts'
 import { syslogNg } from './syslog-ng.ts'
 
 /**
- * A program that others wrote: what shows that it can do what the trials need, plugins included, and the Debian
- * packages that bring that, in one line.
+ * An external program: the Debian packages that contain it, its commands, and a probe. The probe shows that all
+ * required features work, plugins included.
  */
 type Tool = { package: string; commands: readonly string[]; probe: readonly string[] }
 
-/** Debian's modules are for Debian's own Python, which need not be the first one on the path. */
+/** Debian's Python modules need Debian's own Python, which may not be the first one on the path. */
 const pythons = ['/usr/bin/python3', 'python3'] as const
 const module = (name: string, imports: string): Tool => ({
   package: `python3-${name}`,
@@ -30,14 +30,14 @@ const tools = {
   pki: {
     package: 'strongswan-pki libstrongswan-standard-plugins',
     commands: ['pki'],
-    // The program runs without the plugins, and then can not read one certificate of ours: their curves need one.
+    // Without its plugins the program runs, but can't read any certificate of ours: their curves need a plugin.
     probe: ['--gen', '--type', 'ecdsa', '--size', '384'],
   },
   'softhsm2-util': { package: 'softhsm2', commands: ['softhsm2-util'], probe: ['--version'] },
   'pkcs11-tool': {
     package: 'opensc',
     commands: ['pkcs11-tool'],
-    // Without a library it finds nothing to show.
+    // Without a library the probe fails.
     get probe() {
       return ['--module', softHsmLibrary() ?? 'none', '--show-info']
     },
@@ -61,7 +61,7 @@ const tools = {
   java: { package: 'default-jre-headless', commands: ['java'], probe: ['--version'] },
   mvn: { package: 'maven', commands: ['mvn'], probe: ['--version'] },
   xmlsec1: { package: 'xmlsec1', commands: ['xmlsec1'], probe: ['--version'] },
-  // With what it only recommends, and as an identity provider of SAML can not do without.
+  // Includes packages that it only recommends, but needs as a SAML identity provider.
   'lemonldap-ng': {
     package: [
       'liblemonldap-ng-portal-perl liblemonldap-ng-manager-perl liblasso-perl libemail-sender-perl libgd-securityimage-perl',
@@ -75,7 +75,7 @@ const tools = {
   'python3-argon2': module('argon2', 'from argon2 import PasswordHasher'),
   'python3-jwcrypto': module('jwcrypto', 'from jwcrypto import jwk, jws, jwt, jwe'),
   'python3-pysaml2': module('pysaml2', 'import saml2.server'),
-  // These two are of PyPI, not of Debian: `npm run test:interop` makes each a Python of its own.
+  // These two come from PyPI, not from Debian: `npm run test:interop` creates a Python environment for each.
   'scim2-tester': {
     package: '',
     commands: [process.env.SCIM_TESTER_PYTHON ?? 'python3'],
@@ -91,12 +91,15 @@ const tools = {
 export type ToolName = keyof typeof tools
 
 const found = new Map<ToolName, string | undefined>()
-/** The command of a tool that is there and runs. `again` forgets the last answer, as after an installation. */
+/**
+ * Returns the command of a tool that is installed and runs. `again` ignores the cached result, as after an
+ * installation.
+ */
 function findTool(name: ToolName, again = false): string | undefined {
   if (again || !found.has(name)) {
     const { commands, probe } = tools[name]
     const runs = (command: string) => {
-      // A program that ends without reading its input leaves an error beside its status; only the status counts.
+      // A program that ends without reading its input also causes an error; only the exit status counts.
       return spawnSync(command, [...probe], { input: 'password' }).status === 0
     }
     found.set(name, commands.find(runs))
@@ -104,27 +107,27 @@ function findTool(name: ToolName, again = false): string | undefined {
   return found.get(name)
 }
 
-/** The Debian packages of every tool that is needed and not there. */
+/** The Debian packages of every required tool that is missing. */
 export const missingPackages = (): string[] =>
   (Object.keys(tools) as ToolName[])
-    // Maven only fetches Keycloak.
+    // Maven is only needed to fetch Keycloak.
     .filter((name) => (name !== 'mvn' || !keycloakHome()) && !findTool(name, true))
     .flatMap((name) => tools[name].package.split(' '))
     .filter((name) => name !== '')
 
-/** For `skip` of a test: false, or the sentence that says what is missing. */
+/** A value for `skip` of a test: false, or a sentence that names what is missing. */
 export const without = (name: ToolName): string | false =>
   findTool(name)
     ? false
     : `${name} is not installed (${tools[name].package ? `Debian package ${tools[name].package}` : 'npm run test:interop fetches it'})`
 
 const keycloak = { version: '26.2.5', folder: join(tmpdir(), 'holdfast-interop-keycloak') }
-/** Where Keycloak is: in KEYCLOAK_HOME, or else where `fetchKeycloak` puts it. */
+/** The folder of Keycloak: KEYCLOAK_HOME, or else the folder of `fetchKeycloak`. Undefined if it has no Keycloak. */
 export function keycloakHome(): string | undefined {
   const home = process.env.KEYCLOAK_HOME ?? join(keycloak.folder, `keycloak-${keycloak.version}`)
   return existsSync(join(home, 'bin/kc.sh')) ? home : undefined
 }
-/** From Maven's central repository, unpacked outside of the tree. */
+/** Fetches Keycloak from Maven's central repository and unpacks it outside of the tree. */
 export async function fetchKeycloak(): Promise<void> {
   const artifact = `org.keycloak:keycloak-quarkus-dist:${keycloak.version}:zip`
   const { status, stdout } = await runTool(
@@ -134,14 +137,14 @@ export async function fetchKeycloak(): Promise<void> {
   )
   if (status !== 0 || !keycloakHome()) throw new Error(`Keycloak could not be fetched:\n${stdout}`)
 }
-/** For `skip` of a test that needs Keycloak. */
+/** A value for `skip` of a test that needs Keycloak. */
 export const withoutKeycloak = (): string | false =>
   without('java') ||
   (keycloakHome()
     ? false
     : `Keycloak is not there: set KEYCLOAK_HOME to a Keycloak ${keycloak.version}, or let npm run test:interop fetch it`)
 
-/** Throws where it is not there. */
+/** Returns the command of a tool; throws if the tool is missing. */
 export function commandOf(name: ToolName): string {
   const command = findTool(name)
   if (!command) throw new Error(String(without(name)))
@@ -150,7 +153,7 @@ export function commandOf(name: ToolName): string {
 
 export type Run = { status: number; stdout: string; stderr: string }
 
-/** Runs a tool, without a shell, on these arguments and this standard input. */
+/** Runs a tool without a shell, with these arguments and this standard input. */
 export function runTool(
   name: ToolName,
   args: readonly string[],
@@ -169,13 +172,13 @@ export function runTool(
     if (error && typeof error.code !== 'number') reject(error)
     else resolve({ status: Number(error?.code ?? 0), stdout, stderr })
   })
-  // A program that refuses its arguments ends without reading.
+  // A program that refuses its arguments ends without reading its input.
   child.stdin?.on('error', () => {})
   child.stdin?.end(input)
   return promise
 }
 
-/** Runs a Python file of this folder, which reads JSON and answers JSON. Throws with its traceback when it fails. */
+/** Runs a Python file of this folder, which reads and writes JSON. Throws with its traceback if it fails. */
 export async function askPython<Answer>(name: ToolName, file: string, question: unknown): Promise<Answer> {
   const path = join(import.meta.dirname, file)
   const { status, stdout, stderr } = await runTool(name, ['-B', path], { input: JSON.stringify(question) })
@@ -183,7 +186,7 @@ export async function askPython<Answer>(name: ToolName, file: string, question: 
   return JSON.parse(stdout)
 }
 
-/** Runs a tool beside files that are removed afterwards. */
+/** Runs a tool in a folder with these files, which is removed afterwards. */
 export async function runOnFiles(name: ToolName, files: Record<string, string>, args: readonly string[]): Promise<Run> {
   const cwd = mkdtempSync(join(tmpdir(), 'holdfast-interop-'))
   try {

@@ -22,7 +22,7 @@ def record_of(event):
 
 
 def chain_of(events):
-    """The first place that does not fit, or None."""
+    """The first sequence number that does not fit, or None."""
     before = bytes(32)
     for place, event in enumerate(events, 1):
         before = sha256(b"\0", before, place.to_bytes(8, "big"), record_of(event))
@@ -69,7 +69,7 @@ def root_by_inclusion(leaf, index, size, path):
 
 
 def consistency_path(m, entries, is_whole=True):
-    """Section 2.1.4.1: what a proof between two sizes consists of."""
+    """Section 2.1.4.1: the hashes of a proof between two sizes."""
     n = len(entries)
     if m == n:
         return [] if is_whole else [root_of(entries)]
@@ -137,7 +137,7 @@ def verifies(key, message, signature):
 
 
 def open_checkpoint(note, keys):
-    """Origin, size and root of a checkpoint that one of the keys signed; None where none did."""
+    """Origin, size and root of a checkpoint with a signature of one of the keys; None without one."""
     text, signatures = note.rsplit("\n\n", 1)
     text += "\n"
     origin, size, root = text.split("\n")[:3]

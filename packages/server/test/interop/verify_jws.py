@@ -11,7 +11,7 @@ from jwcrypto.jws import JWS
 
 
 def canonical(value):
-    """RFC 8785 for what Holdfast signs: no number but whole ones of at most 53 bits."""
+    """RFC 8785 for the contents that Holdfast signs: all numbers are integers of at most 53 bits."""
     if isinstance(value, dict):
         names = sorted(value, key=lambda name: name.encode("utf-16-be"))
         return "{" + ",".join(canonical(name) + ":" + canonical(value[name]) for name in names) + "}"
@@ -60,7 +60,7 @@ def verify(text, key):
 
 
 def flipped(message, key):
-    """How many variants with one bit of one byte flipped were tried, and how many of them were refused."""
+    """Number of variants with one flipped bit that were tried, and number of those that were refused."""
     tried = refused = 0
     parts = parts_of(message)
     for which, part in enumerate(parts):

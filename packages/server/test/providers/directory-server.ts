@@ -8,11 +8,11 @@ export type Asked = {
   form: URLSearchParams
 }
 export type Reply = { status?: number; json?: unknown; raw?: string | Buffer; headers?: Record<string, string> }
-/** 'hang': no answer; 'cut': the end of the connection instead of one. */
+/** 'hang': no answer. 'cut': the connection is closed without an answer. */
 type Special = Reply | 'hang' | 'cut' | undefined
 type Meddle = (asked: Asked, n: number) => Special | Promise<Special>
 
-/** A server on loopback that answers as a directory does, until a test meddles with one of its answers. */
+/** A simulated directory on loopback. A test may replace its answers with `meddle`. */
 export async function startDirectoryServer(
   t: { after: (end: () => void) => void },
   answer: (asked: Asked) => Reply | Promise<Reply>,
@@ -43,7 +43,7 @@ export async function startDirectoryServer(
     origin,
     /** Every request, in order. */
     asked,
-    /** Instead of what the directory would say; undefined: as it would. */
+    /** Replaces the directory's answers; undefined leaves an answer unchanged. */
     meddle: (with_: Meddle = () => undefined) => {
       meddle = with_
     },

@@ -11,12 +11,12 @@ export const member = (id: string, type = 'user') => ({ '@odata.type': `#microso
 export const removed = { '@removed': { reason: 'deleted' } }
 
 /**
- * Microsoft's sign-in and Graph, as far as delta queries of users and groups go (learn.microsoft.com/graph/
- * delta-query-groups): pages by `@odata.nextLink`, at the end `@odata.deltaLink`, which names what changed since.
- * `outbound` brings requests to the two hosts here.
+ * A simulation of Microsoft's sign-in and of Graph's delta queries for users and groups
+ * (learn.microsoft.com/graph/delta-query-groups). Pages are linked by `@odata.nextLink`; the last has an
+ * `@odata.deltaLink`, which returns later changes. `outbound` sends requests for the two hosts here.
  */
 export async function startGraph(t: { after: (end: () => void) => void }, real: Pick<Outbound, 'request'>) {
-  /** What the next round of each delta query has to say; at first everything. */
+  /** Entries of the next round of each delta query; in the first round, all entries. */
   const say: Record<'users' | 'groups', Entry[]> = { users: [], groups: [] }
   const tokens = new Set<string>()
   const states = new Map<string, { what: 'users' | 'groups'; rest: Entry[] }>()
@@ -59,7 +59,7 @@ export async function startGraph(t: { after: (end: () => void) => void }, real: 
   }
 
   const server = await startDirectoryServer(t, answer)
-  /** Requests that were to leave for other hosts. */
+  /** Requests for other hosts. */
   const elsewhere: string[] = []
   return {
     ...server,

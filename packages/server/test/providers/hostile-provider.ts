@@ -5,7 +5,7 @@ import { type CompactJWSHeaderParameters, CompactSign, exportJWK, generateKeyPai
 
 export type Claims = Record<string, unknown>
 type Header = { [Name in keyof CompactJWSHeaderParameters]?: CompactJWSHeaderParameters[Name] | undefined }
-/** What becomes of a device code: an ID token, or a word of RFC 8628. */
+/** The outcome of a device code: an ID token, or an error code of RFC 8628. */
 type Decision = { idToken: string } | { error: string }
 type Grant = { challenge: string | null; redirectUri: string | null; idToken: string }
 type Key = { kid: string; alg: string; privateKey: webcrypto.CryptoKey; jwk: JWK }
@@ -14,15 +14,15 @@ export async function makeKey(alg = 'RS256', kid: string = randomUUID()): Promis
   const { privateKey, publicKey } = await generateKeyPair(alg)
   return { kid, alg, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } }
 }
-/** Signs whatever it is given, as a text where JSON could not hold it. */
+/** Signs the given claims. A text is signed as it is, for contents that JSON can't hold. */
 export const sign = (key: Key, claims: unknown, header: Header = {}) =>
   new CompactSign(Buffer.from(typeof claims === 'string' ? claims : JSON.stringify(claims)))
     .setProtectedHeader({ alg: key.alg, kid: key.kid, ...header } as CompactJWSHeaderParameters)
     .sign(key.privateKey, { crit: { exp: true } })
 
 /**
- * A provider on loopback that does as it is told: it keeps the rules (PKCE, the redirect URI, a code once) until a test
- * replaces its metadata, its keys, the claims of a token or the answer at a path.
+ * An OpenID provider on loopback that a test controls. It keeps the rules (PKCE, redirect URI, single-use codes) until
+ * the test replaces its metadata, its keys, the claims of a token, or the answer at a path.
  */
 export async function startHostileProvider(t: { after: (end: () => void) => void }) {
   const key = await makeKey()
@@ -91,23 +91,26 @@ export async function startHostileProvider(t: { after: (end: () => void) => void
   return {
     issuer,
     key,
-    /** Set here what the metadata shall say otherwise. */
+    /** Metadata fields to replace. */
     changed,
     published,
-    /** Answers of a test's own, by path. */
+    /** A test's own answers, by path. */
     answers,
-    /** Set here what a device authorization shall say otherwise. */
+    /** Fields of the device authorization response to replace. */
     deviceChanged,
-    /** Those given out, the newest last. */
+    /** The device codes issued so far, newest last. */
     deviceCodes,
-    /** What was decided of a device code. */
+    /** The decision on each device code. */
     decisions,
     deviceEndpoint: { device_authorization_endpoint: `${issuer}/device` },
     hitsOf: (path: string) => hits.get(path) ?? 0,
-    /** A token that is right in all that `more` does not change. */
+    /** Claims that are valid except for the changes in `more`. */
     claims,
     idToken: (more: Claims = {}, header?: Header) => sign(key, claims(more), header),
-    /** What the browser would bring back from `url`; the code is good for `idToken` or a right token. */
+    /**
+     * Returns the parameters with which the browser would come back from `url`. The code is exchanged for `make`'s
+     * token; the default is a valid one.
+     */
     answerTo: async (url: string, make: (nonce: string) => Promise<string> | string = rightToken) => {
       const { searchParams: asked } = new URL(url)
       const code = randomUUID()

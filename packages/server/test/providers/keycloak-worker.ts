@@ -1,9 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { startKeycloak } from './keycloak.ts'
 
-/** A Keycloak in a thread of its own, so that what it does is not what the deployment does. */
+/** A simulated Keycloak in a thread of its own, so that its CPU time does not count for the deployment. */
 export type Wanted = { users: number; groups: number; perUser: number }
-/** Of the users in their order: how many are called otherwise, and which are disabled. */
+/** Changes to the users, in order: the number to rename, and the indexes to disable. */
 export type Change = { renamed: number; disabled: number[] }
 export type Made = { issuer: string; ids: string[] }
 

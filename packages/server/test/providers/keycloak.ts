@@ -16,7 +16,10 @@ export const keycloakClient = { client_id: 'holdfast-sync', secret: 'secret of t
 const byName = <T extends { username?: string; name?: string }>(a: T, b: T) =>
   (a.username ?? a.name ?? '') < (b.username ?? b.name ?? '') ? -1 : 1
 
-/** What Keycloak answers where users and groups are read; recorded/keycloak.test.ts compares it with what one said. */
+/**
+ * A simulation of Keycloak's API for users and groups. recorded/keycloak.test.ts compares it with the recorded answers
+ * of a real one.
+ */
 export async function startKeycloak(t: { after: (end: () => void) => void }) {
   const users = new Map<string, User>()
   const groups = new Map<string, Group>()
@@ -26,7 +29,7 @@ export async function startKeycloak(t: { after: (end: () => void) => void }) {
     const first = Number(q.get('first') ?? 0)
     return list.slice(first, first + Number(q.get('max') ?? 100))
   }
-  /** That it is a service account only its name says. */
+  /** In this view only the name shows that the user is a service account. */
   const viewMember = ({ serviceAccountClientId: _, ...user }: User) => ({
     ...user,
     emailVerified: user.email !== undefined,
@@ -45,7 +48,7 @@ export async function startKeycloak(t: { after: (end: () => void) => void }) {
     subGroups: [],
     access: { view: true, viewMembers: true, manageMembers: false, manage: false, manageMembership: false },
   })
-  /** Lists and counts of users have no service accounts; the members of a group have. */
+  /** Lists and counts of users leave out service accounts; the members of a group include them. */
   const people = () => [...users.values()].filter((u) => !u.serviceAccountClientId).sort(byName)
 
   function answer(asked: Asked): Reply {

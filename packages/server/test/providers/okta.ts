@@ -18,7 +18,7 @@ export async function startOkta(t: { after: (end: () => void) => void }) {
   const kid = 'key-1'
   const jwks = createLocalJWKSet({ keys: [{ ...(await exportJWK(publicKey)), kid, alg: 'RS256' }] })
 
-  /** A page, whose next one is named in a header beside the page itself. */
+  /** A page of a list; a header links to the next page. */
   function page(list: unknown[], { url }: Asked): Reply {
     const limit = Number(url.searchParams.get('limit'))
     const from = Number(url.searchParams.get('after') ?? 0)

@@ -7,7 +7,7 @@ import { Provider } from 'oidc-provider'
 type Client = { client_id: string; client_secret?: string; redirect_uris: string[] } & Record<string, unknown>
 type Person = { email?: string; name?: string; groups?: string[] }
 
-/** `oidc-provider` on loopback with a sign-in page of its own: whoever gives a name that it knows is let in. */
+/** `oidc-provider` on loopback with its own sign-in page. Any known name is signed in without a password. */
 export async function startRealProvider(
   t: Pick<TestContext, 'after'>,
   {
@@ -62,14 +62,14 @@ export async function startRealProvider(
   return { issuer, signIn, approve }
 }
 
-/** A browser that is sent to `url`, fills in the page it finds and ends at a redirect URI: where it was sent. */
+/** A browser that opens `url`, fills in the page and ends at a redirect URI. Returns that URI. */
 async function signIn(url: string, login: string): Promise<URL> {
   const { at, text, status } = await walk(url, login)
   if (at.origin === new URL(url).origin) throw new Error(`the provider answered ${status}: ${text}`)
   return at
 }
 
-/** A person who opens the address of a machine's code and approves it: what the last page says. */
+/** A person who opens the address of a device code and approves it. Returns the text of the last page. */
 const approve = async (url: string, login: string): Promise<string> => (await walk(url, login)).text
 
 async function walk(url: string, login: string): Promise<{ at: URL; text: string; status: number }> {
@@ -95,7 +95,7 @@ async function walk(url: string, login: string): Promise<{ at: URL; text: string
     const action = /<form [^>]*action="([^"]*)"/.exec(text)?.[1]
     if (location) at = new URL(location, at)
     else if (text.includes('<form method="post">')) form = new URLSearchParams({ login })
-    // A page that asks for a code again has refused the one that it was given.
+    // A page that asks for a code again has refused the code.
     else if (action !== undefined && !text.includes('op.deviceInputForm')) {
       at = new URL(action.replaceAll('&amp;', '&'), at)
       const fields = text.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)

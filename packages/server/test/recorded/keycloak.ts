@@ -4,7 +4,10 @@ import { send } from '../raw-http.ts'
 const file = new URL('keycloak.json', import.meta.url)
 
 type Answered = { asked: string; status: number; json: unknown }
-/** What a Keycloak 26.2.5 said once: to who reads its directory, and what it signed for anna. */
+/**
+ * Recorded answers of a Keycloak 26.2.5: those to reads of its directory, and the tokens and the SAML response that it
+ * signed for anna.
+ */
 export type Recorded = {
   at: string
   directory: Answered[]
@@ -12,7 +15,7 @@ export type Recorded = {
     issuer: string
     client_id: string
     nonce: string
-    /** Its metadata and its keys, by their URLs. */
+    /** Its metadata and its keys, by URL. */
     documents: Record<string, unknown>
     id_token: string
     logout_token: string
@@ -23,11 +26,14 @@ export type Recorded = {
 export const readRecorded = (): Recorded => JSON.parse(readFileSync(file, 'utf8'))
 export const writeRecorded = (recorded: Recorded): void => writeFileSync(file, `${JSON.stringify(recorded, null, 2)}\n`)
 
-/** Who is in the realm beside anna of /staff/admins and ben of /staff: these in /staff, with the groups in it. */
+/**
+ * Further users of the realm, all in /staff; anna is in /staff/admins and ben in /staff. `teams` are the groups in
+ * /staff.
+ */
 export const staff = ['cleo', 'dan', 'eva']
 export const teams = ['backend', 'on call']
 
-/** Every question of a pull, and those that are refused. Ids are numbered in the order in which they are told. */
+/** Sends every request of a pull, and requests that must be refused. Ids are numbered in order of appearance. */
 export async function askDirectory(issuer: string, client: { id: string; secret: string }): Promise<Answered[]> {
   const answers: Answered[] = []
   const ids = new Map<string, string>()

@@ -92,7 +92,7 @@ test('a feed tells what others commit, forgets what it cannot follow and proves 
     await until(() => !b.feed.isFresh())
     await assert.rejects(b.feed.catchUp(), /unexpected server error/)
     await new Promise((resolve) => setTimeout(resolve, 600))
-    // Those that it ended are gone soon; those that it forgot would become more.
+    // Connections that the feed has ended disappear soon; leaked ones would add up.
     const connections = async () => {
       const { rows } = await owner.query<{ open: number }>(
         "select count(*)::int as open from pg_stat_activity where datname = current_database() and application_name = 'holdfast feed'",

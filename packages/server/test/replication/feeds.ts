@@ -9,7 +9,7 @@ import { createClock } from '../../src/replication/clock.ts'
 import { createFeed } from '../../src/replication/feed.ts'
 import { schema } from '../kit.ts'
 
-/** Replicas that are nothing but a feed, on a database that the test may do anything to. */
+/** Replicas that consist of a feed only, on a database that the test may change freely. */
 export async function startFeeds(t: TestContext, count = 2) {
   const database = await createTestDatabase(schema)
   const owner = new pg.Client({ connectionString: database.url })

@@ -27,7 +27,7 @@ test('a start reads each device and each report once, however many pages they ar
      select tenant_id, device_id, '{}', '', 'unknown', now() from devices`,
   )
   await owner.query('analyze devices, device_postures')
-  // As a fleet of a million is read.
+  // Forces the query plan of a fleet of a million devices.
   for (const other of ['hashjoin', 'seqscan', 'bitmapscan'])
     await owner.query(`alter database "${owner.database}" set enable_${other} = off`)
   const entriesRead = async () => {
@@ -47,7 +47,7 @@ test('a start reads each device and each report once, however many pages they ar
   const [before, others] = [await entriesRead(), await backends()]
   const replica = await kit.startReplica()
   assert.equal((await replica.app.fleet.all(kit.tenant)).size, devices)
-  // What a connection has read is counted by its end.
+  // Reads of a connection are added to the statistics when it ends.
   await replica.dispatcher.destroy()
   await replica.app.stop()
   kit.replicas.pop()

@@ -8,7 +8,7 @@ import { call, enrollRaw, operation } from '../world.ts'
 
 const tenantCount = 200
 
-/** Which tenants' fleets are read, and how often. */
+/** Counts how often the fleet of each tenant is read. */
 function watchLoads(t: TestContext) {
   const loads = new Map<string, number>()
   const scopes = new WeakMap<object, string>()

@@ -6,7 +6,7 @@ const migrations = join(import.meta.dirname, '../../migrations')
 const ddl = globSync('*.sql', { cwd: migrations })
   .map((f) => readFileSync(join(migrations, f), 'utf8'))
   .join('\n')
-/** The tables of tenants: those behind the wall. */
+/** The tables with rows of tenants, protected by row-level security. */
 export const tenantTables: ReadonlySet<string> = new Set(
   [...ddl.matchAll(/call raise_tenant_wall\('(\w+)'\)/g)].map((m) => m[1]!),
 )
@@ -27,27 +27,29 @@ export const sharedTables: ReadonlySet<string> = new Set([
 ])
 
 export type Fault =
-  /** A relation of tenants is not bound to one. */
+  /** A relation with rows of tenants is not bound to one tenant. */
   | 'unbound'
-  /** It locks rows of relations that are not bound. */
+  /** The statement locks rows of relations that are not bound. */
   | 'locks_across'
   /** A sub-select in RETURNING. */
   | 'returning'
-  /** Rows of tenants come from a relation, and not from what was given: a distributed PostgreSQL can't route it. */
+  /**
+   * Rows of tenants are inserted from a relation and not from parameters. A distributed PostgreSQL can't route this.
+   */
   | 'insert_select'
-  /** It moves a row to another tenant, or resolves a conflict without the tenant. */
+  /** The statement moves a row to another tenant, or resolves a conflict without the tenant. */
   | 'tenant_moves'
-  /** It is bound, but ran where the wall is down. */
+  /** The statement is bound, but ran in a scope without row-level security. */
   | 'no_wall'
-  /** A table that nobody declared. */
+  /** A table that is in none of the lists. */
   | 'unknown_table'
 export type Judgement = { faults: { fault: Fault; what: string }[]; reads: Set<string>; writes: Set<string> }
 
-/** A relation of one level. `bound` once it is known to hold rows of one tenant only. */
+/** A relation of one level. `bound` is true once the relation is known to hold rows of a single tenant. */
 type Relation = { name: string; table: string | undefined; hasTenant: boolean; bound: boolean }
 type Level = { relations: Relation[]; outer: Level | undefined; ctes: Map<string, Relation> }
 
-/** What is wrong with a statement, at whatever depth. `loadModule()` of libpg-query first. */
+/** Returns the faults of a statement at every level. Call `loadModule()` of libpg-query first. */
 export function judge(text: string): Judgement {
   const judgement: Judgement = { faults: [], reads: new Set(), writes: new Set() }
   const blame = (fault: Fault, what: string) => judgement.faults.push({ fault, what })
@@ -75,13 +77,13 @@ export function judge(text: string): Judgement {
       returning(s.returningClause?.exprs, level)
       return target?.bound ?? false
     }
-    // What names no table (listen, call, set) has nothing to bind.
+    // A statement without tables (listen, call, set) has nothing to bind.
     for (const v of rangeVars(node)) relation(v, level, judgement.reads)
     close(level, [], [])
     return false
   }
 
-  /** Whether what it returns are rows of one tenant. */
+  /** Judges a SELECT. True if its result has rows of a single tenant only. */
   function select(s: SelectStmt, outer: Level | undefined): boolean {
     const level: Level = { relations: [], outer, ctes: new Map(outer?.ctes) }
     withClause(s.withClause, level)
@@ -154,7 +156,7 @@ export function judge(text: string): Judgement {
     return made
   }
 
-  /** Adds the relations of a FROM and returns the conditions of its joins that bind. */
+  /** Adds the relations of a FROM clause and returns the binding conditions of its joins. */
   function from(list: Node[] | undefined, level: Level): Condition[] {
     return (list ?? []).flatMap((item) => {
       if ('RangeVar' in item) {
@@ -177,7 +179,7 @@ export function judge(text: string): Judgement {
         const on = conjuncts(quals)
         if (usingClause?.some((u) => 'String' in u && u.String.sval === 'tenant_id'))
           on.push({ left: [...left!.relations].at(-1)!, right: [...right!.relations][0]! })
-        // An outer join's condition says nothing of the rows of the side that is kept.
+        // The condition of an outer join does not limit the rows of the preserved side.
         const only = { JOIN_LEFT: right!.relations, JOIN_RIGHT: left!.relations, JOIN_FULL: new Set<Relation>() }
         const limited = only[jointype as keyof typeof only]
         return [...left!.conditions, ...right!.conditions, ...on.map((c) => (limited ? { ...c, only: limited } : c))]
@@ -195,7 +197,7 @@ export function judge(text: string): Judgement {
     })
   }
 
-  /** Settles which relations of the level are bound, judges what is below it, and blames those that are not. */
+  /** Works out which relations of the level are bound, judges the levels below, and reports the unbound ones. */
   function close(level: Level, conditions: Condition[], below: unknown[]) {
     const find = (c: Column | Relation): Relation | undefined => {
       if (!('column' in c)) return c
@@ -228,7 +230,7 @@ export function judge(text: string): Judgement {
     if (found > 0 || judgement.reads.size > before) blame('returning', names(level))
   }
 
-  /** Judges every sub-select of an expression. */
+  /** Judges every sub-select of an expression. Returns their number. */
   function subSelects(tree: unknown, level: Level): number {
     if (Array.isArray(tree)) return tree.reduce((n: number, t) => n + subSelects(t, level), 0)
     if (typeof tree !== 'object' || tree === null) return 0
@@ -245,11 +247,11 @@ export function judge(text: string): Judgement {
 }
 
 type Column = { column: string | undefined }
-/** `left.tenant_id = right.tenant_id`, or `= $n`; `only` these relations are limited by it. */
+/** `left.tenant_id = right.tenant_id`, or `= $n`. With `only`, the condition limits just these relations. */
 type Condition = { left: Side; right: Side; only?: Set<Relation> }
 type Side = Column | Relation | 'given'
 
-/** The conditions of an AND that compare tenants. */
+/** The comparisons of tenants in an AND. */
 function conjuncts(node: Node | undefined): Condition[] {
   if (!node) return []
   if ('BoolExpr' in node)
@@ -271,7 +273,7 @@ function side(e: Node | undefined): Exclude<Side, Relation> | undefined {
   return path.at(-1) === 'tenant_id' ? { column: path.at(-2) } : undefined
 }
 
-/** A parameter, whatever it is cast to. */
+/** True for a parameter, with or without a cast. */
 const isGiven = (e: Node | undefined): boolean =>
   e !== undefined && ('ParamRef' in e || ('TypeCast' in e && isGiven(e.TypeCast.arg)))
 

@@ -1,4 +1,4 @@
-// Run by scripts/test.mjs after the tests: judges every statement that their servers sent.
+// Run by scripts/test.mjs after the tests. Judges every statement that the servers under test have sent.
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,14 +31,14 @@ before(async () => {
   for (const { text } of statements) if (!judged.has(text)) judged.set(text, judge(text))
 })
 
-/** What is wrong with a statement, and where it ran. */
+/** The faults of a statement, including those of the scope in which it ran. */
 function faultsOf({ text, scopes }: (typeof statements)[number]): { fault: Fault; what: string }[] {
   const { faults, reads, writes } = judged.get(text)!
   const touched = [...reads, ...writes].filter((table) => tenantTables.has(table))
   const isOpen = scopes.has('all') && touched.length > 0 && !faults.some((f) => f.fault === 'unbound')
   return isOpen ? [...faults, { fault: 'no_wall', what: touched.join(', ') }] : faults
 }
-/** The places that may have a fault. */
+/** The sources that may have a fault. */
 const listOf = (fault: Fault): Readonly<Record<string, string>> => {
   if (fault === 'insert_select') return fromRelations
   return (['unbound', 'no_wall', 'tenant_moves'] as Fault[]).includes(fault) ? acrossTenants : {}
@@ -106,7 +106,7 @@ test('a statement that loses what binds one of its relations is refused', (t) =>
     if (faults.length > 0) continue
     for (const { 0: whole, 1: left, 2: right, index } of text.matchAll(condition)) {
       if (isRefused(`${text.slice(0, index)}true${text.slice(index + whole.length)}`)) continue
-      // Bound twice over: then by every condition on the relation together.
+      // A relation bound by several conditions is tested without all of them together.
       const ofIt = (name: string | undefined) => (found: string, l?: string, r?: string) =>
         l === name || r === name ? 'true' : found
       for (const name of right ? [left, right] : [left])

@@ -1,4 +1,4 @@
-/** Statements that look at, or write rows of, several tenants in one: where they stand, and why they must. */
+/** Statements that read or write rows of several tenants: their place in the sources, and the reason. */
 export const acrossTenants: Readonly<Record<string, string>> = {
   'db/claims.ts#forgetOld': 'keys of a day ago',
   'db/forgetting.ts#selectErased': 'tenants of which only the record is left, or what was counted of it',
@@ -72,19 +72,23 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'siem/delivery/streams.queries.ts#dueStreams': 'whose events are to be forwarded now, who waited longest first',
 }
 
-/** Inserts whose rows do not all come from what was given, and why they may. */
+/** Inserts with rows that come in part from relations, and the reason why this is allowed. */
 export const fromRelations: Readonly<Record<string, string>> = {
   'backup/fence.ts#fence': 'what all tenants are told at once, under the lock of their epochs',
   'replication/changes.ts#record':
     'its number is that of the epoch which the same statement has moved, in one trip while that is locked',
 }
 
-/** Tables that need no place in the order of locks: who waits for a row of theirs holds nothing else. */
+/**
+ * Tables that need no place in the order of locks: a transaction that waits for one of their rows holds no other lock.
+ */
 export const awaitedAlone: Readonly<Record<string, string>> = {
   idempotency_keys: 'a claim is taken in a transaction of its own; its holder alone settles it',
 }
 
-/** Changes of several rows that need no order: where they stand, and why nobody can wait for them crosswise. */
+/**
+ * Changes of several rows that need no order: their place in the sources, and the reason why no deadlock is possible.
+ */
 export const inNoOrder: Readonly<Record<string, string>> = {
   'tenancy/entitlement/entitlement.queries.ts#takeMoves':
     'of counters that are locked in order; nobody else deletes any',

@@ -16,10 +16,13 @@ const keys = new Map(
   }),
 )
 
-/** A statement locks rows of a table that others may want too. What it inserts is nobody else's yet. */
+/**
+ * Row locks that a statement takes on a table. Rows that it inserts are not counted: no other transaction can see them
+ * yet.
+ */
 export type Lock = { table: string; isOrdered: boolean }
 
-/** The locks of a statement in the order in which it takes them, as PostgreSQL does when parts of it feed others. */
+/** The locks of a statement in the order in which PostgreSQL takes them when parts of the statement feed others. */
 export function locksOf(text: string): Lock[] {
   const locks: Lock[] = []
 
@@ -48,7 +51,7 @@ export function locksOf(text: string): Lock[] {
     parts(withClause)
     below(from)
     below(where)
-    // Rows that this very statement has locked in order, or one row.
+    // Ordered: rows that this statement has already locked in order, or a single row.
     const own = locks.slice(before).some((l) => l.table === table && l.isOrdered)
     take(table, own || isOne(table, where))
   }
@@ -72,7 +75,7 @@ export function locksOf(text: string): Lock[] {
     for (const node of clause?.ctes ?? [])
       if ('CommonTableExpr' in node && node.CommonTableExpr.ctequery) statement(node.CommonTableExpr.ctequery)
   }
-  /** Statements anywhere in a tree. */
+  /** Visits statements anywhere in a tree. */
   function below(tree: unknown) {
     if (Array.isArray(tree)) for (const each of tree) below(each)
     else if (typeof tree === 'object' && tree !== null) {
@@ -88,14 +91,14 @@ export function locksOf(text: string): Lock[] {
   return locks
 }
 
-/** Whether the condition names the whole primary key. */
+/** True if the condition names the whole primary key. */
 function isOne(table: string | undefined, where: Node | undefined): boolean {
   const key = table && keys.get(table)
   const given = equalColumns(where)
   return key ? key.every((column) => given.has(column)) : false
 }
 
-/** Columns that an AND compares with something given. */
+/** The columns that an AND compares with a given value. */
 function equalColumns(node: Node | undefined): Set<string> {
   if (!node) return new Set()
   if ('BoolExpr' in node && node.BoolExpr.boolop === 'AND_EXPR')
@@ -114,7 +117,7 @@ function equalColumns(node: Node | undefined): Set<string> {
   )
 }
 
-/** One row, or rows in a stated order. */
+/** True for one row, or for rows in a stated order. */
 function isOrderedInsert(source: Node | undefined): boolean {
   if (!source || !('SelectStmt' in source)) return true
   const { valuesLists, sortClause } = source.SelectStmt
@@ -131,12 +134,12 @@ function rangeVars(tree: unknown): RangeVar[] {
 
 type Taken = { table: string; origin: string }
 /**
- * What transactions that took these locks say of the order of tables. A table counts where it is locked first: what
- * follows on it are rows that were locked before. `opposite`: each pair that another transaction, or several, lock the
- * other way.
+ * Derives the order of tables from the locks of transactions. A table counts at its first lock only: later locks on it
+ * concern rows that were already locked. `opposite` lists each pair that another transaction, or a chain of several,
+ * locks in the reverse order.
  */
 export function orderOf(courses: readonly (readonly Taken[])[]): { pairs: number; opposite: string[] } {
-  /** For each table what was locked after it, and where that was seen first. */
+  /** For each table: the tables locked after it, each with the first place where this was seen. */
   const after = new Map<string, Map<string, string>>()
   for (const course of courses) {
     const seen = new Map<string, string>()
@@ -159,7 +162,7 @@ export function orderOf(courses: readonly (readonly Taken[])[]): { pairs: number
   return { pairs: [...after.values()].reduce((n, m) => n + m.size, 0), opposite }
 }
 
-/** The shortest way from one table to another by what was locked after what. */
+/** The shortest path between two tables along the order of locking. */
 function wayBack(
   after: ReadonlyMap<string, ReadonlyMap<string, string>>,
   from: string,

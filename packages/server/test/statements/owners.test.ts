@@ -23,7 +23,7 @@ const patterns = {
   ],
 } as const
 
-/** Which tables a source touches, by Kysely or in SQL of its own. */
+/** The tables that a source file reads and writes, through Kysely or in its own SQL. */
 export function touchedBy(text: string): { how: 'reads' | 'writes'; table: string }[] {
   const code = text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
   return (['reads', 'writes'] as const).flatMap((how) =>

@@ -1,4 +1,7 @@
-/** Who writes a table: a module, or another folder of `src`. Nobody else does, but by their functions. */
+/**
+ * The owner of each table: a module, or another folder of `src`. All others write the table only through the owner's
+ * functions.
+ */
 export const owners: Readonly<Record<string, string>> = {
   tenants: 'tenancy',
   plans: 'tenancy',
@@ -111,14 +114,14 @@ export const owners: Readonly<Record<string, string>> = {
   saved_views: 'views',
 }
 
-/** Counters of a tenant that are taken where they are used, in columns of their own. */
+/** Counters of a tenant in columns of their own; the listed modules write them directly. */
 export const alsoWrites: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   tenancy: { tenant_epochs: 'makes the row of a new tenant, and takes it away with the tenant' },
   policy: { tenant_epochs: 'policy_version' },
   devices: { tenant_epochs: 'addresses' },
 }
 
-/** What a module reads of others, and what for. This list only shrinks. */
+/** Tables of other owners that a module reads, with the reason. This list only shrinks. */
 export const alsoReads: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   views: { users: 'the owner of a view' },
   access: { users: 'the owner of a key', user_roles: 'what the owner may do' },
@@ -175,12 +178,12 @@ export const alsoReads: Readonly<Record<string, Readonly<Record<string, string>>
   enrollment: { users: 'whether the user may enroll', devices: 'how many the user has' },
 }
 
-/** Whether a statement of a file of `src` (`modules/` left out) may touch the table. */
+/** True if a statement in this file of `src` (without the prefix `modules/`) may touch the table. */
 export function mayTouch(origin: string, table: string, how: 'reads' | 'writes'): boolean {
   const room = origin.split('/')[0] ?? ''
   if (owners[table] === room || table in (alsoWrites[room] ?? {})) return true
-  // What prunes, pages and reseals any table is handed it by its owner.
-  // A backup is of all tables, a restore writes them before anybody else may.
+  // The code in `db` that prunes, pages and reseals tables gets the table from its owner. A backup reads all tables,
+  // and a restore writes them before any other access.
   if (room === 'db' || room === 'backup' || (how === 'reads' && table in (alsoReads[room] ?? {}))) return true
   return false
 }

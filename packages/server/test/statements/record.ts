@@ -4,14 +4,11 @@ import { DefaultQueryExecutor } from 'kysely'
 import pg from 'pg'
 
 /**
- * What a test run's servers send to PostgreSQL, for `judge.ts`: each statement once for each place of the sources that
- * sends it and each scope in which it ran. Imported by the kit; does something only where scripts/test.mjs named a
- * folder.
+ * The statements that a test run's servers send to PostgreSQL, for `judge.ts`. A statement is recorded once for each
+ * place in the sources and each scope. Imported by the kit; active only if scripts/test.mjs has set a folder.
  */
 export type Sent = { text: string; origin: string; scope: 'tenant' | 'all' | 'none' }
-/**
- * The statements of a transaction in their order, where it has more than one; one that is repeated at once counts once.
- */
+/** The statements of a transaction in order, if it has more than one. Immediate repetitions count once. */
 export type Course = { course: string[] }
 
 const directory = process.env.HOLDFAST_TEST_STATEMENTS
@@ -19,7 +16,7 @@ const server = new URL('../../', import.meta.url).href
 
 if (directory) {
   const file = join(directory, `${process.pid}.jsonl`)
-  /** By text, or by the numbers of the texts of a course. */
+  /** Keyed by the text, or by the numbers of the texts of a course. */
   const written = new Map<string, Set<string>>()
   const numbers = new Map<string, number>()
   const origins = new Map<string, Set<string>>()
@@ -39,7 +36,7 @@ if (directory) {
     return number
   }
 
-  // Kysely compiles a statement in the call of `execute`, so the stack still shows who made it.
+  // Kysely compiles a statement within the call of `execute`, so the stack still shows the caller.
   const { compileQuery } = DefaultQueryExecutor.prototype
   DefaultQueryExecutor.prototype.compileQuery = function (...given) {
     const compiled = compileQuery.apply(this, given)
@@ -48,7 +45,7 @@ if (directory) {
     return compiled
   }
 
-  // The driver sees everything, and in which scope.
+  // The driver sees every statement, with its scope.
   const { query } = pg.Client.prototype
   pg.Client.prototype.query = function (this: pg.Client, ...given: Parameters<typeof query>) {
     const [first, second] = given as readonly unknown[]
@@ -75,10 +72,13 @@ if (directory) {
   } as typeof query
 }
 
-/** Most who make a statement are found among so many callers; each more costs. */
+/** Most callers are within this number of stack frames; each further frame costs time. */
 const nearby = 12
 
-/** Who called, innermost first. Their text is not made, which costs more than the rest of a statement. */
+/**
+ * The stack frames of the caller, innermost first. The stack's text is not formatted: that would cost more than all
+ * other work for a statement.
+ */
 function callers(most = 40): NodeJS.CallSite[] {
   const { stackTraceLimit, prepareStackTrace } = Error
   Error.stackTraceLimit = most
@@ -88,15 +88,15 @@ function callers(most = 40): NodeJS.CallSite[] {
   return sites
 }
 
-/** A statement that did not come through Kysely. */
+/** The origin of a statement that did not come through Kysely. */
 function directly(sites: NodeJS.CallSite[]): Set<string> {
   const origin = sites.some((site) => site.getFileName()?.includes('/kysely/')) ? undefined : originOf(sites)
   return new Set(origin ? [origin] : [])
 }
 
 /**
- * `file#function` of the innermost caller that is ours and not only passes statements on; none where that is a test or
- * a migration.
+ * `file#function` of the innermost caller in our sources that does not merely pass statements on. Undefined if that is
+ * a test or a migration.
  */
 function originOf(sites: NodeJS.CallSite[]): string | undefined {
   for (const site of sites) {
@@ -114,7 +114,7 @@ function originOf(sites: NodeJS.CallSite[]): string | undefined {
   return undefined
 }
 
-/** Methods of plain objects go by their own name. */
+/** A method of a plain object is named by its own name alone. */
 function nameOf(site: NodeJS.CallSite): string {
   const name = site.getFunctionName()
   const type = site.isToplevel() || site.isConstructor() ? null : site.getTypeName()

@@ -16,10 +16,10 @@ const writes = operations.filter(([, e]) => e.method !== 'GET')
 const { paths } = openapi()
 const statusesOf = ({ path, method }: Endpoint): string[] =>
   Object.keys((paths[path] as Record<string, { responses: object }>)[method.toLowerCase()]!.responses)
-/** The names that an answer has, which two routes to the same effect share. */
+/** The field names of an answer; two routes to the same effect share them. */
 const shapeOf = ({ json }: Raw) => Object.keys(json).sort().join()
 
-/** What an `update` sets; what else an operation of a lifecycle needs beside the id. */
+/** The fields that an `update` sets, and the further fields that a lifecycle operation needs besides the id. */
 const patches: Readonly<Record<string, (ids: Record<string, string>) => object>> = {
   user: ({ group_id }) => ({
     display_name: 'Jane',
@@ -31,19 +31,19 @@ const patches: Readonly<Record<string, (ids: Record<string, string>) => object>>
   tenant: ({ tenant_id = '' }) => ({ name: `renamed-${tenant_id.slice(-9)}`, limits: { users: 7 } }),
   device: () => ({ name: 'renamed', tags: ['kiosk'], channel: 'canary', user_id: null }),
 }
-/** A second time is something else: another password, another session, another step of the clock. */
+/** Writes that need new input each time: another password, another session, another one-time code. */
 type Write = { ids: Record<string, string>; send: (body?: unknown) => Promise<Raw> }
 const newEachTime: readonly Operation[] = ['changePassword', 'logout']
 
 type Said = { changes: { kind: ChangedKind; ids: string[]; many: boolean }[] }
-/** Events of which a stream did not tell that a list of theirs changed, or which of its things. */
+/** Returns the audit events for which the stream did not announce the changed list, or the changed object in it. */
 async function untold(stream: Opened, events: readonly AuditEvent[]): Promise<string[]> {
   const last = Math.max(...events.map((event) => event.seq))
   const first = Number((await stream.event('ready')).id.split('-')[1])
   await stream.event('audit', ({ seq }) => seq >= last)
   const said = stream.received.flatMap((e) => (e.event === 'changed' ? (e.data as Said).changes : []))
   const byKind = Map.groupBy(said, ({ kind }) => kind)
-  // What was there before the stream is no news.
+  // Events from before the stream are not announced.
   const later = events.filter((event) => event.seq > first)
   return later.flatMap(({ kind, target }) =>
     listsOfAudit[kind].flatMap((list) => {
@@ -57,7 +57,7 @@ async function untold(stream: Opened, events: readonly AuditEvent[]): Promise<st
   )
 }
 
-/** Every event there is. */
+/** Reads all audit events, page by page. */
 async function allEvents(kit: Kit): Promise<AuditEvent[]> {
   const found: AuditEvent[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
@@ -76,7 +76,7 @@ test('a write answers 201 where it makes something, 200 and changed: false where
   await watching.event('ready')
   const world = await createHere(kit)
   const wrong: string[] = []
-  /** A write whose every answer is one that its description has. */
+  /** A write that records every status that its description lacks. */
   const described = async (name: Operation, more: Parameters<typeof createWrite>[3] = []): Promise<Write> => {
     const e: Endpoint = contract[name]
     const { ids, send } = await createWrite(kit, world, name, more)
@@ -118,7 +118,7 @@ test('a write answers 201 where it makes something, 200 and changed: false where
     repeated++
     expect(`${name} again`, again, 200, false)
   }
-  // One object of a kind goes through its whole life.
+  // One object of each kind goes through its whole lifecycle.
   for (const [name, e] of writes.filter(([, { operations }]) => operations)) {
     const isBatch = name === 'changeDevices'
     const noun = isBatch ? 'device' : name.slice('change'.length).toLowerCase()

@@ -8,7 +8,7 @@ import { adminPassword, type Kit, startKit } from '../kit.ts'
 import { bearer, type Caller, call, createWorld, fill, operation, type Raw, refusalIn, speaking } from '../world.ts'
 
 type Event = Awaited<ReturnType<Kit['admin']['listAuditEvents']>>['items'][number]
-/** Everything on record, by the request that it came from. */
+/** All audit events, by the request that caused them. */
 async function eventsByRequest({ admin }: Kit): Promise<Map<string, Event[]>> {
   const all: Event[] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {

@@ -37,11 +37,11 @@ const pathsOf: Record<CredentialKind, readonly string[]> = {
 }
 const flip = (c: string) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase())
 const flipAt = (text: string, at: number) => text.slice(0, at) + flip(text[at] ?? '') + text.slice(at + 1)
-/** The last place before `at` where the case can be told apart. */
+/** The index of the last letter at or before `at`. */
 const letterBefore = (text: string, at: number): number =>
   /[a-z]/i.test(text[at] ?? '') ? at : letterBefore(text, at - 1)
 
-/** The same text in other spellings, none of which is the credential. */
+/** The same text in other spellings; none of them is the credential. */
 const spellings: Record<string, (text: string) => string> = {
   'cut at the end': (t) => t.slice(0, -1),
   'cut in the middle': (t) => t.slice(0, t.length >> 1),
@@ -116,7 +116,7 @@ test('every kind of credential, in every way that is not it, is one and the same
   ): Promise<void> => {
     const before = begun
     const { status, json } = await ask(path, headers)
-    // Background work may begin one meanwhile; a request that costs one costs it every time.
+    // Background work may start a transaction meanwhile. Only a request that starts one each time is counted.
     let costs = begun !== before
     for (let again = 0; costs && !mayAsk && again < 3; again++) {
       const start = begun
@@ -160,7 +160,7 @@ test('every kind of credential, in every way that is not it, is one and the same
       await expect401(`${kind} that was never stored, again`, path, headersOf(kind, path, never), !isCached)
     }
 
-  // Device credentials that are well made, by somebody else.
+  // Device credentials that are well-formed, but signed with a foreign key.
   const { privateJwk } = generateKey('ES256')
   const [header = '', payload = ''] = good.device.split('.')
   const { kid } = JSON.parse(Buffer.from(header, 'base64url').toString())

@@ -15,10 +15,10 @@ const queryOf = (name: string, { own }: World) =>
     updateManifest: `?platform=linux&arch=x64&version=1.0.0&device_id=${own.ids.device_id}`,
     updatePackage: `?target=${own.ids.package_id}`,
   })[name] ?? ''
-/** What needs a caller of its own. */
+/** Callers for the endpoints that need their own. */
 type Own = Readonly<Record<string, Caller>>
 const ownCallers = async (kit: Kit, { own }: World): Promise<Own> => {
-  // One machine may not ask so often.
+  // Several machines, since a single one may not ask so often.
   const machines = await times(10, () => plantGrant(kit, own.token, own.ids.provider_id))
   let asked = 0
   return { deviceCodeStatus: (method, url) => machines[asked++ % machines.length]!(method, url) }
@@ -75,12 +75,12 @@ async function byTags(kit: Kit, world: World, own: Own): Promise<void> {
       ['no tag', etag.slice(1, -1), false],
       ['garbage before it', `x${etag}`, false],
     ]
-    // What reads a tag does not know what is read: each is asked for by some of the forms.
+    // The code that compares tags does not depend on the route: each route is tested with some of the forms only.
     const inTurn = (k: number) => forms[(nth + k) % forms.length]!
     const asking: readonly (readonly [method: string, query: string, forms: readonly Form[]])[] = [
       ['GET', given, [...usual, inTurn(0), inTurn(2), inTurn(4)]],
       ['HEAD', given, [...usual, inTurn(1)]],
-      // An empty query takes a request past the reads in front of the router: both ways answer alike.
+      // An empty query sends a request past the fast path in front of the router; both must answer alike.
       ...(given ? [] : [['GET', '?', [...usual, inTurn(3)]] as const]),
     ]
     for (const [method, query, asked] of asking)
@@ -102,7 +102,7 @@ async function byTags(kit: Kit, world: World, own: Own): Promise<void> {
   }
   for (const [nth, [name, e]] of tagged.entries()) {
     let found = await walk(name, e, nth)
-    // What is measured of a thing may have moved meanwhile.
+    // Measured values may have changed in between, so a failure is checked once more.
     if (found.length > 0) found = await walk(name, e, nth)
     wrong.push(...found)
   }
@@ -110,7 +110,7 @@ async function byTags(kit: Kit, world: World, own: Own): Promise<void> {
   assert.deepEqual(wrong, [])
 }
 
-/** Whether an answer says how often its caller may ask. */
+/** True if an answer has rate limit headers. Asserts that they are well-formed. */
 const isTold = ({ ratelimit, 'ratelimit-policy': policy }: Record<string, unknown>): boolean => {
   if (ratelimit === undefined && policy === undefined) return false
   const [, name, q] = /^"(session|api_key|gateway|device)";q=(\d+);w=\d+$/.exec(String(policy)) ?? []
@@ -121,7 +121,7 @@ const isTold = ({ ratelimit, 'ratelimit-policy': policy }: Record<string, unknow
 
 async function byHead(kit: Kit, world: World, own: Own): Promise<void> {
   const wrong: string[] = []
-  // A stream of events does not end by itself; its own test asks for its head.
+  // An event stream does not end by itself; its own test covers HEAD.
   for (const [name, e] of reads.filter(([, e]) => !e.begins && !e.events))
     for (const caller of [callerOf(name, e, world, own), null]) {
       const ask = (method: string) =>
@@ -140,7 +140,7 @@ async function byHead(kit: Kit, world: World, own: Own): Promise<void> {
 async function byWaiting(kit: Kit, world: World, own: Own): Promise<void> {
   const wrong: string[] = []
   const waiting = reads.filter(([, e]) => e.waits)
-  // The last one goes past the reads in front of the router.
+  // The last form goes past the fast path in front of the router.
   const forms = [
     [(tag: string) => tag, ''],
     [(tag: string) => `W/${tag}`, ''],

@@ -7,7 +7,7 @@ import type { Kit } from '../kit.ts'
 import { call, operation } from '../world.ts'
 import type { Here } from './here.ts'
 
-/** Keys are nobody else's; what is terminated has begun. */
+/** Keys are new, and a session that is terminated was started before. */
 export const gatewayWrites = {
   identifyGateway: (_: Kit, world: Here) => ({
     caller: world.callers.gateway,

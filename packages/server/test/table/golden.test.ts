@@ -12,7 +12,7 @@ import { describeSchema } from '../schema-dump.ts'
 
 const directory = join(import.meta.dirname, '../golden')
 
-/** What is printed must be what was reviewed; `UPDATE_GOLDEN=1` writes it anew for the next review. */
+/** Asserts that the printed text is the reviewed one. `UPDATE_GOLDEN=1` writes it for the next review. */
 function golden(name: string, text: string): void {
   const file = join(directory, name)
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(file, text)
@@ -35,7 +35,7 @@ const matrix = (rows: (readonly [string, readonly boolean[]])[]): string => {
 }
 const has = (role: Role, permission: string) => (roles[role] as readonly string[]).includes(permission)
 
-/** JSON whose short parts stand on one line, as do the names on the way to a part that is alone. */
+/** Prints JSON with short parts on one line. The name of an only member stays on the line of its brace. */
 function printed(value: unknown, indent = '', room = 120): string {
   const flat = JSON.stringify(value)
   if (typeof value !== 'object' || value === null || flat.length + indent.length <= room) return flat

@@ -5,14 +5,16 @@ import { type Endpoint, type Operation, operations } from '@holdfast/contract'
 import { type Kit, startKit } from '../kit.ts'
 import { type Caller, createWorld, exampleBody, fill, speaking, type World } from '../world.ts'
 
-/** What one request may cost, in milliseconds of CPU: of the server and of the test, which run in one thread. */
+/**
+ * The most CPU time that one request may cost, in ms. It includes the test's own, since server and test share a thread.
+ */
 const mostCpuMs = 20
-/** What `JSON.parse` of 60,000 names takes where that was measured. A machine that is slower just now has more time. */
+/** The time that `JSON.parse` of 60,000 names took on the reference machine, in ms. A slower machine gets more time. */
 const parsingMs = 36
 const mib = 1024 * 1024
 const longestStrangersBody = 8000
 
-/** A body of one endpoint that wants to cost much; undefined where it can't be made of its example. */
+/** Makes an expensive body for an endpoint from its example; undefined where the example does not allow it. */
 type Heavy = (example: unknown, limit: number) => Buffer | undefined
 const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value))
 const wideTexts = new Map<number, string>()
@@ -34,7 +36,7 @@ const deepOften = bytes(
 /** The example with every text replaced. */
 const withTexts = (example: unknown, text: string): Buffer | undefined =>
   example === undefined ? undefined : bytes(JSON.stringify(example, (_, v) => (typeof v === 'string' ? text : v)))
-/** The same with the first of its texts alone. */
+/** The example with only its first text replaced. */
 const withText = (example: unknown, text: string): Buffer | undefined => {
   let isDone = false
   return example === undefined
@@ -47,7 +49,7 @@ const withText = (example: unknown, text: string): Buffer | undefined => {
         }),
       )
 }
-/** The example with `count` more names in it, so that it is what the route expects but for those. */
+/** The example with `count` more names; apart from these the route expects it. */
 const withNames = (example: unknown, count: number) => {
   const own = JSON.stringify(example)
   return own?.startsWith('{"') ? bytes(`${own.slice(0, -1)},${wide(count).slice(1)}`) : undefined
@@ -76,7 +78,7 @@ function parsing(): number {
 
 type Asked = { status: number; cpuMs: number }
 
-/** Sends it as given and reads the answer; what the two cost this thread. */
+/** Sends the body as given and reads the answer. Returns the CPU cost of both to this thread. */
 async function ask(kit: Kit, head: string, body: Buffer, isDripped = false): Promise<Asked> {
   const { hostname, port } = new URL(kit.url)
   const socket = connect({ host: hostname, port: Number(port), noDelay: true })
@@ -100,7 +102,7 @@ const statusOf = (socket: Socket): Promise<number> =>
       answer += chunk.toString('latin1')
       if (answer.includes('\r\n\r\n')) settle()
     })
-    // The server ends the connection of a body that it does not want; what it said before that counts.
+    // The server closes the connection on a body that it refuses; its answer before that counts.
     socket.on('error', settle)
     socket.on('close', settle)
   })
@@ -144,7 +146,7 @@ function triesOf(kit: Kit, world: World, name: Operation, e: Endpoint): Try[] {
     add(who, 'a wide query', Buffer.alloc(0), { query: wideQuery })
     if (e.method !== 'GET') add(who, 'byte by byte', bytes({ x: 'y'.repeat(24) }), { isDripped: true })
   }
-  // Whoever is nobody is refused before the body is read, or reads a short one.
+  // An unauthenticated request is refused before its body is read, or only a short body is read.
   for (const [what, make] of e.method === 'GET' ? [] : Object.entries(bodies)) {
     const body = make(example, kind ? limit : longestStrangersBody)
     if (body) add(kind ?? 'nobody', what, body)
@@ -162,8 +164,8 @@ test('whatever the body, no request costs more than 20 ms of CPU', async (t: Tes
     const first = await once()
     let { cpuMs } = first
     const most = cpuMs > mostCpuMs ? mostCpuMs * Math.max(1, parsing() / parsingMs) : mostCpuMs
-    // Compiling, collecting garbage and a busy neighbour of the core fall on whoever comes: what costs much is asked
-    // again.
+    // Compilation, garbage collection and other processes add to random requests. An expensive request is therefore
+    // measured again.
     for (let again = 0; cpuMs > most && again < 5; again++) cpuMs = Math.min(cpuMs, (await once()).cpuMs)
     costs.push({ what, cpuMs, most, status: first.status })
   }

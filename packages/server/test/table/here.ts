@@ -2,10 +2,10 @@ import type { Kit } from '../kit.ts'
 import { type Population, populate } from '../population.ts'
 import { bearer, sessionOn, type World } from '../world.ts'
 
-/** Who writes, and on what. */
+/** The callers of the writes, and the objects that they write to. */
 export type Here = { own: Population; callers: Pick<World['callers'], 'session' | 'api_key' | 'device' | 'gateway'> }
 
-/** Of a world, what writes need: each makes what it changes by itself. */
+/** Creates the part of a world that writes need; each write creates the objects that it changes. */
 export async function createHere(kit: Kit): Promise<Here> {
   const own = await populate(kit, kit.admin, ['device_id', 'gateway_id'])
   const session = await sessionOn(kit)

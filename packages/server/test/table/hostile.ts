@@ -22,7 +22,7 @@ import {
 } from '../world.ts'
 import { mutantsOfBytes, mutantsOfJson, mutantsOfText } from './mutants.ts'
 
-/** Operations that end what the others of this file are sent with. */
+/** Operations that would break later requests of this file. */
 const last: readonly Operation[] = ['updateSecuritySettings', 'changeTenant', 'runPlaybook']
 const isLast = (name: Operation) => last.includes(name)
 
@@ -37,7 +37,7 @@ function callerOf(world: World, name: Operation): Caller {
   )
 }
 
-/** Sends hostile input wherever a request has a place for it; `times` is how often each place is tried. */
+/** Sends hostile input at every place of every request; each place is tried `times` times. */
 export async function sendHostileInput(t: TestContext, times: number): Promise<void> {
   const kit = await startKit(t, { config: { trustedProxies: ['127.0.0.0/8'] } })
   const world = await createWorld(kit)
@@ -151,7 +151,7 @@ type Schema = {
   patternProperties?: Record<string, Schema>
   readOnly?: boolean
 }
-/** The ways to every text of a schema. */
+/** The paths to all texts of a schema. */
 function* fieldsOf(schema: Schema | undefined, path: readonly string[] = []): Generator<readonly string[]> {
   if (!schema || schema.enum || schema.readOnly) return
   if (schema.type === 'string') yield path
@@ -167,7 +167,7 @@ function placed(value: unknown, [name, ...rest]: readonly string[], text: string
   return { ...object, [name]: placed(object[name], rest, text) }
 }
 
-/** Over HTTP: names, descriptions, notes, what devices and gateways say of themselves, and SCIM. */
+/** Over HTTP: names, descriptions, notes, reports of devices and gateways, and SCIM. */
 async function inShownTexts(kit: Kit, world: World): Promise<void> {
   const { ids } = world.own
   const sent: [Operation, unknown, RegExp][] = hidden.slice(0, 6).flatMap((text): [Operation, unknown, RegExp][] => [
@@ -198,7 +198,7 @@ async function inShownTexts(kit: Kit, world: World): Promise<void> {
 
 const isDigit = (byte: number) => byte >= 0x30 && byte <= 0x39
 type Expect = (what: string, answer: { status: number; text: string }, sent: unknown) => void
-/** An SPC of the tenant, one of its authorities, and one of nobody's. */
+/** An SPC of the tenant, one of its CAs, and a foreign certificate. */
 async function inCertificates(kit: Kit, world: World, expect: Expect, count: number): Promise<void> {
   const { json } = await call(kit, contract.issueSpc, world.own.device.caller, { csr: await newCsr() })
   const anchors = (await kit.admin.trustAnchors()).anchors.map((anchor) => anchor.certificate)

@@ -6,8 +6,8 @@ import { bearer, call, fill, operation as operationOf, populate, type Raw, speak
 
 type Ids = Record<string, string>
 /**
- * Where each write that takes If-Match finds its thing, and a body that changes it, whatever it was: `n` makes it
- * another one.
+ * For each write with If-Match: the read of its object, and a body that changes the object in any state. A different
+ * `n` gives a different body.
  */
 type Row = {
   read: Operation
@@ -96,7 +96,7 @@ const rows: Partial<Record<Operation, Row>> = {
     body: (_, n, shown) => ({ ...shown, email: { ...(shown.email as object), recipients: [`a${n}@example.com`] } }),
   },
 }
-/** Writes that change nothing that is shown where nothing is locked, so that there is no winner. */
+/** Writes without a visible change if nothing is locked; of concurrent ones, none wins. */
 const withoutWinner: readonly string[] = ['unlockUser']
 
 const taking = operations.filter(([, e]) => e.ifMatch)
@@ -143,7 +143,8 @@ test('every write with If-Match × {none, current, current in a list, stale, wea
     const check = (what: string, answer: Raw, fits: boolean) => {
       if (!fits) wrong.push(`${name} ${what}: ${answer.status} ${answer.text.slice(0, 200)}`)
     }
-    // What reads a tag does not know the route: each is shown some of what is none, and one that fits beside its own.
+    // The code that compares tags does not depend on the route. Each route is tested with some malformed tags, and with
+    // stale ones.
     for (const bad of [malformed[i % malformed.length]!, malformed[(i + 2) % malformed.length]!]) {
       const answer = await send(name, 1, { 'if-match': bad })
       check(`malformed ${bad.slice(0, 9)}`, answer, answer.status === 400 && /If-Match/.test(answer.text))
@@ -179,7 +180,7 @@ test('of 20 who write what they saw at once, on two replicas, one does; the othe
     const answers = await times(20, (i) => send(name, i, { 'if-match': current }, kit.replicas[i % 2]!))
     const done = answers.filter((a) => succeeds(name, a))
     const refused = answers.filter((a) => (a.status === 422 || a.status === 412) && /If-Match/.test(a.text))
-    // What was deleted is not there any more.
+    // A deleted object is no longer found.
     const gone =
       name === 'deleteGatewayPool' || name.startsWith('deleteScim') ? answers.filter((a) => a.status === 404) : []
     if (done.length !== 1 || refused.length + gone.length !== 19)
@@ -204,7 +205,7 @@ test('what a GET shows can be sent back with a PUT, also after a change; a field
     assert.equal(back.status, 200, `${name}: ${back.text}`)
     const again = await call(kit, { method: 'GET', path }, caller)
     assert.equal(again.headers.etag, shown.headers.etag, `${name}: it changed`)
-    // An older GET is what its writer wants back, where no If-Match says otherwise.
+    // Without If-Match, an older GET may be written back: it restores the older state.
     const changed = (rows[name]?.body?.(ids, 1, shown.json) ?? {}) as Record<string, unknown>
     const moved = await call(kit, { method: 'PUT', path }, caller, changed)
     assert.equal(moved.status, 200, `${name}: ${moved.text}`)

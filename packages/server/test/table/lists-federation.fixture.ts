@@ -8,7 +8,10 @@ type Given = {
   each: (n: number) => string
 }
 
-/** Providers, whose accounts are whose, sign-ins on their way, directories and their runs: most of them of one. */
+/**
+ * Providers, linked accounts, sign-ins in progress, directories and their runs. Most of them belong to one provider or
+ * directory.
+ */
 export const federationRows = ({ id, tenant: t, rows, few, at, nth, each }: Given): string[] => [
   `insert into identity_providers (tenant_id, provider_id, kind, name, enabled, sign_in, enrollment, provisioning, claims,
       role_mappings, oidc, created_at, updated_at)
@@ -30,7 +33,7 @@ export const federationRows = ({ id, tenant: t, rows, few, at, nth, each }: Give
     select ${t}, ${nth('source')}, ${nth('directory')}, 'keycloak', true, 'https://login.example.com/realms/' || i, 'sync',
       60, 'all', 'all', '[]', ${at}, ${at}, ${at}, case when i % 3 = 0 then now() end
     from generate_series(3, ${few}) as i`,
-  // What succeeded, and what is held, lies behind all the failures since.
+  // The successful runs and the held one are older than all the failures.
   `insert into directory_runs (tenant_id, run_id, directory_id, provider, snapshot_id, generated_at, status, counts,
       started_at, finished_at)
     select ${t}, ${nth('run')}, case when i % 1000 = 9 then '${id.rareDirectory}'::uuid else '${id.directory}'::uuid end,

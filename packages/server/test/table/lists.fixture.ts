@@ -18,7 +18,7 @@ const eventRecord = JSON.stringify({
 })
 
 /**
- * What is in every list: of each filter one value that fits much and one that fits little, at the far end of the list.
+ * Fills every list. Each filter has one value with many matches, and one with few matches at the far end of the list.
  */
 export async function fillLists(kit: Kit, rows: number) {
   const few = Math.ceil(rows / 20)

@@ -9,9 +9,9 @@ import { startKit } from '../kit.ts'
 import { bearer, call, populate } from '../world.ts'
 import { fillLists } from './lists.fixture.ts'
 
-/** More by hand, for figures: what is looked at does not grow with it. */
+/** Set it higher by hand for measurements: the number of rows read must not grow with it. */
 const rows = Number(process.env.HOLDFAST_LIST_ROWS ?? 40_000)
-/** A page of 50 may look at this many rows, whatever is asked for. */
+/** The most rows that a page of 50 may read, for any filter. */
 const bound = 20_500
 
 type Plan = {
@@ -98,7 +98,7 @@ test(`no list scans: every filter × order at ${rows} rows is served by indexes`
       const looked = (n: Plan) =>
         ((n['Actual Rows'] ?? 0) + (n['Rows Removed by Filter'] ?? 0)) * (n['Actual Loops'] ?? 1)
       const scans = nodes.filter((n) => n['Node Type'] === 'Seq Scan' && looked(n) > 12_000)
-      // What is counted is counted in an index, without its table.
+      // Counts must use an index without its table.
       const isCounted = (n: Plan) => n['Node Type'] === 'Index Only Scan' && /count\(/.test(text)
       const read = nodes.filter((n) => /Scan$/.test(n['Node Type']) && !isCounted(n))
       const total = read.reduce((sum, n) => sum + looked(n), 0)
@@ -114,7 +114,7 @@ test(`no list scans: every filter × order at ${rows} rows is served by indexes`
       | Record<string, { enum?: string[]; anyOf?: { const: string }[] }>
       | undefined
     if (e.method !== 'GET' || !properties?.limit || !properties.cursor) continue
-    // An export asks what the other lists ask.
+    // An export uses the queries of the other lists.
     if (name === 'exportOperations') continue
     const choices = (p: { enum?: string[]; anyOf?: { const: string }[] } | undefined) =>
       p?.enum ?? p?.anyOf?.map((o) => o.const)
@@ -136,7 +136,7 @@ test(`no list scans: every filter × order at ${rows} rows is served by indexes`
           .replace('{release_id}', ids.release_id[0]!)
           .replace('{connector_id}', own.connector_id)
           .replace('{bundle_id}', own.bundle_id)
-          // Whom a gateway concerns is found among its own sessions: of one that has few.
+          // Devices that concern a gateway are found among its sessions: use a gateway with few of them.
           .replace('{gateway_id}', ids.gateway_id.at(-1)!)
         const ask = async (more: string) => {
           const started = performance.now()
@@ -158,7 +158,7 @@ test(`no list scans: every filter × order at ${rows} rows is served by indexes`
         if (cursor && sort === sorts[0]) await ask(`&cursor=${encodeURIComponent(cursor)}`)
       }
   }
-  // What is no list, and looks for something among as much.
+  // Reads that are no lists, but search tables of the same size.
   const [user, [provider]] = [ids.user_id[0]!, ids.provider_id]
   for (const path of [
     `/v1/admin/users/${user}/identities`,

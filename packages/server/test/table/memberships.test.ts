@@ -9,7 +9,7 @@ import { makeUser } from '../people.ts'
 import { scimGroup, scimUser, scimWith } from '../scim.ts'
 import { bearer, call, enrollRaw, operation } from '../world.ts'
 
-/** Fields of bodies by which users and devices may come into groups and under tags. */
+/** Body fields that may put users and devices into groups or under tags. */
 const watched = ['group_ids', 'tags', 'members', 'add_members', 'group_mappings', 'groups']
 function* fieldsOf(schema: TSchema, path = ''): Generator<string> {
   const { properties, items, anyOf, allOf } = schema as Partial<{
@@ -30,7 +30,7 @@ const found = operations.flatMap(([name, { body }]) =>
   body ? [...new Set(fieldsOf(body))].map((field) => `${name} ${field}`) : [],
 )
 
-/** Fields that name groups, or a claim, and bring nobody into one. */
+/** Fields that name groups or a claim, but add no member. */
 const onlyNames = [
   'createIdentityProvider claims.groups', // a mapping brings people in, not the claim alone; a change of it counts below
   'createDirectorySource groups', // which groups a pull reads; the pull brings people in
@@ -42,7 +42,7 @@ const onlyNames = [
 
 type Sent = { operation: Operation; body: object; params?: Record<string, string> }
 type Way = {
-  /** What it takes, all of it. */
+  /** All the permissions that are needed. */
   needs: readonly Permission[]
   send: (role: Role) => Promise<Sent>
 }
@@ -65,7 +65,7 @@ test('whoever brings a user or a device into a group, or under a tag, may change
   })
   const mapped = [{ value: 'eng', group_id }]
   const params = { provider_id: provider.provider_id }
-  /** What a GET shows, with other values. */
+  /** The answer of a GET, with other values. */
   const withMapping = async (more: object) => ({ ...(await kit.admin.getIdentityProvider({ params })), ...more })
   const inGroup = (more: object): Sent => ({
     operation: 'changeGroup',
@@ -73,7 +73,7 @@ test('whoever brings a user or a device into a group, or under a tag, may change
   })
   const settings = ['settings:write', 'groups:write'] as const
 
-  /** By operation and field, as the contract has them; more than one request where there are several. */
+  /** By operation and field, as in the contract; several requests where there are several ways. */
   const ways: Record<string, Way> = {
     'generateToken group_ids': {
       needs: ['enrollment_tokens:write', 'groups:write'],

@@ -18,7 +18,10 @@ const hostileBytes = [
   0x00, 0x01, 0x02, 0x05, 0x06, 0x0a, 0x17, 0x18, 0x20, 0x30, 0x31, 0x39, 0x7f, 0x80, 0x84, 0xa0, 0xff,
 ]
 
-/** Mutants of a sequence: each place in turn is replaced, followed, dropped, repeated or cut at. */
+/**
+ * Mutants of a sequence. One element at a time is replaced, followed by another, removed or repeated, or the sequence
+ * is cut there.
+ */
 function* mutated<T>(
   valid: readonly T[],
   hostile: (at: number, dice: (below: number) => number) => T,
@@ -27,7 +30,7 @@ function* mutated<T>(
 ): Generator<readonly T[]> {
   const dice = createDice(seed)
   for (let i = 0; i < count; i++) {
-    // A stride that shares no factor with most lengths visits each place before the first one comes again.
+    // A stride without a common factor with most lengths visits each index once before it repeats.
     const at = valid.length === 0 ? 0 : (i * 7919) % valid.length
     const before = valid.slice(0, at)
     switch (dice(8)) {
@@ -76,7 +79,7 @@ const hostileValues: readonly unknown[] = [
   ...[[], [[]], [null], ['a', 'a'], {}, { a: { b: [] } }, { length: -1 }],
 ]
 
-/** A JSON value with one of its parts replaced or dropped, at every path in turn. */
+/** A JSON value with one part replaced or removed, at each path in turn. */
 export function* mutantsOfJson(valid: unknown, count: number, seed = 1): Generator<unknown> {
   const dice = createDice(seed)
   const paths = [...pathsIn(valid)].filter((path) => path.length > 0)
@@ -93,7 +96,7 @@ function* pathsIn(value: unknown, path: Path = []): Generator<Path> {
   for (const [name, part] of Object.entries(value)) yield* pathsIn(part, [...path, name])
 }
 
-/** The value without the part at the path where `which` is no index of a hostile value. */
+/** Replaces the part at the path by the hostile value with index `which`, or removes it if there is none. */
 function replaced(value: unknown, [name, ...rest]: Path, which: number): unknown {
   if (name === undefined) return hostileValues[which]
   const copy = (Array.isArray(value) ? [...value] : { ...(value as object) }) as Record<string | number, unknown>

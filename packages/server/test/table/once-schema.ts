@@ -1,4 +1,4 @@
-/** Every unique index and every whole number in the schema: the thing that is tried, or a reason. */
+/** Every unique index and every integer column in the schema, with the tested resource, or with a reason. */
 export const schema: Record<string, string> = {
   username_is_unique_in_its_tenant: 'a username',
   group_name_is_unique_in_its_tenant: 'the name of a group',

@@ -6,7 +6,7 @@ import { startKit } from '../kit.ts'
 import { schema } from './once-schema.ts'
 import { races } from './races.ts'
 
-/** Things that another test tries with many at once: its file, and words that stand in it. */
+/** Resources whose races another test covers: its file, and a text that stands in it. */
 const elsewhere: Record<string, readonly [file: string, words: string]> = {
   'a checkpoint, and the tiles under it': ['api/audit-proof.test.ts', 'twenty ask for proofs on two replicas'],
   'a place in the record': ['api/audit-sequence.test.ts', 'twenty writers on two replicas make one sequence'],
@@ -118,7 +118,7 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
   ],
 }
 
-/** What needs no race: why. */
+/** Reasons why a resource needs no race. */
 const reasons = {
   id: 'of a random id, or of the row that it stands beside',
   last: 'the last word holds, whoever had it',

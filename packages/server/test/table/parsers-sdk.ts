@@ -10,7 +10,7 @@ import {
 import { contentFor, createIssuer, digestOf, peerOf } from '@holdfast/sdk/test-issuer'
 import { ofJson, ofJsonText, ofText, type Parser } from './parsers.ts'
 
-/** What the SDK reads of a control plane: signed, and then wrong in one part. */
+/** The parsers of the SDK for data from a control plane. The data is signed, and then wrong in one part. */
 export async function parsersOfSdk(): Promise<Parser[]> {
   const issuer = createIssuer()
   const set = await issuer.trustSet()

@@ -44,7 +44,7 @@ const federation = { refuses: ['FederationError'] }
 const now = idp.now
 const seconds = Math.floor(now.getTime() / 1000)
 
-/** What the policy language reads. */
+/** The parsers of the policy language. */
 export const parsersOfPolicy = (): Parser[] =>
   [
     ofJson('checkDocument', examples.publishPolicy.policy, checkDocument),
@@ -66,7 +66,7 @@ export const parsersOfPolicy = (): Parser[] =>
     ofText('compareVersions', '1.2.3-rc.1', (text) => compareVersions(text, '1.2.3')),
   ] as Parser[]
 
-/** What the server's pipe and its protocols read. */
+/** The parsers of the server's request pipeline and of its protocols. */
 export async function parsersOfServer(): Promise<Parser[]> {
   const query = createQueryReader(contract.listAuditEvents.query as TSchema, { ignoresUnknown: false })
   const scim = createQueryReader(contract.listScimUsers.query as TSchema, { ignoresUnknown: true })

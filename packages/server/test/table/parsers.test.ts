@@ -12,7 +12,7 @@ test('a compact JWS has one spelling, for every verifier', async () => {
   assert.deepEqual(await lenientParsers(await everyParser()), [])
 })
 
-/** Functions of `@holdfast/crypto` by these names that read nothing of others, or that a reader above calls. */
+/** Functions of `@holdfast/crypto` with such names that do not parse foreign input, or that a listed parser calls. */
 const notParsers = ['verifyDummy', 'verifyPassword', 'readToken', 'readIssuer']
 test('every reader of the crypto package is in the table', async () => {
   const names = (await everyParser()).map(({ name }) => name)

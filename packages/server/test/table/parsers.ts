@@ -46,7 +46,7 @@ import { hierarchy, hour, now } from '@holdfast/crypto/x509/fixture'
 import { ocspRequest } from '../ocsp.ts'
 import { mutantsOfBytes, mutantsOfJson, mutantsOfText } from './mutants.ts'
 
-/** A function that reads what others sent, valid inputs of it, and the only errors that it may throw. */
+/** A function that parses foreign input, a valid input, and the only errors that it may throw. */
 export type Parser = {
   name: string
   mutants: (count: number) => Iterable<unknown>
@@ -205,7 +205,7 @@ export async function brokenParsers(parsers: readonly Parser[], count: number): 
 }
 
 const compact = /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/
-/** Other spellings of the same parts, which a lenient decoder of base64url reads. */
+/** Other spellings of the same parts; a lenient base64url decoder would accept them. */
 const spellings: Record<string, (part: string) => string> = {
   padded: (part) => `${part}${'='.repeat((4 - (part.length % 4)) % 4 || 4)}`,
   'with a line break': (part) => `${part.slice(0, 4)}\r\n${part.slice(4)}`,
@@ -214,7 +214,7 @@ const spellings: Record<string, (part: string) => string> = {
   'in the other alphabet': (part) => part.replaceAll('-', '+').replaceAll('_', '/'),
 }
 
-/** Each reader of a compact JWS that does not read it as it is, or reads another spelling of one of its parts. */
+/** Returns the parsers of a compact JWS that refuse the valid one, or accept another spelling of a part. */
 export async function lenientParsers(parsers: readonly Parser[]): Promise<string[]> {
   const reads = async ({ read, refuses }: Parser, text: string) => {
     try {
@@ -228,7 +228,7 @@ export async function lenientParsers(parsers: readonly Parser[]): Promise<string
   const lenient: string[] = []
   for (const parser of parsers) {
     const { name, valid } = parser
-    // What peeks verifies nothing, and leaves the signature alone.
+    // A function that peeks verifies nothing and ignores the signature.
     if (typeof valid !== 'string' || !compact.test(valid) || name.startsWith('peek')) continue
     if (!(await reads(parser, valid))) lenient.push(`${name} does not read what is valid`)
     for (const [what, spell] of Object.entries(spellings))

@@ -9,12 +9,12 @@ import { makeUser } from '../people.ts'
 import { until } from '../promptly.ts'
 import { bearer, call, deviceCaller, enrollRaw, operation, type Raw } from '../world.ts'
 
-/** Twenty callers at once on two replicas; who of them won. */
+/** Twenty concurrent callers on two replicas. Returns the number that won, and the number that should. */
 type Race = (kit: Kit) => Promise<{ won: number; of: number }>
 const replicaOf = (kit: Kit, i: number): Kit => ({ ...kit, ...kit.replicas[i % 2]! })
 const clientsOf = (kit: Kit) => kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
 
-/** Of twenty changes, those that changed something. */
+/** Counts those of twenty changes that changed something; the others must be refused with 422. */
 const changes =
   (work: (client: Client, i: number) => Promise<boolean>, of = 1) =>
   async (kit: Kit) => {
@@ -26,7 +26,7 @@ const changes =
 const count = (answers: readonly { status: number }[], ...wanted: number[]) =>
   answers.filter((a) => wanted.includes(a.status)).length
 
-/** Twenty enrollments with one token, or beside others that make twenty, each with what is given of its own. */
+/** Twenty enrollments with one token, less those (`beside`) that are made elsewhere. `of` gives each its own key. */
 async function enrollTwenty(
   kit: Kit,
   token: string,
@@ -44,14 +44,14 @@ const tokenOf = async ({ admin }: Kit, body: object) => (await admin.generateTok
 const groupId = async ({ admin }: Kit, name: string) =>
   (await admin.changeGroup({ body: { operation: 'create', group: { name } } })).group.group_id
 
-/** An address of documentation (RFC 5737): no request is sent to it. */
+/** An address for documentation (RFC 5737); no request is sent to it. */
 const unreachable = {
   kind: 'oidc' as const,
   enabled: false,
   oidc: { issuer: 'https://192.0.2.1', client_id: 'holdfast' },
 }
 
-/** What there is once or so often, by its name. */
+/** The races, by the limited resource. */
 export const races: Record<string, Race> = {
   'the uses of an enrollment token': async (kit) => {
     const answers = await enrollTwenty(kit, await tokenOf(kit, { max_uses: 5 }))
@@ -155,7 +155,7 @@ export const races: Record<string, Race> = {
     await changeGatewayPool(kit.admin, { params }, { requires_approval: true })
     const public_key = newWireguardKey()
     const made = await times(5, (i) => kit.admin.createGateway({ params, body: { name: `p${i}` } }))
-    // Each of them says it four times.
+    // Each gateway presents the key four times.
     const answers = await times(20, (i) =>
       call(replicaOf(kit, i >> 2), operation('identifyGateway'), bearer(made[i % 5]!.secret), { public_key }),
     )

@@ -59,7 +59,7 @@ test('every route against every wrong caller', async (t) => {
     const shown: Caller[] = [both, ...[...bearers, ...otherwise].map((headers) => () => headers)]
     for (const [i, [, e]] of guarded.entries()) {
       await expect('none', 401, 'unauthorized', e, null)
-      // What reads a credential does not know the route: each is shown some of them.
+      // The code that reads credentials does not depend on the route: each route is tested with some of them.
       for (const nth of [i, i + 3, i + 5])
         await expect(`broken ${nth % shown.length}`, 401, 'unauthorized', e, shown[nth % shown.length]!)
     }
@@ -260,7 +260,7 @@ test('every route against every wrong caller', async (t) => {
 })
 
 type Shaped = { properties?: Record<string, Shaped & { title?: string; enum?: string[] }> }
-/** The ids of a query or an object, by their names. */
+/** The ids in a query or an object, with their field names. */
 const idsIn = (schema: unknown): [field: string, noun: Noun][] =>
   Object.entries((schema as Shaped | undefined)?.properties ?? {}).flatMap(([field, part]): [string, Noun][] => {
     const noun = nounOfId(part)

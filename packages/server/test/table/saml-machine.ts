@@ -7,7 +7,7 @@ import { answerTo, metadataOf } from '../saml.ts'
 import { bearer, call, challengeFrom, deviceCaller, operation } from '../world.ts'
 import type { Here } from './here.ts'
 
-/** A machine that enrolls by a provider of SAML which is there for it alone. */
+/** Creates a machine that enrolls through a SAML provider of its own. */
 export async function samlMachine(kit: Kit, world: Here) {
   const idp = { entityId: 'https://idp.example/saml', keys: [key] }
   const { provider_id } = await kit.admin.createIdentityProvider({
@@ -23,7 +23,7 @@ export async function samlMachine(kit: Kit, world: Here) {
   return { idp, provider_id, challenge, key: generateKey('ES256').privateJwk }
 }
 
-/** What such a machine enrolls with, once its person has signed in. */
+/** Returns the enrollment request of such a machine after its user has signed in. */
 export async function answeredMachine(kit: Kit, world: Here) {
   const { challenge, key, provider_id, idp } = await samlMachine(kit, world)
   const caller = deviceCaller(challenge, key)

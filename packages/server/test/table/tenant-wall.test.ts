@@ -30,7 +30,7 @@ test('without its tenant condition no query sees, changes or adds a row of anoth
     'tables of tenants without the wall',
   )
 
-  /** Whose rows of a table a query sees that says nothing of tenants. */
+  /** The tenants whose rows a query without a tenant condition sees. */
   const ownersSeen = (tenant: typeof other, name: string) =>
     kit.db.inTenant(tenant, async (tx) => {
       const { rows } = await sql<{ tenant_id: string }>`select distinct tenant_id from ${sql.table(name)}`.execute(tx)
@@ -68,7 +68,7 @@ test('without its tenant condition no query sees, changes or adds a row of anoth
   ])
     assert.ok(populated.includes(expected), `the proof needs rows in ${expected}`)
 
-  // A write without its tenant condition reaches nobody else's rows, and a row can't be given to another tenant.
+  // A write without a tenant condition changes no rows of other tenants, and a row can't be moved to another tenant.
   const touched = await kit.db.inTenant(other, (tx) =>
     tx.updateTable('devices').set({ name: 'mine' }).returning('tenant_id').execute(),
   )
@@ -82,7 +82,7 @@ test('without its tenant condition no query sees, changes or adds a row of anoth
     ),
     /row-level security/,
   )
-  // Without any tenant nothing is there.
+  // Without a tenant, no rows are visible.
   const client = new pg.Client({ connectionString: kit.databaseUrl, options: '-c role=holdfast_app' })
   await client.connect()
   assert.equal((await client.query('select from users')).rowCount, 0)

@@ -3,7 +3,7 @@ import { newCsr } from '../certificates.ts'
 import type { Kit } from '../kit.ts'
 import type { Here } from './here.ts'
 
-/** One key of a purpose may be pending, and a key is certified once. */
+/** A purpose has at most one pending key, and a key is certified only once. */
 export const trustWrites = {
   createSigner: async ({ admin }: Kit, { callers }: Here) => {
     for (const { signer_id } of (await admin.listSigners({ query: { purpose: 'policy', state: 'pending' } })).items)

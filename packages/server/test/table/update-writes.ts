@@ -10,7 +10,7 @@ import type { Setup } from './writes.ts'
 type Root = Input<Contract['replaceTufRoot']>['body']
 const random = () => Math.floor(Math.random() * 1e8)
 
-/** Writes of releases and of the root that need more than an example. */
+/** Writes of releases and of the root that need more than the contract's example. */
 export const updateWrites: Partial<Record<Operation, Setup>> = {
   createRelease: (_, world) => ({
     caller: world.callers.api_key,
@@ -35,7 +35,7 @@ export const updateWrites: Partial<Record<Operation, Setup>> = {
   replaceTufRoot: async (kit, world) => ({ caller: world.callers.api_key, body: await ownRoot(kit, world) }),
 }
 
-/** The next root of the control plane itself, with one more key that nobody asks for. */
+/** The next root, signed by the control plane itself, with one more key that is not required. */
 async function ownRoot(kit: Kit, _: Here): Promise<Root> {
   const { root } = await kit.admin.tufStatus()
   const keeper = softwareSigner('tuf-root', generateKey('Ed25519').privateJwk)

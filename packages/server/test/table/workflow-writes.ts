@@ -4,7 +4,7 @@ import type { Setup } from './writes.ts'
 
 /** Writes of runs that need more than an example. */
 export const workflowWrites: Partial<Record<Operation, Setup>> = {
-  // One that waits for somebody else, so that there is something to call off.
+  // A run that waits for approval, so that it can be cancelled.
   changePlaybookRun: async (kit, world) => {
     const [signer] = (await kit.admin.listSigners({ query: { purpose: 'posture', state: 'active' } })).items
     assert.ok(signer)

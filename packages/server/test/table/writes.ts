@@ -32,12 +32,12 @@ import { workflowWrites } from './workflow-writes.ts'
 
 type Example = { caller: Caller; path?: Record<string, string>; body?: unknown; query?: string }
 export type Setup = (kit: Kit, world: Here) => Promise<Example> | Example
-/** The contract's own example of the body, sent by an administrator: the table grows with the contract. */
+/** The contract's example of the body, sent by an administrator. The table grows with the contract. */
 const standard =
   (name: Operation): Setup =>
   (_, world) => ({ caller: world.callers.api_key, body: exampleBody(name, world.own.ids) })
 
-/** Where more must be there first, or another than an administrator asks. */
+/** Writes that need more objects first, or a caller other than an administrator. */
 const special: Partial<Record<Operation, Setup>> = {
   ...tenancyWrites,
   ...gatewayWrites,
@@ -52,10 +52,10 @@ const special: Partial<Record<Operation, Setup>> = {
     caller: world.callers.api_key,
     body: { ...examples.updateSiemConnector, name: randomBytes(6).toString('hex') },
   }),
-  // Of one that is off, the event of its own creation is next.
+  // The next event of a disabled connector is that of its own creation.
   setAsideSiemEvent: async (kit, world) => {
     const { connector_id } = world.own.ids
-    // So that it has its place.
+    // This read makes the events get their sequence numbers.
     await kit.admin.listAuditEvents({ query: { limit: 1 } })
     const { delivered_seq } = (await kit.admin.getSiemConnector({ params: { connector_id } })).delivery
     return { caller: world.callers.api_key, body: { seq: delivered_seq + 1 } }
@@ -83,7 +83,7 @@ const special: Partial<Record<Operation, Setup>> = {
     await threshold(10)
     return { caller: world.callers.api_key, body: { user_id } }
   },
-  // Laid over what holds: the rates of a whole example would slow the other rows down.
+  // Merged with the current settings: the rates of the contract's example would slow down the other rows.
   updateSecuritySettings: async (kit, world) => {
     const { sessions, ...others } = await kit.admin.getSecuritySettings()
     return { caller: world.callers.api_key, body: { ...others, sessions: { ...sessions, idle_seconds: 1234 } } }
@@ -233,7 +233,7 @@ const special: Partial<Record<Operation, Setup>> = {
   },
 }
 
-/** A provider by which people enroll devices, and who they are at it. */
+/** Creates an OpenID provider for enrollment, with its simulated server. */
 async function enroller(kit: Kit, oidc: { client_id: string; mobile_client_ids?: string[]; device_code?: 'on' }) {
   const idp = await startHostileProvider(kit)
   Object.assign(idp.changed, idp.deviceEndpoint)
@@ -250,7 +250,7 @@ async function enroller(kit: Kit, oidc: { client_id: string; mobile_client_ids?:
   return { idp, provider_id }
 }
 
-/** A machine without a browser that may be approved. */
+/** Creates a machine without a browser whose enrollment can be approved. */
 async function approvable(kit: Kit, world: Here) {
   const { idp, provider_id } = await enroller(kit, { client_id: 'holdfast', device_code: 'on' })
   const challenge = await challengeFrom(kit, bearer(world.own.token))
@@ -262,7 +262,7 @@ const keycloakAt = (kit: Kit, issuer: string) =>
     body: { ...examples.createDirectorySource, provider: `corp-${randomBytes(6).toString('hex')}`, issuer },
   })
 
-/** Where there is one Keycloak that is read. */
+/** Leaves one Keycloak source, for pulls that read it. */
 async function onlyKeycloak(kit: Kit, world: Here): Promise<Example> {
   for (const { kind, source_id } of (await kit.admin.listDirectorySources({ query: { limit: 200 } })).items)
     if (kind === 'keycloak') await kit.admin.deleteDirectorySource({ params: { source_id } })
@@ -270,7 +270,7 @@ async function onlyKeycloak(kit: Kit, world: Here): Promise<Example> {
   return { caller: world.callers.api_key, body: { dry_run: true } }
 }
 
-/** A run that would suspend everybody of a directory of its own. */
+/** Creates a held run, which would suspend every user of a directory made for it. */
 async function heldRun({ admin }: Kit): Promise<string> {
   const provider = `corp-${Math.random().toString(36).slice(2)}`
   const users = [person(provider, { userName: provider, emails: [] })]
@@ -280,10 +280,10 @@ async function heldRun({ admin }: Kit): Promise<string> {
   return run_id
 }
 
-/** What a write needs beside what it speaks of. */
+/** Objects that a write needs in addition to those that it names. */
 const needed: Partial<Record<Operation, readonly Thing[]>> = { terminateSessions: ['device_id', 'gateway_id'] }
 
-/** A write that succeeds, on objects of its own; it can be sent again as it is. */
+/** A write that succeeds, on objects of its own. It can be repeated as it is. */
 export async function createWrite(kit: Kit, world: Here, name: Operation, more: readonly Thing[] = []) {
   const wanted = [...thingsIn(name), ...(needed[name] ?? []), ...more]
   const own: Here = { ...world, own: await populate(kit, kit.admin, wanted), callers: { ...world.callers } }

@@ -5,7 +5,7 @@ import type { Server } from './server.ts'
 /** The n-th of something, as a type id is written: its prefix and 26 characters. */
 const id = (prefix: string, n: string) => `'${prefix}_' || substr(md5('${prefix}' || (${n})), 1, 26)`
 
-/** Rare is one in a hundred thousand; what is old alone stands at the far end of the log. */
+/** A rare kind is one event in a hundred thousand. The old kind is only at the far end of the log. */
 const kind = `case when i % 100000 = 7 then 'user.mfa_disabled' when i <= 20 then 'tenant.changed'
   when i % 10 = 0 then 'login.succeeded' when i % 50 = 3 then 'login.failed' else 'api_key.used' end`
 const actor = `case when i % 10 = 0 then ${id('usr', 'i % 5000')} else ${id('key', 'i % 40')} end`
@@ -14,7 +14,7 @@ const outcome = `case when i % 50 = 3 then 'refused' else 'success' end`
 const source = `'198.51.' || i / 7 % 100 || '.' || i % 250`
 const agent = `'Mozilla/5.0 (X11; Linux x86_64; rv:' || i % 30 + 100 || '.0) Gecko/20100101 Firefox/128.0'`
 
-/** An id, and the 26 characters by which it is written: the last six of them are of its last thirty bits. */
+/** An id, and its text of 26 characters: the last six encode its last thirty bits. */
 const eventId = `('01890000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid`
 const eventText = `'01h4000000e008000000' || ${[25, 20, 15, 10, 5, 0]
   .map((bits) => `substr('0123456789abcdefghjkmnpqrstvwxyz', ((i >> ${bits}) & 31) + 1, 1)`)
@@ -32,8 +32,9 @@ const record = `'{"actor":{"id":"' || actor_id || '","name":"' || actor_name || 
   || to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '","user_agent":"' || agent || '"}'`
 
 /**
- * Puts so many events on record, evenly over the last ninety days, behind what is there. Its indexes are made after
- * that, and nothing is counted of it: what a row costs is no matter here.
+ * Adds this number of events to the audit log, evenly over the last ninety days, with sequence numbers after the
+ * existing ones. Indexes are created afterwards, and counts are not updated: the cost of an insert does not matter
+ * here.
  */
 export async function seedAuditLog(db: pg.Client, tenantId: string, count: number): Promise<void> {
   await db.query(`set synchronous_commit = off; set maintenance_work_mem = '512MB'; set work_mem = '64MB'`)
@@ -61,15 +62,15 @@ export async function seedAuditLog(db: pg.Client, tenantId: string, count: numbe
     [tenantId, count],
   )
   await db.query('set session_replication_role = default')
-  // As it is told, a definition leaves the partitions out.
+  // The definition that PostgreSQL returns leaves the partitions out.
   for (const { definition } of indexes) await db.query(definition.replace(' ON ONLY ', ' ON '))
   await db.query('vacuum analyze audit_log')
 }
 
-/** Until what was written has its place in the record. */
+/** Waits until all events have their sequence numbers. */
 export const allInPlace = (server: Server): Promise<void> => untilNone(server, 'select from audit_arrivals limit 1')
 
-/** Until the words of every full block of the record are read. */
+/** Waits until the words of every full block of the log are indexed. */
 export const wordsRead = (server: Server): Promise<void> =>
   untilNone(
     server,

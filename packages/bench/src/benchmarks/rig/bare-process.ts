@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { serveCalls } from './calls.ts'
 import type { RawAnswer } from './requests.ts'
 
-/** The limit of the platform: `node:http` that answers with given bytes, and ES256 without anything around it. */
+/** The limit of the platform: `node:http` that answers with given bytes, and ES256 alone. */
 let answer: RawAnswer = { status: 204, headers: [], body: new Uint8Array() }
 const held: ServerResponse[] = []
 
@@ -19,7 +19,7 @@ function respond(response: ServerResponse): void {
 }
 
 const calls = {
-  /** From now on every request gets this answer; on `/held` when `broadcast` says so. */
+  /** Sets the answer to all requests from now on; requests to `/held` get it when `broadcast` is called. */
   serve: async (next: RawAnswer): Promise<{ port: number }> => {
     answer = next
     if (!server.listening)
@@ -32,7 +32,7 @@ const calls = {
     for (const response of now) respond(response)
     return now.length
   },
-  /** ES256 verifications per second: signatures over 300 bytes, as a proof has them. */
+  /** ES256 verifications per second, of signatures over 300 bytes as in a proof. */
   verify: ({ seconds }: { seconds: number }): number => {
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const dsaEncoding = 'ieee-p1363'
@@ -64,7 +64,7 @@ const calls = {
       }
     return count / ((performance.now() - started) / 1000)
   },
-  /** ES256 signatures per second, over as much as a certificate is. */
+  /** ES256 signatures per second, over as many bytes as a certificate has. */
   sign: ({ seconds }: { seconds: number }): number => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const message = randomBytes(600)

@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { onCore } from './cores.ts'
 
-/** What a helper process can be asked for, by name. Arguments and results travel as structured clones. */
+/** The functions of a helper process, by name. Arguments and results are sent as structured clones. */
 type Calls = Record<string, (input: never) => unknown>
 type Question = { id: number; name: string; input: unknown }
 type Reply = { id: number; output?: unknown; error?: string }
 
-/** In the helper: answers until whoever started it has gone. */
+/** Runs in the helper: answers calls until its parent disconnects, and then exits. */
 export function serveCalls(calls: Calls): void {
   process.on('message', async ({ id, name, input }: Question) => {
     try {
@@ -25,10 +25,10 @@ export type Helper<C extends Calls> = {
   stop: () => Promise<void>
 }
 
-/** Ten gateways of a million peers are one helper. */
+/** One helper may hold ten gateways with a million peers. */
 const heap = '--max-old-space-size=16000'
 
-/** Starts a helper on a core of its own; `file` is beside this one. */
+/** Starts a helper on its own core; `file` is in this folder. */
 export function startHelper<C extends Calls>(file: string, core: number): Helper<C> {
   const entry = fileURLToPath(new URL(file, import.meta.url))
   const [command, args] = onCore(core, [process.execPath, heap, '--disable-warning=ExperimentalWarning', entry])

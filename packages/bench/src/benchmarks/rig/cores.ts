@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 
-/** What is measured runs on one core, what loads it on another. */
+/** The measured process and the load run on different cores. */
 export const measuredCore = 0
 export const loadCore = 1
 
-/** Without `taskset`, or with a single core, nothing is pinned; the report says so. */
+/** False without `taskset` or with a single core. Nothing is pinned then, and the report says so. */
 export const canPin: boolean =
   process.platform === 'linux' && availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0
 
@@ -15,7 +15,7 @@ export const onCore = (core: number, command: readonly string[]): [file: string,
   return [file, args]
 }
 
-/** Moves every thread of a running process to one core; processes that it started before stay where they are. */
+/** Moves every thread of a running process to one core. Child processes that already run stay where they are. */
 export function moveToCore(core: number, pid: number): void {
   moveToCores([core], pid)
 }

@@ -14,7 +14,7 @@ import {
 import type { Server } from './server.ts'
 import { typeId } from './type-id.ts'
 
-/** The device's own key: nothing but its holder can prove it. */
+/** The device's own private key, with the thumbprint of its public key. */
 export type DeviceKey = { privateKey: KeyObject; jkt: string }
 
 export function makeDeviceKey(): DeviceKey {
@@ -23,8 +23,8 @@ export function makeDeviceKey(): DeviceKey {
 }
 
 /**
- * Opens the key with which a server of ours signs the credentials of its default tenant: with its master key, which
- * lies in its data directory. So a hundred thousand devices that were put into the database can all ask.
+ * Opens the key that signs device credentials of the default tenant, with the server's master key from its data
+ * directory. With it, devices that were inserted into the database directly get valid credentials.
  */
 export async function openCredentialSigner(server: Server): Promise<Signer> {
   const master = Buffer.from(await readFile(join(server.dataDir, 'master.key'), 'utf8'), 'base64')
@@ -41,7 +41,7 @@ export async function openCredentialSigner(server: Server): Promise<Signer> {
   return softwareSigner('credential', JSON.parse(opened.toString()) as PrivateJwk)
 }
 
-/** What enrollment would have answered for this device: good for a day. */
+/** Issues the credential that enrollment would return for this device, valid for a day. */
 export async function mintCredential(
   signer: Signer,
   device: { server: Server; tenantId: string; deviceId: string; jkt: string | undefined },

@@ -14,7 +14,7 @@ let changed = new Set<number>()
 let lastAt = 0
 const counts = { unchanged: 0, changed: 0, other: 0 }
 
-/** Devices with keys, each of which always has one request open that the server holds until its policy changes. */
+/** Devices with keys. Each has one request open at all times, which the server holds until its policy changes. */
 async function start({ port, url, path, seconds, devices }: Wanted): Promise<void> {
   for (let from = 0; from < devices.length; from += 100)
     await Promise.all(devices.slice(from, from + 100).map((device, i) => startOne(device, from + i)))
@@ -22,7 +22,7 @@ async function start({ port, url, path, seconds, devices }: Wanted): Promise<voi
   async function startOne({ credential, privateKey }: WaitingDevice, index: number): Promise<void> {
     const key = createPrivateKey(privateKey)
     let etag = ''
-    // The first wait is a part of the whole, so that the ends of them are spread.
+    // The first waits have different lengths, so that their ends are spread.
     let wait = Math.ceil(((index + 1) / devices.length) * seconds)
     const ask = () => {
       if (isOver) return
@@ -60,7 +60,7 @@ async function start({ port, url, path, seconds, devices }: Wanted): Promise<voi
 
 const calls = {
   start,
-  /** From now on counts whose policy changes. */
+  /** Restarts the count of devices whose policy changed. */
   forget: (_: null): void => {
     changed = new Set()
     lastAt = 0

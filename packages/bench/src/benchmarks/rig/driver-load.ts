@@ -1,6 +1,8 @@
 import pg from 'pg'
 
-/** What `pgbench` does, by this process and the driver of Node: for machines that have no `pgbench`. Slower than it. */
+/**
+ * Does the work of `pgbench` with this process and the driver of Node, for machines without `pgbench`. It is slower.
+ */
 export async function runByDriver(run: {
   databaseUrl: string
   script: (random: bigint) => string[]

@@ -4,39 +4,39 @@ import { type DeviceKey, makeDeviceKey, mintCredential, openCredentialSigner } f
 import { rawRequest } from './requests.ts'
 import type { Server } from './server.ts'
 
-/** How many sets of groups the users of a fleet fall into: a policy that tells them apart has as many variants. */
+/** Number of different group sets among the users of a fleet. A policy that tells them apart has as many variants. */
 export const variants = 500
-/** A user of set `v` is in the groups `v`, `v + 500`, … of all the directory's groups. */
+/** Groups of the directory. A user of set `v` is in the groups `v`, `v + 500`, … */
 export const directoryGroups = 5000
 
 type FleetDevice = { deviceId: string; credential: string; key: DeviceKey | undefined }
 export type Fleet = { server: Server; tenantId: string; devices: FleetDevice[] }
 
-/** The id that the n-th of its kind has in every fleet; the database computes the same. */
+/** The id of the nth device, user or group in every fleet; the database computes the same. */
 export const uuidOf = (noun: 'device' | 'user' | 'group', n: number): string => {
   const hex = createHash('md5').update(`${noun}-${n}`).digest('hex')
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
-/** Device 0 is the only one of its user; the others share a user in pairs. */
+/** Returns the user of a device. Device 0 has its user for itself; each further user has two devices. */
 const userOfDevice = (n: number): number => (n + 1) >> 1
 
 type Wanted = {
   devices: number
-  /** 5,000 groups, a user for every two devices and their memberships. */
+  /** Adds 5,000 groups, a user for every two devices, and their memberships. */
   directory?: boolean
-  /** Every device has a key that we hold, so that its requests carry proofs. */
+  /** Gives every device a key that we hold, so that its requests carry proofs. */
   keys?: boolean
-  /** Instead of that: 60 groups, and every user is in ten of them that nothing but chance chose. */
+  /** Instead of `directory`: 60 groups, with every user in ten of them, chosen at random. */
   randomGroups?: boolean
-  /** Every device has reported its posture. */
+  /** Adds a posture report for every device. */
   posture?: boolean
-  /** So many of them ask and need a credential; all unless said. */
+  /** Number of devices that send requests and need a credential; the default is all. */
   asking?: number
 }
 
 /**
- * Puts a fleet straight into the database and restarts the server, which reads it. Every device gets a credential that
- * the server takes for one of its own.
+ * Inserts a fleet directly into the database and restarts the server, which loads it. The devices get credentials that
+ * the server accepts as its own.
  */
 export async function seedFleet(server: Server, wanted: Wanted): Promise<Fleet> {
   const asking = wanted.asking ?? wanted.devices
@@ -44,11 +44,11 @@ export async function seedFleet(server: Server, wanted: Wanted): Promise<Fleet> 
   const tenantId = await server.withDatabase(async (db) => {
     const { rows } = await db.query<{ tenant_id: string }>(`select tenant_id from tenants where name = 'default'`)
     const tenant = rows[0]?.tenant_id ?? ''
-    // Nothing here names what is not there, and five million memberships need not be looked up one by one.
+    // All references are valid by construction, and checking them for five million memberships would take too long.
     await db.query('set session_replication_role = replica')
     const directory = wanted.directory ? directorySql : wanted.randomGroups ? randomDirectorySql : []
     for (const sql of directory) await db.query(sql, [tenant, userOfDevice(wanted.devices)])
-    // Those that never ask have a key all the same, which nobody holds.
+    // Devices that send no requests also have a key thumbprint, but nobody holds the key.
     const jkts = Array.from({ length: wanted.devices }, (_, i) =>
       keys ? (keys[i]?.jkt ?? randomBytes(32).toString('base64url')) : null,
     )
@@ -107,9 +107,7 @@ const postureSql = `
     'av.updated_at', now(), 'screen_lock.enabled', true, 'custom.patch_level', 42), 'sha256:' || repeat('0', 64), 'unknown', now()
   from devices where tenant_id = $1`
 
-/**
- * A GET by a device as it goes over the wire; with a proof when the device has a key. A proof counts once and for 60 s.
- */
+/** The bytes of a GET by a device, with a proof if the device has a key. A proof is valid once, for 60 s. */
 export function deviceGet(
   { server }: Pick<Fleet, 'server'>,
   { credential, key }: FleetDevice,

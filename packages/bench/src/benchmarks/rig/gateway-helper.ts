@@ -23,7 +23,7 @@ const calls = {
     for (const { id, secret } of gateways)
       opened.push(openGateway({ baseUrl: url, tenantId, gatewayId: id, secret, dispatcher }))
   },
-  /** All of them at once, the first of them, or one that starts again with nothing but its trust. */
+  /** Pulls with all gateways at once, or with the first `count` of them. */
   pull: async ({ count }: { count: number }): Promise<Pulled> => {
     ;[bytes, requests] = [0, 0]
     const started = performance.now()

@@ -7,8 +7,9 @@ export type Connection = { send: (request: Uint8Array) => void; end: () => void 
 const endOfHead = '\r\n\r\n'
 
 /**
- * A keep-alive HTTP/1.1 connection that sends prepared bytes and finds the end of each answer, and nothing else: it has
- * to be cheaper than the server that it measures. One request at a time; answers carry a Content-Length or no body.
+ * A keep-alive HTTP/1.1 connection that sends prepared bytes and finds the end of each answer. It does nothing else,
+ * since it must be cheaper than the server that it measures. One request at a time; answers carry a Content-Length or
+ * no body.
  */
 export function openConnection(
   at: { port: number; localAddress?: string },
@@ -59,7 +60,7 @@ function bodyLength(data: Buffer, head: number): number {
   return length === undefined ? 0 : Number(length)
 }
 
-/** One request on a connection of its own. */
+/** Sends one request on a new connection. */
 export async function askOnce(port: number, request: Uint8Array): Promise<{ status: number; raw: Buffer }> {
   let connection: Connection | undefined
   try {

@@ -4,7 +4,7 @@ import type { Server } from './server.ts'
 
 const clock = () => Number(process.hrtime.bigint()) / 1e6
 
-/** What a server uses that nobody asks anything, in milliseconds of CPU a second: with its PostgreSQL, and of that. */
+/** Measures the CPU use of an idle server in milliseconds per second: with its PostgreSQL, and of PostgreSQL alone. */
 export async function idleRate(server: Server, seconds: number): Promise<{ all: number; postgres: number }> {
   const before = { all: cpuSeconds(server.pid()), postgres: postgresCpuSeconds(server.pid()) }
   const started = clock()

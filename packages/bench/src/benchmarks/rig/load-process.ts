@@ -7,11 +7,11 @@ type Target = { port: number; connections: number; requests: Packed }
 export type Load = {
   answered: number
   broken: number
-  /** From the first request to the last answer. */
+  /** Time from the first request to the last answer, in seconds. */
   seconds: number
   statuses: Record<number, number>
   latenciesMs: Float64Array
-  /** Part of the time in which this process was busy: near 1 the measurement is of it, not of the server. */
+  /** Share of the time in which this process was busy. Near 1, the result measures this process and not the server. */
   busy: number
 }
 
@@ -39,7 +39,7 @@ function createTally(started = clock()) {
   }
 }
 
-/** Closed loop: every connection asks again as soon as it has its answer, until the time or the requests are over. */
+/** Closed loop: each connection sends its next request on an answer, until the time is over or no request is left. */
 async function run({ seconds, once, ...target }: Target & { seconds?: number; once?: boolean }): Promise<Load> {
   const requests = unpack(target.requests)
   const starters: (() => void)[] = []
@@ -76,7 +76,10 @@ async function run({ seconds, once, ...target }: Target & { seconds?: number; on
   return tally.result()
 }
 
-/** Open loop: requests fall due at a rate whatever the server does; a latency counts from when its request fell due. */
+/**
+ * Open loop: requests fall due at a rate that does not depend on the server. Latency counts from the time at which a
+ * request fell due.
+ */
 async function pace({ seconds, perSecond, ...target }: Target & { seconds: number; perSecond: number }): Promise<Load> {
   const requests = unpack(target.requests)
   const idle: ((dueAt: number) => void)[] = []
@@ -122,7 +125,7 @@ async function pace({ seconds, perSecond, ...target }: Target & { seconds: numbe
   return tally.result()
 }
 
-/** Calls `begin` `count` times at a rate, each with the moment at which it fell due. */
+/** Calls `begin` `count` times at a rate, each with the time at which the call fell due. */
 async function fallDue(count: number, perSecond: number, begin: (dueAt: number) => void): Promise<void> {
   const started = clock()
   for (let i = 0; i < count; ) {
@@ -132,7 +135,7 @@ async function fallDue(count: number, perSecond: number, begin: (dueAt: number) 
   }
 }
 
-/** Open loop of visitors: each opens a connection, sends its requests one after the other, and goes. */
+/** Open loop of visitors: each opens a connection, sends its requests one after the other, and closes it. */
 async function visit({
   perVisit,
   perSecond,
@@ -188,7 +191,7 @@ const calls = {
   run,
   pace,
   visit,
-  /** Sends each request once, in order, and returns what `pattern` finds in each answer. */
+  /** Sends each request once, in order, and returns the match of `pattern` in each answer. */
   collect: async ({ pattern, ...target }: Target & { pattern: string }): Promise<string[]> => {
     const requests = unpack(target.requests)
     const found: string[] = []
@@ -221,7 +224,7 @@ const calls = {
     )
     return found
   },
-  /** Opens one connection per request. */
+  /** Opens `connections` connections and keeps them for `ask`. */
   connect: async (target: Target): Promise<void> => {
     const state: Held = { connections: [], lastAt: 0, left: 0, statuses: {}, over: () => {}, done: Promise.resolve() }
     held = state
@@ -237,7 +240,7 @@ const calls = {
       state.connections.push(...(await Promise.all(some)))
     }
   },
-  /** Sends one request on each of the connections, at a rate that lets the server take all of them in. */
+  /** Sends one request on each of the connections, at a rate that the server can take. */
   ask: async ({ requests: packed }: { requests: Packed }): Promise<void> => {
     const requests = unpack(packed)
     const state = held
@@ -252,7 +255,7 @@ const calls = {
       if (i % 100 === 99) await delay(10)
     }
   },
-  /** When every held request is answered: the moment of the last one, on the machine's monotonic clock, in ms. */
+  /** Waits until all held requests are answered. Returns the time of the last answer on the monotonic clock, in ms. */
   released: async (_: null): Promise<{ lastAt: number; statuses: Record<number, number> }> => {
     await held?.done
     return { lastAt: held?.lastAt ?? 0, statuses: held?.statuses ?? {} }

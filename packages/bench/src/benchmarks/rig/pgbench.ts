@@ -6,7 +6,7 @@ import { loadCore, onCore } from './cores.ts'
 
 export const hasPgbench = (): boolean => spawnSync('pgbench', ['--version']).status === 0
 
-/** Transactions per second of a script that `clients` repeat as fast as they can, in the role of the application. */
+/** Transactions per second of a script that `clients` repeat as fast as possible, in the role of the application. */
 export async function runPgbench(run: {
   databaseUrl: string
   script: string

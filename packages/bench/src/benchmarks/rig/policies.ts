@@ -2,8 +2,8 @@ import type { PolicyDocument } from '@holdfast/contract/policy-document'
 import { directoryGroups, variants } from './fleet.ts'
 
 /**
- * Everyone reaches `resources` networks: the size of the one variant grows with their number. `mark` makes it another
- * content.
+ * A policy that lets everyone reach `resources` networks. Its one variant grows with their number. `mark` makes the
+ * content different.
  */
 export const plainDocument = (resources: number, mark = 0): PolicyDocument => ({
   schema: 'holdfast.policy/1',
@@ -23,7 +23,7 @@ export const plainDocument = (resources: number, mark = 0): PolicyDocument => ({
 })
 
 const perVariant = directoryGroups / variants
-/** Which of the ten groups of a set the four rules for that set name. */
+/** Groups of a set, out of ten, that each of the set's four rules names. */
 const named = [
   [0, 1, 2],
   [3, 4],
@@ -32,8 +32,8 @@ const named = [
 ]
 
 /**
- * A document as large as the engine takes: `rules` rules that name all 5,000 groups of the directory and give each of
- * the 500 sets of users something else, and `tests` tests.
+ * A document of the maximum size: `rules` rules that name all 5,000 groups of the directory and give each of the 500
+ * user sets different access, and `tests` tests.
  */
 export function largeDocument({ rules, tests, mark }: { rules: number; tests: number; mark: number }): PolicyDocument {
   return {

@@ -1,7 +1,7 @@
 import { type Connection, openConnection } from './http-connection.ts'
 import { headerOf, type RawAnswer, readAnswer } from './requests.ts'
 
-/** Asks the same question again and again on one connection, as fast as the answers come. */
+/** Repeats the same request on one connection, as fast as the answers come. */
 export async function openPoller(port: number, request: Uint8Array) {
   let waiting: { resolve: (answer: RawAnswer) => void; reject: (e: Error) => void } | undefined
   const connection: Connection = await openConnection(
@@ -17,10 +17,7 @@ export async function openPoller(port: number, request: Uint8Array) {
   return {
     ask,
     etag: async (): Promise<string> => headerOf(await ask(), 'etag') ?? '',
-    /**
-     * Settles with the moment (`performance.now()`) at which the answer first had another ETag; rejects when `cause`
-     * does.
-     */
+    /** Settles with the time (`performance.now()`) of the first answer with another ETag; rejects if `cause` does. */
     changedFrom: async (etag: string, cause: Promise<unknown>): Promise<number> => {
       let failed = false
       cause.catch(() => {

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Linux counts time in hundredths of a second here, whatever the kernel's own tick is. */
+/** Linux reports CPU times here in hundredths of a second, independently of the kernel's own tick. */
 const ticksPerSecond = 100
 type Process = { pid: number; parent: number; name: string; ticks: number }
 
-/** A process and everything that descends from it. */
+/** A process and all of its descendants. */
 function treeOf(root: number): Process[] {
   const all = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -20,7 +20,7 @@ function readProcess(pid: number): Process | undefined {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const end = text.lastIndexOf(')')
     const fields = text.slice(end + 2).split(' ')
-    // User and system, its own and that of its children that have ended.
+    // User and system time, of the process itself and of its ended children.
     const ticks = [11, 12, 13, 14].reduce((sum, i) => sum + Number(fields[i]), 0)
     return { pid, parent: Number(fields[1]), name: text.slice(text.indexOf('(') + 1, end), ticks }
   } catch {
@@ -28,20 +28,20 @@ function readProcess(pid: number): Process | undefined {
   }
 }
 
-/** Seconds of CPU that one process has used. */
+/** CPU seconds that one process has used. */
 export const ownCpuSeconds = (pid: number): number => (readProcess(pid)?.ticks ?? Number.NaN) / ticksPerSecond
 
-/** Seconds of CPU that a server has used with its PostgreSQL. */
+/** CPU seconds that a server has used, including its PostgreSQL. */
 export const cpuSeconds = (root: number): number =>
   treeOf(root).reduce((sum, { ticks }) => sum + ticks, 0) / ticksPerSecond
 
-/** The part of it that is PostgreSQL's. */
+/** CPU seconds of the server's PostgreSQL alone. */
 export const postgresCpuSeconds = (root: number): number =>
   treeOf(root)
     .filter(({ name }) => name.startsWith('postgres'))
     .reduce((sum, { ticks }) => sum + ticks, 0) / ticksPerSecond
 
-/** Bytes that its PostgreSQL holds; what processes share counts once. */
+/** Bytes of memory of the server's PostgreSQL; shared memory counts once. */
 export const postgresBytes = (root: number): number =>
   treeOf(root)
     .filter(({ name }) => name.startsWith('postgres'))
@@ -56,7 +56,7 @@ function proportionalBytes(pid: number): number {
   }
 }
 
-/** How many processes its PostgreSQL has for connections, by what they were doing last. */
+/** Number of connection processes of the server's PostgreSQL. */
 export const countBackends = (root: number): number =>
   treeOf(root).filter(({ pid, name }) => {
     if (!name.startsWith('postgres')) return false

@@ -33,9 +33,7 @@ export function rawRequest(
 const ownOfTheConnection = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding'])
 export type RawAnswer = { status: number; headers: string[]; body: Uint8Array }
 
-/**
- * Takes an answer apart so that another server can send the same bytes; what each server adds by itself is left out.
- */
+/** Parses an answer so that another server can send the same bytes. Headers that every server adds are left out. */
 export function readAnswer(raw: Buffer): RawAnswer {
   const end = raw.indexOf('\r\n\r\n')
   const [first = '', ...lines] = raw.toString('latin1', 0, end).split('\r\n')

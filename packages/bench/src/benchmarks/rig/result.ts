@@ -2,37 +2,39 @@ import type { Server } from './server.ts'
 
 type Verdict = 'met' | 'short' | 'no baseline'
 export type Row = {
-  /** `P1`… of the design. */
+  /** Id in the design, such as `P1`. */
   id: string
   work: string
   figure: string
   baseline: string
-  /** Of the median figure to the baseline, where there is one. */
+  /** Ratio of the median figure to the baseline, if there is one. */
   ratio: number | null
   target: string
   verdict: Verdict
   note?: string
-  /** Every round, for whoever wants more than the median. */
+  /** The figures of every round. */
   rounds?: Record<string, number[]>
 }
 
 export type Scale = {
   quick: boolean
-  /** Alternating rounds of which the median counts. */
+  /** Number of alternating rounds; the median counts. */
   rounds: number
   /** Seconds of load per side and round. */
   seconds: number
-  /** Of what the design says: devices, waiters. */
+  /** Scales a number of the design, such as devices or waiters. */
   size: (full: number) => number
 }
 
 export type Bench = {
   scale: Scale
-  /** Says on the terminal what is being done. */
+  /** Prints the current step on the terminal. */
   say: (text: string) => void
-  /** Starts a server on an empty data directory, with these variables beside the usual; it ends with the benchmark. */
+  /**
+   * Starts a server on an empty data directory, with these variables added. It is stopped at the end of the benchmark.
+   */
   startServer: (environment?: Readonly<Record<string, string>>) => Promise<Server>
-  /** Ends with the benchmark, whatever happens. */
+  /** Runs `end` at the end of the benchmark, also after a failure. */
   defer: (end: () => Promise<unknown>) => void
 }
 

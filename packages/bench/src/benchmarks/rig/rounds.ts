@@ -1,4 +1,4 @@
-/** The middle of the values; the mean of the two in the middle where their number is even. */
+/** The median. For an even number of values, it is the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = sorted.length >> 1
@@ -14,7 +14,7 @@ export function quantile(values: ArrayLike<number>, q: number): number {
 /** The value of a round. */
 export const at = (values: readonly number[], round: number): number => values[round] ?? Number.NaN
 
-/** Runs each of the sides once per round, in turn, so that what disturbs the machine disturbs all of them. */
+/** Runs each side once per round, alternately, so that disturbances of the machine affect all of them. */
 export async function alternate<const S extends Record<string, (round: number) => Promise<number>>>(
   rounds: number,
   sides: S,
@@ -25,6 +25,6 @@ export async function alternate<const S extends Record<string, (round: number) =
   return found as { [K in keyof S]: number[] }
 }
 
-/** The median of the ratios of each round: both halves of a ratio saw the same disturbance. */
+/** The median of the ratios of each round: both values of a ratio had the same disturbances. */
 export const medianRatio = (values: readonly number[], baselines: readonly number[]): number =>
   median(values.map((v, i) => v / at(baselines, i)))

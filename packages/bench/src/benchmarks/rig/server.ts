@@ -21,9 +21,9 @@ const adminPassword = 'a deployment that is only measured'
 export type Server = Awaited<ReturnType<typeof startServer>>
 
 /**
- * The server as operators run it, `main.ts` with its embedded PostgreSQL, on a data directory of its own. Its process
- * is moved to one core once it is ready; its PostgreSQL may use all of them. `profileTo` is a folder for a CPU profile
- * of each of its processes.
+ * The server as operators run it: `main.ts` with its embedded PostgreSQL, on its own data directory. Once it is ready,
+ * its process is moved to one core; its PostgreSQL may use all of them. `profileTo` is a folder for a CPU profile of
+ * each of its processes.
  */
 export async function startServer({
   profileTo,
@@ -44,12 +44,12 @@ export async function startServer({
   const pid = (): number => child?.pid ?? 0
   const lastWords = async () => (await readFile(logFile, 'utf8').catch(() => '')).slice(-4_000)
 
-  /** Settles when `/readyz` says so: the seconds that took since the process was started. */
+  /** Waits until `/readyz` succeeds. Returns the seconds since the start of the process. */
   async function start(): Promise<number> {
     const output = await open(logFile, 'a', 0o600)
     const { DATABASE_URL: _, HOLDFAST_PUBLIC_URL: __, ...environment } = process.env
     const started = performance.now()
-    // With a profile, the sources: their names and lines are what somebody wants to read.
+    // A profile uses the sources, so that it shows their names and lines.
     const profile = profileTo && [
       '--cpu-prof',
       `--cpu-prof-dir=${profileTo}`,
@@ -62,7 +62,7 @@ export async function startServer({
       stdio: ['ignore', output.fd, output.fd],
       env: {
         ...environment,
-        // As if npm had started it: it ends with us.
+        // As if npm had started it: the server then exits with its parent.
         npm_lifecycle_event: 'start',
         HOLDFAST_DATA_DIR: dataDir,
         HOLDFAST_HOST: '127.0.0.1',
@@ -113,7 +113,7 @@ export async function startServer({
     },
     databaseUrl,
     residentBytes: () => residentBytes(pid()),
-    /** Runs SQL past the server; what it holds in memory does not hear of it until a restart. */
+    /** Runs SQL without the server; its caches do not see the changes until a restart. */
     withDatabase: async <T>(work: (client: pg.Client) => Promise<T>): Promise<T> => {
       const client = new pg.Client({ connectionString: await databaseUrl() })
       await client.connect()
@@ -123,7 +123,7 @@ export async function startServer({
         await client.end()
       }
     },
-    /** Stops it and removes what it kept. */
+    /** Stops the server and removes its files. */
     remove: async (): Promise<void> => {
       await stop()
       const elsewhere = await home()
@@ -137,11 +137,11 @@ export const signInAdmin = ({ url }: Pick<Server, 'url'>) =>
   signIn({ baseUrl: url, username: 'admin', password: adminPassword })
 
 /**
- * A platform administrator with an API key whose rate is not what is measured, and the cookie that it was made with.
+ * A platform administrator with an API key without a rate limit, and the session cookie with which the key was created.
  */
 export async function openAdmin({ url }: Server): Promise<{
   admin: Client
-  /** The session that made the key: it alone loosens what binds its person. */
+  /** The session that created the key. Only it may loosen limits on its own user. */
   person: Client
   apiKey: string
   cookie: string

@@ -15,7 +15,7 @@ export function startRig(bench: Bench): Rig {
   return { bare, load }
 }
 
-/** Answers per second, of a load in which every answer has the status that was expected. */
+/** Answers per second. Throws unless every answer has the expected status. */
 export function rateOf(load: Load, status: number): number {
   const other = Object.entries(load.statuses).filter(([found]) => Number(found) !== status)
   if (other.length > 0 || load.broken > 0)
@@ -25,6 +25,6 @@ export function rateOf(load: Load, status: number): number {
   return load.answered / load.seconds
 }
 
-/** Says so where the load generator, not the server, may have been the limit. */
+/** A note on how busy the load generator was: it may have been the limit. */
 export const busyNote = (loads: readonly Load[]): string =>
   `load generator busy ${Math.round(100 * Math.max(...loads.map((l) => l.busy)))} % at most`

@@ -9,14 +9,14 @@ import type { Keycloak } from './server.ts'
 
 export async function approvedAndRefused(t: TestContext, keycloak: Keycloak) {
   const { kit, realm, provider, set } = await startFederated(t, keycloak)
-  // Keycloak asks a client that must use PKCE for it here too, where RFC 8628 knows none.
+  // If a client requires PKCE, Keycloak also requires it for device codes, for which RFC 8628 does not define it.
   const [client] = await realm.admin('GET', '/clients?clientId=holdfast')
   const attributes = { ...client.attributes, 'pkce.code.challenge.method': '' }
   await realm.admin('PUT', `/clients/${client.id}`, { ...client, attributes })
   await set({ oidc: { device_code: 'on' } })
   const { secret: credential } = await kit.admin.generateToken({ body: { kind: 'bootstrap', max_uses: 0 } })
 
-  /** A machine of its own begins; somebody who signs in at Keycloak gives `answer` there. */
+  /** Begins the enrollment of a new machine. A user who signs in at Keycloak gives `answer` there. */
   async function begin() {
     const { dispatcher } = kit
     const begun = await beginDeviceCodeEnrollment({ baseUrl: kit.publicUrl, credential, dispatcher })

@@ -21,7 +21,7 @@ export async function followed(t: TestContext, keycloak: Keycloak) {
   })
   const params = { source_id: source.source_id }
   const test = () => admin.testDirectorySource({ params })
-  // Service accounts are nobody.
+  // Service accounts are not counted as users.
   assert.deepEqual((await test()).found, { users: 132, groups: 122, some_users: ['anna', 'ben', ...names.slice(0, 3)] })
 
   const idp = async () => settled(admin, (await admin.runIdpSync({ body: {} })).run.run_id, patience)
@@ -49,12 +49,12 @@ export async function followed(t: TestContext, keycloak: Keycloak) {
   )
   assert.deepEqual((await heldOf(kit)).users, ['anna', 'finn', ...names.slice(1)])
 
-  // Half of them gone is a mistake until somebody says otherwise.
+  // The removal of half the users is held until it is confirmed.
   for (const name of names.slice(1, 40)) await realm.changeUser(name, { enabled: false })
   const held = await run()
   assert.deepEqual([held.status, held.held_because.map((h) => h.rule)], ['held', ['users_removed']])
 
-  // Nothing is applied of what can't be read.
+  // A directory that can't be read changes nothing.
   await realm.change({ enabled: false })
   assert.equal((await run()).status, 'failed')
   assert.equal((await test()).ok, false)

@@ -10,13 +10,13 @@ import type { Keycloak } from './server.ts'
 
 const redirect_uri = 'http://127.0.0.1:4711/callback'
 
-/** An application on a laptop that has a challenge for a key of its own. */
+/** An application on a laptop, with a challenge for its own key. */
 export async function enrollsLaptop({ kit, realm, provider }: Federated) {
   const { secret: credential } = await kit.admin.generateToken({ body: { kind: 'bootstrap' } })
   const begun = await beginOidcEnrollment({ baseUrl: kit.publicUrl, credential, dispatcher: kit.dispatcher })
   const code_verifier = randomBytes(48).toString('base64url')
 
-  /** The code that Keycloak gives somebody for this application. */
+  /** Signs a user in at Keycloak, and returns the authorization code for this application. */
   async function codeFor(username: string, nonce = begun.nonce): Promise<string> {
     const asked = new URL(`${realm.issuer}/protocol/openid-connect/auth`)
     asked.search = String(

@@ -9,7 +9,10 @@ import { openProviderBrowser } from '../person.ts'
 import { clientSecret, laptops, makeRealm, newRealmName, passwordOf } from './realm.ts'
 import type { Keycloak } from './server.ts'
 
-/** A deployment whose people sign in and enroll at a realm of Keycloak of its own; `settings` over what that takes. */
+/**
+ * A deployment whose users sign in and enroll at a Keycloak realm of its own. `settings` override the provider's
+ * settings.
+ */
 export async function startFederated(
   t: TestContext,
   keycloak: Keycloak,
@@ -36,7 +39,7 @@ export async function startFederated(
   const addresses = {
     redirectUris: [redirect_uri],
     signedOut: `${kit.publicUrl}/admin/signed-out`,
-    // Keycloak itself calls it.
+    // Keycloak itself calls this URL.
     loggedOut: backchannel_logout_uri.replace(kit.publicUrl, kit.url),
   }
   const realm = await makeRealm(keycloak, name, addresses)
@@ -46,7 +49,7 @@ export async function startFederated(
   await set({ enabled: true, ...settings })
 
   const start = `/admin/login/oidc?provider=${made.provider_id}`
-  /** To Keycloak with a browser, where somebody signs in: where Keycloak sent it, or the page on which it stayed. */
+  /** Signs in at Keycloak with a browser. Returns the redirect that Keycloak sent, or the page on which it stopped. */
   async function away(username: string, browser: Browser = openBrowser(kit)) {
     const sent = await browser.get(start)
     assert.equal(sent.status, 303, sent.text)
@@ -69,7 +72,7 @@ export async function startFederated(
     start,
     away,
     signIn,
-    /** Why sign-ins were refused, newest first. */
+    /** The reasons of the newest refused sign-ins, newest first. */
     reasons: async (limit = 1) =>
       (await kit.admin.listAuditEvents({ query: { kind: 'login.failed', limit } })).items.map(
         (event) => 'failure_reason' in event && event.failure_reason,
@@ -82,6 +85,6 @@ export async function startFederated(
 }
 export type Federated = Awaited<ReturnType<typeof startFederated>>
 
-/** What a page of Keycloak says. */
+/** The text of an HTML page. */
 export const textOf = (page: string): string =>
   page.replaceAll(/<(script|style)\b.*?<\/\1>|<[^>]+>|\s+/gis, ' ').replaceAll(/ +/g, ' ')

@@ -9,7 +9,7 @@ import { type Federated, startFederated } from './federated.ts'
 import { passwordOf } from './realm.ts'
 import type { Keycloak } from './server.ts'
 
-/** Whoever has a password here goes on; nobody of the provider gets in by one. */
+/** Asserts that the local administrator's password works, and that a password of the provider's user does not. */
 async function passwordsAreAsBefore({ kit }: Federated) {
   assert.equal((await trySignIn(kit, 'anna', { password: passwordOf('anna') })).status, 401)
   assert.equal((await trySignIn(kit, 'admin', { password: adminPassword })).status, 200)
@@ -25,7 +25,7 @@ export async function newKeys(t: TestContext, keycloak: Keycloak) {
   await realm.addKey()
   assert.equal((await signIn('anna')).who, 'anna', 'an unknown key is looked for')
   await realm.removeFirstKey()
-  // Somebody looks, or an hour passes.
+  // The keys are fetched again by a test of the provider, or after an hour.
   await kit.admin.testIdentityProvider({ params: federated.params })
   assert.equal((await signIn('ben')).who, 'ben')
   await assert.rejects(byFirstKey.enrolls(), { status: 401 })
@@ -63,7 +63,7 @@ export async function stoppedAndStarted(t: TestContext, keycloak: Keycloak) {
   assert.deepEqual(await reasons(), ['keycloak:unreachable'])
   const tested = await kit.admin.testIdentityProvider({ params })
   assert.deepEqual([tested.ok, tested.problem?.reason], [false, 'unreachable'])
-  // A replica that has never seen it can lead nobody there.
+  // A replica that has not read the provider's metadata can't redirect a browser there.
   const stranger = await kit.startReplica()
   assert.equal((await openBrowser(stranger).get(start)).status, 401)
   await passwordsAreAsBefore(federated)
@@ -71,7 +71,7 @@ export async function stoppedAndStarted(t: TestContext, keycloak: Keycloak) {
   await untilSignsIn(signIn)
 }
 
-/** What failed is remembered for five seconds. */
+/** Retries, since a failure is cached for five seconds. */
 async function untilSignsIn(signIn: Federated['signIn']): Promise<void> {
   const giveUp = performance.now() + 20_000
   for (;;) {

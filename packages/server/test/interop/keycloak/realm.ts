@@ -18,7 +18,7 @@ const saml = (name: string, protocolMapper: string, config: Record<string, strin
   protocolMapper,
   config: { 'attribute.name': name, 'attribute.nameformat': 'Basic', ...config },
 })
-/** As docs/identity-providers.md says. */
+/** As in docs/identity-providers.md. */
 const samlMappers = [
   saml('username', 'saml-user-attribute-mapper', { 'user.attribute': 'username' }),
   saml('email', 'saml-user-attribute-mapper', { 'user.attribute': 'email' }),
@@ -40,8 +40,9 @@ let realms = 0
 export const newRealmName = () => `people-${++realms}`
 
 /**
- * A realm with a client for sign-in, a public one for laptops and one that reads the directory; anna is one of
- * /staff/admins, ben of /staff, as are those of `staff`, who have no password; `teams` are groups within it.
+ * Creates a realm with three clients: one for sign-in, a public one for laptops, and one that reads the directory. anna
+ * is in /staff/admins; ben and the users in `staff` are in /staff, the latter without passwords. `teams` are groups
+ * within /staff.
  */
 export async function makeRealm(
   keycloak: Keycloak,
@@ -117,10 +118,10 @@ export async function makeRealm(
       const path = `/users/${await userId(username)}`
       return admin('PUT', path, { ...(await admin('GET', path)), ...fields })
     },
-    /** A client for whose metadata of SAML these are. */
+    /** Adds a client from its SAML metadata. */
     addSamlClient: async (xml: string) => {
       const { json } = await keycloak.admin('POST', `/realms/${name}/client-description-converter`, { xml })
-      // We sign no requests, which Keycloak asks for otherwise.
+      // We do not sign requests; by default Keycloak requires it.
       const attributes = { ...json.attributes, 'saml.client.signature': 'false' }
       await admin('POST', '/clients', { ...json, attributes, protocolMappers: samlMappers })
     },

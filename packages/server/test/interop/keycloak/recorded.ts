@@ -13,7 +13,9 @@ import type { Keycloak } from './server.ts'
 const anna = { username: 'anna', password: passwordOf('anna') }
 const redirectUri = 'https://holdfast.example/callback'
 
-/** What `npm test` takes for Keycloak's is what Keycloak says; `UPDATE_GOLDEN=1` records it anew. */
+/**
+ * Compares the recorded answers, which `npm test` uses, with those of Keycloak. `UPDATE_GOLDEN=1` records them anew.
+ */
 export async function asRecorded(t: TestContext, keycloak: Keycloak) {
   const told = await startListener(t)
   const realm = await makeRealm(keycloak, 'recorded', {
@@ -76,7 +78,7 @@ async function signedBySaml(keycloak: Keycloak, realm: Realm): Promise<Recorded[
   return { metadata, ...own, response: form?.SAMLResponse ?? '' }
 }
 
-/** Where Keycloak tells of those who signed out. */
+/** Starts a listener for Keycloak's logout tokens. */
 async function startListener(t: TestContext) {
   const { promise, resolve } = Promise.withResolvers<string>()
   const server = createServer(async (request, response) => {
@@ -90,7 +92,7 @@ async function startListener(t: TestContext) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, logoutToken: promise }
 }
 
-/** What stays the same when it is recorded anew: the names of everything. */
+/** The parts of a recording that stay the same in a new one: all the names. */
 function shapeOf({ oidc, saml }: Recorded) {
   const elements = (xml: string) => Array.from(xml.matchAll(/<([\w:]+)/g), ([, name]) => name)
   const parts = (token: string) =>

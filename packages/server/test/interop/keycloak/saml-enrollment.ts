@@ -11,7 +11,7 @@ export async function enrollBySaml(t: TestContext, keycloak: Keycloak) {
   const { provider_id } = provider
   const begin = await startSamlMachines(kit, { provider_id, issuer: realm.issuer, acsUrl })
   type Machine = Awaited<ReturnType<typeof begin>>
-  /** What the machine is handed once somebody has signed in at Keycloak. */
+  /** Signs in at Keycloak, and returns the response that the machine receives. */
   async function signsIn(username: string, { redirectUrl, handOver }: Machine) {
     const { at, form } = await openProviderBrowser()(redirectUrl, { username, password: passwordOf(username) })
     assert.equal(at.href, acsUrl)

@@ -13,7 +13,7 @@ import type { Keycloak } from './server.ts'
 
 const pathOf = (url: string) => new URL(url).pathname
 
-/** A deployment with a realm of its own that has made a client of our metadata. */
+/** A deployment with its own realm, whose client was made from our metadata. */
 export async function startFederatedBySaml(t: TestContext, keycloak: Keycloak) {
   const kit = await startKit(t, { config: opened })
   const name = newRealmName()
@@ -80,7 +80,7 @@ export async function signInBySaml(t: TestContext, keycloak: Keycloak) {
 
   await realm.changeUser('ben', { enabled: false })
   assert.match(textOf((await away('ben')).text), /Account is disabled/)
-  // A key that the metadata did not name when they were read signs nothing for us.
+  // A signature by a key that was not in the metadata when it was read is not accepted.
   await realm.addKey()
   assert.equal((await signIn('anna')).answer.status, 401)
   assert.equal(await reason(), 'saml:signature')

@@ -6,15 +6,15 @@ import { createProgram, freePort } from '../program.ts'
 import { keycloakHome } from '../tools.ts'
 
 const administrator = { username: 'admin', password: 'the first administrator of a test' }
-/** Two Java programs take a minute of a core; a busy machine takes as long as it takes. */
+/** Two Java programs take a minute of CPU; a busy machine needs much longer. */
 const startsWithinMs = 400_000
 
-/** A Keycloak of our own: its database and its port go with it, and nothing of it is left in the distribution. */
+/** A Keycloak of our own. Its database and its port are removed with it, and the distribution stays unchanged. */
 export async function startKeycloak() {
   const home = keycloakHome() ?? ''
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-keycloak-'))
   mkdirSync(join(directory, 'data'))
-  // `kc.sh` takes the folder above its own for its home.
+  // `kc.sh` uses its parent folder as its home.
   for (const name of ['bin', 'conf']) cpSync(join(home, name), join(directory, name), { recursive: true })
   for (const name of ['lib', 'providers', 'themes']) symlinkSync(join(home, name), join(directory, name))
   const port = await freePort()
@@ -33,7 +33,7 @@ export async function startKeycloak() {
   })
 
   let token = { value: '', until: 0 }
-  /** Its admin API, as its first administrator; throws with what it says. */
+  /** Sends a request to the admin API as its first administrator. Throws with the answer if it is refused. */
   async function admin(method: string, path: string, body: { json?: unknown; xml?: string } = {}): Promise<Got> {
     if (token.until < performance.now()) {
       const form = { grant_type: 'password', client_id: 'admin-cli', ...administrator }
@@ -57,7 +57,7 @@ export async function startKeycloak() {
   return {
     url,
     admin,
-    /** Ends it as if its machine went; it keeps its database. */
+    /** Ends it abruptly, as in a failure of its machine; it keeps its database. */
     stop,
     start,
     end: async () => {

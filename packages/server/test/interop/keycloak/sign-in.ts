@@ -41,7 +41,7 @@ export async function groupsAndRoles(t: TestContext, keycloak: Keycloak) {
   const moved = await userNamed('anna')
   assert.deepEqual([moved.roles, moved.group_ids], [[], []])
 
-  // One code, one session.
+  // A code opens one session only.
   const once = await away('anna')
   assert.equal((await once.browser.get(once.path)).status, 200)
   assert.equal((await once.browser.get(once.path)).status, 401)
@@ -66,7 +66,7 @@ export async function disabledAndRemoved(t: TestContext, keycloak: Keycloak) {
   await realm.changeUser('anna', { enabled: true })
   assert.equal((await signIn('anna')).who, 'anna')
 
-  // Who has the name of somebody that is gone is not them.
+  // A new user with the name of a deleted one is another user.
   await realm.admin('DELETE', `/users/${await realm.userId('anna')}`)
   await realm.admin('POST', '/users', person('anna'))
   assert.equal((await signIn('anna')).answer.status, 401)

@@ -13,7 +13,7 @@ import type { Keycloak } from './server.ts'
 export async function endsBothSessions(t: TestContext, keycloak: Keycloak) {
   const { kit, start } = await startFederated(t, keycloak)
   const visit = openProviderBrowser()
-  /** Where somebody's browser comes to who types this, or nothing. */
+  /** Follows a new browser to its last page, with these fields typed into forms. */
   async function arrive(typed: Record<string, string> = {}) {
     const browser = openBrowser(kit)
     const sent = await browser.get(start)
