@@ -24,7 +24,7 @@ test('a text becomes the id of a tenant in few places, once in each', () => {
   const made = sources
     .filter((file) => file.startsWith('packages/server/src/') && !file.endsWith('.test.ts'))
     .flatMap((file) => Array.from(read(file).matchAll(/\bas (?:unknown as )?TenantId\b/g), () => file))
-  assert.deepEqual(made, makers)
+  assert.deepEqual(made.sort(), makers.toSorted())
 })
 
 test('whoever looks at the connections of a cluster looks at those of its own database', () => {
@@ -110,6 +110,17 @@ const fileOf = (from: string, by: string): string => {
   const [, name, path = 'index'] = /^@holdfast\/(\w+)(?:\/(.+))?$/.exec(from) ?? []
   return `packages/${name}/src/${path}.ts`
 }
+
+test('an exported name of the server stands in one file', () => {
+  const files = new Map<string, Set<string>>()
+  for (const file of sources.filter((f) => f.startsWith('packages/server/src/') && !/\.test\.ts$/.test(f)))
+    for (const [, name = ''] of read(file).matchAll(
+      /^export (?:async )?(?:const|let|function\*?|class|type|interface) (\w+)/gm,
+    ))
+      files.set(name, (files.get(name) ?? new Set()).add(file))
+  const shared = [...files].flatMap(([name, places]) => (places.size > 1 ? [[name, ...places].join(' ')] : []))
+  assert.deepEqual(shared, [])
+})
 
 test('no line of a comment, nor of the prose of a page, is longer than 120 characters', () => {
   const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).sort()

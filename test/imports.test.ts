@@ -6,7 +6,7 @@ import { circlesOf } from './circles.ts'
 
 const root = join(import.meta.dirname, '..')
 const door = 'server/src/modules/\\w+/index'
-const spine = 'server/src/(kernel|db|memory)/'
+const spine = 'server/src/(kernel|db|replication)/'
 
 /**
  * The import rules: files that match the left may import our files that match the right, and none else. `$1` is the
@@ -21,7 +21,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [/^console\//, /^(contract|console)\//],
   [/^bench\//, /^(contract|crypto|policy|sdk|bench|server\/src\/embedded)\//],
   [/^server\/src\/(kernel|db)\//, /^(contract\/src\/vocabulary|server\/src\/(kernel|db)\/)/],
-  [/^server\/src\/memory\//, /^server\/src\/(kernel|db|memory)\//],
+  [/^server\/src\/replication\//, /^server\/src\/(kernel|db|replication)\//],
   [/^server\/src\/embedded\//, /^server\/src\/embedded\//],
   [
     /^server\/src\/backup\//,
@@ -29,7 +29,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   ],
   [/^server\/src\/config\//, /^(crypto\/|server\/src\/config\/)/],
   [/^server\/src\/outbound\//, /^server\/src\/(outbound|kernel)\//],
-  [/^server\/src\/metrics\//, /^(contract\/|server\/src\/(metrics\/|jobs\/runner|http\/plain-listener))/],
+  [/^server\/src\/metrics\//, /^(contract\/|server\/src\/(metrics\/|jobs\/runner|http\/connection\/plain-listener))/],
   [/^server\/src\/jobs\//, /^server\/src\/(jobs|kernel|db)\//],
   [
     /^server\/src\/http\//,
@@ -42,13 +42,13 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [
     /^server\/src\/modules\/(\w+)\//,
     new RegExp(
-      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${door}|server/src/outbound/|server/src/http/(handlers|answer|page|plain-listener|representation|authenticate))`,
+      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${door}|server/src/outbound/|server/src/http/(handlers|answer/(answer|representation)|pages/page|connection/plain-listener|admission/authenticate))`,
     ),
   ],
   [
-    /^server\/src\/(app|app-base|app-console|app-deps|app-jobs|app-listeners|app-metrics|app-offboarding|app-parts|app-pipe|bootstrap|main|terminal)\.ts$/,
+    /^server\/src\/(app\/[\w-]+|bootstrap|main|terminal)\.ts$/,
     new RegExp(
-      `^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|memory|metrics|outbound)/|${door})`,
+      `^(contract/|server/src/(app/|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|replication|metrics|outbound)/|${door})`,
     ),
   ],
 ]

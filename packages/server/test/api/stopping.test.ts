@@ -20,8 +20,8 @@ const workflow =
   (client, user_id, query) =>
     client.runWorkflow({ body: { workflow: 'offboard_user', params: { user_id, ...params }, dry_run }, query })
 /**
- * Every way to stop a user; `modules/offboarding` says what ends with it. Directories and providers keep the last active
- * administrator by themselves.
+ * Every way to stop a user; `modules/offboarding` says what ends with it. Directories and providers keep the last
+ * active administrator by themselves.
  */
 const ways: Readonly<Record<string, Stop>> = {
   suspend: (client, user_id, query) => client.suspendUser({ body: { user_id }, query }),

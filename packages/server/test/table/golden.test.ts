@@ -11,10 +11,12 @@ import { startKit } from '../kit.ts'
 import { describeSchema } from '../schema-dump.ts'
 
 const directory = join(import.meta.dirname, '../golden')
+/** The public description of the interface stands at the root. */
+const published = join(import.meta.dirname, '../../../../openapi')
 
 /** Asserts that the printed text is the reviewed one. `UPDATE_GOLDEN=1` writes it for the next review. */
-function golden(name: string, text: string): void {
-  const file = join(directory, name)
+function golden(name: string, text: string, folder = directory): void {
+  const file = join(folder, name)
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(file, text)
   const reviewed = readFileSync(file, 'utf8').split('\n')
   const line = text.split('\n').findIndex((l, i) => l !== reviewed[i])
@@ -53,7 +55,7 @@ function printed(value: unknown, indent = '', room = 120): string {
 test('OpenAPI is what was reviewed', () => {
   const text = printed(openapi())
   assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(openapi())))
-  golden('openapi.json', `${text}\n`)
+  golden('holdfast.json', `${text}\n`, published)
 })
 
 test('role × permission is what was reviewed', () =>
