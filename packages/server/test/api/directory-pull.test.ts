@@ -148,7 +148,7 @@ test('a replica that dies in the middle is followed by another, from the last pa
   keycloak.addGroup('/all', people)
   const { source_id } = await sourceOf(kit.admin, keycloak)
   const [dies, goesOn] = kit.replicas
-  // It waits for the groups when the users have been kept for a second.
+  // The pull waits for the groups a second after the users were stored.
   const client = kit.clientFor(kit.adminKey, dies)
   const reached = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
