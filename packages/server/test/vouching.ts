@@ -14,7 +14,7 @@ export const statusOf = (asked: Promise<unknown>): Promise<number> =>
 
 /** Shared, because making a key is slow. */
 export const anotherKey = rsaKey()
-/** Changing the first value to the second widens or changes the accounts a provider vouches for; `back` narrows them. */
+/** A change from the first value to the second widens or alters a provider's vouching; `back` only narrows it. */
 type Row = { kind: 'oidc' | 'saml'; values: [unknown, unknown]; to: 'judged' | 'free'; back: 'judged' | 'free' }
 const judged = (kind: Row['kind'], ...values: [unknown, unknown]): Row => ({
   kind,
