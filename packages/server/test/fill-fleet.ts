@@ -6,7 +6,7 @@ import { withGateway } from './gateways.ts'
 import type { Kit } from './kit.ts'
 
 const versions = ['1.2.0', '1.10.0', '1.10.0-rc.2', '1.10.0-rc.11', '2.0.0', 'build 7']
-/** So many devices. */
+/** Number of devices. */
 export const size = 240
 const uuid = (what: string) => `md5('${what}' || i)::uuid`
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Contract, Output } from '@holdfast/contract'
 import type { Got } from './raw-http.ts'
 
-/** As console.md and docs/security.md state them, written out once more: the test is not to share the code. */
+/** The headers of console.md and docs/security.md, written out here so that the test does not share the code. */
 const strictHeaders = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'; require-trusted-types-for 'script'; trusted-types 'none'",

@@ -12,7 +12,7 @@ export type Sent = {
   /** The loopback address to connect from. */
   localAddress?: string
 }
-// biome-ignore lint/suspicious/noExplicitAny: what an answer holds is what a test is to find out.
+// biome-ignore lint/suspicious/noExplicitAny: an answer has any content, which the test checks.
 export type Got = { status: number; headers: IncomingHttpHeaders; text: string; json: any }
 
 export function send(

@@ -47,7 +47,7 @@ export async function addTelemetry(owner: Owner, tenant: string, daysAgo: number
     [tenant, daysAgo, crypto.randomUUID(), rows],
   )
 }
-/** Of every user. */
+/** Inserts ended sessions of every user. */
 export const addEndedSessions = (owner: Owner, daysAgo: number, each: number) =>
   owner.query(`insert into admin_sessions (tenant_id, session_id, user_id, secret_digest, auth_method, started_at,
       last_seen_at, idle_seconds, expires_at, ended_at, end_reason)

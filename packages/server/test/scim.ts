@@ -78,7 +78,7 @@ export async function pushed(scim: Scim, names: readonly string[], more: object 
 export const many = (n: number, name = 'person') => Array.from({ length: n }, (_, i) => `${name}${i}`)
 
 export const resources = ({ json }: Raw) => json.Resources as Record<string, unknown>[]
-/** It is refused in the shape of SCIM. */
+/** Asserts a SCIM error answer with this status. */
 export function says(answer: Raw, status: number, scimType?: string): void {
   assert.equal(answer.status, status, answer.text)
   assert.equal(answer.headers['content-type'], 'application/scim+json; charset=utf-8')

@@ -5,7 +5,7 @@ import pg from 'pg'
 import type { Kit, Replica } from './kit.ts'
 import { until } from './promptly.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: what an event holds is what a test is to find out.
+// biome-ignore lint/suspicious/noExplicitAny: an event has any content, which the test checks.
 export type Received = { event: string; id: string; data: any; atMs: number }
 export type Opened = {
   status: number

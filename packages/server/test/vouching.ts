@@ -14,7 +14,7 @@ export const statusOf = (asked: Promise<unknown>): Promise<number> =>
 
 /** Shared, because making a key is slow. */
 export const anotherKey = rsaKey()
-/** From the first value to the second a provider vouches for more, or otherwise; `back` is only narrower. */
+/** A change from the first value to the second widens or alters a provider's vouching; `back` only narrows it. */
 type Row = { kind: 'oidc' | 'saml'; values: [unknown, unknown]; to: 'judged' | 'free'; back: 'judged' | 'free' }
 const judged = (kind: Row['kind'], ...values: [unknown, unknown]): Row => ({
   kind,

@@ -80,6 +80,6 @@ export async function withSlowGateway(kit: Kit) {
   await gateway.heartbeat({ active_sessions: 0 })
   return gateway
 }
-/** By the playbook, so that gateways are waited for. */
+/** Locks a device through the playbook, which waits for the gateways. */
 export const lockDevice = (kit: Kit, device_id: string) =>
   kit.admin.runPlaybook({ body: { playbook: 'lost_device', params: { device_id, revoke: false } } })

@@ -26,7 +26,7 @@ export function createReplica(wanted: Wanted) {
   const { name, port, publicUrl, databaseUrl, dataDir, adminPassword } = wanted
   const logFile = join(dataDir, `${name}.log`)
   const clockFile = join(dataDir, `${name}.clock`)
-  /** Exits that nobody had asked for, and how each happened. */
+  /** Unrequested exits, and how each happened. */
   const unasked: string[] = []
   let child: ChildProcess | undefined
   let exited: Promise<string> = Promise.resolve('not started')

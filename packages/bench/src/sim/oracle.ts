@@ -8,7 +8,7 @@ type ExpectedRule = { id: string; text: string }
 export type ExpectedPolicy = { rules: ExpectedRule[]; checks: string[]; settings: string }
 
 /**
- * Works out the policy of one device naively: every rule against every list, every group resolved anew. It uses only
+ * Works out the policy of one device naively: every rule against every list, every group resolved again. It uses only
  * the document and the directory, and none of the server's code for this.
  */
 export function expectPolicy(

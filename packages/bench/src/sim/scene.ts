@@ -9,7 +9,7 @@ import type { Options } from './options.ts'
 import type { Random } from './random.ts'
 import type { Worker } from './worker.ts'
 
-/** Milliseconds, by what they measure. */
+/** Measured times in ms, by name. */
 export type Measures = {
   enroll: number[]
   digest: number[]

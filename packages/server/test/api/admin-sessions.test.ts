@@ -14,7 +14,7 @@ test('sessions of administrators on two replicas', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const expirations = () => eventsOf(kit, 'session.expired')
-  /** On both replicas. */
+  /** Sets the limits and waits for both replicas. */
   const limit = async (sessions: { idle_seconds: number; absolute_seconds: number }) => {
     await changeSecuritySettings(kit.admin, { sessions })
     await kit.heard()

@@ -205,7 +205,7 @@ async function unheld(kit: Kit): Promise<void> {
       const held = report(here[0]!, 'noted')
       await until(() => waiting(1))
       const together = [report(here[1]!, 'free'), report(there, 'noted')]
-      // Until both have arrived; were they not, this would show less.
+      // Time for both to arrive; without it, the test would prove less.
       await delay(200)
       await first.query('rollback')
       await held

@@ -58,7 +58,7 @@ test('gateways that fall silent', async (t) => {
     assert.equal((await truthOf(device, 'stale')).length, 1)
     assert.deepEqual(await alerts('connection.stale'), [])
 
-    // It is back, and has yet to meter.
+    // The gateway is back, but has not reported metering yet.
     await beat(other.client)
     await judge()
     assert.deepEqual(await alerts('connection.stale'), [])

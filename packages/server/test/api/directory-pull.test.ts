@@ -148,7 +148,7 @@ test('a replica that dies in the middle is followed by another, from the last pa
   keycloak.addGroup('/all', people)
   const { source_id } = await sourceOf(kit.admin, keycloak)
   const [dies, goesOn] = kit.replicas
-  // It waits for the groups when the users have been kept for a second.
+  // The pull stops at the groups. The last page of users takes over a second, so that all users are stored by then.
   const client = kit.clientFor(kit.adminKey, dies)
   const reached = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()

@@ -64,7 +64,7 @@ test('machines that wait are bounded, of an address and of a tenant, and what is
   const { kit, clock } = g
   const beginOne = async () => (await g.begin(await g.newMachine())).status
   assert.equal(await beginOne(), 201)
-  /** As many more that wait, of one address. */
+  /** Inserts `n` waiting machines with one address. */
   const plant = (n: number, source: string, minutesAgo = 0) => {
     const expires_at = new Date(clock.now().getTime() + (10 - minutesAgo) * 60_000)
     return kit.db.inTenant(kit.tenant, (tx) =>

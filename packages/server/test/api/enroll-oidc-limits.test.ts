@@ -142,7 +142,7 @@ test('a provider that is down is a 401 at once, and nothing is half done', async
   const answers = await times(10, () => attempt(w, { challenge, key, body: { id_token }, on: { ...w.kit, ...second } }))
   assert.deepEqual(new Set(answers.map((a) => a.status)), new Set([401]))
   assert.ok(performance.now() - began < promptly)
-  // For five seconds the failure is shared.
+  // The failure is cached for five seconds.
   assert.ok(w.idp.hitsOf(discovery) - before <= 2, 'ten share one look')
   assert.deepEqual(await reasons(w.kit.admin, answers[0]!), ['unreachable'])
   assert.deepEqual((await w.kit.admin.listDevices()).items, [])

@@ -82,7 +82,7 @@ test('gateway health and impact', async (t: TestContext) => {
       await beat(bClient)
       assert.deepEqual(await order(), ['b', 'a'])
     }
-    // The gateway falls silent again, and the time starts anew.
+    // The gateway falls silent again, and the period starts again.
     for (const client of [bClient, a.client]) {
       clock.advance(33)
       await beat(bClient)

@@ -54,7 +54,7 @@ test('a replica that lacks the token of its keys verifies and serves, and signs 
     const { version, anchors, jwks } = await admin.trustAnchors()
     assert.ok(version > first.version)
     assert.notEqual(anchors[0]?.anchor_id, first.anchors[0]?.anchor_id)
-    // That of checkpoints was never in the token.
+    // The checkpoint key was never in the token.
     const stays = first.jwks.keys.filter((key) => jwks.keys.some(({ kid }) => kid === key.kid))
     assert.deepEqual(
       stays.map((key) => key.holdfast_purpose),

@@ -10,7 +10,7 @@ test('failures are counted together on two replicas, of an account and of an add
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const urls = kit.replicas.map((r) => r.url)
-  /** On both replicas. */
+  /** Changes the settings and waits for both replicas. */
   const set = async (login: NonNullable<Parameters<typeof changeSecuritySettings>[1]['login']>) => {
     await changeSecuritySettings(kit.admin, { login })
     await kit.heard()

@@ -45,7 +45,7 @@ async function startFleet(t: TestContext, replicas: number) {
     kit.admin.publishPolicy({
       body: { channel: 'canary', policy: bad, rollout: { group_ids: [group.group_id] }, gate, ...more },
     })
-  /** On every replica at once. */
+  /** Runs the job on every replica at once. */
   const judge = () => Promise.all(kit.replicas.map(({ app }) => runJob(app, 'judge_canaries')))
   const healthOf = (bundle_id: string) => kit.admin.getPolicyHealth({ params: { bundle_id } })
   return { kit, fleet, carry, publishCanary, judge, healthOf }

@@ -36,7 +36,7 @@ async function attack(world: SamlWorld, theirs: Awaited<ReturnType<typeof startS
     String((await signIn({ subject })).browser.cookies.get('holdfast_session') ?? '')
   const [ofRoot, ofWeak] = [await sessionOf('root there'), await sessionOf('weak there')]
   assert.deepEqual([await whoIs(kit, ofRoot), await whoIs(kit, ofWeak)], ['root', 'weak'])
-  /** With a response that their key has signed. */
+  /** Signs in with a response signed by their key. */
   const enter = async (subject: string) => {
     const browser = openBrowser(kit)
     const by = { entityId: idp.entityId, keys: theirs.keys }

@@ -77,7 +77,7 @@ test('small things that were wrong once', async (t) => {
     const before = await feeds()
     const { query } = pg.Client.prototype
     pg.Client.prototype.query = function (this: pg.Client, ...given: Parameters<typeof query>) {
-      // As a standby answers.
+      // Fails as on a standby.
       if (String(given[0]) === 'listen holdfast') return Reflect.apply(query, this, ['select 1 / 0'])
       return Reflect.apply(query, this, given)
     } as typeof query

@@ -8,7 +8,7 @@ import { without } from './tools.ts'
 
 const asked = ['me', 'listUsers', 'getUser', 'getGatewayPool', 'listAuditEvents', 'getSecuritySettings'] as const
 
-// Of every operation: openapi.slow.test.ts.
+// openapi.slow.test.ts checks every operation.
 test('python-jsonschema takes schemas of the API description as 2020-12, and a few operations answer as described', {
   skip: without('python3-jsonschema'),
 }, async (t) => {

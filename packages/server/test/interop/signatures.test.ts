@@ -12,7 +12,7 @@ type Verdict = {
   header: { alg: string; typ: string; kid: string }
   purpose: string[]
   thumbprint: string
-  // biome-ignore lint/suspicious/noExplicitAny: what a payload holds is what the test is to find out.
+  // biome-ignore lint/suspicious/noExplicitAny: a payload has any content, which the test checks.
   payload: any
   is_canonical: boolean
   content_digest: string | null

@@ -22,7 +22,7 @@ test('a program without the plugins that the trials need is missing, with the pa
     chmodSync(join(folder, 'pki'), 0o755)
     return missingWith(folder)
   }
-  // As strongswan-pki is on Debian without libstrongswan-standard-plugins: it has help, and no curves.
+  // Like strongswan-pki on Debian without libstrongswan-standard-plugins: it prints help, but lacks the curves.
   const missing = pki('[ "$1" = --help ]')
   assert.ok(missing.includes('strongswan-pki') && missing.includes('libstrongswan-standard-plugins'), `${missing}`)
   assert.ok(!pki('exit 0').includes('strongswan-pki'))

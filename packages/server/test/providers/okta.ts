@@ -71,7 +71,7 @@ export async function startOkta(t: { after: (end: () => void) => void }) {
   return {
     ...server,
     clientId,
-    /** As an administrator of Okta copies it: a JWK, or PEM. */
+    /** The private key as an Okta administrator copies it: a JWK, or PEM. */
     jwk: JSON.stringify({ ...(await exportJWK(privateKey)), kid }),
     pem: String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
     users,

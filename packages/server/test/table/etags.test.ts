@@ -18,7 +18,7 @@ const queryOf = (name: string, { own }: World) =>
 /** Callers for the endpoints that need their own. */
 type Own = Readonly<Record<string, Caller>>
 const ownCallers = async (kit: Kit, { own }: World): Promise<Own> => {
-  // Several machines, since a single one may not ask so often.
+  // Several machines, since a single one would exceed its rate limit.
   const machines = await times(10, () => plantGrant(kit, own.token, own.ids.provider_id))
   let asked = 0
   return { deviceCodeStatus: (method, url) => machines[asked++ % machines.length]!(method, url) }

@@ -15,7 +15,7 @@ export const tenancyWrites = {
     caller: callers.api_key,
     body: { ...examples.updatePlan, name: named('plan') },
   }),
-  /** Of another tenant than the deployment's own, which stays. */
+  /** Changes a new tenant, since the deployment's own tenant must stay as it is. */
   changeTenant: async (kit: Kit, { callers, own }: Here) => {
     const ids: Record<string, string> = own.ids
     if (Object.hasOwn(ids, 'tenant_id')) {
