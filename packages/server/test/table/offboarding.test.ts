@@ -125,7 +125,7 @@ test('a statement that stops people or devices is used only where modules/offboa
         .map((text) => ({ file, name: /^export (?:const|async function|function) (\w+)/.exec(text)?.[1] ?? '' })),
     )
   assert.deepEqual(stopping.map(({ name }) => name).sort(), [
-    'entomb',
+    'softDelete',
     'moveDevices',
     'moveStatus',
     'revokeOfUsers',
