@@ -1,3 +1,5 @@
+import type { Page } from 'playwright-core'
+
 type TraceEvent = {
   name: string
   ph: string
@@ -8,11 +10,30 @@ type TraceEvent = {
   args?: { name?: string }
 }
 
+/** Categories of a trace that have the tasks of the main thread, and the names of threads. */
+const categories = ['toplevel']
+
+type Tasks = { longestMs: number; totalMs: number }
+
 /**
- * The longest task of a page in a trace of the category `toplevel`, in milliseconds of the processor: other processes
- * of a busy machine do not count.
+ * Traces a page while `work` runs, and sums up the tasks of its main thread in milliseconds of the processor: other
+ * processes of a busy machine do not count.
  */
-export function longestTaskMs(trace: Buffer): number {
+export async function traceTasks(page: Page, work: () => Promise<void>): Promise<Tasks> {
+  const browser = page.context().browser()
+  if (!browser) throw new Error('the page belongs to no browser')
+  await browser.startTracing(page, { categories })
+  let trace: Buffer
+  try {
+    await work()
+  } finally {
+    // A browser has one trace at a time: a failed test must not keep it from the next one.
+    trace = await browser.stopTracing()
+  }
+  return tasksOf(trace)
+}
+
+function tasksOf(trace: Buffer): Tasks {
   const { traceEvents } = JSON.parse(trace.toString()) as { traceEvents: TraceEvent[] }
   const threadOf = ({ pid, tid }: TraceEvent) => `${pid} ${tid}`
   const pages = new Set(
@@ -20,5 +41,6 @@ export function longestTaskMs(trace: Buffer): number {
   )
   const tasks = traceEvents.filter((event) => event.name.endsWith('RunTask') && pages.has(threadOf(event)))
   if (tasks.length === 0) throw new Error(`the trace has no task of a page: ${traceEvents.length} events`)
-  return Math.max(...tasks.map(({ tdur = 0 }) => tdur)) / 1000
+  const times = tasks.map(({ tdur = 0 }) => tdur / 1000)
+  return { longestMs: Math.max(...times), totalMs: times.reduce((sum, each) => sum + each, 0) }
 }

@@ -1,6 +1,7 @@
 import { QueryClient } from '@tanstack/react-query'
 import { ApiError } from './api-error.ts'
 import { changesAnswered, setOnSignedOut } from './client.ts'
+import { limitUnused } from './limit-unused.ts'
 import { goToSignIn } from './sign-in.ts'
 
 const isTransient = (error: unknown): error is ApiError =>
@@ -27,6 +28,7 @@ export const queryClient = new QueryClient({
     },
   },
 })
+limitUnused(queryClient.getQueryCache(), 30)
 
 let isAsking = false
 

@@ -1,7 +1,10 @@
 import { useEffect, useState } from 'react'
+import { ApiError, messageOf } from '../api/api-error.ts'
+import { announce } from '../ui/announce.ts'
 import { Button } from '../ui/button.tsx'
 import { formatNumber } from '../ui/format.ts'
 import { IconButton } from '../ui/icon-button.tsx'
+import { sentence } from '../ui/problem.tsx'
 import type { Selection } from './selection.ts'
 import type { BulkVerb, ListSpec } from './spec.ts'
 
@@ -11,7 +14,11 @@ type Props<T> = {
   shownCount: number
   hasMore: boolean
   verbs: readonly BulkVerb[]
-  /** Asks the server how many match the filter (a dry run of the same request). */
+  /**
+   * Asks the server how many match the filter (a dry run of the same request).
+   *
+   * @throws Error with the reason why all that match cannot be selected
+   */
   countAll: () => Promise<number>
   onVerb: (id: string, matched: number | undefined) => void
 }
@@ -19,6 +26,7 @@ type Props<T> = {
 /** The bar at the bottom while rows are selected. */
 export function BulkBar<T>({ spec, selection, shownCount, hasMore, verbs, countAll, onVerb }: Props<T>) {
   const [matching, setMatching] = useState<number>()
+  const [problem, setProblem] = useState<string>()
   const count = selection.isAll ? matching : selection.ids.size
   const offersAll = !selection.isAll && hasMore && selection.ids.size >= shownCount
   useEffect(() => {
@@ -26,14 +34,18 @@ export function BulkBar<T>({ spec, selection, shownCount, hasMore, verbs, countA
     let isCurrent = true
     // The count of an earlier filter must not be offered for this one.
     setMatching(undefined)
+    setProblem(undefined)
     countAll().then(
       (found) => isCurrent && setMatching(found),
-      () => undefined,
+      (e: unknown) => isCurrent && setProblem(reasonOf(e)),
     )
     return () => {
       isCurrent = false
     }
   }, [offersAll, countAll])
+  useEffect(() => {
+    if (offersAll && problem !== undefined) announce(problem)
+  }, [offersAll, problem])
   if (!selection.isAll && selection.ids.size === 0) return null
   return (
     <div className="bulk" role="toolbar" aria-label={`Selected ${spec.noun.many}`}>
@@ -46,6 +58,7 @@ export function BulkBar<T>({ spec, selection, shownCount, hasMore, verbs, countA
           Select all {formatNumber(matching)} that match
         </Button>
       )}
+      {offersAll && problem !== undefined && <span className="soft xs">{problem}</span>}
       <span className="sep" />
       {verbs.map((verb) => (
         <Button
@@ -61,4 +74,12 @@ export function BulkBar<T>({ spec, selection, shownCount, hasMore, verbs, countA
       <IconButton icon="x" label="Clear selection" onClick={selection.clear} />
     </div>
   )
+}
+
+/** The reason as a sentence. A missing permission has none here: the buttons say it. */
+function reasonOf(e: unknown): string | undefined {
+  if (!(e instanceof ApiError)) return messageOf(e)
+  if (e.code === 'forbidden') return undefined
+  const [wrong] = e.errors
+  return wrong ? sentence(`the ${wrong.field} ${wrong.message}`) : sentence(e.detail)
 }

@@ -2,6 +2,7 @@ import { call, type InputOf, type OutputOf } from '../../api/client.ts'
 import { expectOwnChange } from '../../api/live.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { withStepUp } from '../../api/step-up.ts'
+import { formatNumber } from '../../ui/format.ts'
 import { cliOptions, type SessionTarget } from './words.ts'
 
 type Filter = Readonly<Record<string, string>>
@@ -49,7 +50,9 @@ export async function countMatching(filter: Filter): Promise<{ matched: number; 
     names.push(...page.items.slice(0, 5 - names.length).map((s) => s.device_name ?? s.device_id))
     cursor = page.next_cursor ?? undefined
     if (cursor && matched >= mostCounted)
-      throw new Error(`More than ${mostCounted} sessions match. Narrow the filter, or use holdfast session terminate.`)
+      throw new Error(
+        `More than ${formatNumber(mostCounted)} sessions match. Narrow the filter, or use holdfast session terminate.`,
+      )
   } while (cursor)
   return { matched, names }
 }

@@ -214,10 +214,11 @@ async function matching(tx: Tx, tenant: TenantId, judged: DeviceFilterQuery): Pr
   const rows = await selectDevices(tx, tenant, judged, await denseDeviceFilters(tx, tenant, judged, 'enrolled_at'))
     .limit(batchLimit + 1)
     .execute()
-  if (rows.length > batchLimit)
-    throw new AppError('validation_error', `filter: matches more than ${batchLimit} devices; narrow it`, {
-      errors: [{ field: 'filter', message: `matches more than ${batchLimit} devices` }],
-    })
+  if (rows.length > batchLimit) {
+    const limit = batchLimit.toLocaleString('en')
+    const message = `matches more than ${limit} devices, and one request changes at most ${limit}; narrow it`
+    throw new AppError('validation_error', `filter: ${message}`, { errors: [{ field: 'filter', message }] })
+  }
   return rows.map((r) => encodeId('device', r.device_id))
 }
 
