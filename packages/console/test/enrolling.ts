@@ -42,7 +42,9 @@ export const secretIn = (text: string): string => /hfe_\w+/.exec(text)?.[0] ?? a
 export function enroll({ kit }: Ground, token: string, name: string, platform: 'linux' | 'macos' = 'linux') {
   const { privateJwk } = generateKey('ES256')
   const client = createClient({
-    ...{ baseUrl: kit.publicUrl, dispatcher: kit.dispatcher, credential: token },
+    baseUrl: kit.publicUrl,
+    dispatcher: kit.dispatcher,
+    credential: token,
     prove: (method: string, url: string, accessToken: string) =>
       createProof(privateJwk, { method, url, accessToken, now: new Date() }),
   })

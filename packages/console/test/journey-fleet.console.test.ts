@@ -14,8 +14,11 @@ async function startSessions({ kit }: Ground, gatewayName: string, count: number
   const { gateway, client } = await withGateway(kit, gatewayName)
   const devices = await times(count, (i) => enroll(kit, `${gatewayName}-laptop-${i + 1}`))
   const samples = devices.map(({ id }) => ({
-    ...{ session_id: newSession(), device_id: id, state: 'active' as const },
-    ...{ rx_bytes: 1000, tx_bytes: 2000 },
+    session_id: newSession(),
+    device_id: id,
+    state: 'active' as const,
+    rx_bytes: 1000,
+    tx_bytes: 2000,
   }))
   await client.metering({ body: report(samples) })
   return samples.map((sample, i) => ({

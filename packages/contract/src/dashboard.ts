@@ -53,8 +53,14 @@ export const dashboardOverview = endpoint({
         status: Closed({ pending: Count, active: Count, suspended: Count, revoked: UpTo }),
         effective_status: Closed(
           {
-            ...{ active: Count, pending: Count, suspended: Count, locked: Count },
-            ...{ user_suspended: Count, user_deleted: Count, expired: Count, revoked: UpTo },
+            active: Count,
+            pending: Count,
+            suspended: Count,
+            locked: Count,
+            user_suspended: Count,
+            user_deleted: Count,
+            expired: Count,
+            revoked: UpTo,
           },
           { description: 'The same devices by effective status' },
         ),
@@ -66,8 +72,12 @@ export const dashboardOverview = endpoint({
       users: Closed({ active: Count, suspended: UpTo }),
       gateways: Closed({
         status: Closed({
-          ...{ healthy: Count, degraded: Count, draining: Count },
-          ...{ down: Count, never_seen: Count, pending: Count },
+          healthy: Count,
+          degraded: Count,
+          draining: Count,
+          down: Count,
+          never_seen: Count,
+          pending: Count,
         }),
       }),
       sessions: Closed({ active: Count }),

@@ -66,7 +66,12 @@ test('every space is the same space, and hashes of before spaces were mapped go 
   // Hashed before the mapping of spaces.
   const salt = Buffer.alloc(16, 7)
   const tag = argon2Sync('argon2id', {
-    ...{ message: Buffer.from(spaced('\u00a0')), nonce: salt, parallelism: 1, tagLength: 32, memory: 64, passes: 1 },
+    message: Buffer.from(spaced('\u00a0')),
+    nonce: salt,
+    parallelism: 1,
+    tagLength: 32,
+    memory: 64,
+    passes: 1,
   })
   const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '')
   const old = `$argon2id$v=19$m=64,t=1,p=1$${base64(salt)}$${base64(tag)}`

@@ -61,7 +61,7 @@ test('the snippets for a device', { timeout: 20_000 }, async (t) => {
   }
   const stop = new AbortController()
   const log = (line: string) => void said.push(line)
-  const given = { ...{ baseUrl: control.baseUrl, token: 'hfe_token', folder: await folderFor(t) }, tunnel, stop, log }
+  const given = { baseUrl: control.baseUrl, token: 'hfe_token', folder: await folderFor(t), tunnel, stop, log }
   const { device, polling, following, shown, beginAnew } = await snippetsOf(
     'A device',
     given,
@@ -117,8 +117,12 @@ test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
   const isReady = Promise.withResolvers<void>()
   const installed = Promise.withResolvers<{ authorities: string; crls: string }>()
   const given = {
-    ...{ baseUrl: server.baseUrl, tenantId: issuer.tenantId, gatewayId: 'gwy_a', folder: await folderFor(t) },
-    ...{ readSecret: () => 'hfg_x', stop },
+    baseUrl: server.baseUrl,
+    tenantId: issuer.tenantId,
+    gatewayId: 'gwy_a',
+    folder: await folderFor(t),
+    readSecret: () => 'hfg_x',
+    stop,
     firewall: {
       enforce: async ({ peers }: sdk.GatewayState) => {
         enforced.push([...peers.keys()])
@@ -166,7 +170,9 @@ test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
     samples.map(([one]) => ({ ...one, session_id: '', started_at: '' })),
     [
       {
-        ...{ device_id: 'dev_1', assigned_ip: '100.64.0.1/32', policy_digest: digestOf(content) },
+        device_id: 'dev_1',
+        assigned_ip: '100.64.0.1/32',
+        policy_digest: digestOf(content),
         session_id: '',
         started_at: '',
         rx_bytes: 5,
@@ -176,7 +182,9 @@ test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
         state: 'active',
       },
       {
-        ...{ device_id: 'dev_1', assigned_ip: '100.64.0.1/32', policy_digest: digestOf(content) },
+        device_id: 'dev_1',
+        assigned_ip: '100.64.0.1/32',
+        policy_digest: digestOf(content),
         session_id: '',
         started_at: '',
         rx_bytes: 0,

@@ -31,8 +31,12 @@ export async function createAuthorities({ tenantId, now }: { tenantId: string; n
     const times = { thisUpdate: now(), nextUpdate: after(hours) }
     const der = await createCrl(signer, pem, { number, ...times, revoked: entries })
     return {
-      ...{ issuer_id: 'sgn_1', issuer: certificateInfo(pem).subject, number, der: der.toString('base64') },
-      ...{ this_update: times.thisUpdate.toISOString(), next_update: times.nextUpdate.toISOString() },
+      issuer_id: 'sgn_1',
+      issuer: certificateInfo(pem).subject,
+      number,
+      der: der.toString('base64'),
+      this_update: times.thisUpdate.toISOString(),
+      next_update: times.nextUpdate.toISOString(),
     }
   }
   return {
@@ -47,8 +51,11 @@ export async function createAuthorities({ tenantId, now }: { tenantId: string; n
     /** Issues a certificate (PEM) for the key of a request, valid for `hours`. */
     issue: (csr: string, { deviceId = 'dev_1', hours = 24 } = {}) =>
       issuer.issue({
-        ...{ serial: mintSerial(), deviceId, publicJwk: readCertificateRequest(csr).publicJwk },
-        ...{ notBefore: after(-0.1), notAfter: after(hours) },
+        serial: mintSerial(),
+        deviceId,
+        publicJwk: readCertificateRequest(csr).publicJwk,
+        notBefore: after(-0.1),
+        notAfter: after(hours),
       }),
     rootList: (number = 1, revoked: readonly string[] = [], hours = 24) =>
       listOf({ signer: rootSigner, pem: root.pem }, number, revoked, hours),

@@ -123,8 +123,15 @@ export function createIssuer({
     assertion: (claims: object = {}, { key = keys.posture, typ = 'eat+jwt' } = {}): Promise<string> => {
       const at = Math.floor(now().getTime() / 1000)
       return signJws(key.signer, typ, {
-        ...{ iss: 'https://control.example', sub: 'dev_1', aud: ['urn:holdfast:relying-party'], tid: tenantId },
-        ...{ uid: 'usr_1', cnf: { jkt: 'thumb' }, jti: 'one', iat: at, exp: at + 600 },
+        iss: 'https://control.example',
+        sub: 'dev_1',
+        aud: ['urn:holdfast:relying-party'],
+        tid: tenantId,
+        uid: 'usr_1',
+        cnf: { jkt: 'thumb' },
+        jti: 'one',
+        iat: at,
+        exp: at + 600,
         submods: {
           device: {
             ear_status: 'affirming',

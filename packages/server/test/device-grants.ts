@@ -29,7 +29,11 @@ export async function startGrants(
   const claims = { username: 'preferred_username', email: 'email', display_name: 'name', groups: 'groups' }
   const provider = await kit.admin.createIdentityProvider({
     body: {
-      ...{ kind: 'oidc', name: 'staff', enrollment: true, provisioning: 'create', claims },
+      kind: 'oidc',
+      name: 'staff',
+      enrollment: true,
+      provisioning: 'create',
+      claims,
       oidc: { issuer: idp.issuer, client_id: 'holdfast', client_secret: 'known to two', device_code },
     },
   })
@@ -69,7 +73,18 @@ export async function startGrants(
     idp.decisions.set(code, { idToken: await idp.idToken({ ...ada, iat, exp: iat + 300, ...claims }) })
   }
   return {
-    ...{ kit, clock, idp, provider, params, token, newMachine, begin, status, finish, begun, approve },
+    kit,
+    clock,
+    idp,
+    provider,
+    params,
+    token,
+    newMachine,
+    begin,
+    status,
+    finish,
+    begun,
+    approve,
     second: { ...kit, ...kit.replicas[1]! } as Kit,
     /** Number of token requests to the provider so far. */
     asked: () => idp.hitsOf('/token'),
@@ -100,10 +115,18 @@ export async function plantGrant(kit: Kit, token: string, providerId: string): P
     tx
       .insertInto('device_grants')
       .values({
-        ...{ tenant_id: kit.tenant, provider_id: decodeId('identity_provider', providerId)!, source: '192.0.2.1' },
-        ...{ ticket: readToken(kit.peppers, challenge)!.digest, jkt: thumbprint(privateJwk) },
-        ...{ state: 'pending', end_reason: null, secret_jwe: 'x', interval_seconds: 5, poller: null },
-        ...{ next_poll_at: later, expires_at: later },
+        tenant_id: kit.tenant,
+        provider_id: decodeId('identity_provider', providerId)!,
+        source: '192.0.2.1',
+        ticket: readToken(kit.peppers, challenge)!.digest,
+        jkt: thumbprint(privateJwk),
+        state: 'pending',
+        end_reason: null,
+        secret_jwe: 'x',
+        interval_seconds: 5,
+        poller: null,
+        next_poll_at: later,
+        expires_at: later,
       })
       .execute(),
   )

@@ -92,11 +92,18 @@ export const eventsIn = ({ body }: Pick<Request, 'body'>): Received[] =>
 
 type Body = Input<Contract['createSiemConnector']>['body']
 export const toSyslog = (port: number, more: Partial<Body> = {}): Body => ({
-  ...{ kind: 'syslog_tcp', name: 'soc', format: 'json', host: '127.0.0.1', port },
+  kind: 'syslog_tcp',
+  name: 'soc',
+  format: 'json',
+  host: '127.0.0.1',
+  port,
   ...more,
 })
 export const toWebhook = (url: string, more: Partial<Body> = {}): Body => ({
-  ...{ kind: 'webhook', name: 'soc', format: 'json', url: `${url}/hook` },
+  kind: 'webhook',
+  name: 'soc',
+  format: 'json',
+  url: `${url}/hook`,
   ...more,
 })
 
@@ -114,10 +121,19 @@ export const arrive = (
     const rows = Array.from({ length: count }, (_, i) => {
       const id = uuidv7()
       const event = {
-        ...{ event_id: encodeId('audit_event', id), tenant_id: encodeId('tenant', tenant_id), kind: 'user.changed' },
-        ...{ timestamp: at.toISOString(), outcome: 'success', operation: `n${from + i}${padding(from + i)}` },
-        ...{ actor: { type: 'job', id: null, name: null }, target: null, source_ip: null, user_agent: null },
-        ...{ request_id: null, origin: 'job', user_id: 'usr_1' },
+        event_id: encodeId('audit_event', id),
+        tenant_id: encodeId('tenant', tenant_id),
+        kind: 'user.changed',
+        timestamp: at.toISOString(),
+        outcome: 'success',
+        operation: `n${from + i}${padding(from + i)}`,
+        actor: { type: 'job', id: null, name: null },
+        target: null,
+        source_ip: null,
+        user_agent: null,
+        request_id: null,
+        origin: 'job',
+        user_id: 'usr_1',
       }
       const common = { tenant_id, event_id: id, at, kind: event.kind, outcome: 'success' as const }
       return { ...common, ...party, source_ip: null, request_id: null, record: canonicalJson(event) }

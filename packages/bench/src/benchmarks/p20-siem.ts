@@ -85,9 +85,19 @@ function eventsOf(tenant_id: string, from: number, to: number): [ids: string[], 
   const timestamp = new Date().toISOString()
   const records = ids.map((_, i) =>
     JSON.stringify({
-      ...{ actor: { id: null, name: null, type: 'job' }, event_id: 'evt_0', kind: 'user.changed' },
-      ...{ operation: `${from + i}@${sentAt}`, origin: 'job', outcome: 'success', request_id: null, source_ip: null },
-      ...{ target: null, tenant_id, timestamp, user_agent: null, user_id: 'usr_1' },
+      actor: { id: null, name: null, type: 'job' },
+      event_id: 'evt_0',
+      kind: 'user.changed',
+      operation: `${from + i}@${sentAt}`,
+      origin: 'job',
+      outcome: 'success',
+      request_id: null,
+      source_ip: null,
+      target: null,
+      tenant_id,
+      timestamp,
+      user_agent: null,
+      user_id: 'usr_1',
     }),
   )
   return [ids, records]

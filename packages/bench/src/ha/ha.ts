@@ -82,7 +82,12 @@ async function startTrial({ replicas, isSynchronous }: Pick<Options, 'replicas' 
   const { secret: token } = await patientAdmin.generateToken({ body: { name: 'late', max_uses: 0, tags: ['watched'] } })
   let isOver = true
   const deeds: Deeds = {
-    ...{ url: stand.url, admin, record, observer, dispatcher, token },
+    url: stand.url,
+    admin,
+    record,
+    observer,
+    dispatcher,
+    token,
     random: createRandom(1),
     published: new Map(),
     documentOf: (n) => ({ schema: 'holdfast.policy/1', rules: [], settings: { keepalive_seconds: 10 + (n % 50) } }),
@@ -123,7 +128,9 @@ async function startTrial({ replicas, isSynchronous }: Pick<Options, 'replicas' 
       isOver = true
       await writing
       const round = {
-        ...{ scenario, downSeconds: (back - began) / 1000, readySeconds },
+        scenario,
+        downSeconds: (back - began) / 1000,
+        readySeconds,
         ...(await judge({ pair, stand, observer, record, before, isJudged: !backup })),
       }
       // Writes to the database that a restore has replaced are not expected any more.

@@ -42,8 +42,14 @@ const fail = (gatewayId: string, where: string, error: unknown) => {
 
 function startGateway(gateway: Gateway, id: string): void {
   const one: Running = {
-    ...{ gateway, stop: new AbortController(), stopped: Promise.resolve(), status: undefined },
-    ...{ sessions: new Map(), woken: [], beat: undefined, behaviour: 'honest' },
+    gateway,
+    stop: new AbortController(),
+    stopped: Promise.resolve(),
+    status: undefined,
+    sessions: new Map(),
+    woken: [],
+    beat: undefined,
+    behaviour: 'honest',
   }
   running.set(id, one)
   startPulling(one, id)

@@ -10,7 +10,9 @@ const quietMs = 60_000
 export function agentAt(doorOf: () => number | undefined, connections: number | null = null): Agent {
   const connector = buildConnector({ timeout: quietMs })
   return new Agent({
-    ...{ keepAliveTimeout: quietMs, pipelining: 1, connections },
+    keepAliveTimeout: quietMs,
+    pipelining: 1,
+    connections,
     connect: (options, callback) => {
       const door = doorOf()
       connector(door === undefined ? options : { ...options, port: String(door) }, callback)

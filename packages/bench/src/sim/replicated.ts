@@ -27,7 +27,11 @@ export async function createReplicated(count: number): Promise<Served> {
       postgres = database
       replicas = doors.map((port, i) =>
         createReplica({
-          ...{ name: `replica-${i + 1}`, port, publicUrl: url, dataDir, adminPassword },
+          name: `replica-${i + 1}`,
+          port,
+          publicUrl: url,
+          dataDir,
+          adminPassword,
           databaseUrl: database.urlAt(database.port),
           // The whole fleet uses one address.
           environment: { HOLDFAST_AUTH_FAILURES_PER_MINUTE: '1000000' },

@@ -58,7 +58,12 @@ export async function runSoak(options: SoakOptions): Promise<boolean> {
     ends.push(() => dispatcher.destroy())
     const { secret: token } = await admin.generateToken({ body: { name: 'late', max_uses: 0, tags: ['watched'] } })
     const deeds: Deeds = {
-      ...{ url, admin, record, observer, dispatcher, token },
+      url,
+      admin,
+      record,
+      observer,
+      dispatcher,
+      token,
       random: createRandom(options.seed + 1),
       published: fleet.published,
       documentOf: fleet.documentOf,
@@ -70,7 +75,9 @@ export async function runSoak(options: SoakOptions): Promise<boolean> {
 
     const writing = doDeeds(deeds, { moves: 4, made: 2, publishEveryMs: 6_000 })
     const chaos = runChaos({
-      ...{ nodes, postgres, say },
+      nodes,
+      postgres,
+      say,
       random: createRandom(options.seed),
       longest: Math.max(3, options.minutes * 5),
       isOver: () => isOver,

@@ -31,9 +31,16 @@ const withRow = (n: number, row: (row: Row) => Row) => rows.map((r) => (r.seq ==
 
 test('an export as it was made is what was recorded', async () => {
   assert.deepEqual(await verify(text(rows) + manifest), {
-    ...{ tenant_id: tenantId, events: 20, first_seq: 1, last_seq: 20, last_hash: rows[19]!.hash.toString('hex') },
-    ...{ is_filtered: false, manifest_is_signed: true },
-    ...{ checkpoint: null, checkpoints: 0, checkpoints_of_other_keys: 0 },
+    tenant_id: tenantId,
+    events: 20,
+    first_seq: 1,
+    last_seq: 20,
+    last_hash: rows[19]!.hash.toString('hex'),
+    is_filtered: false,
+    manifest_is_signed: true,
+    checkpoint: null,
+    checkpoints: 0,
+    checkpoints_of_other_keys: 0,
   })
   assert.equal((await verify(await manifestOf([]))).events, 0)
 })

@@ -35,7 +35,16 @@ export async function verifyFile(bytes: AsyncIterable<Buffer>, given: Given, tru
   if (digest.digest('hex') !== manifest.sha256)
     throw new BadRecord(1, 'the file is not, byte for byte, what was exported')
   return {
-    ...{ tenant_id, format, filter, started_at, events, first_seq, last_seq, last_hash: hash_of_last },
-    ...{ bytes: size, sha256: manifest.sha256, manifest_is_signed: true },
+    tenant_id,
+    format,
+    filter,
+    started_at,
+    events,
+    first_seq,
+    last_seq,
+    last_hash: hash_of_last,
+    bytes: size,
+    sha256: manifest.sha256,
+    manifest_is_signed: true,
   }
 }

@@ -3,8 +3,15 @@ import { test } from 'node:test'
 import { startServer, startShell } from '../test-shell.ts'
 
 const event = (seq: number) => ({
-  ...{ event_id: `evt_${seq}`, seq, timestamp: '2030-01-31T08:00:00.000Z', kind: 'login.failed', outcome: 'refused' },
-  ...{ actor: { type: 'user', id: 'usr_1', name: 'jane' }, target: null, source_ip: '192.0.2.7', origin: 'api' },
+  event_id: `evt_${seq}`,
+  seq,
+  timestamp: '2030-01-31T08:00:00.000Z',
+  kind: 'login.failed',
+  outcome: 'refused',
+  actor: { type: 'user', id: 'usr_1', name: 'jane' },
+  target: null,
+  source_ip: '192.0.2.7',
+  origin: 'api',
 })
 const environment = (url: string) => ({ HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
 
@@ -30,9 +37,20 @@ test('every filter is an option, and a list goes on over empty pages until the l
   )
   const query = new URLSearchParams(asked[0]?.line.split('?')[1])
   assert.deepEqual(Object.fromEntries(query), {
-    ...{ kind: 'login.*', actor_id: 'usr_1', actor_type: 'user', target_id: 'dev_1', target_type: 'device' },
-    ...{ source_ip: '192.0.2.7', outcome: 'refused', origin: 'api', from: '2030-01-31T00:00:00.000Z' },
-    ...{ to: '2030-02-01T00:00:00.000Z', request_id: 'r1', q: 'jan', text: 'needle', limit: '100' },
+    kind: 'login.*',
+    actor_id: 'usr_1',
+    actor_type: 'user',
+    target_id: 'dev_1',
+    target_type: 'device',
+    source_ip: '192.0.2.7',
+    outcome: 'refused',
+    origin: 'api',
+    from: '2030-01-31T00:00:00.000Z',
+    to: '2030-02-01T00:00:00.000Z',
+    request_id: 'r1',
+    q: 'jan',
+    text: 'needle',
+    limit: '100',
   })
 })
 

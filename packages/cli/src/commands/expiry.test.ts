@@ -3,8 +3,14 @@ import { test } from 'node:test'
 import { startServer, startShell } from '../test-shell.ts'
 
 const key = {
-  ...{ type: 'api_key', id: 'key_1', name: 'ci', since: '2026-01-01T00:00:00.000Z' },
-  ...{ expires_at: '2026-01-11T00:00:00.000Z', days_left: 9, status: 'warning', renews_itself: false },
+  type: 'api_key',
+  id: 'key_1',
+  name: 'ci',
+  since: '2026-01-01T00:00:00.000Z',
+  expires_at: '2026-01-11T00:00:00.000Z',
+  days_left: 9,
+  status: 'warning',
+  renews_itself: false,
 }
 const summary = { expired: 0, critical: 0, warning: 1, ok: 0, spcs: [] }
 

@@ -61,7 +61,14 @@ async function bodyOf(cli: Cli, options: Settings) {
   const tls = given({ ca_pem: ca === undefined ? undefined : await pemIn(ca), server_name: serverName })
   const credential = options.credential ? await cli.prompt.newSecret('Credential') : undefined
   return given({
-    ...{ url, host, port, index, username, name, format, credential },
+    url,
+    host,
+    port,
+    index,
+    username,
+    name,
+    format,
+    credential,
     tls: Object.keys(tls).length > 0 ? tls : undefined,
     bom: bom === undefined ? undefined : bom === 'on',
     enabled: enable ? true : disable ? false : undefined,

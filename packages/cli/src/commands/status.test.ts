@@ -3,8 +3,14 @@ import { test } from 'node:test'
 import { startServer, startShell } from '../test-shell.ts'
 
 const step = {
-  ...{ at: '2026-11-23T00:00:00.000Z', rx_bytes: 2_000_000, tx_bytes: 0, sessions_started: 3, sessions: 2 },
-  ...{ enrollments: 1, logins_failed: 4, refused: 5 },
+  at: '2026-11-23T00:00:00.000Z',
+  rx_bytes: 2_000_000,
+  tx_bytes: 0,
+  sessions_started: 3,
+  sessions: 2,
+  enrollments: 1,
+  logins_failed: 4,
+  refused: 5,
 }
 const overview = {
   devices: {
@@ -16,8 +22,12 @@ const overview = {
   sessions: { active: 5 },
   policy: [
     {
-      ...{ channel: 'stable', version: 7, digest: `sha256:${'0'.repeat(64)}`, published_at: step.at },
-      ...{ devices: { applied: 6, pending: 2 }, gateways: { applied: 1, pending: 1 } },
+      channel: 'stable',
+      version: 7,
+      digest: `sha256:${'0'.repeat(64)}`,
+      published_at: step.at,
+      devices: { applied: 6, pending: 2 },
+      gateways: { applied: 1, pending: 1 },
     },
   ],
   logins: { failed_24h: 4 },

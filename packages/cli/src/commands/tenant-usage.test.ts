@@ -88,7 +88,11 @@ test('usage is the series, then what it comes to, then when limits are reached',
   const [from, to] = ['2030-01-01T00:00:00.000Z', '2030-01-02T00:00:00.000Z']
   const totals = { rx_bytes: 1_500_000_000, tx_bytes: 999, sessions_started: 1 }
   const usage = {
-    ...{ tenant_id: 'tnt_1', from, to, step: 'day', totals },
+    tenant_id: 'tnt_1',
+    from,
+    to,
+    step: 'day',
+    totals,
     series: [{ at: from, ...totals, peak: { ...ofEach(countedMetrics, 0), devices: 7 } }],
     forecast: [{ metric: 'users', used: 9, limit: 10, per_day: 0.5, reaches_limit_at: to }],
   }

@@ -32,7 +32,10 @@ export function useOwnedDevices(
 }
 
 const hitOf = (device: Device, can: Can): Hit => ({
-  ...{ kind: 'device', id: device.device_id, name: device.name, status: device.effective_status },
+  kind: 'device',
+  id: device.device_id,
+  name: device.name,
+  status: device.effective_status,
   detail: [device.user_name, systemOf(device)].filter(Boolean).join(' · '),
   actions: actionsOf(device, can),
 })

@@ -42,7 +42,10 @@ const kinds: Readonly<Partial<Record<Hit['kind'], { group: string; icon: IconNam
 type Deed = { action: Hit['actions'][number]; deed: DeviceDeed; label: string; icon: IconName; effect: string }
 const deeds: readonly Deed[] = [
   {
-    ...{ action: 'lost_device', deed: 'lost', label: 'Lost device', icon: 'bolt' },
+    action: 'lost_device',
+    deed: 'lost',
+    label: 'Lost device',
+    icon: 'bolt',
     effect: 'revokes it, ends its sessions and certificates',
   },
   { action: 'approve', deed: 'approve', label: 'Approve', icon: 'check', effect: 'lets it in' },
@@ -96,7 +99,9 @@ function actionsOn(device: Hit): PaletteItem[] {
   return deeds
     .filter(({ action }) => device.actions.includes(action))
     .map(({ deed, label, icon, effect }) => ({
-      ...{ id: `${deed}-${device.id}`, label: `${label}: ${device.name}`, icon },
+      id: `${deed}-${device.id}`,
+      label: `${label}: ${device.name}`,
+      icon,
       sub: [detailOf(device), effect].filter(Boolean).join(' · '),
       command: deedCommand(deed, { devices: [{ device_id: device.id, name: device.name }] }),
       run: () =>
@@ -107,7 +112,9 @@ function actionsOn(device: Hit): PaletteItem[] {
 function objectItem(hit: Hit, go: Go): PaletteItem {
   const { icon = 'search', command } = kinds[hit.kind] ?? {}
   return {
-    ...{ id: hit.id, label: hit.name, icon },
+    id: hit.id,
+    label: hit.name,
+    icon,
     ...(hit.status !== null && { status: formatWord(hit.status) }),
     ...(command !== undefined && { command: commandLine(command, hit.id) }),
     ...(hit.detail && { sub: detailOf(hit) }),
@@ -139,7 +146,10 @@ function places(wanted: string, { can, go, listed }: PlacesInput): PaletteItem[]
     wanted !== '' && listed
       ? [
           {
-            ...{ id: 'match', label: `Devices that match “${wanted}”`, icon: 'search', keys: ['g', 'd'] },
+            id: 'match',
+            label: `Devices that match “${wanted}”`,
+            icon: 'search',
+            keys: ['g', 'd'],
             run: () => go('/admin/devices', { q: wanted }),
           },
         ]
@@ -149,7 +159,9 @@ function places(wanted: string, { can, go, listed }: PlacesInput): PaletteItem[]
     .filter((f) => matches(wanted, f.label, f.keywords))
     .map(
       (f): PaletteItem => ({
-        ...{ id: f.path, label: f.label, icon: 'arrow' },
+        id: f.path,
+        label: f.label,
+        icon: 'arrow',
         ...(f.shortcut && { keys: ['g', f.shortcut] }),
         run: () => go(f.path),
       }),
@@ -170,15 +182,25 @@ function commands(wanted: string, can: Can, go: Go): PaletteItem[] {
 /** What the shell itself can do. */
 const ofShell = (): (PaletteItem & { keywords: string })[] => [
   ...(['light', 'dark', 'system'] as const).map((theme): PaletteItem & { keywords: string } => ({
-    ...{ id: `theme-${theme}`, label: `Theme: ${theme}`, icon: 'theme', keywords: 'appearance colors mode' },
+    id: `theme-${theme}`,
+    label: `Theme: ${theme}`,
+    icon: 'theme',
+    keywords: 'appearance colors mode',
     run: () => chooseTheme(theme),
   })),
   {
-    ...{ id: 'help', label: 'Keyboard shortcuts', icon: 'help', keys: ['?'], keywords: 'help keys' },
+    id: 'help',
+    label: 'Keyboard shortcuts',
+    icon: 'help',
+    keys: ['?'],
+    keywords: 'help keys',
     run: () => openOverlay({ kind: 'help' }),
   },
   {
-    ...{ id: 'sign-out', label: 'Sign out', icon: 'out', keywords: 'log out leave' },
+    id: 'sign-out',
+    label: 'Sign out',
+    icon: 'out',
+    keywords: 'log out leave',
     run: () => void signOutOrSay(),
   },
 ]

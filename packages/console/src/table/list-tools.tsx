@@ -44,7 +44,9 @@ export function ListTools<T>({ spec, state, onRefresh }: Props<T>) {
           { id: 'default', label: 'Default columns', onSelect: () => state.set({ cols: undefined }) },
           'line' as const,
           ...densities.map((height) => ({
-            ...{ id: `rows-${height}`, label: `${formatWord(height)} rows`, isOn: height === density },
+            id: `rows-${height}`,
+            label: `${formatWord(height)} rows`,
+            isOn: height === density,
             onSelect: () => chooseDensity(height),
           })),
         ]}
@@ -56,7 +58,9 @@ export function ListTools<T>({ spec, state, onRefresh }: Props<T>) {
           ...(spec.list
             ? [
                 {
-                  ...{ id: 'csv', label: 'Download as CSV', icon: 'download' as const },
+                  id: 'csv',
+                  label: 'Download as CSV',
+                  icon: 'download' as const,
                   onSelect: () => void exportCsv(spec, state).catch(sayNotSaved),
                 },
               ]

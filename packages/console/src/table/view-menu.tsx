@@ -43,12 +43,19 @@ export function ViewMenu({ view, onDeleted }: { view: SavedView; onDeleted: () =
       label={`Actions for the view ${name}`}
       items={[
         {
-          ...{ id: 'share', label: shared ? 'Stop sharing' : 'Share with everybody', icon: 'people', offReason },
+          id: 'share',
+          label: shared ? 'Stop sharing' : 'Share with everybody',
+          icon: 'people',
+          offReason,
           onSelect: () => void change(share, shared ? `View “${name}” is yours alone` : `View “${name}” is shared`),
         },
         'line',
         {
-          ...{ id: 'delete', label: 'Delete view', icon: 'x', danger: true, offReason },
+          id: 'delete',
+          label: 'Delete view',
+          icon: 'x',
+          danger: true,
+          offReason,
           onSelect: () => void change(remove, `View “${name}” deleted`),
         },
       ]}

@@ -23,6 +23,8 @@ export const copyCommand = (command: string): Promise<void> =>
 
 /** The line of a menu that copies a command. */
 export const copyCommandItem = (command: string): MenuItem => ({
-  ...{ id: 'copy', label: 'Copy as command', icon: 'term' },
+  id: 'copy',
+  label: 'Copy as command',
+  icon: 'term',
   onSelect: () => void copyCommand(command),
 })

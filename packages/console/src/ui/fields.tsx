@@ -11,7 +11,13 @@ type InputProps = Pick<
 
 /** The properties of the field, without those of its control. */
 const fieldOf = ({ label, help, error, optional, offReason, look, was }: FieldProps): FieldProps => ({
-  ...{ label, help, error, optional, offReason, look, was },
+  label,
+  help,
+  error,
+  optional,
+  offReason,
+  look,
+  was,
 })
 
 /** @example <TextField label="Name" value={name} onChange={setName} error={errorOf(error, 'name')} /> */

@@ -79,8 +79,12 @@ test('a CA vouches for nobody of another tenant', async () => {
   const { root, issuing } = await hierarchy()
   const ca = readCertificate(issuing.pem)
   const leaf = await signCertificate(issuing.signer, {
-    ...{ serial: mintSerial(), issuer: ca.subject, subject: buildName('tnt_another', 'dev'), notBefore: now },
-    ...{ notAfter: after(hour), spki: publicSpki(generateKey('ES256').publicJwk) },
+    serial: mintSerial(),
+    issuer: ca.subject,
+    subject: buildName('tnt_another', 'dev'),
+    notBefore: now,
+    notAfter: after(hour),
+    spki: publicSpki(generateKey('ES256').publicJwk),
     extensions: [basicConstraints({ ca: false }), authorityKeyIdentifier(subjectKeyOf(ca))],
   })
   assert.throws(() => depth(leaf, [issuing], [root]), { code: 'wrong_context' })
@@ -114,7 +118,10 @@ async function oddIssuer(
   const dates = { notBefore: now, notAfter: after(24 * hour) }
   const names = { issuer: above.subject, subject }
   const files = await signCertificate(root.signer, {
-    ...{ serial: mintSerial(), ...names, spki, ...dates },
+    serial: mintSerial(),
+    ...names,
+    spki,
+    ...dates,
     extensions: [...extensions, ...ids],
   })
   return { signer, ...files }
@@ -150,8 +157,12 @@ test('a path length is kept: an issuing CA vouches for no CA', async () => {
   const below = generateKey('ES256')
   const signer = softwareSigner('ca-issuing', below.privateJwk)
   const made = await signCertificate(issuing.signer, {
-    ...{ serial: mintSerial(), issuer: subject, subject: buildName(tenantId, 'CA of its own'), notBefore: now },
-    ...{ notAfter: after(hour * 2), spki: publicSpki(below.publicJwk) },
+    serial: mintSerial(),
+    issuer: subject,
+    subject: buildName(tenantId, 'CA of its own'),
+    notBefore: now,
+    notAfter: after(hour * 2),
+    spki: publicSpki(below.publicJwk),
     extensions: [
       ...[basicConstraints({ ca: true }), keyUsage(keyUsages.keyCertSign)],
       authorityKeyIdentifier(subjectKeyOf(readCertificate(issuing.pem))),
@@ -193,7 +204,12 @@ async function impostorOf({ subject, notBefore, notAfter, ...root }: Certificate
   const constraints = [basicConstraints({ ca: true }), keyUsage(keyUsages.keyCertSign)]
   const id = subjectKeyOf({ subject, notBefore, notAfter, ...root })
   return signCertificate(signer, {
-    ...{ serial: mintSerial(), issuer: subject, subject, notBefore, notAfter, spki: publicSpki(signer.publicJwk) },
+    serial: mintSerial(),
+    issuer: subject,
+    subject,
+    notBefore,
+    notAfter,
+    spki: publicSpki(signer.publicJwk),
     extensions: [...constraints, subjectKeyIdentifier(id), authorityKeyIdentifier(id)],
   })
 }

@@ -86,7 +86,10 @@ test('a cross certificate is of one tenant, ends with either root, and is made b
   await assert.rejects(made(before.root, next.root, { notAfter: after(11 * year) }), { code: 'expired' })
   await assert.rejects(made(before.root, next.root, { notBefore: after(-2 * hour) }), { code: 'not_yet_valid' })
   const short = await createRootCertificate(next.root.signer, {
-    ...{ tenantId, serial: mintSerial(), notBefore: now, notAfter: after(hour) },
+    tenantId,
+    serial: mintSerial(),
+    notBefore: now,
+    notAfter: after(hour),
   })
   await assert.rejects(made(before.root, short, { notAfter: after(hour + 1000) }), { code: 'expired' })
   await assert.rejects(made(before.root, short, { notBefore: after(-1000) }), { code: 'not_yet_valid' })

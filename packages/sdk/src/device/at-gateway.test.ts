@@ -37,7 +37,13 @@ const prove = (credential = good, more: Partial<Parameters<typeof createProof>[1
   createProof(key, { ...sessionTarget('gwy_a'), accessToken: credential, now: clock.now, ...more })
 const judge = ({ credential = good, proof, ...more }: Shown = {}) =>
   verifyDeviceAtGateway(credential, proof ?? prove(credential), {
-    ...{ trust, state, tenantId, gatewayId: 'gwy_a', issuer: 'https://control.example', proofs, now: start },
+    trust,
+    state,
+    tenantId,
+    gatewayId: 'gwy_a',
+    issuer: 'https://control.example',
+    proofs,
+    now: start,
     ...more,
   })
 

@@ -28,7 +28,10 @@ export function createCertificateKeeper(
   const applier = createApplier({
     current: () => device.certificate,
     textOf: ({ spcId }) => spcId,
-    ...{ onChange: onCertificate, onError: report, now, random },
+    onChange: onCertificate,
+    onError: report,
+    now,
+    random,
   })
   const ending = new AbortController()
   const until = AbortSignal.any([signal, ending.signal])

@@ -205,7 +205,11 @@ test('polling keeps one in use: the first, those that are due, and one anew afte
   const run = async (work: () => Promise<void>) => {
     const stop = new AbortController()
     const running = device.runPolling({
-      ...{ signal: stop.signal, onPolicy: () => {}, onCertificate, slow: 0.05, wait: 0 },
+      signal: stop.signal,
+      onPolicy: () => {},
+      onCertificate,
+      slow: 0.05,
+      wait: 0,
       onStatus: ({ status }) => {
         statuses.push(status)
         if (status === 'suspended') control.standing = 'active'

@@ -102,7 +102,10 @@ export function openDeviceCore(
   } = createDeviceTrust({ trust, call, baseUrl, save, now })
 
   const directory = createDirectoryReader({
-    ...{ call, judge, withTrust, saved: state.directory },
+    call,
+    judge,
+    withTrust,
+    saved: state.directory,
     save: (directory) => save({ directory }),
   })
 
@@ -185,7 +188,9 @@ export function openDeviceCore(
   }
 
   const renewal = createRenewal({
-    ...{ send, baseUrl, prove },
+    send,
+    baseUrl,
+    prove,
     credential: () => state.credential,
     renewed: async (next, renewed) => {
       key = next?.key ?? key
@@ -193,7 +198,15 @@ export function openDeviceCore(
     },
   })
   const certificates = createCertificates({
-    ...{ call, deviceId: state.deviceId, tenantId, trust, refreshTrust, saved: state, save, now, random },
+    call,
+    deviceId: state.deviceId,
+    tenantId,
+    trust,
+    refreshTrust,
+    saved: state,
+    save,
+    now,
+    random,
     newKey: newCertificateKey,
   })
 

@@ -65,7 +65,9 @@ export async function runPolling(
     current: () => device.policy,
     textOf: ({ digest }) => digest,
     onChange: onPolicy,
-    ...{ onError: report, now, random },
+    onError: report,
+    now,
+    random,
   })
   const maintain = createMaintenance(device, { now, random, report })
   const lag = createLagPatience()

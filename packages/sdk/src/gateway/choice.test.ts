@@ -4,7 +4,13 @@ import type { DirectoryGateway, DirectoryPool } from '../verify/directory-verifi
 import { chooseGateway } from './choice.ts'
 
 const gateway = (gateway_id: string, more: Partial<DirectoryGateway> = {}): DirectoryGateway => ({
-  ...{ gateway_id, name: gateway_id, endpoints: [], public_key: null, weight: 100, status: 'healthy', standby: false },
+  gateway_id,
+  name: gateway_id,
+  endpoints: [],
+  public_key: null,
+  weight: 100,
+  status: 'healthy',
+  standby: false,
   ...more,
 })
 const pool = (
@@ -12,8 +18,17 @@ const pool = (
   gateways: DirectoryGateway[],
   region: Partial<DirectoryPool['region']> = {},
 ): DirectoryPool => ({
-  ...{ pool_id: name, name, region: { code: name, ...region }, protocol: 'wireguard', selection: 'weighted' },
-  ...{ mtu: 1420, dns: [], keepalive_seconds: 0, routes: [], resources: [], gateways },
+  pool_id: name,
+  name,
+  region: { code: name, ...region },
+  protocol: 'wireguard',
+  selection: 'weighted',
+  mtu: 1420,
+  dns: [],
+  keepalive_seconds: 0,
+  routes: [],
+  resources: [],
+  gateways,
 })
 const devices = Array.from({ length: 3000 }, (_, i) => `dev_${i}`)
 const choices = (pools: DirectoryPool[]) =>

@@ -39,8 +39,13 @@ async function startControl(t: TestContext) {
   const errors: unknown[] = []
   const open = () =>
     openGateway({
-      ...{ baseUrl: server.baseUrl, secret: 'hfg_x', gatewayId: 'gwy_a', tenantId: issuer.tenantId },
-      ...{ now: () => clock.now, random: () => 0, onStoreError: (e) => void errors.push(e) },
+      baseUrl: server.baseUrl,
+      secret: 'hfg_x',
+      gatewayId: 'gwy_a',
+      tenantId: issuer.tenantId,
+      now: () => clock.now,
+      random: () => 0,
+      onStoreError: (e) => void errors.push(e),
       store: {
         load: async (name) => control.texts.get(name),
         save: async (name, text) => void (text === null ? control.texts.delete(name) : control.texts.set(name, text)),
@@ -132,7 +137,8 @@ test('an anchor that is distrusted is none, and its lists are dropped', async (t
   await gateway.refreshTrust()
   const certificate = await control.issue()
   control.trust = await control.issuer.trustSet({
-    ...{ version: 2, anchors: control.authorities.inSet('distrusted').anchors },
+    version: 2,
+    anchors: control.authorities.inSet('distrusted').anchors,
   })
   await gateway.refreshTrust()
   assert.throws(() => gateway.checkSpc(certificate), refuses('wrong_issuer'))
@@ -258,7 +264,8 @@ test('the end of a list is told: from then on nobody can say who is revoked', { 
   const stop = new AbortController()
   const [first, second] = [Promise.withResolvers<unknown>(), Promise.withResolvers<unknown>()]
   const running = gateway.runPulling({
-    ...{ signal: stop.signal, onChange: () => {} },
+    signal: stop.signal,
+    onChange: () => {},
     onCrls: (crls) => (crls ? first.resolve(crls) : second.resolve(crls)),
   })
   await first.promise
@@ -276,7 +283,9 @@ test('a set that no trusted key signed is pinned when that is asked for, and nev
   const key = makeKey('trust-set')
   const others = await createAuthorities({ tenantId: control.issuer.tenantId, now: () => control.clock.now })
   control.trust = await control.issuer.trustSet({
-    ...{ version: 2, published: [key, control.issuer.keys.gateway], signedBy: [key] },
+    version: 2,
+    published: [key, control.issuer.keys.gateway],
+    signedBy: [key],
     ...others.inSet(),
   })
   control.crls = [await others.rootList(), await others.issuingList()]

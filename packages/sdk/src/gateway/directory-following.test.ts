@@ -6,16 +6,17 @@ import type { Answered } from '../test-server.ts'
 
 const path = '/v1/gateway/pools'
 const pool = (name: string) => ({
-  ...{
-    pool_id: 'gwp_a',
-    name,
-    region: { code: 'eu' },
-    protocol: 'wireguard',
-    selection: 'latency',
-    mtu: 1420,
-    dns: [],
-  },
-  ...{ keepalive_seconds: 25, routes: [], resources: [], gateways: [] },
+  pool_id: 'gwp_a',
+  name,
+  region: { code: 'eu' },
+  protocol: 'wireguard',
+  selection: 'latency',
+  mtu: 1420,
+  dns: [],
+  keepalive_seconds: 25,
+  routes: [],
+  resources: [],
+  gateways: [],
 })
 type Control = Awaited<ReturnType<typeof startControl>>
 const signed = async (control: Control, name: string, more: object = {}): Promise<Answered> => ({

@@ -37,11 +37,17 @@ export async function followDirectory(
     current: () => device.directory,
     textOf: ({ pools }) => JSON.stringify(pools),
     onChange: onDirectory,
-    ...{ onError: report, now, random },
+    onError: report,
+    now,
+    random,
   })
   try {
     await keepFollowing({
-      ...{ signal, report, longestPause, random, apply: applier.apply },
+      signal,
+      report,
+      longestPause,
+      random,
+      apply: applier.apply,
       ask: async (held) => {
         const before = device.directory
         return (await device.fetchDirectory({ wait: held, signal })) !== before

@@ -194,8 +194,13 @@ export function openGateway({
      */
     verifyDevice: ({ credential, proof }: SessionProof): DeviceAtGateway =>
       verifyDeviceAtGateway(credential, proof, {
-        ...{ trust: trust.held ?? refuseWithoutTrust(), state: holder.inForce },
-        ...{ tenantId, gatewayId, issuer, proofs, now: now() },
+        trust: trust.held ?? refuseWithoutTrust(),
+        state: holder.inForce,
+        tenantId,
+        gatewayId,
+        issuer,
+        proofs,
+        now: now(),
       }),
     /**
      * The revocation lists in force; see `onCrls` of `PullingOptions`. Null if there are none, or one of them has

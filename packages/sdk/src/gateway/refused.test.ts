@@ -149,8 +149,12 @@ const kinds: Record<string, Kind> = {
               )
               const bundle = await issuer.bundle(sent, own('bundle', claims, {}), own('bundle', by, {}))
               const body = {
-                ...{ channel: 'stable', version: 1, seq: 6, digest },
-                ...{ pointer: own('pointer', after, String)(pointer), bundle: own('bundle', after, String)(bundle) },
+                channel: 'stable',
+                version: 1,
+                seq: 6,
+                digest,
+                pointer: own('pointer', after, String)(pointer),
+                bundle: own('bundle', after, String)(bundle),
               }
               control.instead['/v1/policy/bundle'] = () => ({ body })
               return device.fetchBundle()

@@ -44,7 +44,11 @@ async function startControl(t: TestContext) {
     }
     const expiresAt = Date.now() + lifetimeMs
     const policy = await issuer.gatewayPolicy({
-      ...{ kind: 'delta', base_seq: 2, seq: 2, peers: [], expires_at: new Date(expiresAt).toISOString() },
+      kind: 'delta',
+      base_seq: 2,
+      seq: 2,
+      peers: [],
+      expires_at: new Date(expiresAt).toISOString(),
     })
     // It sends one delta before it stops, so that the end is known.
     if (!isBack) await delay(20_000, undefined, { ref: false })

@@ -81,20 +81,22 @@ test('a report is no larger than the control plane takes, whatever its samples n
     return { body: { accepted: n - 1, duplicate: 0, rejected, unknown_resources: [] } }
   })
   const { meter } = createMeter(createSender({ baseUrl, credential: 'hfg_x' }), {
-    ...{
-      bootId: 'b',
-      now: () => new Date(),
-      random: () => 0,
-      query: {},
-      store: undefined,
-      onStoreError: assert.ifError,
-    },
+    bootId: 'b',
+    now: () => new Date(),
+    random: () => 0,
+    query: {},
+    store: undefined,
+    onStoreError: assert.ifError,
   })
   const resources = Array.from({ length: 64 }, (_, i) => resource(`${i}`.padEnd(64, 'x'), 2 ** 52, 2 ** 52))
   const samples = Array.from(
     { length: 1_500 },
     (_, i): MeteringSample => ({
-      ...{ session_id: 'vse_1', device_id: `dev_${i}`, state: 'active', ...bytes(1), resources },
+      session_id: 'vse_1',
+      device_id: `dev_${i}`,
+      state: 'active',
+      ...bytes(1),
+      resources,
     }),
   )
   const { accepted, rejected } = await meter(samples)

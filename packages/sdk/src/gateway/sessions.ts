@@ -106,7 +106,9 @@ export function createSessions({ meter, store, onStoreError, now }: SessionsOpti
       const counted = Object.entries(resources).slice(0, mostResources)
       entries.set(session.session_id, {
         ...session,
-        ...{ seen: { ...seen }, unreported: { ...none }, end_reason: null },
+        seen: { ...seen },
+        unreported: { ...none },
+        end_reason: null,
         resources: Object.fromEntries(
           counted.map(([name, bytes]) => [name, { seen: { ...bytes }, unreported: { ...none } }]),
         ),

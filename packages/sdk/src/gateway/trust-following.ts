@@ -25,11 +25,18 @@ export async function followTrust(
   const applier = createApplier({
     current: () => trust.crls.current,
     textOf: ({ lists }) => lists.map(({ issuer, number }) => `${issuer} ${number}`).join(),
-    ...{ onChange: onCrls, onError: report, now, random },
+    onChange: onCrls,
+    onError: report,
+    now,
+    random,
   })
   try {
     await keepFollowing({
-      ...{ signal, report, longestPause, random, apply: applier.apply },
+      signal,
+      report,
+      longestPause,
+      random,
+      apply: applier.apply,
       ask: (held) => trust.follow({ wait: held, signal }),
       hold: () => Math.max(1, Math.min(55, Math.round(jitter(wait, random)))),
     })

@@ -17,7 +17,9 @@ async function chainOf(length: number, more: Parameters<typeof issuer.trustSet>[
   return Promise.all(
     keys.map((key, n) =>
       issuer.trustSet({
-        ...{ version: n + 1, published: [key], signedBy: n > 0 ? [keys[n - 1]!, key] : [key] },
+        version: n + 1,
+        published: [key],
+        signedBy: n > 0 ? [keys[n - 1]!, key] : [key],
         ...(n < length - 1 && more),
       }),
     ),
@@ -105,7 +107,9 @@ test('whatever is dropped, repeated or moved: accepted is what leads on, key by 
       const documents = await Promise.all(
         made.map(({ lists, signedBy }, n) =>
           issuer.trustSet({
-            ...{ version: n + 1, published: lists.map((i) => keys[i]!), signedBy: signedBy.map((i) => keys[i]!) },
+            version: n + 1,
+            published: lists.map((i) => keys[i]!),
+            signedBy: signedBy.map((i) => keys[i]!),
           }),
         ),
       )

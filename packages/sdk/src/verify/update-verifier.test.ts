@@ -14,18 +14,23 @@ const trust = {
 } as unknown as TrustStore
 const asked = { platform: 'linux', arch: 'x64', version: '1.0.0' } as const
 const update = {
-  ...{
-    version: '1.1.0',
-    channel: 'stable',
-    filename: 'client',
-    target: 'pkg_1',
-    target_path: '1.1.0/linux/x64/client',
-  },
-  ...{ size: 10, sha256: 'ab'.repeat(32), mandatory: false, severity: 'normal', notes_url: null },
+  version: '1.1.0',
+  channel: 'stable',
+  filename: 'client',
+  target: 'pkg_1',
+  target_path: '1.1.0/linux/x64/client',
+  size: 10,
+  sha256: 'ab'.repeat(32),
+  mandatory: false,
+  severity: 'normal',
+  notes_url: null,
   released_at: '2026-01-30T00:00:00.000Z',
 }
 const manifest = {
-  ...{ schema: 'holdfast.update-manifest/1', tenant_id: 'tnt_1', platform: 'linux', arch: 'x64' },
+  schema: 'holdfast.update-manifest/1',
+  tenant_id: 'tnt_1',
+  platform: 'linux',
+  arch: 'x64',
   client_version: { current: '1.0.0', minimum: null, latest: '1.1.0' },
   updates: [update],
   exp: now.getTime() / 1000 + 60,

@@ -30,11 +30,15 @@ function inBraces(labels: Sample['labels']): string {
 }
 
 export const gauge = (name: string, help: string, value: number): Metric => ({
-  ...{ name, help, type: 'gauge' },
+  name,
+  help,
+  type: 'gauge',
   samples: [{ value }],
 })
 export const counter = (name: string, help: string, value: number): Metric => ({
-  ...{ name, help, type: 'counter' },
+  name,
+  help,
+  type: 'counter',
   samples: [{ value }],
 })
 /** Returns a gauge with one value per label of a fixed set. */
@@ -44,6 +48,8 @@ export const gaugesBy = (
   label: string,
   values: Readonly<Record<string, number>>,
 ): Metric => ({
-  ...{ name, help, type: 'gauge' },
+  name,
+  help,
+  type: 'gauge',
   samples: Object.entries(values).map(([word, value]) => ({ labels: { [label]: word }, value })),
 })

@@ -28,7 +28,9 @@ export function createJobMetrics() {
   }
 
   const of = (name: string, help: string, type: 'counter' | 'gauge', value: (its: Ran) => number): Metric => ({
-    ...{ name, help, type },
+    name,
+    help,
+    type,
     samples: [...ran].map(([job, its]) => ({ labels: { task: job }, value: value(its) })),
   })
   return {

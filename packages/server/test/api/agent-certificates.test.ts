@@ -8,7 +8,9 @@ import { until } from '../promptly.ts'
 async function enrolled(kit: Kit, saved: DeviceState[] = []) {
   const { secret: token } = await kit.admin.generateToken({ body: {} })
   return enrollDevice({
-    ...{ baseUrl: kit.publicUrl, dispatcher: kit.dispatcher, token },
+    baseUrl: kit.publicUrl,
+    dispatcher: kit.dispatcher,
+    token,
     device: { name: 'laptop', platform: 'linux' },
     store: { save: (state) => void saved.push(structuredClone(state)) },
   })
@@ -39,11 +41,17 @@ test('a device keeps a certificate, and a gateway hears within seconds what beca
   let changes = 0
   const running = Promise.all([
     device.runPolling({
-      ...{ signal, onPolicy: () => {}, onError, slow: 0.1, wait: 2 },
+      signal,
+      onPolicy: () => {},
+      onError,
+      slow: 0.1,
+      wait: 2,
       onCertificate: (certificate) => void (certificate && shown.push(certificate.spcId)),
     }),
     gateway.runPulling({
-      ...{ signal, onChange: () => void changes++, onError },
+      signal,
+      onChange: () => void changes++,
+      onError,
       onCrls: (crls) => void numbers.push(crls?.lists.map(({ number }) => number).join() ?? ''),
     }),
   ])

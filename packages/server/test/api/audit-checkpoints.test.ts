@@ -37,7 +37,11 @@ test('nothing is wrong with a record of which another replica signs more while i
   }
   const replica = (db: Database) =>
     createCheckpoints({
-      ...{ db, now: () => new Date(), publicUrl: kit.publicUrl, catchUp: async () => {}, tiles: createTiles({ db }) },
+      db,
+      now: () => new Date(),
+      publicUrl: kit.publicUrl,
+      catchUp: async () => {},
+      tiles: createTiles({ db }),
       keys: { signer: async () => signer, published: async () => signer.publicJwk },
     })
   const other = replica(kit.db)

@@ -41,7 +41,9 @@ test('an export is begun', async (t) => {
 
   await t.test('with a session by a page of this site or by the person, not by a page of another', async () => {
     const { cookie } = await signIn({
-      ...{ baseUrl: kit.publicUrl, username: 'admin', password: adminPassword },
+      baseUrl: kit.publicUrl,
+      username: 'admin',
+      password: adminPassword,
       dispatcher: kit.dispatcher,
     })
     const before = await count(kit)

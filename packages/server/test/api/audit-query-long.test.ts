@@ -130,7 +130,7 @@ test('a record that is longer than what is counted, sampled or walked at once', 
       after_seq: before + after,
       actor_id: 'usr_both',
       outcome: 'refused',
-      ...{ to: window.to },
+      to: window.to,
     })
     assert.deepEqual(places, [])
     assert.ok(pages <= 3, `${pages} pages`)

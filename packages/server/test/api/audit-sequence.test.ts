@@ -20,9 +20,17 @@ const arrive = (kind = 'user.changed', at = 'now()') =>
    select tenant_id, $1, ${at}, '${kind}', 'success', $2 from tenants`
 const eventText = (id: string, kind = 'user.changed') =>
   canonicalJson({
-    ...{ event_id: id, tenant_id: id, kind, timestamp: new Date().toISOString(), outcome: 'success' },
-    ...{ actor: { type: 'job', id: null, name: null }, target: null, source_ip: null, user_agent: null },
-    ...{ request_id: null, origin: 'job' },
+    event_id: id,
+    tenant_id: id,
+    kind,
+    timestamp: new Date().toISOString(),
+    outcome: 'success',
+    actor: { type: 'job', id: null, name: null },
+    target: null,
+    source_ip: null,
+    user_agent: null,
+    request_id: null,
+    origin: 'job',
   })
 
 test('twenty writers on two replicas make one sequence without gaps, each event in the hash of the next', async (t) => {
@@ -236,10 +244,16 @@ test('an event of a replica of the version before is on record as any other', as
   const { seq: _, hash: __, event_id: ___, tenant_id, ...event } = events.find((e) => e.source_ip === '192.0.2.1')!
   assert.equal(tenant_id, events[0]!.tenant_id)
   assert.deepEqual(event, {
-    ...{ kind: 'user.changed', timestamp: '2026-11-23T09:00:00.500Z', outcome: 'success', operation: 'suspend' },
+    kind: 'user.changed',
+    timestamp: '2026-11-23T09:00:00.500Z',
+    outcome: 'success',
+    operation: 'suspend',
     actor: { type: 'user', id: 'usr_1', name: 'A "b" \\ \u001f\n' },
     target: { type: 'user', id: 'usr_2', name: 'Zoë 🎉' },
-    ...{ source_ip: '192.0.2.1', user_agent: null, request_id: 'req_1', origin: 'api' },
+    source_ip: '192.0.2.1',
+    user_agent: null,
+    request_id: 'req_1',
+    origin: 'api',
     changes: { status: ['active', null], 'a.b': [1.5, 2] },
   })
   assert.equal((await app.query(`select from audit_events where fields ->> 'operation' = 'suspend'`)).rowCount, 1)

@@ -52,10 +52,18 @@ test('what was on record before there were places gets them in the order of its 
       assert.equal(record, canonicalJson(JSON.parse(record)), 'as RFC 8785 writes it')
       assert.deepEqual(JSON.parse(record), {
         ...fields,
-        ...{ event_id: encodeId('audit_event', event_id), tenant_id: encodeId('tenant', first) },
-        ...{ kind: 'user.changed', timestamp: at.toISOString(), outcome: 'success', origin: 'api' },
-        ...{ actor: { type: 'user', id: 'usr_1', name: 'Zoë' }, target: null, source_ip: null, user_agent: null },
-        ...{ request_id: null, changes: { name: [null, { x: null }] } },
+        event_id: encodeId('audit_event', event_id),
+        tenant_id: encodeId('tenant', first),
+        kind: 'user.changed',
+        timestamp: at.toISOString(),
+        outcome: 'success',
+        origin: 'api',
+        actor: { type: 'user', id: 'usr_1', name: 'Zoë' },
+        target: null,
+        source_ip: null,
+        user_agent: null,
+        request_id: null,
+        changes: { name: [null, { x: null }] },
       })
     }
     assert.equal((await client.query('select from audit_arrivals')).rowCount, 0)

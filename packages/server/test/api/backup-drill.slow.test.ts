@@ -65,7 +65,11 @@ test('a backup under load is of one moment; restored elsewhere devices and gatew
     body: { name: 'fra-1', endpoints: [{ host: 'fra-1.example', port: 51820, proto: 'udp' }] },
   })
   const gateway = await openGateway({
-    ...{ baseUrl, secret, dispatcher, gatewayId: registered.gateway_id, tenantId: encodeId('tenant', kit.tenant) },
+    baseUrl,
+    secret,
+    dispatcher,
+    gatewayId: registered.gateway_id,
+    tenantId: encodeId('tenant', kit.tenant),
   })
   await gateway.pull()
 

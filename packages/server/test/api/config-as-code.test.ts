@@ -82,7 +82,8 @@ test('a file is applied once, shows what drifted from it, and leaves what it doe
     .map((line) => JSON.parse(line))
   assert.deepEqual(lines, [
     {
-      ...{ thing: 'group engineers', action: 'update' },
+      thing: 'group engineers',
+      action: 'update',
       fields: [{ field: 'members', from: ['ada', 'grace', 'linus'], to: ['ada', 'grace'] }],
     },
     { thing: 'gateway_pool frankfurt', action: 'update', fields: [{ field: 'mtu', from: 1400, to: 1380 }] },

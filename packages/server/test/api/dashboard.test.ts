@@ -51,16 +51,14 @@ test('the overview of a fleet', async (t) => {
     assert.deepEqual(shown!.devices, {
       status: { pending: 0, active: 3, suspended: 1, revoked: 1 },
       effective_status: {
-        ...{
-          active: 3,
-          pending: 0,
-          suspended: 1,
-          locked: 0,
-          user_suspended: 0,
-          user_deleted: 0,
-          expired: 0,
-          revoked: 1,
-        },
+        active: 3,
+        pending: 0,
+        suspended: 1,
+        locked: 0,
+        user_suspended: 0,
+        user_deleted: 0,
+        expired: 0,
+        revoked: 1,
       },
       posture: { compliant: 0, non_compliant: 0, unknown: 4 },
     })

@@ -20,11 +20,17 @@ test('holdfast device enroll --device-code: somebody approves the machine at oid
   const kit = await startKit(t, { config: { allowedPrivateCidrs: ['127.0.0.0/8'] } })
   const provider = await kit.admin.createIdentityProvider({
     body: {
-      ...{ kind: 'oidc', name: 'staff', enrollment: true, provisioning: 'create' },
+      kind: 'oidc',
+      name: 'staff',
+      enrollment: true,
+      provisioning: 'create',
       claims: { username: 'sub', email: 'email', display_name: 'name', groups: 'groups' },
       oidc: {
-        ...{ issuer: idp.issuer, client_id: 'holdfast', client_secret: 'known to two' },
-        ...{ scopes: ['openid', 'profile'], device_code: 'on' },
+        issuer: idp.issuer,
+        client_id: 'holdfast',
+        client_secret: 'known to two',
+        scopes: ['openid', 'profile'],
+        device_code: 'on',
       },
     },
   })

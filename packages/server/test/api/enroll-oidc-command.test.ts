@@ -59,11 +59,14 @@ test('holdfast device enroll --oidc: a person signs in at oidc-provider, and the
   const code_verifier = 'v'.repeat(64)
   const asked = new URL(`${idp.issuer}/auth`)
   const parameters = {
-    ...{ response_type: 'code', client_id: 'laptops', redirect_uri, scope: 'openid', nonce: mine!.nonce, state: 's' },
-    ...{
-      code_challenge_method: 'S256',
-      code_challenge: createHash('sha256').update(code_verifier).digest('base64url'),
-    },
+    response_type: 'code',
+    client_id: 'laptops',
+    redirect_uri,
+    scope: 'openid',
+    nonce: mine!.nonce,
+    state: 's',
+    code_challenge_method: 'S256',
+    code_challenge: createHash('sha256').update(code_verifier).digest('base64url'),
   }
   for (const [name, value] of Object.entries(parameters)) asked.searchParams.set(name, value)
   const { searchParams } = await idp.signIn(asked.href, 'ben')

@@ -36,8 +36,16 @@ const endOf = (pem: string) => new X509Certificate(pem).validToDate.toISOString(
 test('everything that runs out is there, with its end, soonest first', async (t) => {
   const license = generateLicenseKey()
   const claims = {
-    ...{ iss: 'Holdfast', sub: 'Acme Inc.', jti: 'lic-1', edition: 'enterprise', features: [], limits: {} },
-    ...{ iat: inSeconds(-60), nbf: inSeconds(-60), exp: inSeconds(300 * day), grace_days: 14 },
+    iss: 'Holdfast',
+    sub: 'Acme Inc.',
+    jti: 'lic-1',
+    edition: 'enterprise',
+    features: [],
+    limits: {},
+    iat: inSeconds(-60),
+    nbf: inSeconds(-60),
+    exp: inSeconds(300 * day),
+    grace_days: 14,
   }
   const path = await folder(t, { license: signLicense(claims, license.privateKey), keys: license.publicKey })
   const clock = createClock()
@@ -119,7 +127,10 @@ test('everything that runs out is there, with its end, soonest first', async (t)
 
   const count = (status: Expiry['status']) => items.filter((e) => e.status === status).length
   assert.deepEqual(summary, {
-    ...{ expired: 0, critical: 1, warning: 1, ok: count('ok') },
+    expired: 0,
+    critical: 1,
+    warning: 1,
+    ok: count('ok'),
     spcs: [{ day: spc.not_after.slice(0, 10), count: 1 }],
   })
   assert.equal(count('ok') + 2, items.length)

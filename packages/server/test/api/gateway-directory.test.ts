@@ -216,7 +216,10 @@ test('who waits hears of a gateway that falls silent, and comes back, also by wa
   await publish(kit, [rule('all', { any: true })])
   const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollDevice({
-    ...{ baseUrl: kit.publicUrl, token, dispatcher: kit.replicas[1]!.dispatcher, now: clock.now },
+    baseUrl: kit.publicUrl,
+    token,
+    dispatcher: kit.replicas[1]!.dispatcher,
+    now: clock.now,
     device: { name: 'laptop', platform: 'linux' },
   })
   const statusOf = ({ pools }: GatewayDirectory) => pools[0]?.gateways.map(({ status }) => status)

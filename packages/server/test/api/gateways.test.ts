@@ -134,7 +134,8 @@ test('gateways', async (t: TestContext) => {
     )
     const create = async (name: string, pool: number) => {
       const { gateway, secret } = await client.createGateway({
-        ...{ params: { pool_id: pools[pool]!.pool_id }, body: { name } },
+        params: { pool_id: pools[pool]!.pool_id },
+        body: { name },
       })
       const own = kit.clientFor(secret)
       const beat = (version: string) => own.heartbeat({ body: { boot_id: 'b', version, active_sessions: 3 } })

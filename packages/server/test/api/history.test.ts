@@ -27,7 +27,9 @@ test('a session ends once, is there once, and goes with its month; a revoked dev
   const { secret: token } = await admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token, 'laptop')
   const sample = (session_id: string, state: 'active' | 'ended', device_id = device.id) => ({
-    ...{ session_id, device_id, state },
+    session_id,
+    device_id,
+    state,
     rx_bytes: 1,
     tx_bytes: 1,
   })

@@ -34,7 +34,11 @@ test('a tenant with a hold is not deleted; of one that was, the record goes in i
 
   const places = () => count(owner, 'audit_log', `tenant_id = '${id}'`)
   await configureKept(kit.databaseUrl, {
-    ...{ audit: 365, vpn_sessions: 90, telemetry: 30, metering: 400, revoked_devices: 90 },
+    audit: 365,
+    vpn_sessions: 90,
+    telemetry: 30,
+    metering: 400,
+    revoked_devices: 90,
   })
   await settle(owner)
   const had = await places()

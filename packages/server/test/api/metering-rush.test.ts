@@ -23,7 +23,11 @@ test('thousands of devices begin at once, before the database knows how many ses
   const devices = [id, ...rows.map((r) => encodeId('device', r.device_id))]
   for (let at = 0; at < 4000; at += 500) {
     const samples = devices.slice(at, at + 500).map((device_id) => ({
-      ...{ session_id: newSession(), device_id, state: 'active', rx_bytes: 1, tx_bytes: 1 },
+      session_id: newSession(),
+      device_id,
+      state: 'active',
+      rx_bytes: 1,
+      tx_bytes: 1,
     }))
     // A report has two seconds for a statement.
     const { accepted } = await client.metering({ body: report(samples) })

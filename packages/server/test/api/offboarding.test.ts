@@ -24,9 +24,16 @@ async function connect(kit: Kit, gateway: Gateway, user_id: string): Promise<Had
   const admin_session = newUuid()
   const at = new Date()
   const row = {
-    ...{ tenant_id: kit.tenant, session_id: admin_session, user_id: idOf('user', user_id) },
-    ...{ secret_digest: randomBytes(32), secret_digest_version: 1, auth_method: 'password', idle_seconds: 900 },
-    ...{ started_at: at, last_seen_at: at, expires_at: new Date(at.getTime() + 3_600_000) },
+    tenant_id: kit.tenant,
+    session_id: admin_session,
+    user_id: idOf('user', user_id),
+    secret_digest: randomBytes(32),
+    secret_digest_version: 1,
+    auth_method: 'password',
+    idle_seconds: 900,
+    started_at: at,
+    last_seen_at: at,
+    expires_at: new Date(at.getTime() + 3_600_000),
   }
   await kit.db.inTenant(kit.tenant, (tx) => tx.insertInto('admin_sessions').values(row).execute())
   return { user_id, device_id: device.id, spc_id: spc.spc_id, session_id, admin_session }
@@ -108,8 +115,10 @@ test('modules/offboarding: each way of stopping a person or a device ends certif
     stop: ({ device_id }) => admin.changeDevices({ body: { operation, device_ids: [device_id] } }),
   })
   const ofDevices: Readonly<Record<string, Way>> = {
-    ...{ 'suspend a device': change('suspend'), 'revoke a device': change('revoke') },
-    ...{ 'suspend devices': changeMany('suspend'), 'revoke devices': changeMany('revoke') },
+    'suspend a device': change('suspend'),
+    'revoke a device': change('revoke'),
+    'suspend devices': changeMany('suspend'),
+    'revoke devices': changeMany('revoke'),
     'playbook lost_device': { stop: ({ device_id }) => playbook('lost_device', { device_id, revoke: true }) },
   }
   let n = 0

@@ -34,7 +34,11 @@ async function startFleet(t: TestContext, replicas: number) {
       body: report(
         (['sales', 'support'] as const).flatMap((name) =>
           fleet[name].map(({ id, session_id }, i) => ({
-            ...{ session_id, device_id: id, state: 'active', rx_bytes: 10, tx_bytes: 10 },
+            session_id,
+            device_id: id,
+            state: 'active',
+            rx_bytes: 10,
+            tx_bytes: 10,
             denied_packets: i < denied[name] ? 5 : 0,
           })),
         ),

@@ -23,8 +23,13 @@ test('sessions that were recorded are replayed against a draft', async (t: TestC
   const devices = await times(4, (i) => enroll(kit, `device ${i}`, { user_id: users[i % 3]!, tags: [`t${i}`] }))
   /** A sample of an ended session, by device and used resources. */
   const sample = (i: number, ...used: string[]) => ({
-    ...{ session_id: newSession(), device_id: devices[i]!.id, state: 'ended', rx_bytes: 9, tx_bytes: 9 },
-    ...{ end_reason: 'device_gone', source_ip: '192.0.2.7' },
+    session_id: newSession(),
+    device_id: devices[i]!.id,
+    state: 'ended',
+    rx_bytes: 9,
+    tx_bytes: 9,
+    end_reason: 'device_gone',
+    source_ip: '192.0.2.7',
     resources: used.map((resource) => ({ resource, rx_bytes: 3, tx_bytes: 3 })),
   })
   const samples = [sample(0, 'wiki'), sample(0, 'ssh', 'wiki'), sample(1, 'ssh'), sample(2, 'wiki'), sample(3, 'ssh')]

@@ -81,8 +81,13 @@ async function vouched(kit: Kit): Promise<void> {
   assert.deepEqual(
     { ...claims, jti: undefined, iat: undefined, facts_digest: claims.facts_digest.slice(0, 7) },
     {
-      ...{ iss: kit.publicUrl, sub: laptop.id, aud: ['urn:holdfast:relying-party'], tid: tenant },
-      ...{ cnf: payloadOf(laptop.made.credential).cnf, eat_nonce: nonce, eat_profile: 'tag:ietf.org,2026:rats/ear#04' },
+      iss: kit.publicUrl,
+      sub: laptop.id,
+      aud: ['urn:holdfast:relying-party'],
+      tid: tenant,
+      cnf: payloadOf(laptop.made.credential).cnf,
+      eat_nonce: nonce,
+      eat_profile: 'tag:ietf.org,2026:rats/ear#04',
       ear_verifier_id: { developer: 'Holdfast', build: 'holdfast' },
       submods: {
         device: {
@@ -94,7 +99,9 @@ async function vouched(kit: Kit): Promise<void> {
       policy: { channel, version, digest },
       facts_digest: 'sha256:',
       posture: { os_version: '6.1', disk_encrypted: true, reported_at: claims.posture.reported_at },
-      ...{ jti: undefined, iat: undefined, exp: claims.iat + 600 },
+      jti: undefined,
+      iat: undefined,
+      exp: claims.iat + 600,
     },
   )
   assert.equal(Date.parse(expires_at), claims.exp * 1000)

@@ -73,7 +73,10 @@ test("an administrator names a device; another tenant's is the same 404 as one t
   for (const role of ['viewer', 'helpdesk'] as const)
     assert.equal((await ask(bearer(await kit.keyFor(role)), `?device_id=${laptop.id}`)).status, 403, role)
   const { cookie } = await signIn({
-    ...{ baseUrl: kit.publicUrl, username: 'admin', password: adminPassword, dispatcher: kit.dispatcher },
+    baseUrl: kit.publicUrl,
+    username: 'admin',
+    password: adminPassword,
+    dispatcher: kit.dispatcher,
   })
   assert.equal((await ask(() => ({ cookie }), `?device_id=${laptop.id}`)).status, 200)
 })

@@ -92,7 +92,9 @@ test('posture reports on two replicas', async (t) => {
       warned: { expression: 'firewall.enabled', enforcement: 'warn' },
     })
     const facts = (edr: number, more: object = {}) => ({
-      ...{ 'disk.encrypted': true, 'edr.score': edr, 'av.updated_at': new Date(Date.now() - 3_600_000).toISOString() },
+      'disk.encrypted': true,
+      'edr.score': edr,
+      'av.updated_at': new Date(Date.now() - 3_600_000).toISOString(),
       ...more,
     })
     const first = await laptop.client.reportPosture({ body: { facts: facts(90) } })

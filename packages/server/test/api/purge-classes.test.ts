@@ -143,7 +143,11 @@ test('of each class exactly what is over and not held goes, whatever lies at the
   for (const moment of ['2020-02-10', '2020-04-10']) await owner.query('call ensure_partitions($1)', [moment])
   const most = 36_500
   await configureKept(kit.databaseUrl, {
-    ...{ audit: null, vpn_sessions: most, telemetry: most, metering: most, revoked_devices: most },
+    audit: null,
+    vpn_sessions: most,
+    telemetry: most,
+    metering: most,
+    revoked_devices: most,
   })
   const tenants = {
     'no hold': await addTenant(kit, owner),

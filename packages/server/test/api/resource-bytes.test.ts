@@ -18,7 +18,12 @@ test('bytes of a session by resource', async (t) => {
     return admin.publishPolicy({ body: { channel: 'stable', policy } })
   }
   const sample = (session_id: string, resources?: object[], more: object = {}) => ({
-    ...{ session_id, device_id: device.id, state: 'active', rx_bytes: 10, tx_bytes: 1, ...more },
+    session_id,
+    device_id: device.id,
+    state: 'active',
+    rx_bytes: 10,
+    tx_bytes: 1,
+    ...more,
     ...(resources && { resources }),
   })
   const send = (...samples: object[]) => client.metering({ body: report(samples) })

@@ -13,7 +13,11 @@ async function startAtMarch(t: TestContext, ...moments: string[]) {
   const kit = await startKit(t)
   const owner = await connectOwner(kit)
   await configureKept(kit.databaseUrl, {
-    ...{ audit: null, vpn_sessions: 90, telemetry: kept, metering: 400, revoked_devices: 90 },
+    audit: null,
+    vpn_sessions: 90,
+    telemetry: kept,
+    metering: 400,
+    revoked_devices: 90,
   })
   await owner.query('select check_clock(now())')
   for (const moment of moments) {

@@ -131,9 +131,16 @@ test('search', async (t) => {
 
   await t.test('every role sees the kinds that it may read, and the actions that it may run', async () => {
     const permissionOf: Partial<Record<SearchKind, string>> = {
-      ...{ device: 'devices:read', user: 'users:read', group: 'groups:read', gateway: 'gateways:read' },
-      ...{ gateway_pool: 'settings:read', enrollment_token: 'enrollment_tokens:read', vpn_session: 'sessions:read' },
-      ...{ api_key: 'api_keys:read', policy_version: 'policy:read', policy_resource: 'policy:read' },
+      device: 'devices:read',
+      user: 'users:read',
+      group: 'groups:read',
+      gateway: 'gateways:read',
+      gateway_pool: 'settings:read',
+      enrollment_token: 'enrollment_tokens:read',
+      vpn_session: 'sessions:read',
+      api_key: 'api_keys:read',
+      policy_version: 'policy:read',
+      policy_resource: 'policy:read',
     }
     for (const role of Object.keys(roles) as Role[]) {
       const found = await search(await kit.as(role), 'zulu', { limit: 20 })

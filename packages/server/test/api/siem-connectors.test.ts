@@ -75,7 +75,9 @@ test('an export is begun from this site only, and not by HEAD', async (t) => {
   const sink = await startHttp(kit, (_, response) => response.end())
   const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
   const { cookie } = await signIn({
-    ...{ baseUrl: kit.publicUrl, username: 'admin', password: adminPassword },
+    baseUrl: kit.publicUrl,
+    username: 'admin',
+    password: adminPassword,
     dispatcher: kit.dispatcher,
   })
   const query = `?connector_id=${connector.connector_id}&from=2020-01-01T00:00:00Z`

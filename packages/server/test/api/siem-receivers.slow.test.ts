@@ -48,8 +48,13 @@ function createIndex(judge: (event: Received) => { status: number; error: object
   }
 }
 const toIndex = (url: string): Body => ({
-  ...{ kind: 'opensearch', name: 'index', format: 'json', url: `${url}/logs/`, index: 'audit-2026' },
-  ...{ username: 'holdfast', credential: 'pass word' },
+  kind: 'opensearch',
+  name: 'index',
+  format: 'json',
+  url: `${url}/logs/`,
+  index: 'audit-2026',
+  username: 'holdfast',
+  credential: 'pass word',
 })
 
 test('OpenSearch: of a bulk that is stored in part only what is missing is sent again, and what is refused is a dead letter', async (t) => {

@@ -251,8 +251,15 @@ async function unproven({ kit, idp, acs, away, answer, clock, reasons }: SamlWor
   const noTenant = await openBrowser(kit).get(`/admin/login/saml?provider=${second.provider_id}&tenant=nobody`)
   assert.deepEqual([noTenant.status, await reasons()], [401, ['saml:unknown_tenant']])
   const everyReason: Record<Exclude<ReturnReason, 'unknown_tenant' | 'request_spent'> | 'state', true> = {
-    ...{ unknown_provider: true, no_state: true, unknown_state: true, no_cookie: true, no_response: true, state: true },
-    ...{ other_browser: true, other_provider: true, request_expired: true },
+    unknown_provider: true,
+    no_state: true,
+    unknown_state: true,
+    no_cookie: true,
+    no_response: true,
+    state: true,
+    other_browser: true,
+    other_provider: true,
+    request_expired: true,
   }
   assert.deepEqual([...seen].sort(), Object.keys(everyReason).sort())
   assert.equal(pages.size, 1, [...pages].join('\n'))

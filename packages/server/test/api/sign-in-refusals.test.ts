@@ -133,8 +133,15 @@ test('an answer counts for the browser, the provider and the moment it was meant
   await refused('request_expired', late.path, late.browser)
   assert.equal(texts.size, 1, 'nobody is told which')
   const everyReason: Record<Exclude<ReturnReason, 'no_response'>, true> = {
-    ...{ unknown_tenant: true, unknown_provider: true, no_state: true, unknown_state: true, no_cookie: true },
-    ...{ other_browser: true, other_provider: true, request_expired: true, request_spent: true },
+    unknown_tenant: true,
+    unknown_provider: true,
+    no_state: true,
+    unknown_state: true,
+    no_cookie: true,
+    other_browser: true,
+    other_provider: true,
+    request_expired: true,
+    request_spent: true,
   }
   assert.deepEqual([...seen].sort(), Object.keys(everyReason).sort())
 })

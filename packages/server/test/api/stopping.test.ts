@@ -49,7 +49,9 @@ test('the platform stops the only administrator of a tenant in every way, and th
     await t.test(name, async () => {
       const username = `sole-${name.replaceAll(/\W+/g, '-')}`
       const { userId } = await kit.app.identity.createUser(tenant, {
-        ...{ username, password: passwordOf(username), roles: ['tenant_admin'] },
+        username,
+        password: passwordOf(username),
+        roles: ['tenant_admin'],
       })
       const user_id = encodeId('user', userId)
       const signedIn = await trySignIn(kit, `acme/${username}`, { password: passwordOf(username) })
@@ -103,7 +105,9 @@ test('the platform stops the only administrator of a tenant in every way, and th
 
 async function keysEnd(kit: Kit): Promise<void> {
   const { userId } = await kit.app.identity.createUser(kit.tenant, {
-    ...{ username: 'mallory', password: passwordOf('mallory'), roles: ['tenant_admin'] },
+    username: 'mallory',
+    password: passwordOf('mallory'),
+    roles: ['tenant_admin'],
   })
   const user_id = encodeId('user', userId)
   const { user: program } = await kit.admin.changeUser({
@@ -235,7 +239,9 @@ async function lastOfAll(kit: Kit): Promise<void> {
   await assert.rejects(kit.admin.revokeRole({ body: { user_id: root!.user_id, role } }), last)
   // The tenant still has its platform administrator, so there is no warning.
   const { userId } = await kit.app.identity.createUser(kit.tenant, {
-    ...{ username: 'only', password: passwordOf('only'), roles: ['tenant_admin'] },
+    username: 'only',
+    password: passwordOf('only'),
+    roles: ['tenant_admin'],
   })
   const { warnings } = await kit.admin.suspendUser({ body: { user_id: encodeId('user', userId) } })
   assert.deepEqual(warnings, [])

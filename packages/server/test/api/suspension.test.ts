@@ -188,7 +188,10 @@ test('every way that ends VPN sessions names them in one event, with its cause',
     const devices = await times(2, (i) => enrollRaw(kit, secret, `${name} ${i}`))
     const samples = devices.map((d) => ({
       session_id: encodeId('vpn_session', crypto.randomUUID()),
-      ...{ device_id: d.id, state: 'active' as const, rx_bytes: 1, tx_bytes: 1 },
+      device_id: d.id,
+      state: 'active' as const,
+      rx_bytes: 1,
+      tx_bytes: 1,
     }))
     assert.equal((await client.metering({ body: report(samples) as never })).accepted, 2)
     const [first = '', second = ''] = samples.map((s) => s.session_id)

@@ -23,7 +23,10 @@ const folder = async (t: TestContext) => {
 async function startBucket(t: TestContext) {
   const directory = await folder(t)
   const server = new S3rver({
-    ...{ address: '127.0.0.1', port: 0, directory, silent: true },
+    address: '127.0.0.1',
+    port: 0,
+    directory,
+    silent: true,
     configureBuckets: [{ name: 'packages', configs: [] }],
   })
   const { port } = await server.run()

@@ -263,7 +263,9 @@ test('what a release may become, and to whom it is offered', async (t) => {
 
     const { secret: token } = await admin.generateToken({ body: {} })
     const told = await enrollDevice({
-      ...{ baseUrl: kit.publicUrl, dispatcher: kit.dispatcher, token },
+      baseUrl: kit.publicUrl,
+      dispatcher: kit.dispatcher,
+      token,
       device: { name: 'desktop', platform: 'linux', arch: 'x64' },
     })
     await assert.rejects(told.checkForUpdate(), refused(422, /version.*client_version/))

@@ -261,7 +261,11 @@ test('users come to be, are renamed, leave and come back', async (t) => {
     ])
     const [event] = await eventsOf(kit, 'user.password_changed')
     assert.deepEqual(event?.details?.ended, {
-      ...{ second_factors: 1, linked_accounts: 2, api_keys: 1, enrollment_tokens: 1, sessions: 1 },
+      second_factors: 1,
+      linked_accounts: 2,
+      api_keys: 1,
+      enrollment_tokens: 1,
+      sessions: 1,
     })
     assert.ok((await inbox(kit)).some((n) => n.detail.includes(all)))
     // The existing account is then the operator's own: the next start with the same password does not change it.

@@ -23,7 +23,11 @@ test('people of LemonLDAP::NG sign in by SAML, and enroll devices of their own',
   const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'lords' } } })
   const made = await kit.admin.createIdentityProvider({
     body: {
-      ...{ name: 'LemonLDAP::NG', kind: 'saml', enabled: false, enrollment: true, provisioning: 'create' },
+      name: 'LemonLDAP::NG',
+      kind: 'saml',
+      enabled: false,
+      enrollment: true,
+      provisioning: 'create',
       group_mappings: [{ value: 'timelords', group_id: group.group_id }],
       saml: { metadata_url: lemonldap.metadataUrl },
     },

@@ -84,13 +84,18 @@ enabledModules = conf
   const files = (name: string) => ({ Directory: at(name), LockDirectory: at(name, 'lock') })
   await configure({
     portal: `${url}/`,
-    ...{ authentication: 'Demo', userDB: 'Same' },
+    authentication: 'Demo',
+    userDB: 'Same',
     globalStorageOptions: files('sessions'),
     persistentStorageOptions: files('psessions'),
     localSessionStorageOptions: { cache_root: at('cache') },
     notificationStorageOptions: { dirName: at('notifications') },
-    ...{ registerDB: 'Null', passwordDB: 'Null', portalDisplayRegister: 0, portalDisplayResetPassword: 0 },
-    ...{ issuerDBSAMLActivation: 1, samlServiceUseCertificateInResponse: 1 },
+    registerDB: 'Null',
+    passwordDB: 'Null',
+    portalDisplayRegister: 0,
+    portalDisplayResetPassword: 0,
+    issuerDBSAMLActivation: 1,
+    samlServiceUseCertificateInResponse: 1,
   })
   await changeKey()
 

@@ -154,7 +154,9 @@ test('one event stays one record of rsyslog and of syslog-ng, in every format, w
       const body = {
         kind: 'syslog_tls',
         name: `${name} ${format}`,
-        ...{ format, host: 'localhost', port: sink.port },
+        format,
+        host: 'localhost',
+        port: sink.port,
         tls: { ca_pem: sink.ca, server_name: null },
       } as const
       const { connector } = await kit.admin.createSiemConnector({ body })

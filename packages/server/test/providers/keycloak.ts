@@ -88,8 +88,12 @@ export async function startKeycloak(t: { after: (end: () => void) => void }) {
     tokens.add(access_token)
     return {
       json: {
-        ...{ access_token, expires_in: 300, refresh_expires_in: 0, token_type: 'Bearer' },
-        ...{ 'not-before-policy': 0, scope: 'email profile' },
+        access_token,
+        expires_in: 300,
+        refresh_expires_in: 0,
+        token_type: 'Bearer',
+        'not-before-policy': 0,
+        scope: 'email profile',
       },
     }
   }

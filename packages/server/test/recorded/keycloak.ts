@@ -54,7 +54,8 @@ export async function askDirectory(issuer: string, client: { id: string; secret:
   const path = `${new URL(issuer).pathname}/protocol/openid-connect/token`
   const askToken = (asked: string, client_secret: string) =>
     ask(asked, {
-      ...{ method: 'POST', path },
+      method: 'POST',
+      path,
       form: { grant_type: 'client_credentials', client_id: client.id, client_secret },
     })
   await askToken('a token with another secret', `not ${client.secret}`)

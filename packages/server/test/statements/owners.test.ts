@@ -10,6 +10,13 @@ const tables = new Set(
     Array.from(readFileSync(join(src, file), 'utf8').matchAll(/^ {2}(\w+): \{/gm), ([, name = '']) => name),
   ),
 )
+test('each file of db/tables has the tables of one owner', () => {
+  for (const [table, owner] of Object.entries(owners)) {
+    const file = readFileSync(join(src, `db/tables/${owner}.ts`), 'utf8')
+    assert.match(file, new RegExp(`^ {2}${table}: \\{`, 'm'), `${table} belongs to db/tables/${owner}.ts`)
+  }
+})
+
 const patterns = {
   writes: [
     /\b(?:insertInto|updateTable|deleteFrom|deleting)\('(\w+)/g,

@@ -12,9 +12,17 @@ const named = [
 ] as const
 
 const eventRecord = JSON.stringify({
-  ...{ event_id: encodeId('audit_event', uuidv7()), tenant_id: encodeId('tenant', uuidv7()), kind: 'api_key.used' },
-  ...{ timestamp: new Date().toISOString(), outcome: 'success', actor: { type: 'api_key', id: null, name: null } },
-  ...{ target: null, source_ip: null, user_agent: null, request_id: null, origin: 'api' },
+  event_id: encodeId('audit_event', uuidv7()),
+  tenant_id: encodeId('tenant', uuidv7()),
+  kind: 'api_key.used',
+  timestamp: new Date().toISOString(),
+  outcome: 'success',
+  actor: { type: 'api_key', id: null, name: null },
+  target: null,
+  source_ip: null,
+  user_agent: null,
+  request_id: null,
+  origin: 'api',
 })
 
 /**

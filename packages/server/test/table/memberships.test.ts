@@ -104,7 +104,10 @@ test('whoever brings a user or a device into a group, or under a tag, may change
       send: async () => ({
         operation: 'createIdentityProvider',
         body: {
-          ...{ kind: 'oidc', name: fresh(), enabled: false, group_mappings: mapped },
+          kind: 'oidc',
+          name: fresh(),
+          enabled: false,
+          group_mappings: mapped,
           oidc: { issuer: 'https://192.0.2.1', client_id: 'a' },
         },
       }),

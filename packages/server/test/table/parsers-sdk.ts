@@ -24,7 +24,10 @@ export async function parsersOfSdk(): Promise<Parser[]> {
   const peer = { ...peerOf('dev_1', digest), wireguard_keys: [key] }
   const policy = { variants: { [digest]: content }, peers: [peer], revocations: { devices: ['dev_2'], sessions: [] } }
   const pool = {
-    ...{ pool_id: 'gwp_a', name: 'a', region: { code: 'eu', name: 'EU', lat: 1, lon: 2 }, protocol: 'wireguard' },
+    pool_id: 'gwp_a',
+    name: 'a',
+    region: { code: 'eu', name: 'EU', lat: 1, lon: 2 },
+    protocol: 'wireguard',
     gateways: [{ gateway_id: 'gwy_a', endpoints: [{ host: 'a.test', port: 51820, proto: 'udp' }] }],
   }
   const pointer = await issuer.pointer({ digest, seq: 1 })

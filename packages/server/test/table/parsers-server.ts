@@ -151,8 +151,11 @@ async function parsersOfFederation() {
   const issuer = 'https://idp.example'
   const document = {
     issuer,
-    ...{ authorization_endpoint: `${issuer}/a`, token_endpoint: `${issuer}/t`, jwks_uri: `${issuer}/j` },
-    ...{ device_authorization_endpoint: `${issuer}/d`, end_session_endpoint: `${issuer}/e` },
+    authorization_endpoint: `${issuer}/a`,
+    token_endpoint: `${issuer}/t`,
+    jwks_uri: `${issuer}/j`,
+    device_authorization_endpoint: `${issuer}/d`,
+    end_session_endpoint: `${issuer}/e`,
     id_token_signing_alg_values_supported: ['RS256', 'ES256'],
     claims_supported: ['sub', 'groups'],
   }

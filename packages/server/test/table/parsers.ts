@@ -113,8 +113,18 @@ export async function parsersOfCrypto(): Promise<Parser[]> {
   })
   const at = Math.floor(now.getTime() / 1000)
   const claims = {
-    ...{ iss: 'https://a.test', aud: ['https://a.test'], sub: 'dev_1', jti: 'one', tid: 'tnt_1', gen: 1 },
-    ...{ iat: at, nbf: at, exp: at + 3600, enr: 'token', cnf: { jkt: kid }, addresses: ['100.64.0.1'] },
+    iss: 'https://a.test',
+    aud: ['https://a.test'],
+    sub: 'dev_1',
+    jti: 'one',
+    tid: 'tnt_1',
+    gen: 1,
+    iat: at,
+    nbf: at,
+    exp: at + 3600,
+    enr: 'token',
+    cnf: { jkt: kid },
+    addresses: ['100.64.0.1'],
   }
   const credential = await issueDeviceCredential(signer, claims as never)
   const jws = await signJws(signer, 'x+jwt', { a: 1 })
@@ -122,8 +132,16 @@ export async function parsersOfCrypto(): Promise<Parser[]> {
   const proof = createProof(privateJwk, { method: 'GET', url: 'https://a.test/x', accessToken: 'token', now })
   const license = generateLicenseKey()
   const licensed = {
-    ...{ iss: 'holdfast', sub: 'customer', jti: 'one', iat: at, nbf: at, exp: at + 3600, grace_days: 1 },
-    ...{ edition: 'enterprise', features: ['siem'], limits: { users: 5, devices: null } },
+    iss: 'holdfast',
+    sub: 'customer',
+    jti: 'one',
+    iat: at,
+    nbf: at,
+    exp: at + 3600,
+    grace_days: 1,
+    edition: 'enterprise',
+    features: ['siem'],
+    limits: { users: 5, devices: null },
   }
   const file = signLicense(licensed, license.privateKey)
   const licenseKeys = readLicenseKeys(license.publicKey)

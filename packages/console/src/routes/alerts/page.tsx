@@ -68,14 +68,19 @@ function useSpec(off: string | undefined): ListSpec<Alert> {
             ? []
             : [
                 {
-                  ...{ id: 'open', label: openLabel(alert), icon: 'arrow' as const },
+                  id: 'open',
+                  label: openLabel(alert),
+                  icon: 'arrow' as const,
                   onSelect: () => go(path),
                 },
               ]),
           ...(alert.state === 'open'
             ? [
                 {
-                  ...{ id: 'ack', label: 'Acknowledge', icon: 'check' as const, kbd: 'a' },
+                  id: 'ack',
+                  label: 'Acknowledge',
+                  icon: 'check' as const,
+                  kbd: 'a',
                   ...(off !== undefined && { offReason: off }),
                   onSelect: () => void acknowledge([alert]),
                 },

@@ -26,31 +26,43 @@ export const alertsSpec: ListSpec<Alert> = {
   columns: [
     { id: 'title', label: 'Alert', cell: (alert) => alert.title },
     {
-      ...{ id: 'severity', label: 'Severity' },
+      id: 'severity',
+      label: 'Severity',
       cell: ({ severity }) => <Status kind={severityMarks[severity]}>{severityWords[severity]}</Status>,
     },
     {
-      ...{ id: 'kind', label: 'Kind', priority: 4 },
+      id: 'kind',
+      label: 'Kind',
+      priority: 4,
       cell: ({ kind }) => <span className="soft trunc">{kindWords[kind].label}</span>,
     },
-    { ...{ id: 'subject', label: 'About', priority: 2 }, cell: (alert) => <About alert={alert} /> },
+    { id: 'subject', label: 'About', priority: 2, cell: (alert) => <About alert={alert} /> },
     {
-      ...{ id: 'state', label: 'State', priority: 3 },
+      id: 'state',
+      label: 'State',
+      priority: 3,
       cell: (alert) =>
         alert.state === 'open' ? <span className="soft">Open</span> : <span className="faint">Acknowledged</span>,
     },
     {
-      ...{ id: 'detail', label: 'Detail', isOptional: true },
+      id: 'detail',
+      label: 'Detail',
+      isOptional: true,
       cell: (alert) => <span className="soft trunc">{detailOf(alert)}</span>,
     },
     {
-      ...{ id: 'created', label: 'Raised', priority: 2, isNumber: true, sort: 'created_at' },
+      id: 'created',
+      label: 'Raised',
+      priority: 2,
+      isNumber: true,
+      sort: 'created_at',
       cell: (alert) => <Timestamp at={alert.created_at} className="soft" />,
     },
   ],
   filters: [
     {
-      ...{ name: 'state', label: 'State' },
+      name: 'state',
+      label: 'State',
       options: [
         { value: 'open', label: 'Open' },
         { value: 'acknowledged', label: 'Acknowledged' },
@@ -58,11 +70,13 @@ export const alertsSpec: ListSpec<Alert> = {
       ],
     },
     {
-      ...{ name: 'severity', label: 'Severity' },
+      name: 'severity',
+      label: 'Severity',
       options: (['critical', 'warning', 'info'] as const).map((value) => ({ value, label: severityWords[value] })),
     },
     {
-      ...{ name: 'kind', label: 'Kind' },
+      name: 'kind',
+      label: 'Kind',
       options: (Object.keys(kindWords) as Alert['kind'][]).map((value) => ({ value, label: kindWords[value].label })),
     },
   ],

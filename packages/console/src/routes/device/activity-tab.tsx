@@ -30,7 +30,9 @@ export function ActivityTab({ device }: { device: Device }) {
 }
 
 const entryOf = (event: Event) => ({
-  ...{ id: event.event_id, at: event.timestamp, sub: sentenceOf(event) },
+  id: event.event_id,
+  at: event.timestamp,
+  sub: sentenceOf(event),
   mark: event.outcome === 'success' ? ('ok' as const) : ('bad' as const),
   title: <span className="mono">{event.kind}</span>,
 })

@@ -25,7 +25,8 @@ export async function changeDevices(
       ? await changeOne(operation, only.device_id, why)
       : await call('POST /v1/admin/devices/batch', {
           body: {
-            ...{ operation, ...why },
+            operation,
+            ...why,
             ...(filter === undefined ? { device_ids: devices.map((d) => d.device_id) } : { filter }),
           } as never,
         })

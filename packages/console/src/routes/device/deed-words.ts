@@ -9,19 +9,31 @@ type Effect = { icon: IconName; text: string }
 /** What each deed is called, and what it is for. */
 export const deedWords: Readonly<Record<Deed, Words>> = {
   approve: {
-    ...{ verb: 'Approve', busy: 'Approving…', done: 'approved', isForGood: false },
+    verb: 'Approve',
+    busy: 'Approving…',
+    done: 'approved',
+    isForGood: false,
     lede: 'An approved device gets its policy, and gateways let it in.',
   },
   suspend: {
-    ...{ verb: 'Suspend', busy: 'Suspending…', done: 'suspended', isForGood: false },
+    verb: 'Suspend',
+    busy: 'Suspending…',
+    done: 'suspended',
+    isForGood: false,
     lede: 'A suspended device gets no access until somebody reactivates it.',
   },
   reactivate: {
-    ...{ verb: 'Reactivate', busy: 'Reactivating…', done: 'reactivated', isForGood: false },
+    verb: 'Reactivate',
+    busy: 'Reactivating…',
+    done: 'reactivated',
+    isForGood: false,
     lede: 'A reactivated device gets its policy again, and gateways let it in.',
   },
   revoke: {
-    ...{ verb: 'Revoke', busy: 'Revoking…', done: 'revoked', isForGood: true },
+    verb: 'Revoke',
+    busy: 'Revoking…',
+    done: 'revoked',
+    isForGood: true,
     lede: 'A revoked device never comes back; its owner enrolls it again.',
   },
 }

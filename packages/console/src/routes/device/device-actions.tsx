@@ -66,7 +66,10 @@ export function DeviceActions({ device, size }: { device: Device; size?: 'sm' })
 export function deviceMenu(device: Device, off: ReturnType<typeof useOffReason>): readonly MenuItem[] {
   if (device.status === 'revoked') return [copyItem(device)]
   const deed = (id: DeviceDeed, label: string, icon: IconName, reason: string | undefined): MenuAction => ({
-    ...{ id, label, icon, offReason: reason },
+    id,
+    label,
+    icon,
+    offReason: reason,
     onSelect: () => askFor(id, device),
   })
   return [
@@ -92,7 +95,10 @@ export function deviceMenu(device: Device, off: ReturnType<typeof useOffReason>)
 
 const moreOf = (device: Device, off: ReturnType<typeof useOffReason>): readonly MenuItem[] => [
   {
-    ...{ id: 'edit', label: 'Edit name, tags, channel…', icon: 'edit', offReason: off('devices:write') },
+    id: 'edit',
+    label: 'Edit name, tags, channel…',
+    icon: 'edit',
+    offReason: off('devices:write'),
     onSelect: () => openOverlay({ kind: 'device_edit', deviceId: device.device_id }),
   },
   copyItem(device),
@@ -101,7 +107,12 @@ const moreOf = (device: Device, off: ReturnType<typeof useOffReason>): readonly 
 ]
 
 const revokeItem = (device: Device, off: ReturnType<typeof useOffReason>): MenuItem => ({
-  ...{ id: 'revoke', label: 'Revoke…', icon: 'ban', danger: true, kbd: 'r', offReason: off('devices:write') },
+  id: 'revoke',
+  label: 'Revoke…',
+  icon: 'ban',
+  danger: true,
+  kbd: 'r',
+  offReason: off('devices:write'),
   onSelect: () => askFor('revoke', device),
 })
 

@@ -42,7 +42,8 @@ const columns: readonly TableColumn<Session>[] = [
   { label: 'In', className: 'n', cell: (session) => formatBytes(session.rx_bytes) },
   { label: 'Out', className: 'n p2', cell: (session) => formatBytes(session.tx_bytes) },
   {
-    ...{ label: 'Why it ended', className: 'p3' },
+    label: 'Why it ended',
+    className: 'p3',
     cell: ({ ended_at, end_reason }) =>
       ended_at === null ? (
         <Status kind="ok">running</Status>

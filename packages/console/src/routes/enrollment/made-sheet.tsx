@@ -83,7 +83,9 @@ function stepsOf({ made, arrival, waited, onStored, onRevoke }: StepsInput) {
   const isHere = devices.length > 0 && devices.every((device) => device.status !== 'pending')
   return [
     {
-      ...{ id: 'token', title: 'Token made', state: 'done' as const },
+      id: 'token',
+      title: 'Token made',
+      state: 'done' as const,
       children: <MadeWords token={token} />,
       aside: isUsable && (
         <button className="btn link" type="button" onClick={onRevoke}>
@@ -92,7 +94,9 @@ function stepsOf({ made, arrival, waited, onStored, onRevoke }: StepsInput) {
       ),
     },
     {
-      ...{ id: 'line', title: 'Run this on the device', state: isUsable ? ('now' as const) : ('done' as const) },
+      id: 'line',
+      title: 'Run this on the device',
+      state: isUsable ? ('now' as const) : ('done' as const),
       children: isUsable ? (
         <InstallLine made={made} onStored={onStored} />
       ) : (
@@ -100,7 +104,9 @@ function stepsOf({ made, arrival, waited, onStored, onRevoke }: StepsInput) {
       ),
     },
     {
-      ...{ id: 'device', title: arrivalTitle(arrival), state: isHere ? ('done' as const) : ('waiting' as const) },
+      id: 'device',
+      title: arrivalTitle(arrival),
+      state: isHere ? ('done' as const) : ('waiting' as const),
       children: <ArrivalRow arrival={arrival} waited={waited} />,
       aside: devices.length === 0 && isUsable && <Clock seconds={waited} />,
     },

@@ -21,8 +21,16 @@ export type TokenDraft = {
 }
 
 export const freshDraft: TokenDraft = {
-  ...{ name: '', maxUses: 1, lifetime: '86400', user: undefined, groups: [], tags: '' },
-  ...{ platforms: [], addresses: '', requiresApproval: false, isEphemeral: false },
+  name: '',
+  maxUses: 1,
+  lifetime: '86400',
+  user: undefined,
+  groups: [],
+  tags: '',
+  platforms: [],
+  addresses: '',
+  requiresApproval: false,
+  isEphemeral: false,
 }
 /** Silence after which an ephemeral device is revoked, in seconds. */
 const ephemeralSeconds = 3_600

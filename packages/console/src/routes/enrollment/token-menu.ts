@@ -16,7 +16,11 @@ export function tokenMenu(token: Token, off: ReturnType<typeof useOffReason>): r
     copy,
     'line',
     {
-      ...{ id: 'revoke', label: 'Revoke…', icon: 'ban', danger: true, offReason: off('enrollment_tokens:write') },
+      id: 'revoke',
+      label: 'Revoke…',
+      icon: 'ban',
+      danger: true,
+      offReason: off('enrollment_tokens:write'),
       onSelect: () => askToRevoke(token),
     },
   ]

@@ -51,7 +51,10 @@ export function useArrival(made: Token): Arrival {
   const isUsable = token.status === 'active' && !(max_uses <= shown && isUsedUpBy(devices))
   useNews(devices)
   return {
-    ...{ token, devices, isUsable, canSeeDevices },
+    token,
+    devices,
+    isUsable,
+    canSeeDevices,
     hasMore: list.data?.next_cursor != null,
     error: list.error ?? one.error,
   }

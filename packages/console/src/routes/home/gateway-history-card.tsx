@@ -135,13 +135,17 @@ function sentenceOf(states: readonly State[]): string {
 function stripsOf(items: History['items']): Strip[] {
   if (items.length <= mostRows)
     return items.map(({ gateway_id, gateway_name, states }) => ({
-      ...{ id: gateway_id, name: gateway_name, states },
+      id: gateway_id,
+      name: gateway_name,
+      states,
       to: `/admin/sessions?gateway_id=${gateway_id}`,
     }))
   return Array.from(
     Map.groupBy(items, (item) => item.pool_id),
     ([id, gateways]) => ({
-      ...{ id, name: gateways[0]?.pool_name ?? '', to: `/admin/sessions?pool_id=${id}` },
+      id,
+      name: gateways[0]?.pool_name ?? '',
+      to: `/admin/sessions?pool_id=${id}`,
       states: (gateways[0]?.states ?? []).map((_, i) => worstOf(gateways.map(({ states }) => states[i] ?? null))),
     }),
   )

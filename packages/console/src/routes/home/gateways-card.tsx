@@ -59,7 +59,9 @@ const poolsOf = (items: readonly Gateway[]): Pool[] =>
   Array.from(
     Map.groupBy(items, (gateway) => gateway.pool_id),
     ([id, gateways]) => ({
-      ...{ id, gateways, name: gateways[0]?.pool_name ?? '' },
+      id,
+      gateways,
+      name: gateways[0]?.pool_name ?? '',
       serving: gateways.filter((g) => g.status === 'healthy' || g.status === 'degraded').length,
       sessions: gateways.reduce((sum, g) => sum + g.active_sessions, 0),
     }),
@@ -67,7 +69,8 @@ const poolsOf = (items: readonly Gateway[]): Pool[] =>
 
 const columns: readonly TableColumn<Pool>[] = [
   {
-    ...{ label: 'Pool', isHead: true },
+    label: 'Pool',
+    isHead: true,
     cell: ({ name, gateways }) => (
       <>
         {name}

@@ -40,11 +40,13 @@ const columns: readonly TableColumn<Row>[] = [
   { label: 'Fails', cell: ({ posture }) => <Failures posture={posture} /> },
   { label: 'System', className: 'p3', cell: ({ device }) => <span className="soft">{systemOf(device)}</span> },
   {
-    ...{ label: 'Reported', className: 'n p2' },
+    label: 'Reported',
+    className: 'n p2',
     cell: ({ device }) => <Timestamp at={device.posture.reported_at} empty="never" className="soft" />,
   },
   {
-    ...{ label: 'Actions', className: 'x' },
+    label: 'Actions',
+    className: 'x',
     cell: ({ device }) => (
       <div className="acts">
         <MenuButton label={`Actions for ${device.name}`} items={assertionMenu(device)} />

@@ -25,7 +25,9 @@ async function saveAssertion({ device_id, name }: Named): Promise<void> {
 export function assertionMenu(device: Named): readonly MenuItem[] {
   return [
     {
-      ...{ id: 'assertion', label: 'Download signed assertion', icon: 'download' },
+      id: 'assertion',
+      label: 'Download signed assertion',
+      icon: 'download',
       onSelect: () => void saveAssertion(device),
     },
     copyCommandItem(`holdfast device posture ${device.name}`),

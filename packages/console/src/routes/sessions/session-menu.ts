@@ -15,17 +15,24 @@ export function sessionMenu(session: Session, { off, onEnd, onFilter, onOpenDevi
   const { gateway_id, gateway_name, user_id, user_name } = session
   return [
     {
-      ...{ id: 'device', label: 'Open device', icon: 'laptop', offReason: off('devices:read') },
+      id: 'device',
+      label: 'Open device',
+      icon: 'laptop',
+      offReason: off('devices:read'),
       onSelect: () => onOpenDevice(session),
     },
     {
-      ...{ id: 'gateway', label: `Sessions at ${gateway_name ?? 'its gateway'}`, icon: 'gateway' },
+      id: 'gateway',
+      label: `Sessions at ${gateway_name ?? 'its gateway'}`,
+      icon: 'gateway',
       onSelect: () => onFilter({ gateway_id }),
     },
     ...(user_id
       ? [
           {
-            ...{ id: 'user', label: `Sessions of ${user_name ?? 'its user'}`, icon: 'user' as const },
+            id: 'user',
+            label: `Sessions of ${user_name ?? 'its user'}`,
+            icon: 'user' as const,
             onSelect: () => onFilter({ user_id }),
           },
         ]
@@ -33,7 +40,11 @@ export function sessionMenu(session: Session, { off, onEnd, onFilter, onOpenDevi
     copyItem(session),
     'line',
     {
-      ...{ id: 'end', label: 'End session…', icon: 'out', kbd: 'E', danger: true },
+      id: 'end',
+      label: 'End session…',
+      icon: 'out',
+      kbd: 'E',
+      danger: true,
       offReason: session.state === 'ended' ? 'The session has ended.' : off('sessions:terminate'),
       onSelect: () => onEnd(session),
     },

@@ -19,32 +19,45 @@ export function sessionsSpec({ gateways, shown }: Options): ListSpec<Session> {
     columns: [
       { id: 'device', label: 'Device', cell: nameOf },
       {
-        ...{ id: 'user', label: 'User', priority: 2 },
+        id: 'user',
+        label: 'User',
+        priority: 2,
         cell: (session) => <span className="soft trunc">{session.user_name ?? '–'}</span>,
       },
       {
-        ...{ id: 'gateway', label: 'Gateway', priority: 2 },
+        id: 'gateway',
+        label: 'Gateway',
+        priority: 2,
         cell: (session) => <span className="trunc">{session.gateway_name ?? '–'}</span>,
       },
       {
-        ...{ id: 'pool', label: 'Pool', priority: 4 },
+        id: 'pool',
+        label: 'Pool',
+        priority: 4,
         cell: (session) => <span className="soft trunc">{session.pool_name ?? '–'}</span>,
       },
       { id: 'state', label: 'State', cell: (session) => <SessionState session={session} /> },
       ...trafficColumns,
       {
-        ...{ id: 'policy', label: 'Policy', priority: 4 },
+        id: 'policy',
+        label: 'Policy',
+        priority: 4,
         cell: (session) => <Policy session={session} gateway={gateways.get(session.gateway_id)} />,
       },
       ...moreColumns,
       {
-        ...{ id: 'since', label: 'Since', priority: 2, isNumber: true, sort: 'started_at' },
+        id: 'since',
+        label: 'Since',
+        priority: 2,
+        isNumber: true,
+        sort: 'started_at',
         cell: (session) => <Timestamp at={session.started_at} className="soft" />,
       },
     ],
     filters: [
       {
-        ...{ name: 'state', label: 'State' },
+        name: 'state',
+        label: 'State',
         options: [
           { value: 'ended', label: 'Ended' },
           { value: 'all', label: 'Active or ended' },
@@ -84,38 +97,58 @@ const basics: Omit<ListSpec<Session>, 'columns' | 'filters'> = {
 
 const trafficColumns: ListSpec<Session>['columns'] = [
   {
-    ...{ id: 'up', label: 'Up', priority: 3, isNumber: true },
+    id: 'up',
+    label: 'Up',
+    priority: 3,
+    isNumber: true,
     cell: (session) => formatBytes(session.rx_bytes),
   },
   {
-    ...{ id: 'down', label: 'Down', priority: 3, isNumber: true },
+    id: 'down',
+    label: 'Down',
+    priority: 3,
+    isNumber: true,
     cell: (session) => formatBytes(session.tx_bytes),
   },
 ]
 
 const moreColumns: ListSpec<Session>['columns'] = [
   {
-    ...{ id: 'source', label: 'Source', priority: 5 },
+    id: 'source',
+    label: 'Source',
+    priority: 5,
     cell: (session) => <span className="mono soft">{session.source_ip ?? '–'}</span>,
   },
   {
-    ...{ id: 'address', label: 'Address', isOptional: true },
+    id: 'address',
+    label: 'Address',
+    isOptional: true,
     cell: (session) => <span className="mono soft">{session.assigned_ip ?? '–'}</span>,
   },
   {
-    ...{ id: 'client', label: 'Client', isOptional: true, isNumber: true },
+    id: 'client',
+    label: 'Client',
+    isOptional: true,
+    isNumber: true,
     cell: (session) => session.client_version ?? '–',
   },
   {
-    ...{ id: 'protocol', label: 'Protocol', isOptional: true },
+    id: 'protocol',
+    label: 'Protocol',
+    isOptional: true,
     cell: (session) => <span className="soft">{formatWord(session.protocol)}</span>,
   },
   {
-    ...{ id: 'denied', label: 'Denied', isOptional: true, isNumber: true },
+    id: 'denied',
+    label: 'Denied',
+    isOptional: true,
+    isNumber: true,
     cell: (session) => session.denied_packets,
   },
   {
-    ...{ id: 'device_page', label: 'Device page', isOptional: true },
+    id: 'device_page',
+    label: 'Device page',
+    isOptional: true,
     cell: (session) => <AppLink to={`/admin/devices/${session.device_id}`}>{nameOf(session)}</AppLink>,
   },
 ]

@@ -35,7 +35,10 @@ export function policyOf(session: Session, gateway: Gateway | undefined): { mark
 
 /** The options of `holdfast session` by the parameter of the API. */
 export const cliOptions = {
-  ...{ device_id: 'device', user_id: 'user', gateway_id: 'gateway', pool_id: 'pool' },
+  device_id: 'device',
+  user_id: 'user',
+  gateway_id: 'gateway',
+  pool_id: 'pool',
   sort: false,
 } as const
 

@@ -24,7 +24,11 @@ const severities = [
 ] as const
 const fields = ['version', 'notes', 'notes_url', 'min_from_version']
 const empty = {
-  ...{ version: '', notes: '', notes_url: '', min_from_version: '', mandatory: false },
+  version: '',
+  notes: '',
+  notes_url: '',
+  min_from_version: '',
+  mandatory: false,
   channel: 'canary' as Release['channel'],
   severity: 'normal' as Release['severity'],
 }
@@ -153,7 +157,10 @@ function Fields({ draft, set, error }: FieldsProps) {
 }
 
 const bodyOf = ({ version, channel, severity, mandatory, notes, notes_url, min_from_version }: Draft) => ({
-  ...{ version: version.trim(), channel, severity, mandatory },
+  version: version.trim(),
+  channel,
+  severity,
+  mandatory,
   ...(notes && { notes }),
   ...(notes_url.trim() && { notes_url: notes_url.trim() }),
   ...(min_from_version.trim() && { min_from_version: min_from_version.trim() }),

@@ -104,7 +104,9 @@ function useReleaseMenu(ask: (release: Release, deed: ReleaseDeed) => void) {
     (release: Release): readonly MenuItem[] => {
       const deeds = deedsOf(release)
       const item = (deed: ReleaseDeed): MenuItem => ({
-        ...{ id: deed, icon: deedWords[deed].icon, danger: deedWords[deed].isDanger },
+        id: deed,
+        icon: deedWords[deed].icon,
+        danger: deedWords[deed].isDanger,
         label: deed === 'roll_out' ? 'Set rollout…' : `${deedWords[deed].verb}…`,
         offReason: deedOffReason(release, deed, offReason),
         onSelect: () => ask(release, deed),

@@ -26,26 +26,36 @@ export const releasesSpec = (counts: VersionCounts): ListSpec<Release> => ({
   columns: [
     { id: 'version', label: 'Version', cell: (release) => release.version },
     {
-      ...{ id: 'channel', label: 'Channel', priority: 3 },
+      id: 'channel',
+      label: 'Channel',
+      priority: 3,
       cell: (release) =>
         release.channel === 'canary' ? <Badge kind="info">canary</Badge> : <span className="soft">stable</span>,
     },
     { id: 'status', label: 'State', cell: (release) => <ReleaseStatus release={release} /> },
-    { ...{ id: 'rollout', label: 'Rollout', priority: 2 }, cell: (release) => <Rollout release={release} /> },
+    { id: 'rollout', label: 'Rollout', priority: 2, cell: (release) => <Rollout release={release} /> },
     {
-      ...{ id: 'packages', label: 'Packages', priority: 3, isNumber: true },
+      id: 'packages',
+      label: 'Packages',
+      priority: 3,
+      isNumber: true,
       cell: (release) => formatNumber(release.packages),
     },
     ...(counts
       ? [
           {
-            ...{ id: 'devices', label: 'Devices', priority: 4 as const, isNumber: true },
+            id: 'devices',
+            label: 'Devices',
+            priority: 4 as const,
+            isNumber: true,
             cell: (release: Release) => formatNumber(counts.get(release.version) ?? 0),
           },
         ]
       : []),
     {
-      ...{ id: 'severity', label: 'Severity', priority: 5 },
+      id: 'severity',
+      label: 'Severity',
+      priority: 5,
       cell: (release) => (
         <span className="soft">
           {formatWord(release.severity)}
@@ -54,21 +64,30 @@ export const releasesSpec = (counts: VersionCounts): ListSpec<Release> => ({
       ),
     },
     {
-      ...{ id: 'published', label: 'Published', priority: 4, isNumber: true },
+      id: 'published',
+      label: 'Published',
+      priority: 4,
+      isNumber: true,
       cell: (release) => <Timestamp at={release.published_at} className="soft" />,
     },
     {
-      ...{ id: 'created', label: 'Created', isOptional: true, isNumber: true, sort: 'created_at' },
+      id: 'created',
+      label: 'Created',
+      isOptional: true,
+      isNumber: true,
+      sort: 'created_at',
       cell: (release) => <Timestamp at={release.created_at} className="soft" />,
     },
   ],
   filters: [
     {
-      ...{ name: 'status', label: 'State' },
+      name: 'status',
+      label: 'State',
       options: Object.entries(statusWords).map(([value, { label }]) => ({ value, label })),
     },
     {
-      ...{ name: 'channel', label: 'Channel' },
+      name: 'channel',
+      label: 'Channel',
       options: [
         { value: 'stable', label: 'Stable' },
         { value: 'canary', label: 'Canary' },

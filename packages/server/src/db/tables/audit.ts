@@ -58,4 +58,6 @@ export type AuditTables = {
   audit_leaves: { tenant_id: TenantId; seq: number; hash: Buffer }
   /** Signed heads of the tree. */
   audit_checkpoints: { tenant_id: TenantId; size: number; kid: string; note: string; created_at: Date }
+  /** Sequence number after which the audit log begins. Only `purge_audit` writes it. */
+  audit_beginnings: { tenant_id: TenantId; seq: number; hash: Buffer }
 }

@@ -15,7 +15,6 @@ export type PullProgress = {
 /** Stored state from which a pull of changes continues. */
 export type KeptReading = { links: { users: string; groups: string }; readAt: string; pages: number }
 export type DirectoryRequester = { type: string; id: string | null; name: string | null }
-
 type Measured = Record<string, Record<string, number>>
 
 export type DirectoryTables = {

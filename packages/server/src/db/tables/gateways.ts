@@ -17,11 +17,16 @@ export type SystemLoad = {
     tx_dropped?: number
   }
 }
-
 export type GatewayState = 'healthy' | 'degraded' | 'draining' | 'down' | 'never_seen' | 'pending'
-
 /** Bytes received from the device and sent to it, by resource name. */
 export type ResourceBytes = Record<string, [rx: number, tx: number]>
+/** A session, with the named resources that it used. */
+export type RecordedSession = Pick<
+  GatewaysTables['vpn_sessions'],
+  'session_id' | 'device_id' | 'user_id' | 'started_at' | 'last_seen_at' | 'source_ip'
+> & { resources: string[] }
+/** A device in a report, and whether it was denied a packet or failed to connect. */
+export type ReportedDevice = { device_id: string; denied: boolean; failed: boolean }
 
 export type GatewaysTables = {
   gateway_pools: {
@@ -196,11 +201,3 @@ export type GatewaysTables = {
     received_at: Generated<Date>
   }
 }
-
-/** A session, with the named resources that it used. */
-export type RecordedSession = Pick<
-  GatewaysTables['vpn_sessions'],
-  'session_id' | 'device_id' | 'user_id' | 'started_at' | 'last_seen_at' | 'source_ip'
-> & { resources: string[] }
-/** A device in a report, and whether it was denied a packet or failed to connect. */
-export type ReportedDevice = { device_id: string; denied: boolean; failed: boolean }

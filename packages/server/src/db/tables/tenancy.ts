@@ -55,17 +55,6 @@ export type TenancyTables = {
     problem: string | null
     problem_at: Date | null
   }
-  master_keys: {
-    version: number
-    key_id: string
-    pepper_jwe: string | null
-    first_seen_at: Default<Date>
-    written_at: Date | null
-    unused_since: Date | null
-    sealed: number | null
-    digests: number | null
-    counted_at: Date | null
-  }
   deployment: { singleton: Default<boolean>; deployment_id: Default<string>; seen_at: Default<Date> }
   entitlement_counters: { tenant_id: TenantId; metric: string; used: number }
   entitlement_moves: {
@@ -97,25 +86,4 @@ export type TenancyTables = {
     dismissed_steps: Default<string[]>
     updated_at: Default<Date>
   }
-  tenant_epochs: {
-    tenant_id: TenantId
-    seq: Default<number>
-    policy_version: Default<number>
-    addresses: Default<number>
-    changed_at: Generated<Date>
-    fenced_at: Date | null
-  }
-  changes: { tenant_id: TenantId; seq: number; kind: string; subject: string; at: Generated<Date> }
-  idempotency_keys: {
-    tenant_id: TenantId
-    principal: string
-    key: string
-    fingerprint: Buffer
-    answer_jwe: string | null
-    state: Default<'started' | 'done'>
-    attempt: Default<string>
-    created_at: Default<Date>
-  }
-  replicas: { replica_id: string; seen_at: Date }
-  listening: { there_is_one: Default<boolean>; since: Date; heard_at: Date }
 }

@@ -69,7 +69,8 @@ export type ListPendingAdoption = ReturnType<typeof createPendingAdoption>
 
 type Lagging = { name: string; applied_at: Date | null; last_seen_at: Date | null }
 const viewOf = ({ name, applied_at, last_seen_at }: Lagging, applied_digest: string | null) => ({
-  ...{ name, applied_digest },
+  name,
+  applied_digest,
   applied_at: applied_at?.toISOString() ?? null,
   last_seen_at: last_seen_at?.toISOString() ?? null,
 })

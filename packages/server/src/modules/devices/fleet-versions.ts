@@ -37,7 +37,8 @@ export const createFleetVersions =
       [...counts].map(([version, n]) => ({ platform, version, devices: n })),
     )
     const byPlatform = [...systems].map(([platform, counts]) => ({
-      ...{ platform, version: null },
+      platform,
+      version: null,
       devices: [...counts.values()].reduce((sum, n) => sum + n, 0),
     }))
     const byClient = [...clients].map(([version, n]) => ({ platform: '', version, devices: n }))
@@ -49,7 +50,8 @@ export const createFleetVersions =
       client_versions: listedClients.map((each) => ({ client_version: each.version, devices: each.devices })),
       other_client_versions: others(listedClients),
       os_versions: listedSystems.map(({ platform, version, devices: n }) => ({
-        ...{ platform, os_version: version },
+        platform,
+        os_version: version,
         devices: n,
       })),
       other_os_versions: others(listedSystems),

@@ -31,7 +31,10 @@ export function createFleet({
   const tenants = held<FleetTenant>(
     { changes, feed },
     {
-      ...{ stage: 'fleet', kinds: ['device', 'user', 'policy'], load, idle },
+      stage: 'fleet',
+      kinds: ['device', 'user', 'policy'],
+      load,
+      idle,
       patch: (tenant, list) => tenant.touch(list),
       onDrop: ({ tenantId }) => {
         for (const f of onDrop) f(tenantId)

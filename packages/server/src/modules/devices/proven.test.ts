@@ -7,7 +7,12 @@ import { createProvenCredentials, VerifiedProof } from './proven.ts'
 const keys = {}
 const proof = (digest: string, more: Partial<VerifiedProof> = {}) =>
   new VerifiedProof(digest, {
-    ...{ tenantId: 't' as TenantId, deviceId: digest, generation: 1, jkt: 'k', expiresAt: 0, keys },
+    tenantId: 't' as TenantId,
+    deviceId: digest,
+    generation: 1,
+    jkt: 'k',
+    expiresAt: 0,
+    keys,
     ...more,
   })
 const all = () => createProvenCredentials({ isCurrent: (p) => p.keys === keys })

@@ -97,6 +97,13 @@ export type Vouching = ReturnType<typeof createEnrollmentVouching>
 
 /** Counts are kept for a minute and contain nothing that was presented. */
 const strangerOf = ({ tenantId, sourceIp, userAgent, requestId, origin }: Actor): Source => ({
-  ...{ tenantId, sourceIp, userAgent, requestId, origin },
-  ...{ type: 'address', id: null, name: sourceIp, claim: null },
+  tenantId,
+  sourceIp,
+  userAgent,
+  requestId,
+  origin,
+  type: 'address',
+  id: null,
+  name: sourceIp,
+  claim: null,
 })

@@ -2,8 +2,8 @@ import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { isNotAllHeld, purgeTime } from '../../db/kept.ts'
 import { deleting } from '../../db/retention.ts'
+import type { StoredParty } from '../../db/tables/columns.ts'
 import type { Tables } from '../../db/tables/index.ts'
-import type { StoredParty } from '../../db/tables/operations.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 export type LockRow = Selectable<Tables['locks']>

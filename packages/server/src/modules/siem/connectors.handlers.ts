@@ -67,7 +67,11 @@ export function connectorHandlers({ connectors, deadLetters, replay, setAside, t
 
 type Wire = Pick<SiemConnector, 'host' | 'port' | 'index' | 'username' | 'tls'> & { url?: string; bom?: boolean | null }
 const destinationOf = ({ host, port, index, username, tls, url, bom }: Wire) => ({
-  ...{ host, port, index, username, tls },
+  host,
+  port,
+  index,
+  username,
+  tls,
   ...(url !== undefined && { url }),
   ...(bom !== undefined && { bom }),
 })

@@ -116,7 +116,11 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
           await queries.insertConnector(tx, tenant, fields, { connector_id, kind, credential_jwe, at: now() })
           const last = await lastPlace(tx, tenant)
           await insertStream(tx, {
-            ...{ tenant_id: tenant, stream_id: connector_id, connector_id, after_seq: last, furthest_seq: last },
+            tenant_id: tenant,
+            stream_id: connector_id,
+            connector_id,
+            after_seq: last,
+            furthest_seq: last,
             state: enabled ? 'flowing' : 'stopped',
           })
           const target = connectorTarget({ connector_id, name })

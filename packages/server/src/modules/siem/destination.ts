@@ -5,7 +5,12 @@ import { failField } from '../../kernel/app-error.ts'
 import type { Outbound } from '../../outbound/outbound.ts'
 
 export const nowhere: Destination = {
-  ...{ url: null, host: null, port: null, index: null, username: null, bom: null },
+  url: null,
+  host: null,
+  port: null,
+  index: null,
+  username: null,
+  bom: null,
   tls: { ca_pem: null, server_name: null },
 }
 const syslogPort = 6514

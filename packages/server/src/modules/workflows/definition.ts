@@ -1,7 +1,8 @@
 import type { Contract, Input, Operation, Output } from '@holdfast/contract'
 import type { Permission, WorkflowKind } from '@holdfast/contract/vocabulary'
 import type { Static, TObject } from 'typebox'
-import type { StoredCall, StoredParty } from '../../db/tables/operations.ts'
+import type { StoredParty } from '../../db/tables/columns.ts'
+import type { StoredCall } from '../../db/tables/workflows.ts'
 
 /** Call that purges data past the tenant's retention now. */
 export const purge = { operation: 'purge_retention' } as const satisfies StoredCall

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
-import type { StoredCall } from '../../db/tables/operations.ts'
+import type { StoredCall } from '../../db/tables/workflows.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import type { Changes } from '../../replication/changes.ts'
 import type { Feed } from '../../replication/feed.ts'

@@ -1,6 +1,6 @@
 import { Closed } from '@holdfast/contract/schema'
 import type { WorkflowKind } from '@holdfast/contract/vocabulary'
-import type { StoredCall } from '../../db/tables/operations.ts'
+import type { StoredCall } from '../../db/tables/workflows.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { idOf } from '../../kernel/ids.ts'

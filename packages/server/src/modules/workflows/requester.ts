@@ -1,4 +1,4 @@
-import type { RunRequester } from '../../db/tables/operations.ts'
+import type { RunRequester } from '../../db/tables/workflows.ts'
 import { type Actor, type Principal, personsBehind } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'

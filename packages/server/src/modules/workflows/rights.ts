@@ -1,5 +1,5 @@
 import type { Permission } from '@holdfast/contract/vocabulary'
-import type { StoredCall } from '../../db/tables/operations.ts'
+import type { StoredCall } from '../../db/tables/workflows.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { permissionsOf } from '../../kernel/actor.ts'
 import { confirmation, purge } from './definition.ts'

@@ -1,8 +1,9 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { happened } from '../../db/happened.ts'
+import type { StoredParty } from '../../db/tables/columns.ts'
 import type { Tables } from '../../db/tables/index.ts'
-import type { StoredCall, StoredParty } from '../../db/tables/operations.ts'
+import type { StoredCall } from '../../db/tables/workflows.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { day, second } from '../../kernel/time.ts'
 

@@ -1,4 +1,4 @@
-import type { StoredParty } from '../../db/tables/operations.ts'
+import type { StoredParty } from '../../db/tables/columns.ts'
 import { callOf, type Look, reasonField, type WorkflowStep } from './definition.ts'
 
 /** Builds the calls that revoke all devices of a user, in one transaction. */

@@ -1,5 +1,5 @@
 import { sealTo } from '@holdfast/crypto'
-import type { StoredCall } from '../../db/tables/operations.ts'
+import type { StoredCall } from '../../db/tables/workflows.ts'
 import { callOf } from './definition.ts'
 
 type Said = { changed?: boolean; lock?: { lock_id: string }; results?: { device_id: string; outcome: string }[] }

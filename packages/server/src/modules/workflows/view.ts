@@ -1,6 +1,7 @@
 import type { Output } from '@holdfast/contract'
 import type { listWorkflowRuns, listWorkflows, runWorkflow } from '@holdfast/contract/workflows'
-import type { RunRequester, StoredParty } from '../../db/tables/operations.ts'
+import type { StoredParty } from '../../db/tables/columns.ts'
+import type { RunRequester } from '../../db/tables/workflows.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Definition } from './definition.ts'

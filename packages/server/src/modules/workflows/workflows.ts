@@ -1,6 +1,6 @@
 import { Closed, Id, OneOf } from '@holdfast/contract/schema'
 import { Type } from 'typebox'
-import type { StoredParty } from '../../db/tables/operations.ts'
+import type { StoredParty } from '../../db/tables/columns.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { day, minute, second } from '../../kernel/time.ts'
 import {

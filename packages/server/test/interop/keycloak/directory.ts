@@ -15,8 +15,11 @@ export async function followed(t: TestContext, keycloak: Keycloak) {
   const realm = await makeRealm(keycloak, newRealmName(), { staff: names, teams: names.slice(0, 120) })
   const source = await admin.createDirectorySource({
     body: {
-      ...{ provider: 'corp', kind: 'keycloak', issuer: realm.issuer },
-      ...{ client_id: 'directory', credential: clientSecret },
+      provider: 'corp',
+      kind: 'keycloak',
+      issuer: realm.issuer,
+      client_id: 'directory',
+      credential: clientSecret,
     },
   })
   const params = { source_id: source.source_id }

@@ -45,19 +45,30 @@ async function signedByOidc(realm: Realm, logoutToken: Promise<string>): Promise
   const keys = (await send(origin, { path: new URL(metadata.jwks_uri).pathname })).json
   const [verifier, nonce] = [randomBytes(32).toString('base64url'), randomBytes(16).toString('base64url')]
   const query = new URLSearchParams({
-    ...{ response_type: 'code', scope: 'openid profile email', client_id: 'holdfast', redirect_uri: redirectUri },
-    ...{ nonce, code_challenge_method: 'S256', max_age: '600' },
+    response_type: 'code',
+    scope: 'openid profile email',
+    client_id: 'holdfast',
+    redirect_uri: redirectUri,
+    nonce,
+    code_challenge_method: 'S256',
+    max_age: '600',
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
   })
   const { at } = await openProviderBrowser()(`${metadata.authorization_endpoint}?${query}`, anna)
   const form = {
-    ...{ grant_type: 'authorization_code', client_id: 'holdfast', client_secret: clientSecret },
-    ...{ code: at.searchParams.get('code') ?? '', redirect_uri: redirectUri, code_verifier: verifier },
+    grant_type: 'authorization_code',
+    client_id: 'holdfast',
+    client_secret: clientSecret,
+    code: at.searchParams.get('code') ?? '',
+    redirect_uri: redirectUri,
+    code_verifier: verifier,
   }
   const { json } = await send(origin, { method: 'POST', path: `${pathname}/protocol/openid-connect/token`, form })
   await realm.admin('POST', `/users/${await realm.userId('anna')}/logout`)
   return {
-    ...{ issuer: realm.issuer, client_id: 'holdfast', nonce },
+    issuer: realm.issuer,
+    client_id: 'holdfast',
+    nonce,
     documents: { [configuration]: metadata, [metadata.jwks_uri]: keys },
     id_token: json.id_token,
     logout_token: await logoutToken,

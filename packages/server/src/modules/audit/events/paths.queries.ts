@@ -35,7 +35,10 @@ const walkedKinds = 10
 /** Paths of the filter, usually the rarest first. */
 export function pathsOf(tenant: TenantId, f: EventFilter): Path[] {
   const path = (condition: Condition, arms: readonly Condition[], scan: (what: What) => What): Path => ({
-    ...{ condition, arms, counted: scan(sql`at`), events: scan(sql`*`) },
+    condition,
+    arms,
+    counted: scan(sql`at`),
+    events: scan(sql`*`),
   })
   const fitting = (what: What, column: string, conditions: readonly Condition[]) =>
     inIndexOrder(tenant, what, [...conditions, within(f)], [column, 'at'])
@@ -51,7 +54,7 @@ export function pathsOf(tenant: TenantId, f: EventFilter): Path[] {
           ),
         ]
       : []),
-    ...(q === undefined ? [] : [{ ...{ condition: begins(q), arms: [] }, ...beginning(q, fitting) }]),
+    ...(q === undefined ? [] : [{ condition: begins(q), arms: [], ...beginning(q, fitting) }]),
   ]
 }
 

@@ -70,7 +70,8 @@ test('CSV: what filters name has a column', () => {
   const none = { operation: '', username: '', reason: '', endpoint: '', key_id: '' }
   assert.deepEqual(cells('login.failed', { username: 'ana', failure_reason: 'oidc:no_cookie' }), {
     ...none,
-    ...{ username: 'ana', reason: 'oidc:no_cookie' },
+    username: 'ana',
+    reason: 'oidc:no_cookie',
   })
   const refused = { operation: 'listUsers', endpoint: 'GET /v1/admin/users', reason: 'forbidden' }
   assert.deepEqual(cells('request.refused', refused), { ...none, ...refused })

@@ -22,7 +22,10 @@ function attributesOf(written: Readonly<Record<string, string>>): Record<string,
   )
 }
 const enumOf = (type: string, sibling: string, captions: Readonly<Record<number, string>>, isRequired = false) => ({
-  ...{ type, sibling, isRequired, isArray: false },
+  type,
+  sibling,
+  isRequired,
+  isArray: false,
   captions: { 0: 'Unknown', ...captions, 99: 'Other' },
 })
 const entity = { name: 'string', uid: 'string' }
@@ -31,11 +34,28 @@ const nameOrUid = ['name', 'uid']
 export const objects: Readonly<Record<string, Shape>> = {
   metadata: {
     attributes: attributesOf({
-      ...{ version: 'string!', product: 'product!', uid: 'string', sequence: 'integer', event_code: 'string' },
-      ...{ log_name: 'string', log_provider: 'string', log_level: 'string', log_version: 'string', source: 'string' },
-      ...{ tenant_uid: 'string', correlation_uid: 'string', original_event_uid: 'string', original_time: 'string' },
-      ...{ labels: 'string[]', profiles: 'string[]', logged_time: 'timestamp', processed_time: 'timestamp' },
-      ...{ modified_time: 'timestamp', is_truncated: 'boolean', untruncated_size: 'integer', type: 'string' },
+      version: 'string!',
+      product: 'product!',
+      uid: 'string',
+      sequence: 'integer',
+      event_code: 'string',
+      log_name: 'string',
+      log_provider: 'string',
+      log_level: 'string',
+      log_version: 'string',
+      source: 'string',
+      tenant_uid: 'string',
+      correlation_uid: 'string',
+      original_event_uid: 'string',
+      original_time: 'string',
+      labels: 'string[]',
+      profiles: 'string[]',
+      logged_time: 'timestamp',
+      processed_time: 'timestamp',
+      modified_time: 'timestamp',
+      is_truncated: 'boolean',
+      untruncated_size: 'integer',
+      type: 'string',
     }),
   },
   product: {
@@ -49,8 +69,16 @@ export const objects: Readonly<Record<string, Shape>> = {
   user: {
     attributes: {
       ...attributesOf({
-        ...{ name: 'string', uid: 'string', type: 'string', domain: 'string', full_name: 'string', uid_alt: 'string' },
-        ...{ display_name: 'string', email_addr: 'email', has_mfa: 'boolean', groups: 'group[]' },
+        name: 'string',
+        uid: 'string',
+        type: 'string',
+        domain: 'string',
+        full_name: 'string',
+        uid_alt: 'string',
+        display_name: 'string',
+        email_addr: 'email',
+        has_mfa: 'boolean',
+        groups: 'group[]',
         programmatic_credentials: 'programmatic_credential[]',
       }),
       type_id: enumOf('integer', 'type', { 1: 'User', 2: 'Admin', 3: 'System', 4: 'Service' }),
@@ -68,7 +96,13 @@ export const objects: Readonly<Record<string, Shape>> = {
     attributes: {
       ...attributesOf({ ...entity, type: 'string', version: 'string', data: 'json', user: 'user', group: 'group' }),
       type_id: enumOf('integer', 'type', {
-        ...{ 1: 'Device', 2: 'User', 3: 'Group', 4: 'Organization', 5: 'Policy', 6: 'Email', 7: 'Network Zone' },
+        1: 'Device',
+        2: 'User',
+        3: 'Group',
+        4: 'Organization',
+        5: 'Policy',
+        6: 'Email',
+        7: 'Network Zone',
       }),
     },
     atLeastOne: ['name', 'uid', 'device', 'group', 'org', 'policy', 'user'],
@@ -79,9 +113,19 @@ export const objects: Readonly<Record<string, Shape>> = {
   },
   session: {
     attributes: attributesOf({
-      ...{ uid: 'string', uid_alt: 'string', uuid: 'string', issuer: 'string', credential_uid: 'string' },
-      ...{ created_time: 'timestamp', expiration_time: 'timestamp', expiration_reason: 'string', count: 'integer' },
-      ...{ is_mfa: 'boolean', is_remote: 'boolean', is_vpn: 'boolean', terminal: 'string' },
+      uid: 'string',
+      uid_alt: 'string',
+      uuid: 'string',
+      issuer: 'string',
+      credential_uid: 'string',
+      created_time: 'timestamp',
+      expiration_time: 'timestamp',
+      expiration_reason: 'string',
+      count: 'integer',
+      is_mfa: 'boolean',
+      is_remote: 'boolean',
+      is_vpn: 'boolean',
+      terminal: 'string',
     }),
   },
   iam_role: {
@@ -91,8 +135,17 @@ export const objects: Readonly<Record<string, Shape>> = {
   api: { attributes: attributesOf({ operation: 'string!', service: 'service', group: 'group', version: 'string' }) },
   network_endpoint: {
     attributes: attributesOf({
-      ...{ ...entity, ip: 'ip', hostname: 'string', port: 'integer', svc_name: 'string', domain: 'string' },
-      ...{ type: 'string', instance_uid: 'string', interface_uid: 'string', interface_name: 'string', mac: 'string' },
+      ...entity,
+      ip: 'ip',
+      hostname: 'string',
+      port: 'integer',
+      svc_name: 'string',
+      domain: 'string',
+      type: 'string',
+      instance_uid: 'string',
+      interface_uid: 'string',
+      interface_name: 'string',
+      mac: 'string',
     }),
     atLeastOne: [
       ...['ip', 'uid', 'name', 'hostname', 'svc_name', 'instance_uid', 'interface_uid', 'interface_name', 'domain'],
@@ -100,25 +153,43 @@ export const objects: Readonly<Record<string, Shape>> = {
   },
   http_request: {
     attributes: attributesOf({
-      ...{ user_agent: 'string', uid: 'string', version: 'string', referrer: 'string', http_method: 'string' },
-      ...{ args: 'string', length: 'integer', body_length: 'integer', x_forwarded_for: 'ip[]' },
+      user_agent: 'string',
+      uid: 'string',
+      version: 'string',
+      referrer: 'string',
+      http_method: 'string',
+      args: 'string',
+      length: 'integer',
+      body_length: 'integer',
+      x_forwarded_for: 'ip[]',
     }),
   },
 }
 
 /** Attributes of every class. */
 const ofAll = attributesOf({
-  ...{
-    activity_name: 'string',
-    category_name: 'string',
-    class_name: 'string',
-    type_name: 'string',
-    time: 'timestamp!',
-  },
-  ...{ severity: 'string', status: 'string', status_code: 'string', status_detail: 'string', message: 'string' },
-  ...{ metadata: 'metadata!', unmapped: 'json', raw_data: 'string', raw_data_size: 'long', timezone_offset: 'integer' },
-  ...{ count: 'integer', duration: 'long', start_time: 'timestamp', end_time: 'timestamp' },
-  ...{ actor: 'actor', src_endpoint: 'network_endpoint', http_request: 'http_request' },
+  activity_name: 'string',
+  category_name: 'string',
+  class_name: 'string',
+  type_name: 'string',
+  time: 'timestamp!',
+  severity: 'string',
+  status: 'string',
+  status_code: 'string',
+  status_detail: 'string',
+  message: 'string',
+  metadata: 'metadata!',
+  unmapped: 'json',
+  raw_data: 'string',
+  raw_data_size: 'long',
+  timezone_offset: 'integer',
+  count: 'integer',
+  duration: 'long',
+  start_time: 'timestamp',
+  end_time: 'timestamp',
+  actor: 'actor',
+  src_endpoint: 'network_endpoint',
+  http_request: 'http_request',
 })
 const severities = { 1: 'Informational', 2: 'Low', 3: 'Medium', 4: 'High', 5: 'Critical', 6: 'Fatal' }
 const categories: Readonly<Record<number, string>> = { 3: 'Identity & Access Management', 6: 'Application Activity' }
@@ -126,7 +197,10 @@ const categories: Readonly<Record<number, string>> = { 3: 'Identity & Access Man
 function classOf(uid: number, caption: string, activities: readonly string[], written: Record<string, string>): Shape {
   const category = Math.trunc(uid / 1000)
   const one = (sibling: string, value: number, name: string) => ({
-    ...{ type: 'integer', sibling, isRequired: true, isArray: false },
+    type: 'integer',
+    sibling,
+    isRequired: true,
+    isArray: false,
     captions: { [value]: name },
   })
   const named = Object.fromEntries(activities.map((name, i) => [i + 1, name]))
@@ -154,8 +228,13 @@ export const schemaClasses: Readonly<Record<number, Shape>> = {
         'Account Switch',
       ],
       {
-        ...{ user: 'user!', service: 'service', dst_endpoint: 'network_endpoint', session: 'session' },
-        ...{ is_remote: 'boolean', is_mfa: 'boolean', is_new_logon: 'boolean' },
+        user: 'user!',
+        service: 'service',
+        dst_endpoint: 'network_endpoint',
+        session: 'session',
+        is_remote: 'boolean',
+        is_mfa: 'boolean',
+        is_new_logon: 'boolean',
       },
     ),
     atLeastOne: ['service', 'dst_endpoint'],
@@ -177,7 +256,11 @@ export const schemaClasses: Readonly<Record<number, Shape>> = {
       ...['Remove Subgroup', 'Update', 'Attach Policies', 'Detach Policies', 'Assign Roles', 'Remove Roles'],
     ],
     {
-      ...{ group: 'group!', updated_group: 'group', subgroup: 'group', users: 'user[]', iam_roles: 'iam_role[]' },
+      group: 'group!',
+      updated_group: 'group',
+      subgroup: 'group',
+      users: 'user[]',
+      iam_roles: 'iam_role[]',
       privileges: 'string[]',
     },
   ),
@@ -193,6 +276,8 @@ export const schemaClasses: Readonly<Record<number, Shape>> = {
     { user: 'user!', updated_user: 'user', iam_roles: 'iam_role[]', privileges: 'string[]' },
   ),
   6003: classOf(6003, 'API Activity', ['Create', 'Read', 'Update', 'Delete'], {
-    ...{ actor: 'actor!', api: 'api!', src_endpoint: 'network_endpoint!' },
+    actor: 'actor!',
+    api: 'api!',
+    src_endpoint: 'network_endpoint!',
   }),
 }

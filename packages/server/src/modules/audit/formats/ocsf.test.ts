@@ -74,7 +74,10 @@ test('a key is a credential of whose rights bound it, not of who made or ended i
   ])
     assert.deepEqual(told(stored).user, { uid: 'usr_owner', programmatic_credentials })
   assert.deepEqual(told(eventOf('api_key.revoked', { key_id: 'key_1' }, by, more)).user, {
-    ...{ name: 'ci', uid: 'key_1', type_id: 4, programmatic_credentials },
+    name: 'ci',
+    uid: 'key_1',
+    type_id: 4,
+    programmatic_credentials,
   })
 })
 

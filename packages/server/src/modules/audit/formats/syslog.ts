@@ -43,8 +43,16 @@ function parameters(event: AuditEvent): string {
   const { seq, hash, event_id, tenant_id, kind, outcome, actor, target, source_ip, request_id } = event
   const named = {
     // MSGID cuts long kinds, so `kind` is a parameter too.
-    ...{ seq: String(seq), hash, event_id, tenant_id, kind, outcome },
-    ...{ actor: actorNameOf(actor), target: target && actorNameOf(target), source_ip, request_id },
+    seq: String(seq),
+    hash,
+    event_id,
+    tenant_id,
+    kind,
+    outcome,
+    actor: actorNameOf(actor),
+    target: target && actorNameOf(target),
+    source_ip,
+    request_id,
   }
   return Object.entries(named)
     .map(([name, value]) => (value === null ? '' : ` ${name}="${escaped(value)}"`))

@@ -98,7 +98,12 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
       if (held_run_id === null && users.length > 0 && removed > most) {
         held_run_id = await hold(push, reason, at)
         await queries.putWindow(tx, tenant, directory, {
-          ...{ group_id, since, had, removed: gone, held_run_id, free_until: null },
+          group_id,
+          since,
+          had,
+          removed: gone,
+          held_run_id,
+          free_until: null,
         })
         if (!open) await queries.forgetMoves(tx, moves, 'all')
       }

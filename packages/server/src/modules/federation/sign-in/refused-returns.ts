@@ -31,8 +31,15 @@ const mostOfTenant = 1000
 
 export type Comer = Pick<Source, 'userAgent' | 'requestId' | 'origin'> & { sourceIp: string }
 export const strangerAt = (tenantId: TenantId, { sourceIp, userAgent, requestId, origin }: Comer): Source => ({
-  ...{ sourceIp, userAgent, requestId, origin, tenantId, claim: null },
-  ...{ type: 'address', id: null, name: sourceIp },
+  sourceIp,
+  userAgent,
+  requestId,
+  origin,
+  tenantId,
+  claim: null,
+  type: 'address',
+  id: null,
+  name: sourceIp,
 })
 
 /**

@@ -114,7 +114,9 @@ function connectionOf(
   const poolId = gateway?.pool_id ?? session?.pool_id ?? null
   const standing = standingOf(policy, device, gateway && pool && { gateway, pool }, at.getTime())
   const words = {
-    ...{ session: session && wordsOf(session), device: claim && claimOf(claim), standing },
+    session: session && wordsOf(session),
+    device: claim && claimOf(claim),
+    standing,
     lostCertificate: certificateEnd === null,
   }
   return { ...judgeConnections(words, at.getTime()), key, at, session, claim, certificateEnd, device, poolId, standing }

@@ -6,8 +6,15 @@ import { type DecisionNow, type DeviceWords, judgeConnections, type SessionWords
 const now = Date.UTC(2030, 0, 1)
 const ago = (seconds: number) => now - seconds * 1000
 const session: SessionWords = {
-  ...{ sessionId: 's1', state: 'active', endReason: null, startedAt: ago(3600), endedAt: null },
-  ...{ gatewayState: 'active', gatewayAt: ago(20), gatewayDigest: 'd1', defiedSince: null },
+  sessionId: 's1',
+  state: 'active',
+  endReason: null,
+  startedAt: ago(3600),
+  endedAt: null,
+  gatewayState: 'active',
+  gatewayAt: ago(20),
+  gatewayDigest: 'd1',
+  defiedSince: null,
 }
 const device: DeviceWords = { state: 'connected', sessionId: 's1', since: ago(3600), at: ago(30), digest: 'd1' }
 const standing: DecisionNow = { allowed: true, reason: 'allowed', digest: 'd1' }
@@ -100,13 +107,22 @@ test('of any words: a verdict has what it rests on, and nobody is accused who wa
   const id = fc.constantFrom('s1', 's2')
   const anySession = fc
     .record({
-      ...{ sessionId: id, state: fc.constantFrom('active', 'ended'), startedAt: time, endedAt: time },
-      ...{ endReason: fc.constantFrom('admin', 'timeout', 'user'), gatewayState: fc.constantFrom('active', 'ended') },
-      ...{ gatewayAt: time, gatewayDigest: fc.constantFrom('d1', 'd2', null), defiedSince: fc.option(time) },
+      sessionId: id,
+      state: fc.constantFrom('active', 'ended'),
+      startedAt: time,
+      endedAt: time,
+      endReason: fc.constantFrom('admin', 'timeout', 'user'),
+      gatewayState: fc.constantFrom('active', 'ended'),
+      gatewayAt: time,
+      gatewayDigest: fc.constantFrom('d1', 'd2', null),
+      defiedSince: fc.option(time),
     })
     .map((s) => (s.state === 'active' ? { ...s, endedAt: null, endReason: null } : s) as SessionWords)
   const anyDevice = fc.record({
-    ...{ state: fc.constantFrom('connected', 'disconnected'), sessionId: fc.option(id), since: time, at: time },
+    state: fc.constantFrom('connected', 'disconnected'),
+    sessionId: fc.option(id),
+    since: time,
+    at: time,
     digest: fc.constantFrom('d1', 'd2', null),
   }) as fc.Arbitrary<DeviceWords>
   const anyStanding = fc.record({ allowed: fc.boolean(), reason: fc.constant('no_rule'), digest: fc.constant('d1') })

@@ -91,7 +91,8 @@ const outcomes = ['found', 'pending'] as const
 type Says = Partial<Omit<Disagreement, 'field'>>
 type Finding = Pick<Judgement, 'outcome'> & { verdict: (typeof severity)[number]; disagreement: Disagreement }
 const found = (verdict: Finding['verdict'], field: Field, says: Says): Finding => ({
-  ...{ verdict, outcome: 'found' },
+  verdict,
+  outcome: 'found',
   disagreement: { ...unsaid, ...says, field },
 })
 const pending = (field: Field, says: Says): Finding => ({ ...found('stale', field, says), outcome: 'pending' })

@@ -51,8 +51,15 @@ export function createGates({
       rollout: { percent: 0, groupIds: new Set(), deviceIds: new Set() },
       // Computed by the job that also finishes the impacts of interrupted publishes.
       impact: {
-        ...{ rules_added: [], rules_removed: [], rules_changed: [], warnings: [] },
-        ...{ status: 'running', devices_examined: 0, devices_affected: 0, grants_gained: 0, grants_lost: 0 },
+        rules_added: [],
+        rules_removed: [],
+        rules_changed: [],
+        warnings: [],
+        status: 'running',
+        devices_examined: 0,
+        devices_affected: 0,
+        grants_gained: 0,
+        grants_lost: 0,
       },
       note: `Rolls back canary version ${gate.version}: ${reason}`.slice(0, 1000),
       gate: null,
@@ -74,7 +81,10 @@ export function createGates({
         const id = encodeId('policy_bundle', gate.bundle_id)
         const target = { type: 'policy_bundle', id, name: `canary ${gate.version}` }
         const said = {
-          ...{ bundle_id: id, version: gate.version, reason, action: gate.terms.on_failure },
+          bundle_id: id,
+          version: gate.version,
+          reason,
+          action: gate.terms.on_failure,
           ...(to && { rolled_back_to: encodeId('policy_bundle', to.bundle_id) }),
         }
         await audit.record(tx, jobSource(tenant, job), 'policy.gate_failed', said, { target })

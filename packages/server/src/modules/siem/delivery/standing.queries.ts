@@ -34,4 +34,4 @@ export async function forwardingStanding(tx: Tx): Promise<Standing> {
   return { states: { disabled, active, retrying, parked }, ...rest }
 }
 
-const none = { ...{ disabled: 0, active: 0, retrying: 0, parked: 0 }, lag_events: 0, lag_seconds: 0, dead: 0, lost: 0 }
+const none = { disabled: 0, active: 0, retrying: 0, parked: 0, lag_events: 0, lag_seconds: 0, dead: 0, lost: 0 }

@@ -88,7 +88,8 @@ export const renewLease = (tx: Tx, leased: Leased): Promise<boolean> =>
 export type StreamPace = Pick<StreamRow, 'batch_events' | 'is_slow'> & { attempts: number }
 /** Columns to update after sending. */
 export const went = ({ batch_events, is_slow, attempts }: StreamPace) => ({
-  ...{ batch_events, is_slow },
+  batch_events,
+  is_slow,
   failed: sql<number>`failed + ${attempts}`,
 })
 

@@ -28,7 +28,9 @@ function collector(...answers: Given[]) {
   return { asked, send }
 }
 const targetAt = (url: string): SinkTarget => ({
-  ...{ kind: 'splunk_hec', format: 'json', credential: 'token' },
+  kind: 'splunk_hec',
+  format: 'json',
+  credential: 'token',
   destination: { url, host: null, port: null, index: null, username: null, tls: { ca_pem: null, server_name: null } },
 })
 const event = { seq: 1, eventId: 'evt_1', kind: 'login.failed', at: new Date(0), text: '{}' }

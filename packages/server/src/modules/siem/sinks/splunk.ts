@@ -15,9 +15,23 @@ const askAgainMs = 500
 /** Codes about the collector itself, not about an event (Splunk, "Troubleshoot HTTP Event Collector"). */
 const codes: Readonly<Record<number, 'parked' | 'later'>> = {
   // The token: disabled, missing, malformed, unknown; the index, the channel and acknowledgement.
-  ...{ 1: 'parked', 2: 'parked', 3: 'parked', 4: 'parked', 7: 'parked', 10: 'parked', 11: 'parked', 14: 'parked' },
+  1: 'parked',
+  2: 'parked',
+  3: 'parked',
+  4: 'parked',
+  7: 'parked',
+  10: 'parked',
+  11: 'parked',
+  14: 'parked',
   // Busy, shutting down, full.
-  ...{ 8: 'later', 9: 'later', 18: 'later', 19: 'later', 20: 'later', 23: 'later', 26: 'later', 27: 'later' },
+  8: 'later',
+  9: 'later',
+  18: 'later',
+  19: 'later',
+  20: 'later',
+  23: 'later',
+  26: 'later',
+  27: 'later',
 }
 
 /**

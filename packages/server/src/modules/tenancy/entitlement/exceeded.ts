@@ -68,5 +68,13 @@ const job = 'entitlements'
  * Keeps only the fields that an audit event needs, because the tally holds them for a minute. Credentials are left out.
  */
 const sourceOf = ({ tenantId, type, id, name, origin, sourceIp, userAgent, requestId }: Source): Source => ({
-  ...{ tenantId, type, id, name, origin, sourceIp, userAgent, requestId, claim: null },
+  tenantId,
+  type,
+  id,
+  name,
+  origin,
+  sourceIp,
+  userAgent,
+  requestId,
+  claim: null,
 })

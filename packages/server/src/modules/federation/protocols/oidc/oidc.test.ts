@@ -56,7 +56,10 @@ test('with the defaults of oidc-provider the ID token is thin, and UserInfo says
   const clients = [{ client_id: 'holdfast', client_secret: secret, redirect_uris: [redirectUri] }]
   const real = await startRealProvider(t, { clients, people, configuration: { conformIdTokenClaims: true } })
   const provider: OidcProvider = {
-    ...{ kind: 'oidc', issuer: real.issuer, clientId: 'holdfast', clientSecret: secret },
+    kind: 'oidc',
+    issuer: real.issuer,
+    clientId: 'holdfast',
+    clientSecret: secret,
     scopes: ['openid', 'profile', 'email', 'groups'],
     mappedClaims: async () => ['name', 'email', 'groups', 'nickname'],
   }

@@ -10,8 +10,12 @@ const { at, saml: recorded } = readRecorded()
 const startedAfter = (ms: number) => createSaml({ now: () => new Date(Date.parse(at) + ms) })
 const { issuer, ssoUrl, certificates } = startedAfter(0).readMetadata(recorded.metadata)
 const provider = {
-  ...{ issuer, ssoUrl, certificates: certificates.map(({ pem }) => pem) },
-  ...{ entityId: recorded.entity_id, acsUrl: recorded.acs_url, signedResponse: true },
+  issuer,
+  ssoUrl,
+  certificates: certificates.map(({ pem }) => pem),
+  entityId: recorded.entity_id,
+  acsUrl: recorded.acs_url,
+  signedResponse: true,
 }
 const refusedFor = (reason: FederationError['reason']) => (e: unknown) =>
   e instanceof FederationError && e.reason === reason

@@ -41,8 +41,13 @@ function canonical(element: XmlElement, rendered: ReadonlyMap<string, string>): 
 }
 
 const escapes: Readonly<Record<string, string>> = {
-  ...{ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' },
-  ...{ '\t': '&#x9;', '\n': '&#xA;', '\r': '&#xD;' },
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\t': '&#x9;',
+  '\n': '&#xA;',
+  '\r': '&#xD;',
 }
 const inAttribute = (text: string) => text.replace(/[&<"\t\n\r]/g, (character) => escapes[character]!)
 const inText = (text: string) => text.replace(/[&<>\r]/g, (character) => escapes[character]!)

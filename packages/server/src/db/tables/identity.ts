@@ -2,7 +2,7 @@ import type { Generated } from 'kysely'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Derived, UuidArray } from './columns.ts'
 
-export type PeopleTables = {
+export type IdentityTables = {
   users: {
     tenant_id: TenantId
     user_id: string

@@ -1,9 +1,7 @@
-import type { LockTarget, RunStatus, StepStatus, ViewList, WorkflowKind } from '@holdfast/contract/vocabulary'
+import type { RunStatus, StepStatus, WorkflowKind } from '@holdfast/contract/vocabulary'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Derived, Json } from './columns.ts'
+import type { Json, StoredParty } from './columns.ts'
 
-/** Actor, as in events. */
-export type StoredParty = { type: string; id: string | null; name: string | null }
 /** Credential by which a run was requested. Ids are UUIDs. */
 type Credential = { kind: 'session' | 'api_key'; tenant_id: TenantId; id: string; user_id: string | null }
 /** Requester of a run, with the origin of the request. */
@@ -20,35 +18,7 @@ type Recipient = { kty: 'EC'; crv: 'P-256'; x: string; y: string }
 /** A call of an operation of the contract. `recipient` is the key to which a secret in the response is encrypted. */
 export type StoredCall = { operation: string; params?: object; body?: object; recipient?: Recipient }
 
-export type OperationsTables = {
-  /** Search index. Triggers of the tables with the names maintain it. */
-  search_words: { tenant_id: TenantId; kind: string; place: 0 | 1; word: string; subject_id: string }
-  saved_views: {
-    tenant_id: TenantId
-    view_id: string
-    owner_id: string | null
-    list: ViewList
-    name: string
-    name_key: Derived<string>
-    query: Json<Record<string, string>>
-    shared: boolean
-    created_at: Date
-    updated_at: Date
-    deleted_at: Date | null
-  }
-  locks: {
-    tenant_id: TenantId
-    lock_id: string
-    target_type: LockTarget
-    target_id: string
-    target_name: string | null
-    reason: string
-    created_by: Json<StoredParty>
-    created_at: Date
-    expires_at: Date | null
-    released_by: Json<StoredParty> | null
-    released_at: Date | null
-  }
+export type WorkflowsTables = {
   workflow_runs: {
     tenant_id: TenantId
     workflow_run_id: string

@@ -2,7 +2,7 @@ import type { RetentionClass } from '@holdfast/contract/vocabulary'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Derived, Json, TextArray } from './columns.ts'
 
-export type RetentionTables = {
+export type ComplianceTables = {
   retention_settings: {
     tenant_id: TenantId
     days: Json<Partial<Record<RetentionClass, number>>>
@@ -45,7 +45,5 @@ export type RetentionTables = {
     unrecorded: Default<number>
     unrecorded_months: TextArray
   }
-  /** Sequence number after which the audit log begins. Only `purge_audit` writes it. */
-  audit_beginnings: { tenant_id: TenantId; seq: number; hash: Buffer }
   retention_clock: { there_is_one: Default<boolean>; seen_at: Date; trusted_from: Date }
 }
