@@ -210,7 +210,7 @@ test('the examples of the README', { timeout: 20_000 }, async (t) => {
     variants: { [digestOf(content)]: content },
     peers: [peerOf('dev_1', digestOf(content))],
   })
-  const trust = await issuer.trustSet([])
+  const trust = await issuer.trustSet()
   const server = await startServer(t, ({ path, search }): Answered => {
     if (path.endsWith('/trust-anchors')) return { body: trust }
     if (path.endsWith('/heartbeat')) return { body: { status: 'healthy', server_time: '', next_heartbeat_seconds: 10 } }
