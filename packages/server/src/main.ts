@@ -5,14 +5,14 @@ import { type Config, ConfigError, parseConfig } from './config/config.ts'
 import { readEnv, type Variable } from './config/env.ts'
 import { givenSecrets, loadSecrets } from './config/secrets.ts'
 import { shown, wrongSetting } from './config/wrong-setting.ts'
-import { patiently } from './db/away.ts'
 import { checkServer, UnsuitableDatabaseError } from './db/check-server.ts'
 import { explainDatabaseError } from './db/explain-error.ts'
 import { configureKept } from './db/kept.ts'
 import { withDatabaseLock } from './db/lock.ts'
 import { MigrationError, migrate } from './db/migrate.ts'
+import { retryWhileUnavailable } from './db/unavailable.ts'
 import { EmbeddedPostgresError, startEmbeddedPostgres } from './embedded/postgres.ts'
-import { giveBackWhenIdle } from './kernel/give-back.ts'
+import { collectWhenIdle } from './kernel/collect-when-idle.ts'
 import { MasterKeyError, masterKeysInUse, openPeppers, type Peppers } from './modules/secrets/index.ts'
 import { createWaitingNotice, printFirstStart, printReady } from './terminal.ts'
 
@@ -79,17 +79,17 @@ async function start(): Promise<void> {
     if (config.databaseUrl) await checkServer(databaseUrl)
     keysInUse = await masterKeysInUse(databaseUrl)
   }
-  await patiently(look, stalls).catch(unreachable(config))
+  await retryWhileUnavailable(look, stalls).catch(unreachable(config))
   if (stopping) return
   const secrets = await loadSecrets(env, config, keysInUse)
   const prepare = async () => {
     await migrate(databaseUrl)
     await configureKept(databaseUrl, config.keptDays)
   }
-  await patiently(prepare, stalls).catch(unreachable(config))
+  await retryWhileUnavailable(prepare, stalls).catch(unreachable(config))
   if (stopping) return
   let peppers!: Peppers
-  await patiently(async () => {
+  await retryWhileUnavailable(async () => {
     peppers = await openPeppers(databaseUrl, secrets)
   }, stalls)
   if (stopping) return
@@ -97,7 +97,7 @@ async function start(): Promise<void> {
   if (stopping) return
   const app = createApp({ config, secrets, peppers, databaseUrl, log, consoleBuild })
   running.push({ name: 'what writes to the database', stop: app.stop })
-  await patiently(() => app.start(), stalls)
+  await retryWhileUnavailable(() => app.start(), stalls)
   if (stopping) return
   // Opens the port before it creates the first administrator: a failed start leaves no unseen password.
   await app.http
@@ -117,7 +117,7 @@ async function start(): Promise<void> {
       (first) => printFirstStart(first, config),
       (text) => log.warn(text),
     )
-  await patiently(() => withDatabaseLock(databaseUrl, bootstrapLock, makeFirst), stalls)
+  await retryWhileUnavailable(() => withDatabaseLock(databaseUrl, bootstrapLock, makeFirst), stalls)
   if (stopping) return
   // The server is ready for requests from here on.
   drain = () => app.drain(config.drainSeconds)
@@ -126,7 +126,7 @@ async function start(): Promise<void> {
   const { gc } = globalThis
   running.push({
     name: 'collections',
-    ...giveBackWhenIdle(gc && (() => gc({ type: 'major', flavor: 'last-resort', execution: 'sync' }))),
+    ...collectWhenIdle(gc && (() => gc({ type: 'major', flavor: 'last-resort', execution: 'sync' }))),
   })
   if (!stopping) printReady(config, app.http.addresses())
 }

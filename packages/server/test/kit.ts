@@ -14,7 +14,7 @@ import type { Config } from '../src/config/config.ts'
 import { deriveKeys, type Secrets } from '../src/config/secrets.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { createTestDatabase, type Template, withClient } from '../src/embedded/test-database.ts'
-import type { TransferPace } from '../src/http/connection/pace.ts'
+import type { MinimumRate } from '../src/http/connection/minimum-rate.ts'
 import type { TenantId } from '../src/kernel/actor.ts'
 import type { SnapshotSize } from '../src/modules/gateways/index.ts'
 import { openPeppers, type Peppers } from '../src/modules/secrets/index.ts'
@@ -174,7 +174,7 @@ export async function startKit(
     /** False if the web console has not been built. */
     hasConsole?: boolean
     /** Minimum transfer rate of package uploads and downloads. */
-    pace?: TransferPace
+    pace?: MinimumRate
     /** Overrides of the storage and the size limits of packages. */
     packages?: Partial<Config['packages']>
     secrets?: Partial<Pick<Secrets, 'bucketCredential' | 'metricsToken'>>

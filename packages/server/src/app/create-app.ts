@@ -1,10 +1,10 @@
 import { readTlsFiles } from '../config/tls-files.ts'
 import { ensurePartitions } from '../db/partitions.ts'
-import { ofOpenTenants } from '../http/admission/of-open-tenants.ts'
+import { activeTenantsOnly } from '../http/admission/active-tenants-only.ts'
 import { createDescription } from '../http/answer/description.ts'
-import { usualPace } from '../http/connection/pace.ts'
+import { defaultMinimumRate } from '../http/connection/minimum-rate.ts'
 import type { Handlers } from '../http/handlers.ts'
-import { createPerform } from '../http/invoke.ts'
+import { createInvoker } from '../http/invoke.ts'
 import { createAccess } from '../modules/access/index.ts'
 import { createAudit } from '../modules/audit/index.ts'
 import { createCertificates } from '../modules/certificates/index.ts'
@@ -38,16 +38,16 @@ import { createKeyProviders, createTrust } from '../modules/trust/index.ts'
 import { createUpdates } from '../modules/updates/index.ts'
 import { createWorkflows } from '../modules/workflows/index.ts'
 import { createOutbound } from '../outbound/outbound.ts'
-import { type Idle, idleAfterMs } from '../replication/held.ts'
+import { type Idle, idleAfterMs } from '../replication/tenant-cache.ts'
 import { createBase } from './base.ts'
 import { createConsole } from './console.ts'
 import type { AppDeps } from './deps.ts'
-import { createEnding } from './ending.ts'
 import { appJobs } from './jobs.ts'
 import { createListeners } from './listeners.ts'
 import { createAppMetrics, createMeters } from './metrics.ts'
 import { offboardingParts } from './offboarding.ts'
 import { createPipe } from './pipe.ts'
+import { createShutdown } from './shutdown.ts'
 
 /** The composition root: creates every module once, in the order of their dependencies. */
 export function createApp({
@@ -62,7 +62,7 @@ export function createApp({
   idleMs = idleAfterMs,
   passwordCost = usualPasswordCost,
   slowness = 1,
-  pace = usualPace,
+  pace = defaultMinimumRate,
   consoleBuild,
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
@@ -288,9 +288,9 @@ export function createApp({
     ...finding.handlers,
   }
   const handlers: Handlers = { ...reads, ...createOperations({ reads, now }).handlers }
-  const perform = createPerform(handlers)
+  const perform = createInvoker(handlers)
 
-  const verifiers = ofOpenTenants(
+  const verifiers = activeTenantsOnly(
     {
       readToken: access.readToken,
       service: gateways.service,
@@ -338,7 +338,7 @@ export function createApp({
     ],
   })
 
-  const end = createEnding({
+  const end = createShutdown({
     health,
     draining,
     listeners: [{ server: http.server, close: () => http.close() }, ...Object.values(listeners).filter((l) => !!l)],

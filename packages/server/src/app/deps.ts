@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import type { ConsoleBuild } from '../config/console-build.ts'
 import type { Secrets } from '../config/secrets.ts'
-import type { TransferPace } from '../http/connection/pace.ts'
+import type { MinimumRate } from '../http/connection/minimum-rate.ts'
 import type { Log } from '../kernel/log.ts'
 import type { SnapshotSize } from '../modules/gateways/index.ts'
 import type { PasswordCost } from '../modules/identity/index.ts'
@@ -30,7 +30,7 @@ export type AppDeps = {
   /** Cost of a password hash. Tests that don't test it lower it. */
   passwordCost?: PasswordCost
   /** Minimum transfer rate of package uploads and downloads. */
-  pace?: TransferPace
+  pace?: MinimumRate
   /** Factor on the timeouts of transactions, for tests on a busy machine. */
   slowness?: number
 }

@@ -3,27 +3,27 @@ import type { Config } from '../config/config.ts'
 import type { ConsoleBuild } from '../config/console-build.ts'
 import type { Secrets } from '../config/secrets.ts'
 import type { Database } from '../db/database.ts'
+import type { activeTenantsOnly } from '../http/admission/active-tenants-only.ts'
 import { createAdmit } from '../http/admission/admit.ts'
+import { createForgedTokenFilter } from '../http/admission/forged-token-filter.ts'
 import { createIdempotency } from '../http/admission/idempotency.ts'
-import { createNeverIssued } from '../http/admission/never-issued.ts'
-import type { ofOpenTenants } from '../http/admission/of-open-tenants.ts'
 import { createRefuse } from '../http/admission/refuse.ts'
 import { refusedFields } from '../http/admission/refused-fields.ts'
 import { createRefusedReads } from '../http/admission/refused-reads.ts'
 import { securityHeadersFor } from '../http/answer/security-headers.ts'
 import { createLargeBodies } from '../http/body/large-bodies.ts'
 import { createDraining } from '../http/connection/draining.ts'
-import type { TransferPace } from '../http/connection/pace.ts'
+import type { MinimumRate } from '../http/connection/minimum-rate.ts'
 import { createSourceOf } from '../http/connection/source-ip.ts'
+import { createFastPath } from '../http/fast-path.ts'
 import type { Handlers } from '../http/handlers.ts'
 import { registerAssets } from '../http/pages/page-assets.ts'
 import { registerPages } from '../http/pages/pages.ts'
 import { createUnknownPages } from '../http/pages/unknown-pages.ts'
 import { createHttp } from '../http/serve.ts'
-import { createWarmReads } from '../http/warm-reads.ts'
 import type { Actor } from '../kernel/actor.ts'
 import type { AppError } from '../kernel/app-error.ts'
-import { createGate } from '../kernel/gate.ts'
+import { createConcurrencyLimiter } from '../kernel/concurrency-limiter.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Origins } from '../kernel/origins.ts'
 import type { RequestMetrics } from '../metrics/requests.ts'
@@ -59,10 +59,10 @@ export function createPipe({
   now: () => Date
   kek: Secrets['kek']
   origins: Origins
-  verifiers: ReturnType<typeof ofOpenTenants>
+  verifiers: ReturnType<typeof activeTenantsOnly>
   handlers: Handlers
   tls: { cert: Buffer; key: Buffer } | undefined
-  pace: TransferPace
+  pace: MinimumRate
   consoleBuild: ConsoleBuild | undefined
   /** Undefined if metrics are not configured. */
   requests: RequestMetrics | undefined
@@ -98,8 +98,8 @@ export function createPipe({
     tenantExists: tenancy.exists,
   })
   const inFront = [
-    createWarmReads({ reads: policy.reads, verifiers, refuse, sourceOf, securityHeaders, log, longestWaitSeconds }),
-    createNeverIssued({ verifiers, refuse, sourceOf, securityHeaders, log }),
+    createFastPath({ reads: policy.reads, verifiers, refuse, sourceOf, securityHeaders, log, longestWaitSeconds }),
+    createForgedTokenFilter({ verifiers, refuse, sourceOf, securityHeaders, log }),
   ]
   const recordRefusal = (actor: Actor, operation: Operation, error: AppError) =>
     audit.refused(actor, refusedFields(operation, error.code), error.code, error.message)
@@ -108,7 +108,7 @@ export function createPipe({
   const idempotency = createIdempotency({ db, kek, onError, provenKeyOf: enrollment.provenKeyOf })
   const http = createHttp({
     maxConnections: config.maxConnections,
-    costly: createGate({ perKey: 3, total: 8, waiting: 64 }),
+    costly: createConcurrencyLimiter({ perKey: 3, total: 8, waiting: 64 }),
     takeLargeBody: createLargeBodies(),
     pace,
     longestWaitSeconds,

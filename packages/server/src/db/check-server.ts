@@ -1,6 +1,6 @@
-import { PermanentError } from './away.ts'
 import { type Connection, withConnection } from './connection.ts'
 import { poolerHelp } from './explain-error.ts'
+import { PermanentError } from './unavailable.ts'
 
 /** A PostgreSQL server, database or user that can't be used. The message says how to fix it. */
 export class UnsuitableDatabaseError extends PermanentError {}

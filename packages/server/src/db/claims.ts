@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { IdempotencyClaim } from '../kernel/actor.ts'
-import { LoneError } from '../kernel/in-halves.ts'
+import { LoneError } from '../kernel/write-bisecting.ts'
 import type { Tx } from './transaction.ts'
 
 /** Age of an unfinished claim after which its process counts as gone, and another attempt may take the key over. */

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { DatabaseError } from 'pg'
 import { minute, second } from '../kernel/time.ts'
-import { isAway, PermanentError } from './away.ts'
 import { hasApplicationRole } from './check-server.ts'
 import type { Connection } from './connection.ts'
 import { withDatabaseLock } from './lock.ts'
+import { isAway, PermanentError } from './unavailable.ts'
 
 const directory = join(import.meta.dirname, '../../migrations')
 // Any number that no other user of the database takes. Held during migrations, so that replicas migrate one at a time.

@@ -19,7 +19,7 @@ type OperationCall = { operation: string; params?: object; query?: object; body?
  * Invokes operations internally, with the same handlers and schemas as for requests. Permission and step-up, which the
  * pipeline checks for requests, are separate functions here.
  */
-export const createPerform = (handlers: Handlers) => ({
+export const createInvoker = (handlers: Handlers) => ({
   /** Returns a permission that the call needs and the actor lacks; undefined if there is none. */
   lacks: (actor: Actor, { operation, body }: OperationCall): Permission | undefined => {
     const { endpoint } = named(operation)

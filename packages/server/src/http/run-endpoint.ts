@@ -18,7 +18,7 @@ import { hasBody, isForm, noUpload, unexpectedBody } from './body/read-body.ts'
 import { createQueryReader, requireReadableQuery } from './body/read-query.ts'
 import { ownTexts, refuseControls } from './body/text-rules.ts'
 import { createLongValidator, createValidator } from './body/validate.ts'
-import { paced, type TransferPace } from './connection/pace.ts'
+import { type MinimumRate, withMinimumRate } from './connection/minimum-rate.ts'
 import type { Call, Handlers, RequestFacts } from './handlers.ts'
 
 declare module 'fastify' {
@@ -40,7 +40,7 @@ export type EndpointDeps = RefusalDeps & {
   /** Reports the operation of a request to the metrics, if they are configured. */
   isOf: ((request: IncomingMessage, operation: Operation) => void) | undefined
   /** Minimum transfer rate of uploads and downloads. */
-  pace: TransferPace
+  pace: MinimumRate
   /** Longest wait of a request in seconds (`Prefer: wait`). */
   longestWaitSeconds: number
 }
@@ -80,7 +80,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
   }
   function bodyOf(request: FastifyRequest): unknown {
     // The handler reads the body. Nothing is read before.
-    if (endpoint.upload) return paced(request.raw, deps.pace)
+    if (endpoint.upload) return withMinimumRate(request.raw, deps.pace)
     const body = endpoint.body ? (request.body === undefined ? {} : request.body) : unexpectedBody(request.body)
     if (!request.longBody) {
       validateBody?.(body)

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Logger, parseCrontab, type Runner, run } from 'graphile-worker'
 import pg from 'pg'
-import { isAway } from '../db/away.ts'
 import { Connection } from '../db/connection.ts'
+import { isAway } from '../db/unavailable.ts'
 import type { Log } from '../kernel/log.ts'
 import { second } from '../kernel/time.ts'
 

@@ -131,9 +131,9 @@ export type RefusedCredential = {
 }
 
 /** The caller before authentication. */
-export type Stranger = { sourceIp: string; userAgent: string | null; requestId: string }
+export type AnonymousCaller = { sourceIp: string; userAgent: string | null; requestId: string }
 /** The same, with the origin of the request: a browser page or not. */
-export type Caller = Stranger & { origin: Extract<Origin, 'api' | 'console'> }
+export type Caller = AnonymousCaller & { origin: Extract<Origin, 'api' | 'console'> }
 
 /** Source of a change, with all data for its audit event. */
 export type Source = {
@@ -153,7 +153,7 @@ export type Source = {
 /** One attempt at a request with an Idempotency-Key. */
 export type IdempotencyClaim = { tenantId: TenantId; principal: string; key: string; attempt: string }
 /** A principal with the source of its change. */
-export type Actor<K extends CredentialKind = CredentialKind> = Source & Stranger & { principal: Principal<K> }
+export type Actor<K extends CredentialKind = CredentialKind> = Source & AnonymousCaller & { principal: Principal<K> }
 
 export const jobSource = (tenantId: TenantId, job: string): Source => ({
   tenantId,

@@ -15,4 +15,4 @@ export type Allowance = {
 }
 
 /** For objects that the deployment creates itself, such as a break-glass user. No plan limits them. */
-export const besideLimits = {} as LimitGrant
+export const unlimited = {} as LimitGrant

@@ -1,5 +1,5 @@
 import { AppError } from './app-error.ts'
-import { writeInHalves } from './in-halves.ts'
+import { writeBisecting } from './write-bisecting.ts'
 
 /** Limit of the wait for callers, in ms. The duration of a stalled batch does not predict when they return. */
 const longestGatherMs = 25
@@ -69,7 +69,7 @@ export function createGroupCommit<T, R = void>(
       const started = performance.now()
       const batch = takeBatch()
       let others = 0
-      await writeInHalves(batch, {
+      await writeBisecting(batch, {
         write: async (part) => {
           const results = await write(part.map((w) => w.item))
           others = Math.min(batch.length + size, maxBatch)

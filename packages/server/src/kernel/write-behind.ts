@@ -1,5 +1,5 @@
-import { isOfData, writeInHalves } from './in-halves.ts'
 import { second } from './time.ts'
+import { isOfData, writeBisecting } from './write-bisecting.ts'
 
 const retryMs = 5 * second
 
@@ -52,7 +52,7 @@ export function createWriteBehind<V = Date>({
     const batch = [...pending]
     pending = new Map()
     for (let i = 0; i < batch.length; i += maxBatch)
-      await writeInHalves(batch.slice(i, i + maxBatch), {
+      await writeBisecting(batch.slice(i, i + maxBatch), {
         write: (part) => write(new Map(part)),
         refused: (part, e) => {
           if (!isOfData(e)) for (const [key, value] of part) keep(key, value)

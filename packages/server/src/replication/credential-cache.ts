@@ -1,6 +1,6 @@
 import { BoundedMap } from '../kernel/bounded-map.ts'
 import { everything } from './changes.ts'
-import type { Memory } from './held.ts'
+import type { Memory } from './tenant-cache.ts'
 
 const absentMs = 10_000
 

@@ -13,7 +13,7 @@ import {
   type Mail,
   type TenantPosition,
 } from './feed-connection.ts'
-import { createFollowed } from './followed.ts'
+import { createFollowedTenants } from './followed-tenants.ts'
 
 /** Time in ms for which the cache counts as fresh after the last proof. */
 const freshMs = 1000
@@ -38,7 +38,7 @@ export function createFeed(deps: {
 }) {
   const { url, changes, clock, log, presence = [] } = deps
   const replica = randomUUID().slice(0, 8)
-  const followed = createFollowed()
+  const followed = createFollowedTenants()
   const onBeat: (() => void)[] = []
   let connection: FeedConnection | undefined
   let database: string | undefined

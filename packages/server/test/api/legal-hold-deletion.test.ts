@@ -23,8 +23,8 @@ test('a tenant with a hold is not deleted; of one that was, the record goes in i
     return ask(owner, 'select deleted_at is not null as value from tenants where tenant_id = $1', [id])
   }
   assert.equal(await statusOf(), false)
-  const entomb = owner.query('update tenants set deleted_at = now() where tenant_id = $1', [id])
-  await assert.rejects(entomb, /a legal hold keeps the tenant/, 'whoever asks')
+  const deletion = owner.query('update tenants set deleted_at = now() where tenant_id = $1', [id])
+  await assert.rejects(deletion, /a legal hold keeps the tenant/, 'whoever asks')
   await releaseHold(kit.admin, legal_hold_id, { query })
   assert.equal(await statusOf(), false, 'a release can be put right for a day')
   await settle(owner)

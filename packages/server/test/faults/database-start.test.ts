@@ -4,12 +4,12 @@ import { createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { TLSSocket } from 'node:tls'
-import { patiently } from '../../src/db/away.ts'
 import { checkServer } from '../../src/db/check-server.ts'
 import { withConnection } from '../../src/db/connection.ts'
 import { connectDatabase } from '../../src/db/database.ts'
 import { explainDatabaseError } from '../../src/db/explain-error.ts'
 import { MigrationError, migrate } from '../../src/db/migrate.ts'
+import { retryWhileUnavailable } from '../../src/db/unavailable.ts'
 import { createTestDatabase, withClient } from '../../src/embedded/test-database.ts'
 import { ecKey } from '../../src/modules/federation/protocols/saml/test-idp.ts'
 import { masterKeysInUse } from '../../src/modules/secrets/index.ts'
@@ -74,7 +74,7 @@ test('a migration that fails ends a start at once, with its cause, whatever word
   // The name of this table has "connection" in it, as errors of connections that are lost do.
   await withClient(url, (client) => client.query('create table connections_in_question ()'))
   const waits: unknown[] = []
-  const starting = patiently(
+  const starting = retryWhileUnavailable(
     () => migrate(url).then(() => {}),
     (e) => waits.push(e),
   )

@@ -125,10 +125,10 @@ test('a statement that stops people or devices is used only where modules/offboa
         .map((text) => ({ file, name: /^export (?:const|async function|function) (\w+)/.exec(text)?.[1] ?? '' })),
     )
   assert.deepEqual(stopping.map(({ name }) => name).sort(), [
-    'entomb',
     'moveDevices',
     'moveStatus',
     'revokeOfUsers',
+    'softDelete',
     'updateUsers',
   ])
   const seen = new Set<string>()

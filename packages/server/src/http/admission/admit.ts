@@ -7,11 +7,12 @@ import { decodeId, encodeId } from '../../kernel/ids.ts'
 import type { Log } from '../../kernel/log.ts'
 import { type Origins, useInstead } from '../../kernel/origins.ts'
 import type { RateLimit } from '../../kernel/rate-limit.ts'
-import { whenReady } from '../../kernel/ready.ts'
 import type { Stands } from '../../kernel/streamed.ts'
+import { thenSync } from '../../kernel/then-sync.ts'
 import type { Rates } from '../../modules/access/index.ts'
 import type { Audit } from '../../modules/audit/index.ts'
 import type { SourceOf } from '../connection/source-ip.ts'
+import type { ActiveTenantVerifiers } from './active-tenants-only.ts'
 import {
   authenticate,
   type CredentialVerdict,
@@ -21,7 +22,6 @@ import {
 } from './authenticate.ts'
 import { callerOf, isOfOtherPage, isSameOrigin } from './caller.ts'
 import { incomingOf } from './incoming.ts'
-import type { OpenVerifiers } from './of-open-tenants.ts'
 import type { Refuse } from './refuse.ts'
 
 /** Result of the checks of a request before its body is read. */
@@ -48,7 +48,7 @@ export type Admission = {
 export type Admit = (endpoint: Endpoint | undefined, request: FastifyRequest) => Admission | Promise<Admission>
 
 type AdmitDeps = {
-  verifiers: OpenVerifiers
+  verifiers: ActiveTenantVerifiers
   audit: Audit
   origins: Origins
   sourceOf: SourceOf
@@ -89,7 +89,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
       const again = () => authenticate(deps.verifiers, request, { ...incoming, background: true, isAgain: true })
       admission.stands = async () => stillStands(deps, admission, endpoint, request, await again())
     }
-    return whenReady(
+    return thenSync(
       judgedSafely(deps, judge, () => admission.caller),
       (verdict) => settle(deps, admission, endpoint, request, incoming, verdict),
     )
@@ -115,7 +115,7 @@ function settle(
   if (principal.kind === 'api_key' || principal.kind === 'session')
     return settlePerson(deps, admission, endpoint, request, actor)
   if (principal.kind === 'gateway')
-    return whenReady(deps.rates.take(principal), (wait) => {
+    return thenSync(deps.rates.take(principal), (wait) => {
       admission.rateLimit = deps.rates.limitOf(principal)
       if (wait > 0) return deps.refuse.rate(actor, wait, admission.rateLimit)
       if (endpoint) admission.refusal = refusalOf(deps, endpoint, admission, principal)

@@ -1,7 +1,7 @@
 import type { CredentialKind } from '@holdfast/contract/vocabulary'
 import type { PresentedToken as ReadToken } from '@holdfast/crypto'
 import type { FastifyRequest } from 'fastify'
-import type { Principal, RefusedCredential, Stranger, TenantId } from '../../kernel/actor.ts'
+import type { AnonymousCaller, Principal, RefusedCredential, TenantId } from '../../kernel/actor.ts'
 import { DeviceThrottled } from '../../kernel/app-error.ts'
 import type { Log } from '../../kernel/log.ts'
 import { toAppError } from '../answer/error-response.ts'
@@ -94,7 +94,7 @@ export function verifyToken(
 export function judgedSafely(
   { log, refuse }: { log: Pick<Log, 'error'>; refuse: Pick<Refuse, 'device'> },
   judge: () => CredentialVerdict | Promise<CredentialVerdict>,
-  stranger: () => Stranger,
+  stranger: () => AnonymousCaller,
 ): CredentialVerdict | Promise<CredentialVerdict> {
   const settle = (e: unknown): CredentialVerdict | Promise<CredentialVerdict> => {
     if (e instanceof DeviceThrottled) return refuse.device(e, stranger())

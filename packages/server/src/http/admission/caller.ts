@@ -1,15 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Caller, Stranger } from '../../kernel/actor.ts'
+import type { AnonymousCaller, Caller } from '../../kernel/actor.ts'
 import { isOwnOrigin, type Origins } from '../../kernel/origins.ts'
 
-export const strangerOf = (headers: IncomingHttpHeaders, sourceIp: string, requestId: string): Stranger => ({
+export const anonymousCallerOf = (
+  headers: IncomingHttpHeaders,
+  sourceIp: string,
+  requestId: string,
+): AnonymousCaller => ({
   sourceIp,
   userAgent: headers['user-agent'] ?? null,
   requestId,
 })
 
 export const callerOf = (headers: IncomingHttpHeaders, sourceIp: string, requestId: string): Caller => ({
-  ...strangerOf(headers, sourceIp, requestId),
+  ...anonymousCallerOf(headers, sourceIp, requestId),
   origin: headers['sec-fetch-site'] ? 'console' : 'api',
 })
 

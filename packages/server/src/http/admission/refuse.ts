@@ -1,12 +1,12 @@
 import type { Operation } from '@holdfast/contract'
 import type { CredentialKind } from '@holdfast/contract/vocabulary'
-import type { Actor, RefusedCredential, Source, Stranger, TenantId } from '../../kernel/actor.ts'
+import type { Actor, AnonymousCaller, RefusedCredential, Source, TenantId } from '../../kernel/actor.ts'
 import { AppError, badCredentials, type DeviceThrottled } from '../../kernel/app-error.ts'
 import { sourceBlock } from '../../kernel/cidr.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Log } from '../../kernel/log.ts'
 import { createRateLimiter, type RateLimit } from '../../kernel/rate-limit.ts'
-import { createTally } from '../../kernel/tally.ts'
+import { createRepeatCounter } from '../../kernel/repeat-counter.ts'
 import { storable } from '../../kernel/text.ts'
 import type { Audit } from '../../modules/audit/index.ts'
 import { refusedFields } from './refused-fields.ts'
@@ -44,7 +44,7 @@ export function createRefuse(deps: RefuseDeps) {
   let unknown = 0
   let toldAt = Number.NEGATIVE_INFINITY
 
-  const failed = createTally<Failed>({
+  const failed = createRepeatCounter<Failed>({
     keyOf: ({ type, id, block, isThrottled }) =>
       isThrottled ? `throttled ${type} ${block}` : `${type} ${id} ${block}`,
     record: ({ credential: { of, reason }, block: _, isThrottled, ...source }, count) =>
@@ -53,7 +53,7 @@ export function createRefuse(deps: RefuseDeps) {
         : noteRefused(audit, source, of, { reason, refused: count }),
     onError,
   })
-  const unreadable = createTally<Unreadable>({
+  const unreadable = createRepeatCounter<Unreadable>({
     keyOf: ({ operation, block }) => `${operation} ${block}`,
     record: ({ operation, error, block: _, ...source }, refused) => {
       const details = { error: error.code, detail: storable(error.message, 512), refused }
@@ -64,7 +64,7 @@ export function createRefuse(deps: RefuseDeps) {
     },
     onError,
   })
-  const throttled = createTally<Throttled>({
+  const throttled = createRepeatCounter<Throttled>({
     keyOf: ({ tenantId: its, type, id }) => `${its} ${type} ${id}`,
     record: (source, count) => noteThrottled(audit, source, count),
     onError,
@@ -72,7 +72,7 @@ export function createRefuse(deps: RefuseDeps) {
     overflow: (source) => ({ ...source, id: null, name: null, sourceIp: null, userAgent: null, requestId: null }),
   })
 
-  function record(credential: Known, stranger: Stranger, block: string, isThrottled: boolean): void {
+  function record(credential: Known, stranger: AnonymousCaller, block: string, isThrottled: boolean): void {
     const { of, tenantId, id, name } = credential
     const source = { ...stranger, tenantId, type: of, id: encodeId(of, id), name, origin: originOf[of] }
     const item = { ...source, credential, block, claim: null }
@@ -88,7 +88,7 @@ export function createRefuse(deps: RefuseDeps) {
   }
 
   return {
-    credential: (refused: RefusedCredential | undefined, stranger: Stranger): AppError => {
+    credential: (refused: RefusedCredential | undefined, stranger: AnonymousCaller): AppError => {
       const block = sourceBlock(stranger.sourceIp)
       const wait = failures.take(block, failuresPerMinute, performance.now())
       if (refused) {
@@ -104,7 +104,12 @@ export function createRefuse(deps: RefuseDeps) {
      * Records refusals after the body was read that no other record covers: an invalid sign-in request, and a token
      * that can't enroll.
      */
-    late: async (operation: Operation, error: AppError, actor: Actor | null, stranger: Stranger): Promise<void> => {
+    late: async (
+      operation: Operation,
+      error: AppError,
+      actor: Actor | null,
+      stranger: AnonymousCaller,
+    ): Promise<void> => {
       const block = sourceBlock(stranger.sourceIp)
       if (actor?.principal.kind === 'enrollment_token' && error.code === 'unauthorized') {
         const { tenantId: its, id, name } = actor.principal
@@ -128,7 +133,7 @@ export function createRefuse(deps: RefuseDeps) {
       })
     },
     /** The same for a device, whose rate is checked with its proof. */
-    device: async (error: DeviceThrottled, stranger: Stranger): Promise<never> => {
+    device: async (error: DeviceThrottled, stranger: AnonymousCaller): Promise<never> => {
       const { tenantId: its, deviceId, name } = error.device
       const id = encodeId('device', deviceId)
       await throttled.count({ ...stranger, tenantId: its, type: 'device', id, name, origin: 'device', claim: null })

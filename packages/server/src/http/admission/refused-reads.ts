@@ -2,7 +2,7 @@ import type { Operation } from '@holdfast/contract'
 import type { ErrorCode } from '@holdfast/contract/vocabulary'
 import type { Actor, Source } from '../../kernel/actor.ts'
 import type { AppError } from '../../kernel/app-error.ts'
-import { createTally } from '../../kernel/tally.ts'
+import { createRepeatCounter } from '../../kernel/repeat-counter.ts'
 import { storable } from '../../kernel/text.ts'
 import type { Audit } from '../../modules/audit/index.ts'
 import { refusedFields } from './refused-fields.ts'
@@ -35,7 +35,7 @@ export function createRefusedReads({
   now: () => Date
   onError: (e: Error) => void
 }) {
-  const tally = createTally<RefusedRead>({
+  const tally = createRepeatCounter<RefusedRead>({
     keyOf: ({ tenantId, type, id, operation, error }) => `${tenantId} ${type} ${id} ${operation} ${error}`,
     record: (refusal, count) => note(audit, refusal, count),
     onError,

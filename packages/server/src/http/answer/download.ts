@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../kernel/app-error.ts'
 import type { Download } from '../../kernel/download.ts'
-import { cutWhenSlow, type TransferPace } from '../connection/pace.ts'
+import { cutWhenSlow, type MinimumRate } from '../connection/minimum-rate.ts'
 import { rangeOf } from './range.ts'
 import { isKnown } from './representation.ts'
 
@@ -13,7 +13,7 @@ export async function sendDownload(
   request: FastifyRequest,
   reply: FastifyReply,
   download: Download,
-  pace: TransferPace,
+  pace: MinimumRate,
 ): Promise<void> {
   const { size, sha256, filename } = download
   const etag = `"${sha256}"`

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { deviceStatusHeader, errorStatus } from '@holdfast/contract/vocabulary'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isAway } from '../../db/away.ts'
+import { isAway } from '../../db/unavailable.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { RateLimit } from '../../kernel/rate-limit.ts'

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Download } from '../../kernel/download.ts'
 import { Representation } from '../../kernel/representation.ts'
 import { Streamed } from '../../kernel/streamed.ts'
-import type { TransferPace } from '../connection/pace.ts'
+import type { MinimumRate } from '../connection/minimum-rate.ts'
 import type { HtmlPageAnswer } from '../pages/page.ts'
 import { HtmlPage } from '../pages/page-html.ts'
 import { Answer } from './answer.ts'
@@ -19,7 +19,7 @@ export function send(
   request: FastifyRequest,
   reply: FastifyReply,
   result: unknown,
-  pace: TransferPace,
+  pace: MinimumRate,
 ): Promise<void> | undefined {
   if (result instanceof Download) return sendDownload(request, reply, result, pace)
   if (result instanceof Streamed) return sendStreamed(request, reply, result, pace)

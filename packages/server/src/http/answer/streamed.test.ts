@@ -4,11 +4,11 @@ import { type AddressInfo, connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import { Streamed } from '../../kernel/streamed.ts'
-import type { TransferPace } from '../connection/pace.ts'
+import type { MinimumRate } from '../connection/minimum-rate.ts'
 import { sendError } from './error-response.ts'
 import { sendStreamed } from './streamed.ts'
 
-const pace: TransferPace = { graceMs: 2000, bytesPerSecond: 1_000_000_000 }
+const pace: MinimumRate = { graceMs: 2000, bytesPerSecond: 1_000_000_000 }
 const type = 'application/x-ndjson'
 
 /**

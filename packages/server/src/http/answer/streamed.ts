@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { fail } from '../../kernel/app-error.ts'
 import type { Streamed } from '../../kernel/streamed.ts'
 import { second } from '../../kernel/time.ts'
-import type { TransferPace } from '../connection/pace.ts'
+import type { MinimumRate } from '../connection/minimum-rate.ts'
 import { goneSignal } from './representation.ts'
 
 /**
@@ -15,7 +15,7 @@ export async function sendStreamed(
   request: FastifyRequest,
   reply: FastifyReply,
   { type, filename, open }: Streamed,
-  pace: TransferPace,
+  pace: MinimumRate,
 ): Promise<void> {
   if (request.raw.httpVersion === '1.0')
     fail(
@@ -49,7 +49,7 @@ const never = async () => undefined
 async function* takenInTime(
   bytes: AsyncIterable<Uint8Array>,
   response: ServerResponse,
-  { graceMs, bytesPerSecond }: TransferPace,
+  { graceMs, bytesPerSecond }: MinimumRate,
   left: () => number,
 ) {
   let leftMs = graceMs

@@ -40,7 +40,7 @@ export type Forms = Readonly<
 /** A request of a signed-in person. */
 export type Inside = Visit & { actor: Actor<'session'> }
 /** A page for signed-in people. Its form performs an operation of the contract, and is recorded as that. */
-export type Room = {
+export type SignedInPage = {
   get: (visit: Inside) => HtmlPageAnswer | Promise<HtmlPageAnswer>
   form?: {
     operation: Operation
@@ -49,7 +49,7 @@ export type Room = {
     again: (refusal: AppError, visit: Inside & Posted) => HtmlPageAnswer | Promise<HtmlPageAnswer>
   }
 }
-export type Rooms = Readonly<Record<`/${string}`, Room>>
+export type SignedInPages = Readonly<Record<`/${string}`, SignedInPage>>
 /** Renders the page for an unknown address. */
 export type UnknownPage = (asked: { url: string; requestId: string; isSignedIn: boolean }) => HtmlPageAnswer
 /** Renders the page for an error. */

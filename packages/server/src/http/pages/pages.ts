@@ -11,9 +11,9 @@ import { challenge, toAppError } from '../answer/error-response.ts'
 import { sendPage } from '../answer/send.ts'
 import { isForm } from '../body/read-body.ts'
 import type { SourceOf } from '../connection/source-ip.ts'
-import type { Forms, HtmlPageAnswer, Pages, ProblemPage, Rooms, Visit } from './page.ts'
+import type { Forms, HtmlPageAnswer, Pages, ProblemPage, SignedInPages, Visit } from './page.ts'
 import { cookieOf } from './page-html.ts'
-import { registerRooms } from './rooms.ts'
+import { registerSignedInPages } from './signed-in-pages.ts'
 
 /** Size limit in bytes of a form that anybody may post. */
 const longestForm = 256 * 1024
@@ -29,7 +29,7 @@ type PagesDeps = {
   pages: Pages
   forms: Forms
   /** Pages for signed-in people. */
-  rooms: Rooms
+  rooms: SignedInPages
   problem: ProblemPage
   /** Returns the address of the sign-in that leads to a path of this site. */
   signInPath: (next: string) => string
@@ -62,7 +62,7 @@ export function registerPages(http: FastifyInstance, deps: PagesDeps): void {
         const visit = { ...visitOf(request), form, ...sentBy(request.headers, origins) }
         return sendPage(request, reply, await page(visit))
       })
-    registerRooms(scope, { ...deps, visitOf }, rooms)
+    registerSignedInPages(scope, { ...deps, visitOf }, rooms)
   })
 }
 

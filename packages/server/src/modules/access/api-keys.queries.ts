@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../db/affected-row.ts'
 import type { Tx } from '../../db/database.ts'
-import { happened } from '../../db/happened.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { LimitGrant } from '../../kernel/allowance.ts'
@@ -107,7 +107,7 @@ export const findBounds = (tx: Tx, tenant: TenantId, id: string) =>
 
 /** The predicate acts as the lock: of two concurrent revocations exactly one returns true. */
 export const markRevoked = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .updateTable('api_keys')
       .set({ revoked_at: at })

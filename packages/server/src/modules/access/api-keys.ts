@@ -2,7 +2,7 @@ import type { Role } from '@holdfast/contract/vocabulary'
 import { mintToken, type Peppers } from '@holdfast/crypto'
 import { background, type Database, type Tx } from '../../db/database.ts'
 import { type Actor, type Principal, personsBehind, type Source, type TenantId } from '../../kernel/actor.ts'
-import { besideLimits, type LimitGrant } from '../../kernel/allowance.ts'
+import { type LimitGrant, unlimited } from '../../kernel/allowance.ts'
 import { fail, failField, unauthorized } from '../../kernel/app-error.ts'
 import { isCidr, isPartOf } from '../../kernel/cidr.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'
@@ -68,7 +68,7 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
     const bounds = maker ? await db.inTenant(maker.tenantId, (tx) => boundsOf(tx, maker, asked)) : asked
     const whose = owner ?? bounds.owner
     return db.inTenant(source.tenantId, async (tx) => {
-      const granted = source.type === 'job' ? besideLimits : await takePlace(tx, source.tenantId, at)
+      const granted = source.type === 'job' ? unlimited : await takePlace(tx, source.tenantId, at)
       const row = {
         tenant_id: source.tenantId,
         key_id: newUuid(),

@@ -3,19 +3,19 @@ import { readToken } from '@holdfast/crypto'
 import type { Pager } from '../../db/page.ts'
 import type { PresentedToken } from '../../http/admission/authenticate.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
-import type { Memory } from '../../replication/held.ts'
+import type { Memory } from '../../replication/tenant-cache.ts'
 import { apiKeyHandlers } from './api-keys.handlers.ts'
 import { createApiKeys, type NewApiKey } from './api-keys.ts'
+import { createEffectivePermissions } from './effective-permissions.ts'
 import { createKeysOfUser, type KeysOfUserDeps } from './keys-of-user.ts'
 import { createRates } from './rates.ts'
 import { createKeyHits } from './search-hits.ts'
-import { createStanding } from './standing.ts'
 import { createKeyRights, createKeyVerifier, type StatusOf } from './verify-key.ts'
 
+export type { Credential } from './effective-permissions.ts'
 export type { KeysOfUser, TokensOfMakers } from './keys-of-user.ts'
 export type { Rates } from './rates.ts'
 export { covers, isRole, mayHandle, permissionsOfRoles } from './roles.ts'
-export type { Credential } from './standing.ts'
 
 type AccessDeps = KeysOfUserDeps & {
   feed: Memory['feed']
@@ -43,7 +43,7 @@ export function createAccess(deps: AccessDeps) {
     },
     verifyApiKey: verifier.verifyApiKey,
     /** Reads the current permissions of a credential that started work earlier. */
-    standingOf: createStanding({ ...deps, rightsOf }),
+    standingOf: createEffectivePermissions({ ...deps, rightsOf }),
     rates: createRates(deps.settings),
     searchHits: createKeyHits(deps),
     /** Creates a key on behalf of the deployment itself. Returns its secret. */

@@ -4,11 +4,11 @@ import type { PresentedToken } from '../../http/admission/authenticate.ts'
 import type { Principal, RefusedCredential, TenantId } from '../../kernel/actor.ts'
 import { isWithin } from '../../kernel/cidr.ts'
 import { decodeId } from '../../kernel/ids.ts'
-import { whenReady } from '../../kernel/ready.ts'
+import { thenSync } from '../../kernel/then-sync.ts'
 import { createWriteBehind } from '../../kernel/write-behind.ts'
 import type { Changes } from '../../replication/changes.ts'
 import { createCredentialCache } from '../../replication/credential-cache.ts'
-import type { Memory } from '../../replication/held.ts'
+import type { Memory } from '../../replication/tenant-cache.ts'
 import { type ApiKeyRow, findKeyByLookup, findKeyOwner, writeActivity } from './api-keys.queries.ts'
 import { type Owner, ownerOf } from './api-keys.ts'
 import { boundedBy, isRole, permissionsOfRoles } from './roles.ts'
@@ -134,7 +134,7 @@ export function createKeyVerifier(deps: {
 
   return {
     verifyApiKey: (presented: PresentedToken, incoming: Shown) =>
-      whenReady(cache.get(presented), (known) => judge(known, incoming)),
+      thenSync(cache.get(presented), (known) => judge(known, incoming)),
     flushActivity: activity.flush,
   }
 }

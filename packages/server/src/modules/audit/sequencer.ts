@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isAway } from '../../db/away.ts'
 import type { Database, Tx } from '../../db/database.ts'
+import { isAway } from '../../db/unavailable.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'

@@ -8,17 +8,17 @@ import { certificateJobs } from './jobs.ts'
 import { createOcsp } from './pki/ocsp.ts'
 import { createPki } from './pki/pki.ts'
 import { createStatuses } from './pki/statuses.ts'
+import { createCertificateStatuses } from './spc/certificate-status.ts'
 import { createIssuing } from './spc/issue.ts'
 import { spcHandlers } from './spc/spcs.handlers.ts'
 import { pruneSpcs } from './spc/spcs.queries.ts'
 import { createSpcs } from './spc/spcs.ts'
-import { createCertificateStandings } from './spc/standing.ts'
 import { createValidate } from './spc/validate.ts'
 
 export function createCertificates(deps: CertificatesDeps) {
   const crls = createCrls(deps)
   const spcs = createSpcs({ ...deps, crls, issue: createIssuing(deps) })
-  const standingOf = createCertificateStandings(deps)
+  const standingOf = createCertificateStatuses(deps)
   const validate = createValidate({ ...deps, standingOf })
   const ocsp = createOcsp({ ...deps, statusesOf: createStatuses({ ...deps, standingOf }) })
   const anchors = createGatewayAnchors({ ...deps, crls })

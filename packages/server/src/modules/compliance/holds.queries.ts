@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../db/affected-row.ts'
 import type { Tx } from '../../db/database.ts'
-import { happened } from '../../db/happened.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -10,7 +10,9 @@ export type HoldRow = Selectable<Tables['legal_holds']>
 export const stopPurges = (tx: Tx) => sql`select stop_purges()`.execute(tx)
 
 export const isThere = (tx: Tx, tenant: TenantId): Promise<boolean> =>
-  happened(tx.selectFrom('tenants').select('tenant_id').where('tenant_id', '=', tenant).where('deleted_at', 'is', null))
+  affectedRow(
+    tx.selectFrom('tenants').select('tenant_id').where('tenant_id', '=', tenant).where('deleted_at', 'is', null),
+  )
 
 export const selectHolds = (tx: Tx, tenant: TenantId) =>
   tx.selectFrom('legal_holds').selectAll().where('tenant_id', '=', tenant)

@@ -5,7 +5,7 @@ import type { Handlers } from '../../http/handlers.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { decodeId, idOf, missing } from '../../kernel/ids.ts'
-import { whenReady } from '../../kernel/ready.ts'
+import { thenSync } from '../../kernel/then-sync.ts'
 import { versioned } from '../../kernel/version.ts'
 import type { DevicePatch } from './devices.queries.ts'
 import { createDeviceFacets } from './facets.ts'
@@ -85,7 +85,7 @@ export function deviceHandlers({
       })
       const items = await Promise.all(
         found.items.map((row) =>
-          whenReady(policyOf(tenantId, row.device_id), (policy) => viewDevice(row, policy, found.names, judged.at)),
+          thenSync(policyOf(tenantId, row.device_id), (policy) => viewDevice(row, policy, found.names, judged.at)),
         ),
       )
       const total = count && (await counts.total(tenantId, given))

@@ -33,20 +33,26 @@ export async function labelDevices(
 }
 
 /** State transitions of each operation. Revocation is final: no operation leaves `revoked`. */
-export const deviceMoves = {
+export const deviceTransitions = {
   approve: { from: ['pending'], to: 'active' },
   suspend: { from: ['pending', 'active'], to: 'suspended' },
   reactivate: { from: ['suspended'], to: 'active' },
   revoke: { from: ['pending', 'active', 'suspended'], to: 'revoked' },
 } as const satisfies Record<string, { from: readonly DeviceStatus[]; to: DeviceStatus }>
-export type DeviceMove = keyof typeof deviceMoves
+export type DeviceTransition = keyof typeof deviceTransitions
 
 /**
  * The status predicate acts as the lock: of two concurrent operations exactly one gets a device's row back. Rows are
  * locked in ID order, as in every writer of several rows, to avoid deadlocks.
  */
-export const moveDevices = async (tx: Tx, tenant: TenantId, ids: readonly string[], move: DeviceMove, at: Date) => {
-  const from = [...deviceMoves[move].from]
+export const moveDevices = async (
+  tx: Tx,
+  tenant: TenantId,
+  ids: readonly string[],
+  move: DeviceTransition,
+  at: Date,
+) => {
+  const from = [...deviceTransitions[move].from]
   const moved = await tx
     .with('locked', (db) =>
       db
@@ -60,7 +66,7 @@ export const moveDevices = async (tx: Tx, tenant: TenantId, ids: readonly string
     )
     .updateTable('devices')
     .from('locked')
-    .set({ status: deviceMoves[move].to, updated_at: at, ...(move === 'revoke' && { revoked_at: at }) })
+    .set({ status: deviceTransitions[move].to, updated_at: at, ...(move === 'revoke' && { revoked_at: at }) })
     .where('devices.tenant_id', '=', tenant)
     .whereRef('devices.device_id', '=', 'locked.device_id')
     .where('devices.status', 'in', from)

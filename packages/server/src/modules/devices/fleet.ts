@@ -1,6 +1,6 @@
 import { background, type Database } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { held, type Idle, type Memory } from '../../replication/held.ts'
+import { type Idle, type Memory, tenantCache } from '../../replication/tenant-cache.ts'
 import * as queries from './fleet.queries.ts'
 import type { FleetDevice } from './fleet-device.ts'
 import { FleetTenant } from './fleet-tenant.ts'
@@ -28,7 +28,7 @@ export function createFleet({
   idle: Idle
 } & Memory) {
   const onDrop: ((tenant: TenantId) => void)[] = []
-  const tenants = held<FleetTenant>(
+  const tenants = tenantCache<FleetTenant>(
     { changes, feed },
     {
       stage: 'fleet',

@@ -1,8 +1,8 @@
 import type { Hold } from '../../http/answer/representation.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { createPace } from '../../kernel/pace.ts'
-import { whenReady } from '../../kernel/ready.ts'
+import { createFairScheduler } from '../../kernel/fair-scheduler.ts'
 import type { Representation } from '../../kernel/representation.ts'
+import { thenSync } from '../../kernel/then-sync.ts'
 import { second } from '../../kernel/time.ts'
 import { type Change, type ChangeKind, type Changes, everything } from '../../replication/changes.ts'
 import { createWaiters } from '../../replication/waiters.ts'
@@ -36,7 +36,7 @@ export function createHeldReads({
   longestLookMs: number
 }) {
   const waiters = createWaiters({ max: most, perTurn, oneFirst: true })
-  const pace = createPace(perTurn)
+  const pace = createFairScheduler(perTurn)
 
   function wake(tenant: TenantId, { kind, subject }: Change): void {
     const isOfOne = kind === 'device' || kind === 'user'
@@ -86,7 +86,7 @@ export function createHeldReads({
   return {
     /** Answers at once if the caller lacks the current value or does not wait. Warm calls are synchronous. */
     readOrWait: <C extends CallingDevice, T>(caller: C, read: Read<C, T>, hold: Hold | undefined) =>
-      whenReady(read(caller), (given) => (hold?.knows(given) ? next(caller, read, hold) : given)),
+      thenSync(read(caller), (given) => (hold?.knows(given) ? next(caller, read, hold) : given)),
     /** Wakes all devices of a tenant, for events other than a change. */
     wakeAll: waiters.wakeAll,
     waiting: waiters.count,

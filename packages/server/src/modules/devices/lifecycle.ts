@@ -8,7 +8,7 @@ import type { Audit, FieldChanges } from '../audit/index.ts'
 import { requireNotStronger } from '../identity/index.ts'
 import type { EndOfUsers, Offboarding } from '../offboarding/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
-import type { DeviceMove, DevicePatch } from './devices.queries.ts'
+import type { DevicePatch, DeviceTransition } from './devices.queries.ts'
 import * as queries from './devices.queries.ts'
 import { type DeviceFilterQuery, denseDeviceFilters } from './filter.queries.ts'
 import { selectDevices } from './find.queries.ts'
@@ -45,7 +45,7 @@ export function createDeviceLifecycle({
     tx: Tx,
     source: Source,
     ids: readonly string[],
-    operation: DeviceMove,
+    operation: DeviceTransition,
     reason: string | undefined,
   ) {
     const tenant = source.tenantId
@@ -61,7 +61,7 @@ export function createDeviceLifecycle({
     tx: Tx,
     source: Source,
     moved: readonly { device_id: string; name: string }[],
-    operation: DeviceMove,
+    operation: DeviceTransition,
     reason: string | undefined,
   ) => {
     if (moved.length > 0) db.afterCommit(tx, () => waiting.moved(source.tenantId))
@@ -80,17 +80,22 @@ export function createDeviceLifecycle({
   }
 
   /** A reactivated device counts against the limit again. */
-  const placesFor = async (tx: Tx, tenant: TenantId, operation: DeviceMove) =>
+  const placesFor = async (tx: Tx, tenant: TenantId, operation: DeviceTransition) =>
     operation === 'reactivate' ? entitlements.hold(tx, tenant, 'devices') : undefined
 
-  const refusal = (operation: DeviceMove, status: string) =>
+  const refusal = (operation: DeviceTransition, status: string) =>
     status === 'revoked'
       ? 'the device is revoked, which is final: enroll it again'
       : `a device that is ${status} can not be changed by ${operation}`
 
   return {
     /** Returns false if the device already has the target status; nothing is changed then. */
-    change: (actor: Actor, deviceId: string, operation: DeviceMove, { reason, expected }: With): Promise<boolean> =>
+    change: (
+      actor: Actor,
+      deviceId: string,
+      operation: DeviceTransition,
+      { reason, expected }: With,
+    ): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const places = await placesFor(tx, actor.tenantId, operation)
         const before = (await queries.lockDevice(tx, actor.tenantId, deviceId)) ?? missing('device')
@@ -101,7 +106,7 @@ export function createDeviceLifecycle({
           await changes.record(tx, actor.tenantId, [{ kind: 'device', subject: deviceId }])
           return true
         }
-        if (before.status !== queries.deviceMoves[operation].to)
+        if (before.status !== queries.deviceTransitions[operation].to)
           fail('validation_error', refusal(operation, before.status))
         return false
       }),
@@ -137,7 +142,7 @@ export function createDeviceLifecycle({
     changeMany: (
       actor: Actor,
       which: { ids: string[] } | { judged: DeviceFilterQuery },
-      operation: DeviceMove,
+      operation: DeviceTransition,
       { reason, dryRun }: { reason: string | undefined; dryRun: boolean },
     ): Promise<Outcome[]> =>
       db.inTenant(actor.tenantId, async (tx) => {
@@ -149,7 +154,7 @@ export function createDeviceLifecycle({
         const moved = dryRun
           ? new Set(
               uuids.filter((id) =>
-                (queries.deviceMoves[operation].from as readonly string[]).includes(before.get(id) ?? ''),
+                (queries.deviceTransitions[operation].from as readonly string[]).includes(before.get(id) ?? ''),
               ),
             )
           : new Set((await move(tx, actor, uuids, operation, reason)).map((d) => d.device_id))
@@ -159,7 +164,7 @@ export function createDeviceLifecycle({
           const status = uuid && before.get(uuid)
           if (!uuid || !status) return { device_id: id, outcome: 'failed', error: 'no such device' }
           if (moved.has(uuid)) return { device_id: id, outcome: 'changed' }
-          return status === queries.deviceMoves[operation].to
+          return status === queries.deviceTransitions[operation].to
             ? { device_id: id, outcome: 'unchanged' }
             : { device_id: id, outcome: 'failed', error: refusal(operation, status) }
         })

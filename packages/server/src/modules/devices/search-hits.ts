@@ -1,7 +1,7 @@
 import type { SearchHit, StoredSource } from '../../kernel/search.ts'
 import { joinDetail } from '../../kernel/search.ts'
 import { addressNumbersOf, overlayAddressesOf } from './address.ts'
-import { type DeviceMove, deviceMoves } from './devices.queries.ts'
+import { type DeviceTransition, deviceTransitions } from './devices.queries.ts'
 import { findDeviceHits, findIdsByAddress } from './search-hits.queries.ts'
 import { effectiveStatusOf } from './view.ts'
 
@@ -14,8 +14,8 @@ export const createDeviceHits = ({ now }: { now: () => Date }): StoredSource => 
     const rows = await findDeviceHits(tx, tenantId, ids, at)
     return rows.map((row): SearchHit => {
       const isRevoked = row.status === 'revoked'
-      const allowed = (Object.keys(deviceMoves) as DeviceMove[]).filter((move) =>
-        (deviceMoves[move].from as readonly string[]).includes(row.status),
+      const allowed = (Object.keys(deviceTransitions) as DeviceTransition[]).filter((move) =>
+        (deviceTransitions[move].from as readonly string[]).includes(row.status),
       )
       return {
         id: row.device_id,

@@ -7,6 +7,7 @@ import type { Audit } from '../audit/index.ts'
 import type { Identity } from '../identity/index.ts'
 import type { RaiseNotification } from '../notifications/index.ts'
 import type { Tenancy } from '../tenancy/index.ts'
+import { createApplyRun } from './apply-run.ts'
 import { directoryHandlers } from './directory.handlers.ts'
 import { createDismiss } from './dismiss.ts'
 import { pullJob } from './pull/begin.ts'
@@ -16,7 +17,6 @@ import { createSources } from './pull/sources.ts'
 import { pruneDirectoryRuns } from './runs.queries.ts'
 import { createDirectoryRuns } from './runs.ts'
 import { createScim } from './scim/scim.ts'
-import { createTaking } from './taking.ts'
 import { createUndo } from './undo.ts'
 
 type DirectoryDeps = {
@@ -39,7 +39,7 @@ type DirectoryDeps = {
 export function createDirectory(deps: DirectoryDeps) {
   const { identity, notifications, tenancy } = deps
   const parts = { ...deps, owned: identity.owned, notify: notifications.notify }
-  const taking = createTaking(parts)
+  const taking = createApplyRun(parts)
   const pulls = createPulls({ ...parts, taking, openCredential: (source) => sources.openCredential(source) })
   const sources = createSources({ ...parts, begin: pulls })
   const scim = createScim(parts)

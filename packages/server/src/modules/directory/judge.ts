@@ -2,7 +2,7 @@ import type { Tx } from '../../db/database.ts'
 import { createSlices, inSlices } from '../../kernel/time-slice.ts'
 import { isRole } from '../access/index.ts'
 import { type Owned, type OwnedUser, rolesOf } from '../identity/index.ts'
-import type { Behalf } from './behalf.ts'
+import type { ActingPrincipal } from './acting-principal.ts'
 import { heldReasons } from './guard.ts'
 import { isToGo, namesToAsk, peopleOf, planOf } from './plan.ts'
 import type { Said } from './snapshot.ts'
@@ -18,7 +18,7 @@ const askedAtOnce = 5000
  * lock.
  */
 export const createSnapshotJudge =
-  (owned: Owned) => async (tx: Tx, behalf: Behalf, directory: string | undefined, said: Said) => {
+  (owned: Owned) => async (tx: Tx, behalf: ActingPrincipal, directory: string | undefined, said: Said) => {
     const tenant = behalf.source.tenantId
     const before =
       directory === undefined
@@ -30,11 +30,12 @@ export const createSnapshotJudge =
           }
     const slices = createSlices()
     const people = await inSlices(
-      peopleOf(said, before, (user) => !isStrongerThanBehalf(behalf, user)),
+      peopleOf(said, before, (user) => !isStrongerThanPrincipal(behalf, user)),
       slices,
     )
     const frozen = new Map<string, 'last_administrator' | 'stronger_user'>()
-    for (const user of before.users) if (isStrongerThanBehalf(behalf, user)) frozen.set(user.user_id, 'stronger_user')
+    for (const user of before.users)
+      if (isStrongerThanPrincipal(behalf, user)) frozen.set(user.user_id, 'stronger_user')
     const going = people.flatMap((p) => (p.before && isToGo(p) && !frozen.has(p.id) ? [p.before] : []))
     for (const id of await owned.lastAdministrators(tx, tenant, going)) frozen.set(id, 'last_administrator')
     const taken = { username: new Set<string>(), group: new Set<string>() }
@@ -51,8 +52,8 @@ export const createSnapshotJudge =
 type Judged = Awaited<ReturnType<ReturnType<typeof createSnapshotJudge>>>
 
 /** True if the user has a role that allows more than the acting principal may do. Such users must not be changed. */
-export const isStrongerThanBehalf = (
-  { mayHandle }: Pick<Behalf, 'mayHandle'>,
+export const isStrongerThanPrincipal = (
+  { mayHandle }: Pick<ActingPrincipal, 'mayHandle'>,
   user: Pick<OwnedUser, 'roles'>,
 ): boolean => user.roles !== null && rolesOf(user).some((role) => isRole(role) && !mayHandle(role))
 

@@ -15,7 +15,7 @@ const keyOf = (name: string) => name.toLowerCase()
  * Assigns the names; undefined: none. `taken`: names of entries outside this list. The first of several entries that
  * want a name gets it. An entry whose wish is refused keeps its current name, even if another entry wants that.
  */
-export function allotNames(
+export function assignNames(
   claims: readonly NameClaim[],
   taken: ReadonlySet<string>,
 ): { names: (string | null | undefined)[]; refused: ReadonlySet<number> } {

@@ -2,7 +2,7 @@ import type { Problem } from '@holdfast/contract/directory'
 import { newUuid } from '../../kernel/ids.ts'
 import { createSlices, inSlices, type Sliced } from '../../kernel/time-slice.ts'
 import type { NewGroup, NewUser, OwnedChanges, OwnedGroup, OwnedUser, Pair, UserAfter } from '../identity/index.ts'
-import { allotNames, type NameClaim } from './names.ts'
+import { assignNames, type NameClaim } from './names.ts'
 import type { Said, SaidGroup, SaidUser } from './snapshot.ts'
 
 /** Stored state of a directory. The members of a group are concatenated user IDs, 16 bytes each. */
@@ -127,7 +127,7 @@ function* planUsers(
   // A new user who is inactive or has no readable name takes no name.
   const comesIn = ({ said, before }: Person) =>
     before !== undefined || (said?.active === true && said.username !== undefined)
-  const usernames = allotNames(
+  const usernames = assignNames(
     yield* mapped(people, (p): NameClaim => {
       const has = p.before?.username
       if (isFrozen(p) || !comesIn(p)) return { has, wants: undefined }
@@ -219,7 +219,7 @@ function planGroups(said: Said, before: Before, taken: Taken, problems: Problem[
     return { said: group, before: had, id: had?.group_id ?? newUuid() }
   })
   const all = [...named, ...[...known.values()].map((g): Group => ({ said: undefined, before: g, id: g.group_id }))]
-  const { names, refused } = allotNames(
+  const { names, refused } = assignNames(
     all.map(({ said: s, before: b, id }): NameClaim => {
       if (s) return { has: b?.name, wants: s.name }
       return { has: b?.name, wants: undefined, instead: madeRoom(b?.name ?? '', id) }

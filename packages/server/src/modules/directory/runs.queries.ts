@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../db/affected-row.ts'
 import type { Tx } from '../../db/database.ts'
-import { happened } from '../../db/happened.ts'
 import { isNotAllHeld, purgeTime } from '../../db/kept.ts'
 import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
@@ -138,7 +138,7 @@ export const cancelHeld = (
   id: string,
   { failure, at }: { failure: string; at: Date },
 ): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .updateTable('directory_runs')
       .set({ status: 'cancelled', failure, finished_at: at })

@@ -4,14 +4,14 @@ import type { Actor } from '../../kernel/actor.ts'
 import { AppError, fail, failField } from '../../kernel/app-error.ts'
 import { missing, newUuid } from '../../kernel/ids.ts'
 import { minute } from '../../kernel/time.ts'
-import { behalfOf } from './behalf.ts'
+import { behalfOf } from './acting-principal.ts'
+import { type ApplyRun, newRun, type Origin, type SnapshotContent } from './apply-run.ts'
 import { noCounts } from './counts.ts'
 import type { RunDeps } from './deps.ts'
 import { judgementColumns } from './judge.ts'
 import type { DirectoryRunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
 import { readSnapshot } from './snapshot.ts'
-import { newRun, type Origin, type SnapshotContent, type Taking } from './taking.ts'
 import { unlessTaken } from './unless-taken.ts'
 
 /** Maximum time by which a directory's clock may be ahead, in ms. */
@@ -23,7 +23,7 @@ export function createDirectoryRuns({
   now,
   owned,
   taking,
-}: Pick<RunDeps, 'db' | 'now' | 'owned'> & { taking: Taking }) {
+}: Pick<RunDeps, 'db' | 'now' | 'owned'> & { taking: ApplyRun }) {
   /** Stores a failed run after an internal error, if the database is available. */
   async function noteFailure(actor: Actor, origin: Origin, started: Date): Promise<void> {
     const tenant = actor.tenantId

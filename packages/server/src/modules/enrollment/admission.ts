@@ -3,8 +3,8 @@ import type { DeviceArchitecture } from '@holdfast/contract/vocabulary'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { newUuid } from '../../kernel/ids.ts'
-import type { By } from './allot.ts'
-import type { AllotOutcome, Batches, Undone, Vouched } from './batch.ts'
+import type { By } from './allocate.ts'
+import type { AllocationOutcome, Batches, Undone, VerifiedApplicant } from './batch.ts'
 import { type IssueCredential, type IssuedCredential, termOf } from './credential.ts'
 import type { ProvenKey } from './proven-key.ts'
 
@@ -36,7 +36,7 @@ export type Enrolled = IssuedCredential & {
   jkt: string | null
 }
 /** Enrollment by token, or by an identity provider. */
-type Way = Extract<By, { method: 'token' }> | Vouched
+type Way = Extract<By, { method: 'token' }> | VerifiedApplicant
 
 /** Last step of every enrollment: stores the device and issues its first credential. */
 export const createAdmission =
@@ -106,7 +106,7 @@ export type EnrollmentAdmission = ReturnType<typeof createAdmission>
 
 const joinedByToken = (
   userId: string | null,
-  outcome: AllotOutcome,
+  outcome: AllocationOutcome,
 ): { userId: string | null; addressNumber: number } | Undone =>
   typeof outcome === 'number' ? { userId, addressNumber: outcome } : { refused: outcome, userId: userId ?? undefined }
 

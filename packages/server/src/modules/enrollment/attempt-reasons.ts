@@ -3,7 +3,7 @@ import type { AttemptReason, ErrorCode } from '@holdfast/contract/vocabulary'
 import type { Actor, RefusedCredential } from '../../kernel/actor.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import type { RecordAttempts } from './attempts.ts'
-import type { AllotOutcome, Undone } from './batch.ts'
+import type { AllocationOutcome, Undone } from './batch.ts'
 
 /** Attaches the reason of a refused token use, for administrators. The answer to the device is unchanged. */
 export function withAttemptReason<T>(reason: AttemptReason, refuse: () => T): T {
@@ -27,7 +27,7 @@ const usualReason: Record<ErrorCode, AttemptReason> = {
 }
 
 /** Reasons for applicants refused in a batch. */
-const reasonOfVerdict: Record<Exclude<AllotOutcome, number>, AttemptReason> = {
+const reasonOfVerdict: Record<Exclude<AllocationOutcome, number>, AttemptReason> = {
   token_spent: 'used_up',
   proof_replayed: 'key_proof_replayed',
   user_gone: 'user_inactive',

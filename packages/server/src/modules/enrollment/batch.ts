@@ -9,10 +9,10 @@ import { encodeId } from '../../kernel/ids.ts'
 import type { Change, Changes } from '../../replication/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import { addressCapacity, joining, labelDevices } from '../devices/index.ts'
-import type { Newcomer, Unrecognised } from '../federation/index.ts'
+import type { ProvisioningCandidate, UnresolvedAccount } from '../federation/index.ts'
 import { keysOfGateways } from '../gateways/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
-import { type AllotVerdict, type Asks, allot, type By, type ProviderMethod } from './allot.ts'
+import { type AllocationVerdict, type Asks, allocate, type By, type ProviderMethod } from './allocate.ts'
 import * as queries from './batch.queries.ts'
 import { type Again, type Once, spendProofs } from './once.ts'
 
@@ -26,14 +26,19 @@ type Applicant = Asks & {
 /** Only transactions that change very many users lock a user for longer. */
 const impatient: Patience = { ...foreground, lock: 250 }
 /** Enrollment by an identity provider. The transaction itself resolves the account. */
-export type Vouched = { method: ProviderMethod; providerId: string; ticket: Buffer; recognise: Newcomer['recognise'] }
+export type VerifiedApplicant = {
+  method: ProviderMethod
+  providerId: string
+  ticket: Buffer
+  recognise: ProvisioningCandidate['recognise']
+}
 /** Returns those of these identity providers that enroll devices, and keeps this stable until commit. */
 type HoldProviders = (tx: Tx, tenant: TenantId, providerIds: readonly string[]) => Promise<ReadonlySet<string>>
 /** Number of the device's overlay address, or the reason of the refusal. */
-export type AllotOutcome = number | Refusal
-type Refusal = Exclude<AllotVerdict, 'granted'> | 'no_address_left' | 'wireguard_key_taken'
+export type AllocationOutcome = number | Refusal
+type Refusal = Exclude<AllocationVerdict, 'granted'> | 'no_address_left' | 'wireguard_key_taken'
 /** `userId`: the refused user, if the user existed before. */
-export type Undone = { refused: Refusal | Unrecognised; userId: string | undefined }
+export type Undone = { refused: Refusal | UnresolvedAccount; userId: string | undefined }
 
 /**
  * Concurrent enrollments of a tenant share a transaction. Separate ones would wait for each other's commit anyway,
@@ -58,9 +63,9 @@ export function createBatches({
   now: () => Date
 }) {
   /** Each tenant has its own queue, so that no tenant delays another or uses up its capacity. */
-  const queues = new BoundedMap<TenantId, (applicant: Applicant) => Promise<AllotOutcome | 'busy'>>(10_000)
+  const queues = new BoundedMap<TenantId, (applicant: Applicant) => Promise<AllocationOutcome | 'busy'>>(10_000)
 
-  const write = (tenant: TenantId, batch: readonly Applicant[], patience: Patience): Promise<AllotOutcome[]> =>
+  const write = (tenant: TenantId, batch: readonly Applicant[], patience: Patience): Promise<AllocationOutcome[]> =>
     db.inTenant(
       tenant,
       async (tx) => {
@@ -76,7 +81,7 @@ export function createBatches({
    * An applicant whose user is locked for long, for example by a directory run, leaves the batch, so that the others do
    * not wait.
    */
-  async function writeFree(tenant: TenantId, batch: readonly Applicant[]): Promise<(AllotOutcome | 'busy')[]> {
+  async function writeFree(tenant: TenantId, batch: readonly Applicant[]): Promise<(AllocationOutcome | 'busy')[]> {
     const users = distinct(batch.map((a) => a.by.userId))
     if (users.length === 0) return write(tenant, batch, foreground)
     try {
@@ -114,13 +119,13 @@ export function createBatches({
       moved,
     }: { batch: readonly Applicant[]; again: Again; places: Allowance; moved: readonly Change[] },
     at: Date,
-  ): Promise<AllotOutcome[]> {
+  ): Promise<AllocationOutcome[]> {
     const those = (indices: ReadonlySet<number>) => new Set(batch.filter((_, i) => indices.has(i)))
     const openProviders = await holdProviders(tx, tenant, distinct(batch.map((a) => providerOf(a.by))))
     const devicesOf = await queries.lockEnrollingUsers(tx, tenant, distinct(batch.map((a) => a.by.userId)))
     const usesLeft = await queries.lockTokens(tx, tenant, distinct(batch.map((a) => tokenOf(a.by))), at)
     const takenKeys = await joining.lockKeys(tx, tenant, distinct(batch.map((a) => a.jkt)))
-    const verdicts = allot(batch, {
+    const verdicts = allocate(batch, {
       replayed: those(again.replayed),
       spent: those(again.spent),
       openProviders,
@@ -134,7 +139,7 @@ export function createBatches({
     const beyond = verdicts.filter((verdict) => verdict === 'no_place_left').length
     if (beyond > 0) places.refuse(beyond)
     let next = 0
-    return verdicts.map((verdict) => (verdict === 'granted' ? (outcomes[next++] as AllotOutcome) : verdict))
+    return verdicts.map((verdict) => (verdict === 'granted' ? (outcomes[next++] as AllocationOutcome) : verdict))
   }
 
   /** Inserts the devices. Some may still be refused. */
@@ -143,7 +148,7 @@ export function createBatches({
     tenant: TenantId,
     { granted, places, moved }: { granted: readonly Applicant[]; places: Allowance; moved: readonly Change[] },
     at: Date,
-  ): Promise<AllotOutcome[]> {
+  ): Promise<AllocationOutcome[]> {
     const numbers = await joining.takeAddresses(tx, tenant, granted.length)
     const rows = granted.map((a, i) => ({ ...a.device, ...ofRow(a.by), address_number: numbers[i] as number }))
     const brought = distinct(rows.map((r) => r.wireguard_public_key))
@@ -158,7 +163,7 @@ export function createBatches({
     const left = granted.filter((a) => !inserted.has(a.device.device_id))
     const tunnelKeys = distinct(left.map((a) => a.device.wireguard_public_key))
     const taken = await joining.takenWireguardKeys(tx, tenant, tunnelKeys)
-    const outcomes = rows.map(({ device_id, wireguard_public_key, address_number }): AllotOutcome => {
+    const outcomes = rows.map(({ device_id, wireguard_public_key, address_number }): AllocationOutcome => {
       if (inserted.has(device_id)) return address_number
       if (address_number > addressCapacity) return 'no_address_left'
       const key = wireguard_public_key ?? ''
@@ -186,7 +191,7 @@ export function createBatches({
 
   return {
     /** Resolves once the device is durable, or with the reason of the refusal. */
-    join: async (tenant: TenantId, applicant: Applicant): Promise<AllotOutcome> => {
+    join: async (tenant: TenantId, applicant: Applicant): Promise<AllocationOutcome> => {
       let queue = queues.get(tenant)
       if (!queue) {
         queue = createGroupCommit((batch: Applicant[]) => writeFree(tenant, batch), {
@@ -214,7 +219,7 @@ export function createBatches({
      */
     joinVouched: (
       tenant: TenantId,
-      { by: { recognise, ...by }, ...applicant }: Omit<Applicant, 'by'> & { by: Vouched },
+      { by: { recognise, ...by }, ...applicant }: Omit<Applicant, 'by'> & { by: VerifiedApplicant },
     ): Promise<{ userId: string; addressNumber: number } | Undone> =>
       db
         .inTenant(tenant, async (tx) => {

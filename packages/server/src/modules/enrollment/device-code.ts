@@ -8,7 +8,7 @@ import type { Federation } from '../federation/index.ts'
 import type { DeviceInput, Enrolled } from './admission.ts'
 import { noProof } from './enroll-oidc.ts'
 import type { ProvenKey, ReadKey } from './proven-key.ts'
-import type { Vouching } from './vouching.ts'
+import type { ProviderEnrollment } from './provider-enrollment.ts'
 
 /** A grant ends this much earlier than its challenge, so that the machine still learns of it. */
 const earlier = minute
@@ -28,7 +28,7 @@ export function createDeviceCode({
 }: {
   federation: Pick<Federation, 'deviceGrants'>
   readKey: ReadKey
-  vouching: Vouching
+  vouching: ProviderEnrollment
 }) {
   const asked = createRateLimiter()
   const method = 'device_code'

@@ -5,7 +5,7 @@ import { failField } from '../../kernel/app-error.ts'
 import type { EnrollmentGrant, Federation } from '../federation/index.ts'
 import type { DeviceInput, Enrolled } from './admission.ts'
 import type { ReadKey } from './proven-key.ts'
-import type { Vouching } from './vouching.ts'
+import type { ProviderEnrollment } from './provider-enrollment.ts'
 
 type OidcInput = {
   providerId: string | undefined
@@ -32,7 +32,7 @@ export const createEnrollByOidc =
   }: {
     federation: Pick<Federation, 'identify'>
     readKey: ReadKey
-    vouching: Vouching
+    vouching: ProviderEnrollment
   }) =>
   async (actor: Actor<'enrollment_challenge'>, input: OidcInput): Promise<Enrolled> => {
     const { presented } = actor.principal

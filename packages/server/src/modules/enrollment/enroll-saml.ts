@@ -5,7 +5,7 @@ import type { Federation } from '../federation/index.ts'
 import type { DeviceInput, Enrolled } from './admission.ts'
 import { noProof } from './enroll-oidc.ts'
 import type { ProvenKey, ReadKey } from './proven-key.ts'
-import type { Vouching } from './vouching.ts'
+import type { ProviderEnrollment } from './provider-enrollment.ts'
 
 type Machine = Actor<'enrollment_challenge'>
 
@@ -20,7 +20,7 @@ export function createEnrollBySaml({
 }: {
   federation: Pick<Federation, 'samlEnrolling'>
   readKey: ReadKey
-  vouching: Vouching
+  vouching: ProviderEnrollment
 }) {
   const method = 'saml'
   const keyOf = (actor: Machine, e: Pick<Endpoint, 'method' | 'path'>, public_key?: object): Promise<ProvenKey> => {

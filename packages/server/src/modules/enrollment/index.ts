@@ -15,12 +15,12 @@ import { createEnrollBySaml } from './enroll-saml.ts'
 import { createListEnrollers } from './enrollers.ts'
 import { enrollmentHandlers } from './enrollment.handlers.ts'
 import { createKeyReader, provenKeyBy } from './proven-key.ts'
+import { createProviderEnrollment } from './provider-enrollment.ts'
 import { createRenew } from './renew.ts'
 import { createTokenHits } from './search-hits.ts'
 import { tokenHandlers } from './tokens.handlers.ts'
 import { pruneTokens } from './tokens.queries.ts'
 import { createTokens } from './tokens.ts'
-import { createEnrollmentVouching } from './vouching.ts'
 
 export { firstTokenAt } from './start.queries.ts'
 
@@ -30,7 +30,7 @@ export function createEnrollment(deps: EnrollmentDeps) {
   const common = { ...deps, issue: createIssuer(deps), readKey: createKeyReader(deps) }
   const batches = createBatches({ ...deps, holdProviders: deps.federation.holdEnrollers })
   const admit = createAdmission({ ...common, batches })
-  const vouching = createEnrollmentVouching({ ...deps, admit })
+  const vouching = createProviderEnrollment({ ...deps, admit })
   const attempts = createTokenAttempts({
     ...deps,
     write: (batch) => deps.db.acrossTenants((tx) => addAttempts(tx, batch)),

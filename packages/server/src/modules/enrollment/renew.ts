@@ -2,7 +2,7 @@ import { contract } from '@holdfast/contract'
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { DeviceArchitecture } from '@holdfast/contract/vocabulary'
 import type { Database } from '../../db/database.ts'
-import { refuseTaken } from '../../db/taken.ts'
+import { mapUniqueViolation } from '../../db/unique-violation.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField, unauthorized } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
@@ -125,10 +125,11 @@ export const createRenew =
         await changes.record(tx, tenant, [{ kind: 'device', subject: deviceId }])
         return renewed
       })
-    const row = await refuseTaken(
+    const row = await mapUniqueViolation(
       'wireguard_public_key',
       'wireguard_key_is_used_by_one_device',
-      () => refuseTaken('new_public_key', 'device_key_is_used_by_one_device', write, 'is the key of another device'),
+      () =>
+        mapUniqueViolation('new_public_key', 'device_key_is_used_by_one_device', write, 'is the key of another device'),
       wireguardKeyTaken,
     )
     return { ...issued, deviceId, userId: row.user_id, status: row.status as 'active' | 'pending', jkt }

@@ -14,16 +14,16 @@ import { prunes } from './providers/prunes.ts'
 import { createSamlExpiries } from './providers/saml-expiries.ts'
 import { createSamlRefresh } from './providers/saml-refresh.ts'
 import { createSamlSettings } from './providers/saml-settings.ts'
-import { createNewcomers } from './sign-in/newcomer.ts'
 import { createOpening } from './sign-in/opening.ts'
+import { createProvisioning } from './sign-in/provisioning.ts'
 import { createSamlSignIn } from './sign-in/saml-sign-in.ts'
 import { createSignIn } from './sign-in/sign-in.ts'
 import { signInPages } from './sign-in/sign-in-pages.ts'
 
 export type { Enroller, EnrollmentGrant } from './enrollment/enrolling.ts'
 export { entraTenantOf, issuerProblem } from './protocols/oidc/presets.ts'
-export type { Newcomer } from './sign-in/newcomer.ts'
-export type { Unrecognised } from './sign-in/recognise.ts'
+export type { UnresolvedAccount } from './sign-in/account-resolution.ts'
+export type { ProvisioningCandidate } from './sign-in/provisioning.ts'
 export { firstProviderAt } from './sign-in/start.queries.ts'
 
 export function createFederation(deps: FederationDeps) {
@@ -33,7 +33,7 @@ export function createFederation(deps: FederationDeps) {
   const settings = createSamlSettings({ ...deps, saml })
   const metadata = createSamlRefresh({ ...deps, settings })
   const providers = createProviders({ ...deps, oidc, saml: { ...settings, ...metadata }, lastWay })
-  const newcomer = createNewcomers(deps)
+  const newcomer = createProvisioning(deps)
   const opening = createOpening(deps)
   const signIn = createSignIn({ ...deps, oidc, providers, opening })
   const deviceGrants = createDeviceGrants({ ...deps, oidc, providers, newcomer })

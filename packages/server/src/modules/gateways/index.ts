@@ -1,6 +1,6 @@
 import type { GatewaysDeps } from './deps.ts'
 import { createFleetHealth } from './health/fleet-health.ts'
-import { createConnectionTruth } from './reconciliation/connection-truth.ts'
+import { createReconciliation } from './reconciliation/reconciliation.ts'
 import { createConfirmations } from './registry/confirmed.ts'
 import { createSecretExpiries } from './registry/expiries.ts'
 import { gatewayHandlers } from './registry/gateways.handlers.ts'
@@ -38,7 +38,7 @@ export function createGateways(deps: GatewaysDeps) {
   const { endVpnSessions, endSessionsAt, blockedUntil, sessionLimitFor } = sessions
   const heard = { ...deps, registry, activity }
   const { handlers: pulls, ...pulling } = createPull(heard)
-  const [truth, health] = [createConnectionTruth(heard), createFleetHealth(heard)]
+  const [truth, health] = [createReconciliation(heard), createFleetHealth(heard)]
   const judging = [...truth.jobs, ...health.jobs]
 
   return {

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../db/affected-row.ts'
 import type { Tx } from '../../db/database.ts'
-import { happened } from '../../db/happened.ts'
 import { purging } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -16,7 +16,7 @@ export type Acknowledger = { type: string; id: string | null; name: string | nul
 
 /** False if a notification of the same cause is open. Of concurrent callers exactly one gets true. */
 export const insertNotification = (tx: Tx, tenant: TenantId, row: NewNotification): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .insertInto('notifications')
       .values({ ...row, tenant_id: tenant })
@@ -75,7 +75,7 @@ export type NotificationRow = NonNullable<Awaited<ReturnType<typeof find>>>
 
 /** True for exactly one of two concurrent acknowledgements. */
 export const markAcknowledged = (tx: Tx, tenant: TenantId, id: string, by: Acknowledger, at: Date) =>
-  happened(
+  affectedRow(
     tx
       .updateTable('notifications')
       .set({
@@ -92,7 +92,7 @@ export const markAcknowledged = (tx: Tx, tenant: TenantId, id: string, by: Ackno
 
 /** Replaces the text of an open notification. False if it is not open any more. */
 export const restate = (tx: Tx, tenant: TenantId, id: string, text: Pick<NewNotification, 'title' | 'detail'>) =>
-  happened(
+  affectedRow(
     tx
       .updateTable('notifications')
       .set(text)

@@ -1,12 +1,12 @@
 import type { TenantId } from '../../kernel/actor.ts'
 import { AppError } from '../../kernel/app-error.ts'
-import { whenReady } from '../../kernel/ready.ts'
 import type { Representation } from '../../kernel/representation.ts'
+import { thenSync } from '../../kernel/then-sync.ts'
 import type { Feed } from '../../replication/feed.ts'
 import type { Fleet } from '../devices/index.ts'
+import type { ReportQueue } from './report-queue.ts'
 import type { BundleBody, DevicePolicyState, DigestBody, SignedVariant, Signing } from './signing.ts'
 import type { PolicyStore } from './store.ts'
-import type { Turns } from './turns.ts'
 
 /** Most retries while the cache keeps changing. Beyond them the request fails, and the client retries. */
 const most = 20
@@ -27,7 +27,7 @@ export function createDelivery({
   fleet: Fleet
   store: PolicyStore
   feed: Pick<Feed, 'momentOf' | 'catchUp'>
-  turns: Pick<Turns, 'take'>
+  turns: Pick<ReportQueue, 'take'>
   signing: Signing
   now: () => Date
 }) {
@@ -58,9 +58,9 @@ export function createDelivery({
     deviceId: string,
     of: (standing: DevicePolicyState, made: SignedVariant) => Representation<T> | Promise<Representation<T>>,
   ): Representation<T> | undefined | Promise<Representation<T> | undefined> =>
-    whenReady(
+    thenSync(
       standingOf(tenant, deviceId),
-      (standing) => standing && whenReady(signing.pointerFor(standing), (made) => of(standing, made)),
+      (standing) => standing && thenSync(signing.pointerFor(standing), (made) => of(standing, made)),
     )
 
   /** Calls are synchronous if everything is cached. */

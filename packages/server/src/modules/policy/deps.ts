@@ -5,7 +5,7 @@ import type { RecordedSession, ReportedDevice } from '../../db/tables/gateways.t
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Changes } from '../../replication/changes.ts'
 import type { Feed } from '../../replication/feed.ts'
-import type { Idle } from '../../replication/held.ts'
+import type { Idle } from '../../replication/tenant-cache.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Fleet } from '../devices/index.ts'
 import type { RaiseNotification } from '../notifications/index.ts'
@@ -15,7 +15,7 @@ import type { Availability } from './questions.ts'
 /** Reads the reports of gateways and devices about VPN sessions. The gateways module provides it. */
 type SessionHistory = {
   /** Devices that connected or failed to connect since a time. */
-  heardSince: (tx: Tx, tenant: TenantId, since: Date) => Promise<readonly ReportedDevice[]>
+  reportedSince: (tx: Tx, tenant: TenantId, since: Date) => Promise<readonly ReportedDevice[]>
   /** Sessions that began in the last days and used named resources, the newest first. */
   recordedSessions: (
     tx: Tx,

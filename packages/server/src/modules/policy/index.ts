@@ -11,12 +11,12 @@ import { pruneBundles, pruneVariants } from './policy.queries.ts'
 import { createPublishing } from './publish.ts'
 import { createQuestions } from './questions.ts'
 import { createReach } from './reach.ts'
+import { createReportQueue } from './report-queue.ts'
 import { createRollout } from './rollout/rollout.ts'
 import { createPolicyHits } from './search-hits.ts'
 import { createSigning } from './signing.ts'
 import { createPolicyStore } from './store.ts'
 import { createTrials } from './trials.ts'
-import { createReportTurns } from './turns.ts'
 import { createUses } from './uses.ts'
 import { createVersions } from './versions.ts'
 import { createReaching } from './who-reaches.ts'
@@ -35,7 +35,7 @@ export function createPolicy(given: PolicyDeps) {
   }
   const publishing = createPublishing(deps)
   const questions = createQuestions(deps)
-  const turns = createReportTurns(deps)
+  const turns = createReportQueue(deps)
   const delivery = createDelivery({ ...deps, turns, signing: createSigning(deps) })
   const bundles = createBundles({ ...deps, reachOf: createReach(deps) })
   const [trials, reaching] = [createTrials({ ...deps, questions }), createReaching(deps)]

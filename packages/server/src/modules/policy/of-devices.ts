@@ -1,7 +1,7 @@
 import type { Hold } from '../../http/answer/representation.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { unauthorized } from '../../kernel/app-error.ts'
-import { whenReady } from '../../kernel/ready.ts'
+import { thenSync } from '../../kernel/then-sync.ts'
 import { type CallingDevice, createHeldReads } from '../devices/index.ts'
 import type { Delivery } from './delivery.ts'
 import type { PolicyDeps } from './deps.ts'
@@ -18,9 +18,9 @@ export function createOfDevices({
   const waits = createHeldReads({ changes, fleet, concernAll: ['policy'], longestLookMs: Infinity })
   // A device that was deleted in the meantime has no valid credential.
   const digest = ({ tenantId, id }: CallingDevice) =>
-    whenReady(delivery.digest(tenantId, id), (given) => given ?? unauthorized())
+    thenSync(delivery.digest(tenantId, id), (given) => given ?? unauthorized())
   const bundle = ({ tenantId, id }: CallingDevice) =>
-    whenReady(delivery.bundle(tenantId, id), (given) => given ?? unauthorized())
+    thenSync(delivery.bundle(tenantId, id), (given) => given ?? unauthorized())
   return {
     /** Endpoints that devices poll. The transport answers them before it reaches the router. */
     reads: {
@@ -31,9 +31,9 @@ export function createOfDevices({
     bundleFor: delivery.bundle,
     /** Synchronous if the fleet and the policy are cached. */
     policyOf: (tenant: TenantId, deviceId: string) =>
-      whenReady(
+      thenSync(
         fleet.device(tenant, deviceId),
-        (device) => device && whenReady(store.at(tenant), (policy) => policy.variantOf(device, now().getTime())),
+        (device) => device && thenSync(store.at(tenant), (policy) => policy.variantOf(device, now().getTime())),
       ),
     /** Undefined if no canary is under way. */
     canaryOf: async (tenant: TenantId) => (await store.at(tenant)).canaryReach,

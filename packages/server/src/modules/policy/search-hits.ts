@@ -1,7 +1,7 @@
 import type { Database } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { byRank, type HeldSource, joinDetail, type Match, rankOf, type StoredSource } from '../../kernel/search.ts'
-import { held, type Idle, type Memory } from '../../replication/held.ts'
+import { type Idle, type Memory, tenantCache } from '../../replication/tenant-cache.ts'
 import { currentDestinations, findBundles } from './policy.queries.ts'
 
 type Destination = { name: string; detail: string | null }
@@ -35,7 +35,7 @@ export function createPolicyHits({ db, idle, ...memory }: { db: Database; idle: 
         ...Object.entries(hosts ?? {}).map(([name, detail]) => ({ name, detail })),
       ]
     })
-  const destinations = held<Destination[]>(memory, { kinds: ['policy'], load, idle })
+  const destinations = tenantCache<Destination[]>(memory, { kinds: ['policy'], load, idle })
   return {
     versions: versionHits,
     resources: {

@@ -2,7 +2,7 @@ import { compilePolicy, type ResolvedPolicy } from '@holdfast/policy'
 import type { Database, Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
-import { held, type Idle, type Memory } from '../../replication/held.ts'
+import { type Idle, type Memory, tenantCache } from '../../replication/tenant-cache.ts'
 import * as queries from './policy.queries.ts'
 import { TenantPolicy, type Version } from './tenant-policy.ts'
 import { createVariantBudget, type VariantBudget } from './variants.ts'
@@ -68,7 +68,7 @@ export function createPolicyStore({ db, changes, feed, idle }: { db: Database; i
   const load = (tenant: TenantId): Promise<TenantPolicy> =>
     db.inTenant(tenant, async (tx) => build(tx, tenant, await queries.currentVersions(tx, tenant), budget))
 
-  const current = held<TenantPolicy>(
+  const current = tenantCache<TenantPolicy>(
     { changes, feed },
     { kinds: ['policy'], load, onDrop: (policy) => policy.release(), idle },
   )

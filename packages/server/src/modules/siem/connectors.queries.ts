@@ -88,18 +88,18 @@ export const deleteStreams = (tx: Tx, tenant: TenantId, id: string) =>
   tx.deleteFrom('siem_streams').where('tenant_id', '=', tenant).where('connector_id', '=', id).execute()
 
 /** State of a stream compared with the audit log, by the database's clock. */
-export type StreamStanding = StreamRow & {
+export type StreamState = StreamRow & {
   lag_events: number
   next_seq: number | null
   oldest_at: Date | null
   as_of: Date
 }
-export async function standings(
+export async function streamStates(
   tx: Tx,
   tenant: TenantId,
   ids: readonly string[],
-): Promise<Map<string, StreamStanding>> {
-  const { rows } = await sql<StreamStanding>`
+): Promise<Map<string, StreamState>> {
+  const { rows } = await sql<StreamState>`
     select s.*, greatest(0, h.seq - s.after_seq) as lag_events, clock_timestamp() as as_of,
       next.seq as next_seq, next.sequenced_at as oldest_at
     from siem_streams s left join audit_heads h on h.tenant_id = s.tenant_id

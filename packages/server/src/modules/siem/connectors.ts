@@ -4,7 +4,7 @@ import { type Kek, seal } from '@holdfast/crypto'
 import type { Database, Tx } from '../../db/database.ts'
 import type { PageQuery, Pager } from '../../db/page.ts'
 import type { Destination } from '../../db/tables/siem.ts'
-import { refuseTaken } from '../../db/taken.ts'
+import { mapUniqueViolation } from '../../db/unique-violation.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { type Differences, differences } from '../../kernel/differences.ts'
@@ -12,7 +12,7 @@ import { missing, newUuid } from '../../kernel/ids.ts'
 import type { ExpectedVersion } from '../../kernel/version.ts'
 import type { Outbound } from '../../outbound/outbound.ts'
 import type { Audit } from '../audit/index.ts'
-import type { ConnectorFields, ConnectorRow, StreamStanding } from './connectors.queries.ts'
+import type { ConnectorFields, ConnectorRow, StreamState } from './connectors.queries.ts'
 import * as queries from './connectors.queries.ts'
 import { checkCredential, mintWebhookSecret, sealContext, takesCredential } from './credential.ts'
 import { deleteDeadLetters } from './dead-letters.queries.ts'
@@ -24,7 +24,7 @@ import { endPrevious, keepPrevious } from './previous.queries.ts'
 import { connectorTarget } from './target.ts'
 
 /** A connector and the progress of its forwarding. */
-export type ShownConnector = { connector: ConnectorRow; standing: StreamStanding }
+export type ShownConnector = { connector: ConnectorRow; standing: StreamState }
 type NewConnector = Pick<ConnectorRow, 'name' | 'format'> & {
   kind: SiemConnectorKind
   enabled?: boolean
@@ -57,7 +57,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
     takesCredential(kind) && !isSet ? failField('credential', `is needed for ${kind}`) : undefined
 
   async function shown(tx: Tx, connectors: readonly ConnectorRow[], tenant: TenantId): Promise<ShownConnector[]> {
-    const standings = await queries.standings(
+    const standings = await queries.streamStates(
       tx,
       tenant,
       connectors.map((c) => c.connector_id),
@@ -127,7 +127,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
           await audit.record(tx, actor, 'siem_connector.created', { connector_id: target.id }, { target })
           return show(tx, tenant, connector_id)
         })
-      return { ...(await refuseTaken('name', 'siem_connector_name_is_unique', work)), secret }
+      return { ...(await mapUniqueViolation('name', 'siem_connector_name_is_unique', work)), secret }
     },
 
     /**
@@ -180,7 +180,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
           await audit.record(tx, actor, 'siem_connector.updated', { connector_id: target.id }, more)
           return show(tx, tenant, id)
         })
-      const after = await refuseTaken('name', 'siem_connector_name_is_unique', work)
+      const after = await mapUniqueViolation('name', 'siem_connector_name_is_unique', work)
       await notices.recovered(tenant)
       return after
     },

@@ -9,9 +9,9 @@ import { createConnectors } from './connectors.ts'
 import { pruneDeadLetters, pruneExports } from './dead-letters.queries.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { createRecordDeliveries } from './delivery/deliveries.ts'
+import { forwardingState } from './delivery/forwarding-state.queries.ts'
 import { createNotices } from './delivery/notices.ts'
 import { createSending } from './delivery/sending.ts'
-import { forwardingStanding } from './delivery/standing.queries.ts'
 import { siemExportHandlers } from './exports/exports.handlers.ts'
 import { createSiemExports } from './exports/exports.ts'
 import { prunePrevious } from './previous.queries.ts'
@@ -54,7 +54,7 @@ export function createSiem(deps: SiemDeps) {
     },
     jobs: [{ name: 'watch_siem', cron: '* * * * *', run: notices.sweep }],
     prunes: [pruneDeadLetters, pruneExports, prunePrevious],
-    standing: () => deps.db.acrossTenants(forwardingStanding),
+    standing: () => deps.db.acrossTenants(forwardingState),
     ...delivering,
   }
 }

@@ -2,7 +2,7 @@ import type { Database, Tx } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Source, TenantId } from '../../kernel/actor.ts'
 import type { Changes } from '../../replication/changes.ts'
-import type { Memory } from '../../replication/held.ts'
+import type { Memory } from '../../replication/tenant-cache.ts'
 import type { Audit } from '../audit/index.ts'
 import type { KeyProviders } from './keys/provider.ts'
 

@@ -5,7 +5,7 @@ import { Representation } from '../../kernel/representation.ts'
 import { minute } from '../../kernel/time.ts'
 import { everything } from '../../replication/changes.ts'
 import { fencedAt } from '../../replication/fenced.ts'
-import { held } from '../../replication/held.ts'
+import { tenantCache } from '../../replication/tenant-cache.ts'
 import { makeHierarchy } from './anchors/hierarchy.ts'
 import type { TrustDeps } from './deps.ts'
 import { type Keyring, openKeyring } from './keys/keyring.ts'
@@ -106,7 +106,7 @@ export function createTrusted({
     })
   }
 
-  const { get: trusted } = held<Held>(
+  const { get: trusted } = tenantCache<Held>(
     { changes, feed },
     { kinds: ['trust'], load, isOver: ({ reviewAfter }) => now() >= reviewAfter },
   )

@@ -10,9 +10,9 @@ import { packageHandlers } from './packages/packages.handlers.ts'
 import { createPackageRules } from './packages/packages.ts'
 import { createSweep } from './packages/sweep.ts'
 import { createUploads } from './packages/uploads.ts'
-import { createReleaseMoves } from './releases/moves.ts'
 import { releaseHandlers } from './releases/releases.handlers.ts'
 import { createReleaseRules } from './releases/releases.ts'
+import { createReleaseTransitions } from './releases/transitions.ts'
 import { createBucketStore } from './store/bucket-store.ts'
 import { createFolderStore } from './store/folder-store.ts'
 import { createIncoming } from './store/incoming.ts'
@@ -41,7 +41,7 @@ export function createUpdates(given: UpdatesDeps) {
 
   return {
     handlers: {
-      ...releaseHandlers(createReleaseRules(deps), createReleaseMoves(deps)),
+      ...releaseHandlers(createReleaseRules(deps), createReleaseTransitions(deps)),
       ...packageHandlers(createPackageRules(deps), createUploads(deps)),
       ...deliveryHandlers(createManifests(delivery), createDownloads(delivery)),
       ...tufHandlers(repositories, roots, deps.now),

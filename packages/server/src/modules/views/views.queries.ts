@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { affectedRow } from '../../db/affected-row.ts'
 import type { Tx } from '../../db/database.ts'
-import { happened } from '../../db/happened.ts'
 import { purgeTime } from '../../db/kept.ts'
 import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
@@ -112,7 +112,7 @@ export const updateView = (tx: Tx, tenant: TenantId, id: string, { name, query, 
     .execute()
 /** True for the one call that deleted the view. */
 export const deleteView = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .updateTable('saved_views')
       .set({ deleted_at: at, updated_at: at })

@@ -9,7 +9,7 @@ import {
 } from '@holdfast/contract/vocabulary'
 import type { Database, Tx } from '../../db/database.ts'
 import type { Page, PageQuery, Pager } from '../../db/page.ts'
-import { refuseTaken } from '../../db/taken.ts'
+import { mapUniqueViolation } from '../../db/unique-violation.ts'
 import { type Actor, permissionsOf, type TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { differences } from '../../kernel/differences.ts'
@@ -35,7 +35,7 @@ const mayChangeShared = (actor: Actor): boolean => permissionsOf(actor).has(shar
 /** Saved views: those of a person, and those that a tenant shares. Nothing else depends on these rows. */
 export function createViews({ db, audit, pager, now }: ViewsDeps) {
   const unlessTaken = <T>(work: () => Promise<T>) =>
-    refuseTaken('name', 'view_name_is_unique_for_its_owner', work, 'is the name of another view of this list')
+    mapUniqueViolation('name', 'view_name_is_unique_for_its_owner', work, 'is the name of another view of this list')
   const targetOf = (id: string, name: string) => ({ type: 'view', id: encodeId('view', id), name })
 
   function requireReadable(actor: Actor, list: ViewList): void {

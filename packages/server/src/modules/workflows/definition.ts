@@ -17,7 +17,7 @@ export type WorkflowStep = {
   onError: 'stop' | 'continue'
 }
 /** Reads with the rights of the caller who requests the run. */
-export type Look = <K extends Operation>(operation: K, input: Input<Contract[K]>) => Promise<Output<Contract[K]>>
+export type ReadCurrent = <K extends Operation>(operation: K, input: Input<Contract[K]>) => Promise<Output<Contract[K]>>
 
 /** Checks of what a run must be able to do, made before it begins. */
 export type RunChecks = {
@@ -36,7 +36,7 @@ export type Definition<P extends TObject = TObject> = {
    * Plans the steps in order, from the current state, without any change. An error that would stop the first step is
    * thrown here, before anything runs.
    */
-  steps(params: Static<P>, look: Look, reason: string | undefined, checks: RunChecks): Promise<WorkflowStep[]>
+  steps(params: Static<P>, look: ReadCurrent, reason: string | undefined, checks: RunChecks): Promise<WorkflowStep[]>
 }
 export const definition = <const P extends TObject>(d: Definition<P>): Definition => d
 

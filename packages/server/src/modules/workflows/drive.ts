@@ -1,6 +1,6 @@
 import { background } from '../../db/database.ts'
 import type { Source, TenantId } from '../../kernel/actor.ts'
-import { createGate } from '../../kernel/gate.ts'
+import { createConcurrencyLimiter } from '../../kernel/concurrency-limiter.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
 import type { WorkflowsDeps } from './deps.ts'
@@ -31,7 +31,7 @@ type DriveDeps = Pick<WorkflowsDeps, 'db' | 'changes' | 'now' | 'onError' | 'sig
  * replica is notified of a run, and checks it again after the time in which its lease should have been renewed.
  */
 export function createDriver({ db, changes, now, onError, signals, carryOut, end, runs }: DriveDeps) {
-  const gate = createGate(atOnce)
+  const gate = createConcurrencyLimiter(atOnce)
   const working = new Map<string, Promise<void>>()
   const watched = new Map<string, NodeJS.Timeout>()
   const stopping = new AbortController()

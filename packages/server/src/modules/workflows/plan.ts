@@ -4,7 +4,7 @@ import type { StoredCall } from '../../db/tables/workflows.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { idOf } from '../../kernel/ids.ts'
-import type { Definition, Look, RunChecks, WorkflowStep } from './definition.ts'
+import type { Definition, ReadCurrent, RunChecks, WorkflowStep } from './definition.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import { playbooks } from './playbooks.ts'
 import type { Rights } from './rights.ts'
@@ -36,7 +36,7 @@ export function createWorkflowPlans({ perform, rights, requireStepUp, requireSto
   }
 
   const lookAs =
-    (actor: Actor): Look =>
+    (actor: Actor): ReadCurrent =>
     async (operation, input) => {
       const call = { operation, ...(input as object) }
       const permission = rights.lacks(actor, call)

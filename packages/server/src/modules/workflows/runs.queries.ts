@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../db/affected-row.ts'
 import type { Tx } from '../../db/database.ts'
-import { happened } from '../../db/happened.ts'
 import type { StoredParty } from '../../db/tables/columns.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { StoredCall } from '../../db/tables/workflows.ts'
@@ -75,7 +75,7 @@ const undoAt = sql<Date | null>`clock_timestamp() + undo_after_seconds * interva
 
 /** False if the run that it would undo already has an undo. */
 export async function insertWorkflowRun(tx: Tx, run: NewRun, steps: readonly NewStep[]): Promise<boolean> {
-  const made = await happened(
+  const made = await affectedRow(
     tx
       .insertInto('workflow_runs')
       .values({
@@ -119,7 +119,7 @@ const runOf = (tx: Tx, tenant: TenantId, id: string) =>
 
 /** False if it is too late. */
 export const approveRun = (tx: Tx, tenant: TenantId, id: string, by: StoredParty, at: Date) =>
-  happened(
+  affectedRow(
     runOf(tx, tenant, id)
       .set({
         status: 'running',
@@ -135,7 +135,7 @@ export const approveRun = (tx: Tx, tenant: TenantId, id: string, by: StoredParty
 
 /** Cancels a run. Its driver ends it after the current step. */
 export const cancelRun = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> =>
-  happened(
+  affectedRow(
     runOf(tx, tenant, id)
       .set({ cancelled_at: at })
       .where('status', 'in', ['awaiting_approval', 'running'])
@@ -145,7 +145,7 @@ export const cancelRun = (tx: Tx, tenant: TenantId, id: string, at: Date): Promi
 
 /** Resumes a run: failed steps are tried again by the first driver. */
 export const resumeRun = async (tx: Tx, tenant: TenantId, id: string): Promise<boolean> => {
-  const resumed = await happened(
+  const resumed = await affectedRow(
     runOf(tx, tenant, id)
       .set({
         status: 'running',
@@ -176,7 +176,7 @@ export const endRun = (
   id: string,
   { status, evidence, digest, at }: { status: RunEnd; evidence: string; digest: string; at: Date },
 ): Promise<boolean> =>
-  happened(
+  affectedRow(
     runOf(tx, tenant, id)
       .set({ status, evidence, evidence_digest: digest, finished_at: at, claimed_by: null, claimed_until: dbNow })
       .where('status', 'in', ['awaiting_approval', 'running'])
@@ -262,4 +262,6 @@ export const undoingOf = async (tx: Tx, tenant: TenantId, id: string): Promise<s
 }
 
 export const dropUndoAt = (tx: Tx, tenant: TenantId, id: string) =>
-  happened(runOf(tx, tenant, id).set({ undo_at: null }).where('undo_at', 'is not', null).returning('workflow_run_id'))
+  affectedRow(
+    runOf(tx, tenant, id).set({ undo_at: null }).where('undo_at', 'is not', null).returning('workflow_run_id'),
+  )

@@ -1,10 +1,10 @@
 import type { StoredParty } from '../../db/tables/columns.ts'
-import { callOf, type Look, reasonField, type WorkflowStep } from './definition.ts'
+import { callOf, type ReadCurrent, reasonField, type WorkflowStep } from './definition.ts'
 
 /** Builds the calls that revoke all devices of a user, in one transaction. */
 export async function revokeDevicesOf(
   user_id: string,
-  look: Look,
+  look: ReadCurrent,
   reason: string | undefined,
   onError: WorkflowStep['onError'],
 ): Promise<WorkflowStep> {
@@ -28,7 +28,7 @@ export async function revokeDevicesOf(
 export async function revokeKeysSteps(
   user_id: string,
   username: string,
-  look: Look,
+  look: ReadCurrent,
   reason: string | undefined,
 ): Promise<WorkflowStep> {
   const { key_ids, token_ids } = await look('revokeApiKeysOfUser', { body: { user_id, dry_run: true } })

@@ -8,8 +8,8 @@ import {
   confirmGateways,
   type Definition,
   definition,
-  type Look,
   purge,
+  type ReadCurrent,
   reasonField,
   type WorkflowStep,
 } from './definition.ts'
@@ -193,7 +193,7 @@ export const workflows = (now: () => Date): readonly Definition[] => [
  * Returns active devices, up to the limit of one run. A device that enrolled later cannot have been unseen for that
  * long.
  */
-async function devicesUnseenSince(since: string, look: Look): Promise<StoredParty[]> {
+async function devicesUnseenSince(since: string, look: ReadCurrent): Promise<StoredParty[]> {
   const stale: StoredParty[] = []
   const whole = await walk(
     (cursor) =>

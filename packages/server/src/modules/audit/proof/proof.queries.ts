@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import { purgeTime } from '../../../db/kept.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { Tables } from '../../../db/tables/index.ts'
@@ -122,7 +122,7 @@ export const pruneCheckpoints = deleting(
 
 /** False if another replica was faster. */
 export const insertCheckpoint = (tx: Tx, tenant: TenantId, row: CheckpointRow): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .insertInto('audit_checkpoints')
       .values({ ...row, tenant_id: tenant })

@@ -1,5 +1,5 @@
-import { isAway } from '../../../db/away.ts'
 import { background, type Database } from '../../../db/database.ts'
+import { isAway } from '../../../db/unavailable.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import { purgeTime } from '../../../db/kept.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { Tables } from '../../../db/tables/index.ts'
@@ -83,7 +83,7 @@ export const putCrl = (
   tenant: TenantId,
   crl: Required<Pick<CrlRow, 'issuer_id' | 'number' | 'issued_revision' | 'this_update' | 'next_update' | 'der'>>,
 ): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .insertInto('crls')
       .values({ ...crl, tenant_id: tenant })

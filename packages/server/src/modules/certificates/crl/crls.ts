@@ -5,7 +5,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { day, hour, minute, second } from '../../../kernel/time.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
-import { held } from '../../../replication/held.ts'
+import { tenantCache } from '../../../replication/tenant-cache.ts'
 import type { Authority } from '../../trust/index.ts'
 import type { CertificatesDeps } from '../deps.ts'
 import { serialOf } from '../spc/prepare.ts'
@@ -124,7 +124,7 @@ export function createCrls({
     scheduled.set(tenant, timer)
   }
 
-  const { get } = held<readonly Crl[]>(
+  const { get } = tenantCache<readonly Crl[]>(
     { changes, feed },
     {
       kinds: ['crl', 'trust'],

@@ -1,12 +1,12 @@
 import type { OcspStatus, RevocationReason } from '@holdfast/crypto'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
-import { createGate } from '../../../kernel/gate.ts'
+import { createConcurrencyLimiter } from '../../../kernel/concurrency-limiter.ts'
 import { second } from '../../../kernel/time.ts'
 import type { CertificatesDeps } from '../deps.ts'
+import type { StandingOf } from '../spc/certificate-status.ts'
 import { uuidOfSerial } from '../spc/prepare.ts'
 import { issuedOf, type NotGood } from '../spc/spcs.queries.ts'
-import type { StandingOf } from '../spc/standing.ts'
 
 type Issued = { issuerId: string; notAfter: Date }
 
@@ -28,7 +28,7 @@ export function createStatuses({
 }: Pick<CertificatesDeps, 'db' | 'changes' | 'now'> & { standingOf: StandingOf }) {
   const issued = new BoundedMap<string, Issued>(rememberMost.issued)
   const absent = new BoundedMap<string, number>(rememberMost.absent)
-  const gate = createGate(places)
+  const gate = createConcurrencyLimiter(places)
   // A restored database may not have the certificates issued after its backup.
   changes.listen('values', {
     changed: () => {},

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import type { DeviceStatus } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { SpcRow } from './spcs.queries.ts'
@@ -51,7 +51,7 @@ export type HeldDevice = {
 }
 
 export const isDevice = (tx: Tx, tenant: TenantId, deviceId: string): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx.selectFrom('devices').select('device_id').where('tenant_id', '=', tenant).where('device_id', '=', deviceId),
   )
 

@@ -6,9 +6,9 @@ import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { decodeId, encodeId } from '../../../kernel/ids.ts'
 import type { Authority } from '../../trust/index.ts'
 import type { CertificatesDeps } from '../deps.ts'
+import type { StandingOf } from './certificate-status.ts'
 import { uuidOfSerial } from './prepare.ts'
 import type { NotGood } from './spcs.queries.ts'
-import type { StandingOf } from './standing.ts'
 
 type Status = 'good' | 'superseded' | 'revoked' | 'expired' | 'not_yet_valid' | 'device_inactive' | 'unknown_issuer'
 type Verdict = {

@@ -9,10 +9,10 @@ import type { Fleet } from '../fleet.ts'
 import { type Appraise, reportOf } from './appraisal.ts'
 import { assertionType, type JudgedPosture, postureClaimsOf } from './claims.ts'
 import { findReported, type Reported } from './posture.queries.ts'
-import { type AttestationStanding, attestationStandingOf, heardOf, shutOut } from './status.ts'
+import { type AttestationState, attestationStateOf, lastReportOf, shutOut } from './status.ts'
 
 type Asked = { device_id?: string; user_id?: string; nonce?: string }
-type Assertion = Pick<AttestationStanding, 'status' | 'reasons'> & { assertion: string; expires_at: string }
+type Assertion = Pick<AttestationState, 'status' | 'reasons'> & { assertion: string; expires_at: string }
 
 const lifetime = 10 * minute
 /** Maximum number of assertions kept for reuse. Each takes about 2 KB. */
@@ -51,14 +51,14 @@ export function createAssertions({
     const report = reportOf(reported)
     const standingAt = (at: number) => {
       const result = by.appraise(report, at)
-      return { result, standing: attestationStandingOf(report, result, at) }
+      return { result, standing: attestationStateOf(report, result, at) }
     }
     return (nowMs) => {
       // A judgement that would end within the current second is replaced by the following one.
       let judged = standingAt(nowMs)
       while (isOver(judged.standing, nowMs)) judged = standingAt(judged.standing.until)
       const { result, standing } = judged
-      const checks = heardOf(result).map(({ id, passed }) => ({ id, passed }))
+      const checks = lastReportOf(result).map(({ id, passed }) => ({ id, passed }))
       return { standing, by, digest: by.digestAt(nowMs), checks }
     }
   }
@@ -103,7 +103,7 @@ export function createAssertions({
 export type Assertions = ReturnType<typeof createAssertions>
 
 const inSeconds = (ms: number): number => Math.floor(ms / second)
-const isOver = ({ until }: AttestationStanding, nowMs: number): boolean => inSeconds(until) <= inSeconds(nowMs)
+const isOver = ({ until }: AttestationState, nowMs: number): boolean => inSeconds(until) <= inSeconds(nowMs)
 
 /** A device asks about itself. Any other caller names a device. */
 function askedDevice({ principal }: Actor, { device_id }: Asked): string {

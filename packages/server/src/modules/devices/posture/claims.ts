@@ -2,7 +2,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Appraiser } from './appraisal.ts'
 import type { Reported } from './posture.queries.ts'
-import type { AttestationStanding } from './status.ts'
+import type { AttestationState } from './status.ts'
 
 /** RFC 9711 as JWT (RFC 9782). */
 export const assertionType = 'eat+jwt'
@@ -24,7 +24,7 @@ const summarised = {
 } as const
 
 export type JudgedPosture = {
-  standing: AttestationStanding
+  standing: AttestationState
   by: Appraiser | undefined
   digest: string | null
   checks: Passed[]

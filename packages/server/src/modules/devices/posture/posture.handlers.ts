@@ -4,7 +4,7 @@ import { encodeId, idOf } from '../../../kernel/ids.ts'
 import type { Assertions } from './assertion.ts'
 import type { Explanations, PostureExplanation } from './explanation.ts'
 import type { Reports } from './reports.ts'
-import { heardOf } from './status.ts'
+import { lastReportOf } from './status.ts'
 
 export const postureHandlers = ({
   reports,
@@ -23,7 +23,7 @@ export const postureHandlers = ({
         reported_at: at.toISOString(),
         next_report_before: time(Number.isFinite(until) ? until : null),
         // Expected values are for administrators only. The device learns which check fails and the remediation.
-        checks: heardOf(result).map(({ id, passed, remediation }) => ({
+        checks: lastReportOf(result).map(({ id, passed, remediation }) => ({
           id,
           passed,
           remediation: passed ? null : remediation || null,

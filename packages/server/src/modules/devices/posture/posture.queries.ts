@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import type { DeviceStatus, Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -35,7 +35,7 @@ type PostureRow = Omit<Selectable<Tables['device_postures']>, 'tenant_id' | 'fac
 type Told = Pick<Selectable<Tables['device_postures']>, 'told_at' | 'told_until'>
 /** Stores the first report of a device. False if there is one already. */
 export const insertPosture = (tx: Tx, tenant: TenantId, row: PostureRow, told: Told): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .insertInto('device_postures')
       .values({ ...row, ...told, facts: JSON.stringify(row.facts), tenant_id: tenant })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CheckResult, PostureResult } from '@holdfast/policy'
 import fc from 'fast-check'
-import { attestationStandingOf, shutOut } from './status.ts'
+import { attestationStateOf, shutOut } from './status.ts'
 
 const now = Date.parse('2027-01-04T12:00:00Z')
 const hour = 3_600_000
@@ -40,7 +40,7 @@ const anyAge = fc.option(fc.integer({ min: 0, max: 3 * hour }))
 test('affirming is what a report of the last hour says when every check that is heard passes, and at least one is', () =>
   fc.assert(
     fc.property(fc.array(anyCheck, { maxLength: 5 }), anyAge, (checks, age) => {
-      const { status, reasons, until } = attestationStandingOf(age === null ? null : aged(age), result(...checks), now)
+      const { status, reasons, until } = attestationStateOf(age === null ? null : aged(age), result(...checks), now)
       const heard = checks.filter((c) => c.applies && c.enforcement !== 'audit')
       const isGood = age !== null && age < hour && heard.length > 0 && heard.every((c) => c.outcome === 'passed')
       assert.equal(status === 'affirming', isGood)
@@ -57,8 +57,8 @@ test('affirming is what a report of the last hour says when every check that is 
 test('what is only audited is not heard, nor what speaks of other platforms', () => {
   const audited = { id: 'a', outcome: 'failed', enforcement: 'audit' } as const
   const others = { id: 'b', outcome: 'passed', applies: false } as const
-  assert.equal(attestationStandingOf(aged(0), result({ id: 'c' }, audited, others), now).status, 'affirming')
-  const { status, reasons } = attestationStandingOf(aged(0), result(audited, others), now)
+  assert.equal(attestationStateOf(aged(0), result({ id: 'c' }, audited, others), now).status, 'affirming')
+  const { status, reasons } = attestationStateOf(aged(0), result(audited, others), now)
   assert.deepEqual([status, reasons], ['none', [{ code: 'nothing_checked', check_id: null }]])
 })
 

@@ -20,18 +20,18 @@ type Reason = {
   check_id: string | null
 }
 /** Asserted status, and the time at which it changes by itself (ms; Infinity: never). */
-export type AttestationStanding = { status: AttestationStatus; reasons: Reason[]; until: number }
+export type AttestationState = { status: AttestationStatus; reasons: Reason[]; until: number }
 
 /** Maximum age of a report for `affirming`, in ms, regardless of the checks. */
 const affirmedForMs = hour
 const forGood = Number.POSITIVE_INFINITY
 
 /** Checks whose outcome is shown to others than administrators: those that apply and are not only audited. */
-export const heardOf = ({ checks }: PostureResult): CheckResult[] =>
+export const lastReportOf = ({ checks }: PostureResult): CheckResult[] =>
   checks.filter((check) => check.applies && check.enforcement !== 'audit')
 
 /** A device that may not use the network is always contraindicated, regardless of its report. */
-export function shutOut({ status, user_suspended }: Reported): AttestationStanding | undefined {
+export function shutOut({ status, user_suspended }: Reported): AttestationState | undefined {
   const reasons: Reason[] = []
   if (status !== 'active') reasons.push(because(`device_${status}`))
   if (user_suspended) reasons.push(because('user_suspended'))
@@ -43,12 +43,12 @@ export function shutOut({ status, user_suspended }: Reported): AttestationStandi
  * is too old, a check is unknown, or a check that only warns failed. Checks that are only audited do not count. None
  * again: no other check applies.
  */
-export function attestationStandingOf(
+export function attestationStateOf(
   report: DeviceReport | null,
   result: PostureResult,
   nowMs: number,
-): AttestationStanding {
-  const heard = heardOf(result)
+): AttestationState {
+  const heard = lastReportOf(result)
   const staleAt = report ? report.reported_at + affirmedForMs : forGood
   const ends = [staleAt, ...heard.map((check) => check.valid_until ?? forGood)].filter((end) => end > nowMs)
   const until = Math.min(...ends, forGood)

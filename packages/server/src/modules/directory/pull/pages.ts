@@ -1,6 +1,6 @@
 import { shortened } from '../../../kernel/text.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
-import type { SnapshotContent } from '../taking.ts'
+import type { SnapshotContent } from '../apply-run.ts'
 import { PullError } from './pull-error.ts'
 
 export type PulledUser = { id: string; userName: string; displayName: string; email: string | null; active: boolean }

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import type { DirectoryRequester, PullProgress } from '../../../db/tables/directory.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
@@ -95,7 +95,7 @@ const held = (tx: Tx, tenant: TenantId, { source_id, run_id, by }: Held) =>
 
 /** False if the pull has ended or another replica has it. */
 export const keepClaim = (tx: Tx, tenant: TenantId, pull: Held, until: Date): Promise<boolean> =>
-  happened(held(tx, tenant, pull).set({ claimed_until: until }).returning('run_id'))
+  affectedRow(held(tx, tenant, pull).set({ claimed_until: until }).returning('run_id'))
 
 export const savePull = (
   tx: Tx,
@@ -103,7 +103,7 @@ export const savePull = (
   pull: Held,
   { cursor, pages, until }: { cursor: object; pages: number; until: Date },
 ): Promise<boolean> =>
-  happened(
+  affectedRow(
     held(tx, tenant, pull)
       .set({ cursor: JSON.stringify(cursor), pages, claimed_until: until })
       .returning('run_id'),
@@ -125,7 +125,7 @@ export const endPull = (tx: Tx, tenant: TenantId, { source_id, run_id, by }: Omi
     .where('tenant_id', '=', tenant)
     .where('source_id', '=', source_id)
     .where('run_id', '=', run_id)
-  return happened((by === undefined ? q : q.where('claimed_by', '=', by)).returning('run_id'))
+  return affectedRow((by === undefined ? q : q.where('claimed_by', '=', by)).returning('run_id'))
 }
 
 /** Stores the result of a pull. */
@@ -134,7 +134,7 @@ export const settleRun = (
   { tenant_id, run_id, counts, held_because, diff, problems, ...run }: NewRun,
   more: { progress: PullProgress; failure?: string },
 ): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .updateTable('directory_runs')
       .set({
@@ -158,7 +158,7 @@ export const endPulledRun = (
   run: string,
   { status, failure, at }: { status: 'failed' | 'cancelled'; failure: string; at: Date },
 ): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .updateTable('directory_runs')
       .set({ status, failure, finished_at: at })

@@ -1,21 +1,21 @@
 import type { Role } from '@holdfast/contract/vocabulary'
-import { isAway } from '../../../db/away.ts'
 import type { Tx } from '../../../db/database.ts'
 import type { KeptReading } from '../../../db/tables/directory.ts'
+import { isAway } from '../../../db/unavailable.ts'
 import { jobSource, type Source, type TenantId } from '../../../kernel/actor.ts'
 import { AppError } from '../../../kernel/app-error.ts'
-import { createGate } from '../../../kernel/gate.ts'
+import { createConcurrencyLimiter } from '../../../kernel/concurrency-limiter.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
 import { minute } from '../../../kernel/time.ts'
 import type { Outbound } from '../../../outbound/outbound.ts'
 import { covers, permissionsOfRoles } from '../../access/index.ts'
-import type { Behalf } from '../behalf.ts'
+import type { ActingPrincipal } from '../acting-principal.ts'
+import type { ApplyRun } from '../apply-run.ts'
 import type { RunDeps } from '../deps.ts'
 import { failingNotice, recoveredNotice } from '../notices.ts'
 import type { NewRun } from '../runs.queries.ts'
 import { findDirectoryRun } from '../runs.queries.ts'
 import { readSnapshot } from '../snapshot.ts'
-import type { Taking } from '../taking.ts'
 import { type Begin, createPullBegin, pullJob } from './begin.ts'
 import { PullError } from './pull-error.ts'
 import * as queries from './pulls.queries.ts'
@@ -35,7 +35,7 @@ const looks = 10
 const weakest: Role = 'tenant_admin'
 
 type PullDeps = RunDeps & {
-  taking: Taking
+  taking: ApplyRun
   outbound: Pick<Outbound, 'request'>
   openCredential: (source: SourceRow) => Promise<string>
   onError: (e: unknown) => void
@@ -45,8 +45,8 @@ type PullDeps = RunDeps & {
 export function createPulls(deps: PullDeps) {
   const { db, now, taking, audit, notify, openCredential, onError } = deps
   const reading = createReading(deps)
-  const toRead = createGate(readers)
-  const toApply = createGate(appliers)
+  const toRead = createConcurrencyLimiter(readers)
+  const toApply = createConcurrencyLimiter(appliers)
   const running = new Map<string, AbortController>()
   const works = new Map<string, Promise<void>>()
   /** Pulls requested again while a cancelled one still ends. */
@@ -54,7 +54,7 @@ export function createPulls(deps: PullDeps) {
   let isStopping = false
 
   /** Acting principal of a pull: the requester, or the job. */
-  const behalfOf = ({ tenant, pull: { requested_by: by } }: Holding): Behalf => {
+  const behalfOf = ({ tenant, pull: { requested_by: by } }: Holding): ActingPrincipal => {
     const job = jobSource(tenant, pullJob)
     const source: Source = by ? { ...job, type: by.type as Source['type'], id: by.id, name: by.name } : job
     const mayAddToGroups = permissionsOfRoles([weakest]).has('groups:write')

@@ -2,7 +2,7 @@ import type { DirectorySourceKind } from '@holdfast/contract/vocabulary'
 import { type Kek, seal, unseal } from '@holdfast/crypto'
 import type { Database } from '../../../db/database.ts'
 import type { PageQuery, Pager } from '../../../db/page.ts'
-import { refuseTaken } from '../../../db/taken.ts'
+import { mapUniqueViolation } from '../../../db/unique-violation.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
@@ -148,7 +148,7 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
           await audit.record(tx, actor, 'directory_source.created', { source_id: target.id }, { target })
           return made
         })
-      return refuseTaken('provider', 'directory_has_one_source', work, 'has a source already')
+      return mapUniqueViolation('provider', 'directory_has_one_source', work, 'has a source already')
     },
 
     /**

@@ -16,11 +16,11 @@ import {
   type Pair,
   shownExternalId,
 } from '../../identity/index.ts'
-import { behalfOf } from '../behalf.ts'
+import { behalfOf } from '../acting-principal.ts'
 import { madeRoom } from '../plan.ts'
 import { failScim } from './errors.ts'
 import { type GroupChange, patchGroup, readGroup } from './patch-group.ts'
-import type { Provisioning } from './provisioning.ts'
+import type { ScimProvisioning } from './provisioning.ts'
 import type { Push, PushDirectory } from './push.ts'
 import { type Held, isHeld, type Windows } from './windows.ts'
 
@@ -29,7 +29,7 @@ type GroupsDeps = {
   audit: Audit
   now: () => Date
   owned: Owned
-  provisioning: Provisioning
+  provisioning: ScimProvisioning
   windows: Windows
 }
 export type ShownGroup = { entry: GroupEntry; members: readonly string[] | undefined }

@@ -1,6 +1,6 @@
 import { background, type Tx } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
-import { createGate } from '../../../kernel/gate.ts'
+import { createConcurrencyLimiter } from '../../../kernel/concurrency-limiter.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import type { Change } from '../../../replication/changes.ts'
 import { noCounts, type Pushed, withPushed } from '../counts.ts'
@@ -10,7 +10,7 @@ import { requireSource } from '../source.ts'
 import { unlessTaken } from '../unless-taken.ts'
 import type { Push, PushDirectory } from './push.ts'
 import * as queries from './windows.queries.ts'
-import { type Held, isHeld, refuseHeld, windowMs } from './windows.ts'
+import { type Held, isHeld, refuseHeldRun, windowMs } from './windows.ts'
 
 /**
  * One push per directory at a time: others would wait for the lock of its row, each with a database connection. No
@@ -20,8 +20,8 @@ const turns = { perKey: 1, total: 4, waiting: 200, waitingPerKey: 100 }
 const nowhere = '00000000-0000-0000-0000-000000000000'
 
 /** The directory of an API key. The first push creates it; every push holds its lock. */
-export function createProvisioning({ db, changes, now, owned }: Pick<RunDeps, 'db' | 'changes' | 'now' | 'owned'>) {
-  const inTurn = createGate(turns)
+export function createScimProvisioning({ db, changes, now, owned }: Pick<RunDeps, 'db' | 'changes' | 'now' | 'owned'>) {
+  const inTurn = createConcurrencyLimiter(turns)
   const nameOf = ({ principal }: Actor): string =>
     (principal.kind === 'api_key' ? principal.directory : null) ?? missing('directory_run')
 
@@ -124,8 +124,8 @@ export function createProvisioning({ db, changes, now, owned }: Pick<RunDeps, 'd
       const outcome = await inTurn(`${actor.tenantId} ${nameOf(actor).toLowerCase()}`, () =>
         unlessTaken(() => db.inTenant(actor.tenantId, (tx) => pushed(tx, actor, work), background)),
       )
-      return isHeld(outcome) ? refuseHeld(outcome) : outcome
+      return isHeld(outcome) ? refuseHeldRun(outcome) : outcome
     },
   }
 }
-export type Provisioning = ReturnType<typeof createProvisioning>
+export type ScimProvisioning = ReturnType<typeof createScimProvisioning>

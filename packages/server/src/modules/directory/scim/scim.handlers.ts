@@ -10,7 +10,7 @@ import { groupKind, userKind } from './attributes.ts'
 import type { ScimGroups } from './groups.ts'
 import { createListing } from './listing.ts'
 import { projectionOf } from './projection.ts'
-import type { Provisioning } from './provisioning.ts'
+import type { ScimProvisioning } from './provisioning.ts'
 import type { PushDirectory } from './push.ts'
 import type { ScimUsers } from './users.ts'
 import { type Locate, parsedContent, viewScimGroup, viewScimUser } from './view.ts'
@@ -18,7 +18,7 @@ import { type Locate, parsedContent, viewScimGroup, viewScimUser } from './view.
 type HandlerDeps = {
   db: Database
   owned: Pick<Owned, 'entries'>
-  provisioning: Pick<Provisioning, 'read'>
+  provisioning: Pick<ScimProvisioning, 'read'>
   users: ScimUsers
   groups: ScimGroups
   locate: Locate

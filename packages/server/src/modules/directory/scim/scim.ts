@@ -6,7 +6,7 @@ import type { RaiseNotification } from '../../notifications/index.ts'
 import { createConfirm } from './confirm.ts'
 import { discoveryHandlers } from './discovery.ts'
 import { createScimGroups } from './groups.ts'
-import { createProvisioning } from './provisioning.ts'
+import { createScimProvisioning } from './provisioning.ts'
 import { scimHandlers } from './scim.handlers.ts'
 import { createScimUsers } from './users.ts'
 import { createLocate } from './view.ts'
@@ -24,7 +24,7 @@ type ScimDeps = {
 
 /** SCIM server for identity providers (RFC 7644). Each API key writes to its own directory. */
 export function createScim(deps: ScimDeps) {
-  const parts = { ...deps, provisioning: createProvisioning(deps), windows: createWindows(deps) }
+  const parts = { ...deps, provisioning: createScimProvisioning(deps), windows: createWindows(deps) }
   const locate = createLocate(deps.publicUrl)
   const entries = { users: createScimUsers(parts), groups: createScimGroups(parts) }
   return {

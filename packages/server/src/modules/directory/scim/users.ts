@@ -19,12 +19,12 @@ import {
   type UserAfter,
   type UserEntry,
 } from '../../identity/index.ts'
-import { behalfOf } from '../behalf.ts'
-import { isStrongerThanBehalf } from '../judge.ts'
+import { behalfOf } from '../acting-principal.ts'
+import { isStrongerThanPrincipal } from '../judge.ts'
 import { letIn, madeRoom, sameAs } from '../plan.ts'
 import { failScim } from './errors.ts'
 import { patchUser } from './patch-user.ts'
-import type { Provisioning } from './provisioning.ts'
+import type { ScimProvisioning } from './provisioning.ts'
 import type { Push, PushDirectory } from './push.ts'
 import { readUser, storedUserFacts, type UserAttributes } from './user-attributes.ts'
 import { afterOf, attributesOf, countedMoveOf, namesOfDifferences, newcomer, versionOfUser } from './user-states.ts'
@@ -36,7 +36,7 @@ type UsersDeps = {
   audit: Audit
   now: () => Date
   owned: Owned
-  provisioning: Provisioning
+  provisioning: ScimProvisioning
   windows: Windows
 }
 const nothing: Omit<OwnedChanges, 'createdUsers' | 'changedUsers'> = {
@@ -52,7 +52,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
 
   /** Refuses to remove the last administrator, and to change a user who may do more than the caller. */
   async function requireUnprotected({ tx, actor, tenant }: Push, before: UserEntry, after: UserAfter): Promise<void> {
-    if (isStrongerThanBehalf(behalfOf(actor), before))
+    if (isStrongerThanPrincipal(behalfOf(actor), before))
       fail('forbidden', `${before.username} may do more than this API key: it stays as it is`)
     const isGoing = before.status === 'active' && after.status === 'suspended'
     if (isGoing && (await owned.lastAdministrators(tx, tenant, [before])).size > 0)
@@ -74,7 +74,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     const holder = await entries.userNamed(tx, tenant, directory, username)
     if (!holder || holder.user_id === id) return []
     const { is_own, ...before } = holder
-    if (!is_own || !before.absent || isStrongerThanBehalf(behalfOf(actor), before))
+    if (!is_own || !before.absent || isStrongerThanPrincipal(behalfOf(actor), before))
       failScim('uniqueness', 'userName: somebody else has it')
     return [{ before, after: { ...sameAs(before), username: madeRoom(before.username, before.user_id) } }]
   }

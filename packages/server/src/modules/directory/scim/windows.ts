@@ -137,5 +137,5 @@ const sentenceOf = ({ rule, removed, of, most, group }: HeldReason): string =>
     : `Within an hour the group ${group} would lose ${removed} of ${of} members, and at most ${most} may go.`
 
 /** Throws 403: the change was not applied, and administrators have been notified. */
-export const refuseHeld = ({ held }: Held): never =>
+export const refuseHeldRun = ({ held }: Held): never =>
   fail('forbidden', `held: ${sentenceOf(held)} An administrator has to confirm ${held.run_id} first.`)

@@ -8,8 +8,8 @@ import type { Oidc } from '../protocols/oidc/oidc.ts'
 import { oidcOf, providerIssuer } from '../providers/kinds.ts'
 import { mappedClaimsOf } from '../providers/mapped-claims.ts'
 import { findProvider, type ProviderRow } from '../providers/providers.queries.ts'
-import type { Newcomer, Newcomers } from '../sign-in/newcomer.ts'
-import type { Unrecognised } from '../sign-in/recognise.ts'
+import type { UnresolvedAccount } from '../sign-in/account-resolution.ts'
+import type { Provisioning, ProvisioningCandidate } from '../sign-in/provisioning.ts'
 import * as queries from './enrolling.queries.ts'
 import { FederationError, type ProvenIdentity } from './proven.ts'
 
@@ -25,7 +25,7 @@ export type EnrollmentGrant =
   | { idToken: string }
   | { code: string; verifier: string; redirectUri: string; clientId: string; iss: string | undefined }
 /** Reason why no person was proved. */
-export type NotProven = { refused: FederationError['reason'] | Unrecognised | 'unknown_provider' }
+export type NotProven = { refused: FederationError['reason'] | UnresolvedAccount | 'unknown_provider' }
 /** Public settings of a provider for an enrolling application. The last three are for OpenID Connect. */
 export type Enroller = Pick<ProviderRow, 'provider_id' | 'name' | 'kind'> & {
   issuer: string
@@ -39,7 +39,7 @@ export function createEnrolling({
   db,
   oidc,
   newcomer,
-}: Pick<FederationDeps, 'db'> & { oidc: Pick<Oidc, 'finish' | 'verify'>; newcomer: Newcomers }) {
+}: Pick<FederationDeps, 'db'> & { oidc: Pick<Oidc, 'finish' | 'verify'>; newcomer: Provisioning }) {
   /** The clients of mobile applications are public, so their codes are exchanged without a secret. */
   async function prove(provider: ProviderRow, grant: EnrollmentGrant, nonce: string): Promise<ProvenIdentity> {
     const { kind, issuer, mobile_client_ids: audiences, scopes } = oidcOf(provider)
@@ -83,7 +83,7 @@ export function createEnrolling({
       by: Source,
       providerId: string,
       { nonce, ...grant }: EnrollmentGrant & { nonce: string },
-    ): Promise<Newcomer | NotProven> => {
+    ): Promise<ProvisioningCandidate | NotProven> => {
       if ('redirectUri' in grant && !URL.canParse(grant.redirectUri)) failField('redirect_uri', 'is no URL')
       const provider = await db.inTenant(by.tenantId, (tx) => findProvider(tx, by.tenantId, providerId))
       if (!provider) return { refused: 'unknown_provider' }

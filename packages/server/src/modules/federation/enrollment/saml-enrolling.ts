@@ -5,9 +5,9 @@ import type { FederationDeps } from '../deps.ts'
 import type { Saml } from '../protocols/saml/saml.ts'
 import { findProvider, type ProviderRow } from '../providers/providers.queries.ts'
 import { samlOf } from '../providers/saml-settings.ts'
-import type { Newcomer, Newcomers } from '../sign-in/newcomer.ts'
+import type { UnresolvedAccount } from '../sign-in/account-resolution.ts'
 import { type SignInOpening, waitsForMs } from '../sign-in/opening.ts'
-import type { Unrecognised } from '../sign-in/recognise.ts'
+import type { Provisioning, ProvisioningCandidate } from '../sign-in/provisioning.ts'
 import * as queries from '../sign-in/saml-requests.queries.ts'
 import { FederationError } from './proven.ts'
 
@@ -15,7 +15,7 @@ import { FederationError } from './proven.ts'
 type Machine = { ticket: Buffer; jkt: string }
 type Begun = { requestId: string; url: string; expiresAt: Date }
 type NotProven = {
-  refused: FederationError['reason'] | Unrecognised | 'unknown_provider' | 'unknown_request'
+  refused: FederationError['reason'] | UnresolvedAccount | 'unknown_provider' | 'unknown_request'
   /** Undefined if no known request names the provider. */
   providerId: string | undefined
 }
@@ -27,7 +27,7 @@ type NotProven = {
 export function createSamlEnrolling(
   deps: Pick<FederationDeps, 'db' | 'audit' | 'now' | 'readToken' | 'peppers' | 'publicUrl'> & {
     saml: Pick<Saml, 'begin' | 'finish'>
-    newcomer: Newcomers
+    newcomer: Provisioning
     opening: Pick<SignInOpening, 'takeStep'>
   },
 ) {
@@ -83,7 +83,7 @@ export function createSamlEnrolling(
       by: Source,
       { ticket, jkt }: Machine,
       { requestId, samlResponse }: { requestId: string; samlResponse: string },
-    ): Promise<(Newcomer & { providerId: string }) | NotProven> => {
+    ): Promise<(ProvisioningCandidate & { providerId: string }) | NotProven> => {
       const tenant = by.tenantId
       const state = readToken(requestId)
       const key = { state_digest: state?.digest ?? Buffer.alloc(0), challenge_digest: ticket, jkt }

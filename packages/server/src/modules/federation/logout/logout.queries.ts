@@ -1,13 +1,13 @@
 import { type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 /** False if the token was used before. */
 export const spendLogoutToken = (tx: Tx, token: Selectable<Tables['logout_tokens']>): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .insertInto('logout_tokens')
       .values(token)
@@ -25,7 +25,7 @@ export const wasSignedOut = (
   provider: string,
   { subject, sid, claims: { iat } }: { subject: string; sid: string | null; claims: Readonly<Record<string, unknown>> },
 ): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .selectFrom('logout_tokens')
       .select('jti_digest')

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Caller, Source } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
-import { createTally } from '../../../kernel/tally.ts'
+import { createRepeatCounter } from '../../../kernel/repeat-counter.ts'
 import { second } from '../../../kernel/time.ts'
 import type { FederationDeps } from '../deps.ts'
 import { FederationError } from '../enrollment/proven.ts'
@@ -10,12 +10,12 @@ import type { SignedOut } from '../protocols/oidc/logout-token.ts'
 import { issuedWithinSeconds, type Oidc } from '../protocols/oidc/oidc.ts'
 import { oidcOf } from '../providers/kinds.ts'
 import { findProvider, lockProvider, type ProviderRow } from '../providers/providers.queries.ts'
+import { partyOf, type UnresolvedAccount } from '../sign-in/account-resolution.ts'
 import type { SignInOpening } from '../sign-in/opening.ts'
-import { partyOf, type Unrecognised } from '../sign-in/recognise.ts'
 import { strangerAt } from '../sign-in/refused-returns.ts'
 import { spendLogoutToken } from './logout.queries.ts'
 
-type Refusal = FederationError['reason'] | Extract<Unrecognised, 'turned_off' | 'provider_changed' | 'replayed'>
+type Refusal = FederationError['reason'] | Extract<UnresolvedAccount, 'turned_off' | 'provider_changed' | 'replayed'>
 
 /** One message for every reason. */
 const refuse = (): never => fail('forbidden', 'the logout token is not accepted')
@@ -31,7 +31,7 @@ type LogoutDeps = Pick<FederationDeps, 'db' | 'audit' | 'changes' | 'tenancy' | 
  */
 export function createLogout({ db, audit, changes, tenancy, people, oidc, opening, onError }: LogoutDeps) {
   // Anybody can send an invalid token. The first refusal is recorded at once, the following ones as a count.
-  const refusals = createTally<Source & { provider: ProviderRow; reason: Refusal }>({
+  const refusals = createRepeatCounter<Source & { provider: ProviderRow; reason: Refusal }>({
     onError,
     keyOf: ({ tenantId, provider, reason, name }) => `${tenantId} ${provider.provider_id} ${reason} ${name}`,
     record: ({ provider, reason, ...by }, refused) => {

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -33,7 +33,7 @@ export const findLink = (tx: Tx, tenant: TenantId, { provider_id, issuer, subjec
 
 /** False if the account is already linked to a user. */
 export const insertLink = (tx: Tx, link: Link): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .insertInto('user_identities')
       .values(link)
@@ -46,7 +46,7 @@ export const insertLink = (tx: Tx, link: Link): Promise<boolean> =>
  * already locked.
  */
 export const holdLink = (tx: Tx, tenant: TenantId, user: string, account: ProviderAccount): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .selectFrom('user_identities')
       .select('user_id')
@@ -60,7 +60,7 @@ export const holdLink = (tx: Tx, tenant: TenantId, user: string, account: Provid
 
 /** Like `holdLink`, and also stores the time of the sign-in. */
 export const useLink = (tx: Tx, tenant: TenantId, user: string, account: ProviderAccount, at: Date): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .updateTable('user_identities')
       .set({ last_login_at: at })
@@ -79,7 +79,7 @@ export const deleteLink = (
   user: string,
   { provider_id, subject }: Pick<ProviderAccount, 'provider_id' | 'subject'>,
 ): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .deleteFrom('user_identities')
       .where('tenant_id', '=', tenant)

@@ -2,7 +2,7 @@ import type { IdentityProviderKind } from '@holdfast/contract/vocabulary'
 import { seal, unseal } from '@holdfast/crypto'
 import type { Tx } from '../../../db/database.ts'
 import type { PageQuery } from '../../../db/page.ts'
-import { refuseTaken } from '../../../db/taken.ts'
+import { mapUniqueViolation } from '../../../db/unique-violation.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
@@ -14,10 +14,10 @@ import type { FederationDeps } from '../deps.ts'
 import { FederationError } from '../enrollment/proven.ts'
 import type { Oidc } from '../protocols/oidc/oidc.ts'
 import { issuerProblem, type OidcProvider } from '../protocols/oidc/presets.ts'
-import { createProviderVouching, type EndedLinks, unlinkedEvents, viewEnded } from '../sign-in/vouching.ts'
 import { defaultClaimsOf, type GivenOidc, oidcOf, requireKind, withDefaults } from './kinds.ts'
 import type { LastWay } from './last-way.ts'
 import { mappedClaimsOf } from './mapped-claims.ts'
+import { createProviderChangeRules, type EndedLinks, unlinkedEvents, viewEnded } from './provider-change-rules.ts'
 import { measuredOf, providerFacts, providerTarget, providerVersion, refuseTwice } from './provider-fields.ts'
 import type { Measured, ProviderFields, ProviderRow } from './providers.queries.ts'
 import * as queries from './providers.queries.ts'
@@ -69,7 +69,7 @@ export function createProviders({
   saml: Pick<SamlSettings, 'settle' | 'measure'> & Pick<SamlRefresh, 'refresh'>
   lastWay: Pick<LastWay, 'hold' | 'refuseLast'>
 }) {
-  const vouching = createProviderVouching({ people })
+  const vouching = createProviderChangeRules({ people })
 
   /**
    * Checks a provider by asking it. A disabled one may be prepared before it can be reached. Undefined: the stored
@@ -166,7 +166,7 @@ export function createProviders({
       const tenant = actor.tenantId
       const providerId = newUuid()
       const secretJwe = secret ? await sealed(providerId, secret) : null
-      return refuseTaken('name', nameIndex, () =>
+      return mapUniqueViolation('name', nameIndex, () =>
         db.inTenant(tenant, async (tx) => {
           await requireGroups(tx, tenant, fields)
           await queries.insertProvider(tx, tenant, fields, { providerId, kind, secretJwe, measured, at: now() })
@@ -195,7 +195,7 @@ export function createProviders({
       const fields: ProviderFields = { ...given, oidc: own.oidc, saml: own.saml && saml.settle(own.saml) }
       const read = await check(known.kind, fields, known)
       const newJwe = secret ? await sealed(id, secret) : null
-      return refuseTaken('name', nameIndex, () =>
+      return mapUniqueViolation('name', nameIndex, () =>
         db.inTenant(tenant, async (tx) => {
           const isShut = !fields.enabled || !fields.sign_in
           if (isShut) await lastWay.hold(tx, tenant)

@@ -9,7 +9,14 @@ import { minute } from '../../../kernel/time.ts'
 import type { FederationDeps } from '../deps.ts'
 import { FederationError, type ProvenIdentity } from '../enrollment/proven.ts'
 import { findProvider, type ProviderRow } from '../providers/providers.queries.ts'
-import { createRecognise, mappedBy, partyOf, RefusedSignIn, type Unrecognised, usernameSaid } from './recognise.ts'
+import {
+  createAccountResolution,
+  mappedBy,
+  partyOf,
+  RefusedSignIn,
+  type UnresolvedAccount,
+  usernameSaid,
+} from './account-resolution.ts'
 import { type Comer, createRefusedReturns, type ReturnReason, type SignInWay, strangerAt } from './refused-returns.ts'
 
 /** Time for a person to sign in at the provider. */
@@ -37,13 +44,13 @@ export function createOpening(
 ) {
   const { db, audit, changes, readToken, peppers, tenancy, people } = deps
   const returns = createRefusedReturns(deps)
-  const recognise = createRecognise(deps)
+  const recognise = createAccountResolution(deps)
   const steps = createRateLimiter()
 
   async function refuse(
     by: Source,
     provider: ProviderRow,
-    reason: FederationError['reason'] | Unrecognised,
+    reason: FederationError['reason'] | UnresolvedAccount,
     who?: { proven: ProvenIdentity; username: string | undefined },
   ): Promise<never> {
     const target = partyOf(provider)

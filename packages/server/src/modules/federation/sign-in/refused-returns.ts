@@ -1,10 +1,10 @@
 import type { Source, TenantId } from '../../../kernel/actor.ts'
 import { unauthorized } from '../../../kernel/app-error.ts'
 import { sourceBlock } from '../../../kernel/cidr.ts'
-import { createTally } from '../../../kernel/tally.ts'
+import { createRepeatCounter } from '../../../kernel/repeat-counter.ts'
 import type { FederationDeps } from '../deps.ts'
 import { findProvider } from '../providers/providers.queries.ts'
-import { partyOf } from './recognise.ts'
+import { partyOf } from './account-resolution.ts'
 import { plainTenant } from './ways.ts'
 
 /** Reasons for refusing a browser that asks for a provider or comes back from one. */
@@ -52,7 +52,7 @@ export function createRefusedReturns({
   tenancy,
   onError,
 }: Pick<FederationDeps, 'db' | 'audit' | 'tenancy' | 'onError'>) {
-  const refused = createTally<RefusedReturn>({
+  const refused = createRepeatCounter<RefusedReturn>({
     onError,
     mostOfTenant,
     keyOf: ({ tenantId, way, providerId, reason, block }) => `${tenantId} ${way} ${providerId} ${reason} ${block}`,
@@ -64,7 +64,7 @@ export function createRefusedReturns({
       await audit.note(by, 'login.failed', fields, { outcome: 'refused', details: { refused: count }, ...target })
     },
   })
-  const throttled = createTally<Source & { block: string }>({
+  const throttled = createRepeatCounter<Source & { block: string }>({
     onError,
     mostOfTenant,
     keyOf: ({ tenantId, block }) => `${tenantId} ${block}`,

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
@@ -73,7 +73,7 @@ export const findRequestOfDevice = (tx: Tx, tenant: TenantId, key: OfDevice, at:
 
 /** True for the one enrollment that uses the request. */
 export const takeRequestOfDevice = (tx: Tx, tenant: TenantId, key: OfDevice, at: Date): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .deleteFrom('saml_requests')
       .where('tenant_id', '=', tenant)

@@ -3,15 +3,15 @@ import { mintToken, seal, unseal } from '@holdfast/crypto'
 import type { Tx } from '../../../db/database.ts'
 import type { Caller } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import { held } from '../../../replication/held.ts'
+import { tenantCache } from '../../../replication/tenant-cache.ts'
 import type { FederationDeps } from '../deps.ts'
 import { wasSignedOut } from '../logout/logout.queries.ts'
 import { sidOf } from '../protocols/oidc/claims.ts'
 import type { Oidc } from '../protocols/oidc/oidc.ts'
 import { findProvider } from '../providers/providers.queries.ts'
 import type { Providers } from '../providers/providers.ts'
+import { RefusedSignIn } from './account-resolution.ts'
 import { type OpenedSession, type SignInOpening, type WantedSignIn, waitsForMs } from './opening.ts'
-import { RefusedSignIn } from './recognise.ts'
 import { type ReturnReason, strangerAt, whyNoRequest } from './refused-returns.ts'
 import * as queries from './sign-in.queries.ts'
 import { type Offered, pathTo, plainTenant } from './ways.ts'
@@ -40,7 +40,7 @@ export function createSignIn(
 ) {
   const { db, now, readToken, peppers, kek, tenancy, oidc, providers, opening } = deps
   // Cached: anybody may ask for the page that shows them.
-  const heldOffered = held<readonly Offered[]>(deps, {
+  const heldOffered = tenantCache<readonly Offered[]>(deps, {
     kinds: ['identity_provider'],
     load: (tenant) => db.inTenant(tenant, (tx) => queries.selectOffered(tx, tenant, mostOffered)),
   })

@@ -2,9 +2,9 @@ import type { PageQuery } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { minute } from '../../../kernel/time.ts'
 import type { GatewaysDeps } from '../deps.ts'
+import { createGatewaySnapshots, type GatewaySnapshot, inOrder, namePlaceOf } from '../registry/gateway-snapshots.ts'
 import { activityOfGateways } from '../registry/gateways.queries.ts'
 import type { Registry } from '../registry/registry.ts'
-import { createGatewayStandings, type GatewayStanding, inOrder, namePlaceOf } from '../registry/standings.ts'
 import type { Activity } from '../reports/activity.ts'
 import type { GatewayStatus } from '../reports/status.ts'
 import { relevantKinds } from '../sync/waiters.ts'
@@ -14,7 +14,7 @@ import * as queries from './health.queries.ts'
 const appliedWithinMs = minute
 
 type HealthFilter = { poolId?: string; status?: GatewayStatus }
-export type Health = GatewayStanding & {
+export type Health = GatewaySnapshot & {
   activity: Awaited<ReturnType<typeof activityOfGateways>>[number] | undefined
   expectedSeq: number
   inQuestion: Counts
@@ -32,9 +32,9 @@ export function createGatewayHealth({
   registry,
   activity,
 }: Pick<GatewaysDeps, 'db' | 'pager' | 'now'> & { registry: Registry; activity: Activity }) {
-  const standings = createGatewayStandings({ registry, activity })
+  const standings = createGatewaySnapshots({ registry, activity })
 
-  async function detailed(tenant: TenantId, page: readonly GatewayStanding[], at: Date): Promise<Health[]> {
+  async function detailed(tenant: TenantId, page: readonly GatewaySnapshot[], at: Date): Promise<Health[]> {
     if (page.length === 0) return []
     const ids = page.map((s) => s.gateway.gateway_id)
     const heardBy = new Date(at.getTime() - appliedWithinMs)
@@ -82,7 +82,7 @@ export type HealthReads = ReturnType<typeof createGatewayHealth>
 
 const noQuestions: Counts = { stale: 0, conflict: 0, unauthorized: 0 }
 
-function countStatuses(all: readonly GatewayStanding[]): Record<GatewayStatus, number> {
+function countStatuses(all: readonly GatewaySnapshot[]): Record<GatewayStatus, number> {
   const counts = { healthy: 0, degraded: 0, draining: 0, down: 0, never_seen: 0, pending: 0 }
   for (const { status } of all) counts[status]++
   return counts

@@ -10,9 +10,9 @@ import type { GatewayRegistry, KnownGateway, Registry } from '../registry/regist
 import { ownSessions } from '../reports/telemetry.queries.ts'
 import { closedBy } from '../sync/own-part.ts'
 import { poolAccessOf } from '../sync/pool-access.ts'
-import { type DecisionNow, type Judgement, judgeConnections } from './verdict.ts'
-import type { ConnectionKey, DeviceWord, SessionWord } from './words.queries.ts'
-import * as queries from './words.queries.ts'
+import { assessConnections, type DecisionNow, type Judgement } from './assess.ts'
+import type { ConnectionKey, DeviceWord, SessionWord } from './witness-reports.queries.ts'
+import * as queries from './witness-reports.queries.ts'
 
 /** Age at which an ended session no longer says anything about a current connection. */
 const spokenOfForMs = day
@@ -72,10 +72,10 @@ export function createConnections({
       const others = keys.filter((k) => k.gatewayId !== null && !sessions.has(keyOf(k.deviceId, k.gatewayId)))
       const endedSince = new Date(memory.at.getTime() - spokenOfForMs)
       if (others.length > 0)
-        for (const s of await queries.sessionWords(tx, tenant, others, endedSince))
+        for (const s of await queries.selectSessionReports(tx, tenant, others, endedSince))
           sessions.set(keyOf(s.device_id, s.gateway_id), s)
       const deviceIds = [...new Set(keys.map((k) => k.deviceId))]
-      const claims = await queries.deviceWords(tx, tenant, deviceIds)
+      const claims = await queries.selectDeviceReports(tx, tenant, deviceIds)
       const certificates = await certificateEnds(tx, tenant, deviceIds)
       const placed = await placedSince(tx, tenant, claims)
       const claimed = new Map(claims.filter((c) => !placed.has(c)).map((c) => [keyOf(c.device_id, c.gateway_id), c]))
@@ -119,7 +119,17 @@ function connectionOf(
     standing,
     lostCertificate: certificateEnd === null,
   }
-  return { ...judgeConnections(words, at.getTime()), key, at, session, claim, certificateEnd, device, poolId, standing }
+  return {
+    ...assessConnections(words, at.getTime()),
+    key,
+    at,
+    session,
+    claim,
+    certificateEnd,
+    device,
+    poolId,
+    standing,
+  }
 }
 
 /** Returns whether the device would be admitted now, and the reason. `to` is undefined if there is no such gateway. */

@@ -7,11 +7,11 @@ import type { Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
 import { tenantsWithSilent } from '../reports/sessions.queries.ts'
 import { gatewayStatusOf } from '../reports/status.ts'
+import { gatewaySilentMs } from './assess.ts'
 import type { Connections } from './connections.ts'
 import { mismatchNotice } from './notice.ts'
 import type { Doubtful } from './questions.queries.ts'
 import * as queries from './questions.queries.ts'
-import { gatewaySilentMs } from './verdict.ts'
 
 /** Interval of new assessments while a connection stays in question. */
 const againMs = minute
@@ -94,7 +94,7 @@ export function createConnectionJudge({
       await db.inTenant(
         tenant,
         async (tx) => {
-          await queries.markTold(tx, tenant, group.verdict, group.gateway_id)
+          await queries.markNotified(tx, tenant, group.verdict, group.gateway_id)
           await notifications.notify(
             tx,
             tenant,

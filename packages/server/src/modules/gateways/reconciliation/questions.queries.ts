@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { newUuid } from '../../../kernel/ids.ts'
-import type { ConnectionKey } from './words.queries.ts'
+import type { ConnectionKey } from './witness-reports.queries.ts'
 
 /** Verdict for a connection in question. */
 export type Doubtful = 'stale' | 'conflict' | 'unauthorized'
@@ -116,7 +116,7 @@ export const countsByGateway = (tx: Tx, tenant: TenantId) =>
     .execute(tx)
     .then((r) => r.rows)
 
-export const markTold = (tx: Tx, tenant: TenantId, verdict: Doubtful, gatewayId: string | null) =>
+export const markNotified = (tx: Tx, tenant: TenantId, verdict: Doubtful, gatewayId: string | null) =>
   sql`
     with locked as (
       select question_id from connections_in_question

@@ -3,13 +3,13 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Activity } from '../reports/activity.ts'
 import type { GatewayStatus } from '../reports/status.ts'
+import { createGatewaySnapshots, creationOf, type GatewaySnapshot, inOrder, namePlaceOf } from './gateway-snapshots.ts'
 import { activityOfGateways } from './gateways.queries.ts'
 import type { Registry } from './registry.ts'
-import { createGatewayStandings, creationOf, type GatewayStanding, inOrder, namePlaceOf } from './standings.ts'
 
 type ListFilter = { pool_id?: string; status?: GatewayStatus; version?: string; q?: string }
 export type Listed = {
-  standing: GatewayStanding
+  standing: GatewaySnapshot
   activity: Awaited<ReturnType<typeof activityOfGateways>>[number] | undefined
 }
 
@@ -25,7 +25,7 @@ export function createGatewayList({
   registry,
   activity,
 }: Pick<GatewaysDeps, 'db' | 'pager' | 'feed' | 'now'> & { registry: Registry; activity: Activity }) {
-  const standings = createGatewayStandings({ registry, activity })
+  const standings = createGatewaySnapshots({ registry, activity })
 
   return async (tenant: TenantId, { limit, cursor, sort = 'name', ...filter }: PageQuery & ListFilter) => {
     // Makes a gateway visible that another replica has just registered.
@@ -53,7 +53,7 @@ export function createGatewayList({
 
 const fits =
   ({ pool_id, status, version, q }: ListFilter) =>
-  (s: GatewayStanding): boolean =>
+  (s: GatewaySnapshot): boolean =>
     (pool_id === undefined || s.gateway.pool_id === pool_id) &&
     (status === undefined || s.status === status) &&
     (version === undefined || s.version === version) &&

@@ -1,7 +1,7 @@
 import type { Tx } from '../../../db/database.ts'
 import { findNames } from '../../../db/names.ts'
 import type { PageQuery } from '../../../db/page.ts'
-import { refuseTaken } from '../../../db/taken.ts'
+import { mapUniqueViolation } from '../../../db/unique-violation.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
@@ -24,10 +24,10 @@ const noGateway = () => missing('gateway')
 /** Error detail for a name of another gateway. */
 const nameTaken = 'another gateway has this name'
 const refuseTakenFields = <T>(work: () => Promise<T>): Promise<T> =>
-  refuseTaken(
+  mapUniqueViolation(
     'public_key',
     'gateway_key_is_used_by_one_gateway',
-    () => refuseTaken('name', 'gateway_name_is_unique_in_its_tenant', work, nameTaken),
+    () => mapUniqueViolation('name', 'gateway_name_is_unique_in_its_tenant', work, nameTaken),
     keyTaken,
   )
 const defaults: Omit<GatewayFields, 'name'> = { endpoints: [], public_key: null, weight: 100 }

@@ -1,5 +1,5 @@
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { GatewayRow } from './gateways.queries.ts'
 
@@ -15,7 +15,7 @@ export const sharePool = (tx: Tx, tenant: TenantId, poolId: string) =>
 
 /** True if another gateway has the key or has proposed it. */
 export const isKeyOfAnother = (tx: Tx, tenant: TenantId, gatewayId: string, key: string): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .selectFrom('gateways')
       .select('gateway_id')

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../db/database.ts'
-import { refuseTaken } from '../../../db/taken.ts'
+import { mapUniqueViolation } from '../../../db/unique-violation.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { failField, unauthorized } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
@@ -23,10 +23,10 @@ type Done = { row: GatewayRow; changed: boolean }
 const namedBy = (g: GatewayRow) => ({ gateway_id: encodeId('gateway', g.gateway_id) })
 const targetOf = (g: GatewayRow) => ({ type: 'gateway', id: encodeId('gateway', g.gateway_id), name: g.name })
 const refuseTakenKeys = <T>(work: () => Promise<T>): Promise<T> =>
-  refuseTaken(
+  mapUniqueViolation(
     'public_key',
     'gateway_key_is_used_by_one_gateway',
-    () => refuseTaken('public_key', 'gateway_key_is_proposed_by_one_gateway', work, keyTaken),
+    () => mapUniqueViolation('public_key', 'gateway_key_is_proposed_by_one_gateway', work, keyTaken),
     keyTaken,
   )
 

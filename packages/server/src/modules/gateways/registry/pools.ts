@@ -1,6 +1,6 @@
 import type { Tx } from '../../../db/database.ts'
 import type { PageQuery } from '../../../db/page.ts'
-import { refuseTaken } from '../../../db/taken.ts'
+import { mapUniqueViolation } from '../../../db/unique-violation.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { canonicalAddress } from '../../../kernel/cidr.ts'
@@ -124,7 +124,7 @@ export function createPools({
           if (row !== before) await changes.record(tx, tenant, [{ kind: 'pool', subject: poolId }])
           return pool ?? noPool()
         })
-      return refuseTaken('name', 'pool_name_is_unique_in_its_tenant', update, nameTaken)
+      return mapUniqueViolation('name', 'pool_name_is_unique_in_its_tenant', update, nameTaken)
     },
 
     /** Refused while the pool has gateways or the policy names it. False if it was deleted before. */

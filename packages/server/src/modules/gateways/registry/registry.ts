@@ -1,5 +1,5 @@
 import type { TenantId } from '../../../kernel/actor.ts'
-import { held } from '../../../replication/held.ts'
+import { tenantCache } from '../../../replication/tenant-cache.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { GatewayRow } from './gateways.queries.ts'
 import type { PoolRow } from './pools.queries.ts'
@@ -34,7 +34,7 @@ export function createRegistry({ db, changes, feed }: Pick<GatewaysDeps, 'db' | 
     }
   }
 
-  const directories = held<GatewayRegistry>({ changes, feed }, { kinds: ['pool', 'gateway'], load: read })
+  const directories = tenantCache<GatewayRegistry>({ changes, feed }, { kinds: ['pool', 'gateway'], load: read })
 
   return { of: async (tenant: TenantId): Promise<GatewayRegistry> => directories.get(tenant) }
 }

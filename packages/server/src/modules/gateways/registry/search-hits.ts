@@ -4,8 +4,8 @@ import { byRank, type HeldSource, joinDetail, type Match, rankOf, type SessionSo
 import type { GatewaysDeps } from '../deps.ts'
 import type { Activity } from '../reports/activity.ts'
 import { sessionHits } from '../reports/search-hits.ts'
+import { createGatewaySnapshots } from './gateway-snapshots.ts'
 import type { KnownGateway, Registry } from './registry.ts'
-import { createGatewayStandings } from './standings.ts'
 
 /** Search hits of gateways and pools, found by name in the registry in memory, and of VPN sessions. */
 export function createGatewayHits({
@@ -16,7 +16,7 @@ export function createGatewayHits({
   searchHits: HeldSource[]
   sessionHits: SessionSource
 } {
-  const standings = createGatewayStandings({ registry, activity })
+  const standings = createGatewaySnapshots({ registry, activity })
   const rank = (id: string, name: string, text: string) => (text === id ? 0 : rankOf([name], text))
   const searchHits: HeldSource[] = [
     {

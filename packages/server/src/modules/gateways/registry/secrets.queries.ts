@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import { purgeTime } from '../../../db/kept.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
@@ -43,7 +43,7 @@ const secretsOf = (tx: Tx, tenant: TenantId, gatewayId: string) =>
   tx.deleteFrom('gateway_secrets').where('tenant_id', '=', tenant).where('gateway_id', '=', gatewayId)
 
 export const isNewest = (tx: Tx, tenant: TenantId, gatewayId: string, secretId: string): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .selectFrom('gateway_secrets')
       .select('secret_id')

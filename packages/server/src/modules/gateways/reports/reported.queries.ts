@@ -7,7 +7,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
  * Returns devices that were connected, or reported that they could not connect, since a time; and whether they had
  * denied packets or failures since.
  */
-export const heardSince = async (tx: Tx, tenant: TenantId, since: Date): Promise<ReportedDevice[]> =>
+export const reportedSince = async (tx: Tx, tenant: TenantId, since: Date): Promise<ReportedDevice[]> =>
   (
     await sql<ReportedDevice>`
       select device_id, bool_or(denied) as denied, bool_or(failed) as failed from (

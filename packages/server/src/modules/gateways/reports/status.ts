@@ -2,7 +2,7 @@ import { minute, second } from '../../../kernel/time.ts'
 
 export type GatewayStatus = 'healthy' | 'degraded' | 'draining' | 'down' | 'never_seen' | 'pending'
 /** Stored fields that determine a gateway's status, apart from its reports. */
-export type ReportedStanding = {
+export type ReportedState = {
   draining: boolean
   drain_reason: string | null
   public_key: string | null
@@ -24,7 +24,7 @@ export const isSteady = (upSinceMs: number | null, nowMs: number): boolean =>
 
 /** Returns the status and a sentence that explains it. Draining, set by an administrator, comes first. */
 export function gatewayStatusOf(
-  gateway: ReportedStanding,
+  gateway: ReportedState,
   lastSeenMs: number | null,
   nowMs: number,
 ): { status: GatewayStatus; status_reason: string } {

@@ -2,7 +2,7 @@ import { setImmediate as otherWork } from 'node:timers/promises'
 import type { VariantContent } from '@holdfast/policy'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
-import { createTurns } from '../../../kernel/in-turn.ts'
+import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
 import { minute } from '../../../kernel/time.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
 import type { GatewaysDeps } from '../deps.ts'
@@ -42,7 +42,7 @@ export function createSnapshots({
 }: Pick<GatewaysDeps, 'changes' | 'fleet' | 'now'> & { deltas: Deltas; size: SnapshotSize }) {
   const views = createPoolViews({ fleet, now, deltas, perChunk: size.perChunk })
   const held = new BoundedMap<string, { view: PoolView; usedAt: number }>(maxViews)
-  const inTurn = createTurns(Number.POSITIVE_INFINITY)
+  const inTurn = createKeyedMutex(Number.POSITIVE_INFINITY)
   const encoded = new WeakMap<Chunk, { digest: string; bytes: number }>()
   const offered = new BoundedMap<string, Chunk>(maxOffered)
   const bytesOf = createByteCache<EncodedChunk>({

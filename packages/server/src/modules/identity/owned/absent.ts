@@ -7,7 +7,7 @@ import type { Changes } from '../../../replication/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import { type Offboarding, userDeleted } from '../../offboarding/index.ts'
 import { lockGroups, removeMembers } from '../people/groups.queries.ts'
-import { entomb, findUser } from '../people/users.queries.ts'
+import { findUser, softDelete } from '../people/users.queries.ts'
 import { lockAbsent } from './owned.queries.ts'
 
 const keptMs = 30 * day
@@ -31,7 +31,8 @@ export function createAbsence(deps: {
         const gone: { id: string; name: string; groups: string[] }[] = []
         for (const id of await lockAbsent(tx, tenant, new Date(at.getTime() - keptMs), atOnce)) {
           const user = await findUser(tx, tenant, id)
-          if (user && (await entomb(tx, tenant, id, at))) gone.push({ id, name: user.username, groups: user.group_ids })
+          if (user && (await softDelete(tx, tenant, id, at)))
+            gone.push({ id, name: user.username, groups: user.group_ids })
         }
         if (gone.length === 0) return 0
         const pairs = gone.flatMap(({ id, groups }) => groups.map((group) => ({ group, user: id })))

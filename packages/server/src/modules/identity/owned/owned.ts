@@ -12,7 +12,7 @@ import type { IdentityDeps } from '../deps.ts'
 import { selectHolders } from '../people/administrators.queries.ts'
 import { holdAdministrators, mayBeLast } from '../people/administrators.ts'
 import { lockGroups } from '../people/groups.queries.ts'
-import { entomb } from '../people/users.queries.ts'
+import { softDelete } from '../people/users.queries.ts'
 import { createAbsence } from './absent.ts'
 import type { UserAfter } from './apply.queries.ts'
 import * as writes from './apply.queries.ts'
@@ -72,7 +72,7 @@ export function createOwned(deps: {
     all: OwnedChanges,
     at: Date,
   ) {
-    for (const { user_id } of all.deletedUsers ?? []) await entomb(tx, tenant, user_id, at)
+    for (const { user_id } of all.deletedUsers ?? []) await softDelete(tx, tenant, user_id, at)
     const renamed = all.changedUsers
       .filter(({ before, after }) => before.username !== after.username || before.email !== after.email)
       .map(({ before }) => before.user_id)

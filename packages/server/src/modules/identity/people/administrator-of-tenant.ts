@@ -3,7 +3,7 @@ import { defaultSecuritySettings } from '@holdfast/contract/settings'
 import type { PasswordHasher } from '@holdfast/crypto'
 import type { Tx } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
-import { besideLimits } from '../../../kernel/allowance.ts'
+import { unlimited } from '../../../kernel/allowance.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
 import { day } from '../../../kernel/time.ts'
@@ -44,7 +44,7 @@ export const createTenantAdministrators =
         const { tenantId } = by
         const at = now()
         const userId = newUuid()
-        await insertUser(tx, besideLimits, {
+        await insertUser(tx, unlimited, {
           tenant_id: tenantId,
           user_id: userId,
           kind: 'person',

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 /**
@@ -32,7 +32,7 @@ export const selectBreakGlass = async (
 
 /** True for the one call that changed it. */
 export const updateBreakGlass = (tx: Tx, tenant: TenantId, id: string, to: boolean, at: Date): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .updateTable('users')
       .set({ break_glass: to, updated_at: at })

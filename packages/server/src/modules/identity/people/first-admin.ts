@@ -3,7 +3,7 @@ import type { Role } from '@holdfast/contract/vocabulary'
 import type { PasswordHasher } from '@holdfast/crypto'
 import type { Database } from '../../../db/database.ts'
 import { jobSource, type TenantId } from '../../../kernel/actor.ts'
-import { besideLimits } from '../../../kernel/allowance.ts'
+import { unlimited } from '../../../kernel/allowance.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
 import type { Changes } from '../../../replication/changes.ts'
@@ -49,7 +49,7 @@ export function createFirstAdmins(deps: {
         created_at: at,
         updated_at: at,
       }
-      if (!(await queries.insertUnlessTaken(tx, besideLimits, row))) {
+      if (!(await queries.insertUnlessTaken(tx, unlimited, row))) {
         const taken = await queries.findIdByUsername(tx, tenant, username)
         return { userId: taken ?? fail('internal_error', `the user ${username} can't be made`), created: false }
       }

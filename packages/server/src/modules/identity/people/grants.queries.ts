@@ -1,12 +1,12 @@
 import { type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 /** True for the one call that granted the role. */
 export const insertRoleGrant = (tx: Tx, grant: Omit<Selectable<Tables['user_roles']>, 'grant_id'>): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .insertInto('user_roles')
       .values(grant)
@@ -16,7 +16,7 @@ export const insertRoleGrant = (tx: Tx, grant: Omit<Selectable<Tables['user_role
 
 /** True for the one call that revoked the role. */
 export const deleteGrant = (tx: Tx, tenant: TenantId, user: string, role: string): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .deleteFrom('user_roles')
       .where('tenant_id', '=', tenant)

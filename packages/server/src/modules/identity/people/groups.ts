@@ -1,5 +1,5 @@
 import type { Database, Tx } from '../../../db/database.ts'
-import { refuseTaken } from '../../../db/taken.ts'
+import { mapUniqueViolation } from '../../../db/unique-violation.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { type Differences, differences } from '../../../kernel/differences.ts'
@@ -33,7 +33,8 @@ type Event = {
 
 /** Maximum of ids listed in an event; more are only counted. */
 const listedInEvent = 500
-const unlessTaken = <T>(work: () => Promise<T>) => refuseTaken('group.name', 'group_name_is_unique_in_its_tenant', work)
+const unlessTaken = <T>(work: () => Promise<T>) =>
+  mapUniqueViolation('group.name', 'group_name_is_unique_in_its_tenant', work)
 
 export function createGroups(deps: {
   db: Database

@@ -2,7 +2,7 @@ import type { Role } from '@holdfast/contract/vocabulary'
 import type { PasswordHasher } from '@holdfast/crypto'
 import type { Database, Tx } from '../../../db/database.ts'
 import { jobSource, type Source, type TenantId } from '../../../kernel/actor.ts'
-import { besideLimits } from '../../../kernel/allowance.ts'
+import { unlimited } from '../../../kernel/allowance.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
 import type { Change, Changes } from '../../../replication/changes.ts'
@@ -136,7 +136,7 @@ export function createRecovery(deps: {
       const isNew = found === undefined || other !== undefined
       const id = isNew ? newUuid() : found.user_id
       const row = { tenant_id: tenant, user_id: id, kind: 'person', username, email: null, display_name: '' } as const
-      if (isNew && !(await queries.insertUnlessTaken(tx, besideLimits, { ...row, created_at: at, updated_at: at })))
+      if (isNew && !(await queries.insertUnlessTaken(tx, unlimited, { ...row, created_at: at, updated_at: at })))
         throw new Overtaken()
       const user = isNew ? await queries.lockUser(tx, tenant, id) : found
       if (!user || (await storedOf(tx, tenant, id)) !== stored) throw new Overtaken()

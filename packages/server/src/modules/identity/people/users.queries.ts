@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { LimitGrant } from '../../../kernel/allowance.ts'
@@ -100,7 +100,7 @@ export const insertUser = (tx: Tx, _: LimitGrant, user: NewUser) => tx.insertInt
 
 /** False if the name is taken. */
 export const insertUnlessTaken = (tx: Tx, _: LimitGrant, user: NewUser): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .insertInto('users')
       .values(user)
@@ -136,7 +136,7 @@ export const updateProfile = (
  * such a suspension any more.
  */
 export const moveStatus = (tx: Tx, tenant: TenantId, id: string, to: 'active' | 'suspended', at: Date) =>
-  happened(
+  affectedRow(
     tx
       .updateTable('users')
       .set({ status: to, suspended_by_directory: false, updated_at: at })
@@ -149,7 +149,7 @@ export const moveStatus = (tx: Tx, tenant: TenantId, id: string, to: 'active' | 
 
 /** True for the one call that unlocked the account. */
 export const unlock = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
-  happened(
+  affectedRow(
     tx
       .updateTable('users')
       .set({ locked_until: null, failed_logins: 0, updated_at: at })
@@ -164,8 +164,8 @@ export const unlock = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
  * Marks the user as deleted and removes the password. The caller ends everything else of the user. True for the one
  * call that did it.
  */
-export const entomb = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> =>
-  happened(
+export const softDelete = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> =>
+  affectedRow(
     tx
       .updateTable('users')
       .set({ deleted_at: at, updated_at: at, password_phc: null, break_glass: false, directory_attributes: null })

@@ -1,5 +1,5 @@
 import { background, type Database, RunAgain, type Tx } from '../../../db/database.ts'
-import { refuseTaken } from '../../../db/taken.ts'
+import { mapUniqueViolation } from '../../../db/unique-violation.ts'
 import { type Actor, personsBehind, type TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { type Differences, differences } from '../../../kernel/differences.ts'
@@ -33,12 +33,12 @@ const moves: Record<Move, (tx: Tx, tenant: TenantId, id: string, at: Date) => Pr
   suspend: (tx, tenant, id, at) => queries.moveStatus(tx, tenant, id, 'suspended', at),
   reactivate: (tx, tenant, id, at) => queries.moveStatus(tx, tenant, id, 'active', at),
   unlock: queries.unlock,
-  delete: queries.entomb,
+  delete: queries.softDelete,
 }
 /** Operations that lift a limit of the user. */
 const lifts: readonly Move[] = ['reactivate', 'unlock']
 const unlessTaken = <T>(work: () => Promise<T>) =>
-  refuseTaken('user.username', 'username_is_unique_in_its_tenant', work)
+  mapUniqueViolation('user.username', 'username_is_unique_in_its_tenant', work)
 
 export function createUsers(deps: {
   db: Database

@@ -1,17 +1,17 @@
-import type { Forms, Pages, ProblemPage, Rooms, UnknownPage } from '../../../http/pages/page.ts'
+import type { Forms, Pages, ProblemPage, SignedInPages, UnknownPage } from '../../../http/pages/page.ts'
 import type { PageAsset } from '../../../http/pages/page-assets.ts'
 import { productVersion } from '../../../kernel/product-version.ts'
 import type { IdentityDeps } from '../deps.ts'
 import type { IdentityRules } from '../rules.ts'
 import { createCookie } from '../sessions/cookie.ts'
-import { consoleRooms } from './console-page.ts'
-import { factorRooms } from './factor-pages.ts'
+import { consolePages } from './console-page.ts'
+import { factorPages } from './factor-pages.ts'
 import { codeForms } from './login-pages.ts'
 import type { Me } from './me.ts'
 import { withNext } from './next-path.ts'
 import { assets } from './page-style.ts'
-import { homeRoom, loginPages, problemPage } from './pages.ts'
-import { passwordRoom } from './password-page.ts'
+import { homePage, loginPages, problemPage } from './pages.ts'
+import { passwordPage } from './password-page.ts'
 import { unknownPage } from './unknown-page.ts'
 
 /** Pages of the sign-in and of required actions. No page needs a script. */
@@ -21,7 +21,7 @@ export function createPages(
 ): {
   pages: Pages
   forms: Forms
-  rooms: Rooms
+  rooms: SignedInPages
   problem: ProblemPage
   unknown: UnknownPage
   assets: readonly [string, PageAsset][]
@@ -33,10 +33,10 @@ export function createPages(
     forms: codeForms(withCookie),
     rooms: {
       ...(deps.consoleBuild
-        ? consoleRooms(deps.consoleBuild, { me: deps.me, version: productVersion })
-        : { '/admin': homeRoom(deps) }),
-      '/admin/password': passwordRoom(withCookie),
-      ...factorRooms(withCookie),
+        ? consolePages(deps.consoleBuild, { me: deps.me, version: productVersion })
+        : { '/admin': homePage(deps) }),
+      '/admin/password': passwordPage(withCookie),
+      ...factorPages(withCookie),
     },
     problem: problemPage,
     unknown: unknownPage,

@@ -1,4 +1,4 @@
-import type { HtmlPageAnswer, Inside, Room, Rooms } from '../../../http/pages/page.ts'
+import type { HtmlPageAnswer, Inside, SignedInPage, SignedInPages } from '../../../http/pages/page.ts'
 import { assetPath } from '../../../http/pages/page-assets.ts'
 import type { ConsolePage } from '../deps.ts'
 import type { Me } from './me.ts'
@@ -6,21 +6,21 @@ import { withNext, withoutLastSlash } from './next-path.ts'
 import { pageHeaders, renderDocument, seeOther } from './page-layout.ts'
 
 /** Page of the web console, at each path of its views. The console itself shows the view. */
-export function consoleRooms(console: ConsolePage, { me, version }: { me: Me; version: string }): Rooms {
+export function consolePages(console: ConsolePage, { me, version }: { me: Me; version: string }): SignedInPages {
   const head = headOf(console)
-  const room: Room = {
+  const room: SignedInPage = {
     get: async (visit) => {
       // An address that ends with a slash would give an empty parameter.
       const tidy = withoutLastSlash(visit.url)
       if (tidy !== undefined) return seeOther(tidy)
-      return owedPage(visit) ?? page(head, { me: await me.describe(visit.actor), version })
+      return requiredActionPage(visit) ?? page(head, { me: await me.describe(visit.actor), version })
     },
   }
   return Object.fromEntries(console.paths.map((path) => [path.replaceAll('$', ':'), room]))
 }
 
 /** Redirects a session to the page of its required action; undefined if there is none. */
-export function owedPage({ actor, url }: Inside): HtmlPageAnswer | undefined {
+export function requiredActionPage({ actor, url }: Inside): HtmlPageAnswer | undefined {
   const { requiredAction } = actor.principal
   if (requiredAction === 'change_password') return seeOther(withNext('/admin/password', url))
   return requiredAction === 'enroll_mfa' ? seeOther(withNext('/admin/second-factor', url)) : undefined

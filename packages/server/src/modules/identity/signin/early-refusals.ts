@@ -1,6 +1,6 @@
 import type { Source } from '../../../kernel/actor.ts'
 import { sourceBlock } from '../../../kernel/cidr.ts'
-import { createTally } from '../../../kernel/tally.ts'
+import { createRepeatCounter } from '../../../kernel/repeat-counter.ts'
 import { storable } from '../../../kernel/text.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { Reason } from './sign-in-steps.ts'
@@ -22,7 +22,7 @@ export function createEarlyRefusals({ audit, onError }: { audit: Pick<Audit, 'no
     for (const username of usernames) if (held.usernames.size < mostUsernames) held.usernames.add(username)
   }
   const anybody = { name: null, sourceIp: null, userAgent: null, requestId: null }
-  const throttled = createTally<Early>({
+  const throttled = createRepeatCounter<Early>({
     onError,
     merge,
     mostOfTenant,
@@ -33,7 +33,7 @@ export function createEarlyRefusals({ audit, onError }: { audit: Pick<Audit, 'no
       return audit.note(by, 'auth.throttled', { credential: 'password', refused }, { outcome: 'refused', details })
     },
   })
-  const refused = createTally<Refused>({
+  const refused = createRepeatCounter<Refused>({
     onError,
     merge,
     mostOfTenant,

@@ -1,4 +1,4 @@
-import type { HtmlPageAnswer, Inside, Room, Rooms } from '../../../http/pages/page.ts'
+import type { HtmlPageAnswer, Inside, SignedInPage, SignedInPages } from '../../../http/pages/page.ts'
 import { type AppError, fail } from '../../../kernel/app-error.ts'
 import type { Cookie } from '../sessions/cookie.ts'
 import { nextOf, withNext } from './next-path.ts'
@@ -23,7 +23,7 @@ const statusOf = (refusal: AppError) => (refusal.code === 'forbidden' ? 403 : 42
 const shownUri = /^otpauth:\/\/totp\/[\w%.~:@!'()*-]{1,2000}\?[\w%.~&=+-]{1,200}$/
 
 /** Pages to enroll an authenticator app: the password, then the app's code, then the recovery codes. */
-export function factorRooms({ cookie, totp }: { cookie: Cookie; totp: Totp }): Rooms {
+export function factorPages({ cookie, totp }: { cookie: Cookie; totp: Totp }): SignedInPages {
   async function begin(visit: Inside & { form?: Form }, refusal?: AppError): Promise<HtmlPageAnswer> {
     const { actor } = visit
     const { principal } = actor
@@ -102,7 +102,7 @@ ${codes.map((code) => `<li><code>${escapeHtml(code)}</code></li>`).join('\n')}
   const mayEnroll = ({ actor }: Inside): void => {
     if (actor.principal.requiredAction === 'change_password') fail('forbidden', 'set your own password first')
   }
-  const led = (work: Room['get']): Room['get'] => {
+  const led = (work: SignedInPage['get']): SignedInPage['get'] => {
     return (visit) =>
       visit.actor.principal.requiredAction === 'change_password'
         ? seeOther(withNext('/admin/password', nextOf(visit)))

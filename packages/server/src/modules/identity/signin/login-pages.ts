@@ -1,4 +1,4 @@
-import { isAway } from '../../../db/away.ts'
+import { isAway } from '../../../db/unavailable.ts'
 import type { Forms, HtmlPageAnswer } from '../../../http/pages/page.ts'
 import type { HtmlPage } from '../../../http/pages/page-html.ts'
 import type { Caller } from '../../../kernel/actor.ts'
@@ -8,7 +8,7 @@ import type { Cookie } from '../sessions/cookie.ts'
 import type { Login } from './login.ts'
 import { safeNext } from './next-path.ts'
 import { pageHeaders, seeOther } from './page-layout.ts'
-import { awayPage, codePage, formOf, loginPage, tenantOfPlainSignIn } from './pages.ts'
+import { codePage, formOf, loginPage, tenantOfPlainSignIn, unavailablePage } from './pages.ts'
 
 const wrongPassword = 'Wrong username or password. Check both and try again.'
 const wrongCode = 'Wrong code. Wait until the app shows the next one, then try again.'
@@ -40,7 +40,7 @@ export async function failedPage(
   { username, next }: { username: string; next: string | undefined },
   caller: Caller,
 ): Promise<Failed> {
-  if (isAway(e)) return awayPage(next)
+  if (isAway(e)) return unavailablePage(next)
   const { message, ...answer } = told(e, wrongPassword) ?? fail(e)
   const slash = username.indexOf('/')
   const tenantName = slash < 0 ? tenantOfPlainSignIn : username.slice(0, slash)

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { SealedSeed } from './second-factor.queries.ts'
@@ -104,7 +104,7 @@ export const releaseAttempt = (tx: Tx, tenant: TenantId, user: string, ownLock: 
 
 /** True if the lock that an attempt set is still in force. */
 export const isLockedUntil = (tx: Tx, tenant: TenantId, user: string, until: Date): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .selectFrom('users')
       .select('user_id')

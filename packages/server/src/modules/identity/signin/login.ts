@@ -2,7 +2,7 @@ import { type PasswordHasher, QueueFullError } from '@holdfast/crypto'
 import type { Caller, TenantId } from '../../../kernel/actor.ts'
 import { AppError, fail } from '../../../kernel/app-error.ts'
 import { sourceBlock } from '../../../kernel/cidr.ts'
-import { createTurns } from '../../../kernel/in-turn.ts'
+import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
 import { type Origins, useInstead } from '../../../kernel/origins.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
@@ -45,7 +45,7 @@ export function createLogin(deps: {
 }) {
   const { origins, audit, now, hasher, tenancy, steps, factor, codeStep, onError } = deps
   const { reserve, giveBack, refuse, open } = steps
-  const inTurn = createTurns(waitingPerSource)
+  const inTurn = createKeyedMutex(waitingPerSource)
   const early = createEarlyRefusals({ audit, onError })
 
   /** Returns the passed attempt or the reason for the refusal. Costs one password hash in every case. */

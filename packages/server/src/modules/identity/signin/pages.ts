@@ -1,9 +1,9 @@
-import { isAway } from '../../../db/away.ts'
-import type { HtmlPageAnswer, Pages, ProblemPage, Room, Visit } from '../../../http/pages/page.ts'
+import { isAway } from '../../../db/unavailable.ts'
+import type { HtmlPageAnswer, Pages, ProblemPage, SignedInPage, Visit } from '../../../http/pages/page.ts'
 import type { HtmlPage } from '../../../http/pages/page-html.ts'
 import { storable } from '../../../kernel/text.ts'
 import type { IdentityDeps } from '../deps.ts'
-import { owedPage } from './console-page.ts'
+import { requiredActionPage } from './console-page.ts'
 import { safeNext } from './next-path.ts'
 import { alertOf, escapeHtml, field, hiddenNext, pageHeaders, renderPage, sentenceOf } from './page-layout.ts'
 
@@ -103,10 +103,10 @@ ${hiddenNext(next)}<button type="submit">Sign in</button>
  * Start page if the web console was not built: the signed-in user, links to the password and factor pages, and
  * sign-out.
  */
-export const homeRoom = ({ tenancy }: Pick<IdentityDeps, 'tenancy'>): Room => ({
+export const homePage = ({ tenancy }: Pick<IdentityDeps, 'tenancy'>): SignedInPage => ({
   get: async (visit) => {
     const { principal } = visit.actor
-    const owed = owedPage(visit)
+    const owed = requiredActionPage(visit)
     if (owed) return owed
     const until = principal.expiresAt.toISOString()
     const links = [
@@ -176,12 +176,12 @@ export const loginPages = ({ waysIn }: Pick<IdentityDeps, 'waysIn'>): Pages => (
       return { headers: pageHeaders, body: loginPage({ ...form, next }) }
     } catch (e) {
       if (!isAway(e)) throw e
-      return awayPage(next)
+      return unavailablePage(next)
     }
   },
 })
 
-export const awayPage = (next: string | undefined) => ({
+export const unavailablePage = (next: string | undefined) => ({
   status: 500,
   headers: { ...pageHeaders, 'retry-after': '2' },
   body: renderPage(

@@ -1,4 +1,4 @@
-import type { HtmlPageAnswer, Inside, Room } from '../../../http/pages/page.ts'
+import type { HtmlPageAnswer, Inside, SignedInPage } from '../../../http/pages/page.ts'
 import type { AppError } from '../../../kernel/app-error.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import type { IdentityDeps } from '../deps.ts'
@@ -12,11 +12,11 @@ const labels = { current_password: 'Current password', new_password: 'New passwo
 type Form = Readonly<Record<string, string>>
 
 /** Page to set the own password, in particular after a sign-in with a temporary one. */
-export function passwordRoom(deps: {
+export function passwordPage(deps: {
   cookie: Cookie
   passwords: Passwords
   tenancy: Pick<IdentityDeps['tenancy'], 'settings'>
-}): Room {
+}): SignedInPage {
   const { cookie, passwords, tenancy } = deps
 
   async function page(visit: Inside & { form?: Form }, refusal?: AppError): Promise<HtmlPageAnswer> {

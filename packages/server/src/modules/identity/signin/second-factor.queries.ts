@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 type StoredDigest = { digest: Buffer; version: number }
@@ -30,7 +30,7 @@ export const insertPendingSeed = (
   user: string,
   { seed_jwe, expires_at }: { seed_jwe: string; expires_at: Date },
 ): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .insertInto('user_totp')
       .values({ tenant_id: tenant, user_id: user, seed_jwe, expires_at })
@@ -50,7 +50,7 @@ export const confirm = (
   user: string,
   { factor, step, at }: { factor: string; step: number; at: Date },
 ): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .updateTable('user_totp')
       .set({ enrolled_at: at, last_step: step })
@@ -91,7 +91,7 @@ export const countRecoveryCodes = async (tx: Tx, tenant: TenantId, user: string)
  * replicas.
  */
 export const useStep = (tx: Tx, tenant: TenantId, user: string, factor: string, step: number): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .updateTable('user_totp')
       .set({ last_step: step })
@@ -105,7 +105,7 @@ export const useStep = (tx: Tx, tenant: TenantId, user: string, factor: string, 
 
 /** True for the one call that used this code. */
 export const useRecoveryCode = (tx: Tx, tenant: TenantId, user: string, digests: readonly Buffer[], at: Date) =>
-  happened(
+  affectedRow(
     tx
       .updateTable('recovery_codes')
       .set({ used_at: at })
@@ -122,7 +122,7 @@ export const setMfaAt = (tx: Tx, tenant: TenantId, user: string, at: Date | null
 
 /** Deletes the second factor and its recovery codes. True for the one call that did it. */
 export const removeFactor = (tx: Tx, tenant: TenantId, user: string): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .deleteFrom('user_totp')
       .where('tenant_id', '=', tenant)

@@ -1,6 +1,6 @@
 import { type SqlBool, sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import type { CanaryHealth, GateTerms } from '../../../db/tables/policy.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -71,7 +71,7 @@ type Judged = {
 }
 /** False if the canary has ended, or if another replica has judged it in the meantime. */
 export const setGate = (tx: Tx, tenant: TenantId, from: OpenGate, to: Judged): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .updateTable('policy_bundles')
       .set({

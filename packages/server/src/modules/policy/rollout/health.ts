@@ -14,7 +14,7 @@ const nobody: ChannelHealth = { devices: 0, denials: 0, failed_sessions: 0, post
 /** Longest span of reports that counts. Older ones say little about now, and each minute would read them again. */
 const longest = day
 /** Returns the time from which reports count for a version published at a time. */
-export const heardFrom = (publishedAt: Date, at: Date): Date =>
+export const reportedFrom = (publishedAt: Date, at: Date): Date =>
   new Date(Math.max(publishedAt.getTime(), at.getTime() - longest))
 
 /**
@@ -30,8 +30,8 @@ export function createHealthOf({
   sessionHistory,
 }: Pick<PolicyDeps, 'db' | 'fleet' | 'now' | 'sessionHistory'> & { store: PolicyStore }) {
   return async (tenant: TenantId, publishedAt: Date): Promise<CanaryHealth> => {
-    const since = heardFrom(publishedAt, now())
-    const heard = await db.inTenant(tenant, (tx) => sessionHistory.heardSince(tx, tenant, since), background)
+    const since = reportedFrom(publishedAt, now())
+    const heard = await db.inTenant(tenant, (tx) => sessionHistory.reportedSince(tx, tenant, since), background)
     const byDevice = new Map(heard.map((h) => [h.device_id, h]))
     const policy = await store.at(tenant)
     const at = now().getTime()

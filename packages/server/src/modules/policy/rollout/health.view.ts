@@ -5,7 +5,7 @@ import { encodeId, missing } from '../../../kernel/ids.ts'
 import { bundleById } from '../policy.queries.ts'
 import type { PolicyStore } from '../store.ts'
 import { viewGate } from '../view.ts'
-import { type HealthOf, heardFrom } from './health.ts'
+import { type HealthOf, reportedFrom } from './health.ts'
 import { compareChannels } from './verdict.ts'
 
 /** Health of a canary version: current while it is under way, and later as its gate last saw it. */
@@ -20,7 +20,7 @@ export const createHealthView =
       bundle_id: encodeId('policy_bundle', bundle.bundle_id),
       version: bundle.version,
       running,
-      since: heardFrom(bundle.published_at, until).toISOString(),
+      since: reportedFrom(bundle.published_at, until).toISOString(),
       canary: health?.canary ?? null,
       stable: health?.stable ?? null,
       measures: health ? compareChannels(health) : [],

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createBatchPace, mostEvents } from './batches.ts'
+import { createAdaptiveBatch, mostEvents } from './batches.ts'
 
 const eventAt = (seq: number, text: string) => ({ seq, eventId: 'evt', kind: 'user.changed', at: new Date(0), text })
 const idOf = (...texts: string[]) =>
-  createBatchPace({ batch_events: mostEvents, is_slow: false }).next(
+  createAdaptiveBatch({ batch_events: mostEvents, is_slow: false }).next(
     'sie_1',
     texts.map((text, i) => eventAt(i + 1, text)),
   ).id

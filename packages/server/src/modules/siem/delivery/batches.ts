@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { second } from '../../../kernel/time.ts'
 import type { Encoded, EventBatch, Sent } from '../sinks/sink.ts'
-import type { StreamPace } from './streams.queries.ts'
+import type { BatchSizing } from './streams.queries.ts'
 
 /** Limits of one batch. The largest request of a deployment is 256 KiB. */
 export const mostEvents = 500
@@ -17,7 +17,7 @@ const slowMs = 3 * second
  * the size, or adds a quarter if the receiver was slow. After a permanent error the next batch is a single event,
  * because that event may be the cause.
  */
-export function createBatchPace({ batch_events, is_slow }: Omit<StreamPace, 'attempts'>) {
+export function createAdaptiveBatch({ batch_events, is_slow }: Omit<BatchSizing, 'attempts'>) {
   let most = batch_events
   let isSlow = is_slow
   let attempts = 0
@@ -43,7 +43,7 @@ export function createBatchPace({ batch_events, is_slow }: Omit<StreamPace, 'att
       return { id: `${name}.${some[0]?.seq}-${some.at(-1)?.seq}.${digestOf(some)}`, events: some }
     },
     /** Returns the state to store, and resets the count of failed attempts, which the caller adds up. */
-    taken: (): StreamPace => {
+    taken: (): BatchSizing => {
       const counted = attempts
       attempts = 0
       return { batch_events: most, is_slow: isSlow, attempts: counted }

@@ -1,12 +1,12 @@
-import { isAway } from '../../../db/away.ts'
 import type { Database } from '../../../db/database.ts'
+import { isAway } from '../../../db/unavailable.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { newUuid } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
 import { waitAfter } from './backoff.ts'
 import { postponeReplay } from './letters.queries.ts'
-import { createLooks } from './looks.ts'
 import type { Notices } from './notices.ts'
+import { createPollScheduler } from './poll-scheduler.ts'
 import type { SendingEnd } from './results.ts'
 import type { Sending } from './sending.ts'
 import * as streams from './streams.queries.ts'
@@ -30,7 +30,7 @@ type DeliveriesDeps = { db: Database; send: Sending; notices: Notices; onError: 
  */
 export function createRecordDeliveries({ db, send, notices, onError }: DeliveriesDeps) {
   const stopping = new AbortController()
-  const looks = createLooks()
+  const looks = createPollScheduler()
   const running = new Map<string, { served: Promise<void>; isFailing: boolean }>()
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> = Promise.resolve()
@@ -56,7 +56,7 @@ export function createRecordDeliveries({ db, send, notices, onError }: Deliverie
     return () => clearInterval(saying)
   }
 
-  async function settle(leased: streams.Leased, ended: SendingEnd, pace: streams.StreamPace): Promise<void> {
+  async function settle(leased: streams.Leased, ended: SendingEnd, pace: streams.BatchSizing): Promise<void> {
     const { tenant_id } = leased
     if (ended.why === 'lost') return
     const isOver = ended.why === 'empty' && leased.replays
@@ -70,16 +70,16 @@ export function createRecordDeliveries({ db, send, notices, onError }: Deliverie
       if (await streams.park(tx, leased, ended.answer, pace)) await notices.parked(tx, leased, ended.answer)
     })
   }
-  const free = async (leased: streams.Leased, pace?: streams.StreamPace) =>
+  const free = async (leased: streams.Leased, pace?: streams.BatchSizing) =>
     void (await db.inTenant(leased.tenant_id, (tx) => streams.freeLease(tx, leased, pace)))
-  const waits = (leased: streams.Leased, waitMs: number | undefined, pace: streams.StreamPace) =>
+  const waits = (leased: streams.Leased, waitMs: number | undefined, pace: streams.BatchSizing) =>
     db.inTenant(leased.tenant_id, async (tx) => {
       const now = await streams.lockStream(tx, leased)
       const wait = Math.max(waitMs ?? 0, waitAfter(now?.replay_failures ?? 0))
       await postponeReplay(tx, leased, wait, pace)
       db.afterCommit(tx, () => looks.wake(leased.tenant_id, wait))
     })
-  type Later = { problem: string; waitMs?: number | undefined; pace: streams.StreamPace }
+  type Later = { problem: string; waitMs?: number | undefined; pace: streams.BatchSizing }
   /** The row has the count of consecutive failures: a batch accepted in this turn has reset it. */
   const later = (leased: streams.Leased, { problem, waitMs = 0, pace }: Later) =>
     db.inTenant(leased.tenant_id, async (tx) => {

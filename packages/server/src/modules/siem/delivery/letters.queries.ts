@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
-import { type Leased, leasedUntil, type StreamPace, type StreamRow, went, whereLeased } from './streams.queries.ts'
+import { type BatchSizing, type Leased, leasedUntil, type StreamRow, went, whereLeased } from './streams.queries.ts'
 
 /** Returns the number of dead letters of the connector. */
 export async function deadOf(tx: Tx, { tenant_id, connector_id }: Pick<StreamRow, 'tenant_id' | 'connector_id'>) {
@@ -39,8 +39,8 @@ export async function countDead(
 }
 /** Result of a replay: `deleted` dead letters were delivered (`taken`), or their events no longer exist. */
 type Replayed = { deleted: number; taken: number; lost: number; isWell: boolean }
-export const countReplayed = (tx: Tx, leased: Leased, { deleted, taken, lost, isWell }: Replayed, pace: StreamPace) =>
-  happened(
+export const countReplayed = (tx: Tx, leased: Leased, { deleted, taken, lost, isWell }: Replayed, pace: BatchSizing) =>
+  affectedRow(
     whereLeased(tx, leased)
       .set((e) => ({
         ...went(pace),
@@ -52,7 +52,7 @@ export const countReplayed = (tx: Tx, leased: Leased, { deleted, taken, lost, is
       .returning('stream_id'),
   )
 /** Releases the stream for new events. The replay waits. */
-export const postponeReplay = (tx: Tx, leased: Leased, waitMs: number, pace: StreamPace) =>
+export const postponeReplay = (tx: Tx, leased: Leased, waitMs: number, pace: BatchSizing) =>
   whereLeased(tx, leased)
     .set((e) => ({
       ...went(pace),
@@ -64,4 +64,4 @@ export const postponeReplay = (tx: Tx, leased: Leased, waitMs: number, pace: Str
     }))
     .execute()
 export const endReplay = (tx: Tx, leased: Leased): Promise<boolean> =>
-  happened(whereLeased(tx, leased).set({ replays: false, leased_until: leasedUntil }).returning('stream_id'))
+  affectedRow(whereLeased(tx, leased).set({ replays: false, leased_until: leasedUntil }).returning('stream_id'))

@@ -1,5 +1,5 @@
-import { isAway } from '../../../db/away.ts'
 import type { Tx } from '../../../db/database.ts'
+import { isAway } from '../../../db/unavailable.ts'
 import { jobSource, type TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { minute } from '../../../kernel/time.ts'

@@ -1,8 +1,8 @@
 import type { Encoded, EventBatch, Sent, SinkTarget } from '../sinks/sink.ts'
-import type { createBatchPace } from './batches.ts'
+import type { createAdaptiveBatch } from './batches.ts'
 
 /** Time that a stream is served in one go. */
-export type Turn = {
+export type DeliveryTurn = {
   /** In terms of `performance.now()`. */
   until: number
   signal: AbortSignal
@@ -12,7 +12,7 @@ export type Turn = {
 export type Means = {
   target: SinkTarget
   attempt: (events: readonly Encoded[]) => Promise<{ batch: EventBatch; sent: Sent }>
-  pace: Pick<ReturnType<typeof createBatchPace>, 'taken'>
+  pace: Pick<ReturnType<typeof createAdaptiveBatch>, 'taken'>
   until: number
 }
 

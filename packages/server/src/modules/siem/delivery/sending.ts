@@ -7,14 +7,14 @@ import { deleteDeadLetters, insertDeadLetters } from '../dead-letters.queries.ts
 import { encode } from '../sinks/encode.ts'
 import type { Encoded, SinkDeps } from '../sinks/sink.ts'
 import { sendTo } from '../sinks/sinks.ts'
-import { createBatchPace, mostEvents } from './batches.ts'
+import { createAdaptiveBatch, mostEvents } from './batches.ts'
 import { deadLettersOf } from './dead-letter.ts'
 import * as letters from './letters.queries.ts'
 import type { Notices } from './notices.ts'
 import { lastPlace, nextEvents, recordRange } from './record.queries.ts'
 import { createReplaying } from './replaying.ts'
-import { type Means, type RefusedEvents, type SendingEnd, sorted, stopped, type Turn } from './results.ts'
-import type { BatchProgress, Leased, StreamPace, StreamRow } from './streams.queries.ts'
+import { type DeliveryTurn, type Means, type RefusedEvents, type SendingEnd, sorted, stopped } from './results.ts'
+import type { BatchProgress, BatchSizing, Leased, StreamRow } from './streams.queries.ts'
 import * as streams from './streams.queries.ts'
 
 /** After this number of consecutive refused events the fault is not in the events. */
@@ -134,9 +134,9 @@ export function createSending(deps: SendingDeps) {
     return { why: 'stopped', outcome: 'later', answer: untaken }
   }
 
-  return async (given: Leased, { until, signal }: Turn): Promise<{ ended: SendingEnd; pace: StreamPace }> => {
+  return async (given: Leased, { until, signal }: DeliveryTurn): Promise<{ ended: SendingEnd; pace: BatchSizing }> => {
     const { tenant_id, connector_id } = given
-    const pace = createBatchPace(given)
+    const pace = createAdaptiveBatch(given)
     const as = (ended: SendingEnd) => ({ ended, pace: pace.taken() })
     const connector = await db.inTenant(tenant_id, (tx) => findConnector(tx, tenant_id, connector_id))
     if (!connector) return as({ why: 'lost' })

@@ -1,6 +1,6 @@
 import { type Selectable, type SqlBool, sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -82,19 +82,19 @@ export const whereLeased = (tx: Tx, { tenant_id, stream_id, lease }: Leased) =>
     .where('state', '=', 'flowing')
 
 export const renewLease = (tx: Tx, leased: Leased): Promise<boolean> =>
-  happened(whereLeased(tx, leased).set({ leased_until: leasedUntil }).returning('stream_id'))
+  affectedRow(whereLeased(tx, leased).set({ leased_until: leasedUntil }).returning('stream_id'))
 
 /** Batch size and slowness for the next turn, and failed attempts that are not counted yet. */
-export type StreamPace = Pick<StreamRow, 'batch_events' | 'is_slow'> & { attempts: number }
+export type BatchSizing = Pick<StreamRow, 'batch_events' | 'is_slow'> & { attempts: number }
 /** Columns to update after sending. */
-export const went = ({ batch_events, is_slow, attempts }: StreamPace) => ({
+export const went = ({ batch_events, is_slow, attempts }: BatchSizing) => ({
   batch_events,
   is_slow,
   failed: sql<number>`failed + ${attempts}`,
 })
 
 /** Releases the lease. The stream goes behind others that wait. */
-export const freeLease = (tx: Tx, leased: Leased, pace?: StreamPace) =>
+export const freeLease = (tx: Tx, leased: Leased, pace?: BatchSizing) =>
   whereLeased(tx, leased)
     .set({ lease: null, leased_until: null, due_at: sql`clock_timestamp()`, ...(pace && went(pace)) })
     .execute()
@@ -109,7 +109,7 @@ export const advance = (
   tx: Tx,
   leased: Leased,
   p: BatchProgress,
-  pace: StreamPace,
+  pace: BatchSizing,
 ): Promise<{ dead: number } | undefined> =>
   whereLeased(tx, leased)
     .where('after_seq', '=', p.from)
@@ -133,7 +133,7 @@ export const advance = (
 export const postponeStream = (
   tx: Tx,
   leased: Leased,
-  { problem, waitMs, pace }: { problem: string; waitMs: number; pace: StreamPace },
+  { problem, waitMs, pace }: { problem: string; waitMs: number; pace: BatchSizing },
 ): Promise<StreamRow | undefined> =>
   whereLeased(tx, leased)
     .set((e) => ({
@@ -149,8 +149,8 @@ export const postponeStream = (
     .executeTakeFirst()
 
 /** Stops the stream until a person fixes the cause. An export fails for good. */
-export const park = (tx: Tx, leased: Leased, problem: string, pace: StreamPace): Promise<boolean> =>
-  happened(
+export const park = (tx: Tx, leased: Leased, problem: string, pace: BatchSizing): Promise<boolean> =>
+  affectedRow(
     whereLeased(tx, leased)
       .set({
         ...went(pace),
@@ -166,7 +166,7 @@ export const park = (tx: Tx, leased: Leased, problem: string, pace: StreamPace):
   )
 
 /** Ends an export that is complete. */
-export const finishExport = (tx: Tx, leased: Leased, pace: StreamPace) =>
+export const finishExport = (tx: Tx, leased: Leased, pace: BatchSizing) =>
   whereLeased(tx, leased)
     .set({
       ...went(pace),
@@ -180,7 +180,7 @@ export const finishExport = (tx: Tx, leased: Leased, pace: StreamPace) =>
 
 /** Stores the range of sequence numbers of an export, and its number of events. */
 export const setRange = (tx: Tx, leased: Leased, range: { after_seq: number; until_seq: number; events: number }) =>
-  happened(
+  affectedRow(
     whereLeased(tx, leased)
       .set({ ...range, leased_until: leasedUntil })
       .returning('stream_id'),

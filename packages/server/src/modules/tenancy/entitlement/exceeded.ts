@@ -2,7 +2,7 @@ import type { CountedMetric } from '@holdfast/contract/vocabulary'
 import type { Database } from '../../../db/database.ts'
 import { jobSource, type Source, type TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import { createTally } from '../../../kernel/tally.ts'
+import { createRepeatCounter } from '../../../kernel/repeat-counter.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { RaiseNotification } from '../../notifications/index.ts'
 import { spokenOf } from './spoken.ts'
@@ -25,7 +25,7 @@ export function createExceeded({
   notify: RaiseNotification
   onError: (e: Error) => void
 }) {
-  const tally = createTally<Exceeded>({
+  const tally = createRepeatCounter<Exceeded>({
     onError,
     mostOfTenant: 100,
     keyOf: ({ tenantId, metric, type, id }) => `${tenantId} ${metric} ${type} ${id}`,

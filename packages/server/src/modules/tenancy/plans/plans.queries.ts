@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import { hasPrefix } from '../../../db/page.ts'
 import type { StoredLimits } from '../../../db/tables/tenancy.ts'
 
@@ -51,7 +51,7 @@ export const updatePlan = (tx: Tx, id: string, fields: PlanFields, at: Date) =>
   tx.updateTable('plans').set(stored(fields, at)).where('plan_id', '=', id).execute()
 /** True for the one call that deleted the plan. */
 export const deletePlan = (tx: Tx, id: string, at: Date): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .updateTable('plans')
       .set({ deleted_at: at, updated_at: at })

@@ -1,5 +1,5 @@
 import type { Database } from '../../../db/database.ts'
-import { refuseTaken } from '../../../db/taken.ts'
+import { mapUniqueViolation } from '../../../db/unique-violation.ts'
 import type { Actor } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
@@ -15,7 +15,7 @@ import * as queries from './plans.queries.ts'
  */
 export function createTenantPlans({ db, audit, now }: { db: Database; audit: Audit; now: () => Date }) {
   const targetOf = (id: string, name: string) => ({ type: 'plan', id: encodeId('plan', id), name })
-  const unlessTaken = <T>(work: () => Promise<T>) => refuseTaken('name', 'plan_name_is_unique', work)
+  const unlessTaken = <T>(work: () => Promise<T>) => mapUniqueViolation('name', 'plan_name_is_unique', work)
   const clean = ({ name, limits, features }: PlanFields): PlanFields => ({
     name,
     features,

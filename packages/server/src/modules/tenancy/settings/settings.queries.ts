@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 /** Settings as stored: section → field → value. Any of them may be missing. */
@@ -90,7 +90,7 @@ export const setDismissed = (
   { step, dismissed }: { step: string; dismissed: boolean },
   at: Date,
 ): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .updateTable('tenant_settings')
       .set({

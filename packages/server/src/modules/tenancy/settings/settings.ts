@@ -4,7 +4,7 @@ import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import type { ExpectedVersion } from '../../../kernel/version.ts'
 import { type Change, type Changes, everything } from '../../../replication/changes.ts'
-import { held, type Memory } from '../../../replication/held.ts'
+import { type Memory, tenantCache } from '../../../replication/tenant-cache.ts'
 import type { Audit } from '../../audit/index.ts'
 import { mergeSections, onlyChanged, sectionDifferences } from './merge.ts'
 import { refuseOwnLimits } from './own-limits.ts'
@@ -34,7 +34,7 @@ export type Enforcement = {
 
 /** The database stores the values that an administrator set. All others are defaults in the code. */
 export function createSettings({ db, audit, changes, feed, now, enforcement }: SettingsDeps) {
-  const known = held<SecuritySettings>(
+  const known = tenantCache<SecuritySettings>(
     { changes, feed },
     {
       kinds: ['settings'],

@@ -37,7 +37,7 @@ export function createDeletion({
    * Marks a tenant as deleted and removes its epoch row. From the commit on no replica follows it, and late writes fail
    * because there is no epoch.
    */
-  const entomb = (tenant: TenantId, recordIn: TenantId): Promise<void> =>
+  const deleteForGood = (tenant: TenantId, recordIn: TenantId): Promise<void> =>
     db.inTenant(recordIn, async (tx) => {
       await admitPurge(tx)
       const name = await db.alsoIn(tx, tenant, async (own) => {
@@ -69,7 +69,7 @@ export function createDeletion({
     await eachTenant(rows.keys(), async (tenant) => {
       const { delete_after = null, deleted_at = null } = rows.get(tenant) ?? {}
       if (deleted_at) await erase(tenant, deleted_at)
-      else if (delete_after && delete_after <= now()) await entomb(tenant, recordIn)
+      else if (delete_after && delete_after <= now()) await deleteForGood(tenant, recordIn)
     })
   }
 }

@@ -1,7 +1,7 @@
 import type { TenantId } from '../../../kernel/actor.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
-import { whenReady } from '../../../kernel/ready.ts'
-import { held } from '../../../replication/held.ts'
+import { thenSync } from '../../../kernel/then-sync.ts'
+import { tenantCache } from '../../../replication/tenant-cache.ts'
 import type { TenancyDeps } from '../deps.ts'
 import { readTenantId } from './tenant-id.ts'
 import { findTenant, findTenantByName, listTenants, type TenantRow } from './tenants.queries.ts'
@@ -10,7 +10,7 @@ type Known = { name: string | undefined; status: TenantRow['status'] }
 
 /** Cache of the existing tenants, for every verifier and every warm read. It is up to date within a second. */
 export function createKnown({ db, changes, feed }: Pick<TenancyDeps, 'db' | 'changes' | 'feed'>) {
-  const { get } = held<Known>(
+  const { get } = tenantCache<Known>(
     { changes, feed },
     {
       kinds: ['tenant'],
@@ -35,7 +35,7 @@ export function createKnown({ db, changes, feed }: Pick<TenancyDeps, 'db' | 'cha
     nameOf: async (tenant: TenantId): Promise<string | undefined> => (await get(tenant)).name,
     /** Synchronous if it is cached. Also `deleted` for a tenant that never existed. */
     statusOf: (tenant: TenantId): Known['status'] | Promise<Known['status']> =>
-      whenReady(get(tenant), ({ status }) => status),
+      thenSync(get(tenant), ({ status }) => status),
     /**
      * Returns the tenant of an id that may be invented. It costs no statement. A new tenant is known within a second.
      */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Database, Tx } from '../../../db/database.ts'
 import type { StoredLimits } from '../../../db/tables/tenancy.ts'
-import { refuseTaken } from '../../../db/taken.ts'
+import { mapUniqueViolation } from '../../../db/unique-violation.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
@@ -52,7 +52,7 @@ export function createTenantLifecycle(deps: {
   onError: (e: Error) => void
 }) {
   const { db, audit, changes, now, entitlements, notify } = deps
-  const nameTaken = <T>(work: () => Promise<T>) => refuseTaken('tenant.name', 'tenant_name_is_unique', work)
+  const nameTaken = <T>(work: () => Promise<T>) => mapUniqueViolation('tenant.name', 'tenant_name_is_unique', work)
 
   /**
    * Audits a change in the tenant where it was requested, and in the tenant itself. Completes the idempotency claim of
@@ -145,7 +145,7 @@ export function createTenantLifecycle(deps: {
         if (operation === 'suspend' || operation === 'delete') refuseIndispensable(actor, before, operation)
         const at = now()
         const after = new Date(at.getTime() + delaySeconds * second)
-        if (!(await queries.tenantMoves[operation](tx, id, at, after))) {
+        if (!(await queries.tenantTransitions[operation](tx, id, at, after))) {
           const isToGo = before.delete_after !== null && (operation === 'suspend' || operation === 'reactivate')
           if (isToGo) fail('validation_error', 'the tenant is to be deleted: take that back with cancel_deletion first')
           return unchanged(before)

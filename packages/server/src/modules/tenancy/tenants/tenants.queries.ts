@@ -1,6 +1,6 @@
 import { type Insertable, sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import { hasPrefix } from '../../../db/page.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
@@ -96,9 +96,9 @@ export const updateTenant = (tx: Tx, tenant: TenantId, { limits, ...fields }: Te
     .execute()
 
 /** Moves a tenant to another state, if its current state allows that. True for the one call that made the move. */
-export const tenantMoves = {
+export const tenantTransitions = {
   suspend: (tx: Tx, tenant: TenantId, at: Date) =>
-    happened(
+    affectedRow(
       tx
         .updateTable('tenants')
         .set({ suspended_at: at, updated_at: at })
@@ -108,7 +108,7 @@ export const tenantMoves = {
         .returning('tenant_id'),
     ),
   reactivate: (tx: Tx, tenant: TenantId, at: Date) =>
-    happened(
+    affectedRow(
       tx
         .updateTable('tenants')
         .set({ suspended_at: null, updated_at: at })
@@ -118,7 +118,7 @@ export const tenantMoves = {
         .returning('tenant_id'),
     ),
   delete: (tx: Tx, tenant: TenantId, at: Date, after: Date) =>
-    happened(
+    affectedRow(
       tx
         .updateTable('tenants')
         .set({ delete_after: after, updated_at: at })
@@ -128,7 +128,7 @@ export const tenantMoves = {
         .returning('tenant_id'),
     ),
   cancel_deletion: (tx: Tx, tenant: TenantId, at: Date) =>
-    happened(
+    affectedRow(
       tx
         .updateTable('tenants')
         .set({ delete_after: null, updated_at: at })

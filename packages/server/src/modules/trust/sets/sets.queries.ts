@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import { purgeTime } from '../../../db/kept.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
@@ -20,7 +20,7 @@ export const insertSet = (
   tenant: TenantId,
   set: { version: number; document: object; expires_at: Date; trust_kids: string[]; anchor_kids: string[] },
 ) =>
-  happened(
+  affectedRow(
     tx
       .insertInto('trust_sets')
       .values({ ...set, tenant_id: tenant, document: JSON.stringify(set.document) })

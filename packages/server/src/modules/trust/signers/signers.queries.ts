@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { NewSigningKey, SigningKeyRow } from '../keys/keys.queries.ts'
 
@@ -41,7 +41,7 @@ export async function lockPurpose(tx: Tx, tenant: TenantId, purpose: string): Pr
 
 /** False if another key of this purpose is pending. */
 export const insertPendingSigner = (tx: Tx, tenant: TenantId, key: NewSigningKey, at: Date): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .insertInto('signing_keys')
       .values({

@@ -1,7 +1,7 @@
 import type { TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId, missing } from '../../../kernel/ids.ts'
-import { whenReady } from '../../../kernel/ready.ts'
+import { thenSync } from '../../../kernel/then-sync.ts'
 import type { UpdatesDeps } from '../deps.ts'
 import type { Asker } from './offer.ts'
 
@@ -12,11 +12,11 @@ import type { Asker } from './offer.ts'
 export const createAskers =
   ({ fleet, policy }: Pick<UpdatesDeps, 'fleet' | 'policy'>) =>
   (tenant: TenantId, deviceId: string, channel?: Asker['channel']): Asker | Promise<Asker> =>
-    whenReady(fleet.device(tenant, deviceId), (device) => {
+    thenSync(fleet.device(tenant, deviceId), (device) => {
       if (!device) return missing('device')
       const given = device.channel
-      const own = given === 'auto' ? whenReady(policy.policyOf(tenant, deviceId), (p) => p?.channel ?? 'stable') : given
-      return whenReady(own, (entitled) => {
+      const own = given === 'auto' ? thenSync(policy.policyOf(tenant, deviceId), (p) => p?.channel ?? 'stable') : given
+      return thenSync(own, (entitled) => {
         if (channel === 'canary' && entitled !== 'canary') fail('forbidden', 'the device is not on the channel canary')
         return {
           tenantId: encodeId('tenant', tenant),

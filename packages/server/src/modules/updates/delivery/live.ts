@@ -1,6 +1,6 @@
 import { compareVersions } from '@holdfast/contract/semver'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { held } from '../../../replication/held.ts'
+import { tenantCache } from '../../../replication/tenant-cache.ts'
 import type { UpdatesDeps } from '../deps.ts'
 import { pathOfTarget } from '../packages/package.ts'
 import * as queries from './live.queries.ts'
@@ -33,6 +33,6 @@ export function createLive({ db, changes, feed }: Pick<UpdatesDeps, 'db' | 'chan
       byTarget: new Map(found.map((f) => [pathOfTarget({ ...f.package, version: f.release.version }), f])),
     }
   }
-  return held<Live>({ changes, feed }, { kinds: ['release'], load }).get
+  return tenantCache<Live>({ changes, feed }, { kinds: ['release'], load }).get
 }
 export type LiveOf = ReturnType<typeof createLive>

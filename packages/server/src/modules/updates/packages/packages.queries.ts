@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -49,7 +49,7 @@ export const insertPackage = (
     .executeTakeFirstOrThrow()
 
 export const deletePackage = (tx: Tx, tenant: TenantId, releaseId: string, packageId: string): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .deleteFrom('release_packages')
       .where('tenant_id', '=', tenant)
@@ -95,7 +95,7 @@ export const moveBlob = (
   { from, to }: { from: 'storing' | 'stored'; to: 'stored' | 'removing' },
   at: Date,
 ): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .updateTable('package_blobs')
       .set({ state: to, since: at })

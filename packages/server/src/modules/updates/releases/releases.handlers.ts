@@ -3,11 +3,11 @@ import type { getRelease } from '@holdfast/contract/updates'
 import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { requireSame, versioned } from '../../../kernel/version.ts'
-import type { Moves } from './moves.ts'
 import type { Release, ReleaseFields, ReleaseRow } from './releases.queries.ts'
 import type { ReleaseRules } from './releases.ts'
+import type { ReleaseTransitions } from './transitions.ts'
 
-export const releaseHandlers = (releases: ReleaseRules, move: Moves) =>
+export const releaseHandlers = (releases: ReleaseRules, move: ReleaseTransitions) =>
   ({
     listReleases: async ({ actor, query }) => {
       const found = await releases.list(actor.tenantId, query)

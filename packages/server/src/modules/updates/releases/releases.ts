@@ -1,5 +1,5 @@
 import type { PageQuery } from '../../../db/page.ts'
-import { refuseTaken } from '../../../db/taken.ts'
+import { mapUniqueViolation } from '../../../db/unique-violation.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
@@ -59,7 +59,7 @@ export function createReleaseRules({ db, audit, pager, now }: Pick<UpdatesDeps, 
           await audit.record(tx, actor, 'release.created', namesInRelease(row), { target: releaseTarget(row) })
           return { ...row, packages: 0 }
         })
-      return refuseTaken('version', 'release_version_is_unique_in_its_tenant', write, 'was released before')
+      return mapUniqueViolation('version', 'release_version_is_unique_in_its_tenant', write, 'was released before')
     },
 
     /**

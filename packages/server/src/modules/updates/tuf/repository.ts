@@ -8,7 +8,7 @@ import { Representation } from '../../../kernel/representation.ts'
 import { hour, minute } from '../../../kernel/time.ts'
 import { everything } from '../../../replication/changes.ts'
 import { fencedAt } from '../../../replication/fenced.ts'
-import { held } from '../../../replication/held.ts'
+import { tenantCache } from '../../../replication/tenant-cache.ts'
 import { KeyAwayError } from '../../trust/index.ts'
 import { liveReleases, packagesOf } from '../delivery/live.queries.ts'
 import type { UpdatesDeps } from '../deps.ts'
@@ -117,7 +117,7 @@ export function createRepository({
     throw new Error('the metadata of updates are overtaken again and again')
   }
 
-  const { get: repository } = held<Repository>(
+  const { get: repository } = tenantCache<Repository>(
     { changes, feed },
     { kinds: ['release', 'trust'], load, isOver: ({ refreshAt }) => now() >= refreshAt },
   )

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../../db/affected-row.ts'
 import type { Tx } from '../../../db/database.ts'
-import { happened } from '../../../db/happened.ts'
 import { purgeTime } from '../../../db/kept.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { Tables } from '../../../db/tables/index.ts'
@@ -31,7 +31,7 @@ export const findMetadata = (tx: Tx, tenant: TenantId, role: Role, version: numb
 
 /** False if another replica has already issued this version. */
 export const insertMetadata = (tx: Tx, tenant: TenantId, row: Omit<MetadataRow, 'tenant_id'>): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .insertInto('tuf_metadata')
       .values({ ...row, tenant_id: tenant })
@@ -50,4 +50,4 @@ export const pruneMetadata = deleting(
 )
 
 export const hasMetadata = (tx: Tx, tenant: TenantId): Promise<boolean> =>
-  happened(tx.selectFrom('tuf_metadata').select('version').where('tenant_id', '=', tenant).limit(1))
+  affectedRow(tx.selectFrom('tuf_metadata').select('version').where('tenant_id', '=', tenant).limit(1))

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
+import { affectedRow } from '../../../../db/affected-row.ts'
 import type { Tx } from '../../../../db/database.ts'
-import { happened } from '../../../../db/happened.ts'
 import { deleting } from '../../../../db/retention.ts'
 import type { Tables } from '../../../../db/tables/index.ts'
 import type { TenantId } from '../../../../kernel/actor.ts'
@@ -30,7 +30,7 @@ export async function countOpenGrants(tx: Tx, tenant: TenantId, source: string, 
 
 /** False if the challenge has begun a grant before. */
 export const insertDeviceGrant = (tx: Tx, row: GrantRow): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .insertInto('device_grants')
       .values(row)
@@ -41,7 +41,7 @@ export const insertDeviceGrant = (tx: Tx, row: GrantRow): Promise<boolean> =>
 type Opened = Pick<GrantRow, 'secret_jwe' | 'interval_seconds' | 'next_poll_at' | 'expires_at'>
 /** Marks the grant as begun at the provider. */
 export const openGrant = (tx: Tx, tenant: TenantId, { ticket, jkt }: GrantKey, opened: Opened): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .updateTable('device_grants')
       .set({ ...opened, state: 'pending' })
@@ -101,7 +101,7 @@ export const settlePoll = (
   { ticket, poller }: { ticket: Buffer; poller: string },
   outcome: Outcome,
 ): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .updateTable('device_grants')
       .set({ ...outcome, poller: null })
@@ -114,7 +114,7 @@ export const settlePoll = (
 
 /** True for the one call that found the grant past its end. */
 export const expireGrant = (tx: Tx, tenant: TenantId, { ticket, jkt }: GrantKey, at: Date): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .updateTable('device_grants')
       .set({ state: 'ended', end_reason: 'expired', secret_jwe: null, poller: null })
@@ -128,7 +128,7 @@ export const expireGrant = (tx: Tx, tenant: TenantId, { ticket, jkt }: GrantKey,
 
 /** True for the one call that enrolls with the grant. */
 export const spendGrant = (tx: Tx, tenant: TenantId, { ticket, jkt }: GrantKey, at: Date): Promise<boolean> =>
-  happened(
+  affectedRow(
     tx
       .deleteFrom('device_grants')
       .where('tenant_id', '=', tenant)

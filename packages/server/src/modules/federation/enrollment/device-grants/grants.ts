@@ -8,8 +8,8 @@ import type { FederationDeps } from '../../deps.ts'
 import type { Oidc } from '../../protocols/oidc/oidc.ts'
 import { findProvider } from '../../providers/providers.queries.ts'
 import type { Providers } from '../../providers/providers.ts'
-import type { Newcomer, Newcomers } from '../../sign-in/newcomer.ts'
-import type { Unrecognised } from '../../sign-in/recognise.ts'
+import type { UnresolvedAccount } from '../../sign-in/account-resolution.ts'
+import type { Provisioning, ProvisioningCandidate } from '../../sign-in/provisioning.ts'
 import type { NotProven } from '../enrolling.ts'
 import { FederationError } from '../proven.ts'
 import { createGrantBegin } from './begin.ts'
@@ -38,7 +38,7 @@ export function createDeviceGrants(
   deps: Pick<FederationDeps, 'db' | 'audit' | 'now' | 'kek' | 'onError'> & {
     oidc: Pick<Oidc, 'authorizeDevice' | 'redeemDeviceCode'>
     providers: Pick<Providers, 'clientOf'>
-    newcomer: Newcomers
+    newcomer: Provisioning
   },
 ) {
   const { db, audit, now, newcomer } = deps
@@ -133,7 +133,9 @@ export function createDeviceGrants(
     approver: async (
       by: Actor,
       key: GrantKey,
-    ): Promise<((Newcomer | NotProven) & { providerId: string }) | { status: GrantStatus } | undefined> => {
+    ): Promise<
+      ((ProvisioningCandidate | NotProven) & { providerId: string }) | { status: GrantStatus } | undefined
+    > => {
       const grant = await authorized(by, key)
       if (grant === undefined) return undefined
       if (typeof grant === 'string') return { status: grant }
@@ -141,7 +143,9 @@ export function createDeviceGrants(
       const provider = await db.inTenant(by.tenantId, (tx) => findProvider(tx, by.tenantId, grant.provider_id))
       const { provider_id: providerId } = grant
       if (!provider) return { refused: 'turned_off', providerId }
-      const spend = async (tx: Parameters<Newcomer['recognise']>[0]): Promise<Unrecognised | undefined> =>
+      const spend = async (
+        tx: Parameters<ProvisioningCandidate['recognise']>[0],
+      ): Promise<UnresolvedAccount | undefined> =>
         (await queries.spendGrant(tx, by.tenantId, key, now())) ? undefined : 'replayed'
       try {
         const requiresApproval = provider.oidc?.device_code === 'approval'

@@ -4,8 +4,8 @@ import type { TenantId } from '../../../../kernel/actor.ts'
 import { missing } from '../../../../kernel/ids.ts'
 import { day, hour } from '../../../../kernel/time.ts'
 import type { GatewaysDeps } from '../../deps.ts'
+import { createGatewaySnapshots, inOrder, namePlaceOf } from '../../registry/gateway-snapshots.ts'
 import type { Registry } from '../../registry/registry.ts'
-import { createGatewayStandings, inOrder, namePlaceOf } from '../../registry/standings.ts'
 import type { Activity } from '../../reports/activity.ts'
 import type { GatewayStatus } from '../../reports/status.ts'
 import type { HistoryWindow } from './history.queries.ts'
@@ -27,7 +27,7 @@ export function createHistory({
   registry,
   activity,
 }: Pick<GatewaysDeps, 'db' | 'pager' | 'now'> & { registry: Registry; activity: Activity }) {
-  const standings = createGatewayStandings({ registry, activity })
+  const standings = createGatewaySnapshots({ registry, activity })
 
   /** Returns a range of whole hours or days in UTC. The last one is not over yet. */
   function windowOf(range: Range): HistoryWindow {

@@ -3,14 +3,14 @@ import {
   downAfterMs,
   type GatewayStatus,
   gatewayStatusOf,
-  type ReportedStanding,
+  type ReportedState,
 } from '../../reports/status.ts'
 
 /** The recorded state of a gateway and its start (ms). */
 export type RecordedState = { state: GatewayStatus; sinceMs: number }
 export type Transition = { atMs: number; before: GatewayStatus | null; state: GatewayStatus }
 export type Facts = {
-  gateway: ReportedStanding & { drainedAtMs: number | null; createdAtMs: number }
+  gateway: ReportedState & { drainedAtMs: number | null; createdAtMs: number }
   lastSeenMs: number | null
   /** The last silence that a report ended. */
   silence: { fromMs: number; toMs: number } | null
