@@ -12,16 +12,20 @@ import { startControl } from './test-control.ts'
 import { contentFor, createIssuer, digestOf, peerOf } from './test-issuer.ts'
 import { type Answered, startServer } from './test-server.ts'
 
-/** Returns the snippets below a heading of docs/agents.md as one function of the agent's own parts. */
+const guide = '../../../docs/agents.md'
+const readme = '../README.md'
+
+/** Runs the snippets below a heading of a page as one function of the agent's own parts, and returns what it gives. */
 async function snippetsOf(
   heading: string,
   given: Record<string, unknown>,
   gives: string,
+  page = guide,
 ): Promise<Record<string, unknown>> {
-  const text = await readFile(new URL('../../../docs/agents.md', import.meta.url), 'utf8')
+  const text = await readFile(new URL(page, import.meta.url), 'utf8')
   const part = text.split(/^## /m).find((section) => section.startsWith(`${heading}\n`)) ?? ''
   const blocks = [...part.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code)
-  assert.ok(blocks.length > 2, `${heading} has its snippets`)
+  assert.ok(blocks.length > (page === guide ? 2 : 0), `${heading} has its snippets`)
   const body = `${blocks.join('\n')}\nreturn { ${gives} }`.replaceAll(
     /^import (type )?(\{.*\}) from '@holdfast\/sdk'$/gm,
     (_, isType, names) => (isType ? '' : `const ${names} = sdk`),
@@ -195,4 +199,40 @@ test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
     ],
   )
   assert.ok(said.includes('connected'), said.join())
+})
+
+test('the examples of the README', { timeout: 20_000 }, async (t) => {
+  const control = await startControl(t)
+  control.clock.now = new Date()
+  const issuer = createIssuer()
+  const content = contentFor('a')
+  const policy = await issuer.gatewayPolicy({
+    variants: { [digestOf(content)]: content },
+    peers: [peerOf('dev_1', digestOf(content))],
+  })
+  const trust = await issuer.trustSet()
+  const server = await startServer(t, ({ path, search }): Answered => {
+    if (path.endsWith('/trust-anchors')) return { body: trust }
+    if (path.endsWith('/heartbeat')) return { body: { status: 'healthy', server_time: '', next_heartbeat_seconds: 10 } }
+    if (search.includes('since')) return { status: 304 }
+    return { body: { kind: '', seq: 0, base_seq: null, policy, poll_seconds: 1 } }
+  })
+  const stop = new AbortController()
+  t.after(() => stop.abort())
+  const applied = Promise.withResolvers<unknown>()
+  const enforced = Promise.withResolvers<sdk.GatewayState>()
+  const own = { stop, folder: await folderFor(t), log: () => {} }
+  const tunnel = { publicKey: () => `${'A'.repeat(43)}=`, apply: applied.resolve, close: () => {} }
+  const device = { ...own, baseUrl: control.baseUrl, token: 'hfe_token', tunnel }
+  const gateway = {
+    ...{ ...own, baseUrl: server.baseUrl, tenantId: issuer.tenantId, gatewayId: 'gwy_a' },
+    ...{ readSecret: () => 'hfg_x', firewall: { enforce: enforced.resolve } },
+  }
+  const { polling } = await snippetsOf('A device', device, 'polling', readme)
+  assert.ok(await applied.promise)
+  const made = await snippetsOf('A gateway', gateway, 'pulling, next_heartbeat_seconds', readme)
+  assert.deepEqual([...(await enforced.promise).peers.keys()], ['dev_1'])
+  assert.equal(made.next_heartbeat_seconds, 10)
+  stop.abort()
+  await Promise.all([polling, made.pulling])
 })
