@@ -11,12 +11,12 @@ type Props<T> = {
   shownCount: number
   hasMore: boolean
   verbs: readonly BulkVerb[]
-  /** Asks the server how many match the filter (a dry run of the same request). */
+  /** Asks the server for the number of matches of the filter (a dry run of the same request). */
   countAll: () => Promise<number>
   onVerb: (id: string, matched: number | undefined) => void
 }
 
-/** The bar at the bottom while rows are selected. */
+/** Bar at the bottom while rows are selected. */
 export function BulkBar<T>({ spec, selection, shownCount, hasMore, verbs, countAll, onVerb }: Props<T>) {
   const [matching, setMatching] = useState<number>()
   const count = selection.isAll ? matching : selection.ids.size
@@ -24,7 +24,7 @@ export function BulkBar<T>({ spec, selection, shownCount, hasMore, verbs, countA
   useEffect(() => {
     if (!offersAll) return
     let isCurrent = true
-    // The count of an earlier filter must not be offered for this one.
+    // The count of an earlier filter is not valid for this one.
     setMatching(undefined)
     countAll().then(
       (found) => isCurrent && setMatching(found),
