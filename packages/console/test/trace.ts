@@ -3,14 +3,14 @@ type TraceEvent = {
   ph: string
   pid: number
   tid: number
-  /** Microseconds of the processor. */
+  /** CPU time in microseconds. */
   tdur?: number
   args?: { name?: string }
 }
 
 /**
- * The longest task of a page in a trace of the category `toplevel`, in milliseconds of the processor: other processes
- * of a busy machine do not count.
+ * Returns the longest task of a page in a trace of the category `toplevel`, in ms of CPU time: other processes of a
+ * busy machine do not count.
  */
 export function longestTaskMs(trace: Buffer): number {
   const { traceEvents } = JSON.parse(trace.toString()) as { traceEvents: TraceEvent[] }
