@@ -28,8 +28,8 @@ export function EnrollSheet({ onClose }: { onClose: () => void }) {
 }
 
 /**
- * Closes the sheet. At its own address, this leads to the list below it. Going back from that address closes the sheet,
- * unless it shows a secret.
+ * Returns a function that closes the sheet. At the sheet's own address, it leads to the list below. Going back from
+ * that address closes the sheet too, unless it shows a secret.
  */
 function useCloseOnOwnPath(onClose: () => void, isHeld: boolean) {
   const navigate = useNavigate()
